@@ -1,0 +1,35 @@
+# The libraries that Muster is built from, all of them Debian packages (tools/setup.sh installs them).
+# capnp, kj, sqlite, soci, fmt and libstdc++ are linked statically: a client that makes one call then starts in a
+# third of the time. glibc stays dynamic, because user look-ups go through NSS.
+# Debian's own interpreter: it is the one that sees Debian's python3-* packages.
+set(Python3_EXECUTABLE /usr/bin/python3)
+find_program(CAPNP_TOOL capnp REQUIRED)
+find_package(Threads REQUIRED)
+
+find_path(EXPECTED_INCLUDE_DIR tl/expected.hpp REQUIRED)
+
+function(muster_static_library name file)
+  find_library(${name}_FILE ${file} REQUIRED)
+  add_library(${name} INTERFACE)
+  target_link_libraries(${name} INTERFACE ${${name}_FILE})
+endfunction()
+
+muster_static_library(static_kj libkj.a)
+muster_static_library(static_kj_async libkj-async.a)
+muster_static_library(static_capnp libcapnp.a)
+muster_static_library(static_capnp_rpc libcapnp-rpc.a)
+muster_static_library(static_sqlite libsqlite3.a)
+muster_static_library(static_soci_core libsoci_core.a)
+muster_static_library(static_soci_sqlite libsoci_sqlite3.a)
+muster_static_library(static_crypto libcrypto.a)
+find_library(HWLOC_FILE hwloc REQUIRED)
+
+# fmt is used header-only: Debian ships no static fmt, and a shared one would cost every client call a load.
+add_library(fmt_header_only INTERFACE)
+target_compile_definitions(fmt_header_only INTERFACE FMT_HEADER_ONLY=1)
+add_compile_definitions(FMT_HEADER_ONLY=1)
+
+target_link_libraries(static_kj_async INTERFACE static_kj Threads::Threads)
+target_link_libraries(static_capnp INTERFACE static_kj)
+target_link_libraries(static_capnp_rpc INTERFACE static_capnp static_kj_async)
+target_link_libraries(static_soci_sqlite INTERFACE static_soci_core static_sqlite ${CMAKE_DL_LIBS} Threads::Threads)

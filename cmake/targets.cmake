@@ -1,0 +1,31 @@
+# muster_folder(NAME [SUBFOLDERS sub...] [LINK lib...]): one library per folder of src/, from its sources, and
+# one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
+function(muster_folder name)
+  cmake_parse_arguments(ARG "" "" "LINK;TEST_LINK" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  if(sources)
+    add_library(muster_${name} STATIC ${sources})
+    target_link_libraries(muster_${name} PUBLIC ${ARG_LINK})
+  else()
+    add_library(muster_${name} INTERFACE)
+    target_link_libraries(muster_${name} INTERFACE ${ARG_LINK})
+  endif()
+  if(tests AND MUSTER_TESTS)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE muster_${name} ${ARG_TEST_LINK} gtest_main gtest)
+    add_test(NAME ${name}_test COMMAND ${name}_test)
+    set_tests_properties(${name}_test PROPERTIES LABELS unit
+      ENVIRONMENT "MUSTER_SOURCE_DIR=${CMAKE_SOURCE_DIR};TZ=UTC")
+  endif()
+endfunction()
+
+# muster_program(NAME FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically.
+function(muster_program name)
+  cmake_parse_arguments(ARG "" "" "FROM;LINK" ${ARGN})
+  add_executable(${name} ${ARG_FROM})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+endfunction()

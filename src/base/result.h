@@ -1,0 +1,72 @@
+// Errors as values. `Result<T>` is what every fallible function returns; nothing of ours throws.
+// Codes are named by what the caller should do, so that there never need be many.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace muster {
+
+/// What the caller should do about a failure. Numbers are part of the wire format: never reused.
+enum class ErrorCode : std::uint8_t {
+  kInvalidArgument = 1,     ///< fix the request
+  kNotFound = 2,            ///< the named thing is not there
+  kAlreadyExists = 3,       ///< the named thing is there already
+  kFailedPrecondition = 4,  ///< the state of the thing forbids it
+  kPermissionDenied = 5,    ///< ask somebody who may
+  kResourceExhausted = 6,   ///< back off, then try again
+  kUnavailable = 7,         ///< reconnect and retry
+  kDeadlineExceeded = 8,    ///< it took too long
+  kConflict = 9,            ///< read again, then retry
+  kCorruption = 10,         ///< stop and call a person
+  kUnimplemented = 11,      ///< named, but not there
+  kInternal = 12,           ///< a bug of ours
+};
+
+/// The code's name in snake_case, e.g. "invalid_argument".
+std::string_view error_code_name(ErrorCode code);
+
+/// A failure: what to do (`code`), the one-line text that the user sees (`message`, Slurm's own
+/// words where clients match on them), and what was found and how out of it (`detail`, may be empty).
+struct [[nodiscard]] Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;
+  std::string detail;
+
+  /// "message: detail", or the message alone.
+  std::string text() const;
+
+  friend bool operator==(const Error&, const Error&) = default;
+};
+
+template <class T>
+using Result = tl::expected<T, Error>;
+using Status = Result<void>;
+
+inline tl::unexpected<Error> fail(ErrorCode code, std::string message, std::string detail = {}) {
+  return tl::unexpected<Error>(Error{code, std::move(message), std::move(detail)});
+}
+inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+
+}  // namespace muster
+
+/// `auto x = TRY(expression);` yields the value, or returns the error from the enclosing function.
+#define TRY(expression)                                             \
+  __extension__({                                                   \
+    auto try_result_ = (expression);                                \
+    if (!try_result_.has_value()) [[unlikely]] {                    \
+      return ::tl::unexpected<::muster::Error>(std::move(try_result_).error()); \
+    }                                                               \
+    ::muster::detail::take(std::move(try_result_));                 \
+  })
+
+namespace muster::detail {
+template <class T>
+T take(Result<T>&& result) {
+  return std::move(result).value();
+}
+inline void take(Status&&) {}
+}  // namespace muster::detail

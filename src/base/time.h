@@ -1,0 +1,79 @@
+// Points in time and spans of it, in whole microseconds. No clock here: `now` is always an argument.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <limits>
+
+namespace muster {
+
+/// A span of time. Units: microseconds, signed. `infinite()` stands for "no limit" and absorbs addition.
+class Duration {
+ public:
+  constexpr Duration() = default;
+  static constexpr Duration microseconds(std::int64_t n) { return Duration(n); }
+  static constexpr Duration milliseconds(std::int64_t n) { return Duration(n * 1000); }
+  static constexpr Duration seconds(std::int64_t n) { return Duration(n * 1'000'000); }
+  static constexpr Duration minutes(std::int64_t n) { return seconds(n * 60); }
+  static constexpr Duration hours(std::int64_t n) { return seconds(n * 3600); }
+  static constexpr Duration infinite() {
+    return Duration(std::numeric_limits<std::int64_t>::max());
+  }
+
+  constexpr bool is_infinite() const { return *this == infinite(); }
+  constexpr std::int64_t microseconds() const { return us_; }
+  constexpr std::int64_t milliseconds() const { return us_ / 1000; }
+  /// Whole seconds, rounded towards zero.
+  constexpr std::int64_t seconds() const { return us_ / 1'000'000; }
+
+  friend constexpr auto operator<=>(Duration, Duration) = default;
+  friend constexpr Duration operator+(Duration a, Duration b) {
+    return a.is_infinite() || b.is_infinite() ? infinite() : Duration(a.us_ + b.us_);
+  }
+  friend constexpr Duration operator-(Duration a, Duration b) {
+    return a.is_infinite() ? infinite() : Duration(a.us_ - b.us_);
+  }
+  friend constexpr Duration operator*(Duration a, std::int64_t n) {
+    return a.is_infinite() ? infinite() : Duration(a.us_ * n);
+  }
+  constexpr Duration& operator+=(Duration other) { return *this = *this + other; }
+
+ private:
+  constexpr explicit Duration(std::int64_t us) : us_(us) {}
+  std::int64_t us_ = 0;
+};
+
+/// A point in time. Units: microseconds since 1970-01-01 UTC. `never()` sorts after every other point;
+/// `unset()` (zero) means that the point is not known.
+class TimePoint {
+ public:
+  constexpr TimePoint() = default;
+  static constexpr TimePoint from_microseconds(std::int64_t n) { return TimePoint(n); }
+  static constexpr TimePoint from_seconds(std::int64_t n) { return TimePoint(n * 1'000'000); }
+  static constexpr TimePoint unset() { return TimePoint(0); }
+  static constexpr TimePoint never() {
+    return TimePoint(std::numeric_limits<std::int64_t>::max());
+  }
+
+  constexpr bool is_set() const { return us_ != 0; }
+  constexpr bool is_never() const { return *this == never(); }
+  constexpr std::int64_t microseconds() const { return us_; }
+  constexpr std::int64_t seconds() const { return us_ / 1'000'000; }
+
+  friend constexpr auto operator<=>(TimePoint, TimePoint) = default;
+  friend constexpr TimePoint operator+(TimePoint t, Duration d) {
+    return t.is_never() || d.is_infinite() ? never() : TimePoint(t.us_ + d.microseconds());
+  }
+  friend constexpr TimePoint operator-(TimePoint t, Duration d) {
+    return t.is_never() ? never() : TimePoint(t.us_ - d.microseconds());
+  }
+  friend constexpr Duration operator-(TimePoint a, TimePoint b) {
+    return a.is_never() ? Duration::infinite() : Duration::microseconds(a.us_ - b.us_);
+  }
+
+ private:
+  constexpr explicit TimePoint(std::int64_t us) : us_(us) {}
+  std::int64_t us_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,41 @@
+// Dependencies between jobs: parsed, and with each term's outcome.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/time.h"
+#include "model/ids.h"
+
+namespace muster {
+
+enum class DependencyKind : std::uint8_t {
+  kAfter = 0,      ///< the other has started (plus `delay`) or was cancelled
+  kAfterAny = 1,   ///< has ended
+  kAfterOk = 2,    ///< has ended with exit code 0
+  kAfterNotOk = 3, ///< has failed
+  kAfterCorr = 4,  ///< the element of the same index has ended with exit code 0
+  kSingleton = 5,  ///< no other job of this user and name is before it
+};
+
+enum class DependencyState : std::uint8_t { kUnfulfilled = 0, kFulfilled = 1, kFailed = 2 };
+
+/// One term. `array_index` names one element ("afterok:12_3"); without it an array means all its elements.
+struct DependencyTerm {
+  DependencyKind kind = DependencyKind::kAfterAny;
+  JobId job;                                 ///< zero for singleton
+  std::optional<std::uint32_t> array_index;
+  Duration delay;                            ///< after:12+5 (minutes)
+  DependencyState state = DependencyState::kUnfulfilled;
+  friend bool operator==(const DependencyTerm&, const DependencyTerm&) = default;
+};
+
+/// All terms must hold (","), or one of them ("?").
+struct DependencySet {
+  bool is_any = false;
+  std::vector<DependencyTerm> terms;
+  friend bool operator==(const DependencySet&, const DependencySet&) = default;
+};
+
+}  // namespace muster

@@ -1,0 +1,56 @@
+// The part of a job that decides where it may run and what it takes there. Jobs with equal requests have one
+// *shape* and are planned together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/job_spec.h"
+
+namespace muster {
+
+/// So many of a generic resource. An empty type matches every type of that name.
+struct GresAmount {
+  std::string name;
+  std::string type;
+  std::uint32_t count = 0;
+  friend auto operator<=>(const GresAmount&, const GresAmount&) = default;
+};
+
+/// A feature constraint in disjunctive form: true when for one alternative all its features are there. Empty: always true.
+struct FeatureConstraint {
+  std::vector<std::vector<std::string>> alternatives;
+  friend auto operator<=>(const FeatureConstraint&, const FeatureConstraint&) = default;
+};
+
+/// Resources asked for, with texts parsed and defaults filled in. Memory in MiB.
+struct ResourceRequest {
+  std::uint32_t min_nodes = 1;
+  std::uint32_t max_nodes = 0;         ///< 0: no bound but the partition's
+  std::uint32_t task_count = 1;        ///< over all nodes
+  std::uint32_t tasks_per_node = 0;    ///< with task_count: at most so many; alone: exactly (task_count = nodes * it)
+  std::uint32_t cpus_per_task = 1;
+  std::uint32_t min_cpus_per_node = 0;
+  std::uint32_t cpus_per_gpu = 0;
+  std::uint32_t tasks_per_gpu = 0;
+  std::uint32_t sockets_per_node = 0;  ///< the node must have at least so many
+  std::uint32_t cores_per_socket = 0;
+  std::uint32_t threads_per_core = 0;
+  std::uint32_t tmp_disk_mib = 0;
+  MemoryScope memory_scope = MemoryScope::kDefault;
+  std::uint64_t memory_mib = 0;
+  bool is_exclusive = false;           ///< whole nodes
+  bool is_contiguous = false;
+  bool is_overcommit = false;          ///< tasks share CPUs: one CPU per node is enough
+  std::vector<GresAmount> gres_per_node;
+  std::vector<GresAmount> gres_per_job;
+  std::vector<GresAmount> gres_per_task;
+  FeatureConstraint features;
+  std::vector<std::string> required_nodes;  ///< sorted; all must be in the allocation
+  std::vector<std::string> excluded_nodes;  ///< sorted
+
+  friend bool operator==(const ResourceRequest&, const ResourceRequest&) = default;
+};
+
+}  // namespace muster
