@@ -29,3 +29,23 @@ function(muster_program name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
 endfunction()
+
+# muster_schema(NAME file...): C++ from schema/FILE.capnp, as a library whose headers are <schema/FILE.capnp.h>.
+function(muster_schema name)
+  set(outputs)
+  set(headers)
+  foreach(file ${ARGN})
+    set(out ${CMAKE_BINARY_DIR}/generated/schema/${file}.capnp)
+    list(APPEND inputs ${CMAKE_SOURCE_DIR}/schema/${file}.capnp)
+    list(APPEND outputs ${out}.c++)
+    list(APPEND headers ${out}.h)
+  endforeach()
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated/schema)
+  add_custom_command(OUTPUT ${outputs} ${headers} DEPENDS ${inputs}
+    COMMAND ${CAPNP_TOOL} compile --src-prefix=${CMAKE_SOURCE_DIR}/schema -I/usr/include
+            -oc++:${CMAKE_BINARY_DIR}/generated/schema ${inputs})
+  add_library(${name} STATIC ${outputs} ${headers})
+  target_compile_options(${name} PRIVATE -w)
+  target_include_directories(${name} SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/generated)
+  target_link_libraries(${name} PUBLIC static_capnp_rpc)
+endfunction()

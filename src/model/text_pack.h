@@ -34,6 +34,15 @@ class TextPack {
       ends_[i] = static_cast<std::uint32_t>(ends_[i] + text.size() - old_size);
     }
   }
+  /// All texts one after the other, and where each ends: what a record stores.
+  std::string_view buffer() const { return buffer_; }
+  const std::array<std::uint32_t, kSize>& ends() const { return ends_; }
+  /// From a record. Requires: `ends` does not fall and ends at most at the buffer's end; checked.
+  void assign(std::string_view buffer, const std::array<std::uint32_t, kSize>& ends) {
+    for (std::size_t i = 0; i < kSize; ++i) CHECK(ends[i] >= (i == 0 ? 0 : ends[i - 1]) && ends[i] <= buffer.size());
+    buffer_ = buffer.substr(0, ends[kSize - 1]);
+    ends_ = ends;
+  }
   /// Gives back the room that growing left over.
   void shrink() { buffer_.shrink_to_fit(); }
   std::size_t bytes() const { return buffer_.capacity(); }

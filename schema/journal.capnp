@@ -1,0 +1,216 @@
+@0xb6f3c0a1d2e45702;
+# The journal's records. See docs/internals/journal.md.
+
+using Cxx = import "/capnp/c++.capnp";
+using M = import "model.capnp";
+$Cxx.namespace("muster::schema");
+
+struct EpochStarted { epoch @0 :UInt64; }
+struct ConfigApplied { config @0 :M.ClusterConfig; }
+struct NodeRegistered {
+  node @0 :UInt32;
+  bootId @1 :Text;
+  bootTime @2 :Int64;
+  agentStartTime @3 :Int64;
+  version @4 :Text;
+  arch @5 :Text;
+  os @6 :Text;
+  setConditions @7 :UInt16;
+  clearConditions @8 :UInt16;
+  reason @9 :Text;
+}
+struct NodeChanged {
+  node @0 :UInt32;
+  setConditions @1 :UInt16;
+  clearConditions @2 :UInt16;
+  hasReason @3 :Bool;
+  reason @4 :Text;
+  user @5 :UInt32;
+  hasWeight @6 :Bool;
+  weight @7 :UInt32;
+  hasFeatures @8 :Bool;
+  features @9 :List(Text);
+  hasComment @10 :Bool;
+  comment @11 :Text;
+  hasExtra @12 :Bool;
+  extra @13 :Text;
+}
+struct PartitionChanged { partition @0 :UInt32; config @1 :M.PartitionConfig; }
+struct JobSubmitted {
+  job @0 :UInt32;
+  spec @1 :M.JobSpec;
+  priority @2 :Int64;
+  flags @3 :UInt16;
+  partitions @4 :List(UInt32);
+  timeLimit @5 :Int64;
+  array @6 :M.ArraySpec;
+  dependencies @7 :M.DependencySet;
+  firstStep @8 :M.StepSpec;
+  reason @9 :UInt8;
+}
+struct ArraySplit { array @0 :UInt32; index @1 :UInt32; element @2 :UInt32; }
+struct JobStarted {
+  job @0 :UInt32;
+  partition @1 :UInt32;
+  allocation @2 :List(M.NodeGrant);
+  timeLimit @3 :Int64;
+}
+struct JobEnding {
+  job @0 :UInt32;
+  state @1 :UInt8;
+  reason @2 :UInt8;
+  exit @3 :Int32;
+  by @4 :UInt32;
+  detail @5 :Text;
+  isClean @6 :Bool;
+  requeueAfter @7 :Bool;
+  holdAfter @8 :UInt16;
+}
+struct NodeReleased { job @0 :UInt32; node @1 :UInt32; }
+struct JobRequeued { job @0 :UInt32; eligibleTime @1 :Int64; flags @2 :UInt16; }
+struct JobChanged {
+  job @0 :UInt32;
+  spec @1 :M.JobSpec;
+  hasPriority @2 :Bool;
+  priority @3 :Int64;
+  hasTimeLimit @4 :Bool;
+  timeLimit @5 :Int64;
+  hasEligibleTime @6 :Bool;
+  eligibleTime @7 :Int64;
+  hasFlags @8 :Bool;
+  flags @9 :UInt16;
+  dependencies @10 :M.DependencySet;
+  hasArrayThrottle @11 :Bool;
+  arrayThrottle @12 :UInt32;
+  hasPartitions @13 :Bool;
+  partitions @14 :List(UInt32);
+  hasReason @15 :Bool;
+  reason @16 :UInt8;
+  array @17 :M.ArraySpec;
+}
+struct JobSuspended { job @0 :UInt32; }
+struct JobResumed { job @0 :UInt32; }
+struct JobsEvicted { jobs @0 :List(UInt32); }
+struct StepCreated { step @0 :M.StepId; spec @1 :M.StepSpec; layout @2 :List(M.NodeGrant); }
+struct StepEnded {
+  step @0 :M.StepId;
+  state @1 :UInt8;
+  exit @2 :Int32;
+  usage @3 :M.Usage;
+  detail @4 :Text;
+}
+struct RequestAnswered {
+  requestHigh @0 :UInt64;
+  requestLow @1 :UInt64;
+  user @2 :UInt32;
+  replies @3 :List(M.Reply);
+}
+
+struct Event {
+  time @0 :Int64;
+  union {
+    epochStarted @1 :EpochStarted;
+    configApplied @2 :ConfigApplied;
+    nodeRegistered @3 :NodeRegistered;
+    nodeChanged @4 :NodeChanged;
+    partitionChanged @5 :PartitionChanged;
+    jobSubmitted @6 :JobSubmitted;
+    arraySplit @7 :ArraySplit;
+    jobStarted @8 :JobStarted;
+    jobEnding @9 :JobEnding;
+    nodeReleased @10 :NodeReleased;
+    jobRequeued @11 :JobRequeued;
+    jobChanged @12 :JobChanged;
+    jobSuspended @13 :JobSuspended;
+    jobResumed @14 :JobResumed;
+    jobsEvicted @15 :JobsEvicted;
+    stepCreated @16 :StepCreated;
+    stepEnded @17 :StepEnded;
+    requestAnswered @18 :RequestAnswered;
+  }
+}
+
+struct EventBatch {
+  # One row of the journal. Blobs stand in a table of their own, in the same transaction.
+  seq @0 :UInt64;
+  epoch @1 :UInt64;
+  events @2 :List(Event);
+}
+
+struct Blob { id @0 :UInt64; digest @1 :Data; size @2 :UInt64; references @3 :UInt32; }
+
+struct StepRecord {
+  id @0 :M.StepId;
+  spec @1 :M.StepSpec;
+  layout @2 :List(M.NodeGrant);
+  state @3 :UInt8;
+  startTime @4 :Int64;
+  endTime @5 :Int64;
+  exit @6 :Int32;
+  usage @7 :M.Usage;
+  detail @8 :Text;
+}
+
+struct JobRecord {
+  # A job as a checkpoint keeps it.
+  id @0 :UInt32;
+  spec @1 :M.JobSpec;
+  state @2 :UInt8;
+  flags @3 :UInt16;
+  reason @4 :UInt8;
+  attempt @5 :UInt32;
+  priority @6 :Int64;
+  partitions @7 :List(UInt32);
+  partition @8 :UInt32;
+  timeLimit @9 :Int64;
+  submitTime @10 :Int64;
+  eligibleTime @11 :Int64;
+  startTime @12 :Int64;
+  endTime @13 :Int64;
+  suspendTime @14 :Int64;
+  suspendedBefore @15 :Int64;
+  exit @16 :Int32;
+  by @17 :UInt32;
+  detail @18 :Text;
+  holdAfter @19 :UInt16;
+  arrayJob @20 :UInt32;
+  hasArrayIndex @21 :Bool;
+  arrayIndex @22 :UInt32;
+  arrayFacts @23 :M.ArrayFacts;
+  array @24 :M.ArraySpec;
+  dependencies @25 :M.DependencySet;
+  firstStep @26 :M.StepSpec;
+  allocation @27 :List(M.NodeGrant);
+  releasedNodes @28 :List(UInt64);
+  steps @29 :List(StepRecord);
+  nextStep @30 :UInt32;
+  activeElements @31 :UInt32;
+}
+
+struct NodeRecord { index @0 :UInt32; config @1 :M.NodeConfig; status @2 :M.NodeStatus; }
+
+struct AnsweredRequest {
+  requestHigh @0 :UInt64;
+  requestLow @1 :UInt64;
+  user @2 :UInt32;
+  time @3 :Int64;
+  replies @4 :List(M.Reply);
+}
+
+struct CheckpointSlice {
+  # Part of the state at the checkpoint's sequence number. Slices are read in order.
+  jobs @0 :List(JobRecord);
+  nodes @1 :List(NodeRecord);
+  blobs @2 :List(Blob);
+  requests @3 :List(AnsweredRequest);
+  cluster @4 :ClusterRecord;
+}
+
+struct ClusterRecord {
+  settings @0 :M.ClusterSettings;
+  partitions @1 :List(M.PartitionConfig);
+  epoch @2 :UInt64;
+  nextJob @3 :UInt32;
+  nextBlob @4 :UInt64;
+  time @5 :Int64;
+}

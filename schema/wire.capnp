@@ -1,0 +1,290 @@
+@0xb6f3c0a1d2e45703;
+# What goes between processes: client and controller, agent and controller, supervisor and agent.
+
+using Cxx = import "/capnp/c++.capnp";
+using M = import "model.capnp";
+$Cxx.namespace("muster::schema");
+
+# ---- requests ----
+
+struct JobFilter {
+  jobs @0 :List(M.JobSelector);
+  users @1 :List(Text);
+  uids @2 :List(UInt32);
+  names @3 :List(Text);
+  accounts @4 :List(Text);
+  partitions @5 :List(Text);
+  qos @6 :List(Text);
+  wckeys @7 :List(Text);
+  reservations @8 :List(Text);
+  licenses @9 :List(Text);
+  nodes @10 :List(Text);
+  states @11 :List(UInt8);
+  isActiveOnly @12 :Bool;
+}
+
+struct SubmitJob {
+  spec @0 :M.JobSpec;
+  script @1 :Data;
+  environment @2 :Data;
+  firstStep @3 :M.StepSpec;
+  isTestOnly @4 :Bool;
+}
+struct CancelJobs {
+  filter @0 :JobFilter;
+  signal @1 :UInt16;
+  batchOnly @2 :Bool;
+  full @3 :Bool;
+  isLenient @4 :Bool;
+}
+struct ControlJobs { verb @0 :UInt8; jobs @1 :List(M.JobSelector); }
+struct UpdateObject { kind @0 :UInt8; name @1 :Text; values @2 :List(M.KeyValue); }
+struct CreateStep { job @0 :UInt32; spec @1 :M.StepSpec; environment @2 :Data; }
+struct ReleaseAllocation { job @0 :UInt32; attempt @1 :UInt32; exit @2 :Int32; }
+struct RenewLease { job @0 :UInt32; }
+struct CancelStep { step @0 :M.StepId; signal @1 :UInt16; }
+
+struct Request {
+  union {
+    submitJob @0 :SubmitJob;
+    cancelJobs @1 :CancelJobs;
+    controlJobs @2 :ControlJobs;
+    updateObject @3 :UpdateObject;
+    createStep @4 :CreateStep;
+    releaseAllocation @5 :ReleaseAllocation;
+    renewLease @6 :RenewLease;
+    cancelStep @7 :CancelStep;
+    reconfigure @8 :Void;
+  }
+}
+
+struct Query {
+  kind @0 :UInt8;
+  detail @1 :UInt8;
+  filter @2 :JobFilter;
+  since @3 :Int64;
+  until @4 :Int64;
+  isDuplicates @5 :Bool;
+  isSteps @6 :Bool;
+}
+
+# ---- views ----
+
+struct JobView {
+  id @0 :UInt32;
+  spec @1 :M.JobSpec;
+  attempt @2 :UInt32;
+  state @3 :UInt8;
+  flags @4 :UInt16;
+  reasons @5 :M.Reasons;
+  priority @6 :Int64;
+  partition @7 :Text;
+  timeLimit @8 :Int64;
+  submitTime @9 :Int64;
+  eligibleTime @10 :Int64;
+  startTime @11 :Int64;
+  endTime @12 :Int64;
+  suspendTime @13 :Int64;
+  suspendedBefore @14 :Int64;
+  exit @15 :Int32;
+  derivedExit @16 :Int32;
+  cancelledBy @17 :UInt32;
+  detail @18 :Text;
+  arrayJob @19 :UInt32;
+  hasArrayIndex @20 :Bool;
+  arrayIndex @21 :UInt32;
+  arrayRemaining @22 :Text;
+  arrayThrottle @23 :UInt32;
+  arrayRemainingCount @24 :UInt32;
+  dependency @25 :Text;
+  nodeList @26 :Text;
+  batchHost @27 :Text;
+  nodeCount @28 :UInt32;
+  cpuCount @29 :UInt32;
+  memoryMib @30 :UInt64;
+  grants @31 :List(M.NodeGrant);
+  nodeNames @32 :List(Text);
+  requestedTres @33 :Text;
+  allocatedTres @34 :Text;
+  stdOut @35 :Text;
+  stdErr @36 :Text;
+  stdIn @37 :Text;
+  usage @38 :M.Usage;
+}
+
+struct StepView {
+  id @0 :M.StepId;
+  spec @1 :M.StepSpec;
+  name @2 :Text;
+  user @3 :Text;
+  partition @4 :Text;
+  account @5 :Text;
+  uid @6 :UInt32;
+  arrayJob @7 :UInt32;
+  hasArrayIndex @8 :Bool;
+  arrayIndex @9 :UInt32;
+  state @10 :UInt8;
+  startTime @11 :Int64;
+  endTime @12 :Int64;
+  timeLimit @13 :Int64;
+  exit @14 :Int32;
+  cancelledBy @15 :UInt32;
+  nodeList @16 :Text;
+  nodeCount @17 :UInt32;
+  taskCount @18 :UInt32;
+  cpuCount @19 :UInt32;
+  allocatedTres @20 :Text;
+  usage @21 :M.Usage;
+  detail @22 :Text;
+}
+
+struct NodeView {
+  config @0 :M.NodeConfig;
+  status @1 :M.NodeStatus;
+  allocatedCpus @2 :UInt32;
+  allocatedMemoryMib @3 :UInt64;
+  allocatedGres @4 :List(M.GresGrant);
+  isCompleting @5 :Bool;
+  loadHundredths @6 :UInt32;
+  freeMemoryMib @7 :UInt64;
+  lastContact @8 :Int64;
+  partitions @9 :List(Text);
+  isPlanned @10 :Bool;
+}
+
+struct PartitionView {
+  config @0 :M.PartitionConfig;
+  nodes @1 :List(Text);
+  totalCpus @2 :UInt32;
+  totalNodes @3 :UInt32;
+  tres @4 :Text;
+}
+
+struct PingView {
+  host @0 :Text;
+  version @1 :Text;
+  isReady @2 :Bool;
+  seq @3 :UInt64;
+  stateHash @4 :UInt64;
+  epoch @5 :UInt64;
+}
+
+struct Page {
+  # At most about 1 MiB of one kind of thing.
+  jobs @0 :List(JobView);
+  steps @1 :List(StepView);
+  nodes @2 :List(NodeView);
+  partitions @3 :List(PartitionView);
+  settings @4 :M.ClusterSettings;
+  bytes @5 :Data;
+  ping @6 :PingView;
+}
+
+# ---- client and controller ----
+
+interface PageSink {
+  page @0 (bytes :Data) -> stream;   # one serialised Page
+}
+
+interface Controller {
+  # The bootstrap capability of a client's connection. The caller's identity is the connection's.
+  submit @0 (requests :List(Request), requestHigh :UInt64, requestLow :UInt64) -> (replies :List(M.Reply));
+  query @1 (query :Query, sink :PageSink) -> (error :M.Error);
+  wait @2 (job :UInt32, attempt :UInt32, until :UInt8, step :UInt32) -> (job :JobView, step :StepView, error :M.Error);
+  # Answers when the job has started (until 0), ended (1), or the step has ended (2); at the latest after 30 s.
+  register @3 (agent :Agent, hello :AgentMessage) -> (controller :AgentPort, error :M.Error, settings :M.ClusterSettings);
+}
+
+# ---- agent and controller ----
+
+struct LaunchStep {
+  id @0 :M.StepId;
+  job @1 :M.JobSpec;
+  step @2 :M.StepSpec;
+  script @3 :Data;
+  environment @4 :Data;
+  clusterName @5 :Text;
+  nodeName @6 :Text;
+  nodeRank @7 :UInt32;
+  jobNodeRank @8 :UInt32;
+  jobNodeList @9 :Text;
+  jobCpus @10 :List(UInt32);
+  jobTasks @11 :List(UInt32);
+  stepNodeList @12 :Text;
+  stepTasks @13 :List(UInt32);
+  jobGrant @14 :M.NodeGrant;
+  stepGrant @15 :M.NodeGrant;
+  pools @16 :List(M.GresPool);
+  partition @17 :Text;
+  startTime @18 :Int64;
+  endTime @19 :Int64;
+  arrayJob @20 :UInt32;
+  arrayIndex @21 :UInt32;
+  array @22 :M.ArrayFacts;
+  restartCount @23 :UInt32;
+  killWait @24 :Int64;
+  isFileAppend @25 :Bool;
+  killOnBadExit @26 :UInt8;
+}
+struct SignalStep { id @0 :M.StepId; signal @1 :UInt16; batchOnly @2 :Bool; }
+struct TerminateJob { job @0 :UInt32; attempt @1 :UInt32; cause @2 :Text; killWait @3 :Int64; }
+struct SuspendJob { job @0 :UInt32; attempt @1 :UInt32; isSuspend @2 :Bool; }
+struct AcknowledgeStep { id @0 :M.StepId; }
+struct ForgetJob { job @0 :UInt32; attempt @1 :UInt32; }
+struct ChangeEnd { job @0 :UInt32; attempt @1 :UInt32; endTime @2 :Int64; }
+
+struct KnownStep { id @0 :M.StepId; phase @1 :UInt8; }
+struct RegisterNode {
+  nodeName @0 :Text;
+  bootId @1 :Text;
+  bootTime @2 :Int64;
+  agentStartTime @3 :Int64;
+  version @4 :Text;
+  arch @5 :Text;
+  os @6 :Text;
+  cpus @7 :UInt32;
+  sockets @8 :UInt32;
+  coresPerSocket @9 :UInt32;
+  threadsPerCore @10 :UInt32;
+  memoryMib @11 :UInt64;
+  gres @12 :List(M.GresPool);
+  steps @13 :List(KnownStep);
+}
+struct Heartbeat { loadHundredths @0 :UInt32; freeMemoryMib @1 :UInt64; }
+struct StepRunning { id @0 :M.StepId; }
+struct StepDone {
+  id @0 :M.StepId;
+  nodeRank @1 :UInt32;
+  tasks @2 :List(Int32);
+  usage @3 :M.Usage;
+  isOutOfMemory @4 :Bool;
+  isLost @5 :Bool;
+  error @6 :Text;
+  isNodeFault @7 :Bool;
+}
+struct JobClean { job @0 :UInt32; attempt @1 :UInt32; }
+
+struct AgentMessage {
+  union {
+    launchStep @0 :LaunchStep;
+    signalStep @1 :SignalStep;
+    terminateJob @2 :TerminateJob;
+    suspendJob @3 :SuspendJob;
+    acknowledgeStep @4 :AcknowledgeStep;
+    forgetJob @5 :ForgetJob;
+    changeEnd @6 :ChangeEnd;
+    registerNode @7 :RegisterNode;
+    heartbeat @8 :Heartbeat;
+    stepRunning @9 :StepRunning;
+    stepDone @10 :StepDone;
+    jobClean @11 :JobClean;
+  }
+}
+
+interface AgentPort {
+  deliver @0 (messages :List(AgentMessage)) -> ();
+}
+
+interface Agent extends(AgentPort) {
+  # The agent's side of the same connection: the controller calls it here.
+}

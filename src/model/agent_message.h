@@ -1,0 +1,154 @@
+// What controller and node agents tell each other. Every message is idempotent: it names job, attempt and step,
+// and receiving it twice, late or after a restart of either side changes nothing more.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "model/allocation.h"
+#include "model/array.h"
+#include "model/job_spec.h"
+#include "model/node.h"
+#include "model/request.h"
+#include "model/step.h"
+
+namespace muster {
+
+// ---- controller → agent ----
+
+/// Run this node's part of a step. Carries all that the supervisor needs, so that it can outlive both sides.
+struct LaunchStep {
+  StepId id;
+  JobSpecRef job;
+  StepSpecRef step;           ///< null: the batch script
+  Bytes script;
+  Bytes environment;
+  std::string cluster_name;
+  std::string node_name;      ///< of this node
+  std::uint32_t node_rank = 0;              ///< this node's place in the step
+  std::uint32_t job_node_rank = 0;          ///< and in the job
+  std::string job_node_list;                ///< host list text
+  std::vector<std::uint32_t> job_cpus;      ///< CPUs per node of the job
+  std::vector<std::uint32_t> job_tasks;     ///< tasks per node of the job
+  std::string step_node_list;
+  std::vector<std::uint32_t> step_tasks;    ///< tasks per node of the step
+  NodeGrant job_grant;        ///< the job's on this node
+  NodeGrant step_grant;       ///< the step's on this node
+  std::vector<GresPool> pools;  ///< this node's devices, for their files
+  std::string partition;
+  TimePoint start_time;       ///< of this run of the job
+  TimePoint end_time;         ///< its limit; never: none
+  JobId array_job;            ///< zero: no array
+  std::uint32_t array_index = 0;
+  ArrayFacts array;
+  std::uint32_t restart_count = 0;
+  Duration kill_wait;
+  bool is_file_append = false;
+  std::uint8_t kill_on_bad_exit = 0;
+};
+
+/// Send a signal to a step's processes on this node.
+struct SignalStep {
+  StepId id;
+  std::uint16_t signal = 0;
+  bool batch_only = false;  ///< the batch script's own process alone, not its descendants
+};
+
+/// End the job here: SIGCONT, SIGTERM, KillWait, SIGKILL to every step, then report JobClean.
+struct TerminateJob {
+  JobId job;
+  std::uint32_t attempt = 0;
+  std::string cause;        ///< for the job's own error stream: "DUE TO TIME LIMIT"; empty: silent
+  Duration kill_wait;       ///< zero: SIGKILL at once
+};
+
+struct SuspendJob {
+  JobId job;
+  std::uint32_t attempt = 0;
+  bool is_suspend = true;   ///< false: resume
+};
+
+/// The controller has this step's end on stable storage: the agent may forget it.
+struct AcknowledgeStep {
+  StepId id;
+};
+
+/// The job is over everywhere: forget all of it.
+struct ForgetJob {
+  JobId job;
+  std::uint32_t attempt = 0;
+};
+
+/// The deadline of a running job moved.
+struct ChangeEnd {
+  JobId job;
+  std::uint32_t attempt = 0;
+  TimePoint end_time;
+};
+
+using ToAgent =
+    std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep, ForgetJob, ChangeEnd>;
+
+// ---- agent → controller ----
+
+enum class StepPhase : std::uint8_t { kStarting = 0, kRunning = 1, kEnded = 2, kLost = 3 };
+
+/// What an agent knows of a step that the controller has not acknowledged.
+struct KnownStep {
+  StepId id;
+  StepPhase phase = StepPhase::kStarting;
+};
+
+/// First message on every connection.
+struct RegisterNode {
+  std::string node_name;
+  std::string boot_id;
+  TimePoint boot_time;
+  TimePoint agent_start_time;
+  std::string version;
+  std::string arch;
+  std::string os;
+  std::uint32_t cpus = 0;            ///< found
+  std::uint32_t sockets = 0;
+  std::uint32_t cores_per_socket = 0;
+  std::uint32_t threads_per_core = 0;
+  std::uint64_t memory_mib = 0;
+  std::vector<GresPool> gres;
+  std::vector<KnownStep> steps;
+};
+
+/// Sent every second: the node is there.
+struct Heartbeat {
+  std::uint32_t load_hundredths = 0;  ///< one-minute load average * 100
+  std::uint64_t free_memory_mib = 0;
+};
+
+/// This node's tasks of the step are running (or it failed before; then StepDone follows).
+struct StepRunning {
+  StepId id;
+};
+
+/// This node's part of a step is over.
+struct StepDone {
+  StepId id;
+  std::uint32_t node_rank = 0;
+  std::vector<ExitStatus> tasks;   ///< by local task number
+  Usage usage;
+  bool is_out_of_memory = false;
+  bool is_lost = false;            ///< supervisor gone without a record: never started, or its end is unknown
+  std::string error;               ///< why it could not be started; empty: it ran
+  bool is_node_fault = false;      ///< the error is the node's, not the job's: requeue elsewhere
+};
+
+/// Nothing of this job's attempt runs on the node any more.
+struct JobClean {
+  JobId job;
+  std::uint32_t attempt = 0;
+};
+
+using FromAgent = std::variant<RegisterNode, Heartbeat, StepRunning, StepDone, JobClean>;
+
+}  // namespace muster

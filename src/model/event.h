@@ -1,0 +1,194 @@
+// Events: the facts that the cluster's state is a function of. Each says what was decided, never what was asked:
+// ids are allotted, CPUs and devices chosen, limits effective. Applying one takes no decision.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "model/allocation.h"
+#include "model/array.h"
+#include "model/cluster_config.h"
+#include "model/dependency.h"
+#include "model/job_spec.h"
+#include "model/job_state.h"
+#include "model/reason.h"
+#include "model/request.h"
+#include "model/step.h"
+
+namespace muster {
+
+/// A controller took the lead. Everything after it in the journal was decided under this epoch.
+struct EpochStarted {
+  Epoch epoch;
+};
+
+struct ConfigApplied {
+  std::shared_ptr<const ClusterConfig> config;
+};
+
+struct NodeRegistered {
+  NodeIndex node;
+  std::string boot_id;
+  TimePoint boot_time;
+  TimePoint agent_start_time;
+  std::string version;
+  std::string arch;
+  std::string os;
+  std::uint16_t set_conditions = 0;
+  std::uint16_t clear_conditions = 0;
+  std::string reason;  ///< set when not empty
+};
+
+struct NodeChanged {
+  NodeIndex node;
+  std::uint16_t set_conditions = 0;
+  std::uint16_t clear_conditions = 0;
+  std::optional<std::string> reason;  ///< empty: cleared
+  UserId user;
+  std::optional<std::uint32_t> weight;
+  std::optional<std::vector<std::string>> features;
+  std::optional<std::string> comment;
+  std::optional<std::string> extra;
+};
+
+struct PartitionChanged {
+  PartitionIndex partition;
+  PartitionConfig config;
+};
+
+struct JobSubmitted {
+  JobId job;
+  JobSpecRef spec;
+  std::int64_t priority = 0;
+  std::uint16_t flags = 0;                 ///< job_flag bits: holds
+  std::vector<PartitionIndex> partitions;  ///< in the user's order
+  Duration time_limit;                     ///< effective
+  std::optional<ArraySpec> array;
+  DependencySet dependencies;
+  StepSpecRef first_step;                  ///< of `srun` alone: created when the job starts
+  PendingReason reason = PendingReason::kNone;
+};
+
+/// Element `index` leaves the array's record under an id of its own.
+struct ArraySplit {
+  JobId array;
+  std::uint32_t index = 0;
+  JobId element;
+};
+
+struct JobStarted {
+  JobId job;
+  PartitionIndex partition;
+  AllocationRef allocation;
+  Duration time_limit;  ///< effective, of this run
+};
+
+/// The run's outcome is decided. Unless `is_clean`, its nodes are still held until each reports that nothing runs.
+struct JobEnding {
+  JobId job;
+  JobState state = JobState::kCompleted;
+  PendingReason reason = PendingReason::kNone;
+  ExitStatus exit;
+  UserId by;                  ///< who cancelled; meaningful for CANCELLED alone
+  std::string detail;         ///< what ended it, in words; may be empty
+  bool is_clean = false;      ///< every node has released it already, or it never ran
+  bool requeue_after = false; ///< goes back to the queue once it is clean
+  std::uint16_t hold_after = 0;  ///< hold bits that it gets when it goes back
+};
+
+/// One node is done with the job: nothing of it runs there. The last one ends COMPLETING.
+struct NodeReleased {
+  JobId job;
+  NodeIndex node;
+};
+
+/// Back in the queue under the same id, one attempt further.
+struct JobRequeued {
+  JobId job;
+  TimePoint eligible_time;
+  std::uint16_t flags = 0;  ///< hold bits
+};
+
+/// What `scontrol update`, hold, release and the passing of time change. Absent: as it was.
+struct JobChanged {
+  JobId job;
+  JobSpecRef spec;                            ///< null: as it was
+  std::optional<std::int64_t> priority;
+  std::optional<Duration> time_limit;
+  std::optional<TimePoint> eligible_time;
+  std::optional<std::uint16_t> flags;         ///< replaces the hold bits
+  std::optional<DependencySet> dependencies;
+  std::optional<std::uint32_t> array_throttle;
+  std::optional<std::vector<PartitionIndex>> partitions;
+  std::optional<PendingReason> reason;
+  std::optional<ArraySpec> array;             ///< remaining elements, when some are cancelled unsplit
+};
+
+struct JobSuspended {
+  JobId job;
+};
+struct JobResumed {
+  JobId job;
+};
+
+/// Ended jobs that leave memory. History has them.
+struct JobsEvicted {
+  std::vector<JobId> jobs;
+};
+
+struct StepCreated {
+  StepId step;
+  StepSpecRef spec;  ///< null for the batch step
+  StepLayoutRef layout;
+};
+
+struct StepEnded {
+  StepId step;
+  JobState state = JobState::kCompleted;
+  ExitStatus exit;
+  Usage usage;
+  std::string detail;
+};
+
+/// A client's batch was answered: a repeat of the same id gets the same answer.
+struct RequestAnswered {
+  RequestId request;
+  UserId user;
+  std::vector<Reply> replies;
+};
+
+using EventBody =
+    std::variant<EpochStarted, ConfigApplied, NodeRegistered, NodeChanged, PartitionChanged, JobSubmitted,
+                 ArraySplit, JobStarted, JobEnding, NodeReleased, JobRequeued, JobChanged, JobSuspended,
+                 JobResumed, JobsEvicted, StepCreated, StepEnded, RequestAnswered>;
+
+/// One fact and when it became one. Time never goes back from one event to the next.
+struct Event {
+  TimePoint time;
+  EventBody body;
+};
+
+/// A script or environment that enters with the batch that names it.
+struct BlobWrite {
+  BlobId id;
+  std::string digest;  ///< SHA-256 of `bytes`, 32 bytes
+  std::shared_ptr<const std::string> bytes;
+};
+
+/// What is journalled at once: one row. `seq` counts batches from 1 without a gap.
+struct EventBatch {
+  Seq seq;
+  Epoch epoch;
+  std::vector<Event> events;
+  std::vector<BlobWrite> blobs;
+  std::vector<BlobId> dead_blobs;  ///< no longer named by the state after this batch
+};
+
+using EventBatchRef = std::shared_ptr<const EventBatch>;
+
+}  // namespace muster

@@ -1,0 +1,108 @@
+// A job in memory: small and hot. What the user asked for is shared and immutable (JobSpec); what a run adds is
+// allocated when it starts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/allocation.h"
+#include "model/array.h"
+#include "model/dependency.h"
+#include "model/job_spec.h"
+#include "model/job_state.h"
+#include "model/reason.h"
+#include "model/step.h"
+
+namespace muster {
+
+/// One step of the present run.
+struct StepState {
+  StepId id;
+  StepSpecRef spec;  ///< null: the batch script
+  StepLayoutRef layout;
+  JobState state = JobState::kRunning;
+  TimePoint start_time;
+  TimePoint end_time;
+  ExitStatus exit;
+  Usage usage;
+  std::string detail;
+  bool is_running() const { return state == JobState::kRunning; }
+};
+
+/// What a started job has beside its record: gone again when it is requeued.
+struct JobRun {
+  AllocationRef allocation;
+  Bitmap released;               ///< positions in the allocation whose node is clean
+  std::vector<StepState> steps;  ///< in the order of creation
+  std::uint32_t next_step = 0;
+  std::uint64_t steps_hash = 0;  ///< sum over steps, part of the job's hash
+
+  /// The newest step of that number; null: none.
+  const StepState* find_step(std::uint32_t step) const {
+    for (auto found = steps.rbegin(); found != steps.rend(); ++found) {
+      if (found->id.step == step) return &*found;
+    }
+    return nullptr;
+  }
+  StepState* find_step(std::uint32_t step) {
+    return const_cast<StepState*>(std::as_const(*this).find_step(step));
+  }
+  bool is_clean() const { return released.count() == allocation->nodes.size(); }
+};
+
+/// The elements of an array that have not split off, on the record that stands for them.
+struct ArrayRecord {
+  ArraySpec remaining;
+  ArrayFacts facts;
+  std::uint32_t active_elements = 0;  ///< elements of the whole array now holding resources
+};
+
+struct Job {
+  JobId id;
+  JobState state = JobState::kPending;
+  PendingReason reason = PendingReason::kNone;  ///< set by an event: of the end, or a lasting block
+  std::uint16_t flags = 0;
+  std::uint32_t attempt = 0;
+  JobSpecRef spec;
+  std::int64_t priority = 0;
+  Duration time_limit;
+  TimePoint submit_time;
+  TimePoint eligible_time;   ///< when dependencies and begin time let it start; unset: not known yet
+  TimePoint start_time;
+  TimePoint end_time;        ///< unset while it has none; of a running job start + limit
+  TimePoint suspend_time;
+  Duration suspended_before;
+  ExitStatus exit;
+  UserId cancelled_by;
+  std::uint16_t hold_after = 0;
+  JobId array_job;           ///< zero: no array
+  std::optional<std::uint32_t> array_index;
+  PartitionIndex partition;  ///< where it runs
+  std::vector<PartitionIndex> partitions;
+  std::unique_ptr<ArrayRecord> array;      ///< of an array's record alone
+  std::unique_ptr<ArrayFacts> array_facts; ///< of an element
+  std::unique_ptr<DependencySet> dependencies;
+  StepSpecRef first_step;
+  std::unique_ptr<JobRun> run;
+  std::unique_ptr<std::string> detail;
+  std::uint64_t spec_hash = 0;
+  std::uint64_t hash = 0;    ///< as it stands in the table's sum
+
+  bool is_pending() const { return state == JobState::kPending; }
+  bool is_completing() const { return (flags & job_flag::kCompleting) != 0; }
+  bool holds_resources() const {
+    return state == JobState::kRunning || state == JobState::kSuspended || is_completing();
+  }
+  bool is_held() const { return (flags & job_flag::kAnyHold) != 0; }
+  /// Ended and not about to run again.
+  bool is_over() const {
+    return is_finished(state) && !is_completing() && (flags & job_flag::kRequeueAfter) == 0;
+  }
+  bool is_array_record() const { return array != nullptr; }
+};
+
+}  // namespace muster

@@ -1,0 +1,150 @@
+// What clients ask of the controller, and what they are told. Every client (command line, HTTP, in-process role)
+// comes in through these, under an identity that the transport has verified.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/bitmap.h"
+#include "base/result.h"
+#include "model/ids.h"
+#include "model/job_spec.h"
+#include "model/job_state.h"
+#include "model/step.h"
+
+namespace muster {
+
+/// Who asks: verified by the transport, never claimed by the client.
+struct Identity {
+  UserId user;
+  GroupId group;
+  bool is_operator = false;  ///< root, or the user that the controller runs as
+};
+
+using Bytes = std::shared_ptr<const std::string>;
+
+/// One job, one array (indices empty: all of it) or some elements of one; `step` names one step of it.
+struct JobSelector {
+  JobId job;
+  Bitmap indices;
+  bool is_element = false;  ///< written as N_K: the elements in `indices`, not the whole record
+  std::optional<std::uint32_t> step;
+  friend bool operator==(const JobSelector&, const JobSelector&) = default;
+};
+
+/// Which jobs: all conditions must hold; an empty one holds for every job.
+struct JobFilter {
+  std::vector<JobSelector> jobs;
+  std::vector<std::string> users;
+  std::vector<std::uint32_t> uids;
+  std::vector<std::string> names;
+  std::vector<std::string> accounts;
+  std::vector<std::string> partitions;
+  std::vector<std::string> qos;
+  std::vector<std::string> wckeys;
+  std::vector<std::string> reservations;
+  std::vector<std::string> licenses;
+  std::vector<std::string> nodes;       ///< host names
+  std::vector<JobState> states;
+  bool is_active_only = false;          ///< pending, running, suspended, completing
+  friend bool operator==(const JobFilter&, const JobFilter&) = default;
+};
+
+struct SubmitJob {
+  JobSpecRef spec;       ///< blob ids, user and names are filled in by the controller
+  Bytes script;          ///< null: none
+  Bytes environment;     ///< NUL-separated NAME=VALUE
+  StepSpecRef first_step;  ///< for `srun` alone; shares the job's environment
+  bool is_test_only = false;
+};
+
+/// scancel. Without a signal the jobs end; with one it is sent to their processes.
+struct CancelJobs {
+  JobFilter filter;
+  std::uint16_t signal = 0;
+  bool batch_only = false;   ///< --batch: only the batch script's shell
+  bool full = false;         ///< --full: the batch script and its steps
+  bool is_lenient = false;   ///< plain `scancel ID`: unknown or ended ids are no error
+};
+
+enum class JobVerb : std::uint8_t {
+  kHold = 0,
+  kUserHold = 1,
+  kRelease = 2,
+  kRequeue = 3,
+  kRequeueHold = 4,
+  kSuspend = 5,
+  kResume = 6,
+  kRequeueSpecialExit = 7,
+};
+
+struct ControlJobs {
+  JobVerb verb = JobVerb::kHold;
+  std::vector<JobSelector> jobs;
+};
+
+/// scontrol update: NAME=VALUE pairs of one object, names as the user wrote them.
+enum class UpdateKind : std::uint8_t { kJob = 0, kNode = 1, kPartition = 2, kStep = 3 };
+struct UpdateObject {
+  UpdateKind kind = UpdateKind::kJob;
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> values;
+};
+
+/// srun inside an allocation.
+struct CreateStep {
+  JobId job;
+  StepSpecRef spec;
+  Bytes environment;
+};
+
+/// The allocation of salloc or srun is given back.
+struct ReleaseAllocation {
+  JobId job;
+  std::uint32_t attempt = 0;
+  ExitStatus exit;
+};
+
+/// srun and salloc say that they are alive; the allocation lives 60 s without it.
+struct RenewLease {
+  JobId job;
+};
+
+/// Ends or signals one step.
+struct CancelStep {
+  StepId step;
+  std::uint16_t signal = 9;
+};
+
+/// New settings, read from the configuration file by the controller itself.
+struct Reconfigure {};
+
+using Request = std::variant<SubmitJob, CancelJobs, ControlJobs, UpdateObject, CreateStep, ReleaseAllocation,
+                             RenewLease, CancelStep, Reconfigure>;
+
+/// One job that a request touched and what came of it.
+struct JobOutcome {
+  JobSelector job;
+  std::optional<Error> error;
+  friend bool operator==(const JobOutcome&, const JobOutcome&) = default;
+};
+
+/// The answer to one request. `error` unset: done.
+struct Reply {
+  std::optional<Error> error;
+  JobId job;
+  std::optional<StepId> step;
+  std::vector<JobOutcome> outcomes;
+  std::vector<std::string> warnings;   ///< for standard error, one line each
+  bool is_started = false;             ///< an allocation or step that is ready
+  TimePoint expected_start;            ///< of --test-only
+  std::string text;                    ///< of --test-only: node list and partition
+  friend bool operator==(const Reply&, const Reply&) = default;
+};
+
+}  // namespace muster

@@ -1,0 +1,163 @@
+// What a query returns: objects as they look at one sequence number, ready to be shown. Reasons and priorities in
+// them are derived, not state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "model/allocation.h"
+#include "model/array.h"
+#include "model/cluster_config.h"
+#include "model/job_spec.h"
+#include "model/job_state.h"
+#include "model/reason.h"
+#include "model/request.h"
+#include "model/step.h"
+
+namespace muster {
+
+/// One job, array record, or ended attempt.
+struct JobView {
+  JobId id;
+  JobSpecRef spec;
+  std::uint32_t attempt = 0;            ///< restart count
+  JobState state = JobState::kPending;
+  std::uint16_t flags = 0;              ///< job_flag
+  Reasons reasons;
+  std::int64_t priority = 0;
+  std::string partition;                ///< where it runs, or the list it was submitted to
+  Duration time_limit;
+  TimePoint submit_time;
+  TimePoint eligible_time;
+  TimePoint start_time;                 ///< unset: not started
+  TimePoint end_time;                   ///< of a running job: its limit; unset: none
+  TimePoint suspend_time;
+  Duration suspended_before;            ///< spent suspended before the present run of it
+  ExitStatus exit;
+  ExitStatus derived_exit;              ///< highest of its steps
+  UserId cancelled_by;
+  std::string detail;                   ///< what ended it, in words
+
+  JobId array_job;                      ///< zero: no array
+  std::optional<std::uint32_t> array_index;  ///< an element's
+  std::string array_remaining;          ///< of an array's record: "0-15:2"
+  std::uint32_t array_throttle = 0;
+  std::uint32_t array_remaining_count = 0;
+
+  std::string dependency;               ///< as shown: "afterok:12(unfulfilled)"
+  std::string node_list;                ///< allocated, as a host list
+  std::string batch_host;
+  std::uint32_t node_count = 0;         ///< allocated, or the least that it needs
+  std::uint32_t cpu_count = 0;          ///< allocated, or the least that it needs
+  std::uint64_t memory_mib = 0;         ///< over all nodes
+  std::vector<NodeGrant> grants;        ///< per allocated node, in node-list order
+  std::vector<std::string> node_names;  ///< in the same order
+  std::string requested_tres;           ///< "cpu=4,mem=8G,node=2,billing=4,gres/gpu=4"
+  std::string allocated_tres;
+  std::string std_out;                  ///< with patterns expanded where they can be
+  std::string std_err;
+  std::string std_in;
+  Usage usage;
+};
+
+/// One step or batch script.
+struct StepView {
+  StepId id;
+  StepSpecRef spec;                     ///< null: the batch step
+  std::string name;
+  std::string user;
+  std::string partition;
+  std::string account;
+  UserId uid;
+  JobId array_job;
+  std::optional<std::uint32_t> array_index;
+  JobState state = JobState::kRunning;
+  TimePoint start_time;
+  TimePoint end_time;
+  Duration time_limit;
+  ExitStatus exit;
+  UserId cancelled_by;
+  std::string node_list;
+  std::uint32_t node_count = 0;
+  std::uint32_t task_count = 0;
+  std::uint32_t cpu_count = 0;
+  std::string allocated_tres;
+  Usage usage;
+  std::string detail;
+};
+
+/// One node with what is in use on it.
+struct NodeView {
+  NodeConfig config;
+  NodeStatus status;
+  std::uint32_t allocated_cpus = 0;
+  std::uint64_t allocated_memory_mib = 0;
+  std::vector<GresGrant> allocated_gres;   ///< per name and type
+  bool is_completing = false;
+  std::uint32_t load_hundredths = 0;
+  std::uint64_t free_memory_mib = 0;
+  TimePoint last_contact;
+  std::vector<std::string> partitions;
+  bool is_planned = false;                 ///< kept for a pending job
+};
+
+struct PartitionView {
+  PartitionConfig config;
+  std::vector<std::string> nodes;
+  std::uint32_t total_cpus = 0;
+  std::uint32_t total_nodes = 0;
+  std::string tres;
+};
+
+/// The controller itself, as `scontrol ping` and `muster check` see it.
+struct PingView {
+  std::string host;
+  std::string version;
+  bool is_ready = false;       ///< leads and accepts work
+  Seq seq;                     ///< durable
+  std::uint64_t state_hash = 0;  ///< of the query replica at `seq`
+  Epoch epoch;
+};
+
+/// One page of an answer: at most about 1 MiB, of the one kind that was asked for.
+struct Page {
+  std::vector<JobView> jobs;
+  std::vector<StepView> steps;
+  std::vector<NodeView> nodes;
+  std::vector<PartitionView> partitions;
+  std::optional<ClusterSettings> settings;
+  std::string bytes;           ///< a batch script
+  std::optional<PingView> ping;
+};
+
+/// What a query asks for.
+enum class QueryKind : std::uint8_t {
+  kJobs = 0,
+  kSteps = 1,
+  kNodes = 2,
+  kPartitions = 3,
+  kConfig = 4,
+  kHistory = 5,      ///< ended and live jobs with steps, for sacct
+  kBatchScript = 6,
+  kPing = 7,
+  kStateHash = 8,
+};
+
+/// How much of each job is wanted: kBrief leaves out the long texts and grants.
+enum class QueryDetail : std::uint8_t { kBrief = 0, kFull = 1 };
+
+/// Requires for kHistory: `since` < `until`.
+struct Query {
+  QueryKind kind = QueryKind::kJobs;
+  QueryDetail detail = QueryDetail::kFull;
+  JobFilter filter;
+  TimePoint since;   ///< kHistory: jobs in any of the states between these
+  TimePoint until;
+  bool is_duplicates = false;   ///< every attempt of a requeued job
+  bool is_steps = true;
+};
+
+}  // namespace muster

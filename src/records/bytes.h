@@ -1,0 +1,43 @@
+// Cap'n Proto messages as strings of bytes, with third-party exceptions turned into errors here and nowhere else.
+// Internal to records/ and wire/.
+#pragma once
+
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+#include <kj/exception.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace muster::records {
+
+inline std::string message_bytes(capnp::MessageBuilder& message) {
+  const auto segments = message.getSegmentsForOutput();
+  const std::size_t words = capnp::computeSerializedSizeInWords(segments);
+  std::string bytes(words * sizeof(capnp::word), '\0');
+  kj::ArrayOutputStream out(kj::arrayPtr(reinterpret_cast<kj::byte*>(bytes.data()), bytes.size()));
+  capnp::writeMessage(out, segments);
+  return bytes;
+}
+
+/// Calls `use(reader)` with the root of the message in `bytes`. Errors: kCorruption when it is malformed.
+template <class Root, class Use>
+Status with_message(std::string_view bytes, Use&& use) {
+  auto failure = kj::runCatchingExceptions([&] {
+    kj::Array<capnp::word> aligned = kj::heapArray<capnp::word>(bytes.size() / sizeof(capnp::word));
+    std::memcpy(aligned.begin(), bytes.data(), aligned.size() * sizeof(capnp::word));
+    capnp::ReaderOptions options;
+    options.traversalLimitInWords = UINT64_MAX;  // our own bytes, read once: the bound is their size
+    capnp::FlatArrayMessageReader reader(aligned, options);
+    use(reader.template getRoot<Root>());
+  });
+  KJ_IF_MAYBE (exception, failure) {
+    return fail(ErrorCode::kCorruption, "malformed record", exception->getDescription().cStr());
+  }
+  return {};
+}
+
+}  // namespace muster::records

@@ -1,0 +1,165 @@
+#include "records/checkpoint_codec.h"
+
+#include "records/bytes.h"
+#include "records/model_records.h"
+#include "schema/journal.capnp.h"
+
+#include "records/fields.h"
+
+namespace muster::records {
+
+template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
+template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
+
+namespace {
+
+using records::read;
+using records::write;
+
+template <class Holder>
+void read_nodes(capnp::List<schema::NodeGrant>::Reader list, std::shared_ptr<const Holder>& holder) {
+  auto fresh = std::make_shared<Holder>();
+  read_list(list, fresh->nodes);
+  holder = std::move(fresh);
+}
+
+#define STEP_STATE_FIELDS(F, S, L, P, O)                                              \
+  S(id, Id) P(spec, Spec) F(state, State) F(start_time, StartTime) F(end_time, EndTime) \
+  F(exit, Exit) S(usage, Usage) F(detail, Detail)
+void write(schema::StepRecord::Builder builder, const StepState& value) {
+  STEP_STATE_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+  write_list(builder.initLayout(static_cast<unsigned>(value.layout->nodes.size())), value.layout->nodes);
+}
+void read(schema::StepRecord::Reader reader, StepState& value) {
+  STEP_STATE_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+  read_nodes(reader.getLayout(), value.layout);
+}
+
+#define JOB_FIELDS(F, S, L, P, O)                                                                \
+  F(id, Id) P(spec, Spec) F(state, State) F(flags, Flags) F(reason, Reason) F(attempt, Attempt)  \
+  F(priority, Priority) L(partitions, Partitions) F(partition, Partition)                        \
+  F(time_limit, TimeLimit) F(submit_time, SubmitTime) F(eligible_time, EligibleTime)             \
+  F(start_time, StartTime) F(end_time, EndTime) F(suspend_time, SuspendTime)                     \
+  F(suspended_before, SuspendedBefore) F(exit, Exit) F(cancelled_by, By)                         \
+  F(hold_after, HoldAfter) F(array_job, ArrayJob) O(array_index, ArrayIndex)                     \
+  P(first_step, FirstStep)
+
+void write(schema::JobRecord::Builder builder, const Job& value) {
+  JOB_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+  if (value.detail != nullptr) builder.setDetail(to_wire(*value.detail));
+  if (value.dependencies != nullptr) write(builder.initDependencies(), *value.dependencies);
+  if (value.array_facts != nullptr) write(builder.initArrayFacts(), *value.array_facts);
+  if (value.array != nullptr) {
+    write(builder.initArray(), value.array->remaining);
+    if (value.array_facts == nullptr) write(builder.initArrayFacts(), value.array->facts);
+    builder.setActiveElements(value.array->active_elements);
+  }
+  if (value.run == nullptr) return;
+  write_list(builder.initAllocation(static_cast<unsigned>(value.run->allocation->nodes.size())),
+             value.run->allocation->nodes);
+  builder.setReleasedNodes(to_wire(value.run->released));
+  builder.setNextStep(value.run->next_step);
+  auto steps = builder.initSteps(static_cast<unsigned>(value.run->steps.size()));
+  for (unsigned i = 0; i < value.run->steps.size(); ++i) write(steps[i], value.run->steps[i]);
+}
+
+void read(schema::JobRecord::Reader reader, Job& value) {
+  JOB_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+  if (reader.getDetail().size() > 0) {
+    value.detail = std::make_unique<std::string>();
+    from_wire(reader.getDetail(), *value.detail);
+  }
+  if (reader.hasDependencies()) {
+    value.dependencies = std::make_unique<DependencySet>();
+    read(reader.getDependencies(), *value.dependencies);
+  }
+  if (reader.hasArray()) {
+    value.array = std::make_unique<ArrayRecord>();
+    read(reader.getArray(), value.array->remaining);
+    read(reader.getArrayFacts(), value.array->facts);
+    value.array->active_elements = reader.getActiveElements();
+  }
+  if (reader.hasArrayFacts() && value.array_index) {
+    value.array_facts = std::make_unique<ArrayFacts>();
+    read(reader.getArrayFacts(), *value.array_facts);
+  }
+  if (!reader.hasAllocation()) return;
+  value.run = std::make_unique<JobRun>();
+  read_nodes(reader.getAllocation(), value.run->allocation);
+  from_wire(reader.getReleasedNodes(), value.run->released);
+  value.run->next_step = reader.getNextStep();
+  for (const auto step : reader.getSteps()) read(step, value.run->steps.emplace_back());
+}
+
+void write(schema::Blob::Builder builder, const BlobEntry& value) {
+  builder.setId(to_wire(value.id));
+  builder.setDigest(kj::arrayPtr(reinterpret_cast<const kj::byte*>(value.digest.data()), value.digest.size()));
+  builder.setSize(value.size);
+  builder.setReferences(value.references);
+}
+void read(schema::Blob::Reader reader, BlobEntry& value) {
+  from_wire(reader.getId(), value.id);
+  value.digest.assign(reinterpret_cast<const char*>(reader.getDigest().begin()), reader.getDigest().size());
+  value.size = reader.getSize();
+  value.references = reader.getReferences();
+}
+
+void write(schema::AnsweredRequest::Builder builder, const AnswerEntry& value) {
+  builder.setRequestHigh(value.id.high);
+  builder.setRequestLow(value.id.low);
+  builder.setUser(to_wire(value.user));
+  builder.setTime(to_wire(value.time));
+  MUSTER_WRITE_L(replies, Replies)
+}
+void read(schema::AnsweredRequest::Reader reader, AnswerEntry& value) {
+  value.id = {reader.getRequestHigh(), reader.getRequestLow()};
+  from_wire(reader.getUser(), value.user);
+  from_wire(reader.getTime(), value.time);
+  MUSTER_READ_L(replies, Replies)
+}
+
+}  // namespace
+
+// Found by argument-dependent look-up, which does not see into an unnamed namespace.
+DECLARE_RECORD(ClusterEntry, schema::ClusterRecord)
+
+#define CLUSTER_FIELDS(F, S, L, P, O)                                              \
+  S(settings, Settings) L(partitions, Partitions) F(epoch, Epoch)                  \
+  F(next_job, NextJob) F(next_blob, NextBlob) F(time, Time)
+RECORD(ClusterEntry, schema::ClusterRecord, CLUSTER_FIELDS)
+
+std::string encode_slice(const SliceToWrite& value) {
+  capnp::MallocMessageBuilder message;
+  auto builder = message.initRoot<schema::CheckpointSlice>();
+  MUSTER_WRITE_P(cluster, Cluster)
+  auto nodes = builder.initNodes(static_cast<unsigned>(value.nodes.size()));
+  for (unsigned i = 0; i < value.nodes.size(); ++i) {
+    write(nodes[i].initConfig(), value.nodes[i].first);
+    write(nodes[i].initStatus(), value.nodes[i].second);
+  }
+  auto jobs = builder.initJobs(static_cast<unsigned>(value.jobs.size()));
+  for (unsigned i = 0; i < value.jobs.size(); ++i) write(jobs[i], *value.jobs[i]);
+  auto blobs = builder.initBlobs(static_cast<unsigned>(value.blobs.size()));
+  for (unsigned i = 0; i < value.blobs.size(); ++i) write(blobs[i], value.blobs[i]);
+  auto answers = builder.initRequests(static_cast<unsigned>(value.answers.size()));
+  for (unsigned i = 0; i < value.answers.size(); ++i) write(answers[i], value.answers[i]);
+  return message_bytes(message);
+}
+
+Result<Slice> decode_slice(std::string_view bytes) {
+  Slice value;
+  TRY(with_message<schema::CheckpointSlice>(bytes, [&](schema::CheckpointSlice::Reader reader) {
+    MUSTER_READ_P(cluster, Cluster)
+    for (const auto node : reader.getNodes()) {
+      auto& [config, status] = value.nodes.emplace_back();
+      read(node.getConfig(), config);
+      read(node.getStatus(), status);
+    }
+    for (const auto blob : reader.getBlobs()) read(blob, value.blobs.emplace_back());
+    for (const auto job : reader.getJobs()) read(job, value.jobs.emplace_back());
+    for (const auto answer : reader.getRequests()) read(answer, value.answers.emplace_back());
+  }));
+  return value;
+}
+
+}  // namespace muster::records

@@ -1,0 +1,186 @@
+#include "records/event_records.h"
+
+#include "records/fields.h"
+
+namespace muster::records {
+
+template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
+template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
+
+namespace {
+
+using records::read;
+using records::write;
+
+// An allocation or layout is stored as the list of its nodes.
+template <class Holder>
+void write_nodes(capnp::List<schema::NodeGrant>::Builder list, const std::shared_ptr<const Holder>& holder) {
+  write_list(list, holder->nodes);
+}
+template <class Holder>
+void read_nodes(capnp::List<schema::NodeGrant>::Reader list, std::shared_ptr<const Holder>& holder) {
+  auto fresh = std::make_shared<Holder>();
+  read_list(list, fresh->nodes);
+  holder = std::move(fresh);
+}
+
+#define EPOCH_STARTED_FIELDS(F, S, L, P, O) F(epoch, Epoch)
+RECORD(EpochStarted, schema::EpochStarted, EPOCH_STARTED_FIELDS)
+
+#define CONFIG_APPLIED_FIELDS(F, S, L, P, O) P(config, Config)
+RECORD(ConfigApplied, schema::ConfigApplied, CONFIG_APPLIED_FIELDS)
+
+#define NODE_REGISTERED_FIELDS(F, S, L, P, O)                                          \
+  F(node, Node) F(boot_id, BootId) F(boot_time, BootTime)                              \
+  F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) F(os, Os)      \
+  F(set_conditions, SetConditions) F(clear_conditions, ClearConditions) F(reason, Reason)
+RECORD(NodeRegistered, schema::NodeRegistered, NODE_REGISTERED_FIELDS)
+
+void write(schema::NodeChanged::Builder builder, const NodeChanged& value) {
+  builder.setNode(to_wire(value.node));
+  builder.setSetConditions(value.set_conditions);
+  builder.setClearConditions(value.clear_conditions);
+  builder.setUser(to_wire(value.user));
+  MUSTER_WRITE_O(reason, Reason)
+  MUSTER_WRITE_O(weight, Weight)
+  MUSTER_WRITE_O(comment, Comment)
+  MUSTER_WRITE_O(extra, Extra)
+  if (value.features) {
+    builder.setHasFeatures(true);
+    write_list(builder.initFeatures(static_cast<unsigned>(value.features->size())), *value.features);
+  }
+}
+void read(schema::NodeChanged::Reader reader, NodeChanged& value) {
+  from_wire(reader.getNode(), value.node);
+  value.set_conditions = reader.getSetConditions();
+  value.clear_conditions = reader.getClearConditions();
+  from_wire(reader.getUser(), value.user);
+  MUSTER_READ_O(reason, Reason)
+  MUSTER_READ_O(weight, Weight)
+  MUSTER_READ_O(comment, Comment)
+  MUSTER_READ_O(extra, Extra)
+  if (reader.getHasFeatures()) read_list(reader.getFeatures(), value.features.emplace());
+}
+
+#define PARTITION_CHANGED_FIELDS(F, S, L, P, O) F(partition, Partition) S(config, Config)
+RECORD(PartitionChanged, schema::PartitionChanged, PARTITION_CHANGED_FIELDS)
+
+#define JOB_SUBMITTED_FIELDS(F, S, L, P, O)                                                     \
+  F(job, Job) P(spec, Spec) F(priority, Priority) F(flags, Flags) L(partitions, Partitions)     \
+  F(time_limit, TimeLimit) P(array, Array) S(dependencies, Dependencies)                        \
+  P(first_step, FirstStep) F(reason, Reason)
+RECORD(JobSubmitted, schema::JobSubmitted, JOB_SUBMITTED_FIELDS)
+
+#define ARRAY_SPLIT_FIELDS(F, S, L, P, O) F(array, Array) F(index, Index) F(element, Element)
+RECORD(ArraySplit, schema::ArraySplit, ARRAY_SPLIT_FIELDS)
+
+void write(schema::JobStarted::Builder builder, const JobStarted& value) {
+  builder.setJob(to_wire(value.job));
+  builder.setPartition(to_wire(value.partition));
+  builder.setTimeLimit(to_wire(value.time_limit));
+  write_nodes(builder.initAllocation(static_cast<unsigned>(value.allocation->nodes.size())), value.allocation);
+}
+void read(schema::JobStarted::Reader reader, JobStarted& value) {
+  from_wire(reader.getJob(), value.job);
+  from_wire(reader.getPartition(), value.partition);
+  from_wire(reader.getTimeLimit(), value.time_limit);
+  read_nodes(reader.getAllocation(), value.allocation);
+}
+
+#define JOB_ENDING_FIELDS(F, S, L, P, O)                                                  \
+  F(job, Job) F(state, State) F(reason, Reason) F(exit, Exit) F(by, By) F(detail, Detail) \
+  F(is_clean, IsClean) F(requeue_after, RequeueAfter) F(hold_after, HoldAfter)
+RECORD(JobEnding, schema::JobEnding, JOB_ENDING_FIELDS)
+
+#define NODE_RELEASED_FIELDS(F, S, L, P, O) F(job, Job) F(node, Node)
+RECORD(NodeReleased, schema::NodeReleased, NODE_RELEASED_FIELDS)
+
+#define JOB_REQUEUED_FIELDS(F, S, L, P, O) F(job, Job) F(eligible_time, EligibleTime) F(flags, Flags)
+RECORD(JobRequeued, schema::JobRequeued, JOB_REQUEUED_FIELDS)
+
+#define JOB_CHANGED_FIELDS(F, S, L, P, O)                                              \
+  F(job, Job) P(spec, Spec) O(priority, Priority) O(time_limit, TimeLimit)             \
+  O(eligible_time, EligibleTime) O(flags, Flags) P(dependencies, Dependencies)         \
+  O(array_throttle, ArrayThrottle) O(reason, Reason) P(array, Array)
+void write(schema::JobChanged::Builder builder, const JobChanged& value) {
+  JOB_CHANGED_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+  if (value.partitions) {
+    builder.setHasPartitions(true);
+    write_list(builder.initPartitions(static_cast<unsigned>(value.partitions->size())), *value.partitions);
+  }
+}
+void read(schema::JobChanged::Reader reader, JobChanged& value) {
+  JOB_CHANGED_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+  if (reader.getHasPartitions()) read_list(reader.getPartitions(), value.partitions.emplace());
+}
+
+#define JOB_FIELDS(F, S, L, P, O) F(job, Job)
+RECORD(JobSuspended, schema::JobSuspended, JOB_FIELDS)
+RECORD(JobResumed, schema::JobResumed, JOB_FIELDS)
+
+#define JOBS_EVICTED_FIELDS(F, S, L, P, O) L(jobs, Jobs)
+RECORD(JobsEvicted, schema::JobsEvicted, JOBS_EVICTED_FIELDS)
+
+void write(schema::StepCreated::Builder builder, const StepCreated& value) {
+  write(builder.initStep(), value.step);
+  MUSTER_WRITE_P(spec, Spec)
+  write_nodes(builder.initLayout(static_cast<unsigned>(value.layout->nodes.size())), value.layout);
+}
+void read(schema::StepCreated::Reader reader, StepCreated& value) {
+  read(reader.getStep(), value.step);
+  MUSTER_READ_P(spec, Spec)
+  read_nodes(reader.getLayout(), value.layout);
+}
+
+#define STEP_ENDED_FIELDS(F, S, L, P, O) \
+  S(step, Step) F(state, State) F(exit, Exit) S(usage, Usage) F(detail, Detail)
+RECORD(StepEnded, schema::StepEnded, STEP_ENDED_FIELDS)
+
+void write(schema::RequestAnswered::Builder builder, const RequestAnswered& value) {
+  builder.setRequestHigh(value.request.high);
+  builder.setRequestLow(value.request.low);
+  builder.setUser(to_wire(value.user));
+  MUSTER_WRITE_L(replies, Replies)
+}
+void read(schema::RequestAnswered::Reader reader, RequestAnswered& value) {
+  value.request = {reader.getRequestHigh(), reader.getRequestLow()};
+  from_wire(reader.getUser(), value.user);
+  MUSTER_READ_L(replies, Replies)
+}
+
+#define EVENT_BODIES(X)                                                                              \
+  X(EpochStarted, EPOCH_STARTED) X(ConfigApplied, CONFIG_APPLIED) X(NodeRegistered, NODE_REGISTERED) \
+  X(NodeChanged, NODE_CHANGED) X(PartitionChanged, PARTITION_CHANGED)                                \
+  X(JobSubmitted, JOB_SUBMITTED) X(ArraySplit, ARRAY_SPLIT) X(JobStarted, JOB_STARTED)               \
+  X(JobEnding, JOB_ENDING) X(NodeReleased, NODE_RELEASED) X(JobRequeued, JOB_REQUEUED)               \
+  X(JobChanged, JOB_CHANGED) X(JobSuspended, JOB_SUSPENDED) X(JobResumed, JOB_RESUMED)               \
+  X(JobsEvicted, JOBS_EVICTED) X(StepCreated, STEP_CREATED) X(StepEnded, STEP_ENDED)                 \
+  X(RequestAnswered, REQUEST_ANSWERED)
+
+struct BodyWriter {
+  schema::Event::Builder builder;
+#define WRITE_BODY(Type, WHICH) \
+  void operator()(const Type& body) { write(builder.init##Type(), body); }
+  EVENT_BODIES(WRITE_BODY)
+};
+
+}  // namespace
+
+void write(schema::Event::Builder builder, const Event& value) {
+  builder.setTime(to_wire(value.time));
+  std::visit(BodyWriter{builder}, value.body);
+}
+
+void read(schema::Event::Reader reader, Event& value) {
+  from_wire(reader.getTime(), value.time);
+  switch (reader.which()) {
+#define READ_BODY(Type, WHICH)                                \
+  case schema::Event::WHICH:                                  \
+    read(reader.get##Type(), value.body.emplace<Type>());     \
+    return;
+    EVENT_BODIES(READ_BODY)
+  }
+  KJ_FAIL_REQUIRE("event of an unknown kind: written by a newer version", static_cast<unsigned>(reader.which()));
+}
+
+}  // namespace muster::records

@@ -1,0 +1,191 @@
+#include "records/model_records.h"
+
+#include "records/fields.h"
+
+namespace muster::records {
+
+template <> inline constexpr unsigned kEnumCount<ErrorCode> = 13;
+template <> inline constexpr unsigned kEnumCount<JobKind> = 3;
+template <> inline constexpr unsigned kEnumCount<MemoryScope> = 4;
+template <> inline constexpr unsigned kEnumCount<Sharing> = 4;
+template <> inline constexpr unsigned kEnumCount<PartitionState> = 4;
+template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
+template <> inline constexpr unsigned kEnumCount<DependencyKind> = 6;
+template <> inline constexpr unsigned kEnumCount<DependencyState> = 3;
+
+namespace {
+
+template <class Key>
+void write(schema::TextPack::Builder builder, const TextPack<Key>& pack) {
+  const std::string_view all = pack.buffer();
+  builder.setBuffer(kj::arrayPtr(reinterpret_cast<const kj::byte*>(all.data()), all.size()));
+  builder.setEnds(kj::arrayPtr(pack.ends().data(), pack.ends().size()));
+}
+
+/// Texts that an older writer did not know are empty; a newer writer's are refused.
+template <class Key>
+void read(schema::TextPack::Reader reader, TextPack<Key>& pack) {
+  const auto buffer = reader.getBuffer();
+  const auto ends = reader.getEnds();
+  KJ_REQUIRE(ends.size() <= TextPack<Key>::kSize, "written by a newer version", ends.size());
+  std::array<std::uint32_t, TextPack<Key>::kSize> all_ends{};
+  std::uint32_t last = 0;
+  for (unsigned i = 0; i < all_ends.size(); ++i) {
+    const std::uint32_t end = i < ends.size() ? ends[i] : last;
+    KJ_REQUIRE(last <= end && end <= buffer.size(), "texts out of order", i);
+    all_ends[i] = last = end;
+  }
+  pack.assign(std::string_view(reinterpret_cast<const char*>(buffer.begin()), buffer.size()), all_ends);
+}
+
+}  // namespace
+
+void write(schema::KeyValue::Builder builder, const TextPair& value) {
+  builder.setKey(to_wire(value.first));
+  builder.setValue(to_wire(value.second));
+}
+void read(schema::KeyValue::Reader reader, TextPair& value) {
+  from_wire(reader.getKey(), value.first);
+  from_wire(reader.getValue(), value.second);
+}
+
+#define ERROR_FIELDS(F, S, L, P, O) F(code, Code) F(message, Message) F(detail, Detail)
+RECORD(Error, schema::Error, ERROR_FIELDS)
+
+#define STEP_ID_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt) F(step, Step)
+RECORD(StepId, schema::StepId, STEP_ID_FIELDS)
+
+#define GRES_GRANT_FIELDS(F, S, L, P, O) F(name, Name) F(type, Type) F(devices, Devices)
+RECORD(GresGrant, schema::GresGrant, GRES_GRANT_FIELDS)
+
+#define NODE_GRANT_FIELDS(F, S, L, P, O) \
+  F(node, Node) F(task_count, TaskCount) F(cpus, Cpus) F(memory_mib, MemoryMib) L(gres, Gres)
+RECORD(NodeGrant, schema::NodeGrant, NODE_GRANT_FIELDS)
+
+#define USAGE_FIELDS(F, S, L, P, O) \
+  F(user_cpu_us, UserCpuUs) F(system_cpu_us, SystemCpuUs) F(max_rss_kib, MaxRssKib)
+RECORD(Usage, schema::Usage, USAGE_FIELDS)
+
+#define JOB_SPEC_FIELDS(F, S, L, P, O)                                                               \
+  S(text, Text) F(kind, Kind) F(user, User) F(group, Group) F(min_nodes, MinNodes)                   \
+  F(max_nodes, MaxNodes) F(task_count, TaskCount) F(tasks_per_node, TasksPerNode)                    \
+  F(tasks_per_socket, TasksPerSocket) F(tasks_per_core, TasksPerCore) F(tasks_per_gpu, TasksPerGpu)  \
+  F(cpus_per_task, CpusPerTask) F(min_cpus_per_node, MinCpusPerNode) F(cpus_per_gpu, CpusPerGpu)     \
+  F(sockets_per_node, SocketsPerNode) F(cores_per_socket, CoresPerSocket)                            \
+  F(threads_per_core, ThreadsPerCore) F(tmp_disk_mib, TmpDiskMib) F(memory_scope, MemoryScope)       \
+  F(memory_mib, MemoryMib) F(sharing, Sharing) F(is_contiguous, IsContiguous)                        \
+  F(is_overcommit, IsOvercommit) F(given, Given) F(time_limit, TimeLimit) F(time_min, TimeMin)       \
+  F(begin_time, BeginTime) F(deadline, Deadline) F(nice, Nice) F(priority, Priority)                 \
+  F(is_held, IsHeld) F(is_requeue, IsRequeue)                                                        \
+  F(kill_on_invalid_dependency, KillOnInvalidDependency) F(is_immediate, IsImmediate)                \
+  F(is_kill_on_node_fail, IsKillOnNodeFail) F(is_reboot, IsReboot) F(is_spread, IsSpread)            \
+  F(wait_all_nodes, WaitAllNodes) F(umask, Umask) F(open_mode, OpenMode)                             \
+  F(signal_number, SignalNumber) F(signal_seconds, SignalSeconds)                                    \
+  F(signal_batch_only, SignalBatchOnly) F(signal_at_reservation, SignalAtReservation)                \
+  F(submit_session, SubmitSession) F(core_spec, CoreSpec) F(oom_kill_step, OomKillStep)              \
+  F(script, Script) F(environment, Environment)
+RECORD(JobSpec, schema::JobSpec, JOB_SPEC_FIELDS)
+
+#define STEP_SPEC_FIELDS(F, S, L, P, O)                                                              \
+  S(text, Text) F(task_count, TaskCount) F(min_nodes, MinNodes) F(max_nodes, MaxNodes)               \
+  F(relative_node, RelativeNode) F(tasks_per_node, TasksPerNode) F(cpus_per_task, CpusPerTask)       \
+  F(memory_scope, MemoryScope) F(memory_mib, MemoryMib) F(is_exact, IsExact)                         \
+  F(is_overlap, IsOverlap) F(is_overcommit, IsOvercommit) F(is_label, IsLabel)                       \
+  F(is_unbuffered, IsUnbuffered) F(is_interactive, IsInteractive) F(is_pty, IsPty)                   \
+  F(kill_on_bad_exit, KillOnBadExit) F(is_immediate, IsImmediate) F(wait_seconds, WaitSeconds)       \
+  F(time_limit, TimeLimit) F(umask, Umask) F(open_mode, OpenMode) F(signal_number, SignalNumber)     \
+  F(signal_seconds, SignalSeconds) F(is_task_count_given, IsTaskCountGiven)                          \
+  F(is_cpus_per_task_given, IsCpusPerTaskGiven) F(is_gpus_given, IsGpusGiven)                        \
+  F(environment, Environment)
+RECORD(StepSpec, schema::StepSpec, STEP_SPEC_FIELDS)
+
+#define GRES_POOL_FIELDS(F, S, L, P, O) F(name, Name) F(type, Type) F(count, Count) L(files, Files)
+RECORD(GresPool, schema::GresPool, GRES_POOL_FIELDS)
+
+#define NODE_CONFIG_FIELDS(F, S, L, P, O)                                                            \
+  F(name, Name) F(host_name, HostName) F(address, Address) F(port, Port) F(cpus, Cpus)               \
+  F(boards, Boards) F(sockets, Sockets) F(cores_per_socket, CoresPerSocket)                          \
+  F(threads_per_core, ThreadsPerCore) F(memory_mib, MemoryMib) F(tmp_disk_mib, TmpDiskMib)           \
+  F(weight, Weight) L(gres, Gres) L(features, Features)
+RECORD(NodeConfig, schema::NodeConfig, NODE_CONFIG_FIELDS)
+
+#define NODE_STATUS_FIELDS(F, S, L, P, O)                                                            \
+  F(conditions, Conditions) F(reason, Reason) F(reason_user, ReasonUser)                             \
+  F(reason_time, ReasonTime) F(boot_id, BootId) F(boot_time, BootTime)                               \
+  F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) F(os, Os)                    \
+  F(comment, Comment) F(extra, Extra) F(last_busy_time, LastBusyTime)
+RECORD(NodeStatus, schema::NodeStatus, NODE_STATUS_FIELDS)
+
+#define PARTITION_CONFIG_FIELDS(F, S, L, P, O)                                                       \
+  F(name, Name) F(nodes_text, NodesText) L(nodes, Nodes) F(is_default, IsDefault)                    \
+  F(is_hidden, IsHidden) F(is_root_only, IsRootOnly) F(state, State) F(max_time, MaxTime)            \
+  F(default_time, DefaultTime) F(over_time_limit, OverTimeLimit) F(min_nodes, MinNodes)              \
+  F(max_nodes, MaxNodes) F(max_cpus_per_node, MaxCpusPerNode) F(priority_tier, PriorityTier)         \
+  F(priority_job_factor, PriorityJobFactor)                                                          \
+  F(default_memory_per_cpu_mib, DefaultMemoryPerCpuMib)                                              \
+  F(default_memory_per_node_mib, DefaultMemoryPerNodeMib)                                            \
+  F(default_memory_per_gpu_mib, DefaultMemoryPerGpuMib)                                              \
+  F(max_memory_per_cpu_mib, MaxMemoryPerCpuMib) F(max_memory_per_node_mib, MaxMemoryPerNodeMib)      \
+  F(default_cpus_per_gpu, DefaultCpusPerGpu) F(is_exclusive, IsExclusive)                            \
+  L(allow_groups, AllowGroups) L(allow_accounts, AllowAccounts) L(deny_accounts, DenyAccounts)       \
+  L(allow_qos, AllowQos)
+RECORD(PartitionConfig, schema::PartitionConfig, PARTITION_CONFIG_FIELDS)
+
+#define CLUSTER_SETTINGS_FIELDS(F, S, L, P, O)                                                       \
+  F(cluster_name, ClusterName) F(controller_host, ControllerHost) F(kill_wait, KillWait)             \
+  F(min_job_age, MinJobAge) F(slurmd_timeout, SlurmdTimeout) F(over_time_limit, OverTimeLimit)       \
+  F(inactive_limit, InactiveLimit) F(batch_start_timeout, BatchStartTimeout)                         \
+  F(requeue_delay, RequeueDelay) F(max_job_count, MaxJobCount) F(max_array_size, MaxArraySize)       \
+  F(max_step_count, MaxStepCount) F(max_tasks_per_node, MaxTasksPerNode)                             \
+  F(max_batch_requeue, MaxBatchRequeue) F(first_job_id, FirstJobId) F(max_job_id, MaxJobId)          \
+  F(max_script_size, MaxScriptSize) F(default_memory_per_cpu_mib, DefaultMemoryPerCpuMib)            \
+  F(default_memory_per_node_mib, DefaultMemoryPerNodeMib)                                            \
+  F(default_memory_per_gpu_mib, DefaultMemoryPerGpuMib)                                              \
+  F(max_memory_per_cpu_mib, MaxMemoryPerCpuMib) F(max_memory_per_node_mib, MaxMemoryPerNodeMib)      \
+  F(is_job_requeue, IsJobRequeue) F(is_job_file_append, IsJobFileAppend)                             \
+  F(is_enforce_part_limits, IsEnforcePartLimits) F(is_memory_consumable, IsMemoryConsumable)         \
+  F(is_core_consumable, IsCoreConsumable) F(return_to_service, ReturnToService)                      \
+  F(kill_on_bad_exit, KillOnBadExit) L(requeue_exit, RequeueExit)                                    \
+  L(requeue_exit_hold, RequeueExitHold) L(gres_types, GresTypes) F(mail_program, MailProgram)        \
+  L(shown, Shown)
+RECORD(ClusterSettings, schema::ClusterSettings, CLUSTER_SETTINGS_FIELDS)
+
+#define CLUSTER_CONFIG_FIELDS(F, S, L, P, O) S(settings, Settings) L(nodes, Nodes) L(partitions, Partitions)
+RECORD(ClusterConfig, schema::ClusterConfig, CLUSTER_CONFIG_FIELDS)
+
+#define REASON_DETAIL_FIELDS(F, S, L, P, O)                                        \
+  F(reason, Reason) F(constraint, Constraint) F(wanted, Wanted) F(found, Found)    \
+  L(blocking_jobs, BlockingJobs) L(nodes, Nodes)
+RECORD(ReasonDetail, schema::ReasonDetail, REASON_DETAIL_FIELDS)
+
+#define REASONS_FIELDS(F, S, L, P, O) \
+  F(word, Word) L(details, Details) F(expected_start, ExpectedStart) L(planned_nodes, PlannedNodes)
+RECORD(Reasons, schema::Reasons, REASONS_FIELDS)
+
+#define ARRAY_SPEC_FIELDS(F, S, L, P, O) F(indices, Indices) F(throttle, Throttle)
+RECORD(ArraySpec, schema::ArraySpec, ARRAY_SPEC_FIELDS)
+
+#define ARRAY_FACTS_FIELDS(F, S, L, P, O) \
+  F(task_count, TaskCount) F(index_min, IndexMin) F(index_max, IndexMax) F(index_step, IndexStep)
+RECORD(ArrayFacts, schema::ArrayFacts, ARRAY_FACTS_FIELDS)
+
+#define DEPENDENCY_TERM_FIELDS(F, S, L, P, O) \
+  F(kind, Kind) F(job, Job) O(array_index, ArrayIndex) F(delay, Delay) F(state, State)
+RECORD(DependencyTerm, schema::DependencyTerm, DEPENDENCY_TERM_FIELDS)
+
+#define DEPENDENCY_SET_FIELDS(F, S, L, P, O) F(is_any, IsAny) L(terms, Terms)
+RECORD(DependencySet, schema::DependencySet, DEPENDENCY_SET_FIELDS)
+
+#define JOB_SELECTOR_FIELDS(F, S, L, P, O) \
+  F(job, Job) F(indices, Indices) F(is_element, IsElement) O(step, Step)
+RECORD(JobSelector, schema::JobSelector, JOB_SELECTOR_FIELDS)
+
+#define JOB_OUTCOME_FIELDS(F, S, L, P, O) S(job, Job) P(error, Error)
+RECORD(JobOutcome, schema::JobOutcome, JOB_OUTCOME_FIELDS)
+
+#define REPLY_FIELDS(F, S, L, P, O)                                                          \
+  P(error, Error) F(job, Job) P(step, Step) L(outcomes, Outcomes) L(warnings, Warnings)      \
+  F(is_started, IsStarted) F(expected_start, ExpectedStart) F(text, Text)
+RECORD(Reply, schema::Reply, REPLY_FIELDS)
+
+}  // namespace muster::records

@@ -1,0 +1,45 @@
+// Model values as Cap'n Proto structs: declarations. `write` fills a builder, `read` a value; a malformed message
+// raises a kj::Exception, which codec-level callers (batch_codec, page_codec, wire/) turn into an Error.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "model/agent_message.h"
+#include "model/event.h"
+#include "model/view.h"
+#include "schema/model.capnp.h"
+
+namespace muster::records {
+
+#define DECLARE_RECORD(Type, Schema)                     \
+  void write(Schema::Builder builder, const Type& value); \
+  void read(Schema::Reader reader, Type& value);
+
+DECLARE_RECORD(Error, schema::Error)
+DECLARE_RECORD(StepId, schema::StepId)
+DECLARE_RECORD(GresGrant, schema::GresGrant)
+DECLARE_RECORD(NodeGrant, schema::NodeGrant)
+DECLARE_RECORD(Usage, schema::Usage)
+DECLARE_RECORD(JobSpec, schema::JobSpec)
+DECLARE_RECORD(StepSpec, schema::StepSpec)
+DECLARE_RECORD(GresPool, schema::GresPool)
+DECLARE_RECORD(NodeConfig, schema::NodeConfig)
+DECLARE_RECORD(NodeStatus, schema::NodeStatus)
+DECLARE_RECORD(PartitionConfig, schema::PartitionConfig)
+DECLARE_RECORD(ClusterSettings, schema::ClusterSettings)
+DECLARE_RECORD(ClusterConfig, schema::ClusterConfig)
+DECLARE_RECORD(ReasonDetail, schema::ReasonDetail)
+DECLARE_RECORD(Reasons, schema::Reasons)
+DECLARE_RECORD(ArraySpec, schema::ArraySpec)
+DECLARE_RECORD(ArrayFacts, schema::ArrayFacts)
+DECLARE_RECORD(DependencyTerm, schema::DependencyTerm)
+DECLARE_RECORD(DependencySet, schema::DependencySet)
+DECLARE_RECORD(JobSelector, schema::JobSelector)
+DECLARE_RECORD(JobOutcome, schema::JobOutcome)
+DECLARE_RECORD(Reply, schema::Reply)
+
+using TextPair = std::pair<std::string, std::string>;
+DECLARE_RECORD(TextPair, schema::KeyValue)
+
+}  // namespace muster::records

@@ -1,0 +1,66 @@
+#include "records/page_codec.h"
+
+#include "records/bytes.h"
+#include "records/wire_records.h"
+
+#include "records/fields.h"
+
+namespace muster::records {
+namespace {
+
+template <class Schema, class T>
+std::string encode(const T& value) {
+  capnp::MallocMessageBuilder message;
+  records::write(message.initRoot<Schema>(), value);
+  return message_bytes(message);
+}
+
+template <class Schema, class T>
+Result<T> decode(std::string_view bytes) {
+  T value;
+  TRY(with_message<Schema>(bytes, [&](typename Schema::Reader root) { records::read(root, value); }));
+  return value;
+}
+
+}  // namespace
+
+std::string encode_page(const Page& value) {
+  capnp::MallocMessageBuilder message;
+  auto builder = message.initRoot<schema::Page>();
+  MUSTER_WRITE_L(jobs, Jobs)
+  MUSTER_WRITE_L(steps, Steps)
+  MUSTER_WRITE_L(nodes, Nodes)
+  MUSTER_WRITE_L(partitions, Partitions)
+  MUSTER_WRITE_P(settings, Settings)
+  MUSTER_WRITE_P(ping, Ping)
+  builder.setBytes(kj::arrayPtr(reinterpret_cast<const kj::byte*>(value.bytes.data()), value.bytes.size()));
+  return message_bytes(message);
+}
+
+Result<Page> decode_page(std::string_view bytes) {
+  Page value;
+  TRY(with_message<schema::Page>(bytes, [&](schema::Page::Reader reader) {
+    MUSTER_READ_L(jobs, Jobs)
+    MUSTER_READ_L(steps, Steps)
+    MUSTER_READ_L(nodes, Nodes)
+    MUSTER_READ_L(partitions, Partitions)
+    MUSTER_READ_P(settings, Settings)
+    MUSTER_READ_P(ping, Ping)
+    const auto data = reader.getBytes();
+    value.bytes.assign(reinterpret_cast<const char*>(data.begin()), data.size());
+  }));
+  return value;
+}
+
+std::string encode_message(const ToAgent& message) { return encode<schema::AgentMessage>(message); }
+std::string encode_message(const FromAgent& message) { return encode<schema::AgentMessage>(message); }
+Result<ToAgent> decode_to_agent(std::string_view bytes) { return decode<schema::AgentMessage, ToAgent>(bytes); }
+Result<FromAgent> decode_from_agent(std::string_view bytes) {
+  return decode<schema::AgentMessage, FromAgent>(bytes);
+}
+std::string encode_job(const JobView& job) { return encode<schema::JobView>(job); }
+Result<JobView> decode_job(std::string_view bytes) { return decode<schema::JobView, JobView>(bytes); }
+std::string encode_step(const StepView& step) { return encode<schema::StepView>(step); }
+Result<StepView> decode_step(std::string_view bytes) { return decode<schema::StepView, StepView>(bytes); }
+
+}  // namespace muster::records

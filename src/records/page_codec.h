@@ -1,0 +1,29 @@
+// Pages of query answers, and messages between supervisor and agent, as bytes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/agent_message.h"
+#include "model/view.h"
+
+namespace muster::records {
+
+std::string encode_page(const Page& page);
+/// Errors: kCorruption.
+Result<Page> decode_page(std::string_view bytes);
+
+std::string encode_message(const ToAgent& message);
+std::string encode_message(const FromAgent& message);
+/// Errors: kCorruption when the bytes are no message, or one for the other direction.
+Result<ToAgent> decode_to_agent(std::string_view bytes);
+Result<FromAgent> decode_from_agent(std::string_view bytes);
+
+/// One job or step as history keeps it.
+std::string encode_job(const JobView& job);
+Result<JobView> decode_job(std::string_view bytes);
+std::string encode_step(const StepView& step);
+Result<StepView> decode_step(std::string_view bytes);
+
+}  // namespace muster::records

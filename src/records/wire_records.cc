@@ -1,0 +1,233 @@
+#include "records/wire_records.h"
+
+#include "records/fields.h"
+
+namespace muster::records {
+
+template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
+template <> inline constexpr unsigned kEnumCount<JobVerb> = 8;
+template <> inline constexpr unsigned kEnumCount<UpdateKind> = 4;
+template <> inline constexpr unsigned kEnumCount<QueryKind> = 9;
+template <> inline constexpr unsigned kEnumCount<QueryDetail> = 2;
+template <> inline constexpr unsigned kEnumCount<StepPhase> = 4;
+template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
+
+#define JOB_FILTER_FIELDS(F, S, L, P, O)                                                   \
+  L(jobs, Jobs) L(users, Users) L(uids, Uids) L(names, Names) L(accounts, Accounts)        \
+  L(partitions, Partitions) L(qos, Qos) L(wckeys, Wckeys) L(reservations, Reservations)    \
+  L(licenses, Licenses) L(nodes, Nodes) L(states, States) F(is_active_only, IsActiveOnly)
+RECORD(JobFilter, schema::JobFilter, JOB_FILTER_FIELDS)
+
+namespace {
+
+using records::read;
+using records::write;
+
+#define SUBMIT_JOB_FIELDS(F, S, L, P, O)                                \
+  P(spec, Spec) F(script, Script) F(environment, Environment)           \
+  P(first_step, FirstStep) F(is_test_only, IsTestOnly)
+RECORD(SubmitJob, schema::SubmitJob, SUBMIT_JOB_FIELDS)
+
+#define CANCEL_JOBS_FIELDS(F, S, L, P, O) \
+  S(filter, Filter) F(signal, Signal) F(batch_only, BatchOnly) F(full, Full) F(is_lenient, IsLenient)
+RECORD(CancelJobs, schema::CancelJobs, CANCEL_JOBS_FIELDS)
+
+#define CONTROL_JOBS_FIELDS(F, S, L, P, O) F(verb, Verb) L(jobs, Jobs)
+RECORD(ControlJobs, schema::ControlJobs, CONTROL_JOBS_FIELDS)
+
+#define UPDATE_OBJECT_FIELDS(F, S, L, P, O) F(kind, Kind) F(name, Name) L(values, Values)
+RECORD(UpdateObject, schema::UpdateObject, UPDATE_OBJECT_FIELDS)
+
+#define CREATE_STEP_FIELDS(F, S, L, P, O) F(job, Job) P(spec, Spec) F(environment, Environment)
+RECORD(CreateStep, schema::CreateStep, CREATE_STEP_FIELDS)
+
+#define RELEASE_ALLOCATION_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt) F(exit, Exit)
+RECORD(ReleaseAllocation, schema::ReleaseAllocation, RELEASE_ALLOCATION_FIELDS)
+
+#define RENEW_LEASE_FIELDS(F, S, L, P, O) F(job, Job)
+RECORD(RenewLease, schema::RenewLease, RENEW_LEASE_FIELDS)
+
+#define CANCEL_STEP_FIELDS(F, S, L, P, O) S(step, Step) F(signal, Signal)
+RECORD(CancelStep, schema::CancelStep, CANCEL_STEP_FIELDS)
+
+// Agent messages.
+#define LAUNCH_STEP_FIELDS(F, S, L, P, O)                                                        \
+  S(id, Id) P(job, Job) P(step, Step) F(script, Script) F(environment, Environment)              \
+  F(cluster_name, ClusterName) F(node_name, NodeName) F(node_rank, NodeRank)                     \
+  F(job_node_rank, JobNodeRank) F(job_node_list, JobNodeList) L(job_cpus, JobCpus)               \
+  L(job_tasks, JobTasks) F(step_node_list, StepNodeList) L(step_tasks, StepTasks)                \
+  S(job_grant, JobGrant) S(step_grant, StepGrant) L(pools, Pools) F(partition, Partition)        \
+  F(start_time, StartTime) F(end_time, EndTime) F(array_job, ArrayJob)                           \
+  F(array_index, ArrayIndex) S(array, Array) F(restart_count, RestartCount)                      \
+  F(kill_wait, KillWait) F(is_file_append, IsFileAppend) F(kill_on_bad_exit, KillOnBadExit)
+RECORD(LaunchStep, schema::LaunchStep, LAUNCH_STEP_FIELDS)
+
+#define SIGNAL_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(signal, Signal) F(batch_only, BatchOnly)
+RECORD(SignalStep, schema::SignalStep, SIGNAL_STEP_FIELDS)
+
+#define TERMINATE_JOB_FIELDS(F, S, L, P, O) \
+  F(job, Job) F(attempt, Attempt) F(cause, Cause) F(kill_wait, KillWait)
+RECORD(TerminateJob, schema::TerminateJob, TERMINATE_JOB_FIELDS)
+
+#define SUSPEND_JOB_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt) F(is_suspend, IsSuspend)
+RECORD(SuspendJob, schema::SuspendJob, SUSPEND_JOB_FIELDS)
+
+#define ONLY_STEP_FIELDS(F, S, L, P, O) S(id, Id)
+RECORD(AcknowledgeStep, schema::AcknowledgeStep, ONLY_STEP_FIELDS)
+RECORD(StepRunning, schema::StepRunning, ONLY_STEP_FIELDS)
+
+#define JOB_ATTEMPT_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt)
+RECORD(ForgetJob, schema::ForgetJob, JOB_ATTEMPT_FIELDS)
+RECORD(JobClean, schema::JobClean, JOB_ATTEMPT_FIELDS)
+
+#define CHANGE_END_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt) F(end_time, EndTime)
+RECORD(ChangeEnd, schema::ChangeEnd, CHANGE_END_FIELDS)
+
+}  // namespace
+
+#define KNOWN_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(phase, Phase)
+RECORD(KnownStep, schema::KnownStep, KNOWN_STEP_FIELDS)
+
+namespace {
+
+using records::read;
+using records::write;
+
+#define REGISTER_NODE_FIELDS(F, S, L, P, O)                                                    \
+  F(node_name, NodeName) F(boot_id, BootId) F(boot_time, BootTime)                             \
+  F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) F(os, Os)              \
+  F(cpus, Cpus) F(sockets, Sockets) F(cores_per_socket, CoresPerSocket)                        \
+  F(threads_per_core, ThreadsPerCore) F(memory_mib, MemoryMib) L(gres, Gres)
+void write(schema::RegisterNode::Builder builder, const RegisterNode& value) {
+  REGISTER_NODE_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+  auto steps = builder.initSteps(static_cast<unsigned>(value.steps.size()));
+  for (unsigned i = 0; i < value.steps.size(); ++i) write(steps[i], value.steps[i]);
+}
+void read(schema::RegisterNode::Reader reader, RegisterNode& value) {
+  REGISTER_NODE_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+  for (const auto step : reader.getSteps()) read(step, value.steps.emplace_back());
+}
+
+#define HEARTBEAT_FIELDS(F, S, L, P, O) \
+  F(load_hundredths, LoadHundredths) F(free_memory_mib, FreeMemoryMib)
+RECORD(Heartbeat, schema::Heartbeat, HEARTBEAT_FIELDS)
+
+#define STEP_DONE_FIELDS(F, S, L, P, O)                                                    \
+  S(id, Id) F(node_rank, NodeRank) L(tasks, Tasks) S(usage, Usage)                         \
+  F(is_out_of_memory, IsOutOfMemory) F(is_lost, IsLost) F(error, Error) F(is_node_fault, IsNodeFault)
+RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
+
+// One struct per alternative of a union: X(Type, ENUMERATOR).
+#define REQUESTS(X)                                                                               \
+  X(SubmitJob, SUBMIT_JOB) X(CancelJobs, CANCEL_JOBS) X(ControlJobs, CONTROL_JOBS)                \
+  X(UpdateObject, UPDATE_OBJECT) X(CreateStep, CREATE_STEP)                                       \
+  X(ReleaseAllocation, RELEASE_ALLOCATION) X(RenewLease, RENEW_LEASE) X(CancelStep, CANCEL_STEP)
+#define TO_AGENT(X)                                                                               \
+  X(LaunchStep, LAUNCH_STEP) X(SignalStep, SIGNAL_STEP) X(TerminateJob, TERMINATE_JOB)            \
+  X(SuspendJob, SUSPEND_JOB) X(AcknowledgeStep, ACKNOWLEDGE_STEP) X(ForgetJob, FORGET_JOB)        \
+  X(ChangeEnd, CHANGE_END)
+#define FROM_AGENT(X)                                                                             \
+  X(RegisterNode, REGISTER_NODE) X(Heartbeat, HEARTBEAT) X(StepRunning, STEP_RUNNING)             \
+  X(StepDone, STEP_DONE) X(JobClean, JOB_CLEAN)
+
+#define WRITE_ALTERNATIVE(Type, WHICH) \
+  void operator()(const Type& body) { write(builder.init##Type(), body); }
+struct RequestWriter {
+  schema::Request::Builder builder;
+  REQUESTS(WRITE_ALTERNATIVE)
+  void operator()(const Reconfigure&) { builder.setReconfigure(); }
+};
+struct ToAgentWriter {
+  schema::AgentMessage::Builder builder;
+  TO_AGENT(WRITE_ALTERNATIVE)
+};
+struct FromAgentWriter {
+  schema::AgentMessage::Builder builder;
+  FROM_AGENT(WRITE_ALTERNATIVE)
+};
+
+}  // namespace
+
+void write(schema::Request::Builder builder, const Request& value) { std::visit(RequestWriter{builder}, value); }
+void write(schema::AgentMessage::Builder builder, const ToAgent& value) { std::visit(ToAgentWriter{builder}, value); }
+void write(schema::AgentMessage::Builder builder, const FromAgent& value) {
+  std::visit(FromAgentWriter{builder}, value);
+}
+
+#define READ_ALTERNATIVE(Schema, Type, WHICH)      \
+  case schema::Schema::WHICH:                      \
+    read(reader.get##Type(), value.emplace<Type>()); \
+    return;
+#define READ_REQUEST(Type, WHICH) READ_ALTERNATIVE(Request, Type, WHICH)
+#define READ_MESSAGE(Type, WHICH) READ_ALTERNATIVE(AgentMessage, Type, WHICH)
+
+void read(schema::Request::Reader reader, Request& value) {
+  switch (reader.which()) {
+    REQUESTS(READ_REQUEST)
+    case schema::Request::RECONFIGURE:
+      value.emplace<Reconfigure>();
+      return;
+  }
+  KJ_FAIL_REQUIRE("request of an unknown kind: the client is newer than the controller");
+}
+void read(schema::AgentMessage::Reader reader, ToAgent& value) {
+  switch (reader.which()) {
+    TO_AGENT(READ_MESSAGE)
+    default:
+      KJ_FAIL_REQUIRE("message of an unknown kind: the controller is newer than the agent");
+  }
+}
+void read(schema::AgentMessage::Reader reader, FromAgent& value) {
+  switch (reader.which()) {
+    FROM_AGENT(READ_MESSAGE)
+    default:
+      KJ_FAIL_REQUIRE("message of an unknown kind: the agent is newer than the controller");
+  }
+}
+
+#define QUERY_FIELDS(F, S, L, P, O)                                                  \
+  F(kind, Kind) F(detail, Detail) S(filter, Filter) F(since, Since) F(until, Until)  \
+  F(is_duplicates, IsDuplicates) F(is_steps, IsSteps)
+RECORD(Query, schema::Query, QUERY_FIELDS)
+
+#define JOB_VIEW_FIELDS(F, S, L, P, O)                                                         \
+  F(id, Id) P(spec, Spec) F(attempt, Attempt) F(state, State) F(flags, Flags)                  \
+  S(reasons, Reasons) F(priority, Priority) F(partition, Partition) F(time_limit, TimeLimit)   \
+  F(submit_time, SubmitTime) F(eligible_time, EligibleTime) F(start_time, StartTime)           \
+  F(end_time, EndTime) F(suspend_time, SuspendTime) F(suspended_before, SuspendedBefore)       \
+  F(exit, Exit) F(derived_exit, DerivedExit) F(cancelled_by, CancelledBy) F(detail, Detail)    \
+  F(array_job, ArrayJob) O(array_index, ArrayIndex) F(array_remaining, ArrayRemaining)         \
+  F(array_throttle, ArrayThrottle) F(array_remaining_count, ArrayRemainingCount)               \
+  F(dependency, Dependency) F(node_list, NodeList) F(batch_host, BatchHost)                    \
+  F(node_count, NodeCount) F(cpu_count, CpuCount) F(memory_mib, MemoryMib) L(grants, Grants)   \
+  L(node_names, NodeNames) F(requested_tres, RequestedTres) F(allocated_tres, AllocatedTres)   \
+  F(std_out, StdOut) F(std_err, StdErr) F(std_in, StdIn) S(usage, Usage)
+RECORD(JobView, schema::JobView, JOB_VIEW_FIELDS)
+
+#define STEP_VIEW_FIELDS(F, S, L, P, O)                                                        \
+  S(id, Id) P(spec, Spec) F(name, Name) F(user, User) F(partition, Partition)                  \
+  F(account, Account) F(uid, Uid) F(array_job, ArrayJob) O(array_index, ArrayIndex)            \
+  F(state, State) F(start_time, StartTime) F(end_time, EndTime) F(time_limit, TimeLimit)       \
+  F(exit, Exit) F(cancelled_by, CancelledBy) F(node_list, NodeList) F(node_count, NodeCount)   \
+  F(task_count, TaskCount) F(cpu_count, CpuCount) F(allocated_tres, AllocatedTres)             \
+  S(usage, Usage) F(detail, Detail)
+RECORD(StepView, schema::StepView, STEP_VIEW_FIELDS)
+
+#define NODE_VIEW_FIELDS(F, S, L, P, O)                                                         \
+  S(config, Config) S(status, Status) F(allocated_cpus, AllocatedCpus)                          \
+  F(allocated_memory_mib, AllocatedMemoryMib) L(allocated_gres, AllocatedGres)                  \
+  F(is_completing, IsCompleting) F(load_hundredths, LoadHundredths)                             \
+  F(free_memory_mib, FreeMemoryMib) F(last_contact, LastContact) L(partitions, Partitions)      \
+  F(is_planned, IsPlanned)
+RECORD(NodeView, schema::NodeView, NODE_VIEW_FIELDS)
+
+#define PARTITION_VIEW_FIELDS(F, S, L, P, O) \
+  S(config, Config) L(nodes, Nodes) F(total_cpus, TotalCpus) F(total_nodes, TotalNodes) F(tres, Tres)
+RECORD(PartitionView, schema::PartitionView, PARTITION_VIEW_FIELDS)
+
+#define PING_VIEW_FIELDS(F, S, L, P, O)                                         \
+  F(host, Host) F(version, Version) F(is_ready, IsReady) F(seq, Seq)            \
+  F(state_hash, StateHash) F(epoch, Epoch)
+RECORD(PingView, schema::PingView, PING_VIEW_FIELDS)
+
+}  // namespace muster::records

@@ -1,0 +1,20 @@
+// Requests, queries, views and agent messages as Cap'n Proto structs.
+#pragma once
+
+#include "records/model_records.h"
+#include "schema/wire.capnp.h"
+
+namespace muster::records {
+
+DECLARE_RECORD(JobFilter, schema::JobFilter)
+DECLARE_RECORD(Request, schema::Request)
+DECLARE_RECORD(Query, schema::Query)
+DECLARE_RECORD(JobView, schema::JobView)
+DECLARE_RECORD(StepView, schema::StepView)
+DECLARE_RECORD(NodeView, schema::NodeView)
+DECLARE_RECORD(PartitionView, schema::PartitionView)
+DECLARE_RECORD(PingView, schema::PingView)
+DECLARE_RECORD(ToAgent, schema::AgentMessage)
+DECLARE_RECORD(FromAgent, schema::AgentMessage)
+
+}  // namespace muster::records

@@ -1,0 +1,305 @@
+// What happens to jobs. The diagram of their states stands in model/job_state.h.
+#include <algorithm>
+
+#include "base/check.h"
+#include "state/event_applier.h"
+#include "state/state_hash.h"
+
+namespace muster {
+namespace {
+
+ArrayFacts facts_of(const ArraySpec& array) {
+  const std::vector<std::size_t> indices = array.indices.indices();
+  CHECK(!indices.empty(), "an array without elements");
+  ArrayFacts facts;
+  facts.task_count = static_cast<std::uint32_t>(indices.size());
+  facts.index_min = static_cast<std::uint32_t>(indices.front());
+  facts.index_max = static_cast<std::uint32_t>(indices.back());
+  facts.index_step = indices.size() > 1 ? static_cast<std::uint32_t>(indices[1] - indices[0]) : 1;
+  return facts;
+}
+
+/// A job like the array's record, for one of its elements.
+Job element_like(const Job& record, JobId id, std::uint32_t index) {
+  Job job;
+  job.id = id;
+  job.state = record.state;
+  job.reason = record.reason;
+  job.flags = record.flags;
+  job.spec = record.spec;
+  job.spec_hash = record.spec_hash;
+  job.priority = record.priority;
+  job.time_limit = record.time_limit;
+  job.submit_time = record.submit_time;
+  job.eligible_time = record.eligible_time;
+  job.array_job = record.id;
+  job.array_index = index;
+  job.partition = record.partition;
+  job.partitions = record.partitions;
+  job.array_facts = std::make_unique<ArrayFacts>(record.array->facts);
+  if (record.dependencies != nullptr) job.dependencies = std::make_unique<DependencySet>(*record.dependencies);
+  return job;
+}
+
+}  // namespace
+
+Job& EventApplier::job_at(JobId id) {
+  Job* job = state.jobs_.find_mutable(id);
+  CHECK(job != nullptr, "no job {}", id.value());
+  return *job;
+}
+
+void EventApplier::reference(BlobId id) {
+  if (id.value() != 0) state.blobs_.reference(id);
+}
+void EventApplier::release(BlobId id) {
+  if (id.value() != 0 && state.blobs_.release(id)) state.dead_blobs_.push_back(id);
+}
+
+void EventApplier::count_element(const Job& job, int step) {
+  if (job.array_job.value() == 0) return;
+  Job* record = state.jobs_.find_mutable(job.array_job);
+  if (record == nullptr || record->array == nullptr) return;
+  CHECK(step > 0 || record->array->active_elements > 0);
+  record->array->active_elements = static_cast<std::uint32_t>(
+      static_cast<int>(record->array->active_elements) + step);
+  if (record != &job) state.jobs_.rehash(*record);
+}
+
+template <class Change>
+void EventApplier::change(Job& job, Change&& change_it) {
+  const bool was_over = job.is_over();
+  const bool held_resources = job.holds_resources();
+  change_it();
+  if (held_resources != job.holds_resources()) count_element(job, job.holds_resources() ? 1 : -1);
+  if (was_over && !job.is_over()) ++state.active_jobs_;
+  if (!was_over && job.is_over()) --state.active_jobs_;
+  state.jobs_.rehash(job);
+}
+
+void EventApplier::operator()(const JobSubmitted& event) {
+  Job job;
+  job.id = event.job;
+  job.spec = event.spec;
+  job.spec_hash = hash_of(*event.spec);
+  job.priority = event.priority;
+  job.flags = event.flags;
+  job.reason = event.reason;
+  job.partitions = event.partitions;
+  CHECK(!job.partitions.empty(), "job {} without a partition", event.job.value());
+  job.partition = job.partitions.front();
+  job.time_limit = event.time_limit;
+  job.submit_time = now;
+  job.first_step = event.first_step;
+  if (!event.dependencies.terms.empty()) {
+    job.dependencies = std::make_unique<DependencySet>(event.dependencies);
+  } else {
+    job.eligible_time = std::max(now, event.spec->begin_time);
+  }
+  if (event.array) {
+    job.array_job = event.job;
+    job.array = std::make_unique<ArrayRecord>(ArrayRecord{*event.array, facts_of(*event.array), 0});
+  }
+  reference(event.spec->script);
+  reference(event.spec->environment);
+  CHECK(event.job >= state.next_job_, "job id {} was given before", event.job.value());
+  state.next_job_ = JobId(event.job.value() + 1);
+  ++state.active_jobs_;
+  state.jobs_.insert(std::move(job));
+}
+
+void EventApplier::operator()(const ArraySplit& event) {
+  Job& record = job_at(event.array);
+  CHECK(record.array != nullptr && record.array->remaining.indices.test(event.index),
+        "array {} has no element {} left", event.array.value(), event.index);
+  CHECK(record.array->remaining.indices.count() > 1, "the last element keeps the array's id");
+  CHECK(event.element >= state.next_job_, "job id {} was given before", event.element.value());
+  state.next_job_ = JobId(event.element.value() + 1);
+  record.array->remaining.indices.reset(event.index);
+  Job element = element_like(record, event.element, event.index);
+  state.jobs_.rehash(record);
+  reference(element.spec->script);
+  reference(element.spec->environment);
+  ++state.active_jobs_;
+  state.jobs_.add_element(event.array, event.index, event.element);
+  state.jobs_.insert(std::move(element));
+}
+
+/// The last remaining element starts or ends under the array's own id.
+void EventApplier::become_element(Job& job) {
+  if (job.array == nullptr || job.array_index) return;
+  if (job.array->remaining.indices.count() != 1) return;
+  job.array_index = static_cast<std::uint32_t>(job.array->remaining.indices.indices().front());
+  job.array_facts = std::make_unique<ArrayFacts>(job.array->facts);
+  job.array->remaining.indices = Bitmap();
+  state.jobs_.add_element(job.id, *job.array_index, job.id);
+}
+
+void EventApplier::operator()(const JobStarted& event) {
+  Job& job = job_at(event.job);
+  CHECK(job.is_pending() && !job.holds_resources(), "job {} starts twice", event.job.value());
+  become_element(job);
+  CHECK(!job.is_array_record() || job.array_index, "array {} starts as a whole", event.job.value());
+  for (const NodeGrant& grant : event.allocation->nodes) {
+    state.nodes_.at(grant.node).status.last_busy_time = now;
+    state.nodes_.take(job.id, grant);
+  }
+  change(job, [&] {
+    job.state = JobState::kRunning;
+    job.reason = PendingReason::kNone;
+    job.flags = static_cast<std::uint16_t>(job.flags & ~(job_flag::kRequeued | job_flag::kSpecialExit));
+    job.partition = event.partition;
+    job.time_limit = event.time_limit;
+    job.start_time = now;
+    if (!job.eligible_time.is_set()) job.eligible_time = now;
+    job.end_time = event.time_limit.is_infinite() ? TimePoint::unset() : now + event.time_limit;
+    job.suspend_time = TimePoint::unset();
+    job.suspended_before = Duration();
+    job.exit = ExitStatus{};
+    job.run = std::make_unique<JobRun>();
+    job.run->allocation = event.allocation;
+  });
+}
+
+void EventApplier::operator()(const JobEnding& event) {
+  Job& job = job_at(event.job);
+  CHECK(!is_finished(job.state) || job.is_completing(), "job {} ends twice", event.job.value());
+  become_element(job);
+  const bool had_run = job.holds_resources();
+  change(job, [&] {
+    if (job.state == JobState::kSuspended) job.suspended_before += now - job.suspend_time;
+    job.state = event.state;
+    job.reason = event.reason;
+    job.exit = event.exit;
+    job.cancelled_by = event.by;
+    job.end_time = now;
+    job.detail = event.detail.empty() ? nullptr : std::make_unique<std::string>(event.detail);
+    job.hold_after = event.hold_after;
+    job.flags = static_cast<std::uint16_t>(job.flags & ~job_flag::kRequeueAfter);
+    if (had_run) job.flags |= job_flag::kCompleting;
+    if (event.requeue_after) job.flags |= job_flag::kRequeueAfter;
+  });
+  if (!had_run) {
+    if (observer != nullptr) observer->attempt_ended(job, now);
+    return;
+  }
+  if (event.is_clean) {
+    for (std::size_t i = 0; i < job.run->allocation->nodes.size(); ++i) release_node(job, i);
+    finish_release(job);
+  }
+}
+
+void EventApplier::release_node(Job& job, std::size_t position) {
+  if (job.run->released.test(position)) return;
+  job.run->released.set(position);
+  const NodeGrant& grant = job.run->allocation->nodes[position];
+  state.nodes_.at(grant.node).status.last_busy_time = now;
+  state.nodes_.give_back(job.id, grant);
+}
+
+void EventApplier::finish_release(Job& job) {
+  if (!job.run->is_clean()) {
+    state.jobs_.rehash(job);
+    return;
+  }
+  change(job, [&] { job.flags = static_cast<std::uint16_t>(job.flags & ~job_flag::kCompleting); });
+  if (observer != nullptr) observer->attempt_ended(job, now);
+}
+
+void EventApplier::operator()(const NodeReleased& event) {
+  Job& job = job_at(event.job);
+  CHECK(job.run != nullptr && job.is_completing(), "job {} releases a node while it runs", event.job.value());
+  const auto& nodes = job.run->allocation->nodes;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].node == event.node) release_node(job, i);
+  }
+  finish_release(job);
+}
+
+void EventApplier::operator()(const JobRequeued& event) {
+  Job& job = job_at(event.job);
+  CHECK(is_finished(job.state) && !job.is_completing(), "job {} is requeued while it holds nodes", job.id.value());
+  for (const StepState& step : job.run != nullptr ? job.run->steps : std::vector<StepState>{}) {
+    CHECK(!step.is_running(), "job {} is requeued with step {} running", job.id.value(), step.id.step);
+  }
+  change(job, [&] {
+    job.state = JobState::kPending;
+    job.reason = PendingReason::kNone;
+    job.flags = static_cast<std::uint16_t>(job_flag::kRequeued | event.flags);
+    job.eligible_time = event.eligible_time;
+    job.start_time = job.end_time = job.suspend_time = TimePoint::unset();
+    job.suspended_before = Duration();
+    job.exit = ExitStatus{};
+    job.cancelled_by = UserId();
+    job.hold_after = 0;
+    job.run.reset();
+    job.detail.reset();
+    ++job.attempt;
+  });
+}
+
+void EventApplier::operator()(const JobChanged& event) {
+  Job& job = job_at(event.job);
+  change(job, [&] {
+    if (event.spec != nullptr) {
+      job.spec = event.spec;
+      job.spec_hash = hash_of(*event.spec);
+    }
+    if (event.priority) job.priority = *event.priority;
+    if (event.time_limit) {
+      job.time_limit = *event.time_limit;
+      if (job.holds_resources() && !is_finished(job.state)) {
+        job.end_time = job.time_limit.is_infinite() ? TimePoint::unset()
+                                                    : job.start_time + job.time_limit + job.suspended_before;
+      }
+    }
+    if (event.eligible_time) job.eligible_time = *event.eligible_time;
+    if (event.flags) {
+      job.flags = static_cast<std::uint16_t>((job.flags & ~(job_flag::kAnyHold | job_flag::kSpecialExit)) | *event.flags);
+    }
+    if (event.dependencies) {
+      job.dependencies = event.dependencies->terms.empty() ? nullptr
+                                                           : std::make_unique<DependencySet>(*event.dependencies);
+    }
+    if (event.partitions) {
+      job.partitions = *event.partitions;
+      job.partition = job.partitions.front();
+    }
+    if (event.reason) job.reason = *event.reason;
+    if (event.array_throttle && job.array != nullptr) job.array->remaining.throttle = *event.array_throttle;
+    if (event.array && job.array != nullptr) job.array->remaining = *event.array;
+  });
+}
+
+void EventApplier::operator()(const JobSuspended& event) {
+  Job& job = job_at(event.job);
+  CHECK(job.state == JobState::kRunning, "job {} is suspended while not running", event.job.value());
+  change(job, [&] {
+    job.state = JobState::kSuspended;
+    job.suspend_time = now;
+  });
+}
+
+void EventApplier::operator()(const JobResumed& event) {
+  Job& job = job_at(event.job);
+  CHECK(job.state == JobState::kSuspended, "job {} is resumed while not suspended", event.job.value());
+  change(job, [&] {
+    const Duration paused = now - job.suspend_time;
+    job.state = JobState::kRunning;
+    job.suspended_before += paused;
+    if (job.end_time.is_set()) job.end_time = job.end_time + paused;
+    job.suspend_time = now;
+  });
+}
+
+void EventApplier::operator()(const JobsEvicted& event) {
+  for (const JobId id : event.jobs) {
+    Job& job = job_at(id);
+    CHECK(job.is_over(), "job {} is evicted before its end", id.value());
+    release(job.spec->script);
+    release(job.spec->environment);
+    state.jobs_.erase(id);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,105 @@
+#include "state/cluster_state.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "state/event_applier.h"
+#include "state/state_hash.h"
+
+namespace muster {
+namespace {
+
+std::uint64_t hash_of(const PartitionConfig& partition) {
+  Hasher hasher;
+  hasher.add(partition.name).add(partition.state).add(partition.is_default).add(partition.priority_tier);
+  hasher.add(partition.max_time.microseconds()).add(partition.default_time.microseconds());
+  hasher.add(partition.min_nodes).add(partition.max_nodes).add(partition.nodes.size());
+  for (const NodeIndex node : partition.nodes) hasher.add(node.value());
+  return hasher.digest();
+}
+
+}  // namespace
+
+void ClusterState::apply(const Event& event, ApplyObserver* observer) {
+  CHECK(event.time >= time_, "time goes back from {} to {}", time_.microseconds(), event.time.microseconds());
+  time_ = event.time;
+  answers_.expire(time_);
+  std::visit(EventApplier{*this, observer, event.time}, event.body);
+}
+
+void ClusterState::add_blob(const BlobWrite& blob) {
+  CHECK(blob.id == next_blob_, "blob {} out of order", blob.id.value());
+  blobs_.add(blob.id, blob.digest, blob.bytes == nullptr ? 0 : blob.bytes->size());
+  next_blob_ = BlobId(blob.id.value() + 1);
+}
+
+std::vector<BlobId> ClusterState::seal(Seq seq) {
+  CHECK(seq.value() == seq_.value() + 1, "batch {} after {}", seq.value(), seq_.value());
+  seq_ = seq;
+  return std::exchange(dead_blobs_, {});
+}
+
+void ClusterState::apply(const EventBatch& batch, ApplyObserver* observer) {
+  for (const BlobWrite& blob : batch.blobs) add_blob(blob);
+  for (const Event& event : batch.events) apply(event, observer);
+  seal(batch.seq);
+}
+
+std::optional<PartitionIndex> ClusterState::find_partition(std::string_view name) const {
+  for (std::size_t i = 0; i < partitions_.size(); ++i) {
+    if (partitions_[i].name == name) return PartitionIndex(static_cast<std::uint32_t>(i));
+  }
+  return std::nullopt;
+}
+
+const PartitionConfig& ClusterState::partition(PartitionIndex index) const {
+  CHECK(index.value() < partitions_.size(), "no partition {}", index.value());
+  return partitions_[index.value()];
+}
+
+std::uint64_t ClusterState::hash() const {
+  std::uint64_t sum = jobs_.hash() + nodes_.hash() + blobs_.hash();
+  for (const PartitionConfig& partition : partitions_) sum += hash_of(partition);
+  Hasher rest;
+  rest.add(epoch_.value()).add(next_job_.value()).add(next_blob_.value()).add(time_.microseconds());
+  rest.add(settings_.cluster_name).add(active_jobs_).add(answers_.in_order().size());
+  return sum + rest.digest();
+}
+
+void ClusterState::restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions,
+                                   Epoch epoch, JobId next_job, BlobId next_blob, TimePoint time, Seq seq) {
+  settings_ = std::move(settings);
+  partitions_ = std::move(partitions);
+  epoch_ = epoch;
+  next_job_ = next_job;
+  next_blob_ = next_blob;
+  time_ = time;
+  seq_ = seq;
+  is_configured_ = true;
+}
+
+void ClusterState::restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses) {
+  CHECK(configs.size() == statuses.size());
+  nodes_.configure(configs);
+  for (std::size_t i = 0; i < statuses.size(); ++i) {
+    const auto index = NodeIndex(static_cast<std::uint32_t>(i));
+    nodes_.at(index).status = std::move(statuses[i]);
+    nodes_.rehash(index);
+  }
+}
+
+void ClusterState::restore_job(Job job) {
+  job.spec_hash = muster::hash_of(*job.spec);
+  if (job.run != nullptr) {
+    for (const StepState& step : job.run->steps) job.run->steps_hash += muster::hash_of(step);
+  }
+  if (job.run != nullptr && job.holds_resources()) {
+    for (std::size_t i = 0; i < job.run->allocation->nodes.size(); ++i) {
+      if (!job.run->released.test(i)) nodes_.take(job.id, job.run->allocation->nodes[i]);
+    }
+  }
+  if (!job.is_over()) ++active_jobs_;
+  if (job.array_index) jobs_.add_element(job.array_job, *job.array_index, job.id);
+  jobs_.insert(std::move(job));
+}
+
+}  // namespace muster

@@ -1,0 +1,134 @@
+// The whole state of a cluster: a function of the journal's batches, equal in every replica that applied the same.
+//
+// `apply` is pure: it reads no clock, does no I/O, draws no chance and takes no decision. What it finds impossible
+// (an unknown id, a CPU given twice) is a bug of whoever made the event, and stops the process before it spreads.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+#include "model/event.h"
+#include "state/job_table.h"
+#include "state/node_table.h"
+
+namespace muster {
+
+/// Told about facts that leave or are about to leave the state: how history is filled. Called inside `apply`.
+class ApplyObserver {
+ public:
+  virtual ~ApplyObserver() = default;
+  /// A job came in, started, or changed in what history shows of it before its end.
+  virtual void attempt_ended(const Job& job, TimePoint now) = 0;
+  virtual void step_ended(const Job& job, const StepState& step, TimePoint now) = 0;
+};
+
+/// Scripts and environments that the state names: how often, and what they are.
+struct BlobFacts {
+  std::string digest;  ///< SHA-256, 32 bytes
+  std::uint64_t size = 0;
+  std::uint32_t references = 0;
+};
+
+class BlobTable {
+ public:
+  void add(BlobId id, std::string digest, std::uint64_t size);
+  void reference(BlobId id);
+  /// Takes one reference back. True: nothing names it any more, and it is forgotten.
+  bool release(BlobId id);
+  /// The blob of that digest, or zero.
+  BlobId find(const std::string& digest) const;
+  const BlobFacts* facts(BlobId id) const;
+  const std::map<BlobId, BlobFacts>& all() const { return blobs_; }
+  void restore(BlobId id, BlobFacts facts);
+  std::uint64_t hash() const { return hash_; }
+
+ private:
+  std::map<BlobId, BlobFacts> blobs_;
+  std::unordered_map<std::string, BlobId> by_digest_;
+  std::uint64_t hash_ = 0;
+};
+
+/// Answers kept for repeats: ten minutes of event time, and at most kMaxAnswers.
+struct Answer {
+  UserId user;
+  TimePoint time;
+  std::vector<Reply> replies;
+};
+class AnswerTable {
+ public:
+  static constexpr std::size_t kMaxAnswers = 200'000;
+  static constexpr Duration kKept = Duration::minutes(10);
+  void add(RequestId id, Answer answer);
+  /// Forgets answers older than kKept at `now`.
+  void expire(TimePoint now);
+  const Answer* find(RequestId id) const;
+  const std::deque<RequestId>& in_order() const { return order_; }
+
+ private:
+  std::unordered_map<RequestId, Answer> answers_;
+  std::deque<RequestId> order_;
+};
+
+class ClusterState {
+ public:
+  ClusterState() = default;
+  ClusterState(const ClusterState&) = delete;
+  ClusterState& operator=(const ClusterState&) = delete;
+
+  /// Applies the next batch. Requires: batch.seq follows seq(). The observer may be null.
+  void apply(const EventBatch& batch, ApplyObserver* observer = nullptr);
+  /// Applies one event of a batch that is being put together: `seal` then closes it.
+  void apply(const Event& event, ApplyObserver* observer = nullptr);
+  void add_blob(const BlobWrite& blob);
+  /// Closes a batch: its number becomes seq(); returns the blobs that nothing names any more.
+  std::vector<BlobId> seal(Seq seq);
+
+  const JobTable& jobs() const { return jobs_; }
+  const NodeTable& nodes() const { return nodes_; }
+  const std::vector<PartitionConfig>& partitions() const { return partitions_; }
+  std::optional<PartitionIndex> find_partition(std::string_view name) const;
+  const PartitionConfig& partition(PartitionIndex index) const;
+  const ClusterSettings& settings() const { return settings_; }
+  const BlobTable& blobs() const { return blobs_; }
+  const AnswerTable& answers() const { return answers_; }
+  Epoch epoch() const { return epoch_; }
+  Seq seq() const { return seq_; }
+  /// The time of the last event: the next one's is not before it.
+  TimePoint time() const { return time_; }
+  JobId next_job() const { return next_job_; }
+  BlobId next_blob() const { return next_blob_; }
+  bool is_configured() const { return is_configured_; }
+  /// Jobs in no final state, and all in memory.
+  std::size_t active_jobs() const { return active_jobs_; }
+
+  /// Equal in every replica that applied the same events. Cost: O(1).
+  std::uint64_t hash() const;
+
+  // Restoring from a checkpoint, in this order: cluster, nodes, blobs, jobs, answers.
+  void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions, Epoch epoch,
+                       JobId next_job, BlobId next_blob, TimePoint time, Seq seq);
+  void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);
+  void restore_blob(BlobId id, BlobFacts facts) { blobs_.restore(id, std::move(facts)); }
+  void restore_job(Job job);
+  void restore_answer(RequestId id, Answer answer) { answers_.add(id, std::move(answer)); }
+
+ private:
+  friend struct EventApplier;
+  JobTable jobs_;
+  NodeTable nodes_;
+  std::vector<PartitionConfig> partitions_;
+  ClusterSettings settings_;
+  BlobTable blobs_;
+  AnswerTable answers_;
+  std::vector<BlobId> dead_blobs_;
+  Epoch epoch_;
+  Seq seq_;
+  TimePoint time_;
+  JobId next_job_ = JobId(1);
+  BlobId next_blob_ = BlobId(1);
+  std::size_t active_jobs_ = 0;
+  bool is_configured_ = false;
+};
+
+}  // namespace muster

@@ -1,0 +1,72 @@
+#include "state/event_applier.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace muster {
+
+void EventApplier::operator()(const EpochStarted& event) {
+  CHECK(event.epoch > state.epoch_, "epoch {} after {}", event.epoch.value(), state.epoch_.value());
+  state.epoch_ = event.epoch;
+}
+
+void EventApplier::operator()(const ConfigApplied& event) {
+  state.settings_ = event.config->settings;
+  state.partitions_ = event.config->partitions;
+  state.nodes_.configure(event.config->nodes);
+  if (!state.is_configured_) state.next_job_ = JobId(state.settings_.first_job_id);
+  state.is_configured_ = true;
+}
+
+void EventApplier::note_conditions(NodeIndex index, std::uint16_t set, std::uint16_t clear) {
+  NodeStatus& status = state.nodes_.at(index).status;
+  status.conditions = static_cast<std::uint16_t>((status.conditions & ~clear) | set);
+}
+
+void EventApplier::operator()(const NodeRegistered& event) {
+  NodeStatus& status = state.nodes_.at(event.node).status;
+  status.boot_id = event.boot_id;
+  status.boot_time = event.boot_time;
+  status.agent_start_time = event.agent_start_time;
+  status.version = event.version;
+  status.arch = event.arch;
+  status.os = event.os;
+  note_conditions(event.node, event.set_conditions, event.clear_conditions);
+  if (!event.reason.empty()) {
+    status.reason = event.reason;
+    status.reason_time = now;
+  } else if ((status.conditions & node_condition::kNoNewWork) == 0) {
+    status.reason.clear();
+    status.reason_time = TimePoint::unset();
+  }
+  state.nodes_.rehash(event.node);
+}
+
+void EventApplier::operator()(const NodeChanged& event) {
+  Node& node = state.nodes_.at(event.node);
+  note_conditions(event.node, event.set_conditions, event.clear_conditions);
+  if (event.reason) {
+    node.status.reason = *event.reason;
+    node.status.reason_user = event.user;
+    node.status.reason_time = event.reason->empty() ? TimePoint::unset() : now;
+  }
+  if (event.weight) node.config.weight = *event.weight;
+  if (event.features) node.config.features = *event.features;
+  if (event.comment) node.status.comment = *event.comment;
+  if (event.extra) node.status.extra = *event.extra;
+  state.nodes_.rehash(event.node);
+}
+
+void EventApplier::operator()(const PartitionChanged& event) {
+  const std::size_t index = event.partition.value();
+  CHECK(index <= state.partitions_.size(), "no partition {}", index);
+  if (index == state.partitions_.size()) state.partitions_.emplace_back();
+  state.partitions_[index] = event.config;
+}
+
+void EventApplier::operator()(const RequestAnswered& event) {
+  state.answers_.add(event.request, Answer{event.user, now, event.replies});
+}
+
+}  // namespace muster

@@ -1,0 +1,113 @@
+#include "state/node_table.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace muster {
+namespace {
+
+std::uint64_t hash_of(const Node& node) {
+  Hasher hasher;
+  const NodeConfig& config = node.config;
+  hasher.add(config.name).add(config.cpus).add(config.sockets).add(config.cores_per_socket);
+  hasher.add(config.threads_per_core).add(config.memory_mib).add(config.weight).add(config.tmp_disk_mib);
+  for (const std::string& feature : config.features) hasher.add(feature);
+  for (const GresPool& pool : config.gres) hasher.add(pool.name).add(pool.type).add(pool.count);
+  const NodeStatus& status = node.status;
+  hasher.add(status.conditions).add(status.reason).add(status.reason_user.value());
+  hasher.add(status.reason_time.microseconds()).add(status.boot_id).add(status.comment).add(status.extra);
+  hasher.add(node.used_memory_mib).add(node.jobs.size());
+  for (const std::uint64_t word : node.used_cpus.words()) hasher.add(word);
+  for (const auto& [name, devices] : node.used_gres) {
+    if (devices.empty()) continue;
+    hasher.add(name);
+    for (const std::uint64_t word : devices.words()) hasher.add(word);
+  }
+  return hasher.digest();
+}
+
+}  // namespace
+
+void NodeTable::configure(const std::vector<NodeConfig>& nodes) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto index = NodeIndex(static_cast<std::uint32_t>(i));
+    if (i >= nodes_.size()) nodes_.emplace_back();
+    CHECK(nodes_[i].config.name.empty() || nodes_[i].config.name == nodes[i].name,
+          "node {} changed its place in the configuration", nodes[i].name);
+    nodes_[i].config = nodes[i];
+    by_name_[nodes[i].name] = index;
+    rehash(index);
+  }
+}
+
+Node& NodeTable::at(NodeIndex index) {
+  CHECK(index.value() < nodes_.size(), "no node {}", index.value());
+  return nodes_[index.value()];
+}
+const Node& NodeTable::at(NodeIndex index) const {
+  CHECK(index.value() < nodes_.size(), "no node {}", index.value());
+  return nodes_[index.value()];
+}
+
+std::optional<NodeIndex> NodeTable::find_by_name(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) return std::nullopt;
+  return found->second;
+}
+
+void NodeTable::take(JobId job, const NodeGrant& grant) {
+  Node& node = at(grant.node);
+  CHECK(!node.used_cpus.intersects(grant.cpus), "node {}: a CPU would be given twice, to job {}",
+        node.config.name, job.value());
+  node.used_cpus |= grant.cpus;
+  node.used_memory_mib += grant.memory_mib;
+  for (const GresGrant& gres : grant.gres) {
+    Bitmap& used = node.used_gres[gres.name];
+    CHECK(!used.intersects(gres.devices), "node {}: a {} would be given twice, to job {}",
+          node.config.name, gres.name, job.value());
+    used |= gres.devices;
+  }
+  node.jobs.insert(std::lower_bound(node.jobs.begin(), node.jobs.end(), job), job);
+  rehash(grant.node);
+}
+
+void NodeTable::give_back(JobId job, const NodeGrant& grant) {
+  Node& node = at(grant.node);
+  CHECK(node.used_cpus.contains(grant.cpus), "node {}: job {} returns CPUs it has not", node.config.name,
+        job.value());
+  node.used_cpus -= grant.cpus;
+  CHECK(node.used_memory_mib >= grant.memory_mib);
+  node.used_memory_mib -= grant.memory_mib;
+  for (const GresGrant& gres : grant.gres) {
+    Bitmap& used = node.used_gres[gres.name];
+    CHECK(used.contains(gres.devices), "node {}: job {} returns {} it has not", node.config.name, job.value(),
+          gres.name);
+    used -= gres.devices;
+  }
+  const auto found = std::lower_bound(node.jobs.begin(), node.jobs.end(), job);
+  CHECK(found != node.jobs.end() && *found == job);
+  node.jobs.erase(found);
+  rehash(grant.node);
+}
+
+void NodeTable::rehash(NodeIndex index) {
+  Node& node = at(index);
+  const std::uint64_t fresh = hash_of(node);
+  hash_ += fresh - node.hash;
+  node.hash = fresh;
+}
+
+Bitmap devices_of(const NodeConfig& node, std::string_view name, std::string_view type) {
+  Bitmap result;
+  std::size_t first = 0;
+  for (const GresPool& pool : node.gres) {
+    if (pool.name != name) continue;
+    if (type.empty() || pool.type == type) result |= Bitmap::range(first, pool.count);
+    first += pool.count;
+  }
+  return result;
+}
+
+}  // namespace muster

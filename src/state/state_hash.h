@@ -1,0 +1,16 @@
+// Hashes of the objects in state, so that replicas can be compared: equal objects have equal hashes everywhere.
+#pragma once
+
+#include <cstdint>
+
+#include "model/job.h"
+
+namespace muster {
+
+/// The hash of a specification, kept with the job because it never changes.
+std::uint64_t hash_of(const JobSpec& spec);
+std::uint64_t hash_of(const StepState& step);
+/// Of everything in the job, `spec_hash` and `steps_hash` standing for their parts.
+std::uint64_t hash_of(const Job& job);
+
+}  // namespace muster
