@@ -135,6 +135,7 @@ struct EventBatch {
   seq @0 :UInt64;
   epoch @1 :UInt64;
   events @2 :List(Event);
+  blobs @3 :List(Blob);   # what the batch adds; references is 0
 }
 
 struct Blob { id @0 :UInt64; digest @1 :Data; size @2 :UInt64; references @3 :UInt32; }

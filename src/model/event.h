@@ -177,7 +177,8 @@ struct Event {
 struct BlobWrite {
   BlobId id;
   std::string digest;  ///< SHA-256 of `bytes`, 32 bytes
-  std::shared_ptr<const std::string> bytes;
+  std::uint64_t size = 0;
+  std::shared_ptr<const std::string> bytes;  ///< null in a batch read back: the store has them
 };
 
 /// What is journalled at once: one row. `seq` counts batches from 1 without a gap.

@@ -28,7 +28,7 @@ void ClusterState::apply(const Event& event, ApplyObserver* observer) {
 
 void ClusterState::add_blob(const BlobWrite& blob) {
   CHECK(blob.id == next_blob_, "blob {} out of order", blob.id.value());
-  blobs_.add(blob.id, blob.digest, blob.bytes == nullptr ? 0 : blob.bytes->size());
+  blobs_.add(blob.id, blob.digest, blob.size);
   next_blob_ = BlobId(blob.id.value() + 1);
 }
 

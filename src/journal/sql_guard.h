@@ -1,0 +1,36 @@
+// SQLite through SOCI: opening, and turning its exceptions into errors. The wrapping file of SOCI for journal/.
+#pragma once
+
+#include <soci/soci.h>
+
+#include <string>
+
+#include "base/result.h"
+
+namespace muster {
+
+/// Runs `work`, which uses SOCI. Errors: kUnavailable (disk full, I/O, busy) or kCorruption, with SQLite's words.
+template <class Work>
+Status sql_guard(Work&& work) {
+  try {
+    work();
+    return {};
+  } catch (const soci::soci_error& error) {
+    const std::string text = error.what();
+    const bool is_damage = text.find("malformed") != std::string::npos || text.find("not a database") != std::string::npos;
+    return fail(is_damage ? ErrorCode::kCorruption : ErrorCode::kUnavailable, "database refused", text);
+  }
+}
+
+/// Bytes in and out of a SOCI blob.
+inline void put_bytes(soci::blob& blob, std::string_view bytes) {
+  blob.trim(0);
+  if (!bytes.empty()) blob.write_from_start(bytes.data(), bytes.size());
+}
+inline std::string take_bytes(soci::blob& blob) {
+  std::string bytes(blob.get_len(), '\0');
+  if (!bytes.empty()) blob.read_from_start(bytes.data(), bytes.size());
+  return bytes;
+}
+
+}  // namespace muster
