@@ -200,6 +200,45 @@ std::size_t width_class(const HostName& host, const PaddedWidths& widths) {
   return above == found->second.begin() ? 0 : *std::prev(above);
 }
 
+int sign(bool is_less, bool is_greater) { return is_less ? -1 : (is_greater ? 1 : 0); }
+
+// Two runs of digits: those with a leading zero come first and compare as fractions, the others by value.
+int compare_digits(std::string_view a, std::string_view b) {
+  const bool is_fraction = a.front() == '0' || b.front() == '0';
+  if (!is_fraction && a.size() != b.size()) return sign(a.size() < b.size(), true);
+  return sign(a < b, b < a);
+}
+
+// Natural order, a total one: digits inside prefixes compare as numbers, so that "rack9_" is before "rack10_".
+int compare_prefixes(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    const std::size_t run_a = leading_digits(a);
+    const std::size_t run_b = leading_digits(b);
+    const bool are_digits = run_a > 0 && run_b > 0;
+    const int order = are_digits ? compare_digits(a.substr(0, run_a), b.substr(0, run_b))
+                                 : sign(a.front() < b.front(), b.front() < a.front());
+    if (order != 0) return order;
+    a.remove_prefix(are_digits ? run_a : 1);
+    b.remove_prefix(are_digits ? run_b : 1);
+  }
+  return sign(a.size() < b.size(), b.size() < a.size());
+}
+
+struct SortKey {
+  HostName host;
+  std::size_t width_class = 0;
+  std::size_t index = 0;  // in the names given
+
+  friend bool operator<(const SortKey& a, const SortKey& b) {
+    const int order = compare_prefixes(a.host.prefix, b.host.prefix);
+    if (order != 0) return order < 0;
+    return a.rank() < b.rank();
+  }
+  std::tuple<bool, std::size_t, std::uint64_t, std::size_t> rank() const {
+    return {!host.digits.empty(), width_class, host.number, host.digits.size()};
+  }
+};
+
 }  // namespace
 
 Result<std::vector<std::string>> expand_hostlist(std::string_view text) {
@@ -233,14 +272,14 @@ std::vector<std::string> sorted_hosts(std::vector<std::string> names) {
     const HostName host = take_apart(name);
     if (is_padded(host)) widths[host.prefix].insert(host.digits.size());
   }
-  std::vector<std::pair<std::tuple<std::string_view, bool, std::size_t, std::uint64_t>, std::size_t>> keys;
+  std::vector<SortKey> keys;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const HostName host = take_apart(names[i]);
-    keys.push_back({{host.prefix, !host.digits.empty(), width_class(host, widths), host.number}, i});
+    keys.push_back({host, width_class(host, widths), i});
   }
   std::sort(keys.begin(), keys.end());
   std::vector<std::string> sorted;
-  for (const auto& [key, index] : keys) sorted.push_back(names[index]);
+  for (const SortKey& key : keys) sorted.push_back(names[key.index]);
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   return sorted;
 }

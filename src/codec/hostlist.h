@@ -29,8 +29,9 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view text);
 /// Source: scontrol(1) `show hostlist`.
 std::string compress_hostlist(std::span<const std::string> names);
 
-/// The names sorted and each once. Determinism: by prefix (bytes), a bare prefix first, then names that can share
-/// one range: unpadded ones before padded ones, padded ones by width; then by number.
+/// The names sorted and each once. Determinism: by prefix (bytes, digits inside as numbers: "r9_" before "r10_"), a
+/// bare prefix first, then names that can share one range: unpadded ones before padded ones, padded ones by width;
+/// then by number.
 std::vector<std::string> sorted_hosts(std::vector<std::string> names);
 
 /// `compress_hostlist(sorted_hosts(names))`: the form in which node lists are shown.

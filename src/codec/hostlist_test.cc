@@ -91,6 +91,9 @@ TEST(Hostlist, SortsByPrefixThenWidthThenNumberAndDropsDoubles) {
   EXPECT_EQ(sorted("n09 n10 n099 n100"), "n[09-10,099-100]");
   EXPECT_EQ(sorted("n2 n10 n1"), "n[1-2,10]");
   EXPECT_EQ(sorted("b2 a1 b1"), "a1,b[1-2]");
+  EXPECT_EQ(sorted("x-104_37 x-70_88 x-70_37 x-86_1"), "x-70_[37,88],x-86_1,x-104_37");
+  EXPECT_EQ(sorted("lin14_1z1 lin082_9z1 lin082_030z1 lin82_1z1"), "lin082_030z1,lin082_9z1,lin14_1z1,lin82_1z1");
+  EXPECT_EQ(sorted("n1 n1x n1- n1y2 n"), "n,n1,n1-,n1x,n1y2");
 }
 
 TEST(Hostlist, ExpandingTheCompressedFormGivesTheNamesBack) {
