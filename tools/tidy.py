@@ -102,7 +102,7 @@ def check_includes(source):
         quote, path = match.groups()
         target = path.split("/")[0]
         if quote == '"' and "/" not in path:
-            yield number, f'"{path}" is relative; include it as "folder/{path}"'
+            yield number, f'"{path}" is relative; include it as "{source.folder}/{path}"'
         elif target in source.layers and target != source.folder:
             other = source.layers[target]
             if other >= source.layer:
