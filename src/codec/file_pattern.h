@@ -1,0 +1,41 @@
+// The names of output files: slurm-%j.out into slurm-12.out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/ids.h"
+
+namespace muster {
+
+/// What the symbols of a pattern stand for.
+struct FilePatternValues {
+  JobId job = {};                               ///< %j, and %J before the dot
+  JobId array_job = {};                         ///< %A; zero (no array) gives the job
+  std::optional<std::uint32_t> array_index = {};  ///< %a, and modulo ten %b; absent gives Slurm's 4294967294
+  std::uint32_t step = kBatchStep;           ///< %s, and %J after the dot
+  std::string host = {};                        ///< %N, up to its first dot
+  std::uint32_t node_index = 0;              ///< %n, within the step
+  std::uint32_t task = 0;                    ///< %t
+  std::string user = {};                        ///< %u
+  std::string job_name = {};                    ///< %x
+  std::uint32_t restart_count = 0;           ///< %r
+  std::string sluid = {};                       ///< %S
+};
+
+/// The pattern with its symbols replaced. `%%` is a percent sign; a number after the percent pads numbers with zeros
+/// ("%4j", at most 10 wide); an unknown symbol stays as it is. A backslash anywhere turns all replacement off and is
+/// itself taken out. Source: sbatch(1) and srun(1), filename pattern.
+std::string expand_file_pattern(std::string_view pattern, const FilePatternValues& values);
+
+/// How many files a pattern stands for; the last one wins.
+enum class FileScope { kOne, kPerNode, kPerTask };
+/// kPerTask when %t occurs, else kPerNode when %n or %N does. Such files are opened on the compute node.
+FileScope file_scope(std::string_view pattern);
+
+/// "0", "batch", "extern", "interactive": a step's name in ids such as 12.batch.
+std::string step_text(std::uint32_t step);
+
+}  // namespace muster
