@@ -54,13 +54,16 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 }  // namespace muster
 
 /// `auto x = TRY(expression);` yields the value, or returns the error from the enclosing function.
-#define TRY(expression)                                             \
+#define TRY(expression) MUSTER_TRY(expression, MUSTER_JOIN(try_result_, __COUNTER__))
+#define MUSTER_JOIN(a, b) MUSTER_JOIN_AGAIN(a, b)
+#define MUSTER_JOIN_AGAIN(a, b) a##b
+#define MUSTER_TRY(expression, result)                              \
   __extension__({                                                   \
-    auto try_result_ = (expression);                                \
-    if (!try_result_.has_value()) [[unlikely]] {                    \
-      return ::tl::unexpected<::muster::Error>(std::move(try_result_).error()); \
+    auto result = (expression);                                     \
+    if (!result.has_value()) [[unlikely]] {                         \
+      return ::tl::unexpected<::muster::Error>(std::move(result).error()); \
     }                                                               \
-    ::muster::detail::take(std::move(try_result_));                 \
+    ::muster::detail::take(std::move(result));                      \
   })
 
 namespace muster::detail {

@@ -1,0 +1,129 @@
+#include <algorithm>
+
+#include "controller/frontend/frontend.h"
+
+namespace muster::frontend {
+namespace {
+
+using Refusal = std::optional<Error>;
+
+Error precondition(const char* message, const char* detail) {
+  return Error{ErrorCode::kFailedPrecondition, message, detail};
+}
+
+Refusal hold(Draft& draft, JobId id, const Job& job, const Identity& identity, bool as_user) {
+  if (!job.is_pending()) return precondition("Job is no longer pending execution", "only a pending job can be held");
+  const bool by_admin = identity.is_operator && !as_user && job.spec->user != identity.user;
+  JobChanged change;
+  change.job = id;
+  const std::uint16_t bit = by_admin || (identity.is_operator && !as_user) ? job_flag::kAdminHeld : job_flag::kUserHeld;
+  change.flags = static_cast<std::uint16_t>((job.flags & job_flag::kAnyHold) | bit);
+  change.priority = 0;
+  change.reason = bit == job_flag::kAdminHeld ? PendingReason::kJobHeldAdmin : PendingReason::kJobHeldUser;
+  draft.add(std::move(change));
+  return std::nullopt;
+}
+
+Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity) {
+  if (!job.is_pending()) return precondition("Job is no longer pending execution", "only a held job can be released");
+  if ((job.flags & job_flag::kAdminHeld) != 0 && !identity.is_operator) {
+    return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "an operator holds this job"};
+  }
+  JobChanged change;
+  change.job = id;
+  change.flags = std::uint16_t{0};
+  change.priority = job.spec->priority != 0 ? job.spec->priority : 1 - std::int64_t{job.spec->nice};
+  change.reason = PendingReason::kNone;
+  draft.add(std::move(change));
+  return std::nullopt;
+}
+
+/// Back to the queue: at once when it has ended, after its nodes are clean when it runs.
+Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags, TimePoint eligible) {
+  if (job.spec->kind != JobKind::kBatch) {
+    return Error{ErrorCode::kFailedPrecondition, "Requested operation is presently disabled", "only batch jobs can be requeued"};
+  }
+  if (!job.spec->is_requeue) {
+    return Error{ErrorCode::kFailedPrecondition, "Requested operation is presently disabled",
+                 "the job was submitted with --no-requeue"};
+  }
+  if (job.is_pending()) return precondition("Job is pending execution", "");
+  if (job.is_over()) {
+    draft.add(JobRequeued{id, eligible, hold_flags});
+    return std::nullopt;
+  }
+  JobEnding ending;
+  ending.job = id;
+  ending.state = JobState::kCancelled;
+  ending.requeue_after = true;
+  ending.hold_after = hold_flags;
+  ending.detail = "requeued";
+  draft.add(std::move(ending));
+  return std::nullopt;
+}
+
+Refusal suspend(Draft& draft, JobId id, const Job& job, const Identity& identity) {
+  if (!identity.is_operator) return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only an operator may suspend jobs"};
+  if (job.is_pending()) return precondition("Job is pending execution", "");
+  if (job.state != JobState::kRunning) return precondition("Job/step already completing or completed", "");
+  draft.add(JobSuspended{id});
+  return std::nullopt;
+}
+
+Refusal resume(Draft& draft, JobId id, const Job& job, const Identity& identity) {
+  if (!identity.is_operator) return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only an operator may resume jobs"};
+  if (job.state != JobState::kSuspended) return precondition("Job/step already completing or completed", "the job is not suspended");
+  draft.add(JobResumed{id});
+  return std::nullopt;
+}
+
+Refusal apply_verb(Draft& draft, JobId id, const Job& job, JobVerb verb, const Identity& identity) {
+  const TimePoint now = draft.state().time();
+  switch (verb) {
+    case JobVerb::kHold: return hold(draft, id, job, identity, false);
+    case JobVerb::kUserHold: return hold(draft, id, job, identity, true);
+    case JobVerb::kRelease: return release(draft, id, job, identity);
+    case JobVerb::kRequeue: return requeue(draft, id, job, 0, now + draft.state().settings().requeue_delay);
+    case JobVerb::kRequeueHold: return requeue(draft, id, job, job_flag::kRequeueHeld, now);
+    case JobVerb::kRequeueSpecialExit:
+      return requeue(draft, id, job, job_flag::kRequeueHeld | job_flag::kSpecialExit, now);
+    case JobVerb::kSuspend: return suspend(draft, id, job, identity);
+    case JobVerb::kResume: return resume(draft, id, job, identity);
+  }
+  return precondition("Invalid job state", "");
+}
+
+/// Verbs on a whole array skip the elements to which they do not apply, as long as one was done.
+Refusal control_selected(Draft& draft, const JobSelector& selector, JobVerb verb, const Identity& identity) {
+  const ClusterState& state = draft.state();
+  const Job* job = state.jobs().find(selector.job);
+  if (job != nullptr && !may_control(*job, identity)) {
+    return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only its owner or an operator may do this"};
+  }
+  auto ids = resolve(state, selector, &draft);
+  if (!ids.has_value()) return ids.error();
+  Refusal first;
+  bool is_any_done = false;
+  for (const JobId id : ids.value()) {
+    const Job* known = state.jobs().find(id);
+    const Job* record = known != nullptr ? known : job;  // an element that the draft splits off is like its array
+    const bool is_spent = known != nullptr && record->array != nullptr && !record->array_index && record->array->remaining.indices.empty();
+    if (is_spent) continue;
+    Refusal refused = apply_verb(draft, id, *record, verb, identity);
+    is_any_done = is_any_done || !refused;
+    if (refused && !first) first = refused;
+  }
+  return is_any_done ? std::nullopt : first;
+}
+
+}  // namespace
+
+Reply control(Draft& draft, const ControlJobs& request, const Identity& identity) {
+  Reply reply;
+  for (const JobSelector& selector : request.jobs) {
+    reply.outcomes.push_back(JobOutcome{selector, control_selected(draft, selector, request.verb, identity)});
+  }
+  return reply;
+}
+
+}  // namespace muster::frontend

@@ -1,0 +1,56 @@
+// Validates requests against the state and drafts the events that they mean. Takes every decision that has to be
+// taken on the way in (ids, effective limits, permissions) and changes nothing itself.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "controller/draft.h"
+
+namespace muster {
+
+/// Errors of every function: Slurm's text in `message`, the cause and the way out in `detail`.
+namespace frontend {
+
+/// The reply's `job` is the id given. Drafts JobSubmitted. Requires: none of the other jobs of the same batch is
+/// named by a dependency.
+Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity& identity);
+
+/// Signals that the backend sends once the batch is durable.
+struct SignalOrder {
+  StepId step;
+  std::uint16_t signal = 0;
+  bool batch_only = false;
+};
+
+/// Cancels or signals what the filter names. Signals go to `orders`. One outcome per job named by id.
+Reply cancel(Draft& draft, const CancelJobs& cancel, const Identity& identity, std::vector<SignalOrder>& orders);
+Reply cancel_step(Draft& draft, const CancelStep& cancel, const Identity& identity,
+                  std::vector<SignalOrder>& orders);
+
+/// hold, release, requeue, suspend, resume.
+Reply control(Draft& draft, const ControlJobs& control, const Identity& identity);
+
+/// scontrol update.
+Reply update(Draft& draft, const UpdateObject& update, const Identity& identity);
+
+/// A step inside an allocation. kUnavailable: the job's resources are in use by other steps, ask again when one ends.
+Result<StepCreated> create_step(const ClusterState& state, JobId job, StepSpecRef spec, const Identity& identity);
+/// The layout of a step in a job that holds resources. Requires: job.run.
+Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec);
+
+/// The end of an allocation, asked for by its client.
+Reply release_allocation(Draft& draft, const ReleaseAllocation& release, const Identity& identity);
+
+/// True when the caller may act on the job.
+bool may_control(const Job& job, const Identity& identity);
+
+/// The records that a selector means: the job or array record, or the split elements of it that it names. An element
+/// that has not split off is drafted to split when `draft` is given. Errors: kNotFound "Invalid job id specified".
+Result<std::vector<JobId>> resolve(const ClusterState& state, const JobSelector& selector, Draft* draft);
+/// True when the job meets every condition of the filter but its ids.
+bool matches(const ClusterState& state, const Job& job, const JobFilter& filter);
+
+}  // namespace frontend
+}  // namespace muster

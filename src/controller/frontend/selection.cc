@@ -1,0 +1,106 @@
+// Which jobs a request means, and whether the caller may touch them.
+#include <algorithm>
+
+#include "controller/frontend/frontend.h"
+
+namespace muster::frontend {
+namespace {
+
+bool is_in(const std::vector<std::string>& list, std::string_view word) {
+  return list.empty() || std::ranges::find(list, word) != list.end();
+}
+
+bool runs_on(const ClusterState& state, const Job& job, const std::vector<std::string>& nodes) {
+  if (nodes.empty()) return true;
+  if (job.run == nullptr) return false;
+  return std::ranges::any_of(job.run->allocation->nodes, [&](const NodeGrant& grant) {
+    return std::ranges::find(nodes, state.nodes().at(grant.node).config.name) != nodes.end();
+  });
+}
+
+bool has_state(const Job& job, const std::vector<JobState>& states) {
+  return states.empty() || std::ranges::find(states, job.state) != states.end();
+}
+
+bool in_partition(const ClusterState& state, const Job& job, const std::vector<std::string>& partitions) {
+  if (partitions.empty()) return true;
+  if (job.holds_resources() || !job.is_pending()) return is_in(partitions, state.partition(job.partition).name);
+  return std::ranges::any_of(job.partitions, [&](PartitionIndex index) {
+    return is_in(partitions, state.partition(index).name);
+  });
+}
+
+/// The record of element `index` of `array`: split already, or split by the draft.
+std::optional<JobId> element_of(const ClusterState& state, const Job& array, std::uint32_t index, Draft* draft) {
+  if (const auto* elements = state.jobs().elements(array.id)) {
+    if (const auto found = elements->find(index); found != elements->end()) return found->second;
+  }
+  if (array.array == nullptr || !array.array->remaining.indices.test(index)) return std::nullopt;
+  if (draft == nullptr || array.array->remaining.indices.count() == 1) return array.id;
+  const JobId element = draft->allot_job();
+  draft->add(ArraySplit{array.id, index, element});
+  return element;
+}
+
+Error invalid_id() { return Error{ErrorCode::kNotFound, "Invalid job id specified", ""}; }
+
+/// The array's record and all elements that have split off.
+std::vector<JobId> whole_array(const ClusterState& state, const Job& job) {
+  std::vector<JobId> ids = {job.id};
+  if (const auto* elements = state.jobs().elements(job.id)) {
+    for (const auto& [index, id] : *elements) {
+      if (id != job.id) ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
+/// Named elements when they are all that remain: the record itself, so that nothing need split.
+bool names_all_remaining(const Job& array, const Bitmap& indices) {
+  return array.array != nullptr && !array.array->remaining.indices.empty() &&
+         indices.contains(array.array->remaining.indices);
+}
+
+}  // namespace
+
+bool may_control(const Job& job, const Identity& identity) {
+  return identity.is_operator || job.spec->user == identity.user;
+}
+
+Result<std::vector<JobId>> resolve(const ClusterState& state, const JobSelector& selector, Draft* draft) {
+  const Job* job = state.jobs().find(selector.job);
+  if (job == nullptr) return fail(invalid_id());
+  if (!selector.is_element) return whole_array(state, *job);
+  std::vector<JobId> ids;
+  if (names_all_remaining(*job, selector.indices)) {
+    ids.push_back(job->id);
+    if (const auto* elements = state.jobs().elements(job->id)) {
+      for (const auto& [index, id] : *elements) {
+        if (selector.indices.test(index)) ids.push_back(id);
+      }
+    }
+    return ids;
+  }
+  bool is_known = true;
+  selector.indices.for_each([&](std::size_t index) {
+    const auto id = element_of(state, *job, static_cast<std::uint32_t>(index), draft);
+    if (id) ids.push_back(*id);
+    is_known = is_known && id.has_value();
+  });
+  if (!is_known) return fail(invalid_id());
+  return ids;
+}
+
+bool matches(const ClusterState& state, const Job& job, const JobFilter& filter) {
+  const JobSpec& spec = *job.spec;
+  if (!filter.uids.empty() && std::ranges::find(filter.uids, spec.user.value()) == filter.uids.end()) return false;
+  if (filter.is_active_only && is_finished(job.state) && !job.is_completing()) return false;
+  return is_in(filter.users, spec.get(JobText::kUserName)) && is_in(filter.names, spec.name()) &&
+         is_in(filter.accounts, spec.get(JobText::kAccount)) && is_in(filter.qos, spec.get(JobText::kQos)) &&
+         is_in(filter.wckeys, spec.get(JobText::kWckey)) &&
+         is_in(filter.reservations, spec.get(JobText::kReservation)) &&
+         is_in(filter.licenses, spec.get(JobText::kLicenses)) && has_state(job, filter.states) &&
+         in_partition(state, job, filter.partitions) && runs_on(state, job, filter.nodes);
+}
+
+}  // namespace muster::frontend

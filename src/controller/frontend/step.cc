@@ -1,0 +1,215 @@
+// Steps inside an allocation: which nodes, how many tasks on each, which CPUs and devices.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "codec/gres_text.h"
+#include "codec/hostlist.h"
+#include "controller/frontend/frontend.h"
+
+namespace muster::frontend {
+namespace {
+
+/// What one node of the job has that no other step holds.
+struct NodeRoom {
+  const NodeGrant* grant = nullptr;
+  Bitmap free_cpus;
+  std::map<std::string, Bitmap> free_gres;
+};
+
+std::vector<NodeRoom> rooms_of(const Job& job, bool is_overlap) {
+  std::vector<NodeRoom> rooms;
+  for (const NodeGrant& grant : job.run->allocation->nodes) {
+    NodeRoom room{&grant, grant.cpus, {}};
+    for (const GresGrant& gres : grant.gres) room.free_gres[gres.name] |= gres.devices;
+    rooms.push_back(std::move(room));
+  }
+  if (is_overlap) return rooms;
+  for (const StepState& step : job.run->steps) {
+    const bool is_sharing = step.spec == nullptr || step.spec->is_overlap || step.spec->is_interactive;
+    if (!step.is_running() || is_sharing) continue;
+    for (const NodeGrant& used : step.layout->nodes) {
+      const auto room = std::ranges::find_if(rooms, [&](const NodeRoom& r) { return r.grant->node == used.node; });
+      if (room == rooms.end()) continue;
+      room->free_cpus -= used.cpus;
+      for (const GresGrant& gres : used.gres) room->free_gres[gres.name] -= gres.devices;
+    }
+  }
+  return rooms;
+}
+
+Result<std::vector<std::string>> names_in(std::string_view text) {
+  if (text.empty()) return std::vector<std::string>{};
+  return expand_hostlist(text);
+}
+
+/// The nodes that the step may use: -w first and all of them, then the others in the job's order.
+Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const Job& job, const StepSpec& spec,
+                                              std::size_t& required_count) {
+  std::vector<NodeRoom> rooms = rooms_of(job, spec.is_overlap || spec.is_interactive);
+  if (spec.relative_node != UINT32_MAX) {
+    if (spec.relative_node >= rooms.size()) {
+      return fail(ErrorCode::kInvalidArgument, "Node count specification invalid",
+                  fmt::format("--relative={} but the job has {} nodes", spec.relative_node, rooms.size()));
+    }
+    rooms.erase(rooms.begin(), rooms.begin() + spec.relative_node);
+  }
+  const auto name_of = [&](const NodeRoom& room) { return state.nodes().at(room.grant->node).config.name; };
+  const auto excluded = TRY(names_in(spec.get(StepText::kExcludeList)));
+  std::erase_if(rooms, [&](const NodeRoom& room) { return std::ranges::find(excluded, name_of(room)) != excluded.end(); });
+  const auto required = TRY(names_in(spec.get(StepText::kNodeList)));
+  for (const std::string& name : required) {
+    if (std::ranges::none_of(rooms, [&](const NodeRoom& room) { return name_of(room) == name; })) {
+      return fail(ErrorCode::kInvalidArgument, "Requested node configuration is not available",
+                  fmt::format("node {} is not part of job {}", name, job.id.value()));
+    }
+  }
+  const auto is_required = [&](const NodeRoom& room) { return std::ranges::find(required, name_of(room)) != required.end(); };
+  required_count = static_cast<std::size_t>(std::ranges::count_if(rooms, is_required));
+  std::ranges::stable_partition(rooms, is_required);
+  return rooms;
+}
+
+struct Sizes {
+  std::uint32_t cpus_per_task;
+  std::uint32_t tasks;
+  std::uint32_t node_count;
+};
+
+std::uint32_t capacity(std::size_t cpus, const StepSpec& spec, std::uint32_t cpus_per_task) {
+  std::uint32_t tasks = spec.is_overcommit ? UINT32_MAX : static_cast<std::uint32_t>(cpus) / std::max(1U, cpus_per_task);
+  if (spec.tasks_per_node != 0) tasks = std::min(tasks, spec.tasks_per_node);
+  return tasks;
+}
+
+Error busy() { return Error{ErrorCode::kUnavailable, "Requested nodes are busy", ""}; }
+Error too_large(std::string detail) {
+  return Error{ErrorCode::kInvalidArgument, "Requested node configuration is not available", std::move(detail)};
+}
+
+/// Numbers of tasks per node: one each in turn until all have a place, so that nodes share evenly.
+std::vector<std::uint32_t> spread(std::uint32_t tasks, const std::vector<std::uint32_t>& capacities) {
+  std::vector<std::uint32_t> counts(capacities.size(), 0);
+  bool has_room = true;
+  while (tasks > 0 && has_room) {
+    has_room = false;
+    for (std::size_t i = 0; i < counts.size() && tasks > 0; ++i) {
+      if (counts[i] == capacities[i]) continue;
+      ++counts[i];
+      --tasks;
+      has_room = true;
+    }
+  }
+  return tasks == 0 ? counts : std::vector<std::uint32_t>{};
+}
+
+/// How many of the candidate nodes the step takes. Requires: rooms not empty.
+Result<std::uint32_t> node_count_for(const StepSpec& spec, std::size_t available, std::size_t required) {
+  auto count = static_cast<std::uint32_t>(available);
+  if (spec.max_nodes != 0) count = std::min(count, spec.max_nodes);
+  if (spec.min_nodes > count) {
+    return fail(too_large(fmt::format("the step asks for {} nodes and the job can offer {}", spec.min_nodes, count)));
+  }
+  if (spec.min_nodes != 0 && spec.max_nodes == 0) count = spec.min_nodes;
+  if (required > 0 && spec.min_nodes == 0) count = static_cast<std::uint32_t>(required);
+  // One node takes at least one task.
+  if (!spec.is_interactive) count = std::min(count, std::max(spec.task_count, std::max(1U, spec.min_nodes)));
+  return count;
+}
+
+Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& room, std::uint32_t task_count) {
+  auto per_node = TRY(parse_gres(spec.get(StepText::kGresPerNode)));
+  for (GresAmount amount : TRY(parse_gres(spec.get(StepText::kGresPerTask)))) {
+    amount.count *= task_count;
+    per_node.push_back(std::move(amount));
+  }
+  std::vector<GresGrant> grants;
+  if (per_node.empty()) {
+    for (const GresGrant& gres : room.grant->gres) {
+      const auto free = room.free_gres.find(gres.name);
+      GresGrant part = gres;
+      part.devices &= free->second;
+      if (!part.devices.empty()) grants.push_back(std::move(part));
+    }
+    return grants;
+  }
+  for (const GresAmount& amount : per_node) {
+    std::uint32_t missing = amount.count;
+    for (const GresGrant& gres : room.grant->gres) {
+      if (gres.name != amount.name || (!amount.type.empty() && gres.type != amount.type) || missing == 0) continue;
+      GresGrant part = gres;
+      part.devices &= room.free_gres.at(gres.name);
+      part.devices = part.devices.lowest(missing);
+      missing -= static_cast<std::uint32_t>(part.devices.count());
+      if (!part.devices.empty()) grants.push_back(std::move(part));
+    }
+    if (missing > 0) return fail(busy());
+  }
+  return grants;
+}
+
+/// Whether the job could ever hold the step, were all its other steps over.
+bool could_ever_fit(const Job& job, const StepSpec& spec, std::uint32_t cpus_per_task) {
+  std::uint64_t places = 0;
+  for (const NodeGrant& grant : job.run->allocation->nodes) places += capacity(grant.cpus.count(), spec, cpus_per_task);
+  return places >= spec.task_count;
+}
+
+}  // namespace
+
+Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec) {
+  std::size_t required = 0;
+  std::vector<NodeRoom> rooms = TRY(candidate_rooms(state, job, spec, required));
+  if (rooms.empty()) return fail(too_large("no node is left for the step"));
+  const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
+  if (!could_ever_fit(job, spec, cpus_per_task)) {
+    return fail(ErrorCode::kInvalidArgument, "More processors requested than permitted",
+                fmt::format("{} tasks of {} CPUs do not fit in job {}", spec.task_count, cpus_per_task, job.id.value()));
+  }
+  const std::uint32_t wanted = TRY(node_count_for(spec, rooms.size(), required));
+  // Nodes with room come first, in the job's order, so that a step takes what is free before it waits.
+  std::stable_partition(rooms.begin() + static_cast<std::ptrdiff_t>(required), rooms.end(), [&](const NodeRoom& room) {
+    return capacity(room.free_cpus.count(), spec, cpus_per_task) > 0;
+  });
+  std::vector<std::uint32_t> counts;
+  for (std::uint32_t nodes = wanted; nodes <= rooms.size(); ++nodes) {
+    std::vector<std::uint32_t> capacities;
+    for (std::uint32_t i = 0; i < nodes; ++i) capacities.push_back(capacity(rooms[i].free_cpus.count(), spec, cpus_per_task));
+    counts = spread(spec.task_count, capacities);
+    if (!counts.empty() || spec.min_nodes != 0 || spec.max_nodes != 0) break;
+  }
+  if (counts.empty()) return fail(busy());
+  auto layout = std::make_shared<StepLayout>();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0 && !spec.is_interactive) return fail(busy());
+    NodeGrant part = *rooms[i].grant;
+    part.task_count = counts[i];
+    part.cpus = spec.is_exact && !spec.is_overcommit ? rooms[i].free_cpus.lowest(std::size_t{counts[i]} * cpus_per_task)
+                                                     : rooms[i].free_cpus;
+    part.gres = TRY(step_gres(spec, rooms[i], counts[i]));
+    layout->nodes.push_back(std::move(part));
+  }
+  std::ranges::sort(layout->nodes, {}, [](const NodeGrant& grant) { return grant.node; });
+  return StepLayoutRef(std::move(layout));
+}
+
+Result<StepCreated> create_step(const ClusterState& state, JobId id, StepSpecRef spec, const Identity& identity) {
+  const Job* job = state.jobs().find(id);
+  if (job == nullptr) return fail(ErrorCode::kNotFound, "Invalid job id specified");
+  if (!may_control(*job, identity)) return fail(ErrorCode::kPermissionDenied, "Access/permission denied");
+  if (job->is_pending()) return fail(ErrorCode::kUnavailable, "Job is pending execution");
+  if (is_finished(job->state)) return fail(ErrorCode::kFailedPrecondition, "Job/step already completing or completed");
+  if (job->state == JobState::kSuspended) return fail(ErrorCode::kUnavailable, "Job is suspended");
+  if (job->run->next_step >= state.settings().max_step_count) {
+    return fail(ErrorCode::kFailedPrecondition, "Step limit reached for this job",
+                fmt::format("MaxStepCount={}", state.settings().max_step_count));
+  }
+  StepCreated created;
+  created.layout = TRY(lay_out_step(state, *job, *spec));
+  created.step = StepId{id, job->attempt, job->run->next_step};
+  created.spec = std::move(spec);
+  return created;
+}
+
+}  // namespace muster::frontend

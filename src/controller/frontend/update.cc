@@ -1,0 +1,364 @@
+// scontrol update: NAME=VALUE pairs of jobs, nodes and partitions. One table of names per kind of object.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "codec/array_text.h"
+#include "codec/dependency_text.h"
+#include "codec/duration_text.h"
+#include "codec/hostlist.h"
+#include "codec/words.h"
+#include "controller/frontend/frontend.h"
+
+namespace muster::frontend {
+namespace {
+
+using Refusal = std::optional<Error>;
+
+Error invalid(std::string message, std::string detail) {
+  return Error{ErrorCode::kInvalidArgument, std::move(message), std::move(detail)};
+}
+Error not_allowed(std::string detail) {
+  return Error{ErrorCode::kPermissionDenied, "Access/permission denied", std::move(detail)};
+}
+
+// ---- jobs ----
+
+struct JobEdit {
+  const ClusterState& state;
+  const Job& job;
+  const Identity& identity;
+  JobChanged change;
+  std::shared_ptr<JobSpec> spec;  ///< made when a text of it changes
+
+  JobSpec& edit_spec() {
+    if (spec == nullptr) spec = std::make_shared<JobSpec>(*job.spec);
+    return *spec;
+  }
+  Refusal require_pending() const {
+    if (job.is_pending()) return std::nullopt;
+    return Error{ErrorCode::kFailedPrecondition, "Job is no longer pending execution", "this can change only while it waits"};
+  }
+};
+
+Refusal set_time_limit(JobEdit& edit, const std::string& value) {
+  const bool is_relative = !value.empty() && (value.front() == '+' || value.front() == '-');
+  auto parsed = parse_time_limit(is_relative ? std::string_view(value).substr(1) : std::string_view(value));
+  if (!parsed.has_value()) return parsed.error();
+  Duration limit = parsed.value();
+  if (is_relative) limit = value.front() == '+' ? edit.job.time_limit + limit : edit.job.time_limit - limit;
+  if (limit > edit.job.time_limit && !edit.job.is_pending() && !edit.identity.is_operator) {
+    return not_allowed("only an operator may raise the limit of a running job");
+  }
+  if (limit <= Duration()) return invalid("Requested time limit is invalid (missing or exceeds some limit)", value);
+  edit.change.time_limit = limit;
+  edit.edit_spec().time_limit = limit;
+  return std::nullopt;
+}
+
+Refusal set_priority(JobEdit& edit, const std::string& value) {
+  const auto number = parse_whole(value);
+  if (!number) return invalid("Invalid priority", value);
+  if (!edit.identity.is_operator && static_cast<std::int64_t>(*number) > edit.job.priority) {
+    return not_allowed("only an operator may raise a priority");
+  }
+  edit.change.priority = static_cast<std::int64_t>(*number);
+  edit.edit_spec().priority = static_cast<std::uint32_t>(*number);
+  return std::nullopt;
+}
+
+Refusal set_nice(JobEdit& edit, const std::string& value) {
+  const bool is_negative = !value.empty() && value.front() == '-';
+  const auto number = parse_whole(is_negative ? std::string_view(value).substr(1) : std::string_view(value));
+  if (!number || *number > INT32_MAX) return invalid("Invalid nice value, must be between -2147483645 and 2147483645", value);
+  if (is_negative && !edit.identity.is_operator) return not_allowed("only an operator may use a negative nice value");
+  const auto nice = static_cast<std::int32_t>(is_negative ? -static_cast<std::int64_t>(*number) : static_cast<std::int64_t>(*number));
+  edit.edit_spec().nice = nice;
+  if (!edit.job.is_held()) edit.change.priority = 1 - std::int64_t{nice};
+  return std::nullopt;
+}
+
+Refusal set_partition(JobEdit& edit, const std::string& value) {
+  if (auto refused = edit.require_pending()) return refused;
+  std::vector<PartitionIndex> partitions;
+  for (const std::string_view name : split(value, ',')) {
+    const auto index = edit.state.find_partition(name);
+    if (!index) return invalid("Invalid partition name specified", fmt::format("there is no partition {}", name));
+    partitions.push_back(*index);
+  }
+  edit.change.partitions = std::move(partitions);
+  edit.edit_spec().text.set(JobText::kPartition, value);
+  return std::nullopt;
+}
+
+Refusal set_dependency(JobEdit& edit, const std::string& value) {
+  if (auto refused = edit.require_pending()) return refused;
+  DependencySet set;
+  if (!value.empty()) {
+    auto parsed = parse_dependency(value);
+    if (!parsed.has_value()) return parsed.error();
+    set = std::move(parsed).value();
+  }
+  if (set.terms.empty()) edit.change.eligible_time = edit.state.time();
+  edit.change.dependencies = std::move(set);
+  edit.edit_spec().text.set(JobText::kDependency, value);
+  return std::nullopt;
+}
+
+Refusal set_throttle(JobEdit& edit, const std::string& value) {
+  const auto number = parse_whole(value);
+  if (!number) return invalid("Invalid array throttle", value);
+  edit.change.array_throttle = static_cast<std::uint32_t>(*number);
+  return std::nullopt;
+}
+
+Refusal set_node_count(JobEdit& edit, const std::string& value) {
+  if (auto refused = edit.require_pending()) return refused;
+  const auto dash = value.find('-');
+  const auto low = parse_whole(std::string_view(value).substr(0, dash));
+  const auto high = dash == std::string::npos ? low : parse_whole(std::string_view(value).substr(dash + 1));
+  if (!low || !high || *high < *low || *low == 0) return invalid("Node count specification invalid", value);
+  edit.edit_spec().min_nodes = static_cast<std::uint32_t>(*low);
+  edit.edit_spec().max_nodes = static_cast<std::uint32_t>(*high);
+  return std::nullopt;
+}
+
+Refusal set_requeue(JobEdit& edit, const std::string& value) {
+  if (value != "0" && value != "1") return invalid("Invalid requeue value", value + ": use 0 or 1");
+  edit.edit_spec().is_requeue = value == "1";
+  return std::nullopt;
+}
+
+Refusal set_text(JobEdit& edit, JobText key, const std::string& value, bool only_pending) {
+  if (only_pending) {
+    if (auto refused = edit.require_pending()) return refused;
+  }
+  edit.edit_spec().text.set(key, value);
+  return std::nullopt;
+}
+
+struct JobField {
+  std::string_view name;
+  std::function<Refusal(JobEdit&, const std::string&)> set;
+};
+
+auto text_field(JobText key, bool only_pending) {
+  return [key, only_pending](JobEdit& edit, const std::string& value) { return set_text(edit, key, value, only_pending); };
+}
+
+const std::vector<JobField>& job_fields() {
+  static const std::vector<JobField> kFields = {
+      {"timelimit", set_time_limit},
+      {"priority", set_priority},
+      {"nice", set_nice},
+      {"partition", set_partition},
+      {"dependency", set_dependency},
+      {"arraytaskthrottle", set_throttle},
+      {"numnodes", set_node_count},
+      {"requeue", set_requeue},
+      {"jobname", text_field(JobText::kName, false)},
+      {"name", text_field(JobText::kName, false)},
+      {"comment", text_field(JobText::kComment, false)},
+      {"admincomment", text_field(JobText::kAdminComment, false)},
+      {"extra", text_field(JobText::kExtra, false)},
+      {"account", text_field(JobText::kAccount, false)},
+      {"qos", text_field(JobText::kQos, false)},
+      {"wckey", text_field(JobText::kWckey, false)},
+      {"mailuser", text_field(JobText::kMailUser, false)},
+      {"features", text_field(JobText::kFeatures, true)},
+      {"reqnodelist", text_field(JobText::kNodeList, true)},
+      {"excnodelist", text_field(JobText::kExcludeList, true)},
+      {"stdout", text_field(JobText::kStdOut, true)},
+      {"stderr", text_field(JobText::kStdErr, true)},
+      {"stdin", text_field(JobText::kStdIn, true)},
+      {"workdir", text_field(JobText::kWorkDir, true)},
+  };
+  return kFields;
+}
+
+Refusal update_one_job(Draft& draft, const Job& job, const UpdateObject& update, const Identity& identity) {
+  JobEdit edit{draft.state(), job, identity, {}, nullptr};
+  edit.change.job = job.id;
+  for (const auto& [name, value] : update.values) {
+    const std::string key = lower(name);
+    const auto field = std::ranges::find(job_fields(), key, &JobField::name);
+    if (field == job_fields().end()) {
+      return invalid("Unsupported job attribute", fmt::format("'{}' cannot be updated; see scontrol --help", name));
+    }
+    if (auto refused = field->set(edit, value)) return refused;
+  }
+  edit.change.spec = std::move(edit.spec);
+  draft.add(std::move(edit.change));
+  return std::nullopt;
+}
+
+/// "12", "12_3", "12_[1-4]".
+std::optional<JobSelector> parse_selector(std::string_view text) {
+  const auto underscore = text.find('_');
+  const auto number = parse_whole(text.substr(0, underscore));
+  if (!number || *number == 0 || *number > UINT32_MAX) return std::nullopt;
+  JobSelector selector;
+  selector.job = JobId(static_cast<std::uint32_t>(*number));
+  if (underscore == std::string_view::npos) return selector;
+  std::string_view indices = text.substr(underscore + 1);
+  if (indices.size() > 1 && indices.front() == '[' && indices.back() == ']') indices = indices.substr(1, indices.size() - 2);
+  const auto parsed = parse_array(indices, 4'000'001);
+  if (!parsed.has_value()) return std::nullopt;
+  selector.is_element = true;
+  selector.indices = parsed.value().indices;
+  return selector;
+}
+
+Refusal update_job(Draft& draft, const UpdateObject& update, const Identity& identity) {
+  const auto selector = parse_selector(update.name);
+  if (!selector) return Error{ErrorCode::kNotFound, "Invalid job id specified", update.name};
+  auto ids = resolve(draft.state(), *selector, nullptr);
+  if (!ids.has_value()) return ids.error();
+  for (const JobId id : ids.value()) {
+    const Job& job = *draft.state().jobs().find(id);
+    if (!may_control(job, identity)) return not_allowed("only its owner or an operator may update the job");
+    if (job.is_over()) {
+      if (ids.value().size() > 1) continue;
+      return Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""};
+    }
+    if (auto refused = update_one_job(draft, job, update, identity)) return refused;
+  }
+  return std::nullopt;
+}
+
+// ---- nodes ----
+
+Refusal set_node_state(NodeChanged& change, const Node& node, std::string value, bool has_reason) {
+  value = lower(value);
+  if (value == "down" || value == "drain" || value == "fail") {
+    if (!has_reason && node.status.reason.empty()) {
+      return invalid("You must specify a reason when DOWNING a node", "add Reason=\"...\"");
+    }
+    change.set_conditions = value == "down" ? node_condition::kDown : value == "drain" ? node_condition::kDrain : node_condition::kFail;
+    return std::nullopt;
+  }
+  if (value == "resume" || value == "idle") {
+    change.clear_conditions = node_condition::kDown | node_condition::kDrain | node_condition::kFail | node_condition::kInvalid;
+    if (!change.reason) change.reason = "";
+    return std::nullopt;
+  }
+  if (value == "undrain") {
+    change.clear_conditions = node_condition::kDrain;
+    if (!change.reason) change.reason = "";
+    return std::nullopt;
+  }
+  return invalid("Invalid node state specified", fmt::format("'{}': use down, drain, fail, idle, resume or undrain", value));
+}
+
+Refusal update_one_node(Draft& draft, NodeIndex index, const UpdateObject& update, const Identity& identity) {
+  const Node& node = draft.state().nodes().at(index);
+  NodeChanged change;
+  change.node = index;
+  change.user = identity.user;
+  for (const auto& [name, value] : update.values) {
+    if (lower(name) == "reason") change.reason = value;
+  }
+  for (const auto& [name, value] : update.values) {
+    const std::string key = lower(name);
+    if (key == "reason") continue;
+    if (key == "state") {
+      if (auto refused = set_node_state(change, node, value, change.reason.has_value())) return refused;
+    } else if (key == "weight") {
+      const auto number = parse_whole(value);
+      if (!number) return invalid("Invalid weight", value);
+      change.weight = static_cast<std::uint32_t>(*number);
+    } else if (key == "availablefeatures" || key == "activefeatures" || key == "features") {
+      change.features.emplace();
+      for (const std::string_view feature : split(value, ',')) change.features->emplace_back(feature);
+    } else if (key == "comment") {
+      change.comment = value;
+    } else if (key == "extra") {
+      change.extra = value;
+    } else {
+      return invalid("Unsupported node attribute", fmt::format("'{}' cannot be updated; see scontrol --help", name));
+    }
+  }
+  draft.add(std::move(change));
+  return std::nullopt;
+}
+
+Refusal update_node(Draft& draft, const UpdateObject& update, const Identity& identity) {
+  if (!identity.is_operator) return not_allowed("only an operator may update nodes");
+  auto names = expand_hostlist(update.name);
+  if (!names.has_value()) return names.error();
+  for (const std::string& name : names.value()) {
+    const auto index = draft.state().nodes().find_by_name(name);
+    if (!index) return invalid("Invalid node name specified", fmt::format("there is no node {}", name));
+    if (auto refused = update_one_node(draft, *index, update, identity)) return refused;
+  }
+  return std::nullopt;
+}
+
+// ---- partitions ----
+
+Refusal set_partition_value(PartitionConfig& partition, const std::string& name, const std::string& value) {
+  const std::string key = lower(name);
+  const std::string lower_value = lower(value);
+  if (key == "state") {
+    for (const PartitionState state : {PartitionState::kUp, PartitionState::kDown, PartitionState::kDrain, PartitionState::kInactive}) {
+      if (lower(partition_state_name(state)) == lower_value) {
+        partition.state = state;
+        return std::nullopt;
+      }
+    }
+    return invalid("Invalid partition state", fmt::format("'{}': use UP, DOWN, DRAIN or INACTIVE", value));
+  }
+  if (key == "maxtime" || key == "defaulttime") {
+    auto limit = parse_time_limit(value);
+    if (!limit.has_value()) return limit.error();
+    (key == "maxtime" ? partition.max_time : partition.default_time) = limit.value();
+    return std::nullopt;
+  }
+  if (key == "maxnodes" || key == "minnodes" || key == "prioritytier" || key == "priorityjobfactor") {
+    const bool is_unlimited = lower_value == "unlimited" || lower_value == "infinite";
+    const auto number = is_unlimited ? std::optional<std::uint64_t>(0) : parse_whole(value);
+    if (!number) return invalid("Invalid number", fmt::format("{}={}", name, value));
+    auto& field = key == "maxnodes" ? partition.max_nodes
+                  : key == "minnodes" ? partition.min_nodes
+                  : key == "prioritytier" ? partition.priority_tier : partition.priority_job_factor;
+    field = static_cast<std::uint32_t>(*number);
+    return std::nullopt;
+  }
+  if (key == "hidden" || key == "rootonly" || key == "default") {
+    if (lower_value != "yes" && lower_value != "no") return invalid("Invalid value", fmt::format("{}={}: use YES or NO", name, value));
+    auto& field = key == "hidden" ? partition.is_hidden : key == "rootonly" ? partition.is_root_only : partition.is_default;
+    field = lower_value == "yes";
+    return std::nullopt;
+  }
+  return invalid("Unsupported partition attribute", fmt::format("'{}' cannot be updated; see scontrol --help", name));
+}
+
+Refusal update_partition(Draft& draft, const UpdateObject& update, const Identity& identity) {
+  if (!identity.is_operator) return not_allowed("only an operator may update partitions");
+  const auto index = draft.state().find_partition(update.name);
+  if (!index) return invalid("Invalid partition name specified", fmt::format("there is no partition {}", update.name));
+  PartitionChanged change{*index, draft.state().partition(*index)};
+  for (const auto& [name, value] : update.values) {
+    if (auto refused = set_partition_value(change.config, name, value)) return refused;
+  }
+  draft.add(std::move(change));
+  return std::nullopt;
+}
+
+}  // namespace
+
+Reply update(Draft& draft, const UpdateObject& request, const Identity& identity) {
+  Reply reply;
+  switch (request.kind) {
+    case UpdateKind::kJob: reply.error = update_job(draft, request, identity); break;
+    case UpdateKind::kNode: reply.error = update_node(draft, request, identity); break;
+    case UpdateKind::kPartition: reply.error = update_partition(draft, request, identity); break;
+    case UpdateKind::kStep:
+      reply.error = invalid("Unsupported", "steps cannot be updated; update the job's TimeLimit");
+      break;
+  }
+  return reply;
+}
+
+}  // namespace muster::frontend

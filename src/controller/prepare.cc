@@ -1,0 +1,91 @@
+#include "controller/prepare.h"
+
+#include <fmt/format.h>
+
+#include "codec/array_text.h"
+#include "codec/dependency_text.h"
+#include "codec/digest.h"
+
+namespace muster {
+namespace {
+
+PreparedBlob prepared_blob(Bytes bytes) {
+  if (bytes == nullptr || bytes->empty()) return {};
+  return PreparedBlob{sha256(*bytes), std::move(bytes)};
+}
+
+Status check_script(const SubmitJob& submit, const ClusterSettings& settings) {
+  if (submit.spec->kind != JobKind::kBatch) return {};
+  if (submit.script == nullptr || submit.script->empty()) {
+    return fail(ErrorCode::kInvalidArgument, "Job script not specified");
+  }
+  if (submit.script->size() > settings.max_script_size) {
+    return fail(ErrorCode::kInvalidArgument, "Job script exceeds size limit",
+                fmt::format("the script has {} bytes and the limit is {}: move data out of it, or raise "
+                            "SchedulerParameters=max_script_size",
+                            submit.script->size(), settings.max_script_size));
+  }
+  return {};
+}
+
+Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identity, const CallerNames& names,
+                                       const ClusterSettings& settings) {
+  if (submit.spec == nullptr) return fail(ErrorCode::kInvalidArgument, "a submission without a job");
+  TRY(check_script(submit, settings));
+  PreparedSubmit prepared;
+  prepared.spec = std::make_shared<JobSpec>(*submit.spec);
+  JobSpec& spec = *prepared.spec;
+  if (spec.get(JobText::kWorkDir).empty() || spec.get(JobText::kWorkDir).front() != '/') {
+    return fail(ErrorCode::kInvalidArgument, "Invalid working directory",
+                fmt::format("'{}' is not an absolute path", spec.get(JobText::kWorkDir)));
+  }
+  if (!spec.get(JobText::kArray).empty()) {
+    prepared.array = TRY(parse_array(spec.get(JobText::kArray), settings.max_array_size));
+  }
+  if (!spec.get(JobText::kDependency).empty()) {
+    prepared.dependencies = TRY(parse_dependency(spec.get(JobText::kDependency)));
+  }
+  spec.user = identity.user;
+  spec.group = identity.group;
+  spec.text.set(JobText::kUserName, names.user);
+  spec.text.set(JobText::kGroupName, names.group);
+  spec.text.shrink();
+  spec.script = spec.environment = BlobId();
+  prepared.script = prepared_blob(std::move(submit.script));
+  prepared.environment = prepared_blob(std::move(submit.environment));
+  prepared.first_step = std::move(submit.first_step);
+  prepared.is_test_only = submit.is_test_only;
+  return PreparedRequest(std::move(prepared));
+}
+
+Result<PreparedRequest> prepare_step(CreateStep create) {
+  if (create.spec == nullptr) return fail(ErrorCode::kInvalidArgument, "a step without a specification");
+  PreparedStep prepared;
+  prepared.job = create.job;
+  prepared.spec = std::make_shared<StepSpec>(*create.spec);
+  prepared.spec->environment = BlobId();
+  prepared.environment = prepared_blob(std::move(create.environment));
+  return PreparedRequest(std::move(prepared));
+}
+
+}  // namespace
+
+Result<PreparedRequest> prepare(Request request, const Identity& identity, const CallerNames& names,
+                                const ClusterSettings& settings) {
+  if (auto* submit = std::get_if<SubmitJob>(&request)) {
+    return prepare_submit(std::move(*submit), identity, names, settings);
+  }
+  if (auto* create = std::get_if<CreateStep>(&request)) return prepare_step(std::move(*create));
+  return std::visit(
+      [](auto&& other) -> Result<PreparedRequest> {
+        using Kind = std::decay_t<decltype(other)>;
+        if constexpr (std::is_same_v<Kind, SubmitJob> || std::is_same_v<Kind, CreateStep>) {
+          return fail(ErrorCode::kInternal, "prepared elsewhere");
+        } else {
+          return PreparedRequest(std::forward<decltype(other)>(other));
+        }
+      },
+      std::move(request));
+}
+
+}  // namespace muster

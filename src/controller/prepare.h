@@ -1,0 +1,21 @@
+// The part of validating a request that needs no state: done before the core, on the gateway's thread.
+#pragma once
+
+#include "base/result.h"
+#include "controller/command.h"
+#include "model/cluster_config.h"
+
+namespace muster {
+
+/// Names of the caller, looked up by uid.
+struct CallerNames {
+  std::string user;
+  std::string group;
+};
+
+/// Checks texts, parses array and dependencies, computes digests, and puts the verified identity into the spec.
+/// Errors: kInvalidArgument with Slurm's text in `message`.
+Result<PreparedRequest> prepare(Request request, const Identity& identity, const CallerNames& names,
+                                const ClusterSettings& settings);
+
+}  // namespace muster
