@@ -61,19 +61,28 @@ void Timeline::start(const std::vector<NodeAmount>& nodes, TimePoint end) {
 
 void Timeline::reserve(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end) {
   CHECK(start > now_, "a window begins after now");
-  for (const NodeAmount& amount : nodes) reserve_on(amount, start, end);
+  for (const NodeAmount& amount : nodes) {
+    CHECK(row_at(amount.node, start).holds(amount), "node {} is reserved twice", amount.node.value());
+    for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
+      const Slot& slot = slots_[i];
+      if (slot.start < start || slot.start >= end) continue;
+      CHECK(slot.spare.holds(amount), "node {}: a window cuts into another", amount.node.value());
+    }
+    add_slot(amount, start, end);
+  }
 }
 
-void Timeline::reserve_on(const NodeAmount& amount, TimePoint start, TimePoint end) {
+void Timeline::keep(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end) {
+  const TimePoint begin = std::max(start, now_ + Duration::microseconds(1));
+  for (const NodeAmount& amount : nodes) add_slot(amount, begin, std::max(end, begin));
+}
+
+void Timeline::add_slot(const NodeAmount& amount, TimePoint start, TimePoint end) {
   FreeRow spare = row_at(amount.node, start);
-  CHECK(spare.holds(amount), "node {} is reserved twice", amount.node.value());
   spare.subtract(amount);
   std::uint32_t& first = first_slot_[amount.node.value()];
   for (std::uint32_t i = first; i != kNone; i = slots_[i].next) {
-    Slot& slot = slots_[i];
-    if (slot.start < start || slot.start >= end) continue;
-    CHECK(slot.spare.holds(amount), "node {}: a window cuts into another", amount.node.value());
-    slot.spare.subtract(amount);
+    if (slots_[i].start >= start && slots_[i].start < end) slots_[i].spare.subtract(amount);
   }
   slots_.push_back({start, end, amount, std::move(spare), first});
   first = static_cast<std::uint32_t>(slots_.size() - 1);

@@ -31,6 +31,9 @@ class Timeline {
   void start(const std::vector<NodeAmount>& nodes, TimePoint end);
   /// Keeps `nodes` from `start` to `end`. Requires: free over that interval (CHECK), start > now.
   void reserve(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end);
+  /// As reserve, for a window that was free when it was planned and may no longer be: what is missing then shows
+  /// as less than nothing left over. A window that should have begun begins at once.
+  void keep(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end);
   /// Gives up all windows; planned starts stay.
   void clear_windows();
 
@@ -84,7 +87,7 @@ class Timeline {
   void free_overdue();
   TimePoint effective_end(TimePoint end) const;
   FreeRow row_at(NodeIndex node, TimePoint when) const;
-  void reserve_on(const NodeAmount& amount, TimePoint start, TimePoint end);
+  void add_slot(const NodeAmount& amount, TimePoint start, TimePoint end);
   void sort_planned();
 
   const ClusterSnapshot& snapshot_;
