@@ -1,0 +1,265 @@
+#include "sched/backfill/pass.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace muster::sched {
+
+Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options, PassMemo& memo)
+    : snapshot_(snapshot),
+      now_(now),
+      options_(options),
+      memo_(memo),
+      timeline_(snapshot, now, options),
+      order_(best_fit_order(snapshot.facts(), timeline_.free())),
+      partition_used_(snapshot.config().partitions.size()),
+      claimed_(snapshot.node_count()),
+      claims_(snapshot.node_count(), 0) {
+  plan_.revision = snapshot.revision();
+  plan_.now = now;
+  plan_.options = options;
+  for (std::uint32_t i = 0; i < partition_used_.size(); ++i) {
+    const auto* used = snapshot.partition_used_cpus(PartitionIndex(i));
+    if (used != nullptr) partition_used_[i] = *used;
+  }
+  if (memo_.config_revision != snapshot.config_revision()) {
+    memo_ = {snapshot.config_revision(), static_order(snapshot.facts()), {}};
+  }
+}
+
+Plan Pass::run() {
+  screen();
+  do {
+    restart_queue();
+    run_queue();
+  } while (must_restart_);
+  finish();
+  return std::move(plan_);
+}
+
+void Pass::screen() {
+  const std::span<const Shape> shapes = snapshot_.shapes();
+  for (std::uint32_t i = 0; i < shapes.size(); ++i) {
+    const Shape& shape = shapes[i];
+    if (shape.serial == 0) continue;
+    for (const PartitionIndex partition : shape.partitions) {
+      NodeSet allowed = shape.demand.feasible;
+      if (partition.value() < partition_used_.size()) allowed &= snapshot_.partition_nodes(partition);
+      const PendingReason reason = refusal(shape, partition, allowed);
+      plan_.outcomes.push_back({ShapeIndex(i), shape.serial, partition, reason});
+      if (reason != PendingReason::kNone || shape.ready.empty()) continue;
+      enter_lane(ShapeIndex(i), partition, allowed &= snapshot_.usable());
+    }
+  }
+}
+
+PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) {
+  const PendingReason refused =
+      partition_refusal(snapshot_, *shape.demand.request, shape.time_limit, partition);
+  if (refused != PendingReason::kNone) return refused;
+  PassMemo::Screened& known = memo_.screened[{shape.serial, partition}];
+  if (known.config_revision != snapshot_.config_revision()) {
+    known = {snapshot_.config_revision(), can_run(shape, partition, allowed), NodeSet(), false};
+  }
+  if (!known.is_possible) return PendingReason::kBadConstraints;
+  if (known.usable.size() != snapshot_.usable().size() || known.usable != snapshot_.usable()) {
+    known.usable = snapshot_.usable();
+    known.is_available = can_run(shape, partition, allowed & known.usable);
+  }
+  if (known.is_available) return PendingReason::kNone;
+  return shape.demand.required_count > 0 && !snapshot_.usable().contains(shape.demand.required)
+             ? PendingReason::kReqNodeNotAvail
+             : PendingReason::kNodesUnavailable;
+}
+
+bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
+  const ResourceRequest& request = *shape.demand.request;
+  NodeRule rule = node_rule(snapshot_, request, partition);
+  rule.used_cpus = nullptr;
+  const Fitter fitter(snapshot_.facts(), shape.demand, rule);
+  return place(fitter, TableAvailability(snapshot_.facts().total),
+               node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order, allowed)
+      .has_value();
+}
+
+void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowed) {
+  const Shape& shape = snapshot_.shape(index);
+  const std::uint32_t tier = snapshot_.partition(partition).priority_tier;
+  auto lane = lanes_.end();
+  for (auto it = lanes_.begin(); it != lanes_.end(); ++it) {
+    if (it->shape == index && it->tier == tier) lane = it;
+  }
+  if (lane == lanes_.end()) lane = lanes_.insert(lanes_.end(), Lane{index, &shape, tier, {}, shape.ready.begin(), false});
+  NodeRule rule = node_rule(snapshot_, *shape.demand.request, partition);
+  if (rule.used_cpus != nullptr) rule.used_cpus = &partition_used_[partition.value()];
+  NodeRule later = rule;
+  later.used_cpus = nullptr;
+  lane->parts.push_back({partition, std::move(allowed),
+                         node_limits(*shape.demand.request, snapshot_.partition(partition)).limits,
+                         Fitter(snapshot_.facts(), shape.demand, rule),
+                         Fitter(snapshot_.facts(), shape.demand, later)});
+}
+
+/// Begins the queue again with the starts decided so far and no windows.
+void Pass::restart_queue() {
+  must_restart_ = false;
+  is_tail_ = false;
+  timeline_.clear_windows();
+  plan_.windows.clear();
+  std::ranges::fill(claims_, 0U);
+  claimed_ = NodeSet(snapshot_.node_count());
+  for (auto& [job, progress] : progress_) progress.has_window = false;
+  heap_.clear();
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    lanes_[i].next = lanes_[i].shape_ref->ready.begin();
+    lanes_[i].is_blocked = false;
+    for (Lane::Part& part : lanes_[i].parts) part.dead_count = 0;
+    push(i);
+  }
+}
+
+void Pass::run_queue() {
+  while (!heap_.empty() && !must_restart_) turn(pop());
+}
+
+/// Moves past jobs that another lane of the shape has started. False: no job is left.
+bool Pass::skip_to_startable(Lane& lane) const {
+  for (; lane.next != lane.shape_ref->ready.end(); ++lane.next) {
+    const auto found = progress_.find(lane.next->job);
+    if (found == progress_.end()) return true;
+    if (found->second.started < snapshot_.find_pending(lane.next->job)->startable_count()) return true;
+  }
+  return false;
+}
+
+bool Pass::goes_later(std::uint32_t a, std::uint32_t b) const {
+  const Lane& x = lanes_[a];
+  const Lane& y = lanes_[b];
+  if (is_tail_ && options_.tail_order == TailOrder::kTimeLimit &&
+      x.shape_ref->time_limit != y.shape_ref->time_limit) {
+    return x.shape_ref->time_limit > y.shape_ref->time_limit;
+  }
+  return rank_of(x) > rank_of(y);
+}
+
+void Pass::push(std::uint32_t lane) {
+  if (!skip_to_startable(lanes_[lane])) return;
+  heap_.push_back(lane);
+  std::ranges::push_heap(heap_, [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
+}
+
+std::uint32_t Pass::pop() {
+  std::ranges::pop_heap(heap_, [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
+  const std::uint32_t lane = heap_.back();
+  heap_.pop_back();
+  return lane;
+}
+
+void Pass::turn(std::uint32_t index) {
+  Lane& lane = lanes_[index];
+  const Rank looked_at = *lane.next;
+  // Another lane may have taken the job since this one was queued: then it queues again with its next.
+  if (!skip_to_startable(lane)) return;
+  if (*lane.next != looked_at) return push(index);
+  if (!lane.is_blocked && try_start(lane)) return push(index);
+  lane.is_blocked = true;
+  if (!may_reserve(lane)) return;
+  if (!progress_[lane.next->job].has_window) reserve(lane);
+  ++lane.next;
+  if (!is_tail_) {
+    is_tail_ = true;
+    std::ranges::make_heap(heap_, [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
+  }
+  if (may_reserve(lane)) push(index);
+}
+
+bool Pass::try_start(Lane& lane) {
+  const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
+  for (Lane::Part& part : lane.parts) {
+    const NodeSet unclaimed = options_.is_backfill ? NodeSet() : part.allowed - claimed_;
+    const NodeSet& allowed = options_.is_backfill ? part.allowed : unclaimed;
+    const auto order = std::span<const NodeIndex>(order_).subspan(part.dead_count);
+    auto placement = place(part.fitter, interval, part.limits, order, allowed);
+    if (!placement) continue;
+    commit(lane, part, std::move(*placement));
+    return true;
+  }
+  return false;
+}
+
+void Pass::commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmount> nodes) {
+  const JobId job = lane.next->job;
+  const TimePoint end = now_ + lane.shape_ref->time_limit;
+  timeline_.start(nodes, end);
+  std::vector<std::uint32_t>& used = partition_used_[part.partition.value()];
+  if (!used.empty()) {
+    for (const NodeAmount& amount : nodes) used[amount.node.value()] += amount.cpus;
+  }
+  Progress& progress = progress_[job];
+  ++progress.started;
+  must_restart_ = progress.has_window;
+  plan_.starts.push_back({job, part.partition, end, std::move(nodes)});
+}
+
+bool Pass::may_reserve(const Lane& lane) const {
+  if (options_.reservation_depth == 0 || plan_.windows.size() >= options_.reservation_max) return false;
+  return std::ranges::any_of(lane.parts, [this](const Lane::Part& part) { return !claimed_.contains(part.allowed); });
+}
+
+void Pass::reserve(Lane& lane) {
+  std::optional<FuturePlacement> best;
+  const Lane::Part* best_part = nullptr;
+  for (const Lane::Part& part : lane.parts) {
+    auto found = timeline_.earliest_start(part.later_fitter, part.limits, memo_.static_order, part.allowed,
+                                          lane.shape_ref->time_limit);
+    if (!found || (best && best->start <= found->start)) continue;
+    best = std::move(found);
+    best_part = &part;
+  }
+  if (!best) return;
+  const TimePoint end = best->start + lane.shape_ref->time_limit;
+  timeline_.reserve(best->nodes, best->start, end);
+  progress_[lane.next->job].has_window = true;
+  plan_.windows.push_back({lane.next->job, rank_of(lane), best_part->partition, best->start, end, std::move(best->nodes)});
+  claim(lane);
+}
+
+void Pass::claim(const Lane& lane) {
+  NodeSet nodes(snapshot_.node_count());
+  for (const Lane::Part& part : lane.parts) nodes |= part.allowed;
+  nodes.for_each([this](NodeIndex node) {
+    if (++claims_[node.value()] >= options_.reservation_depth) claimed_.set(node);
+  });
+}
+
+void Pass::finish() {
+  const std::span<const Shape> shapes = snapshot_.shapes();
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
+    Lane& lane = lanes_[i];
+    lane.next = lane.shape_ref->ready.begin();
+    if (!skip_to_startable(lane)) continue;
+    const Successor successor{rank_of(lane), lane.shape, shapes[lane.shape.value()].serial};
+    plan_.successors.push_back(successor);
+  }
+  std::ranges::sort(plan_.successors, {}, &Successor::rank);
+}
+
+struct Planner::Memo : PassMemo {};
+
+Planner::Planner() : memo_(std::make_unique<Memo>()) {}
+Planner::~Planner() = default;
+Planner::Planner(Planner&&) noexcept = default;
+Planner& Planner::operator=(Planner&&) noexcept = default;
+
+Plan Planner::plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options) {
+  return Pass(snapshot, now, options, *memo_).run();
+}
+
+Plan plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options) {
+  PassMemo memo;
+  return Pass(snapshot, now, options, memo).run();
+}
+
+}  // namespace muster::sched

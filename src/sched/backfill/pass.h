@@ -1,0 +1,99 @@
+// One planning pass: the queue in order, a timeline of what is left, and for each shape how far it got.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "sched/placement/partition_fit.h"
+#include "sched/plan.h"
+#include "sched/timeline/timeline.h"
+
+namespace muster::sched {
+
+/// What a planner remembers from one pass to the next.
+struct PassMemo {
+  struct Screened {
+    std::uint64_t config_revision = 0;
+    bool is_possible = false;          ///< with every node in service
+    NodeSet usable;                    ///< the nodes in service when `is_available` was worked out
+    bool is_available = false;         ///< with these
+  };
+  std::uint64_t config_revision = 0;
+  std::vector<NodeIndex> static_order;
+  std::map<std::pair<std::uint64_t, PartitionIndex>, Screened> screened;  ///< by shape serial
+};
+
+/// A shape in the partitions of one tier. Jobs of one shape fail alike: once one does not start, none behind it
+/// is tried in this pass.
+class Lane {
+ public:
+  struct Part {
+    PartitionIndex partition;
+    NodeSet allowed;
+    NodeLimits limits;
+    Fitter fitter;                     ///< for now: counts the partition's CPUs in use
+    Fitter later_fitter;               ///< for the future: they will have come back
+    std::size_t dead_count = 0;        ///< so many nodes at the front of the order take none of its jobs any more
+  };
+  ShapeIndex shape;
+  const Shape* shape_ref = nullptr;
+  std::uint32_t tier = 0;
+  std::vector<Part> parts;
+  std::set<Rank>::const_iterator next;
+  bool is_blocked = false;
+};
+
+/// Runs once. Holds references: snapshot and memo outlive it.
+class Pass {
+ public:
+  Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options, PassMemo& memo);
+  Plan run();
+
+ private:
+  struct Progress {
+    std::uint32_t started = 0;
+    std::uint32_t window_tier = 0;
+    bool has_window = false;
+  };
+
+  void screen();
+  PendingReason refusal(const Shape& shape, PartitionIndex partition, const NodeSet& allowed);
+  bool can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const;
+  void enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowed);
+  void run_queue();
+  bool skip_to_startable(Lane& lane) const;
+  QueueRank rank_of(const Lane& lane) const { return {lane.tier, *lane.next}; }
+  bool goes_later(std::uint32_t a, std::uint32_t b) const;
+  void push(std::uint32_t lane);
+  std::uint32_t pop();
+  void turn(std::uint32_t lane);
+  bool try_start(Lane& lane);
+  void commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmount> nodes);
+  bool may_reserve(const Lane& lane) const;
+  void reserve(Lane& lane);
+  void claim(const Lane& lane);
+  void restart_queue();
+  void finish();
+
+  const ClusterSnapshot& snapshot_;
+  TimePoint now_;
+  PlanOptions options_;
+  PassMemo& memo_;
+  Timeline timeline_;
+  std::vector<NodeIndex> order_;
+  std::vector<std::vector<std::uint32_t>> partition_used_;
+  std::vector<Lane> lanes_;
+  std::vector<std::uint32_t> heap_;
+  bool is_tail_ = false;                               ///< the first job has been blocked
+  bool must_restart_ = false;                          ///< a job with a window started elsewhere
+  std::unordered_map<JobId, Progress> progress_;       // looked up only
+  NodeSet claimed_;                                    ///< nodes with as many claims as the depth allows
+  std::vector<std::uint32_t> claims_;
+  Plan plan_;
+};
+
+}  // namespace muster::sched

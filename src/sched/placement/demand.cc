@@ -1,0 +1,192 @@
+#include "sched/placement/demand.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace muster::sched {
+namespace {
+
+NodeFacts facts_of(const NodeConfig& node, const ClusterSettings& settings) {
+  NodeFacts facts;
+  facts.cpus = node.cpus;
+  facts.sockets = node.boards * node.sockets;
+  facts.cores_per_socket = node.cores_per_socket;
+  facts.threads_per_core = std::max(node.threads_per_core, 1U);
+  // A node may be configured with fewer CPUs than threads; then a CPU is the unit, as in Slurm.
+  const bool has_threads = node.cpus % facts.threads_per_core == 0 &&
+                           node.cpus > facts.sockets * node.cores_per_socket;
+  facts.core_unit = settings.is_core_consumable && has_threads ? facts.threads_per_core : 1;
+  facts.tmp_disk_mib = node.tmp_disk_mib;
+  facts.weight = node.weight;
+  facts.memory_mib = node.memory_mib;
+  return facts;
+}
+
+GresKindId intern(std::vector<GresKind>& kinds, const GresPool& pool) {
+  const GresKind kind{pool.name, pool.type};
+  const auto found = std::ranges::find(kinds, kind);
+  const auto index = static_cast<std::uint16_t>(found - kinds.begin());
+  if (found == kinds.end()) kinds.push_back(kind);
+  return GresKindId(index);
+}
+
+void fill_totals(ClusterFacts& facts) {
+  // Memory that is not handed out is never used up: only the node's size limits a request then.
+  constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max() / 4;
+  facts.total = FreeTable(facts.nodes.size(), facts.kinds.size());
+  for (std::uint32_t i = 0; i < facts.nodes.size(); ++i) {
+    const NodeConfig& node = facts.config.nodes[i];
+    facts.total.cpus(NodeIndex(i)) = static_cast<std::int32_t>(node.cpus);
+    facts.total.memory_mib(NodeIndex(i)) = facts.config.settings.is_memory_consumable
+                                               ? static_cast<std::int64_t>(node.memory_mib)
+                                               : kUnlimited;
+    for (const GresPool& pool : node.gres) {
+      facts.total.gres(NodeIndex(i), intern(facts.kinds, pool)) +=
+          static_cast<std::int32_t>(pool.count);
+    }
+  }
+}
+
+bool has_features(const NodeConfig& node, const std::vector<std::string>& wanted) {
+  return std::ranges::all_of(wanted, [&](const std::string& feature) {
+    return std::ranges::find(node.features, feature) != node.features.end();
+  });
+}
+
+bool matches(const ResourceRequest& request, const NodeConfig& node) {
+  if (node.boards * node.sockets < request.sockets_per_node) return false;
+  if (node.cores_per_socket < request.cores_per_socket) return false;
+  if (node.threads_per_core < request.threads_per_core) return false;
+  if (node.tmp_disk_mib < request.tmp_disk_mib) return false;
+  const auto& alternatives = request.features.alternatives;
+  if (!alternatives.empty() &&
+      std::ranges::none_of(alternatives, [&](const auto& all) { return has_features(node, all); })) {
+    return false;
+  }
+  return !std::ranges::binary_search(request.excluded_nodes, node.name);
+}
+
+std::vector<GresNeed> resolve(const std::vector<GresAmount>& amounts, const ClusterFacts& facts) {
+  std::vector<GresNeed> needs;
+  for (const GresAmount& amount : amounts) {
+    if (amount.count == 0) continue;
+    needs.push_back({facts.matching_kinds(amount.name, amount.type), amount.count, amount.name == "gpu"});
+  }
+  return needs;
+}
+
+bool contains(const std::vector<GresKindId>& outer, const std::vector<GresKindId>& inner) {
+  return std::ranges::includes(outer, inner);
+}
+
+/// The inequality over `kinds`: everything that can only be met from them.
+GresCheck check_over(const std::vector<GresKindId>& kinds, const Demand& demand) {
+  GresCheck check{kinds, 0, 0, 0};
+  for (const GresNeed& need : demand.per_node) {
+    if (contains(kinds, need.kinds)) check.per_node += need.count;
+  }
+  for (const GresNeed& need : demand.per_task) {
+    if (contains(kinds, need.kinds)) check.per_task += need.count;
+  }
+  for (std::size_t i = 0; i < demand.per_job.size(); ++i) {
+    if (contains(kinds, demand.per_job[i].kinds)) check.job_needs |= 1U << i;
+  }
+  return check;
+}
+
+void add_checks(Demand& demand) {
+  std::vector<std::vector<GresKindId>> groups;
+  for (const auto* needs : {&demand.per_node, &demand.per_task, &demand.per_job}) {
+    for (const GresNeed& need : *needs) {
+      if (need.kinds.empty()) demand.has_unknown_name = true;
+      groups.push_back(need.kinds);
+    }
+  }
+  std::ranges::sort(groups);
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  for (const auto& kinds : groups) demand.checks.push_back(check_over(kinds, demand));
+}
+
+/// --ntasks-per-gpu without a number of GPUs: as many as the tasks need.
+void add_implied_gpus(Demand& demand, const ClusterFacts& facts) {
+  const ResourceRequest& request = *demand.request;
+  const auto is_gpu = [](const GresNeed& need) { return need.is_gpu; };
+  const bool has_gpus = std::ranges::any_of(demand.per_node, is_gpu) ||
+                        std::ranges::any_of(demand.per_task, is_gpu) ||
+                        std::ranges::any_of(demand.per_job, is_gpu);
+  if (request.tasks_per_gpu == 0 || has_gpus) return;
+  const std::uint32_t count = (request.task_count + request.tasks_per_gpu - 1) / request.tasks_per_gpu;
+  demand.per_job.push_back({facts.matching_kinds("gpu", ""), count, true});
+}
+
+void resolve_required(Demand& demand, const ClusterFacts& facts) {
+  demand.required = NodeSet(facts.node_count());
+  const auto& names = demand.request->required_nodes;
+  for (std::uint32_t i = 0; i < facts.node_count(); ++i) {
+    if (std::ranges::binary_search(names, facts.config.nodes[i].name)) demand.required.set(NodeIndex(i));
+  }
+  demand.required_count = demand.required.count();
+  if (demand.required_count != names.size()) demand.has_unknown_name = true;
+}
+
+}  // namespace
+
+std::shared_ptr<const ClusterFacts> ClusterFacts::create(ClusterConfig config) {
+  auto facts = std::make_shared<ClusterFacts>();
+  facts->config = std::move(config);
+  facts->all = NodeSet(facts->config.nodes.size());
+  for (const NodeConfig& node : facts->config.nodes) {
+    facts->all.set(NodeIndex(static_cast<std::uint32_t>(facts->nodes.size())));
+    facts->nodes.push_back(facts_of(node, facts->config.settings));
+    for (const GresPool& pool : node.gres) intern(facts->kinds, pool);
+  }
+  for (const PartitionConfig& partition : facts->config.partitions) {
+    NodeSet nodes(facts->nodes.size());
+    for (const NodeIndex node : partition.nodes) {
+      CHECK(node.value() < facts->nodes.size(), "partition {} names node {}", partition.name, node.value());
+      nodes.set(node);
+    }
+    facts->partition_nodes.push_back(std::move(nodes));
+  }
+  fill_totals(*facts);
+  return facts;
+}
+
+std::vector<GresKindId> ClusterFacts::matching_kinds(const std::string& name,
+                                                     const std::string& type) const {
+  std::vector<GresKindId> result;
+  for (std::uint16_t i = 0; i < kinds.size(); ++i) {
+    if (kinds[i].name == name && (type.empty() || kinds[i].type == type)) result.push_back(GresKindId(i));
+  }
+  return result;
+}
+
+NodeSet matching_nodes(const ResourceRequest& request, const ClusterFacts& facts) {
+  NodeSet result(facts.node_count());
+  for (std::uint32_t i = 0; i < facts.node_count(); ++i) {
+    result.put(NodeIndex(i), matches(request, facts.config.nodes[i]));
+  }
+  return result;
+}
+
+Demand Demand::compile(std::shared_ptr<const ResourceRequest> request, const ClusterFacts& facts) {
+  Demand demand;
+  demand.request = std::move(request);
+  demand.per_node = resolve(demand.request->gres_per_node, facts);
+  demand.per_task = resolve(demand.request->gres_per_task, facts);
+  demand.per_job = resolve(demand.request->gres_per_job, facts);
+  add_implied_gpus(demand, facts);
+  if (demand.per_job.size() > kJobNeedMax) {
+    demand.per_job.resize(kJobNeedMax);
+    demand.has_unknown_name = true;
+  }
+  add_checks(demand);
+  resolve_required(demand, facts);
+  demand.feasible = matching_nodes(*demand.request, facts);
+  return demand;
+}
+
+}  // namespace muster::sched

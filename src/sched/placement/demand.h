@@ -1,0 +1,86 @@
+// A resource request made ready for a cluster: names resolved to ids, constraints to node sets. Compiled once per
+// shape and configuration, used for every node looked at.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "model/cluster_config.h"
+#include "model/resource_request.h"
+#include "sched/amounts.h"
+#include "sched/node_set.h"
+
+namespace muster::sched {
+
+/// The facts of one node that no event but a configuration changes. Memory in MiB.
+struct NodeFacts {
+  std::uint32_t cpus = 0;
+  std::uint32_t sockets = 1;
+  std::uint32_t cores_per_socket = 1;
+  std::uint32_t threads_per_core = 1;
+  std::uint32_t core_unit = 1;    ///< CPUs are given out in multiples of this: threads per core, or 1
+  std::uint32_t tmp_disk_mib = 0;
+  std::uint32_t weight = 1;
+  std::uint64_t memory_mib = 0;
+};
+
+/// The configured cluster with its names interned.
+struct ClusterFacts {
+  ClusterConfig config;
+  std::vector<NodeFacts> nodes;
+  std::vector<GresKind> kinds;
+  FreeTable total;                ///< what an empty cluster has free
+  NodeSet all;
+  std::vector<NodeSet> partition_nodes;
+
+  static std::shared_ptr<const ClusterFacts> create(ClusterConfig config);
+  /// The kinds a request of (name, type) may take; an empty type matches every type. Rising.
+  std::vector<GresKindId> matching_kinds(const std::string& name, const std::string& type) const;
+  std::size_t node_count() const { return nodes.size(); }
+};
+
+/// How many per-job resources one request may name (--gpus=4 plus three others).
+inline constexpr std::size_t kJobNeedMax = 4;
+/// Of each per-job need, how much one node contributes.
+using Shares = std::array<std::uint32_t, kJobNeedMax>;
+
+/// So much of any of `kinds`.
+struct GresNeed {
+  std::vector<GresKindId> kinds;
+  std::uint32_t count = 0;
+  bool is_gpu = false;
+};
+
+/// One inequality that a node must meet: per_node + tasks * per_task + shares <= sum of free over `kinds`.
+/// Typed needs give one each, names with an untyped need one over all their types; together they are
+/// necessary and sufficient for a division of the pools to exist.
+struct GresCheck {
+  std::vector<GresKindId> kinds;
+  std::uint32_t per_node = 0;
+  std::uint32_t per_task = 0;
+  std::uint32_t job_needs = 0;    ///< bit i: per-job need i draws on these kinds
+};
+
+/// A compiled request. `feasible` holds the nodes that could carry at least one task when empty, whatever
+/// partition they are in and whatever state.
+struct Demand {
+  std::shared_ptr<const ResourceRequest> request;
+  std::vector<GresNeed> per_node;
+  std::vector<GresNeed> per_task;
+  std::vector<GresNeed> per_job;
+  std::vector<GresCheck> checks;
+  NodeSet feasible;
+  NodeSet required;
+  std::uint32_t required_count = 0;
+  bool has_unknown_name = false;  ///< a required node or resource that the cluster does not have
+
+  static Demand compile(std::shared_ptr<const ResourceRequest> request, const ClusterFacts& facts);
+};
+
+/// Nodes that have one alternative's features, are not excluded, and are large enough in sockets, cores, threads
+/// and temporary disk.
+NodeSet matching_nodes(const ResourceRequest& request, const ClusterFacts& facts);
+
+}  // namespace muster::sched

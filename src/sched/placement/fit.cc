@@ -1,0 +1,203 @@
+#include "sched/placement/fit.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace muster::sched {
+namespace {
+
+std::int64_t free_over(const std::vector<GresKindId>& kinds, NodeFree free) {
+  std::int64_t total = 0;
+  for (const GresKindId kind : kinds) total += free.gres[kind.value()];
+  return total;
+}
+
+std::int64_t fixed_part(const GresCheck& check, const Shares& shares) {
+  std::int64_t total = check.per_node;
+  for (std::size_t i = 0; i < kJobNeedMax; ++i) {
+    if ((check.job_needs >> i & 1U) != 0) total += shares[i];
+  }
+  return total;
+}
+
+std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+/// Takes `count` out of `left`, from one kind if one holds it all.
+void take_from(const std::vector<GresKindId>& kinds, std::int32_t count, std::vector<std::int32_t>& left,
+               std::vector<std::int32_t>& taken) {
+  for (const GresKindId kind : kinds) {
+    if (left[kind.value()] < count) continue;
+    left[kind.value()] -= count;
+    taken[kind.value()] += count;
+    return;
+  }
+  for (const GresKindId kind : kinds) {
+    const std::int32_t part = std::clamp(left[kind.value()], 0, count);
+    left[kind.value()] -= part;
+    taken[kind.value()] += part;
+    count -= part;
+  }
+  CHECK(count == 0, "a placement counted on {} more devices than are free", count);
+}
+
+std::vector<GresCount> counts_of(const std::vector<std::int32_t>& taken) {
+  std::vector<GresCount> result;
+  for (std::uint16_t kind = 0; kind < taken.size(); ++kind) {
+    if (taken[kind] > 0) result.push_back({GresKindId(kind), static_cast<std::uint32_t>(taken[kind])});
+  }
+  return result;
+}
+
+}  // namespace
+
+std::uint32_t Fitter::gpu_count(std::uint32_t tasks, const Shares& shares) const {
+  std::uint32_t total = 0;
+  for (const GresNeed& need : demand_.per_node) total += need.is_gpu ? need.count : 0;
+  for (const GresNeed& need : demand_.per_task) total += need.is_gpu ? need.count * tasks : 0;
+  for (std::size_t i = 0; i < demand_.per_job.size(); ++i) {
+    total += demand_.per_job[i].is_gpu ? shares[i] : 0;
+  }
+  return total;
+}
+
+std::int64_t Fitter::cpus_for(const NodeFacts& node, std::uint32_t tasks, std::uint32_t gpus) const {
+  std::int64_t cpus = request_.is_overcommit ? 1 : std::int64_t{tasks} * request_.cpus_per_task;
+  cpus = std::max({cpus, std::int64_t{request_.cpus_per_gpu} * gpus,
+                   std::int64_t{request_.min_cpus_per_node}, std::int64_t{1}});
+  if (node.core_unit == 1) return cpus;
+  // With --threads-per-core only so many threads of each core count, yet the whole core is taken.
+  const std::uint32_t asked = request_.threads_per_core;
+  const std::int64_t usable = asked == 0 ? node.core_unit : std::min(asked, node.core_unit);
+  return round_up(cpus, usable) / usable * node.core_unit;
+}
+
+std::int64_t Fitter::memory_for(const NodeFacts& node, std::int64_t cpus, std::uint32_t gpus) const {
+  const auto memory = static_cast<std::int64_t>(request_.memory_mib);
+  const auto all = static_cast<std::int64_t>(node.memory_mib);
+  switch (request_.memory_scope) {
+    case MemoryScope::kDefault: return memory;
+    case MemoryScope::kPerNode: return memory == 0 ? all : memory;
+    case MemoryScope::kPerCpu:
+      // A whole node has more CPUs than were asked for; they bring no claim to more memory than it has.
+      return rule_.is_exclusive ? std::max(std::min(memory * node.cpus, all), memory * cpus) : memory * cpus;
+    case MemoryScope::kPerGpu: return memory * gpus;
+  }
+  return memory;
+}
+
+Fitter::Take Fitter::take(const NodeFacts& node, std::uint32_t tasks, const Shares& shares) const {
+  const std::uint32_t gpus = gpu_count(tasks, shares);
+  const std::int64_t cpus = cpus_for(node, tasks, gpus);
+  return {cpus, memory_for(node, cpus, gpus)};
+}
+
+std::int64_t Fitter::usable_cpus(NodeIndex node, NodeFree free) const {
+  if (rule_.max_cpus == 0) return free.cpus;
+  const std::int64_t used = rule_.used_cpus == nullptr ? 0 : (*rule_.used_cpus)[node.value()];
+  return std::min(free.cpus, std::int64_t{rule_.max_cpus} - used);
+}
+
+bool Fitter::is_untouched(NodeIndex node, NodeFree free) const {
+  const NodeFree total = facts_.total.at(node);
+  return free.cpus == total.cpus && std::equal(free.gres, free.gres + facts_.kinds.size(), total.gres);
+}
+
+bool Fitter::gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares) const {
+  for (const GresCheck& check : demand_.checks) {
+    const std::int64_t need = fixed_part(check, shares) + std::int64_t{check.per_task} * tasks;
+    if (need > free_over(check.kinds, free)) return false;
+  }
+  return true;
+}
+
+bool Fitter::fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const {
+  const NodeFacts& facts = facts_.nodes[node.value()];
+  const Take need = take(facts, tasks, shares);
+  if (need.cpus > usable_cpus(node, free)) return false;
+  if (need.memory_mib > free.memory_mib) return false;
+  if (need.memory_mib > static_cast<std::int64_t>(facts.memory_mib)) return false;
+  return gres_fits(free, tasks, shares);
+}
+
+std::uint32_t Fitter::task_bound(NodeIndex node, NodeFree free, const Shares& shares) const {
+  std::int64_t bound = std::max({request_.task_count, request_.min_nodes, 1U});
+  if (request_.tasks_per_node > 0) bound = std::min(bound, std::int64_t{request_.tasks_per_node});
+  if (!request_.is_overcommit && request_.cpus_per_task > 0) {
+    bound = std::min(bound, usable_cpus(node, free) / request_.cpus_per_task);
+  }
+  for (const GresCheck& check : demand_.checks) {
+    if (check.per_task == 0) continue;
+    bound = std::min(bound, (free_over(check.kinds, free) - fixed_part(check, shares)) / check.per_task);
+  }
+  if (request_.tasks_per_gpu > 0) {
+    const std::uint32_t gpus = gpu_count(0, shares);
+    if (gpus > 0 || demand_.per_task.empty()) {
+      bound = std::min(bound, std::int64_t{request_.tasks_per_gpu} * gpus);
+    }
+  }
+  return static_cast<std::uint32_t>(std::max(bound, std::int64_t{0}));
+}
+
+std::uint32_t Fitter::task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const {
+  if (rule_.is_exclusive && !is_untouched(node, free)) return 0;
+  std::uint32_t high = task_bound(node, free, shares);
+  if (high == 0) return 0;
+  if (fits(node, free, high, shares)) return high;
+  std::uint32_t low = 0;  // fits(low) or low is 0; fits(high) is false; fits falls with the number of tasks
+  while (high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    (fits(node, free, middle, shares) ? low : high) = middle;
+  }
+  return low;
+}
+
+Shares Fitter::share_capacity(NodeIndex node, NodeFree free) const {
+  Shares shares{};
+  for (std::size_t i = 0; i < demand_.per_job.size(); ++i) {
+    const GresNeed& need = demand_.per_job[i];
+    const std::int64_t room = std::clamp(free_over(need.kinds, free), std::int64_t{0}, std::int64_t{need.count});
+    shares[i] = static_cast<std::uint32_t>(room);
+    while (shares[i] > 0 && !fits(node, free, 1, shares)) --shares[i];
+  }
+  return shares;
+}
+
+std::vector<GresCount> Fitter::divide_gres(NodeIndex node, NodeFree free, std::uint32_t tasks,
+                                           const Shares& shares) const {
+  if (demand_.checks.empty() && !rule_.is_exclusive) return {};
+  std::vector<std::int32_t> taken(facts_.kinds.size(), 0);
+  if (rule_.is_exclusive) {
+    const NodeFree total = facts_.total.at(node);
+    taken.assign(total.gres, total.gres + facts_.kinds.size());
+    return counts_of(taken);
+  }
+  std::vector<std::int32_t> left(free.gres, free.gres + facts_.kinds.size());
+  const auto take_all = [&](bool is_typed) {
+    const auto take_need = [&](const GresNeed& need, std::uint32_t count) {
+      if ((need.kinds.size() == 1) != is_typed) return;
+      take_from(need.kinds, static_cast<std::int32_t>(count), left, taken);
+    };
+    for (const GresNeed& need : demand_.per_node) take_need(need, need.count);
+    for (const GresNeed& need : demand_.per_task) take_need(need, need.count * tasks);
+    for (std::size_t i = 0; i < demand_.per_job.size(); ++i) take_need(demand_.per_job[i], shares[i]);
+  };
+  take_all(true);
+  take_all(false);
+  return counts_of(taken);
+}
+
+NodeAmount Fitter::amount(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const {
+  const NodeFacts& facts = facts_.nodes[node.value()];
+  const Take need = take(facts, tasks, shares);
+  NodeAmount result;
+  result.node = node;
+  result.task_count = tasks;
+  result.cpus = rule_.is_exclusive ? facts.cpus : static_cast<std::uint32_t>(need.cpus);
+  result.memory_mib = static_cast<std::uint64_t>(need.memory_mib);
+  result.gres = divide_gres(node, free, tasks, shares);
+  CHECK(result.cpus <= free.cpus, "node {}: {} CPUs granted, {} free", node.value(), result.cpus, free.cpus);
+  return result;
+}
+
+}  // namespace muster::sched

@@ -1,0 +1,79 @@
+// Does a demand fit on one node, with how many tasks, and what exactly would it take there?
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sched/amounts.h"
+#include "sched/placement/demand.h"
+
+namespace muster::sched {
+
+/// What is free on each node at the instant or over the interval in question.
+class Availability {
+ public:
+  virtual ~Availability() = default;
+  /// Lifetime: the view holds until the next call.
+  virtual NodeFree at(NodeIndex node) const = 0;
+};
+
+/// A table as it stands.
+class TableAvailability final : public Availability {
+ public:
+  explicit TableAvailability(const FreeTable& table) : table_(table) {}
+  NodeFree at(NodeIndex node) const override { return table_.at(node); }
+
+ private:
+  const FreeTable& table_;
+};
+
+/// How a partition changes what a job may take on one node.
+struct NodeRule {
+  bool is_exclusive = false;                             ///< whole nodes, by request or by partition
+  std::uint32_t max_cpus = 0;                            ///< per node for the partition's jobs; 0: no limit
+  const std::vector<std::uint32_t>* used_cpus = nullptr;  ///< by the partition's jobs, per node; null: none
+};
+
+/// Answers for one demand under one rule. All memory in MiB. Holds references: its arguments outlive it.
+/// Shape: `shares` says how much of each per-job need the node contributes.
+class Fitter {
+ public:
+  Fitter(const ClusterFacts& facts, const Demand& demand, NodeRule rule)
+      : facts_(facts), demand_(demand), request_(*demand.request), rule_(rule) {}
+
+  /// The most tasks that fit, at most the job's own number; 0: none. Monotone in `free`.
+  std::uint32_t task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const;
+  /// The most of each per-job need that fits beside one task.
+  Shares share_capacity(NodeIndex node, NodeFree free) const;
+  /// What `tasks` tasks take. Requires: tasks <= task_capacity(node, free, shares).
+  /// Determinism: an untyped need takes the first kind that holds all of it, else all kinds in order.
+  NodeAmount amount(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const;
+
+  const Demand& demand() const { return demand_; }
+  const ClusterFacts& facts() const { return facts_; }
+  const ResourceRequest& request() const { return request_; }
+
+ private:
+  struct Take {
+    std::int64_t cpus = 0;
+    std::int64_t memory_mib = 0;
+  };
+  std::uint32_t gpu_count(std::uint32_t tasks, const Shares& shares) const;
+  std::int64_t cpus_for(const NodeFacts& node, std::uint32_t tasks, std::uint32_t gpus) const;
+  std::int64_t memory_for(const NodeFacts& node, std::int64_t cpus, std::uint32_t gpus) const;
+  Take take(const NodeFacts& node, std::uint32_t tasks, const Shares& shares) const;
+  std::int64_t usable_cpus(NodeIndex node, NodeFree free) const;
+  bool is_untouched(NodeIndex node, NodeFree free) const;
+  bool gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares) const;
+  bool fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const;
+  std::uint32_t task_bound(NodeIndex node, NodeFree free, const Shares& shares) const;
+  std::vector<GresCount> divide_gres(NodeIndex node, NodeFree free, std::uint32_t tasks,
+                                     const Shares& shares) const;
+
+  const ClusterFacts& facts_;
+  const Demand& demand_;
+  const ResourceRequest& request_;
+  NodeRule rule_;
+};
+
+}  // namespace muster::sched

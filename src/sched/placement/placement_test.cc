@@ -1,0 +1,165 @@
+#include <gtest/gtest.h>
+
+#include "sched/plan.h"
+#include "sched/satisfiable.h"
+#include "sched/testing.h"
+
+namespace muster::sched {
+namespace {
+
+using namespace testing;
+
+/// Where one job alone lands on an empty cluster.
+std::string land(ClusterConfig config, const ResourceRequest& request) {
+  ClusterSnapshot snapshot = make_snapshot(std::move(config));
+  snapshot.advance_time(at(0));
+  snapshot.add_pending(make_job(1, request));
+  return placed(plan(snapshot, at(0)), 1);
+}
+Start start_of(ClusterConfig config, const ResourceRequest& request) {
+  ClusterSnapshot snapshot = make_snapshot(std::move(config));
+  snapshot.advance_time(at(0));
+  snapshot.add_pending(make_job(1, request));
+  const Plan result = plan(snapshot, at(0));
+  return result.starts.empty() ? Start{} : result.starts[0];
+}
+ClusterConfig gpu_cluster() {
+  return make_cluster({make_node("c0", 8), make_node("g1", 8, 1000, {{"gpu", "a100", 2, {}}}),
+                       make_node("g2", 8, 1000, {{"gpu", "a100", 2, {}}, {"gpu", "h100", 4, {}}})});
+}
+
+// Slurm's documentation of --distribution: three nodes of 2 sockets with 4 cores.
+TEST(Placement, DistributionExamples) {
+  const ClusterConfig config = make_cluster(equal_nodes(3, 8));
+  EXPECT_EQ(land(config, on_nodes(1, 2, 3)), "n0:2/6");
+  EXPECT_EQ(land(config, on_nodes(3, 3, 3)), "n0:1/3 n1:1/3 n2:1/3");
+  ResourceRequest request = on_nodes(2, 6, 2);
+  request.tasks_per_node = 3;
+  EXPECT_EQ(land(config, request), "n0:3/6 n1:3/6");
+}
+
+TEST(Placement, BlocksLeaveOneTaskForEachLaterNode) {
+  EXPECT_EQ(land(make_cluster(equal_nodes(2, 16)), on_nodes(2, 8)), "n0:7/7 n1:1/1");
+  EXPECT_EQ(land(make_cluster(equal_nodes(2, 16)), tasks(20)), "n0:16/16 n1:4/4");
+}
+
+TEST(Placement, FewestNodesThenTheTightest) {
+  ClusterConfig config = make_cluster({make_node("a", 4), make_node("b", 16), make_node("c", 8)});
+  EXPECT_EQ(land(config, tasks(6)), "n2:6/6");
+  EXPECT_EQ(land(config, tasks(20)), "n0:4/4 n1:16/16");
+  EXPECT_EQ(land(config, tasks(22)), "n1:16/16 n2:6/6");
+  EXPECT_EQ(land(config, tasks(29)), "-");
+}
+
+TEST(Placement, LowerWeightGoesBeforeEverything) {
+  ClusterConfig config = make_cluster({make_node("a", 4), make_node("b", 16)});
+  config.nodes[0].weight = 5;
+  EXPECT_EQ(land(config, tasks(2)), "n1:2/2");
+}
+
+TEST(Placement, WholeCores) {
+  ClusterConfig config = make_cluster({make_node("a", 8)});
+  config.nodes[0].cores_per_socket = 4;
+  config.nodes[0].threads_per_core = 2;
+  EXPECT_EQ(land(config, tasks(1, 3)), "n0:1/4");
+  ResourceRequest one_thread = tasks(1, 3);
+  one_thread.threads_per_core = 1;
+  EXPECT_EQ(land(config, one_thread), "n0:1/6");
+  config.settings.is_core_consumable = false;
+  EXPECT_EQ(land(config, tasks(1, 3)), "n0:1/3");
+}
+
+TEST(Placement, ExclusiveTakesWholeUntouchedNodes) {
+  ClusterSnapshot snapshot = make_snapshot(make_cluster(equal_nodes(2, 4)));
+  snapshot.add_pending(make_job(1, tasks(1)));
+  apply(snapshot, plan(snapshot, at(0)));
+  ResourceRequest whole = tasks(1);
+  whole.is_exclusive = true;
+  snapshot.add_pending(make_job(2, whole));
+  EXPECT_EQ(placed(plan(snapshot, at(0)), 2), "n1:1/4");
+}
+
+TEST(Placement, MemoryPerNodeCpuAndAll) {
+  ClusterConfig config = make_cluster(equal_nodes(1, 8, 1000));
+  ResourceRequest request = tasks(4);
+  request.memory_scope = MemoryScope::kPerCpu;
+  request.memory_mib = 250;
+  EXPECT_EQ(start_of(config, request).nodes.at(0).memory_mib, 1000U);
+  request.memory_mib = 251;
+  EXPECT_EQ(land(config, request), "-");
+  request.memory_scope = MemoryScope::kPerNode;
+  request.memory_mib = 0;
+  EXPECT_EQ(start_of(config, request).nodes.at(0).memory_mib, 1000U);
+  config.settings.is_memory_consumable = false;
+  request.memory_mib = 1001;
+  EXPECT_EQ(land(config, request), "-");
+}
+
+TEST(Placement, GpusTypedUntypedPerTaskPerJob) {
+  EXPECT_EQ(land(gpu_cluster(), tasks(1)), "n0:1/1");
+  EXPECT_EQ(land(gpu_cluster(), gpus_per_node(1)), "n1:1/1");
+  EXPECT_EQ(land(gpu_cluster(), gpus_per_node(1, "h100")), "n2:1/1");
+  EXPECT_EQ(land(gpu_cluster(), gpus_per_node(5, "h100")), "-");
+  EXPECT_EQ(start_of(gpu_cluster(), gpus_per_node(5)).nodes.at(0).gres.size(), 2U);
+  ResourceRequest per_task = tasks(4);
+  per_task.gres_per_task = {{"gpu", "", 1}};
+  EXPECT_EQ(land(gpu_cluster(), per_task), "n2:4/4");
+  ResourceRequest per_job = tasks(1);
+  per_job.gres_per_job = {{"gpu", "", 8}};
+  EXPECT_EQ(land(gpu_cluster(), per_job), "n1:1/1 n2:1/1");
+  per_job.cpus_per_gpu = 2;
+  per_job.gres_per_job = {{"gpu", "", 4}};
+  EXPECT_EQ(land(gpu_cluster(), per_job), "n2:1/8");
+  ResourceRequest by_gpu = tasks(4);
+  by_gpu.tasks_per_gpu = 2;
+  EXPECT_EQ(land(gpu_cluster(), by_gpu), "n1:4/4");
+}
+
+TEST(Placement, FeaturesExcludedRequiredContiguous) {
+  ClusterConfig config = make_cluster(equal_nodes(5, 2));
+  for (const std::uint32_t i : {1U, 3U, 4U}) config.nodes[i].features = {"fast"};
+  ResourceRequest request = on_nodes(2, 2);
+  request.features.alternatives = {{"fast"}};
+  EXPECT_EQ(land(config, request), "n1:1/1 n3:1/1");
+  request.is_contiguous = true;
+  EXPECT_EQ(land(config, request), "n3:1/1 n4:1/1");
+  ResourceRequest named = on_nodes(2, 2);
+  named.required_nodes = {"n4"};
+  named.excluded_nodes = {"n0"};
+  EXPECT_EQ(land(config, named), "n1:1/1 n4:1/1");
+}
+
+TEST(Placement, OvercommitNeedsOneCpuPerNode) {
+  ResourceRequest request = tasks(10);
+  request.is_overcommit = true;
+  EXPECT_EQ(land(make_cluster(equal_nodes(1, 2)), request), "n0:10/1");
+}
+
+TEST(Satisfiable, NamesTheFieldAndTheBestNode) {
+  const auto facts = ClusterFacts::create(gpu_cluster());
+  const auto ask = [&](const ResourceRequest& request) {
+    return check_satisfiable(*facts, request, PartitionIndex(0), Duration::seconds(10));
+  };
+  EXPECT_TRUE(ask(tasks(24)).is_satisfiable());
+  const Satisfiability cpus = ask(tasks(1, 9));
+  EXPECT_EQ(cpus.message, "Requested node configuration is not available");
+  EXPECT_EQ(cpus.detail, "cpus: 9 asked for, the best node has 8");
+  EXPECT_EQ(ask(gpus_per_node(5, "h100")).detail, "gres gpu:h100:5: 5 asked for, the best node has 4");
+  EXPECT_EQ(ask(on_nodes(4, 4)).detail, "nodes: 4 asked for, partition main has 3");
+}
+
+TEST(Satisfiable, PartitionLimitsAreToldApart) {
+  ClusterConfig config = make_cluster(equal_nodes(4, 4));
+  config.partitions[0].max_nodes = 2;
+  config.partitions[0].max_time = Duration::minutes(1);
+  const auto facts = ClusterFacts::create(config);
+  const auto ask = [&](const ResourceRequest& request, Duration limit) {
+    return check_satisfiable(*facts, request, PartitionIndex(0), limit).refusal;
+  };
+  EXPECT_EQ(ask(on_nodes(3, 3), Duration::seconds(1)), PendingReason::kPartitionNodeLimit);
+  EXPECT_EQ(ask(tasks(1), Duration::minutes(2)), PendingReason::kPartitionTimeLimit);
+  EXPECT_EQ(ask(on_nodes(5, 5), Duration::seconds(1)), PendingReason::kBadConstraints);
+}
+
+}  // namespace
+}  // namespace muster::sched

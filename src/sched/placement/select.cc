@@ -1,0 +1,244 @@
+#include "sched/placement/select.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "base/check.h"
+
+namespace muster::sched {
+namespace {
+
+using Candidates = std::vector<Candidate>;
+using Grants = std::optional<std::vector<NodeAmount>>;
+
+/// Deals `total` out over `caps` in order, each place getting at least one while there is enough; false when
+/// `caps` cannot take all of it.
+bool deal(std::uint32_t total, std::vector<std::uint32_t>& caps) {
+  std::uint32_t left = total;
+  for (std::size_t i = 0; i < caps.size(); ++i) {
+    const auto later = static_cast<std::uint32_t>(caps.size() - 1 - i);
+    const std::uint32_t wanted = left > later ? left - later : std::min(left, 1U);
+    caps[i] = std::min(caps[i], wanted);
+    left -= caps[i];
+  }
+  return left == 0;
+}
+
+/// One search for one job.
+class Selection {
+ public:
+  Selection(const Fitter& fitter, const Availability& availability, NodeLimits limits)
+      : fitter_(fitter), request_(fitter.request()), availability_(availability), limits_(limits) {
+    tasks_wanted_ = std::max({request_.task_count, limits.min, 1U});
+    is_plain_ = !request_.is_contiguous && fitter.demand().required_count == 0;
+  }
+
+  Grants run(std::span<const NodeIndex> order, const NodeSet& allowed) {
+    std::uint32_t weight = 0;
+    for (const NodeIndex node : order) {
+      if (!allowed.test(node)) continue;
+      const std::uint32_t node_weight = fitter_.facts().nodes[node.value()].weight;
+      if (node_weight != weight) {
+        if (Grants grants = choose()) return grants;
+        weight = node_weight;
+      }
+      const auto candidate = candidate_at(fitter_, node, availability_.at(node));
+      if (!candidate) continue;
+      add(*candidate);
+      if (Grants grants = choose_early()) return grants;
+    }
+    return choose();
+  }
+
+ private:
+  void add(const Candidate& candidate) {
+    candidates_.push_back(candidate);
+    tasks_ += candidate.tasks;
+    for (std::size_t i = 0; i < kJobNeedMax; ++i) shares_[i] += candidate.shares[i];
+  }
+  bool covers(std::uint64_t tasks, std::span<const std::uint64_t> shares) const {
+    if (tasks < tasks_wanted_) return false;
+    const auto& needs = fitter_.demand().per_job;
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      if (shares[i] < needs[i].count) return false;
+    }
+    return true;
+  }
+  bool covers(const Candidate& candidate) const {
+    const std::array<std::uint64_t, kJobNeedMax> shares{candidate.shares[0], candidate.shares[1],
+                                                        candidate.shares[2], candidate.shares[3]};
+    return covers(candidate.tasks, shares);
+  }
+
+  /// The cases in which the rules are settled before all nodes of a weight are known.
+  Grants choose_early() {
+    if (!is_plain_) return std::nullopt;
+    if (limits_.min == 1 && covers(candidates_.back())) return grant({candidates_.back()});
+    if (candidates_.size() == limits_.min && covers(tasks_, shares_)) return grant(candidates_);
+    return std::nullopt;
+  }
+
+  Grants choose() {
+    if (candidates_.size() < limits_.min || !covers(tasks_, shares_)) return std::nullopt;
+    if (request_.is_contiguous) return choose_run();
+    Candidates required;
+    Candidates others;
+    for (const Candidate& candidate : candidates_) {
+      (fitter_.demand().required.test(candidate.node) ? required : others).push_back(candidate);
+    }
+    if (required.size() != fitter_.demand().required_count) return std::nullopt;
+    return choose_fewest(required, others);
+  }
+
+  /// The measure in which "fewest nodes" is counted: per-job devices where there are any, else tasks.
+  std::uint32_t weight_of(const Candidate& candidate) const {
+    return fitter_.demand().per_job.empty() ? candidate.tasks : candidate.shares[0];
+  }
+  std::uint64_t weight_wanted() const {
+    return fitter_.demand().per_job.empty() ? tasks_wanted_ : fitter_.demand().per_job[0].count;
+  }
+
+  Grants choose_fewest(const Candidates& required, const Candidates& others) {
+    std::uint64_t wanted = weight_wanted();
+    for (const Candidate& candidate : required) wanted -= std::min<std::uint64_t>(wanted, weight_of(candidate));
+    std::vector<std::uint32_t> sizes;
+    for (const Candidate& candidate : others) sizes.push_back(weight_of(candidate));
+    std::ranges::sort(sizes, std::greater<>());
+    const auto base = static_cast<std::uint32_t>(required.size());
+    std::uint64_t best_sum = 0;
+    const std::size_t last = std::min<std::size_t>(limits_.max, base + sizes.size());
+    for (std::size_t count = base; count <= last; ++count) {
+      if (count > base) best_sum += sizes[count - base - 1];
+      if (count < limits_.min || count == 0 || best_sum < wanted) continue;
+      Candidates chosen = required;
+      append_first(others, count - base, wanted, chosen);
+      if (Grants grants = grant(std::move(chosen))) return grants;
+    }
+    return std::nullopt;
+  }
+
+  /// Appends the first set (in order) of `count` others whose sizes reach `wanted`.
+  /// Requires: the `count` largest reach it. A node is taken when the largest of the later ones can complete it.
+  void append_first(const Candidates& others, std::size_t count, std::uint64_t wanted, Candidates& chosen) const {
+    std::map<std::uint32_t, std::size_t, std::greater<>> later;
+    for (const Candidate& candidate : others) ++later[weight_of(candidate)];
+    for (const Candidate& candidate : others) {
+      if (count == 0) return;
+      const std::uint32_t size = weight_of(candidate);
+      if (--later[size] == 0) later.erase(size);
+      std::uint64_t reach = size;
+      std::size_t slots = count - 1;
+      for (const auto& [value, number] : later) {
+        if (slots == 0 || reach >= wanted) break;
+        const std::size_t used = std::min(slots, number);
+        reach += std::uint64_t{value} * used;
+        slots -= used;
+      }
+      if (reach < wanted) continue;
+      chosen.push_back(candidate);
+      wanted -= std::min<std::uint64_t>(wanted, size);
+      --count;
+    }
+  }
+
+  /// The shortest run of neighbouring indices that suffices; of those the lowest.
+  Grants choose_run() {
+    Candidates sorted = candidates_;
+    std::ranges::sort(sorted, {}, &Candidate::node);
+    Candidates best;
+    for (std::size_t first = 0; first < sorted.size(); ++first) {
+      const std::size_t size = run_length(sorted, first, best.empty() ? limits_.max : best.size() - 1);
+      if (size == 0) continue;
+      best.assign(sorted.begin() + static_cast<std::ptrdiff_t>(first),
+                  sorted.begin() + static_cast<std::ptrdiff_t>(first + size));
+    }
+    return best.empty() ? std::nullopt : grant(std::move(best));
+  }
+  /// How many neighbours from `first` on suffice, at most `limit`; 0: none do.
+  std::size_t run_length(const Candidates& sorted, std::size_t first, std::size_t limit) const {
+    std::uint64_t tasks = 0;
+    std::array<std::uint64_t, kJobNeedMax> shares{};
+    std::uint32_t required = 0;
+    for (std::size_t i = first; i < sorted.size() && i - first < limit; ++i) {
+      if (sorted[i].node.value() - sorted[first].node.value() != i - first) return 0;
+      tasks += sorted[i].tasks;
+      for (std::size_t s = 0; s < kJobNeedMax; ++s) shares[s] += sorted[i].shares[s];
+      required += fitter_.demand().required.test(sorted[i].node) ? 1 : 0;
+      const std::size_t size = i - first + 1;
+      if (size >= limits_.min && required == fitter_.demand().required_count && covers(tasks, shares)) return size;
+    }
+    return 0;
+  }
+
+  /// Lays tasks and shares over exactly these nodes; nothing when their combination does not fit after all.
+  Grants grant(Candidates chosen) const {
+    if (chosen.size() > limits_.max) return std::nullopt;
+    std::ranges::sort(chosen, {}, &Candidate::node);
+    if (!deal_shares(chosen)) return std::nullopt;
+    std::vector<std::uint32_t> tasks;
+    for (const Candidate& candidate : chosen) {
+      tasks.push_back(fitter_.demand().per_job.empty()
+                          ? candidate.tasks
+                          : fitter_.task_capacity(candidate.node, availability_.at(candidate.node), candidate.shares));
+      if (tasks.back() == 0) return std::nullopt;
+    }
+    const auto count = static_cast<std::uint32_t>(chosen.size());
+    if (!deal(std::max(tasks_wanted_, count), tasks)) {
+      // More nodes than tasks were asked for, and a node takes no second task: then one task each is all there is.
+      return std::nullopt;
+    }
+    std::vector<NodeAmount> result;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const NodeIndex node = chosen[i].node;
+      result.push_back(fitter_.amount(node, availability_.at(node), tasks[i], chosen[i].shares));
+    }
+    return result;
+  }
+  bool deal_shares(Candidates& chosen) const {
+    for (std::size_t i = 0; i < fitter_.demand().per_job.size(); ++i) {
+      std::vector<std::uint32_t> caps;
+      for (const Candidate& candidate : chosen) caps.push_back(candidate.shares[i]);
+      if (!deal(fitter_.demand().per_job[i].count, caps)) return false;
+      for (std::size_t n = 0; n < chosen.size(); ++n) chosen[n].shares[i] = caps[n];
+    }
+    return true;
+  }
+
+  const Fitter& fitter_;
+  const ResourceRequest& request_;
+  const Availability& availability_;
+  NodeLimits limits_;
+  bool is_plain_ = true;
+  std::uint32_t tasks_wanted_ = 1;
+  Candidates candidates_;
+  std::uint64_t tasks_ = 0;
+  std::array<std::uint64_t, kJobNeedMax> shares_{};
+};
+
+}  // namespace
+
+std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, NodeFree free) {
+  Candidate candidate{node, 0, {}};
+  const auto& needs = fitter.demand().per_job;
+  if (!needs.empty()) {
+    candidate.shares = fitter.share_capacity(node, free);
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      if (candidate.shares[i] == 0) return std::nullopt;
+    }
+  }
+  // Tasks bound to GPUs need the GPUs beside them; others are counted as if the node lent none.
+  const bool is_bound = fitter.request().tasks_per_gpu > 0;
+  candidate.tasks = fitter.task_capacity(node, free, is_bound ? candidate.shares : Shares{});
+  if (candidate.tasks == 0) return std::nullopt;
+  return candidate;
+}
+
+std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availability& availability,
+                                             NodeLimits limits, std::span<const NodeIndex> order,
+                                             const NodeSet& allowed) {
+  CHECK(limits.min >= 1 && limits.min <= limits.max, "node limits {}..{}", limits.min, limits.max);
+  return Selection(fitter, availability, limits).run(order, allowed);
+}
+
+}  // namespace muster::sched

@@ -1,0 +1,42 @@
+// Which nodes a job gets: a gang is placed whole or not at all.
+//
+// Rules, strongest first: required nodes are in; lower weight before higher (nodes of a higher weight are looked
+// at only when the lower ones do not suffice); fewest nodes; then the first set in the given order. Tasks are
+// laid in blocks over the chosen nodes in index order, each node getting at least one.
+// Source: Slurm's select/cons_tres (node sets by weight; _cpus_to_use leaves one CPU for each later node).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sched/placement/fit.h"
+
+namespace muster::sched {
+
+/// How many nodes a job may have, partition included. Requires: 1 <= min <= max.
+struct NodeLimits {
+  std::uint32_t min = 1;
+  std::uint32_t max = 1;
+};
+
+/// A node that can carry part of the job.
+struct Candidate {
+  NodeIndex node;
+  std::uint32_t tasks = 0;  ///< at most so many
+  Shares shares{};          ///< at most so much
+};
+
+/// The candidate that `node` makes, or nothing when not even one task fits.
+std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, NodeFree free);
+
+/// A placement on nodes of `allowed`, or nothing. Shape: `order` lists every node that may be taken, in rising
+/// weight; the result rises by node. Cost: O(nodes looked at), which is few when the first ones suffice.
+/// Determinism: stable under shrinking: when some other node's room, or room left over on a chosen node, goes
+/// away, the choice remains. Reservations rely on it.
+std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availability& availability,
+                                             NodeLimits limits, std::span<const NodeIndex> order,
+                                             const NodeSet& allowed);
+
+}  // namespace muster::sched

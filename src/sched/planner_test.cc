@@ -1,0 +1,229 @@
+#include <gtest/gtest.h>
+
+#include "sched/fast_path.h"
+#include "sched/plan.h"
+#include "sched/reasons.h"
+#include "sched/testing.h"
+
+namespace muster::sched {
+namespace {
+
+using namespace testing;
+
+/// A snapshot with jobs added at time zero and planned on.
+struct World {
+  ClusterSnapshot snapshot;
+  TimePoint now = at(0);
+  PlanOptions options;
+
+  explicit World(ClusterConfig config) : snapshot(make_snapshot(std::move(config))) { snapshot.advance_time(now); }
+  PendingJob& add(PendingJob job) {
+    snapshot.add_pending(job);
+    last = std::move(job);
+    return last;
+  }
+  Plan make() { return sched::plan(snapshot, now, options); }
+  Plan step() {
+    Plan result = make();
+    apply(snapshot, result);
+    return result;
+  }
+  void move_to(std::int64_t seconds) {
+    now = at(seconds);
+    snapshot.advance_time(now);
+  }
+  PendingReason word(const Plan& plan, std::uint32_t job) { return reasons_of(snapshot, plan, JobId(job)).word; }
+  PendingJob last;
+};
+
+TEST(Planner, StartsWhatFitsInRankOrder) {
+  World world(make_cluster(equal_nodes(1, 4)));
+  world.add(make_job(1, tasks(1, 3)));
+  PendingJob urgent = make_job(2, tasks(1, 3));
+  urgent.priority = 10;
+  world.add(urgent);
+  const Plan plan = world.make();
+  ASSERT_EQ(plan.starts.size(), 1U);
+  EXPECT_EQ(plan.starts[0].job, JobId(2));
+  EXPECT_EQ(world.word(plan, 1), PendingReason::kResources);
+  ASSERT_NE(plan.window_of(JobId(1)), nullptr);
+  EXPECT_EQ(plan.window_of(JobId(1))->start, at(100));
+}
+
+TEST(Planner, BackfillsOnlyWhatDelaysNobody) {
+  World world(make_cluster(equal_nodes(1, 4)));
+  world.add(make_job(1, tasks(1, 3), 100));
+  world.step();
+  world.add(make_job(2, tasks(1, 4), 100));
+  world.add(make_job(3, tasks(1, 1), 101));
+  world.add(make_job(4, tasks(1, 1), 100));
+  const Plan plan = world.make();
+  EXPECT_EQ(placed(plan, 3), "-");
+  EXPECT_EQ(placed(plan, 4), "n0:1/1");
+  EXPECT_EQ(world.word(plan, 2), PendingReason::kResources);
+  EXPECT_EQ(world.word(plan, 3), PendingReason::kPriority);
+}
+
+TEST(Planner, LeftOverRoomAtTheShadowIsFree) {
+  World world(make_cluster(equal_nodes(1, 4)));
+  world.add(make_job(1, tasks(1, 3), 100));
+  world.step();
+  world.add(make_job(2, tasks(1, 3), 100));
+  world.add(make_job(3, tasks(1, 1), 5000));
+  EXPECT_EQ(placed(world.make(), 3), "n0:1/1");
+}
+
+TEST(Planner, WithoutBackfillNothingPassesTheHead) {
+  World world(make_cluster(equal_nodes(1, 4)));
+  world.options.is_backfill = false;
+  world.add(make_job(1, tasks(1, 3)));
+  world.step();
+  world.add(make_job(2, tasks(1, 2)));
+  world.add(make_job(3, tasks(1, 1), 1));
+  EXPECT_TRUE(world.make().starts.empty());
+}
+
+TEST(Planner, JobsWithoutCommonNodesAreNotHeldBack) {
+  ClusterConfig config = make_cluster(equal_nodes(2, 4));
+  config.partitions = {make_partition("a", {0}), make_partition("b", {1})};
+  World world(std::move(config));
+  world.add(make_job(1, tasks(1, 3)));
+  world.step();
+  world.add(make_job(2, tasks(1, 4)));
+  PendingJob other = make_job(3, tasks(1, 4), 100'000);
+  other.partitions = {PartitionIndex(1)};
+  world.add(other);
+  EXPECT_EQ(placed(world.make(), 3), "n1:1/4");
+}
+
+TEST(Planner, SeveralPartitionsTakeTheOneThatStartsFirst) {
+  ClusterConfig config = make_cluster(equal_nodes(2, 4));
+  config.partitions = {make_partition("a", {0}), make_partition("b", {1})};
+  World world(std::move(config));
+  world.add(make_job(1, tasks(1, 4)));
+  world.step();
+  PendingJob both = make_job(2, tasks(1, 4));
+  both.partitions = {PartitionIndex(0), PartitionIndex(1)};
+  world.add(both);
+  const Plan plan = world.make();
+  ASSERT_EQ(plan.starts.size(), 1U);
+  EXPECT_EQ(plan.starts[0].partition, PartitionIndex(1));
+}
+
+TEST(Planner, AWindowIsGivenUpWhenItsJobStartsInALowerTier) {
+  ClusterConfig config = make_cluster(equal_nodes(2, 4));
+  config.partitions = {make_partition("high", {0}), make_partition("low", {1})};
+  config.partitions[0].priority_tier = 10;
+  World world(std::move(config));
+  world.add(make_job(1, tasks(1, 3), 100));
+  world.step();
+  PendingJob both = make_job(2, tasks(1, 4), 100);
+  both.partitions = {PartitionIndex(0), PartitionIndex(1)};
+  world.add(both);
+  world.add(make_job(3, tasks(1, 1), 10'000));
+  const Plan plan = world.make();
+  EXPECT_EQ(placed(plan, 2), "n1:1/4");
+  EXPECT_EQ(placed(plan, 3), "n0:1/1");
+  EXPECT_TRUE(plan.windows.empty());
+}
+
+TEST(Planner, ArrayElementsStartUpToTheThrottle) {
+  World world(make_cluster(equal_nodes(4, 1)));
+  PendingJob array = make_job(1, tasks(1));
+  array.element_count = 10;
+  array.throttle = 2;
+  world.add(array);
+  EXPECT_EQ(world.step().starts.size(), 2U);
+  const Plan plan = world.make();
+  EXPECT_TRUE(plan.starts.empty());
+  EXPECT_EQ(world.word(plan, 1), PendingReason::kJobArrayTaskLimit);
+}
+
+TEST(Planner, BeginTimeHoldsAndStatesHaveTheirWords) {
+  ClusterConfig config = make_cluster(equal_nodes(1, 4));
+  config.partitions.push_back(make_partition("down", {0}));
+  config.partitions[1].state = PartitionState::kDown;
+  config.partitions.push_back(make_partition("short", {0}));
+  config.partitions[2].max_time = Duration::seconds(10);
+  World world(std::move(config));
+  PendingJob later = make_job(1, tasks(1));
+  later.eligible_time = at(50);
+  world.add(later);
+  PendingJob held = make_job(2, tasks(1));
+  held.hold = PendingReason::kJobHeldUser;
+  world.add(held);
+  PendingJob down = make_job(3, tasks(1));
+  down.partitions = {PartitionIndex(1)};
+  world.add(down);
+  PendingJob too_long = make_job(4, tasks(1));
+  too_long.partitions = {PartitionIndex(2)};
+  world.add(too_long);
+  world.add(make_job(5, on_nodes(2, 2)));
+  Plan plan = world.make();
+  EXPECT_TRUE(plan.starts.empty());
+  EXPECT_EQ(world.word(plan, 1), PendingReason::kBeginTime);
+  EXPECT_EQ(world.word(plan, 2), PendingReason::kJobHeldUser);
+  EXPECT_EQ(world.word(plan, 3), PendingReason::kPartitionDown);
+  EXPECT_EQ(world.word(plan, 4), PendingReason::kPartitionTimeLimit);
+  EXPECT_EQ(world.word(plan, 5), PendingReason::kBadConstraints);
+  world.move_to(50);
+  EXPECT_EQ(world.make().starts.size(), 1U);
+}
+
+TEST(Planner, NodesOutOfServiceAreNamed) {
+  World world(make_cluster(equal_nodes(2, 4)));
+  world.snapshot.set_node_conditions(NodeIndex(1), node_condition::kDrain);
+  ResourceRequest named = tasks(1);
+  named.required_nodes = {"n1"};
+  world.add(make_job(1, named));
+  world.add(make_job(2, on_nodes(2, 2)));
+  const Plan plan = world.make();
+  EXPECT_EQ(world.word(plan, 1), PendingReason::kReqNodeNotAvail);
+  EXPECT_EQ(world.word(plan, 2), PendingReason::kNodesUnavailable);
+  EXPECT_EQ(reasons_of(world.snapshot, plan, JobId(2)).details[0].nodes, std::vector{NodeIndex(1)});
+}
+
+TEST(Planner, OverdueJobsAreNotFree) {
+  World world(make_cluster(equal_nodes(1, 4)));
+  world.add(make_job(1, tasks(1, 4), 10));
+  world.step();
+  world.move_to(20);
+  world.add(make_job(2, tasks(1, 4)));
+  const Plan plan = world.make();
+  EXPECT_TRUE(plan.starts.empty());
+  EXPECT_EQ(plan.window_of(JobId(2))->start, at(21));
+}
+
+TEST(FastPath, StartsBesideWindowsAndBehindBetterRanks) {
+  World world(make_cluster(equal_nodes(1, 4)));
+  world.add(make_job(1, tasks(1, 3), 100));
+  world.step();
+  world.add(make_job(2, tasks(1, 4), 100));
+  const Plan plan = world.make();
+  world.add(make_job(3, tasks(1, 1), 101));
+  world.add(make_job(4, tasks(1, 1), 100));
+  const auto go = [&](std::uint32_t id) { return try_start_now(world.snapshot, plan, JobId(id), world.now); };
+  EXPECT_EQ(std::get<Hesitation>(go(3)), Hesitation::kNoRoom);
+  // Job 3 is newer than the plan and could use the node: the plan has to weigh it first.
+  EXPECT_EQ(std::get<Hesitation>(go(4)), Hesitation::kOutranked);
+  world.snapshot.remove_pending(JobId(3));
+  EXPECT_EQ(text(std::get<Start>(go(4)).nodes), "n0:1/1");
+}
+
+TEST(FastPath, FreedRoomIsForTheBestThatCanUseIt) {
+  World world(make_cluster(equal_nodes(1, 4)));
+  world.add(make_job(1, tasks(1, 2), 100));
+  world.add(make_job(2, tasks(1, 2), 100));
+  world.step();
+  world.add(make_job(3, tasks(1, 2), 100));
+  world.add(make_job(4, tasks(1, 1), 100));
+  const Plan plan = world.make();
+  EXPECT_TRUE(plan.starts.empty());
+  world.snapshot.end_job(JobId(1));
+  const auto go = [&](std::uint32_t id) { return try_start_now(world.snapshot, plan, JobId(id), world.now); };
+  EXPECT_EQ(std::get<Hesitation>(go(4)), Hesitation::kOutranked);
+  EXPECT_EQ(text(std::get<Start>(go(3)).nodes), "n0:1/2");
+}
+
+}  // namespace
+}  // namespace muster::sched

@@ -1,0 +1,36 @@
+// Why a job waits: every fact that stands in its way, and the one word of Slurm's.
+#pragma once
+
+#include <variant>
+
+#include "model/reason.h"
+#include "sched/plan.h"
+#include "sched/snapshot.h"
+
+namespace muster::sched {
+
+/// The plan starts it. For an array: this many of its elements, first `start` among plan.starts.
+struct Placed {
+  std::size_t start = 0;
+  std::uint32_t count = 1;
+};
+/// It waits. `until` is the window's start; unset: nobody has worked it out; never: not by what is expected to end.
+struct Blocked {
+  TimePoint until;
+  Reasons reasons;
+};
+/// It cannot run in any of its partitions as the cluster is configured.
+struct Infeasible {
+  Reasons reasons;
+};
+using Outcome = std::variant<Placed, Blocked, Infeasible>;
+
+/// What `plan` means for a pending job. `snapshot` is the plan's or a later one. Cost: O(nodes * partitions).
+/// Word, in order: a hold; BeginTime; JobArrayTaskLimit; a partition's refusal; Resources for a job with a window
+/// and for the first of its shape when nobody outranks it; Priority for the others.
+Outcome outcome_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
+
+/// The reasons alone; `word` kNone for a job that the plan starts.
+Reasons reasons_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
+
+}  // namespace muster::sched

@@ -1,0 +1,188 @@
+#include "sched/satisfiable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "base/check.h"
+#include "sched/placement/fit.h"
+#include "sched/placement/partition_fit.h"
+#include "sched/placement/select.h"
+
+namespace muster::sched {
+namespace {
+
+constexpr const char* kNotAvailable = "Requested node configuration is not available";
+constexpr const char* kNodeCount = "Node count specification invalid";
+constexpr const char* kTimeLimit = "Requested time limit is invalid (missing or exceeds some limit)";
+constexpr const char* kBadNodeName = "Invalid node name specified";
+constexpr const char* kBadGres = "Invalid generic resource (gres) specification";
+constexpr const char* kBadFeature = "Invalid feature specification";
+
+/// One request against one partition of an empty cluster.
+class Question {
+ public:
+  Question(const ClusterFacts& facts, const ResourceRequest& request, PartitionIndex partition)
+      : facts_(facts),
+        partition_(facts.config.partitions[partition.value()]),
+        members_(facts.partition_nodes[partition.value()]),
+        demand_(Demand::compile(std::make_shared<const ResourceRequest>(request), facts)),
+        fitter_(facts, demand_, {request.is_exclusive || partition_.is_exclusive, partition_.max_cpus_per_node, nullptr}) {}
+
+  bool fits(NodeLimits limits) const {
+    if (demand_.has_unknown_name) return false;
+    return place(fitter_, TableAvailability(facts_.total), limits, static_order(facts_),
+                 demand_.feasible & members_)
+        .has_value();
+  }
+
+  Satisfiability explain(NodeLimits limits) const {
+    if (auto answer = explain_names()) return *answer;
+    if (auto answer = explain_nodes(limits)) return *answer;
+    if (auto answer = explain_one_task()) return *answer;
+    return refuse(kNotAvailable, explain_total(limits));
+  }
+
+ private:
+  static Satisfiability refuse(const char* message, std::string detail) {
+    return {PendingReason::kBadConstraints, message, std::move(detail)};
+  }
+  const ResourceRequest& request() const { return *demand_.request; }
+
+  std::optional<Satisfiability> explain_names() const {
+    for (const auto* amounts : {&request().gres_per_node, &request().gres_per_task, &request().gres_per_job}) {
+      for (const GresAmount& amount : *amounts) {
+        if (amount.count == 0 || !facts_.matching_kinds(amount.name, amount.type).empty()) continue;
+        return refuse(kBadGres, fmt::format("gres {}: no node has any", gres_text(amount)));
+      }
+    }
+    for (const std::string& name : request().required_nodes) {
+      if (std::ranges::find(facts_.config.nodes, name, &NodeConfig::name) == facts_.config.nodes.end()) {
+        return refuse(kBadNodeName, fmt::format("nodelist: there is no node {}", name));
+      }
+    }
+    if (demand_.per_job.size() >= kJobNeedMax && demand_.has_unknown_name) {
+      return refuse(kBadGres, fmt::format("gres: at most {} kinds can be asked for per job", kJobNeedMax));
+    }
+    return std::nullopt;
+  }
+
+  static std::string gres_text(const GresAmount& amount) {
+    return amount.type.empty() ? fmt::format("{}:{}", amount.name, amount.count)
+                               : fmt::format("{}:{}:{}", amount.name, amount.type, amount.count);
+  }
+
+  std::optional<Satisfiability> explain_nodes(NodeLimits limits) const {
+    for (const std::string& name : request().required_nodes) {
+      const auto found = std::ranges::find(facts_.config.nodes, name, &NodeConfig::name);
+      const NodeIndex node(static_cast<std::uint32_t>(found - facts_.config.nodes.begin()));
+      if (members_.test(node)) continue;
+      return refuse(kNotAvailable, fmt::format("nodelist: node {} is not in partition {}", name, partition_.name));
+    }
+    const std::uint32_t count = members_.count();
+    if (limits.min > count) {
+      return refuse(kNotAvailable, fmt::format("nodes: {} asked for, partition {} has {}", limits.min,
+                                               partition_.name, count));
+    }
+    const std::uint32_t matching = (demand_.feasible & members_).count();
+    if (matching >= limits.min) return std::nullopt;
+    return refuse(request().features.alternatives.empty() ? kNotAvailable : kBadFeature,
+                  fmt::format("features, sockets, cores, threads, tmp and excluded nodes leave {} of {} nodes, {} needed",
+                              matching, count, limits.min));
+  }
+
+  template <class Get>
+  std::uint64_t best(Get get) const {
+    std::uint64_t result = 0;
+    (demand_.feasible & members_).for_each([&](NodeIndex node) { result = std::max<std::uint64_t>(result, get(node)); });
+    return result;
+  }
+
+  /// The first resource of which no node has enough for one task.
+  std::optional<Satisfiability> explain_one_task() const {
+    const auto say = [](const char* field, std::uint64_t wanted, std::uint64_t found) {
+      return refuse(kNotAvailable, fmt::format("{}: {} asked for, the best node has {}", field, wanted, found));
+    };
+    const std::uint64_t cpus = std::max<std::uint64_t>(
+        {request().is_overcommit ? 1U : request().cpus_per_task, request().min_cpus_per_node});
+    const std::uint64_t cpu_best = best([&](NodeIndex node) {
+      const std::uint32_t own = facts_.nodes[node.value()].cpus;
+      return partition_.max_cpus_per_node == 0 ? own : std::min(own, partition_.max_cpus_per_node);
+    });
+    if (cpus > cpu_best) return say("cpus", cpus, cpu_best);
+    const std::uint64_t memory_best = best([&](NodeIndex node) { return facts_.nodes[node.value()].memory_mib; });
+    const std::uint64_t memory = request().memory_scope == MemoryScope::kPerCpu
+                                     ? request().memory_mib * std::max<std::uint64_t>(cpus, 1)
+                                     : request().memory_mib;
+    if (memory > memory_best) return say("memory (MiB)", memory, memory_best);
+    for (const auto* amounts : {&request().gres_per_node, &request().gres_per_task}) {
+      for (const GresAmount& amount : *amounts) {
+        const std::uint64_t found = best([&](NodeIndex node) { return gres_on(node, amount); });
+        if (amount.count > found) return say(fmt::format("gres {}", gres_text(amount)).c_str(), amount.count, found);
+      }
+    }
+    return std::nullopt;
+  }
+  std::uint64_t gres_on(NodeIndex node, const GresAmount& amount) const {
+    std::uint64_t total = 0;
+    for (const GresKindId kind : facts_.matching_kinds(amount.name, amount.type)) {
+      total += static_cast<std::uint64_t>(facts_.total.at(node).gres[kind.value()]);
+    }
+    return total;
+  }
+
+  std::string explain_total(NodeLimits limits) const {
+    std::uint64_t nodes = 0;
+    std::uint64_t tasks = 0;
+    std::uint64_t devices = 0;
+    (demand_.feasible & members_).for_each([&](NodeIndex node) {
+      const auto candidate = candidate_at(fitter_, node, facts_.total.at(node));
+      if (!candidate) return;
+      ++nodes;
+      tasks += candidate->tasks;
+      devices += candidate->shares[0];
+    });
+    if (nodes < limits.min) return fmt::format("nodes: {} asked for, {} can carry a task of the job", limits.min, nodes);
+    if (!demand_.per_job.empty() && devices < demand_.per_job[0].count) {
+      return fmt::format("gres: {} asked for, all nodes together have {}", demand_.per_job[0].count, devices);
+    }
+    return fmt::format("tasks: {} asked for on at most {} nodes, {} nodes hold {}", request().task_count,
+                       limits.max, nodes, tasks);
+  }
+
+  const ClusterFacts& facts_;
+  const PartitionConfig& partition_;
+  const NodeSet& members_;
+  Demand demand_;
+  Fitter fitter_;
+};
+
+}  // namespace
+
+Satisfiability check_satisfiable(const ClusterFacts& facts, const ResourceRequest& request,
+                                 PartitionIndex partition, Duration time_limit) {
+  CHECK(partition.value() < facts.config.partitions.size(), "partition {}", partition.value());
+  const PartitionConfig& config = facts.config.partitions[partition.value()];
+  const Question question(facts, request, partition);
+  const LimitsAnswer answer = node_limits(request, config);
+  // What no node will ever do is said first: a limit can be raised, a node that is missing not.
+  const NodeLimits own{std::max(request.min_nodes, 1U),
+                       std::max({request.max_nodes == 0 ? UINT32_MAX : request.max_nodes, request.min_nodes, 1U})};
+  const NodeLimits limits = answer.refusal == PendingReason::kNone ? answer.limits : own;
+  if (!question.fits(limits)) return question.explain(limits);
+  if (answer.refusal != PendingReason::kNone) {
+    return {answer.refusal, kNodeCount,
+            fmt::format("nodes: {}..{} asked for, partition {} allows {}..{}", request.min_nodes, request.max_nodes,
+                        config.name, config.min_nodes, config.max_nodes)};
+  }
+  if (time_limit > config.max_time) {
+    return {PendingReason::kPartitionTimeLimit, kTimeLimit,
+            fmt::format("time limit: {} s asked for, partition {} allows {} s", time_limit.seconds(), config.name,
+                        config.max_time.seconds())};
+  }
+  return {};
+}
+
+}  // namespace muster::sched

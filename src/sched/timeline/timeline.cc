@@ -1,0 +1,123 @@
+#include "sched/timeline/timeline.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace muster::sched {
+
+Timeline::Timeline(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options)
+    : snapshot_(snapshot),
+      now_(now),
+      options_(options),
+      free_(snapshot.free()),
+      planned_on_(snapshot.node_count()),
+      first_slot_(snapshot.node_count(), kNone) {
+  if (options.is_overdue_free) free_overdue();
+}
+
+void Timeline::free_overdue() {
+  for (const ExpectedEnd& end : snapshot_.ends()) {
+    if (end.end > now_) return;
+    for (const NodeAmount& amount : snapshot_.running_slot(end.slot).nodes) free_.add(amount);
+  }
+}
+
+TimePoint Timeline::effective_end(TimePoint end) const {
+  return end > now_ ? end : now_ + options_.overdue_grace;
+}
+
+FreeRow Timeline::row_at(NodeIndex node, TimePoint when) const {
+  FreeRow row(free_.at(node), free_.kind_count());
+  for (const NodeShare& share : snapshot_.shares_on(node)) {
+    const TimePoint end = snapshot_.running_slot(share.slot).end;
+    if (options_.is_overdue_free && end <= now_) continue;  // in free_ already
+    if (effective_end(end) <= when) row.add(share.amount);
+  }
+  for (const std::uint32_t index : planned_on_[node.value()]) {
+    if (planned_[index].end <= when) row.add(planned_[index].amount);
+  }
+  for (std::uint32_t i = first_slot_[node.value()]; i != kNone; i = slots_[i].next) {
+    if (slots_[i].start <= when && when < slots_[i].end) row.subtract(slots_[i].amount);
+  }
+  return row;
+}
+
+void Timeline::start(const std::vector<NodeAmount>& nodes, TimePoint end) {
+  for (const NodeAmount& amount : nodes) {
+    CHECK(free_.holds(amount), "node {} is given out twice", amount.node.value());
+    free_.subtract(amount);
+    for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
+      Slot& slot = slots_[i];
+      if (slot.start >= end) continue;
+      CHECK(slot.spare.holds(amount), "node {}: a start takes reserved room", amount.node.value());
+      slot.spare.subtract(amount);
+    }
+    planned_on_[amount.node.value()].push_back(static_cast<std::uint32_t>(planned_.size()));
+    planned_by_end_.push_back(static_cast<std::uint32_t>(planned_.size()));
+    planned_.push_back({end, amount});
+  }
+}
+
+void Timeline::reserve(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end) {
+  CHECK(start > now_, "a window begins after now");
+  for (const NodeAmount& amount : nodes) {
+    CHECK(row_at(amount.node, start).holds(amount), "node {} is reserved twice", amount.node.value());
+    for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
+      const Slot& slot = slots_[i];
+      if (slot.start < start || slot.start >= end) continue;
+      CHECK(slot.spare.holds(amount), "node {}: a window cuts into another", amount.node.value());
+    }
+    add_slot(amount, start, end);
+  }
+}
+
+void Timeline::keep(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end) {
+  const TimePoint begin = std::max(start, now_ + Duration::microseconds(1));
+  for (const NodeAmount& amount : nodes) add_slot(amount, begin, std::max(end, begin));
+}
+
+void Timeline::add_slot(const NodeAmount& amount, TimePoint start, TimePoint end) {
+  FreeRow spare = row_at(amount.node, start);
+  spare.subtract(amount);
+  std::uint32_t& first = first_slot_[amount.node.value()];
+  for (std::uint32_t i = first; i != kNone; i = slots_[i].next) {
+    if (slots_[i].start >= start && slots_[i].start < end) slots_[i].spare.subtract(amount);
+  }
+  slots_.push_back({start, end, amount, std::move(spare), first});
+  first = static_cast<std::uint32_t>(slots_.size() - 1);
+}
+
+void Timeline::clear_windows() {
+  for (const Slot& slot : slots_) first_slot_[slot.amount.node.value()] = kNone;
+  slots_.clear();
+}
+
+void Timeline::sort_planned() {
+  const auto by_end = [this](std::uint32_t a, std::uint32_t b) {
+    return std::pair(planned_[a].end, a) < std::pair(planned_[b].end, b);
+  };
+  const auto middle = planned_by_end_.begin() + static_cast<std::ptrdiff_t>(planned_sorted_);
+  std::sort(middle, planned_by_end_.end(), by_end);
+  std::inplace_merge(planned_by_end_.begin(), middle, planned_by_end_.end(), by_end);
+  planned_sorted_ = planned_by_end_.size();
+}
+
+NodeFree Timeline::Interval::at(NodeIndex node) const {
+  NodeFree free = timeline_.free_.at(node);
+  bool is_copied = false;
+  for (std::uint32_t i = timeline_.first_slot_[node.value()]; i != kNone; i = timeline_.slots_[i].next) {
+    const Slot& slot = timeline_.slots_[i];
+    if (slot.start >= until_) continue;
+    const std::size_t kinds = slot.spare.gres.size();
+    if (!is_copied) gres_.assign(free.gres, free.gres + kinds);
+    is_copied = true;
+    free.gres = gres_.data();
+    free.cpus = std::min(free.cpus, slot.spare.cpus);
+    free.memory_mib = std::min(free.memory_mib, slot.spare.memory_mib);
+    for (std::size_t k = 0; k < kinds; ++k) gres_[k] = std::min(gres_[k], slot.spare.gres[k]);
+  }
+  return free;
+}
+
+}  // namespace muster::sched
