@@ -192,7 +192,7 @@ interface Controller {
   query @1 (query :Query, sink :PageSink) -> (error :M.Error);
   wait @2 (job :UInt32, attempt :UInt32, until :UInt8, step :UInt32) -> (job :JobView, step :StepView, error :M.Error);
   # Answers when the job has started (until 0), ended (1), or the step has ended (2); at the latest after 30 s.
-  register @3 (agent :Agent, hello :AgentMessage) -> (controller :AgentPort, error :M.Error, settings :M.ClusterSettings);
+  registerNode @3 (agent :Agent, hello :AgentMessage) -> (controller :AgentPort, error :M.Error, settings :M.ClusterSettings);
 }
 
 # ---- agent and controller ----

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/check.h"
-#include "journal/sql_guard.h"
+#include "env/sql_guard.h"
 #include "records/batch_codec.h"
 #include "records/checkpoint_codec.h"
 

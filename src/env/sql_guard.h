@@ -1,4 +1,4 @@
-// SQLite through SOCI: opening, and turning its exceptions into errors. The wrapping file of SOCI for journal/.
+// SQL through SOCI: its exceptions become errors here and nowhere else.
 #pragma once
 
 #include <soci/soci.h>

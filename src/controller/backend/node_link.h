@@ -1,0 +1,34 @@
+// What the core knows of a node's agent beside the state: derived, lost on restart, rebuilt by the agents' messages.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/time.h"
+#include "model/agent_message.h"
+
+namespace muster {
+
+struct NodeLink {
+  bool is_connected = false;
+  TimePoint last_contact;             ///< unset: nothing heard since the controller started
+  std::uint32_t load_hundredths = 0;
+  std::uint64_t free_memory_mib = 0;
+  /// Attempts that ran on while the node counted as lost: until they are gone the node takes no work.
+  std::set<std::pair<JobId, std::uint32_t>> fenced;
+};
+
+/// How far a running step has come on its nodes, by place in its layout.
+struct StepProgress {
+  Bitmap running;
+  Bitmap done;
+  Usage usage;
+  ExitStatus exit;                    ///< worst of its tasks: a signal before a code, then the highest
+  bool is_out_of_memory = false;
+  bool is_lost = false;
+  bool is_node_fault = false;
+  std::string error;                  ///< the first one reported
+};
+
+}  // namespace muster

@@ -1,0 +1,271 @@
+#include "controller/core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "state/views.h"
+
+namespace muster {
+
+/// Turns ends of attempts and steps into history records as they are applied.
+struct Core::Recorder final : ApplyObserver {
+  explicit Recorder(Core& owner) : core(owner) {}
+  void attempt_ended(const Job& job, TimePoint) override {
+    core.history_.push_back({Seq(core.state_.seq().value() + 1), view_of(job, core.state_, QueryDetail::kFull)});
+  }
+  void step_ended(const Job& job, const StepState& step, TimePoint) override {
+    core.history_.push_back({Seq(core.state_.seq().value() + 1), view_of(step, job, core.state_)});
+  }
+  Core& core;
+};
+
+Core::Core(Options options, JournalPort& journal, CorePort& port)
+    : options_(std::move(options)), journal_(journal), port_(port) {}
+
+void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now) {
+  start_time_ = now;
+  feed_.load(state_);
+  dependencies_.load(state_);
+  is_started_ = true;
+  emit(EpochStarted{epoch}, now);
+  emit(ConfigApplied{std::move(config)}, now);
+  links_.resize(state_.nodes().all().size());
+  state_.jobs().for_each([&](const Job& job) {
+    arm(job);
+    if (job.spec->kind != JobKind::kBatch && !job.is_over()) leases_[job.id] = now + options_.lease;
+  });
+  for (const auto& [job, expiry] : leases_) timers_.insert(Timer{expiry, job, 0, TimerKind::kLease});
+  end_turn(now);
+}
+
+void Core::emit(EventBody body, TimePoint now) {
+  Recorder recorder(*this);
+  events_.push_back(Event{std::max(now, state_.time()), std::move(body)});
+  state_.apply(events_.back(), &recorder);
+  after_event(events_.back());
+}
+
+/// Derived indexes follow each event at once; what the event sets in motion is noted for the end of the turn.
+void Core::after_event(const Event& event) {
+  feed_.on_event(event, state_);
+  dependencies_.on_event(event, state_);
+  if (const auto* submitted = std::get_if<JobSubmitted>(&event.body)) {
+    candidates_.push_back(submitted->job);
+    arm(*state_.jobs().find(submitted->job));
+  } else if (const auto* changed = std::get_if<JobChanged>(&event.body)) {
+    candidates_.push_back(changed->job);
+    arm(*state_.jobs().find(changed->job));
+  } else if (const auto* requeued = std::get_if<JobRequeued>(&event.body)) {
+    candidates_.push_back(requeued->job);
+  } else if (const auto* started = std::get_if<JobStarted>(&event.body)) {
+    arm(*state_.jobs().find(started->job));
+  } else if (const auto* ending = std::get_if<JobEnding>(&event.body)) {
+    endings_.push_back(ending->job);
+    has_freed_ = true;
+  } else if (const auto* resumed = std::get_if<JobResumed>(&event.body)) {
+    arm(*state_.jobs().find(resumed->job));
+  } else if (std::holds_alternative<NodeReleased>(event.body) || std::holds_alternative<NodeChanged>(event.body) ||
+             std::holds_alternative<NodeRegistered>(event.body)) {
+    has_freed_ = true;
+  }
+}
+
+void Core::apply_draft(Draft& draft, TimePoint now) {
+  for (BlobWrite& blob : draft.blobs) {
+    state_.add_blob(blob);
+    blobs_.put(blob.id, blob.bytes);
+    new_blobs_.push_back(std::move(blob));
+  }
+  for (EventBody& event : draft.events) emit(std::move(event), now);
+}
+
+void Core::on_command(Command command, TimePoint now) {
+  if (command.request.is_set()) {
+    if (const Answer* earlier = state_.answers().find(command.request);
+        earlier != nullptr && earlier->user == command.identity.user) {
+      outbox_.push_back(Outgoing{state_.seq(), std::pair(command.token, earlier->replies)});
+      return;
+    }
+  }
+  answer(command, now);
+}
+
+namespace {
+
+bool is_new_work(const PreparedRequest& request) {
+  return std::holds_alternative<PreparedSubmit>(request) || std::holds_alternative<PreparedStep>(request);
+}
+
+}  // namespace
+
+Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity& identity, TimePoint now) {
+  std::vector<frontend::SignalOrder> orders;
+  Reply reply;
+  if (refusal_ && is_new_work(request)) {
+    reply.error = refusal_;
+  } else if (const auto* submit = std::get_if<PreparedSubmit>(&request)) {
+    if (submit->is_test_only) return test_only(*submit, identity, now);
+    auto submitted = frontend::submit(draft, *submit, identity);
+    if (submitted.has_value()) {
+      const auto& event = std::get<JobSubmitted>(draft.events.back());
+      const Status possible = check_satisfiable(*event.spec, event.partitions);
+      if (!possible.has_value()) reply.error = possible.error();
+      if (possible.has_value()) reply = std::move(submitted).value();
+    } else {
+      reply.error = submitted.error();
+    }
+  } else if (const auto* cancel = std::get_if<CancelJobs>(&request)) {
+    reply = frontend::cancel(draft, *cancel, identity, orders);
+  } else if (const auto* cancel_step = std::get_if<CancelStep>(&request)) {
+    reply = frontend::cancel_step(draft, *cancel_step, identity, orders);
+  } else if (const auto* control = std::get_if<ControlJobs>(&request)) {
+    reply = frontend::control(draft, *control, identity);
+  } else if (const auto* update = std::get_if<UpdateObject>(&request)) {
+    reply = frontend::update(draft, *update, identity);
+  } else if (const auto* release = std::get_if<ReleaseAllocation>(&request)) {
+    reply = frontend::release_allocation(draft, *release, identity);
+  } else if (const auto* renew = std::get_if<RenewLease>(&request)) {
+    if (const auto lease = leases_.find(renew->job); lease != leases_.end()) lease->second = now + options_.lease;
+  } else {
+    reply.error = Error{ErrorCode::kUnimplemented, "Requested operation not supported", ""};
+  }
+  for (const frontend::SignalOrder& order : orders) {
+    const Job* job = state_.jobs().find(order.step.job);
+    for (const NodeGrant& grant : job->run->find_step(order.step.step)->layout->nodes) {
+      send_when_durable(grant.node, SignalStep{order.step, order.signal, order.batch_only});
+    }
+  }
+  return reply;
+}
+
+/// A batch is atomic: when one request is refused, none of it is applied.
+void Core::answer(Command& command, TimePoint now) {
+  if (command.requests.size() == 1 && std::holds_alternative<PreparedStep>(command.requests.front())) {
+    const PreparedStep request = std::get<PreparedStep>(command.requests.front());
+    const std::uint64_t token = command.token;
+    Reply reply = create_step(request, command.identity, now, command);
+    if (reply.error && reply.error->code == ErrorCode::kUnavailable) return;  // kept until a step ends
+    replies_.emplace_back(token, std::vector<Reply>{std::move(reply)});
+    return;
+  }
+  Draft draft(state_);
+  std::vector<Reply> replies;
+  bool is_refused = false;
+  for (const PreparedRequest& request : command.requests) {
+    replies.push_back(handle(draft, request, command.identity, now));
+    is_refused = is_refused || replies.back().error.has_value();
+  }
+  if (!is_refused) {
+    apply_draft(draft, now);
+    for (std::size_t i = 0; i < command.requests.size(); ++i) {
+      const auto* submit = std::get_if<PreparedSubmit>(&command.requests[i]);
+      if (submit == nullptr || submit->is_test_only || submit->spec->kind == JobKind::kBatch) continue;
+      leases_[replies[i].job] = now + options_.lease;
+      timers_.insert(Timer{now + options_.lease, replies[i].job, 0, TimerKind::kLease});
+    }
+    if (command.request.is_set() && !draft.events.empty()) {
+      emit(RequestAnswered{command.request, command.identity.user, replies}, now);
+    }
+  }
+  replies_.emplace_back(command.token, std::move(replies));
+}
+
+Reply Core::create_step(const PreparedStep& request, const Identity& identity, TimePoint now, Command& command) {
+  Reply reply;
+  if (refusal_) {
+    reply.error = refusal_;
+    return reply;
+  }
+  Draft draft(state_);
+  auto spec = std::make_shared<StepSpec>(*request.spec);
+  spec->environment = draft.blob_for(request.environment);
+  const bool is_immediate = spec->is_immediate;
+  auto created = frontend::create_step(state_, request.job, std::move(spec), identity);
+  if (!created.has_value()) {
+    reply.error = created.error();
+    if (created.error().code == ErrorCode::kUnavailable && is_immediate) {
+      reply.error->code = ErrorCode::kFailedPrecondition;
+    } else if (created.error().code == ErrorCode::kUnavailable) {
+      waiting_steps_[request.job].push_back(std::move(command));
+    }
+    return reply;
+  }
+  reply.job = request.job;
+  reply.step = created->step;
+  reply.is_started = true;
+  draft.add(std::move(created).value());
+  apply_draft(draft, now);
+  order_launch(*reply.step);
+  if (command.request.is_set()) emit(RequestAnswered{command.request, identity.user, {reply}}, now);
+  return reply;
+}
+
+void Core::send_when_durable(NodeIndex node, ToAgent message) {
+  const Seq seq = events_.empty() ? state_.seq() : Seq(state_.seq().value() + 1);
+  outbox_.push_back(Outgoing{seq, std::pair(node, std::move(message))});
+}
+
+void Core::end_turn(TimePoint now) {
+  if (!is_started_) return;
+  // Each round may set the next in motion: an end frees nodes, a start may satisfy a dependency. Every round consumes
+  // what it handles, and starts are bounded by what is free, so this ends.
+  for (bool is_quiet = false; !is_quiet;) {
+    const std::size_t before = events_.size();
+    for (const JobId id : std::exchange(endings_, {})) {
+      if (const Job* job = state_.jobs().find(id)) on_ending(*job, now);
+    }
+    settle_dependencies(now);
+    start_candidates(now);
+    start_successors(now);
+    is_quiet = events_.size() == before && endings_.empty() && candidates_.empty();
+  }
+  flush(now);
+}
+
+void Core::flush(TimePoint now) {
+  const Seq seq(state_.seq().value() + (events_.empty() ? 0 : 1));
+  for (auto& [token, replies] : replies_) {
+    for (Reply& reply : replies) {
+      const Job* job = reply.job.value() == 0 ? nullptr : state_.jobs().find(reply.job);
+      reply.is_started = reply.is_started || (job != nullptr && job->holds_resources());
+    }
+    outbox_.push_back(Outgoing{seq, std::pair(token, std::move(replies))});
+  }
+  replies_.clear();
+  if (events_.empty()) {
+    if (undurable_.empty()) on_durable(state_.seq(), now);
+    return;
+  }
+  auto batch = std::make_shared<EventBatch>();
+  batch->seq = seq;
+  batch->epoch = state_.epoch();
+  batch->events = std::exchange(events_, {});
+  batch->blobs = std::exchange(new_blobs_, {});
+  batch->dead_blobs = state_.seal(seq);
+  revisions_.emplace_back(seq, snapshot_.revision());
+  while (revisions_.size() > 100'000) revisions_.pop_front();
+  undurable_.push_back(DurableUpdate{batch, std::exchange(history_, {})});
+  journal_.append(batch);
+}
+
+void Core::on_durable(Seq seq, TimePoint) {
+  while (!undurable_.empty() && undurable_.front().batch->seq <= seq) {
+    port_.publish(std::move(undurable_.front()));
+    undurable_.pop_front();
+  }
+  while (!outbox_.empty() && outbox_.front().seq <= seq) {
+    Outgoing out = std::move(outbox_.front());
+    outbox_.pop_front();
+    if (auto* reply = std::get_if<0>(&out.what)) {
+      port_.reply(reply->first, std::move(reply->second));
+    } else if (auto* message = std::get_if<1>(&out.what)) {
+      if (links_[message->first.value()].is_connected) port_.send(message->first, message->second);
+    } else {
+      launch(std::get<2>(out.what));
+    }
+  }
+}
+
+}  // namespace muster

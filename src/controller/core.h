@@ -1,0 +1,191 @@
+// The one writer: validates requests, applies and journals events, starts jobs, keeps nodes in step.
+//
+//   commands, agent messages, plans, time ──▶ Core ──▶ batch of events ──▶ journal
+//                                                          │ durable
+//                                         replies, agent messages, followers ◀─┘
+// Single-threaded; `now` is sampled once per turn by the caller. A turn ends with end_turn(), which hands everything
+// that the turn decided to the journal as one batch. Nothing leaves before its batch is durable.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "controller/backend/blob_cache.h"
+#include "controller/backend/dependency_index.h"
+#include "controller/backend/node_link.h"
+#include "controller/command.h"
+#include "controller/draft.h"
+#include "controller/frontend/frontend.h"
+#include "controller/planning/planner_role.h"
+#include "journal/journal_port.h"
+#include "model/agent_message.h"
+#include "model/view.h"
+
+namespace muster {
+
+/// An ended attempt or step on its way to history.
+struct HistoryRecord {
+  Seq seq;
+  std::variant<JobView, StepView> object;
+};
+
+/// What is told to followers once it is durable.
+struct DurableUpdate {
+  EventBatchRef batch;
+  std::vector<HistoryRecord> history;
+};
+
+/// Where the core's decisions go. Called within a turn; must not call back.
+class CorePort {
+ public:
+  virtual ~CorePort() = default;
+  virtual void reply(std::uint64_t token, std::vector<Reply> replies) = 0;
+  virtual void send(NodeIndex node, const ToAgent& message) = 0;
+  virtual void publish(DurableUpdate update) = 0;
+  /// The plan last given has become events up to `until`.
+  virtual void plan_consumed(Seq until) = 0;
+  /// Asks for a blob; Core::on_blob answers.
+  virtual void fetch_blob(BlobId id) = 0;
+  /// Mail for a user, after the event that causes it is durable.
+  virtual void mail(const std::string& to, const std::string& subject) = 0;
+};
+
+class Core {
+ public:
+  struct Options {
+    std::string version;
+    Duration silence = Duration::seconds(5);     ///< after which a node counts as not responding
+    Duration lease = Duration::seconds(60);      ///< of a client's allocation
+  };
+  Core(Options options, JournalPort& journal, CorePort& port);
+
+  /// To be restored before start().
+  ClusterState& state() { return state_; }
+  const ClusterState& state() const { return state_; }
+  /// Takes the lead under `epoch` with the configuration that the file now says.
+  void start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now);
+
+  void on_command(Command command, TimePoint now);
+  /// A node's agent has connected. Errors: kNotFound for an unknown name; kAlreadyExists while another one is connected.
+  Result<NodeIndex> on_register(const RegisterNode& hello, TimePoint now);
+  void on_agent(NodeIndex node, const FromAgent& message, TimePoint now);
+  void on_agent_lost(NodeIndex node);
+  void on_plan(PlanResult result, TimePoint now);
+  void on_durable(Seq seq, TimePoint now);
+  void on_blob(BlobId id, Bytes bytes);
+  /// Time passes: limits, warnings, leases, silence, eviction. Cheap when nothing is due; call at least every 250 ms.
+  void on_tick(TimePoint now);
+  /// Closes the turn. Every other call must be followed by one before the caller waits.
+  void end_turn(TimePoint now);
+
+  /// Refuses new work from now on (the disk is full); ends of jobs are still taken.
+  void refuse_new_work(std::optional<Error> why) { refusal_ = std::move(why); }
+  const std::vector<NodeLink>& links() const { return links_; }
+  /// The history watermark: ended jobs up to it may be evicted.
+  void on_history(Seq seq) { history_seq_ = seq; }
+  bool is_started() const { return is_started_; }
+
+ private:
+  // core.cc: the turn
+  void emit(EventBody body, TimePoint now);
+  void apply_draft(Draft& draft, TimePoint now);
+  void after_event(const Event& event);
+  void answer(Command& command, TimePoint now);
+  Reply handle(Draft& draft, const PreparedRequest& request, const Identity& identity, TimePoint now);
+  Reply create_step(const PreparedStep& request, const Identity& identity, TimePoint now, Command& command);
+  Reply test_only(const PreparedSubmit& submit, const Identity& identity, TimePoint now);
+  void flush(TimePoint now);
+
+  // core_start.cc: from plan to running
+  void start_candidates(TimePoint now);
+  void start_successors(TimePoint now);
+  bool commit(const sched::Start& start, TimePoint now);
+  void create_first_step(const Job& job, TimePoint now);
+  void refuse_unsatisfiable(Draft& draft, const PreparedSubmit& submit);
+  Status check_satisfiable(const JobSpec& spec, const std::vector<PartitionIndex>& partitions) const;
+  void order_launch(const StepId& step);
+  void launch(const StepId& step);
+  Bytes bytes_of(BlobId id, const StepId& waiting);
+
+  // core_jobs.cc: from running to ended
+  void on_step_done(NodeIndex node, const StepDone& done, TimePoint now);
+  void finish_step(const Job& job, const StepState& step, TimePoint now);
+  void end_with_step(JobId job, const StepEnded& ended, TimePoint now);
+  void on_ending(const Job& job, TimePoint now);
+  void release_clean_nodes(JobId job, TimePoint now);
+  void after_clean(JobId job, TimePoint now);
+  void end_job(JobId job, JobState state, std::string cause, TimePoint now);
+  void settle_dependencies(TimePoint now);
+  void retry_waiting_steps(JobId job, TimePoint now);
+  bool is_running_on(const Job& job, NodeIndex node) const;
+
+  // core_nodes.cc: agents and silence
+  void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot, TimePoint now);
+  void fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now);
+  void watch_nodes(TimePoint now);
+  void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now);
+
+  // core_timers.cc
+  enum class TimerKind : std::uint8_t { kLimit, kWarning, kEvict, kLease, kDeadline, kEligible };
+  struct Timer {
+    TimePoint at;
+    JobId job;
+    std::uint32_t attempt = 0;
+    TimerKind kind = TimerKind::kLimit;
+    friend constexpr auto operator<=>(const Timer&, const Timer&) = default;
+  };
+  void arm(const Job& job);
+  void fire(const Timer& timer, TimePoint now);
+  void warn(const Job& job, TimePoint now);
+  void evict(JobId job, TimePoint now);
+  Duration over_time_limit(const Job& job) const;
+
+  struct Recorder;
+  struct Outgoing {
+    Seq seq;
+    std::variant<std::pair<std::uint64_t, std::vector<Reply>>, std::pair<NodeIndex, ToAgent>, StepId> what;
+  };
+  void send_when_durable(NodeIndex node, ToAgent message);
+
+  Options options_;
+  JournalPort& journal_;
+  CorePort& port_;
+  ClusterState state_;
+  sched::ClusterSnapshot snapshot_;
+  SnapshotFeed feed_{snapshot_};
+  DependencyIndex dependencies_;
+  BlobCache blobs_;
+  std::vector<NodeLink> links_;
+  TimePoint start_time_;
+  bool is_started_ = false;
+  std::optional<Error> refusal_;
+  Seq history_seq_;
+
+  // This turn.
+  std::vector<Event> events_;
+  std::vector<BlobWrite> new_blobs_;
+  std::vector<HistoryRecord> history_;
+  std::vector<JobId> candidates_;      ///< submitted or unblocked in this turn
+  std::vector<JobId> endings_;         ///< jobs whose end was decided in this turn
+  bool has_freed_ = false;
+  std::vector<std::pair<std::uint64_t, std::vector<Reply>>> replies_;
+
+  // Between turns.
+  std::deque<DurableUpdate> undurable_;
+  std::deque<Outgoing> outbox_;
+  std::shared_ptr<const sched::Plan> plan_;
+  std::deque<std::pair<Seq, std::uint64_t>> revisions_;  ///< the snapshot's revision after each recent batch
+  std::set<Timer> timers_;
+  std::map<StepId, StepProgress> progress_;
+  std::map<BlobId, std::vector<StepId>> waiting_launches_;
+  std::map<JobId, TimePoint> leases_;
+  std::map<JobId, std::vector<Command>> waiting_steps_;
+};
+
+}  // namespace muster

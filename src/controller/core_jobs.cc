@@ -1,0 +1,233 @@
+// From running to ended: steps that end, jobs that end with them, cancelled, timed out, requeued.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/check.h"
+#include "controller/core.h"
+
+namespace muster {
+namespace {
+
+/// Worst first: a signal before an exit code, then the higher one.
+ExitStatus worse(ExitStatus a, ExitStatus b) {
+  if ((a.signal() != 0) != (b.signal() != 0)) return a.signal() != 0 ? a : b;
+  return a.raw > b.raw ? a : b;
+}
+
+JobState state_of(const StepProgress& progress) {
+  if (progress.is_out_of_memory) return JobState::kOutOfMemory;
+  if (!progress.error.empty() || progress.is_lost) return JobState::kFailed;
+  return progress.exit.is_success() ? JobState::kCompleted : JobState::kFailed;
+}
+
+/// A step that ends because its job was ended shares the job's fate.
+JobState step_state(const Job& job, const StepProgress& progress) {
+  const bool is_killed = is_finished(job.state) && job.state != JobState::kCompleted && job.state != JobState::kFailed;
+  if (is_killed && !progress.exit.is_success()) return job.state;
+  if (progress.exit.signal() == SIGKILL || progress.exit.signal() == SIGTERM) return JobState::kCancelled;
+  return state_of(progress);
+}
+
+bool is_in(const std::vector<std::uint32_t>& codes, int code) {
+  return std::ranges::find(codes, static_cast<std::uint32_t>(code)) != codes.end();
+}
+
+}  // namespace
+
+bool Core::is_running_on(const Job& job, NodeIndex node) const {
+  for (const StepState& step : job.run->steps) {
+    if (!step.is_running()) continue;
+    const auto progress = progress_.find(step.id);
+    for (std::size_t i = 0; i < step.layout->nodes.size(); ++i) {
+      const bool is_done = progress != progress_.end() && progress->second.done.test(i);
+      if (step.layout->nodes[i].node == node && !is_done) return true;
+    }
+  }
+  return false;
+}
+
+void Core::on_step_done(NodeIndex node, const StepDone& done, TimePoint now) {
+  const Job* job = state_.jobs().find(done.id.job);
+  const StepState* step = job == nullptr || job->run == nullptr || job->attempt != done.id.attempt
+                              ? nullptr : job->run->find_step(done.id.step);
+  if (step == nullptr || !step->is_running()) {
+    send_when_durable(node, AcknowledgeStep{done.id});  // known already, or of a run that is over
+    return;
+  }
+  StepProgress& progress = progress_[done.id];
+  for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
+    if (step->layout->nodes[i].node != node || progress.done.test(i)) continue;
+    progress.done.set(i);
+    progress.usage += done.usage;
+    for (const ExitStatus exit : done.tasks) progress.exit = worse(progress.exit, exit);
+    progress.is_out_of_memory = progress.is_out_of_memory || done.is_out_of_memory;
+    progress.is_lost = progress.is_lost || done.is_lost;
+    progress.is_node_fault = progress.is_node_fault || done.is_node_fault;
+    if (progress.error.empty()) progress.error = done.error;
+  }
+  if (progress.done.count() == step->layout->nodes.size()) finish_step(*job, *step, now);
+  if (job->is_completing()) release_clean_nodes(done.id.job, now);
+}
+
+void Core::finish_step(const Job& job, const StepState& step, TimePoint now) {
+  const StepProgress progress = progress_[step.id];
+  progress_.erase(step.id);
+  StepEnded ended;
+  ended.step = step.id;
+  ended.state = step_state(job, progress);
+  ended.exit = progress.exit;
+  if (progress.is_out_of_memory) ended.exit = ExitStatus::signalled(kOutOfMemorySignal);
+  if ((!progress.error.empty() || progress.is_lost) && ended.exit.is_success()) ended.exit = ExitStatus::exited(1);
+  ended.usage = progress.usage;
+  ended.detail = progress.is_lost && progress.error.empty() ? "the step was lost: its supervisor ended without a record"
+                                                            : progress.error;
+  const auto nodes = step.layout;
+  emit(ended, now);
+  for (const NodeGrant& grant : nodes->nodes) send_when_durable(grant.node, AcknowledgeStep{ended.step});
+  if (!is_finished(job.state)) end_with_step(job.id, ended, now);
+  retry_waiting_steps(job.id, now);
+}
+
+/// The batch script's end is the job's; so is the end of the only step of `srun`.
+void Core::end_with_step(JobId id, const StepEnded& ended, TimePoint now) {
+  const Job& job = *state_.jobs().find(id);
+  const bool is_batch = ended.step.step == kBatchStep;
+  const bool is_only = job.spec->kind == JobKind::kRun && job.first_step != nullptr && ended.step.step == 0;
+  if (!is_batch && !is_only) return;
+  JobEnding ending;
+  ending.job = id;
+  ending.state = ended.state == JobState::kCompleted ? JobState::kCompleted
+                 : ended.state == JobState::kOutOfMemory ? JobState::kOutOfMemory : JobState::kFailed;
+  ending.exit = ended.exit;
+  ending.detail = ended.detail;
+  if (!ended.detail.empty()) {
+    ending.reason = PendingReason::kJobLaunchFailure;
+  } else if (ending.state == JobState::kOutOfMemory) {
+    ending.reason = PendingReason::kOutOfMemory;
+  } else if (ended.exit.signal() != 0) {
+    ending.reason = PendingReason::kRaisedSignal;
+  } else if (ended.exit.code() != 0) {
+    ending.reason = PendingReason::kNonZeroExitCode;
+  }
+  if (is_batch && is_in(state_.settings().requeue_exit, ended.exit.code())) ending.requeue_after = job.spec->is_requeue;
+  if (is_batch && is_in(state_.settings().requeue_exit_hold, ended.exit.code())) {
+    ending.requeue_after = job.spec->is_requeue;
+    ending.hold_after = job_flag::kRequeueHeld | job_flag::kSpecialExit;
+  }
+  ending.is_clean = std::ranges::none_of(job.run->steps, &StepState::is_running);
+  emit(std::move(ending), now);
+}
+
+/// A run whose end was decided: its processes are told to go, nodes that have none are released.
+void Core::on_ending(const Job& job, TimePoint now) {
+  leases_.erase(job.id);
+  arm(job);
+  if (const auto waiting = waiting_steps_.find(job.id); waiting != waiting_steps_.end()) {
+    for (Command& command : waiting->second) {
+      Reply reply;
+      reply.error = Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""};
+      replies_.emplace_back(command.token, std::vector<Reply>{std::move(reply)});
+    }
+    waiting_steps_.erase(waiting);
+  }
+  if (!job.is_completing()) {
+    after_clean(job.id, now);
+    return;
+  }
+  std::string cause;
+  switch (job.state) {
+    case JobState::kTimeout: cause = "DUE TO TIME LIMIT"; break;
+    case JobState::kNodeFail: cause = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"; break;
+    case JobState::kPreempted: cause = "DUE TO PREEMPTION"; break;
+    case JobState::kCancelled:
+      cause = (job.flags & job_flag::kRequeueAfter) != 0 ? "DUE TO JOB REQUEUE" : "DUE to SIGNAL Terminated";
+      break;
+    default: break;
+  }
+  for (const NodeGrant& grant : job.run->allocation->nodes) {
+    if (is_running_on(job, grant.node)) {
+      send_when_durable(grant.node, TerminateJob{job.id, job.attempt, cause, state_.settings().kill_wait});
+    }
+  }
+  release_clean_nodes(job.id, now);
+}
+
+void Core::release_clean_nodes(JobId id, TimePoint now) {
+  const Job* job = state_.jobs().find(id);
+  std::vector<NodeIndex> clean;
+  for (std::size_t i = 0; i < job->run->allocation->nodes.size(); ++i) {
+    const NodeIndex node = job->run->allocation->nodes[i].node;
+    if (!job->run->released.test(i) && !is_running_on(*job, node)) clean.push_back(node);
+  }
+  for (const NodeIndex node : clean) emit(NodeReleased{id, node}, now);
+  if (!clean.empty() && !job->is_completing()) after_clean(id, now);
+}
+
+void Core::after_clean(JobId id, TimePoint now) {
+  const Job& job = *state_.jobs().find(id);
+  if ((job.flags & job_flag::kRequeueAfter) == 0) {
+    arm(job);
+    return;
+  }
+  JobRequeued requeued{id, now + state_.settings().requeue_delay, job.hold_after};
+  const bool is_too_often = job.attempt + 1 > state_.settings().max_batch_requeue && job.state == JobState::kFailed;
+  if (is_too_often) requeued.flags |= job_flag::kRequeueHeld;
+  emit(requeued, now);
+  if (is_too_often) {
+    JobChanged why;
+    why.job = id;
+    why.reason = PendingReason::kJobHoldMaxRequeue;
+    emit(std::move(why), now);
+  }
+}
+
+void Core::end_job(JobId id, JobState state, std::string cause, TimePoint now) {
+  JobEnding ending;
+  ending.job = id;
+  ending.state = state;
+  ending.detail = std::move(cause);
+  ending.reason = state == JobState::kTimeout ? PendingReason::kTimeLimit
+                  : state == JobState::kNodeFail ? PendingReason::kNodeDown : PendingReason::kNone;
+  const Job& job = *state_.jobs().find(id);
+  if (state == JobState::kNodeFail) {
+    ending.requeue_after = job.spec->is_requeue && job.spec->kind == JobKind::kBatch;
+    ending.exit = ExitStatus::exited(1);
+  }
+  emit(std::move(ending), now);
+}
+
+void Core::settle_dependencies(TimePoint now) {
+  for (const JobId id : dependencies_.take_affected()) {
+    const Job* job = state_.jobs().find(id);
+    if (job == nullptr || !job->is_pending() || job->dependencies == nullptr || job->eligible_time.is_set()) continue;
+    const DependencyOutcome outcome = evaluate_dependencies(*job, state_);
+    if (outcome.is_never && job->spec->kill_on_invalid_dependency) {
+      end_job(id, JobState::kCancelled, "its dependency can never be satisfied", now);
+      continue;
+    }
+    const bool is_known_never = job->reason == PendingReason::kDependencyNeverSatisfied;
+    if (outcome.set == *job->dependencies && !outcome.is_satisfied && outcome.is_never == is_known_never) continue;
+    JobChanged change;
+    change.job = id;
+    change.dependencies = outcome.set;
+    if (outcome.is_satisfied) {
+      change.eligible_time = std::max({now, job->spec->begin_time, outcome.not_before});
+      change.reason = PendingReason::kNone;
+    } else if (outcome.is_never) {
+      change.reason = PendingReason::kDependencyNeverSatisfied;
+    }
+    emit(std::move(change), now);
+  }
+}
+
+void Core::retry_waiting_steps(JobId id, TimePoint now) {
+  const auto waiting = waiting_steps_.find(id);
+  if (waiting == waiting_steps_.end()) return;
+  std::vector<Command> commands = std::move(waiting->second);
+  waiting_steps_.erase(waiting);
+  for (Command& command : commands) answer(command, now);
+}
+
+}  // namespace muster

@@ -1,0 +1,274 @@
+// From plan to running: committing starts, creating first steps, launching.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "codec/hostlist.h"
+#include "controller/core.h"
+#include "controller/planning/commit.h"
+#include "sched/fast_path.h"
+#include "sched/satisfiable.h"
+#include "state/resource_need.h"
+#include "state/views.h"
+
+namespace muster {
+namespace {
+
+/// Starts tried per turn before the next plan is awaited: bounds the time that a turn can take.
+constexpr std::size_t kStartsPerTurn = 512;
+
+}  // namespace
+
+Status Core::check_satisfiable(const JobSpec& spec, const std::vector<PartitionIndex>& partitions) const {
+  Status last;
+  for (const PartitionIndex index : partitions) {
+    const auto need = resource_need(spec, state_.partition(index), state_.settings());
+    if (!need.has_value()) return fail(need.error());
+    const Duration limit = spec.time_limit == Duration() ? state_.partition(index).max_time : spec.time_limit;
+    const auto answer = sched::check_satisfiable(snapshot_.facts(), *need, index, limit);
+    const bool may_wait = answer.refusal == PendingReason::kPartitionNodeLimit ||
+                          answer.refusal == PendingReason::kPartitionTimeLimit;
+    if (answer.is_satisfiable() || (may_wait && !state_.settings().is_enforce_part_limits)) return {};
+    last = fail(ErrorCode::kInvalidArgument, answer.message, answer.detail);
+  }
+  return last;
+}
+
+/// When and where the job would start, were it submitted now. Nothing is kept.
+Reply Core::test_only(const PreparedSubmit& submit, const Identity& identity, TimePoint now) {
+  Reply reply;
+  Draft draft(state_);
+  auto submitted = frontend::submit(draft, submit, identity);
+  if (!submitted.has_value()) {
+    reply.error = submitted.error();
+    return reply;
+  }
+  const auto& event = std::get<JobSubmitted>(draft.events.back());
+  if (const Status possible = check_satisfiable(*event.spec, event.partitions); !possible.has_value()) {
+    reply.error = possible.error();
+    return reply;
+  }
+  sched::ClusterSnapshot trial = snapshot_;
+  sched::PendingJob pending;
+  pending.id = event.job;
+  pending.request = std::make_shared<const ResourceRequest>(
+      resource_need(*event.spec, state_.partition(event.partitions.front()), state_.settings()).value());
+  pending.partitions = event.partitions;
+  pending.time_limit = event.time_limit;
+  pending.priority = event.priority;
+  pending.submit_time = now;
+  pending.eligible_time = event.spec->begin_time;
+  trial.advance_time(std::max(now, state_.time()));
+  trial.add_pending(std::move(pending));
+  sched::PlanOptions options = sched::PlanOptions::conservative();
+  const sched::Plan plan = sched::plan(trial, std::max(now, state_.time()), options);
+  reply.job = event.job;
+  const auto describe = [&](PartitionIndex partition, const std::vector<sched::NodeAmount>& nodes, TimePoint start) {
+    std::vector<std::string> names;
+    std::uint32_t cpus = 0;
+    for (const sched::NodeAmount& amount : nodes) {
+      names.push_back(state_.nodes().at(amount.node).config.name);
+      cpus += amount.cpus;
+    }
+    reply.expected_start = start;
+    reply.text = fmt::format("using {} processors on nodes {} in partition {}", cpus, compress_hostlist(names),
+                             state_.partition(partition).name);
+  };
+  for (const sched::Start& start : plan.starts) {
+    if (start.job == event.job) describe(start.partition, start.nodes, now);
+  }
+  if (const sched::Window* window = plan.window_of(event.job)) describe(window->partition, window->nodes, window->start);
+  if (reply.text.empty()) {
+    reply.error = Error{ErrorCode::kFailedPrecondition, "Requested nodes are busy", "no start time can be foreseen"};
+  }
+  return reply;
+}
+
+/// Jobs that are new or newly unblocked start in this turn if they take nothing from anybody.
+void Core::start_candidates(TimePoint now) {
+  std::vector<JobId> jobs = std::exchange(candidates_, {});
+  if (plan_ == nullptr || jobs.empty()) return;
+  snapshot_.advance_time(std::max(now, state_.time()));
+  for (const JobId id : jobs) {
+    for (std::size_t started = 0; started < kStartsPerTurn; ++started) {
+      if (snapshot_.find_pending(id) == nullptr) break;
+      const auto result = sched::try_start_now(snapshot_, *plan_, id, std::max(now, state_.time()));
+      const auto* start = std::get_if<sched::Start>(&result);
+      if (start == nullptr || !commit(*start, now)) break;
+    }
+  }
+}
+
+/// Room has appeared: the plan's successors take it in their order.
+void Core::start_successors(TimePoint now) {
+  if (!std::exchange(has_freed_, false) || plan_ == nullptr) return;
+  snapshot_.advance_time(std::max(now, state_.time()));
+  std::size_t tries = 0;
+  for (const sched::Successor& successor : plan_->successors) {
+    while (tries++ < kStartsPerTurn) {
+      if (successor.shape.value() >= snapshot_.shapes().size()) break;
+      const sched::Shape& shape = snapshot_.shape(successor.shape);
+      if (shape.serial != successor.serial || shape.ready.empty()) break;
+      const auto result = sched::try_start_now(snapshot_, *plan_, shape.ready.begin()->job, std::max(now, state_.time()));
+      const auto* start = std::get_if<sched::Start>(&result);
+      if (start == nullptr || !commit(*start, now)) break;
+    }
+  }
+}
+
+void Core::on_plan(PlanResult result, TimePoint now) {
+  auto plan = std::make_shared<sched::Plan>(*result.plan);
+  for (const sched::Start& start : plan->starts) commit(start, now);
+  // The plan speaks of the planner's snapshot; ours has its own count of changes.
+  plan->revision = 0;
+  for (const auto& [seq, revision] : revisions_) {
+    if (seq > result.seq) break;
+    plan->revision = revision;
+  }
+  while (!revisions_.empty() && revisions_.front().first < result.seq) revisions_.pop_front();
+  plan_ = std::move(plan);
+  end_turn(now);
+  port_.plan_consumed(state_.seq());
+}
+
+/// False: it no longer fits. The next plan will see why.
+bool Core::commit(const sched::Start& start, TimePoint now) {
+  const Job* job = state_.jobs().find(start.job);
+  if (job == nullptr || !job->is_pending() || standing_hold(*job) != PendingReason::kNone || refusal_) return false;
+  const bool is_record = job->array != nullptr && !job->array_index;
+  if (is_record && job->array->remaining.indices.empty()) return false;
+  if (is_record && job->array->remaining.throttle != 0 &&
+      job->array->active_elements >= job->array->remaining.throttle) {
+    return false;
+  }
+  const auto allocation = choose_resources(state_, start, snapshot_);
+  if (!allocation) return false;
+  JobId id = start.job;
+  if (is_record && job->array->remaining.indices.count() > 1) {
+    const auto index = static_cast<std::uint32_t>(job->array->remaining.indices.lowest(1).indices().front());
+    id = state_.next_job();
+    emit(ArraySplit{start.job, index, id}, now);
+  }
+  const Duration limit = state_.jobs().find(id)->time_limit;
+  emit(JobStarted{id, start.partition, *allocation, limit}, now);
+  create_first_step(*state_.jobs().find(id), now);
+  return true;
+}
+
+void Core::create_first_step(const Job& job, TimePoint now) {
+  if (job.spec->kind == JobKind::kBatch) {
+    auto layout = std::make_shared<StepLayout>();
+    layout->nodes.push_back(job.run->allocation->nodes.front());
+    layout->nodes.front().task_count = 1;
+    const StepId step{job.id, job.attempt, kBatchStep};
+    emit(StepCreated{step, nullptr, std::move(layout)}, now);
+    order_launch(step);
+    return;
+  }
+  if (job.first_step == nullptr) return;
+  const auto layout = frontend::lay_out_step(state_, job, *job.first_step);
+  if (!layout.has_value()) {
+    JobEnding ending;
+    ending.job = job.id;
+    ending.state = JobState::kFailed;
+    ending.reason = PendingReason::kJobLaunchFailure;
+    ending.exit = ExitStatus::exited(1);
+    ending.detail = layout.error().text();
+    emit(std::move(ending), now);
+    return;
+  }
+  const StepId step{job.id, job.attempt, job.run->next_step};
+  emit(StepCreated{step, job.first_step, *layout}, now);
+  order_launch(step);
+}
+
+void Core::order_launch(const StepId& step) {
+  outbox_.push_back(Outgoing{Seq(state_.seq().value() + 1), step});
+}
+
+Bytes Core::bytes_of(BlobId id, const StepId& waiting) {
+  if (id.value() == 0) return std::make_shared<const std::string>();
+  if (Bytes bytes = blobs_.get(id)) return bytes;
+  auto& steps = waiting_launches_[id];
+  steps.push_back(waiting);
+  if (steps.size() == 1) port_.fetch_blob(id);
+  return nullptr;
+}
+
+void Core::on_blob(BlobId id, Bytes bytes) {
+  const auto found = waiting_launches_.find(id);
+  if (found == waiting_launches_.end()) return;
+  const std::vector<StepId> steps = std::move(found->second);
+  waiting_launches_.erase(found);
+  blobs_.put(id, std::move(bytes));
+  for (const StepId& step : steps) launch(step);
+}
+
+namespace {
+
+/// What every node of a step is told alike.
+LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& state) {
+  LaunchStep message;
+  message.id = step.id;
+  message.job = job.spec;
+  message.step = step.spec;
+  message.cluster_name = state.settings().cluster_name;
+  message.job_node_list = compress_hostlist(node_names(job.run->allocation->nodes, state));
+  message.step_node_list = compress_hostlist(node_names(step.layout->nodes, state));
+  for (const NodeGrant& grant : job.run->allocation->nodes) {
+    message.job_cpus.push_back(static_cast<std::uint32_t>(grant.cpus.count()));
+    message.job_tasks.push_back(grant.task_count);
+  }
+  for (const NodeGrant& grant : step.layout->nodes) message.step_tasks.push_back(grant.task_count);
+  message.partition = state.partition(job.partition).name;
+  message.start_time = job.start_time;
+  message.end_time = job.end_time.is_set() ? job.end_time : TimePoint::never();
+  message.array_job = job.array_job;
+  message.array_index = job.array_index.value_or(0);
+  if (job.array_facts != nullptr) message.array = *job.array_facts;
+  message.restart_count = job.attempt;
+  message.kill_wait = state.settings().kill_wait;
+  message.is_file_append = state.settings().is_job_file_append;
+  message.kill_on_bad_exit = state.settings().kill_on_bad_exit;
+  return message;
+}
+
+std::uint32_t rank_in(const std::vector<NodeGrant>& grants, NodeIndex node) {
+  const auto found = std::ranges::find(grants, node, &NodeGrant::node);
+  CHECK(found != grants.end());
+  return static_cast<std::uint32_t>(found - grants.begin());
+}
+
+}  // namespace
+
+/// Sends a step to those of its nodes that are connected and have not said that they run it.
+void Core::launch(const StepId& id) {
+  const Job* job = state_.jobs().find(id.job);
+  if (job == nullptr || job->run == nullptr || job->attempt != id.attempt || is_finished(job->state)) return;
+  const StepState* step = job->run->find_step(id.step);
+  if (step == nullptr || !step->is_running()) return;
+  const BlobId environment = step->spec != nullptr && step->spec->environment.value() != 0 ? step->spec->environment
+                                                                                            : job->spec->environment;
+  const Bytes environment_bytes = bytes_of(environment, id);
+  const Bytes script = step->spec == nullptr ? bytes_of(job->spec->script, id) : std::make_shared<const std::string>();
+  if (environment_bytes == nullptr || script == nullptr) return;
+  LaunchStep message = launch_of(*job, *step, state_);
+  message.script = script;
+  message.environment = environment_bytes;
+  const StepProgress& progress = progress_[id];
+  for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
+    const NodeGrant& grant = step->layout->nodes[i];
+    if (progress.running.test(i) || progress.done.test(i) || !links_[grant.node.value()].is_connected) continue;
+    const Node& node = state_.nodes().at(grant.node);
+    message.node_name = node.config.name;
+    message.pools = node.config.gres;
+    message.node_rank = static_cast<std::uint32_t>(i);
+    message.job_node_rank = rank_in(job->run->allocation->nodes, grant.node);
+    message.job_grant = job->run->allocation->nodes[message.job_node_rank];
+    message.step_grant = grant;
+    port_.send(grant.node, message);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,103 @@
+// What the passing of time does: limits, warnings, leases, deadlines, eviction.
+#include <algorithm>
+
+#include "controller/core.h"
+
+namespace muster {
+
+Duration Core::over_time_limit(const Job& job) const {
+  const Duration of_partition = state_.partition(job.partition).over_time_limit;
+  return of_partition < Duration() ? state_.settings().over_time_limit : of_partition;
+}
+
+/// Sets the timers that the job's present condition asks for. Timers that no longer hold are dropped when they fire.
+void Core::arm(const Job& job) {
+  if (job.is_over()) {
+    timers_.insert(Timer{job.end_time + state_.settings().min_job_age, job.id, job.attempt, TimerKind::kEvict});
+    return;
+  }
+  if (job.is_pending()) {
+    if (job.spec->deadline.is_set()) timers_.insert(Timer{job.spec->deadline, job.id, job.attempt, TimerKind::kDeadline});
+    if (job.eligible_time.is_set()) timers_.insert(Timer{job.eligible_time, job.id, job.attempt, TimerKind::kEligible});
+    return;
+  }
+  if (job.state != JobState::kRunning || !job.end_time.is_set()) return;
+  timers_.insert(Timer{job.end_time + over_time_limit(job), job.id, job.attempt, TimerKind::kLimit});
+  if (job.spec->signal_number != 0) {
+    const TimePoint at = job.end_time - Duration::seconds(job.spec->signal_seconds);
+    timers_.insert(Timer{std::max(at, job.start_time), job.id, job.attempt, TimerKind::kWarning});
+  }
+}
+
+void Core::on_tick(TimePoint now) {
+  if (!is_started_) return;
+  watch_nodes(now);
+  while (!timers_.empty() && timers_.begin()->at <= now) {
+    const Timer timer = *timers_.begin();
+    timers_.erase(timers_.begin());
+    fire(timer, now);
+  }
+}
+
+void Core::fire(const Timer& timer, TimePoint now) {
+  const Job* job = state_.jobs().find(timer.job);
+  if (job == nullptr) return;
+  const bool is_running = job->state == JobState::kRunning && job->attempt == timer.attempt;
+  switch (timer.kind) {
+    case TimerKind::kLimit:
+      if (is_running && job->end_time.is_set() && job->end_time + over_time_limit(*job) <= now) {
+        end_job(job->id, JobState::kTimeout, "", now);
+      }
+      break;
+    case TimerKind::kWarning:
+      if (is_running && job->end_time.is_set() && job->end_time - Duration::seconds(job->spec->signal_seconds) <= now) {
+        warn(*job, now);
+      }
+      break;
+    case TimerKind::kEvict:
+      evict(timer.job, now);
+      break;
+    case TimerKind::kDeadline:
+      if (job->is_pending()) end_job(job->id, JobState::kDeadline, "its deadline passed before it could start", now);
+      break;
+    case TimerKind::kEligible:
+      if (job->is_pending()) candidates_.push_back(job->id);
+      break;
+    case TimerKind::kLease:
+      if (const auto lease = leases_.find(timer.job); lease != leases_.end()) {
+        if (lease->second > now) {
+          timers_.insert(Timer{lease->second, timer.job, 0, TimerKind::kLease});
+        } else if (!job->is_over() && !is_finished(job->state)) {
+          end_job(timer.job, JobState::kCancelled, "its client has gone away", now);
+        }
+      }
+      break;
+  }
+}
+
+void Core::warn(const Job& job, TimePoint) {
+  for (const StepState& step : job.run->steps) {
+    if (!step.is_running()) continue;
+    const bool is_batch = step.id.step == kBatchStep;
+    if (is_batch != job.spec->signal_batch_only) continue;
+    for (const NodeGrant& grant : step.layout->nodes) {
+      send_when_durable(grant.node, SignalStep{step.id, job.spec->signal_number, is_batch});
+    }
+  }
+}
+
+void Core::evict(JobId id, TimePoint now) {
+  const Job& job = *state_.jobs().find(id);
+  const TimePoint due = job.end_time + state_.settings().min_job_age;
+  if (!job.is_over() || due > now) {
+    if (job.is_over()) timers_.insert(Timer{due, id, job.attempt, TimerKind::kEvict});
+    return;
+  }
+  if (history_seq_ < state_.seq() && !undurable_.empty() && history_seq_.value() + 1000 < state_.seq().value()) {
+    timers_.insert(Timer{now + Duration::seconds(1), id, job.attempt, TimerKind::kEvict});
+    return;
+  }
+  emit(JobsEvicted{{id}}, now);
+}
+
+}  // namespace muster

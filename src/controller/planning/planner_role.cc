@@ -1,0 +1,77 @@
+#include "controller/planning/planner_role.h"
+
+#include <algorithm>
+#include <set>
+
+#include "sched/reasons.h"
+
+namespace muster {
+namespace {
+
+/// Jobs listed one by one in a report; those behind them in their shape share the row of the shape.
+constexpr std::size_t kRowsMax = 2'000;
+
+}  // namespace
+
+void PlannerRole::start() {
+  feed_.load(state_);
+  planned_revision_ = 0;
+}
+
+void PlannerRole::apply(const EventBatch& batch) {
+  for (const BlobWrite& blob : batch.blobs) state_.add_blob(blob);
+  for (const Event& event : batch.events) {
+    state_.apply(event);
+    if (state_.is_configured()) feed_.on_event(event, state_);
+  }
+  state_.seal(batch.seq);
+}
+
+std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
+  if (!state_.is_configured()) return std::nullopt;
+  if (is_in_flight_) {
+    if (!await_ || state_.seq() < *await_) return std::nullopt;
+    is_in_flight_ = false;
+    await_.reset();
+  }
+  snapshot_.advance_time(std::max(now, state_.time()));
+  if (snapshot_.revision() == planned_revision_) return std::nullopt;
+  planned_revision_ = snapshot_.revision();
+  auto plan = std::make_shared<const sched::Plan>(planner_.plan(snapshot_, std::max(now, state_.time()), options_));
+  is_in_flight_ = true;
+  return PlanResult{state_.seq(), plan, report(*plan)};
+}
+
+std::shared_ptr<const PlanReport> PlannerRole::report(const sched::Plan& plan) const {
+  auto report = std::make_shared<PlanReport>();
+  report->seq = state_.seq();
+  for (const sched::Shape& shape : snapshot_.shapes()) {
+    if (shape.serial == 0 || shape.ready.empty() || report->rows.size() >= kRowsMax) continue;
+    std::uint32_t shared_row = UINT32_MAX;
+    for (const sched::Rank& rank : shape.ready) {
+      const JobId job = rank.job;
+      const bool is_first = shared_row == UINT32_MAX;
+      if (is_first || plan.window_of(job) != nullptr) {
+        report->rows.push_back(sched::reasons_of(snapshot_, plan, job));
+        report->row_of[job] = static_cast<std::uint32_t>(report->rows.size() - 1);
+        if (!is_first) continue;
+        Reasons behind = report->rows.back();
+        if (behind.word == PendingReason::kResources) behind.word = PendingReason::kPriority;
+        behind.expected_start = TimePoint::unset();
+        behind.planned_nodes.clear();
+        report->rows.push_back(std::move(behind));
+        shared_row = static_cast<std::uint32_t>(report->rows.size() - 1);
+      } else {
+        report->row_of[job] = shared_row;
+      }
+    }
+  }
+  std::set<NodeIndex> planned;
+  for (const sched::Window& window : plan.windows) {
+    for (const sched::NodeAmount& amount : window.nodes) planned.insert(amount.node);
+  }
+  report->planned_nodes.assign(planned.begin(), planned.end());
+  return report;
+}
+
+}  // namespace muster

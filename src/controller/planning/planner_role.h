@@ -1,0 +1,63 @@
+// The planner as a follower: keeps its own replica, and makes a plan when something changed and the last one has
+// been consumed.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "controller/planning/snapshot_feed.h"
+#include "model/reason.h"
+#include "sched/plan.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+/// Why jobs wait, for queries. Derived, immutable, shared.
+struct PlanReport {
+  Seq seq;
+  std::vector<Reasons> rows;
+  std::unordered_map<JobId, std::uint32_t> row_of;  ///< pending jobs; one that is missing waits for the next plan
+  std::vector<NodeIndex> planned_nodes;             ///< rising
+  const Reasons* find(JobId job) const {
+    const auto found = row_of.find(job);
+    return found == row_of.end() ? nullptr : &rows[found->second];
+  }
+};
+
+/// A plan and the state it was made from.
+struct PlanResult {
+  Seq seq;
+  std::shared_ptr<const sched::Plan> plan;
+  std::shared_ptr<const PlanReport> report;
+};
+
+class PlannerRole {
+ public:
+  explicit PlannerRole(const sched::PlanOptions& options) : options_(options), feed_(snapshot_) {}
+
+  ClusterState& state() { return state_; }
+  /// To be called once `state()` has been restored.
+  void start();
+  void apply(const EventBatch& batch);
+  /// A plan when one is due: something changed since the last, or a job became eligible. Nullopt: nothing to plan, or
+  /// the last plan's starts are not applied yet. Cost: a plan.
+  std::optional<PlanResult> plan(TimePoint now);
+  /// The core has turned plan `seq` into batches up to `until`.
+  void consumed(Seq until) { await_ = until; }
+  const sched::ClusterSnapshot& snapshot() const { return snapshot_; }
+
+ private:
+  std::shared_ptr<const PlanReport> report(const sched::Plan& plan) const;
+
+  sched::PlanOptions options_;
+  ClusterState state_;
+  sched::ClusterSnapshot snapshot_;
+  SnapshotFeed feed_;
+  sched::Planner planner_;
+  std::uint64_t planned_revision_ = 0;
+  bool is_in_flight_ = false;
+  std::optional<Seq> await_;
+};
+
+}  // namespace muster

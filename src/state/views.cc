@@ -1,0 +1,275 @@
+#include "state/views.h"
+
+#include <algorithm>
+
+#include "codec/array_text.h"
+#include "codec/dependency_text.h"
+#include "codec/file_pattern.h"
+#include "codec/gres_text.h"
+#include "codec/hostlist.h"
+#include "state/resource_need.h"
+
+namespace muster {
+namespace {
+
+void add_gres(std::vector<GresAmount>& amounts, const std::vector<GresAmount>& more, std::uint32_t factor) {
+  for (const GresAmount& amount : more) amounts.push_back({amount.name, amount.type, amount.count * factor});
+}
+
+std::string allocated_tres(const std::vector<NodeGrant>& grants) {
+  TresCounts counts;
+  for (const NodeGrant& grant : grants) {
+    counts.cpus += grant.cpus.count();
+    counts.memory_mib += grant.memory_mib;
+    ++counts.nodes;
+    for (const GresGrant& gres : grant.gres) {
+      counts.gres.push_back({gres.name, gres.type, static_cast<std::uint32_t>(gres.devices.count())});
+    }
+  }
+  counts.billing = counts.cpus;
+  return tres_text(counts);
+}
+
+/// The least CPUs a job needs: what `squeue` shows while it waits.
+std::uint32_t least_cpus(const JobSpec& spec) {
+  const std::uint32_t nodes = std::max(1U, spec.min_nodes);
+  const std::uint32_t by_tasks = spec.task_count * std::max(1U, spec.cpus_per_task);
+  return std::max({by_tasks, nodes, nodes * spec.min_cpus_per_node});
+}
+
+std::uint64_t requested_memory(const ResourceRequest& need, std::uint32_t cpus, std::uint64_t gpus) {
+  switch (need.memory_scope) {
+    case MemoryScope::kDefault: return 0;
+    case MemoryScope::kPerNode: return need.memory_mib * std::max(1U, need.min_nodes);
+    case MemoryScope::kPerCpu: return need.memory_mib * cpus;
+    case MemoryScope::kPerGpu: return need.memory_mib * gpus;
+  }
+  return 0;
+}
+
+std::string requested_tres(const Job& job, const ClusterState& state) {
+  const auto need = resource_need(*job.spec, state.partition(job.partitions.front()), state.settings());
+  if (!need.has_value()) return "";
+  TresCounts counts;
+  counts.cpus = least_cpus(*job.spec);
+  counts.nodes = std::max(1U, need->min_nodes);
+  counts.billing = counts.cpus;
+  add_gres(counts.gres, need->gres_per_node, static_cast<std::uint32_t>(counts.nodes));
+  add_gres(counts.gres, need->gres_per_job, 1);
+  add_gres(counts.gres, need->gres_per_task, need->task_count);
+  std::uint64_t gpus = 0;
+  for (const GresAmount& amount : counts.gres) gpus += amount.name == "gpu" ? amount.count : 0;
+  counts.memory_mib = requested_memory(*need, static_cast<std::uint32_t>(counts.cpus), gpus);
+  return tres_text(counts);
+}
+
+std::string partition_list(const Job& job, const ClusterState& state) {
+  if (!job.is_pending()) return state.partition(job.partition).name;
+  std::string names;
+  for (const PartitionIndex index : job.partitions) {
+    names += (names.empty() ? "" : ",") + state.partition(index).name;
+  }
+  return names;
+}
+
+/// What the state alone says about why a job waits or ended as it did.
+Reasons standing_reasons(const Job& job) {
+  Reasons reasons;
+  reasons.word = job.reason;
+  if (!job.is_pending()) return reasons;
+  if ((job.flags & job_flag::kAdminHeld) != 0) {
+    reasons.word = PendingReason::kJobHeldAdmin;
+  } else if ((job.flags & job_flag::kAnyHold) != 0 && reasons.word == PendingReason::kNone) {
+    reasons.word = PendingReason::kJobHeldUser;
+  } else if (reasons.word == PendingReason::kNone && job.dependencies != nullptr && !job.eligible_time.is_set()) {
+    reasons.word = PendingReason::kDependency;
+  }
+  return reasons;
+}
+
+void fill_array(JobView& view, const Job& job) {
+  view.array_job = job.array_job;
+  view.array_index = job.array_index;
+  if (job.array == nullptr) return;
+  view.array_throttle = job.array->remaining.throttle;
+  if (job.array_index) return;
+  view.array_remaining = array_indices_text(job.array->remaining.indices);
+  view.array_remaining_count = static_cast<std::uint32_t>(job.array->remaining.indices.count());
+}
+
+void fill_allocation(JobView& view, const Job& job, const ClusterState& state, QueryDetail detail) {
+  view.node_count = std::max(1U, job.spec->min_nodes);
+  view.cpu_count = least_cpus(*job.spec);
+  if (job.run == nullptr) return;
+  const auto& grants = job.run->allocation->nodes;
+  const std::vector<std::string> names = node_names(grants, state);
+  view.node_list = compress_hostlist(names);
+  view.batch_host = job.spec->kind == JobKind::kBatch ? names.front() : "";
+  view.node_count = static_cast<std::uint32_t>(grants.size());
+  view.cpu_count = job.run->allocation->cpu_count();
+  for (const NodeGrant& grant : grants) view.memory_mib += grant.memory_mib;
+  for (const StepState& step : job.run->steps) {
+    view.usage += step.usage;
+    if (step.exit > view.derived_exit && step.id.step < kInteractiveStep) view.derived_exit = step.exit;
+  }
+  if (detail == QueryDetail::kBrief) return;
+  view.grants = grants;
+  view.node_names = names;
+  view.allocated_tres = allocated_tres(grants);
+}
+
+FilePatternValues pattern_values(const Job& job, const ClusterState& state) {
+  FilePatternValues values;
+  values.job = job.id;
+  values.array_job = job.array_job;
+  values.array_index = job.array_index;
+  values.user = std::string(job.spec->get(JobText::kUserName));
+  values.job_name = std::string(job.spec->name());
+  values.restart_count = job.attempt;
+  if (job.run != nullptr) {
+    values.host = state.nodes().at(job.run->allocation->nodes.front().node).config.name;
+  }
+  return values;
+}
+
+std::string absolute(std::string_view work_dir, std::string path) {
+  if (path.empty() || path.front() == '/') return path;
+  return std::string(work_dir) + "/" + path;
+}
+
+}  // namespace
+
+std::vector<std::string> node_names(const std::vector<NodeGrant>& grants, const ClusterState& state) {
+  std::vector<std::string> names;
+  names.reserve(grants.size());
+  for (const NodeGrant& grant : grants) names.push_back(state.nodes().at(grant.node).config.name);
+  return names;
+}
+
+std::string job_file(const Job& job, const ClusterState& state, JobText key) {
+  if (job.spec->kind != JobKind::kBatch) return "";
+  if (key == JobText::kStdIn) {
+    const std::string_view path = job.spec->get(key);
+    return path.empty() ? "/dev/null" : absolute(job.spec->get(JobText::kWorkDir), std::string(path));
+  }
+  std::string pattern(job.spec->get(key));
+  if (pattern.empty() && key == JobText::kStdErr) pattern = std::string(job.spec->get(JobText::kStdOut));
+  if (pattern.empty()) pattern = job.array_job.value() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
+  const bool is_element_known = job.array_job.value() == 0 || job.array_index;
+  return absolute(job.spec->get(JobText::kWorkDir),
+                  is_element_known ? expand_file_pattern(pattern, pattern_values(job, state)) : pattern);
+}
+
+JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail, const Reasons* reasons) {
+  JobView view;
+  view.id = job.id;
+  view.spec = job.spec;
+  view.attempt = job.attempt;
+  view.state = job.state;
+  view.flags = job.flags;
+  view.reasons = standing_reasons(job);
+  if (reasons != nullptr && job.is_pending() && view.reasons.word == PendingReason::kNone) view.reasons = *reasons;
+  view.priority = job.is_held() ? 0 : std::max<std::int64_t>(1, job.priority);
+  view.partition = partition_list(job, state);
+  view.time_limit = job.time_limit;
+  view.submit_time = job.submit_time;
+  view.eligible_time = job.eligible_time;
+  view.start_time = job.start_time;
+  view.end_time = job.end_time;
+  view.suspend_time = job.suspend_time;
+  view.suspended_before = job.suspended_before;
+  view.exit = job.exit;
+  view.cancelled_by = job.cancelled_by;
+  if (job.detail != nullptr) view.detail = *job.detail;
+  fill_array(view, job);
+  fill_allocation(view, job, state, detail);
+  if (job.dependencies != nullptr) view.dependency = dependency_text(*job.dependencies);
+  if (detail == QueryDetail::kBrief) return view;
+  view.requested_tres = requested_tres(job, state);
+  view.std_out = job_file(job, state, JobText::kStdOut);
+  view.std_err = job_file(job, state, JobText::kStdErr);
+  view.std_in = job_file(job, state, JobText::kStdIn);
+  return view;
+}
+
+std::string step_name(const StepState& step, const Job& job) {
+  if (step.id.step == kBatchStep) return "batch";
+  if (step.id.step == kExternStep) return "extern";
+  if (step.id.step == kInteractiveStep) return "interactive";
+  return std::string(step.spec != nullptr ? step.spec->get(StepText::kName) : job.spec->name());
+}
+
+StepView view_of(const StepState& step, const Job& job, const ClusterState& state) {
+  StepView view;
+  view.id = step.id;
+  view.spec = step.spec;
+  view.name = step_name(step, job);
+  view.user = std::string(job.spec->get(JobText::kUserName));
+  view.account = std::string(job.spec->get(JobText::kAccount));
+  view.partition = state.partition(job.partition).name;
+  view.uid = job.spec->user;
+  view.array_job = job.array_job;
+  view.array_index = job.array_index;
+  view.state = step.state;
+  view.start_time = step.start_time;
+  view.end_time = step.end_time;
+  view.time_limit = step.spec != nullptr && step.spec->time_limit != Duration() ? step.spec->time_limit : job.time_limit;
+  view.exit = step.exit;
+  view.cancelled_by = job.cancelled_by;
+  view.node_list = compress_hostlist(node_names(step.layout->nodes, state));
+  view.node_count = static_cast<std::uint32_t>(step.layout->nodes.size());
+  for (const NodeGrant& grant : step.layout->nodes) {
+    view.task_count += grant.task_count;
+    view.cpu_count += static_cast<std::uint32_t>(grant.cpus.count());
+  }
+  if (step.id.step == kBatchStep) view.task_count = 1;
+  view.allocated_tres = allocated_tres(step.layout->nodes);
+  view.usage = step.usage;
+  view.detail = step.detail;
+  return view;
+}
+
+NodeView view_of(NodeIndex index, const ClusterState& state) {
+  const Node& node = state.nodes().at(index);
+  NodeView view;
+  view.config = node.config;
+  view.status = node.status;
+  view.allocated_cpus = static_cast<std::uint32_t>(node.used_cpus.count());
+  view.allocated_memory_mib = node.used_memory_mib;
+  std::size_t first = 0;
+  std::map<std::string, std::size_t> first_of;
+  for (const GresPool& pool : node.config.gres) {
+    first = first_of[pool.name];
+    first_of[pool.name] += pool.count;
+    GresGrant used{pool.name, pool.type, Bitmap::range(first, pool.count)};
+    const auto taken = node.used_gres.find(pool.name);
+    used.devices &= taken == node.used_gres.end() ? Bitmap() : taken->second;
+    view.allocated_gres.push_back(std::move(used));
+  }
+  for (const JobId id : node.jobs) view.is_completing = view.is_completing || state.jobs().find(id)->is_completing();
+  for (const PartitionConfig& partition : state.partitions()) {
+    if (std::ranges::binary_search(partition.nodes, index)) view.partitions.push_back(partition.name);
+  }
+  return view;
+}
+
+PartitionView view_of(const PartitionConfig& partition, const ClusterState& state) {
+  PartitionView view;
+  view.config = partition;
+  TresCounts counts;
+  for (const NodeIndex index : partition.nodes) {
+    const Node& node = state.nodes().at(index);
+    view.nodes.push_back(node.config.name);
+    view.total_cpus += node.config.cpus;
+    counts.memory_mib += node.config.memory_mib;
+    for (const GresPool& pool : node.config.gres) counts.gres.push_back({pool.name, pool.type, pool.count});
+  }
+  view.total_nodes = static_cast<std::uint32_t>(partition.nodes.size());
+  counts.cpus = view.total_cpus;
+  counts.nodes = view.total_nodes;
+  counts.billing = counts.cpus;
+  view.tres = tres_text(counts);
+  return view;
+}
+
+}  // namespace muster

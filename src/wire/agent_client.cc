@@ -1,0 +1,98 @@
+#include "wire/agent_client.h"
+
+#include <capnp/rpc-twoparty.h>
+
+#include <optional>
+
+#include "records/fields.h"
+#include "records/wire_records.h"
+
+namespace muster {
+
+using records::read;
+using records::write;
+
+namespace {
+
+class AgentImpl final : public schema::Agent::Server {
+ public:
+  explicit AgentImpl(std::function<void(const ToAgent&)>& receive) : receive_(receive) {}
+  kj::Promise<void> deliver(DeliverContext context) override {
+    for (const auto wire : context.getParams().getMessages()) {
+      ToAgent message;
+      read(wire, message);
+      receive_(message);
+    }
+    return kj::READY_NOW;
+  }
+
+ private:
+  std::function<void(const ToAgent&)>& receive_;
+};
+
+}  // namespace
+
+struct AgentClient::State final : kj::TaskSet::ErrorHandler {
+  State(kj::AsyncIoContext& io, int fd, std::function<void(const ToAgent&)> r)
+      : receive(std::move(r)),
+        stream(io.lowLevelProvider->wrapSocketFd(
+            fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                    kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK)),
+        client(*stream),
+        controller(client.bootstrap().castAs<schema::Controller>()),
+        tasks(*this) {}
+  void taskFailed(kj::Exception&&) override {}  // on_disconnect tells
+
+  void flush() {
+    if (waiting.empty()) return;
+    KJ_IF_MAYBE (port, registered) {
+      is_busy = true;
+      auto call = port->deliverRequest();
+      auto list = call.initMessages(static_cast<unsigned>(waiting.size()));
+      for (unsigned i = 0; i < waiting.size(); ++i) write(list[i], waiting[i]);
+      waiting.clear();
+      tasks.add(call.send().ignoreResult().then([this] {
+        is_busy = false;
+        flush();
+      }));
+    }
+  }
+
+  std::function<void(const ToAgent&)> receive;
+  kj::Own<kj::AsyncIoStream> stream;
+  capnp::TwoPartyClient client;
+  schema::Controller::Client controller;
+  kj::Maybe<schema::AgentPort::Client> registered;
+  std::vector<FromAgent> waiting;
+  bool is_busy = false;
+  kj::TaskSet tasks;
+};
+
+AgentClient::AgentClient(kj::AsyncIoContext& io, int fd, std::function<void(const ToAgent&)> receive)
+    : state_(std::make_unique<State>(io, fd, std::move(receive))) {}
+AgentClient::~AgentClient() = default;
+
+kj::Promise<std::optional<Error>> AgentClient::register_node(const RegisterNode& hello) {
+  auto call = state_->controller.registerNodeRequest();
+  call.setAgent(kj::heap<AgentImpl>(state_->receive));
+  write(call.initHello(), FromAgent(hello));
+  return call.send().then([this](auto&& response) -> std::optional<Error> {
+    if (response.hasError()) {
+      Error error;
+      read(response.getError(), error);
+      return error;
+    }
+    state_->registered = response.getController();
+    state_->flush();
+    return std::nullopt;
+  });
+}
+
+void AgentClient::send(const FromAgent& message) {
+  state_->waiting.push_back(message);
+  if (!state_->is_busy) state_->flush();
+}
+
+kj::Promise<void> AgentClient::on_disconnect() { return state_->client.onDisconnect(); }
+
+}  // namespace muster

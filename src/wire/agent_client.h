@@ -1,0 +1,32 @@
+// An agent's connection to the controller: registers, then messages go both ways until either side is gone.
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "model/agent_message.h"
+
+namespace muster {
+
+class AgentClient {
+ public:
+  /// `receive` is called for every message from the controller.
+  AgentClient(kj::AsyncIoContext& io, int fd, std::function<void(const ToAgent&)> receive);
+  ~AgentClient();
+  /// Fulfilled when the controller has accepted (nullopt) or refused the registration; broken when the connection is lost.
+  kj::Promise<std::optional<Error>> register_node(const RegisterNode& hello);
+  /// In order; batched while one call is in flight.
+  void send(const FromAgent& message);
+  /// Fulfilled when the connection is gone.
+  kj::Promise<void> on_disconnect();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace muster

@@ -1,0 +1,57 @@
+// The calls of clients and agents as typed functions: what stands behind the RPC, and what a caller uses.
+#pragma once
+
+#include <kj/async.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/agent_message.h"
+#include "model/request.h"
+#include "model/view.h"
+
+namespace muster {
+
+/// Until when a caller of `wait` wants to be kept waiting.
+enum class WaitUntil : std::uint8_t { kStarted = 0, kEnded = 1, kStepEnded = 2 };
+
+struct WaitAnswer {
+  std::optional<JobView> job;    ///< unset: still not, ask again
+  std::optional<StepView> step;
+  std::optional<Error> error;
+};
+
+/// Sends one page; the promise is fulfilled when the next may be sent.
+using SendPage = std::function<kj::Promise<void>(std::string bytes)>;
+
+/// Implemented by the controller's gateway. Called on the thread of the connection.
+class ClientCalls {
+ public:
+  virtual ~ClientCalls() = default;
+  virtual kj::Promise<std::vector<Reply>> submit(const Identity& identity, std::vector<Request> requests, RequestId id) = 0;
+  virtual kj::Promise<std::optional<Error>> query(const Identity& identity, Query query, SendPage send) = 0;
+  virtual kj::Promise<WaitAnswer> wait(const Identity& identity, JobId job, std::uint32_t attempt, WaitUntil until,
+                                       std::uint32_t step) = 0;
+};
+
+/// Sends messages to the agent of one connection, in order.
+class AgentSender {
+ public:
+  virtual ~AgentSender() = default;
+  virtual void send(const ToAgent& message) = 0;
+};
+
+/// Implemented by the controller's core thread.
+class AgentCalls {
+ public:
+  virtual ~AgentCalls() = default;
+  /// Errors are told to the agent. The sender lives as long as the connection.
+  virtual Result<NodeIndex> agent_registered(const Identity& identity, const RegisterNode& hello, AgentSender& sender) = 0;
+  virtual void agent_message(NodeIndex node, const FromAgent& message) = 0;
+  virtual void agent_lost(NodeIndex node, AgentSender& sender) = 0;
+};
+
+}  // namespace muster

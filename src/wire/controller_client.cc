@@ -1,0 +1,136 @@
+#include "wire/controller_client.h"
+
+#include <capnp/rpc-twoparty.h>
+#include <sys/random.h>
+
+#include "records/fields.h"
+#include "records/page_codec.h"
+#include "records/wire_records.h"
+#include "wire/socket.h"
+
+namespace muster {
+
+using records::read;
+using records::write;
+
+struct ControllerClient::State {
+  State(kj::AsyncIoContext& context, int fd)
+      : io(context),
+        stream(context.lowLevelProvider->wrapSocketFd(
+            fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                    kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK)),
+        client(*stream),
+        controller(client.bootstrap().castAs<schema::Controller>()) {}
+
+  kj::AsyncIoContext& io;
+  kj::Own<kj::AsyncIoStream> stream;
+  capnp::TwoPartyClient client;
+  schema::Controller::Client controller;
+};
+
+namespace {
+
+/// Pages arrive by call; a malformed one ends the query.
+class SinkImpl final : public schema::PageSink::Server {
+ public:
+  explicit SinkImpl(const std::function<void(Page)>& visit) : visit_(visit) {}
+  kj::Promise<void> page(PageContext context) override {
+    const auto bytes = context.getParams().getBytes();
+    auto page = records::decode_page(std::string_view(reinterpret_cast<const char*>(bytes.begin()), bytes.size()));
+    KJ_REQUIRE(page.has_value(), "malformed page");
+    visit_(std::move(page).value());
+    return kj::READY_NOW;
+  }
+
+ private:
+  const std::function<void(Page)>& visit_;
+};
+
+/// Runs a call to its end, with the transport's exceptions as kUnavailable.
+template <class T, class Start>
+Result<T> run(kj::WaitScope& scope, Start&& start) {
+  std::optional<T> value;
+  auto failure = kj::runCatchingExceptions([&] { value.emplace(start().wait(scope)); });
+  KJ_IF_MAYBE (exception, failure) {
+    return fail(ErrorCode::kUnavailable, "Zero Bytes were transmitted or received", exception->getDescription().cStr());
+  }
+  return std::move(*value);
+}
+
+}  // namespace
+
+ControllerClient::ControllerClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ControllerClient::~ControllerClient() = default;
+
+Result<std::unique_ptr<ControllerClient>> ControllerClient::connect(kj::AsyncIoContext& io, const std::string& address) {
+  const int fd = TRY(connect_to(address));
+  return std::unique_ptr<ControllerClient>(new ControllerClient(std::make_unique<State>(io, fd)));
+}
+
+kj::Promise<std::vector<Reply>> ControllerClient::submit_async(const std::vector<Request>& requests, RequestId id) {
+  auto call = state_->controller.submitRequest();
+  auto list = call.initRequests(static_cast<unsigned>(requests.size()));
+  for (unsigned i = 0; i < requests.size(); ++i) write(list[i], requests[i]);
+  call.setRequestHigh(id.high);
+  call.setRequestLow(id.low);
+  return call.send().then([](auto&& response) {
+    std::vector<Reply> replies;
+    for (const auto wire : response.getReplies()) read(wire, replies.emplace_back());
+    return replies;
+  });
+}
+
+Result<std::vector<Reply>> ControllerClient::submit(const std::vector<Request>& requests, RequestId id) {
+  return run<std::vector<Reply>>(state_->io.waitScope, [&] { return submit_async(requests, id); });
+}
+
+Result<Reply> ControllerClient::submit_one(Request request, RequestId id) {
+  auto replies = TRY(submit({std::move(request)}, id));
+  if (replies.size() != 1) return fail(ErrorCode::kInternal, "no reply");
+  return std::move(replies.front());
+}
+
+Status ControllerClient::query(const Query& query, const std::function<void(Page)>& visit) {
+  std::optional<Error> refused;
+  auto failure = kj::runCatchingExceptions([&] {
+    auto call = state_->controller.queryRequest();
+    write(call.initQuery(), query);
+    call.setSink(kj::heap<SinkImpl>(visit));
+    auto response = call.send().wait(state_->io.waitScope);
+    if (response.hasError()) read(response.getError(), refused.emplace());
+  });
+  KJ_IF_MAYBE (exception, failure) {
+    return fail(ErrorCode::kUnavailable, "Zero Bytes were transmitted or received", exception->getDescription().cStr());
+  }
+  if (refused) return fail(*refused);
+  return {};
+}
+
+kj::Promise<WaitAnswer> ControllerClient::wait_async(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step) {
+  auto call = state_->controller.waitRequest();
+  call.setJob(job.value());
+  call.setAttempt(attempt);
+  call.setUntil(static_cast<std::uint8_t>(until));
+  call.setStep(step);
+  return call.send().then([](auto&& response) {
+    WaitAnswer answer;
+    if (response.hasJob()) read(response.getJob(), answer.job.emplace());
+    if (response.hasStep()) read(response.getStep(), answer.step.emplace());
+    if (response.hasError()) read(response.getError(), answer.error.emplace());
+    return answer;
+  });
+}
+
+Result<WaitAnswer> ControllerClient::wait(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step) {
+  return run<WaitAnswer>(state_->io.waitScope, [&] { return wait_async(job, attempt, until, step); });
+}
+
+RequestId fresh_request_id() {
+  RequestId id;
+  while (!id.is_set()) {
+    [[maybe_unused]] const auto ignored = ::getrandom(&id, sizeof id, 0);
+  }
+  return id;
+}
+
+}  // namespace muster

@@ -1,0 +1,40 @@
+// A client's connection to the controller.
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wire/controller_calls.h"
+
+namespace muster {
+
+/// One connection. Each call waits for its answer; `_async` forms return promises for callers with a loop of their own.
+class ControllerClient {
+ public:
+  /// Errors: kUnavailable when nobody listens.
+  static Result<std::unique_ptr<ControllerClient>> connect(kj::AsyncIoContext& io, const std::string& address);
+  ~ControllerClient();
+
+  Result<std::vector<Reply>> submit(const std::vector<Request>& requests, RequestId id = {});
+  Result<Reply> submit_one(Request request, RequestId id = {});
+  /// Calls `visit` for each page as it comes.
+  Status query(const Query& query, const std::function<void(Page)>& visit);
+  Result<WaitAnswer> wait(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step = 0);
+
+  kj::Promise<std::vector<Reply>> submit_async(const std::vector<Request>& requests, RequestId id);
+  kj::Promise<WaitAnswer> wait_async(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step = 0);
+
+ private:
+  struct State;
+  explicit ControllerClient(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// A request id nobody else uses.
+RequestId fresh_request_id();
+
+}  // namespace muster

@@ -1,0 +1,115 @@
+#include "wire/socket.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace muster {
+namespace {
+
+Error unavailable(const std::string& what) {
+  return Error{ErrorCode::kUnavailable, what, std::strerror(errno)};
+}
+
+/// A path longer than sockaddr_un holds is reached through its directory's descriptor.
+struct UnixName {
+  sockaddr_un address{};
+  int directory = -1;
+  ~UnixName() {
+    if (directory >= 0) ::close(directory);
+  }
+};
+
+Status fill(UnixName& name, const std::string& path) {
+  name.address.sun_family = AF_UNIX;
+  std::string usable = path;
+  if (path.size() >= sizeof name.address.sun_path) {
+    const auto slash = path.rfind('/');
+    name.directory = ::open(path.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (name.directory < 0) return fail(unavailable("cannot open the directory of " + path));
+    usable = fmt::format("/proc/self/fd/{}/{}", name.directory, path.substr(slash + 1));
+  }
+  if (usable.size() >= sizeof name.address.sun_path) {
+    return fail(ErrorCode::kInvalidArgument, "socket name too long", path);
+  }
+  std::memcpy(name.address.sun_path, usable.c_str(), usable.size() + 1);
+  return {};
+}
+
+const sockaddr* as_sockaddr(const UnixName& name) { return reinterpret_cast<const sockaddr*>(&name.address); }
+
+Result<int> connect_unix(const std::string& path) {
+  UnixName name;
+  TRY(fill(name, path));
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return fail(unavailable("socket"));
+  if (::connect(fd, as_sockaddr(name), sizeof name.address) != 0) {
+    const Error error = unavailable("cannot connect to " + path);
+    ::close(fd);
+    return fail(error);
+  }
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  return fd;
+}
+
+Result<int> connect_tcp(const std::string& address) {
+  const auto colon = address.rfind(':');
+  if (colon == std::string::npos) return fail(ErrorCode::kInvalidArgument, "not an address", address + ": use unix:PATH or HOST:PORT");
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int rc = ::getaddrinfo(address.substr(0, colon).c_str(), address.substr(colon + 1).c_str(), &hints, &found);
+  if (rc != 0) return fail(ErrorCode::kUnavailable, "cannot resolve " + address, ::gai_strerror(rc));
+  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool is_connected = fd >= 0 && ::connect(fd, found->ai_addr, found->ai_addrlen) == 0;
+  const Error error = unavailable("cannot connect to " + address);
+  ::freeaddrinfo(found);
+  if (!is_connected) {
+    if (fd >= 0) ::close(fd);
+    return fail(error);
+  }
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  return fd;
+}
+
+}  // namespace
+
+Result<int> listen_unix(const std::string& path, unsigned mode) {
+  UnixName name;
+  TRY(fill(name, path));
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return fail(unavailable("socket"));
+  ::unlink(name.address.sun_path);
+  if (::bind(fd, as_sockaddr(name), sizeof name.address) != 0 || ::chmod(name.address.sun_path, mode) != 0 ||
+      ::listen(fd, 4096) != 0) {
+    const Error error = unavailable("cannot listen on " + path);
+    ::close(fd);
+    return fail(error);
+  }
+  return fd;
+}
+
+Result<int> connect_to(const std::string& address) {
+  if (address.rfind("unix:", 0) == 0) return connect_unix(address.substr(5));
+  return connect_tcp(address);
+}
+
+Result<Identity> peer_identity(int fd, std::uint32_t operator_uid) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return fail(unavailable("SO_PEERCRED"));
+  Identity identity;
+  identity.user = UserId(credentials.uid);
+  identity.group = GroupId(credentials.gid);
+  identity.is_operator = credentials.uid == 0 || credentials.uid == operator_uid;
+  return identity;
+}
+
+}  // namespace muster

@@ -1,0 +1,20 @@
+// Sockets by address: "unix:PATH" (any length) or "HOST:PORT".
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <string>
+
+#include "base/result.h"
+#include "model/request.h"
+
+namespace muster {
+
+/// A listening Unix socket with the given mode bits; a stale file of that name is replaced. Returns the descriptor.
+Result<int> listen_unix(const std::string& path, unsigned mode);
+/// A connected socket, non-blocking and close-on-exec. Errors: kUnavailable with what was tried and errno's text.
+Result<int> connect_to(const std::string& address);
+/// Who is at the other end of a Unix socket.
+Result<Identity> peer_identity(int fd, std::uint32_t operator_uid);
+
+}  // namespace muster
