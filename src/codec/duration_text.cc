@@ -42,7 +42,8 @@ std::optional<std::uint64_t> parse_seconds(std::string_view text) {
     return split(text, ':').size() == 3 ? weighted_sum(text, kHoursFirst) : weighted_sum(text, kMinutesFirst);
   }
   const auto days = parse_whole(text.substr(0, dash), kSecondsMax / 86400);
-  const auto rest = weighted_sum(text.substr(dash + 1), kHoursFirst);
+  const std::string_view after = text.substr(dash + 1);
+  const auto rest = after.empty() ? std::optional<std::uint64_t>(0) : weighted_sum(after, kHoursFirst);
   if (!days || !rest) return std::nullopt;
   return *days * 86400 + *rest;
 }
