@@ -37,10 +37,16 @@ std::string_view without_prefix(std::string_view text) {
   return text;
 }
 
-bool is_name(std::string_view text) {
-  return !text.empty() && !is_digit(text.front()) && text.find_first_of(" =/()-+") != 0 &&
-         text.find_first_of(" =/()") == std::string_view::npos;
+bool is_letter(char c) { return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '_'; }
+
+// Types may begin with a digit: "1g.10gb" is a slice of a GPU.
+bool is_type(std::string_view text) {
+  const bool begins_well = !text.empty() && (is_letter(text.front()) || is_digit(text.front()));
+  return begins_well && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '+';
+  });
 }
+bool is_name(std::string_view text) { return is_type(text) && is_letter(text.front()); }
 
 // "gpu:h100:2" as {"gpu", "h100", "2"}; "=" counts as the last colon.
 std::vector<std::string_view> fields_of(std::string_view item) {
@@ -60,9 +66,11 @@ std::optional<GresAmount> parse_fields(std::vector<std::string_view> fields) {
     amount.count = *count;
     fields.pop_back();
   }
-  if (fields.empty() || fields.size() > 2 || !std::all_of(fields.begin(), fields.end(), is_name)) return std::nullopt;
+  if (fields.empty() || fields.size() > 2 || !is_name(fields[0])) return std::nullopt;
   amount.name = fields[0];
-  if (fields.size() == 2) amount.type = fields[1];
+  if (fields.size() == 1) return amount;
+  if (!is_type(fields[1])) return std::nullopt;
+  amount.type = fields[1];
   return amount;
 }
 

@@ -25,6 +25,8 @@ TEST(GresText, ReadsGres) {
       {"gres/gpu:h100=4", "gpu:h100:4"},
       {"gpu:a100:1,gpu:h100:2", "gpu:a100:1,gpu:h100:2"},
       {"mps:2k", "mps:2048"},
+      {"gpu:1g.10gb:2", "gpu:1g.10gb:2"},
+      {"gpu:nvidia_a100-sxm4-80gb", "gpu:nvidia_a100-sxm4-80gb:1"},
       {"gpu:0", ""},
       {"NONE", ""},
   };
@@ -45,7 +47,7 @@ TEST(GresText, ReadsGpus) {
 
 TEST(GresText, RefusesOtherTexts) {
   for (const char* bad : {"", "gpu,", ":2", "2", "gpu:", "gpu:a:b:2", "gpu:2x", "gpu:99999999999", "gpu:4g", "gpu:-1",
-                          "gpu 2", "gpu:2,gpu:3", "gpu:h100:x y", "gpu==2"}) {
+                          "gpu 2", "gpu:2,gpu:3", "gpu:h100:x y", "gpu:1g.10gb", "gpu=a:b", "g#u:1", "gpu==2"}) {
     const auto amounts = parse_gres(bad);
     ASSERT_FALSE(amounts.has_value()) << bad;
     EXPECT_EQ(amounts.error().message, "Invalid generic resource (gres) specification");

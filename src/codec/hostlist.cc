@@ -51,9 +51,11 @@ struct Entry {
   std::vector<std::vector<std::string>> brackets;
 };
 
+// The product of the brackets is bounded here, so that a short text cannot take much memory.
 Result<Entry> parse_entry(std::string_view text) {
   Entry entry;
   std::string_view rest = text;
+  std::size_t total = 1;
   while (!rest.empty()) {
     const std::size_t open = rest.find('[');
     const std::size_t close = rest.find(']');
@@ -66,6 +68,8 @@ Result<Entry> parse_entry(std::string_view text) {
       return invalid(text, "a bracket is not closed, or closed twice: write PREFIX[1-3,5]");
     }
     entry.brackets.push_back(TRY(bracket_texts(text, rest.substr(open + 1, close - open - 1))));
+    total *= entry.brackets.back().size();
+    if (total > kHostlistMax) return too_long(text);
     rest.remove_prefix(close + 1);
   }
   return entry;
@@ -100,23 +104,14 @@ void append_names(const Entry& entry, std::vector<std::string>& names) {
   }
 }
 
-bool is_within_limit(const Entry& entry, std::size_t used) {
-  std::size_t total = 1;
-  for (const auto& bracket : entry.brackets) {
-    total *= bracket.size();
-    if (total > kHostlistMax) return false;
-  }
-  return used + total <= kHostlistMax;
-}
-
 Status expand_entry(std::string_view text, std::vector<std::string>& names) {
   const Entry entry = TRY(parse_entry(text));
-  if (!is_within_limit(entry, names.size())) return too_long(text);
   if (entry.brackets.empty()) {
     names.emplace_back(text);
   } else {
     append_names(entry, names);
   }
+  if (names.size() > kHostlistMax) return too_long(text);
   return {};
 }
 

@@ -59,9 +59,10 @@ std::optional<Duration> parse_offset(std::string_view text) {
   if (text.front() != '+' && text.front() != '-') return std::nullopt;
   text = trim(text.substr(1));
   const std::size_t digits = leading_digits(text);
-  const auto count = number(text.substr(0, digits), 1'000'000'000);
+  constexpr std::int64_t kSecondsMax = 100'000'000'000;  // three thousand years
+  const auto count = number(text.substr(0, digits), kSecondsMax);
   const auto unit = unit_seconds(trim(text.substr(digits)));
-  if (!count || !unit) return std::nullopt;
+  if (!count || !unit || *count > kSecondsMax / *unit) return std::nullopt;
   return Duration::seconds(sign * *count * *unit);
 }
 
