@@ -88,7 +88,9 @@ Result<ConfPair> take_pair(std::string_view& rest, const ConfLine& line) {
   if (rest.empty() || (is_apart && starts_with_pair(rest))) {
     return invalid(line, fmt::format("{} has no value", key), "write Key=Value, or take the key out");
   }
-  return ConfPair{key, TRY(take_value(rest, line))};
+  // Not inside the braces: a return from there would leave the key's copy unfreed (g++ 12).
+  std::string value = TRY(take_value(rest, line));
+  return ConfPair{key, std::move(value)};
 }
 
 // "Include path" and "Include=path": the path. Empty: another line.
