@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::string_view kMagic = "#SBATCH";
 
-bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
 
 tl::unexpected<Error> refused(std::string message, std::string detail = {}) {
   return fail(ErrorCode::kInvalidArgument, std::move(message), std::move(detail));
@@ -84,7 +86,8 @@ bool is_component_start(const std::vector<std::string>& words) {
 
 Status check_batch_script(std::string_view script, std::uint64_t size_max) {
   if (script.empty()) return refused("Batch script is empty!");
-  if (std::all_of(script.begin(), script.end(), is_blank)) return refused("Batch script contains only whitespace!");
+  if (std::all_of(script.begin(), script.end(), is_blank))
+    return refused("Batch script contains only whitespace!");
   if (!starts_with(script, "#!")) {
     return refused(
         "This does not look like a batch script.  The first\n"
@@ -92,14 +95,19 @@ Status check_batch_script(std::string_view script, std::uint64_t size_max) {
         "For instance: #!/bin/sh");
   }
   if (script.find('\0') != std::string_view::npos) {
-    return refused("The Slurm controller does not allow scripts that\ncontain a NULL character '\\0'.");
+    return refused(
+        "The Slurm controller does not allow scripts that\ncontain a NULL character '\\0'.");
   }
   if (script.find("\r\n") != std::string_view::npos) {
-    return refused("Batch script contains DOS line breaks (\\r\\n)\ninstead of expected UNIX line breaks (\\n).");
+    return refused(
+        "Batch script contains DOS line breaks (\\r\\n)\ninstead of expected UNIX line breaks "
+        "(\\n).");
   }
   if (size_max != 0 && script.size() > size_max) {
-    return refused("Pathname of a file, directory or other parameter too long",
-                   fmt::format("the script has {} bytes, the limit is {}: call a second file from it", script.size(), size_max));
+    return refused(
+        "Pathname of a file, directory or other parameter too long",
+        fmt::format("the script has {} bytes, the limit is {}: call a second file from it",
+                    script.size(), size_max));
   }
   return {};
 }

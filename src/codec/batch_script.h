@@ -26,9 +26,10 @@ struct DirectiveLine {
 /// What stands in a script's head.
 struct BatchDirectives {
   std::vector<DirectiveLine> lines;  ///< none without words; `hetjob` lines are not among them
-  std::vector<std::size_t> component_lines;  ///< where `#SBATCH hetjob` (or packjob) begins a further component
-  bool has_pbs = false;              ///< a `#PBS` line is there
-  bool has_bsub = false;             ///< a `#BSUB` line is there
+  std::vector<std::size_t>
+      component_lines;    ///< where `#SBATCH hetjob` (or packjob) begins a further component
+  bool has_pbs = false;   ///< a `#PBS` line is there
+  bool has_bsub = false;  ///< a `#BSUB` line is there
   friend bool operator==(const BatchDirectives&, const BatchDirectives&) = default;
 };
 

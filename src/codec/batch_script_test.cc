@@ -27,11 +27,16 @@ TEST(BatchScript, ChecksAsSbatchDoes) {
       {"echo\n",
        "This does not look like a batch script.  The first\n"
        "line must start with #! followed by the path to an interpreter.\nFor instance: #!/bin/sh"},
-      {std::string("#!/bin/sh\n\0", 11), "The Slurm controller does not allow scripts that\ncontain a NULL character '\\0'."},
-      {"#!/bin/sh\r\n", "Batch script contains DOS line breaks (\\r\\n)\ninstead of expected UNIX line breaks (\\n)."},
-      {"#!/bin/sh\n" + std::string(100, 'x'), "Pathname of a file, directory or other parameter too long"},
+      {std::string("#!/bin/sh\n\0", 11),
+       "The Slurm controller does not allow scripts that\ncontain a NULL character '\\0'."},
+      {"#!/bin/sh\r\n",
+       "Batch script contains DOS line breaks (\\r\\n)\ninstead of expected UNIX line breaks "
+       "(\\n)."},
+      {"#!/bin/sh\n" + std::string(100, 'x'),
+       "Pathname of a file, directory or other parameter too long"},
   };
-  for (const auto& [script, message] : kCases) EXPECT_EQ(check_batch_script(script, 100).error().message, message);
+  for (const auto& [script, message] : kCases)
+    EXPECT_EQ(check_batch_script(script, 100).error().message, message);
 }
 
 TEST(BatchScript, TakesWordsApartAsSbatchDoes) {
@@ -64,7 +69,9 @@ TEST(BatchScript, TakesWordsApartAsSbatchDoes) {
 
 TEST(BatchScript, ReportsComponentsAndOtherSystems) {
   const BatchDirectives found = parse_batch_directives(
-      "#!/bin/sh\n#SBATCH -n 1\n#SBATCH hetjob\n#SBATCH -n 2\n#SBATCH packjob\n#PBS -N x\n#BSUB -n 1\n").value();
+                                    "#!/bin/sh\n#SBATCH -n 1\n#SBATCH hetjob\n#SBATCH -n "
+                                    "2\n#SBATCH packjob\n#PBS -N x\n#BSUB -n 1\n")
+                                    .value();
   EXPECT_EQ(found.lines.size(), 2U);
   EXPECT_EQ(found.component_lines, (std::vector<std::size_t>{3, 5}));
   EXPECT_TRUE(found.has_pbs);

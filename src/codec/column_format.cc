@@ -12,7 +12,8 @@ namespace {
 constexpr std::uint32_t kWidthMax = 65535;
 constexpr std::uint32_t kLongFormatWidth = 20;
 
-tl::unexpected<Error> invalid(std::string_view part, std::string_view whole, std::string_view form) {
+tl::unexpected<Error> invalid(std::string_view part, std::string_view whole,
+                              std::string_view form) {
   return fail(ErrorCode::kInvalidArgument, "Invalid format specification",
               fmt::format("'{}' of '{}': write {}", part, whole, form));
 }

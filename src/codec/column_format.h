@@ -13,12 +13,12 @@ namespace muster {
 
 /// One column. Units: width in characters (UTF-8 sequences count once).
 struct ColumnSpec {
-  char letter = 0;           ///< short formats
-  std::string name = {};     ///< long formats, as written; names match in any case
-  std::uint32_t width = 0;   ///< 0: as wide as the text
-  bool is_right = false;     ///< right-justified
-  bool has_width = false;    ///< false: the command's own width for the field applies
-  std::string suffix = {};   ///< literal text after the cell
+  char letter = 0;          ///< short formats
+  std::string name = {};    ///< long formats, as written; names match in any case
+  std::uint32_t width = 0;  ///< 0: as wide as the text
+  bool is_right = false;    ///< right-justified
+  bool has_width = false;   ///< false: the command's own width for the field applies
+  std::string suffix = {};  ///< literal text after the cell
   friend bool operator==(const ColumnSpec&, const ColumnSpec&) = default;
 };
 
@@ -44,6 +44,7 @@ Result<ColumnFormat> parse_accounting_format(std::string_view text);
 enum class CutMark { kNone, kPlus };
 
 /// The text cut and filled with blanks to the column's width, without the suffix.
-std::string column_cell(std::string_view text, const ColumnSpec& column, CutMark mark = CutMark::kNone);
+std::string column_cell(std::string_view text, const ColumnSpec& column,
+                        CutMark mark = CutMark::kNone);
 
 }  // namespace muster

@@ -29,7 +29,8 @@ TEST(ColumnFormat, ReadsShortFormats) {
       {"", "^^"},
       {"%0j", "^^ 0j||"},
   };
-  for (const auto& [text, expected] : kCases) EXPECT_EQ(shown(parse_short_format(text)), expected) << text;
+  for (const auto& [text, expected] : kCases)
+    EXPECT_EQ(shown(parse_short_format(text)), expected) << text;
   for (const char* bad : {"%", "%8", "%.", "%-8j", "% j", "%99999i", "%i %"}) {
     EXPECT_EQ(shown(parse_short_format(bad)), "Invalid format specification") << bad;
   }
@@ -42,14 +43,16 @@ TEST(ColumnFormat, ReadsLongFormats) {
       {"Nodes: ,Gres: ,GresUsed:", "^^ 0Nodes| | 0Gres| | 0GresUsed||"},
       {" JobID , State", "^^ 20JobID|| 20State||"},
   };
-  for (const auto& [text, expected] : kCases) EXPECT_EQ(shown(parse_long_format(text)), expected) << text;
+  for (const auto& [text, expected] : kCases)
+    EXPECT_EQ(shown(parse_long_format(text)), expected) << text;
   for (const char* bad : {"", "a,,b", ":8", "a:99999"}) {
     EXPECT_EQ(shown(parse_long_format(bad)), "Invalid format specification") << bad;
   }
 }
 
 TEST(ColumnFormat, ReadsAccountingFormats) {
-  EXPECT_EQ(shown(parse_accounting_format("JobID%20,State%-8,Elapsed")), "^^ .20JobID|| 8State|| .-Elapsed||");
+  EXPECT_EQ(shown(parse_accounting_format("JobID%20,State%-8,Elapsed")),
+            "^^ .20JobID|| 8State|| .-Elapsed||");
   EXPECT_EQ(shown(parse_accounting_format("JobID,,State,")), "^^ .-JobID|| .-State||");
   for (const char* bad : {"JobID%", "JobID%-", "JobID%x", "%20", "JobID%20x", "JobID%99999"}) {
     EXPECT_EQ(shown(parse_accounting_format(bad)), "Invalid format specification") << bad;
@@ -63,7 +66,8 @@ TEST(ColumnFormat, LaysCells) {
   EXPECT_EQ(column_cell("abc", right), "   abc");
   EXPECT_EQ(column_cell("abcdefgh", left), "abcdef");
   EXPECT_EQ(column_cell("abcdefgh", right), "abcdef");
-  EXPECT_EQ(column_cell("CANCELLED by 0", {.width = 10, .is_right = true}, CutMark::kPlus), "CANCELLED+");
+  EXPECT_EQ(column_cell("CANCELLED by 0", {.width = 10, .is_right = true}, CutMark::kPlus),
+            "CANCELLED+");
   EXPECT_EQ(column_cell("abcdef", left, CutMark::kPlus), "abcdef");
   EXPECT_EQ(column_cell("abc", {.width = 1}, CutMark::kPlus), "+");
   EXPECT_EQ(column_cell("abcdefgh", {}), "abcdefgh");

@@ -14,9 +14,13 @@ using Key = ConfKey<SlurmConf>;
 
 // The member of the settings, or of the daemons' settings, that a key is about.
 template <auto Member>
-constexpr auto kSetting = [](auto& conf) -> auto& { return conf.cluster.settings.*Member; };
+constexpr auto kSetting = [](auto& conf) -> auto& {
+  return conf.cluster.settings.*Member;
+};
 template <auto Member>
-constexpr auto kDaemon = [](auto& conf) -> auto& { return conf.daemons.*Member; };
+constexpr auto kDaemon = [](auto& conf) -> auto& {
+  return conf.daemons.*Member;
+};
 
 template <auto Member, class Form>
 constexpr Key setting(std::string_view name) {
@@ -49,16 +53,21 @@ Status add_controller(SlurmConf& conf, std::string_view value) {
 
 Status set_enforce_part_limits(SlurmConf& conf, std::string_view value) {
   if (equal_ignoring_case(value, "ANY")) {
-    return fail(ErrorCode::kUnimplemented, "not supported", "write ALL: every partition of the request must allow it");
+    return fail(ErrorCode::kUnimplemented, "not supported",
+                "write ALL: every partition of the request must allow it");
   }
-  conf.cluster.settings.is_enforce_part_limits = equal_ignoring_case(value, "ALL") || TRY(Flag::read(value));
+  conf.cluster.settings.is_enforce_part_limits =
+      equal_ignoring_case(value, "ALL") || TRY(Flag::read(value));
   return {};
 }
 
 Status set_select_type(SlurmConf&, std::string_view value) {
-  if (equal_ignoring_case(value, "select/cons_tres") || equal_ignoring_case(value, "select/cons_res")) return {};
-  return fail(ErrorCode::kUnimplemented, "not supported",
-              "write select/cons_tres; for whole nodes set OverSubscribe=EXCLUSIVE on the partition");
+  if (equal_ignoring_case(value, "select/cons_tres") ||
+      equal_ignoring_case(value, "select/cons_res"))
+    return {};
+  return fail(
+      ErrorCode::kUnimplemented, "not supported",
+      "write select/cons_tres; for whole nodes set OverSubscribe=EXCLUSIVE on the partition");
 }
 
 struct SelectWord {
@@ -101,29 +110,34 @@ Status check_word(std::string_view value, std::span<const std::string_view> know
 }
 
 Status set_process_tracking(SlurmConf& conf, std::string_view value) {
-  static constexpr std::array<std::string_view, 3> kKnown = {"proctrack/cgroup", "proctrack/linuxproc",
-                                                             "proctrack/pgid"};
+  static constexpr std::array<std::string_view, 3> kKnown = {
+      "proctrack/cgroup", "proctrack/linuxproc", "proctrack/pgid"};
   TRY(check_word(value, kKnown));
   conf.daemons.process_tracking = lower(value);
   return {};
 }
 
 Status set_task_plugins(SlurmConf& conf, std::string_view value) {
-  static constexpr std::array<std::string_view, 3> kKnown = {"task/none", "task/affinity", "task/cgroup"};
+  static constexpr std::array<std::string_view, 3> kKnown = {"task/none", "task/affinity",
+                                                             "task/cgroup"};
   for (const std::string_view plugin : split_words(value, ',')) TRY(check_word(plugin, kKnown));
   conf.daemons.task_plugins = split_list(lower(value));
   return {};
 }
 
-constexpr std::string_view kIdentity = "callers are known by the kernel's word on one host and by TLS between hosts";
+constexpr std::string_view kIdentity =
+    "callers are known by the kernel's word on one host and by TLS between hosts";
 constexpr std::string_view kOwnTransport = "Muster's own connections need no such setting";
 constexpr std::string_view kOwnHistory = "the controller keeps the history itself";
-constexpr std::string_view kSystemdStarts = "the service manager knows the daemons; there are no pid files";
+constexpr std::string_view kSystemdStarts =
+    "the service manager knows the daemons; there are no pid files";
 constexpr std::string_view kLogLevels = "daemons are told their log level when they are started";
 constexpr std::string_view kMeasures = "stepd measures what it needs by itself";
-constexpr std::string_view kNoScripts = "Muster runs no such program yet: take the key out, knowing that it will not run";
+constexpr std::string_view kNoScripts =
+    "Muster runs no such program yet: take the key out, knowing that it will not run";
 constexpr std::string_view kNoPower = "nodes are not powered up and down: take the key out";
-constexpr std::string_view kNoPlugins = "plugins of Slurm cannot be loaded: take the key out, knowing that it does nothing";
+constexpr std::string_view kNoPlugins =
+    "plugins of Slurm cannot be loaded: take the key out, knowing that it does nothing";
 constexpr std::string_view kNoWeights = "priorities are not weighted: take the key out or write 0";
 constexpr std::string_view kNoPreemption = "jobs are not preempted: take the key out";
 constexpr std::string_view kNotYet = "it is not implemented: take the key out";
@@ -139,9 +153,17 @@ constexpr auto kKeys = std::to_array<Key>({
     daemon<&DaemonSettings::spool_folder, Text>("SlurmdSpoolDir"),
     daemon<&DaemonSettings::controller_log, Text>("SlurmctldLogFile"),
     daemon<&DaemonSettings::agent_log, Text>("SlurmdLogFile"),
-    {"ProctrackType", ConfHandling::kHonoured, {}, {}, &set_process_tracking,
+    {"ProctrackType",
+     ConfHandling::kHonoured,
+     {},
+     {},
+     &set_process_tracking,
      [](const SlurmConf& conf) { return conf.daemons.process_tracking; }},
-    {"TaskPlugin", ConfHandling::kHonoured, {}, {}, &set_task_plugins,
+    {"TaskPlugin",
+     ConfHandling::kHonoured,
+     {},
+     {},
+     &set_task_plugins,
      [](const SlurmConf& conf) { return Names::show(conf.daemons.task_plugins); }},
     setting<&ClusterSettings::kill_wait, Seconds>("KillWait"),
     setting<&ClusterSettings::min_job_age, Seconds>("MinJobAge"),
@@ -151,9 +173,12 @@ constexpr auto kKeys = std::to_array<Key>({
     setting<&ClusterSettings::over_time_limit, Minutes>("OverTimeLimit"),
     setting<&ClusterSettings::max_job_count, Number<std::uint32_t, 1, 100'000'000>>("MaxJobCount"),
     setting<&ClusterSettings::max_array_size, Number<std::uint32_t, 0, 4'000'001>>("MaxArraySize"),
-    setting<&ClusterSettings::max_step_count, Number<std::uint32_t, 1, 1'000'000'000>>("MaxStepCount"),
-    setting<&ClusterSettings::max_tasks_per_node, Number<std::uint32_t, 1, 65533>>("MaxTasksPerNode"),
-    setting<&ClusterSettings::max_batch_requeue, Number<std::uint32_t, 0, 1'000'000>>("MaxBatchRequeue"),
+    setting<&ClusterSettings::max_step_count, Number<std::uint32_t, 1, 1'000'000'000>>(
+        "MaxStepCount"),
+    setting<&ClusterSettings::max_tasks_per_node, Number<std::uint32_t, 1, 65533>>(
+        "MaxTasksPerNode"),
+    setting<&ClusterSettings::max_batch_requeue, Number<std::uint32_t, 0, 1'000'000>>(
+        "MaxBatchRequeue"),
     setting<&ClusterSettings::first_job_id, Number<std::uint32_t, 1, 0x03ff0000>>("FirstJobId"),
     setting<&ClusterSettings::max_job_id, Number<std::uint32_t, 1, 0x03ff0000>>("MaxJobId"),
     setting<&ClusterSettings::default_memory_per_cpu_mib, Memory>("DefMemPerCPU"),
@@ -163,11 +188,26 @@ constexpr auto kKeys = std::to_array<Key>({
     setting<&ClusterSettings::max_memory_per_node_mib, Memory>("MaxMemPerNode"),
     setting<&ClusterSettings::is_job_requeue, Flag>("JobRequeue"),
     setting<&ClusterSettings::is_job_file_append, Flag>("JobFileAppend"),
-    {"EnforcePartLimits", ConfHandling::kHonoured, {}, {}, &set_enforce_part_limits,
-     [](const SlurmConf& conf) { return std::string(conf.cluster.settings.is_enforce_part_limits ? "ALL" : "NO"); }},
-    {"SelectType", ConfHandling::kHonoured, {}, {}, &set_select_type,
+    {"EnforcePartLimits",
+     ConfHandling::kHonoured,
+     {},
+     {},
+     &set_enforce_part_limits,
+     [](const SlurmConf& conf) {
+       return std::string(conf.cluster.settings.is_enforce_part_limits ? "ALL" : "NO");
+     }},
+    {"SelectType",
+     ConfHandling::kHonoured,
+     {},
+     {},
+     &set_select_type,
      [](const SlurmConf&) { return std::string("select/cons_tres"); }},
-    {"SelectTypeParameters", ConfHandling::kHonoured, {}, {}, &set_select_parameters, &show_select_parameters},
+    {"SelectTypeParameters",
+     ConfHandling::kHonoured,
+     {},
+     {},
+     &set_select_parameters,
+     &show_select_parameters},
     setting<&ClusterSettings::return_to_service, Number<std::uint8_t, 0, 2>>("ReturnToService"),
     setting<&ClusterSettings::kill_on_bad_exit, Number<std::uint8_t, 0, 1>>("KillOnBadExit"),
     setting<&ClusterSettings::requeue_exit, ExitCodes>("RequeueExit"),
@@ -229,8 +269,10 @@ constexpr auto kKeys = std::to_array<Key>({
     refused("ControlAddr", "", "write SlurmctldHost=NAME(ADDRESS)"),
     refused("BackupController", "", "write a second SlurmctldHost=NAME(ADDRESS)"),
     refused("DefCpuPerGPU", "0", "set it on the partitions, or on PartitionName=DEFAULT"),
-    refused("AccountingStorageEnforce", "none|0", "limits and associations are not enforced from here: take the key out"),
-    refused("PrivateData", "none", "jobs and nodes are visible to every user: take the key out, knowing that"),
+    refused("AccountingStorageEnforce", "none|0",
+            "limits and associations are not enforced from here: take the key out"),
+    refused("PrivateData", "none",
+            "jobs and nodes are visible to every user: take the key out, knowing that"),
     refused("Licenses", "", kNotYet),
     refused("WaitTime", "0", kNotYet),
     refused("CompleteWait", "0", kNotYet),
@@ -256,8 +298,10 @@ constexpr auto kKeys = std::to_array<Key>({
     refused("TaskPluginParam", "none|autobind=none", kNotYet),
     refused("InteractiveStepOptions", "", kNotYet),
     refused("BcastParameters", "", kNotYet),
-    refused("PropagateResourceLimits", "ALL", "all soft limits of the submission are set: take the key out"),
-    refused("PropagateResourceLimitsExcept", "", "all soft limits of the submission are set: take the key out"),
+    refused("PropagateResourceLimits", "ALL",
+            "all soft limits of the submission are set: take the key out"),
+    refused("PropagateResourceLimitsExcept", "",
+            "all soft limits of the submission are set: take the key out"),
     refused("SlurmctldParameters", "enable_configless", kNotYet),
     refused("SlurmdParameters", "config_overrides", kNotYet),
     refused("NamespaceType", "namespace/none", kNotYet),

@@ -9,7 +9,8 @@ namespace muster::conf_form {
 namespace {
 
 bool is_unlimited(std::string_view text) {
-  return equal_ignoring_case(text, "UNLIMITED") || equal_ignoring_case(text, "INFINITE") || text == "-1";
+  return equal_ignoring_case(text, "UNLIMITED") || equal_ignoring_case(text, "INFINITE") ||
+         text == "-1";
 }
 
 Result<Duration> read_units(std::string_view text, std::int64_t unit_seconds) {
@@ -32,7 +33,8 @@ tl::unexpected<Error> must_be(std::string what) {
 
 Result<std::uint64_t> read_number(std::string_view text, std::uint64_t low, std::uint64_t high) {
   const auto value = parse_whole(text, high);
-  if (!value || *value < low) return must_be(fmt::format("a whole number from {} to {}", low, high));
+  if (!value || *value < low)
+    return must_be(fmt::format("a whole number from {} to {}", low, high));
   return *value;
 }
 
@@ -56,7 +58,9 @@ Result<std::uint64_t> Memory::read(std::string_view text) {
   if (is_unlimited(text)) return std::uint64_t{0};
   return parse_memory(text);
 }
-std::string Memory::show(std::uint64_t value) { return value == 0 ? "UNLIMITED" : fmt::format("{}", value); }
+std::string Memory::show(std::uint64_t value) {
+  return value == 0 ? "UNLIMITED" : fmt::format("{}", value);
+}
 
 Result<std::uint32_t> Disk::read(std::string_view text) {
   const std::uint64_t mib = TRY(parse_memory(text));
@@ -81,7 +85,9 @@ Result<std::string> Text::read(std::string_view text) { return std::string(text)
 std::string Text::show(const std::string& value) { return value.empty() ? "(null)" : value; }
 
 Result<std::vector<std::string>> Names::read(std::string_view text) { return split_list(text); }
-std::string Names::show(const std::vector<std::string>& value) { return Text::show(join(value, ",")); }
+std::string Names::show(const std::vector<std::string>& value) {
+  return Text::show(join(value, ","));
+}
 
 Result<std::vector<std::string>> NamesOrAll::read(std::string_view text) {
   if (equal_ignoring_case(text, "ALL")) return std::vector<std::string>();
@@ -96,8 +102,10 @@ Result<std::vector<std::uint32_t>> ExitCodes::read(std::string_view text) {
   for (const std::string_view part : split(text, ',')) {
     const std::size_t dash = part.find('-');
     const auto low = parse_whole32(part.substr(0, dash), 255);
-    const auto high = dash == std::string_view::npos ? low : parse_whole32(part.substr(dash + 1), 255);
-    if (!low || !high || *low == 0 || *high < *low) return must_be("exit codes from 1 to 255, such as 1,5-9");
+    const auto high =
+        dash == std::string_view::npos ? low : parse_whole32(part.substr(dash + 1), 255);
+    if (!low || !high || *low == 0 || *high < *low)
+      return must_be("exit codes from 1 to 255, such as 1,5-9");
     for (std::uint32_t code = *low; code <= *high; ++code) codes.push_back(code);
   }
   return codes;

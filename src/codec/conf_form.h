@@ -77,7 +77,9 @@ Result<std::uint64_t> read_number(std::string_view text, std::uint64_t low, std:
 
 template <class Value, std::uint64_t Low, std::uint64_t High>
 struct Number {
-  static Result<Value> read(std::string_view text) { return static_cast<Value>(TRY(read_number(text, Low, High))); }
+  static Result<Value> read(std::string_view text) {
+    return static_cast<Value>(TRY(read_number(text, Low, High)));
+  }
   static std::string show(Value value) { return fmt::format("{}", value); }
 };
 /// As Number from 1; UNLIMITED is 0 and so is shown.
@@ -87,7 +89,9 @@ struct Limit {
     if (equal_ignoring_case(text, "UNLIMITED") || text == "-1") return Value{0};
     return static_cast<Value>(TRY(read_number(text, 1, UINT32_MAX - 2)));
   }
-  static std::string show(Value value) { return value == 0 ? "UNLIMITED" : fmt::format("{}", value); }
+  static std::string show(Value value) {
+    return value == 0 ? "UNLIMITED" : fmt::format("{}", value);
+  }
 };
 
 /// An error that says what a value must be.
@@ -100,7 +104,10 @@ namespace muster {
 /// An honoured key whose value `Form` reads into `member(target)`. `Member` is a function `Value& (Target&)`.
 template <class Target, auto Member, class Form>
 constexpr ConfKey<Target> conf_row(std::string_view name) {
-  return {name, ConfHandling::kHonoured, {}, {},
+  return {name,
+          ConfHandling::kHonoured,
+          {},
+          {},
           [](Target& target, std::string_view value) -> Status {
             Member(target) = TRY(Form::read(value));
             return {};

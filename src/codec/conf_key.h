@@ -17,8 +17,10 @@ namespace muster {
 
 enum class ConfHandling : std::uint8_t {
   kHonoured = 0,  ///< read and followed
-  kNoEffect = 1,  ///< accepted, because leaving it out changes nothing that a user or operator relies on
-  kRefused = 2,   ///< an error that names it, because a site that sets it relies on it; neutral values pass
+  kNoEffect =
+      1,  ///< accepted, because leaving it out changes nothing that a user or operator relies on
+  kRefused =
+      2,  ///< an error that names it, because a site that sets it relies on it; neutral values pass
 };
 
 /// A key of the record that a `Target` is built from.
@@ -42,19 +44,21 @@ const ConfKey<Target>* find_conf_key(std::span<const ConfKey<Target>> keys, std:
 
 /// Why `name` is no key, with the nearest one that is.
 template <class Target>
-tl::unexpected<Error> unknown_conf_key(std::span<const ConfKey<Target>> keys, std::string_view name) {
+tl::unexpected<Error> unknown_conf_key(std::span<const ConfKey<Target>> keys,
+                                       std::string_view name) {
   std::vector<std::string_view> names;
   for (const ConfKey<Target>& key : keys) names.push_back(key.name);
   const auto nearest = nearest_word(name, names);
   return fail(ErrorCode::kInvalidArgument, fmt::format("unknown key '{}'", name),
-              nearest ? fmt::format("the nearest known key is {}", *nearest) : "see slurm.conf(5) for the keys");
+              nearest ? fmt::format("the nearest known key is {}", *nearest)
+                      : "see slurm.conf(5) for the keys");
 }
 
 /// Gives one Key=Value to the target. Errors: kInvalidArgument for an unknown key or a bad value, kUnimplemented for a
 /// refused key; the text does not name the place, which is the caller's.
 template <class Target>
-Status apply_conf_key(std::span<const ConfKey<Target>> keys, std::string_view name, std::string_view value,
-                      Target& target) {
+Status apply_conf_key(std::span<const ConfKey<Target>> keys, std::string_view name,
+                      std::string_view value, Target& target) {
   const ConfKey<Target>* key = find_conf_key(keys, name);
   if (key == nullptr) return unknown_conf_key(keys, name);
   switch (key->handling) {
@@ -63,13 +67,15 @@ Status apply_conf_key(std::span<const ConfKey<Target>> keys, std::string_view na
       for (const std::string_view neutral : split(key->neutral, '|')) {
         if (!key->neutral.empty() && equal_ignoring_case(value, neutral)) return {};
       }
-      return fail(ErrorCode::kUnimplemented, fmt::format("{}={} is not supported", key->name, value),
+      return fail(ErrorCode::kUnimplemented,
+                  fmt::format("{}={} is not supported", key->name, value),
                   std::string(key->reason));
     case ConfHandling::kHonoured: break;
   }
   const Status status = key->set(target, value);
   if (status.has_value()) return {};
-  return fail(status.error().code, fmt::format("{}={}: {}", key->name, value, status.error().message),
+  return fail(status.error().code,
+              fmt::format("{}={}: {}", key->name, value, status.error().message),
               status.error().detail);
 }
 

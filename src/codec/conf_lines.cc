@@ -49,11 +49,13 @@ std::vector<LogicalLine> logical_lines(std::string_view text) {
 }
 
 tl::unexpected<Error> invalid(const ConfLine& line, std::string_view what, std::string detail) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", line.place(), what), std::move(detail));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", line.place(), what),
+              std::move(detail));
 }
 
 bool is_key_character(char c) {
-  return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '_' || c == '.' || c == '/';
+  return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '_' || c == '.' ||
+         c == '/';
 }
 
 // Takes a value off the beginning of `rest`. Requires: no blank in front.
@@ -62,7 +64,8 @@ Result<std::string> take_value(std::string_view& rest, const ConfLine& line) {
   if (is_quoted) rest.remove_prefix(1);
   const auto end = std::find_if(rest.begin(), rest.end(),
                                 [&](char c) { return is_quoted ? c == '"' : is_blank(c); });
-  if (is_quoted && end == rest.end()) return invalid(line, "a quote is not closed", fmt::format("in '{}'", rest));
+  if (is_quoted && end == rest.end())
+    return invalid(line, "a quote is not closed", fmt::format("in '{}'", rest));
   const auto size = static_cast<std::size_t>(end - rest.begin());
   std::string value(rest.substr(0, size));
   rest.remove_prefix(size + (is_quoted ? 1 : 0));
@@ -86,7 +89,8 @@ Result<ConfPair> take_pair(std::string_view& rest, const ConfLine& line) {
   rest = trim(after.substr(1));
   const bool is_apart = after.size() > 1 && is_blank(after[1]);
   if (rest.empty() || (is_apart && starts_with_pair(rest))) {
-    return invalid(line, fmt::format("{} has no value", key), "write Key=Value, or take the key out");
+    return invalid(line, fmt::format("{} has no value", key),
+                   "write Key=Value, or take the key out");
   }
   // Not inside the braces: a return from there would leave the key's copy unfreed (g++ 12).
   std::string value = TRY(take_value(rest, line));
@@ -130,9 +134,12 @@ class Reader {
     return {};
   }
   Status include(std::string_view path, const ConfLine& line, int depth) {
-    if (!read_include_) return invalid(line, fmt::format("Include {} is not allowed here", path), "put its lines in place");
+    if (!read_include_)
+      return invalid(line, fmt::format("Include {} is not allowed here", path),
+                     "put its lines in place");
     if (depth == kIncludeDepthMax) {
-      return invalid(line, fmt::format("Include {} is nested too deeply", path), "does a file include itself?");
+      return invalid(line, fmt::format("Include {} is nested too deeply", path),
+                     "does a file include itself?");
     }
     const std::string text = TRY(read_include_(path));
     return read(path, text, depth + 1);

@@ -39,7 +39,8 @@ TEST(ConfLines, NamesFileAndLine) {
   EXPECT_EQ(shown("A=1\nword\n"), "slurm.conf:2: Key=Value is expected: at 'word'");
   EXPECT_EQ(shown("A=1 =2"), "slurm.conf:1: Key=Value is expected: at '=2'");
   EXPECT_EQ(shown("A="), "slurm.conf:1: A has no value: write Key=Value, or take the key out");
-  EXPECT_EQ(shown("Features= Gres=gpu:2"), "slurm.conf:1: Features has no value: write Key=Value, or take the key out");
+  EXPECT_EQ(shown("Features= Gres=gpu:2"),
+            "slurm.conf:1: Features has no value: write Key=Value, or take the key out");
   EXPECT_EQ(shown("\nA=\"x"), "slurm.conf:2: a quote is not closed: in 'x'");
 }
 

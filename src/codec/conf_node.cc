@@ -17,9 +17,13 @@ using Key = ConfKey<NodeDraft>;
 using Count = Number<std::uint32_t, 1, 65535>;
 
 template <auto Member>
-constexpr auto kDraft = [](auto& draft) -> auto& { return draft.*Member; };
+constexpr auto kDraft = [](auto& draft) -> auto& {
+  return draft.*Member;
+};
 template <auto Member>
-constexpr auto kCommon = [](auto& draft) -> auto& { return draft.common.*Member; };
+constexpr auto kCommon = [](auto& draft) -> auto& {
+  return draft.common.*Member;
+};
 
 template <auto Member, class Form>
 constexpr Key draft_row(std::string_view name) {
@@ -57,10 +61,12 @@ constexpr std::array<StateWord, 8> kStates = {{{"UNKNOWN", 0},
 Status set_state(NodeDraft& draft, std::string_view value) {
   for (const StateWord& state : kStates) {
     if (!equal_ignoring_case(value, state.name)) continue;
-    draft.initial.conditions = static_cast<std::uint16_t>(node_condition::kUnknown | state.condition);
+    draft.initial.conditions =
+        static_cast<std::uint16_t>(node_condition::kUnknown | state.condition);
     return {};
   }
-  return fail(ErrorCode::kUnimplemented, "not supported", "write UNKNOWN, DOWN, DRAIN, FAIL or FUTURE");
+  return fail(ErrorCode::kUnimplemented, "not supported",
+              "write UNKNOWN, DOWN, DRAIN, FAIL or FUTURE");
 }
 
 Status set_reason(NodeDraft& draft, std::string_view value) {
@@ -68,7 +74,8 @@ Status set_reason(NodeDraft& draft, std::string_view value) {
   return {};
 }
 
-constexpr std::string_view kNoSpecialised = "no CPU or memory can be set aside for the system: lower CPUs or RealMemory";
+constexpr std::string_view kNoSpecialised =
+    "no CPU or memory can be set aside for the system: lower CPUs or RealMemory";
 
 constexpr auto kKeys = std::to_array<Key>({
     draft_row<&NodeDraft::host_names, Text>("NodeHostname"),
@@ -89,7 +96,12 @@ constexpr auto kKeys = std::to_array<Key>({
     {"Gres", ConfHandling::kHonoured, {}, {}, &set_gres, nullptr},
     {"State", ConfHandling::kHonoured, {}, {}, &set_state, nullptr},
     {"Reason", ConfHandling::kHonoured, {}, {}, &set_reason, nullptr},
-    {"BcastAddr", ConfHandling::kNoEffect, "files are not broadcast between agents", {}, nullptr, nullptr},
+    {"BcastAddr",
+     ConfHandling::kNoEffect,
+     "files are not broadcast between agents",
+     {},
+     nullptr,
+     nullptr},
     refused("CoreSpecCount", kNoSpecialised),
     refused("CpuSpecList", kNoSpecialised),
     refused("MemSpecLimit", kNoSpecialised),
@@ -109,8 +121,9 @@ Result<std::vector<std::string>> parallel_list(std::string_view key, std::string
   if (text.empty()) return fallback;
   std::vector<std::string> names = TRY(expand_hostlist(text));
   if (names.size() == fallback.size()) return names;
-  return invalid(fmt::format("{}={} has {} entries for {} nodes", key, text, names.size(), fallback.size()),
-                 "give one for each node");
+  return invalid(
+      fmt::format("{}={} has {} entries for {} nodes", key, text, names.size(), fallback.size()),
+      "give one for each node");
 }
 
 Result<std::vector<std::uint16_t>> parallel_ports(std::string_view text, std::size_t count) {
@@ -123,7 +136,8 @@ Result<std::vector<std::uint16_t>> parallel_ports(std::string_view text, std::si
   }
   for (std::size_t i = 0; i < count; ++i) {
     const auto port = parse_whole32(texts[texts.size() == 1 ? 0 : i], 65535);
-    if (!port || *port == 0) return invalid(fmt::format("Port={} is no port", text), "write 1 to 65535");
+    if (!port || *port == 0)
+      return invalid(fmt::format("Port={} is no port", text), "write 1 to 65535");
     ports[i] = static_cast<std::uint16_t>(*port);
   }
   return ports;
@@ -134,20 +148,22 @@ std::uint32_t or_one(std::uint32_t value) { return value == 0 ? 1 : value; }
 // Fills in what was not given.
 Status set_cpus(const NodeDraft& draft, NodeConfig& node) {
   node.boards = or_one(draft.boards);
-  const bool is_cpus_alone = draft.cpus != 0 && draft.sockets == 0 && draft.sockets_per_board == 0 &&
-                             draft.cores_per_socket == 0 && draft.threads_per_core == 0;
-  node.sockets = is_cpus_alone              ? draft.cpus
+  const bool is_cpus_alone = draft.cpus != 0 && draft.sockets == 0 &&
+                             draft.sockets_per_board == 0 && draft.cores_per_socket == 0 &&
+                             draft.threads_per_core == 0;
+  node.sockets = is_cpus_alone                  ? draft.cpus
                  : draft.sockets_per_board != 0 ? draft.sockets_per_board * node.boards
                                                 : or_one(draft.sockets);
   node.cores_per_socket = or_one(draft.cores_per_socket);
   node.threads_per_core = or_one(draft.threads_per_core);
   const std::uint64_t cores = std::uint64_t{node.sockets} * node.cores_per_socket;
   const std::uint64_t threads = cores * node.threads_per_core;
-  if (threads > 65535) return invalid(fmt::format("{} CPUs are too many for one node", threads), "at most 65535");
+  if (threads > 65535)
+    return invalid(fmt::format("{} CPUs are too many for one node", threads), "at most 65535");
   node.cpus = draft.cpus == 0 ? static_cast<std::uint32_t>(threads) : draft.cpus;
   if (node.cpus == threads || node.cpus == cores) return {};
-  return invalid(fmt::format("CPUs={} contradicts Sockets={} CoresPerSocket={} ThreadsPerCore={}", node.cpus,
-                             node.sockets, node.cores_per_socket, node.threads_per_core),
+  return invalid(fmt::format("CPUs={} contradicts Sockets={} CoresPerSocket={} ThreadsPerCore={}",
+                             node.cpus, node.sockets, node.cores_per_socket, node.threads_per_core),
                  fmt::format("write {} (threads) or {} (cores), or take CPUs out", threads, cores));
 }
 
@@ -157,8 +173,10 @@ std::span<const ConfKey<NodeDraft>> node_conf_keys() { return kKeys; }
 
 Result<std::vector<NodeConfig>> expand_node_draft(std::string_view names, const NodeDraft& draft) {
   const std::vector<std::string> node_names = TRY(expand_hostlist(names));
-  const std::vector<std::string> host_names = TRY(parallel_list("NodeHostname", draft.host_names, node_names));
-  const std::vector<std::string> addresses = TRY(parallel_list("NodeAddr", draft.addresses, host_names));
+  const std::vector<std::string> host_names =
+      TRY(parallel_list("NodeHostname", draft.host_names, node_names));
+  const std::vector<std::string> addresses =
+      TRY(parallel_list("NodeAddr", draft.addresses, host_names));
   const std::vector<std::uint16_t> ports = TRY(parallel_ports(draft.ports, node_names.size()));
   NodeConfig node = draft.common;
   TRY(set_cpus(draft, node));

@@ -14,7 +14,7 @@ namespace muster {
 struct NodeDraft {
   std::string host_names;  ///< host lists as long as the list of names, or empty
   std::string addresses;
-  std::string ports;       ///< one number, or a bracketed list as long as the list of names
+  std::string ports;  ///< one number, or a bracketed list as long as the list of names
   std::uint32_t cpus = 0;
   std::uint32_t boards = 0;
   std::uint32_t sockets = 0;
@@ -23,7 +23,7 @@ struct NodeDraft {
   std::uint32_t threads_per_core = 0;
   std::vector<GresPool> gres;
   InitialNode initial;
-  NodeConfig common;       ///< memory, disk, weight, features; the rest is set by expand_node_draft
+  NodeConfig common;  ///< memory, disk, weight, features; the rest is set by expand_node_draft
 };
 
 std::span<const ConfKey<NodeDraft>> node_conf_keys();

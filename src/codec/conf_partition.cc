@@ -16,7 +16,9 @@ using namespace conf_form;
 using Key = ConfKey<PartitionConfig>;
 
 template <auto Member>
-constexpr auto kMember = [](auto& partition) -> auto& { return partition.*Member; };
+constexpr auto kMember = [](auto& partition) -> auto& {
+  return partition.*Member;
+};
 
 template <auto Member, class Form>
 constexpr Key row(std::string_view name) {
@@ -27,8 +29,8 @@ constexpr Key refused(std::string_view name, std::string_view neutral, std::stri
 }
 
 Status set_state(PartitionConfig& partition, std::string_view value) {
-  for (const PartitionState state : {PartitionState::kUp, PartitionState::kDown, PartitionState::kDrain,
-                                     PartitionState::kInactive}) {
+  for (const PartitionState state : {PartitionState::kUp, PartitionState::kDown,
+                                     PartitionState::kDrain, PartitionState::kInactive}) {
     if (!equal_ignoring_case(value, partition_state_name(state))) continue;
     partition.state = state;
     return {};
@@ -61,7 +63,8 @@ constexpr auto kKeys = std::to_array<Key>({
     row<&PartitionConfig::max_nodes, Limit<std::uint32_t>>("MaxNodes"),
     row<&PartitionConfig::max_cpus_per_node, Limit<std::uint32_t>>("MaxCPUsPerNode"),
     row<&PartitionConfig::priority_tier, Number<std::uint32_t, 0, 65533>>("PriorityTier"),
-    row<&PartitionConfig::priority_job_factor, Number<std::uint32_t, 0, 65533>>("PriorityJobFactor"),
+    row<&PartitionConfig::priority_job_factor, Number<std::uint32_t, 0, 65533>>(
+        "PriorityJobFactor"),
     row<&PartitionConfig::default_memory_per_cpu_mib, Memory>("DefMemPerCPU"),
     row<&PartitionConfig::default_memory_per_node_mib, Memory>("DefMemPerNode"),
     row<&PartitionConfig::default_memory_per_gpu_mib, Memory>("DefMemPerGPU"),
@@ -72,7 +75,12 @@ constexpr auto kKeys = std::to_array<Key>({
     row<&PartitionConfig::allow_accounts, NamesOrAll>("AllowAccounts"),
     row<&PartitionConfig::deny_accounts, Names>("DenyAccounts"),
     row<&PartitionConfig::allow_qos, NamesOrAll>("AllowQos"),
-    {"CpuBind", ConfHandling::kNoEffect, "tasks are bound as their options say", {}, nullptr, nullptr},
+    {"CpuBind",
+     ConfHandling::kNoEffect,
+     "tasks are bound as their options say",
+     {},
+     nullptr,
+     nullptr},
     refused("Priority", "", "write PriorityTier or PriorityJobFactor"),
     refused("DenyQos", "", kNotYet),
     refused("QOS", "N/A", kNotYet),
@@ -108,7 +116,8 @@ Result<std::vector<NodeIndex>> find_nodes(const ClusterConfig& cluster, std::str
     const auto found = by_name.find(name);
     if (found == by_name.end()) {
       const auto nearest = nearest_word(name, known);
-      return fail(ErrorCode::kInvalidArgument, fmt::format("Nodes={}: there is no node {}", text, name),
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("Nodes={}: there is no node {}", text, name),
                   nearest ? fmt::format("is it {}?", *nearest) : "configure it by a NodeName line");
     }
     nodes.push_back(found->second);
@@ -148,13 +157,14 @@ std::span<const ConfKey<PartitionConfig>> partition_conf_keys() { return kKeys; 
 Status resolve_partition(const ClusterConfig& cluster, PartitionConfig& partition) {
   partition.nodes = TRY(resolve_nodes(cluster, partition.nodes_text));
   if (partition.default_memory_per_cpu_mib != 0 && partition.default_memory_per_node_mib != 0) {
-    return fail(ErrorCode::kInvalidArgument, "DefMemPerCPU and DefMemPerNode are both set", "set one of them");
+    return fail(ErrorCode::kInvalidArgument, "DefMemPerCPU and DefMemPerNode are both set",
+                "set one of them");
   }
   const ClusterSettings& settings = cluster.settings;
   inherit(partition.default_memory_per_cpu_mib, partition.default_memory_per_node_mib,
           settings.default_memory_per_cpu_mib, settings.default_memory_per_node_mib);
-  inherit(partition.max_memory_per_cpu_mib, partition.max_memory_per_node_mib, settings.max_memory_per_cpu_mib,
-          settings.max_memory_per_node_mib);
+  inherit(partition.max_memory_per_cpu_mib, partition.max_memory_per_node_mib,
+          settings.max_memory_per_cpu_mib, settings.max_memory_per_node_mib);
   if (partition.default_memory_per_gpu_mib == 0) {
     partition.default_memory_per_gpu_mib = settings.default_memory_per_gpu_mib;
   }

@@ -12,9 +12,13 @@ namespace {
 
 constexpr std::string_view kCredential = "SLURM_JWT";
 
-std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
+std::string_view name_of(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
 
-bool is_from_slurm(std::string_view name) { return name.substr(0, 6) == "SLURM_" || name.substr(0, 6) == "SPANK_"; }
+bool is_from_slurm(std::string_view name) {
+  return name.substr(0, 6) == "SLURM_" || name.substr(0, 6) == "SPANK_";
+}
 
 bool is_name(std::string_view name) {
   return !name.empty() && !is_digit(name.front()) &&
@@ -54,8 +58,9 @@ std::vector<std::string> export_items(std::string_view text) {
 Status add_item(std::string_view item, const Environment& environment, Environment& result) {
   const std::string_view name = name_of(item);
   if (!is_name(name)) {
-    return fail(ErrorCode::kInvalidArgument, "Invalid --export specification",
-                fmt::format("'{}': write ALL, NONE, NIL, NAME or NAME=VALUE, parted by commas", item));
+    return fail(
+        ErrorCode::kInvalidArgument, "Invalid --export specification",
+        fmt::format("'{}': write ALL, NONE, NIL, NAME or NAME=VALUE, parted by commas", item));
   }
   if (name.size() < item.size()) {
     set_variable(result, name, item.substr(name.size() + 1));
@@ -81,9 +86,11 @@ std::string environment_block(const Environment& environment) {
   return block;
 }
 
-std::optional<std::string_view> get_variable(const Environment& environment, std::string_view name) {
+std::optional<std::string_view> get_variable(const Environment& environment,
+                                             std::string_view name) {
   for (const std::string_view variable : environment) {
-    if (name_of(variable) == name && variable.size() > name.size()) return variable.substr(name.size() + 1);
+    if (name_of(variable) == name && variable.size() > name.size())
+      return variable.substr(name.size() + 1);
   }
   return std::nullopt;
 }
@@ -91,8 +98,9 @@ std::optional<std::string_view> get_variable(const Environment& environment, std
 void set_variable(Environment& environment, std::string_view name, std::string_view value) {
   CHECK(name.find('=') == std::string_view::npos);
   CHECK(name.find('\0') == std::string_view::npos);
-  const auto found = std::find_if(environment.begin(), environment.end(),
-                                  [&](const std::string& variable) { return name_of(variable) == name; });
+  const auto found =
+      std::find_if(environment.begin(), environment.end(),
+                   [&](const std::string& variable) { return name_of(variable) == name; });
   std::string variable = fmt::format("{}={}", name, value);
   if (found == environment.end()) {
     environment.push_back(std::move(variable));
@@ -102,19 +110,26 @@ void set_variable(Environment& environment, std::string_view name, std::string_v
 }
 
 void unset_variable(Environment& environment, std::string_view name) {
-  std::erase_if(environment, [&](const std::string& variable) { return name_of(variable) == name; });
+  std::erase_if(environment,
+                [&](const std::string& variable) { return name_of(variable) == name; });
 }
 
 Result<ExportedEnvironment> apply_export(std::string_view text, const Environment& environment) {
   const auto everything = [](std::string_view) { return true; };
   const std::string_view word = trim(text);
-  if (word.empty() || equal_ignoring_case(word, "ALL")) return ExportedEnvironment{filtered(environment, everything), false};
-  if (equal_ignoring_case(word, "NONE")) return ExportedEnvironment{filtered(environment, is_from_slurm), true};
-  if (equal_ignoring_case(word, "NIL")) return ExportedEnvironment{filtered(environment, is_from_slurm), false};
+  if (word.empty() || equal_ignoring_case(word, "ALL"))
+    return ExportedEnvironment{filtered(environment, everything), false};
+  if (equal_ignoring_case(word, "NONE"))
+    return ExportedEnvironment{filtered(environment, is_from_slurm), true};
+  if (equal_ignoring_case(word, "NIL"))
+    return ExportedEnvironment{filtered(environment, is_from_slurm), false};
   std::vector<std::string> items = export_items(word);
-  const bool has_all = std::erase_if(items, [](const std::string& item) { return equal_ignoring_case(item, "ALL"); }) > 0;
+  const bool has_all = std::erase_if(items, [](const std::string& item) {
+                         return equal_ignoring_case(item, "ALL");
+                       }) > 0;
   ExportedEnvironment result;
-  result.variables = has_all ? filtered(environment, everything) : filtered(environment, is_from_slurm);
+  result.variables =
+      has_all ? filtered(environment, everything) : filtered(environment, is_from_slurm);
   result.wants_login_environment = !has_all;
   for (const std::string& item : items) TRY(add_item(item, environment, result.variables));
   return result;

@@ -8,7 +8,8 @@ namespace muster {
 namespace {
 
 const Environment& submitted() {
-  static const Environment kEnvironment = {"PATH=/bin", "A=1", "SLURM_CONF=/c", "SPANK_X=y", "SLURM_JWT=secret", "EMPTY="};
+  static const Environment kEnvironment = {
+      "PATH=/bin", "A=1", "SLURM_CONF=/c", "SPANK_X=y", "SLURM_JWT=secret", "EMPTY="};
   return kEnvironment;
 }
 

@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kDigitsMax = 18;
 
 tl::unexpected<Error> invalid(std::string_view text, std::string detail) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid hostlist: {}", text), std::move(detail));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid hostlist: {}", text),
+              std::move(detail));
 }
 tl::unexpected<Error> too_long(std::string_view text) {
   return fail(ErrorCode::kResourceExhausted, fmt::format("Invalid hostlist: {}", text),
@@ -30,7 +31,8 @@ Result<std::vector<std::string>> bracket_texts(std::string_view whole, std::stri
   for (const std::string_view item : split(inside, ',')) {
     const std::size_t dash = item.find('-');
     const std::string_view low_text = item.substr(0, dash);
-    const std::string_view high_text = dash == std::string_view::npos ? low_text : item.substr(dash + 1);
+    const std::string_view high_text =
+        dash == std::string_view::npos ? low_text : item.substr(dash + 1);
     const auto low = parse_whole(low_text);
     const auto high = parse_whole(high_text);
     const bool is_long = low_text.size() > kDigitsMax || high_text.size() > kDigitsMax;
@@ -62,7 +64,8 @@ Result<Entry> parse_entry(std::string_view text) {
     entry.literals.push_back(rest.substr(0, open));
     if (open == std::string_view::npos && close == open) {
       if (entry.brackets.empty()) return entry;
-      return invalid(text, fmt::format("'{}' follows the last bracket: a name must end there", rest));
+      return invalid(text,
+                     fmt::format("'{}' follows the last bracket: a name must end there", rest));
     }
     if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
       return invalid(text, "a bracket is not closed, or closed twice: write PREFIX[1-3,5]");
@@ -142,7 +145,9 @@ HostName take_apart(std::string_view name) {
   return host;
 }
 
-bool is_padded(const HostName& host) { return host.digits.size() > 1 && host.digits.front() == '0'; }
+bool is_padded(const HostName& host) {
+  return host.digits.size() > 1 && host.digits.front() == '0';
+}
 
 // A run of names that count up, as it stands inside a bracket. `width` pads its numbers.
 struct Range {
@@ -153,7 +158,9 @@ struct Range {
   bool is_followed_by(const HostName& host) const {
     return host.number == next && host.digits == fmt::format("{:0{}}", next, low.size());
   }
-  std::string text() const { return low == high ? std::string(low) : fmt::format("{}-{}", low, high); }
+  std::string text() const {
+    return low == high ? std::string(low) : fmt::format("{}-{}", low, high);
+  }
 };
 
 // Neighbouring names with one prefix.

@@ -12,8 +12,8 @@ namespace muster {
 namespace {
 
 // Deals `left` tasks out, `portion` to a node at a time and going round, as far as `room` allows.
-std::uint32_t deal_round(std::uint32_t left, std::uint32_t portion, std::vector<std::uint32_t>& room,
-                         std::vector<std::uint32_t>& counts) {
+std::uint32_t deal_round(std::uint32_t left, std::uint32_t portion,
+                         std::vector<std::uint32_t>& room, std::vector<std::uint32_t>& counts) {
   for (bool has_dealt = true; left > 0 && has_dealt;) {
     has_dealt = false;
     for (std::size_t i = 0; i < counts.size() && left > 0; ++i) {
@@ -56,7 +56,8 @@ Result<DistributionRule> parse_distribution(std::string_view text) {
               fmt::format("'{}': write block, cyclic or plane=SIZE", text));
 }
 
-std::vector<std::uint32_t> tasks_per_node(std::uint32_t task_count, std::span<const std::uint32_t> capacities,
+std::vector<std::uint32_t> tasks_per_node(std::uint32_t task_count,
+                                          std::span<const std::uint32_t> capacities,
                                           const DistributionRule& rule) {
   CHECK(!capacities.empty());
   std::vector<std::uint32_t> counts(capacities.size(), 0);
@@ -94,7 +95,8 @@ std::vector<TaskPlace> task_places(const RankLayout& layout) {
   std::vector<TaskPlace> places(total);
   for (std::size_t node = 0; node < layout.size(); ++node) {
     for (std::size_t local = 0; local < layout[node].size(); ++local) {
-      places[layout[node][local]] = {static_cast<std::uint32_t>(node), static_cast<std::uint32_t>(local)};
+      places[layout[node][local]] = {static_cast<std::uint32_t>(node),
+                                     static_cast<std::uint32_t>(local)};
     }
   }
   return places;
@@ -105,7 +107,8 @@ std::string counts_text(std::span<const std::uint32_t> counts) {
   for (std::size_t i = 0; i < counts.size();) {
     std::size_t end = i + 1;
     while (end < counts.size() && counts[end] == counts[i]) ++end;
-    parts.push_back(end - i == 1 ? fmt::format("{}", counts[i]) : fmt::format("{}(x{})", counts[i], end - i));
+    parts.push_back(end - i == 1 ? fmt::format("{}", counts[i])
+                                 : fmt::format("{}(x{})", counts[i], end - i));
     i = end;
   }
   return join(parts, ",");

@@ -29,7 +29,8 @@ Result<DistributionRule> parse_distribution(std::string_view text);
 /// How many of `task_count` tasks each node takes. Every node takes one first, in order; then block fills each node up to
 /// its capacity before the next, cyclic and plane go round; tasks above all capacities go round (overcommit).
 /// Shape: one count per node, sum = task_count. Requires: capacities not empty. Source: srun(1) --distribution.
-std::vector<std::uint32_t> tasks_per_node(std::uint32_t task_count, std::span<const std::uint32_t> capacities,
+std::vector<std::uint32_t> tasks_per_node(std::uint32_t task_count,
+                                          std::span<const std::uint32_t> capacities,
                                           const DistributionRule& rule);
 
 /// Global ranks by node: ranks[node][local id] is a rank; rising within each node.

@@ -44,15 +44,18 @@ TEST(RankLayout, PlacesAreTheLayoutReadTheOtherWay) {
   for (int round = 0; round < 500; ++round) {
     Counts capacities(1 + rng.below(6));
     for (std::uint32_t& capacity : capacities) capacity = static_cast<std::uint32_t>(rng.below(5));
-    const DistributionRule rule{static_cast<Distribution>(rng.below(3)), static_cast<std::uint32_t>(1 + rng.below(4))};
+    const DistributionRule rule{static_cast<Distribution>(rng.below(3)),
+                                static_cast<std::uint32_t>(1 + rng.below(4))};
     const auto total = static_cast<std::uint32_t>(rng.below(30));
     const Counts counts = tasks_per_node(total, capacities, rule);
-    ASSERT_EQ(std::accumulate(counts.begin(), counts.end(), 0U), total) << "seed " << kSeed << " round " << round;
+    ASSERT_EQ(std::accumulate(counts.begin(), counts.end(), 0U), total)
+        << "seed " << kSeed << " round " << round;
     const RankLayout layout = rank_layout(counts, rule);
     const std::vector<TaskPlace> places = task_places(layout);
     ASSERT_EQ(places.size(), total) << "seed " << kSeed << " round " << round;
     for (std::uint32_t rank = 0; rank < total; ++rank) {
-      EXPECT_EQ(layout[places[rank].node][places[rank].local_id], rank) << "seed " << kSeed << " round " << round;
+      EXPECT_EQ(layout[places[rank].node][places[rank].local_id], rank)
+          << "seed " << kSeed << " round " << round;
     }
     for (const auto& ranks : layout) EXPECT_TRUE(std::is_sorted(ranks.begin(), ranks.end()));
   }

@@ -26,12 +26,59 @@ constexpr std::uint64_t kSeed = 20260803;
 
 // Text that is near to being right: words and signs that the grammars use, in any order.
 std::string random_text(Rng& rng) {
-  static constexpr std::string_view kPieces[] = {
-      "n",     "[",   "]",      "-",        ",",     ":",        "0",      "1",        "9",         "15",   "%",
-      "@",     "=",   "(",      ")",        "|",     "&",        "?",      "+",        "_",         ".",    " ",
-      "gpu",   "now", "after",  "afterok",  "days",  "K",        "G",      "T",        "2026-08-1", "pm",   "\\",
-      "\"",    "'",   "#",      "\n",       "USR1",  "B",        "plane",  "NodeName", "CPUs",      "ALL",  "999999999999999999",
-      "65536", "x",   "/",      "*",        "\t",    "singleton", "UNLIMITED", "#SBATCH", "PartitionName"};
+  static constexpr std::string_view kPieces[] = {"n",
+                                                 "[",
+                                                 "]",
+                                                 "-",
+                                                 ",",
+                                                 ":",
+                                                 "0",
+                                                 "1",
+                                                 "9",
+                                                 "15",
+                                                 "%",
+                                                 "@",
+                                                 "=",
+                                                 "(",
+                                                 ")",
+                                                 "|",
+                                                 "&",
+                                                 "?",
+                                                 "+",
+                                                 "_",
+                                                 ".",
+                                                 " ",
+                                                 "gpu",
+                                                 "now",
+                                                 "after",
+                                                 "afterok",
+                                                 "days",
+                                                 "K",
+                                                 "G",
+                                                 "T",
+                                                 "2026-08-1",
+                                                 "pm",
+                                                 "\\",
+                                                 "\"",
+                                                 "'",
+                                                 "#",
+                                                 "\n",
+                                                 "USR1",
+                                                 "B",
+                                                 "plane",
+                                                 "NodeName",
+                                                 "CPUs",
+                                                 "ALL",
+                                                 "999999999999999999",
+                                                 "65536",
+                                                 "x",
+                                                 "/",
+                                                 "*",
+                                                 "\t",
+                                                 "singleton",
+                                                 "UNLIMITED",
+                                                 "#SBATCH",
+                                                 "PartitionName"};
   std::string text;
   for (std::uint64_t i = rng.below(12); i > 0; --i) text += kPieces[rng.below(std::size(kPieces))];
   if (rng.chance(0.1)) text += static_cast<char>(rng.below(256));
@@ -57,7 +104,8 @@ TEST(Robustness, EveryParserAnswers) {
     if (const auto value = parse_duration(text); value.has_value()) {
       EXPECT_EQ(parse_duration(padded_duration_text(*value)), *value);
     }
-    if (const auto value = parse_memory(text); value.has_value() && *value < (std::uint64_t{1} << 40)) {
+    if (const auto value = parse_memory(text);
+        value.has_value() && *value < (std::uint64_t{1} << 40)) {
       EXPECT_EQ(parse_memory(memory_text(*value)), *value);
     }
     if (const auto value = expand_hostlist(text); value.has_value()) {

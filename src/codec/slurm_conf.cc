@@ -48,8 +48,9 @@ class Builder {
     if (equal_ignoring_case(first, kPartitionRecord)) return add_partition(line);
     for (const RefusedRecord& record : kRefusedRecords) {
       if (!equal_ignoring_case(first, record.name)) continue;
-      return at(line, Error{ErrorCode::kUnimplemented, fmt::format("{} is not supported", record.name),
-                            std::string(record.way)});
+      return at(line,
+                Error{ErrorCode::kUnimplemented, fmt::format("{} is not supported", record.name),
+                      std::string(record.way)});
     }
     return add_settings(line);
   }
@@ -70,8 +71,8 @@ class Builder {
 
  private:
   template <class Target>
-  static Status apply_pairs(const ConfLine& line, std::span<const ConfKey<Target>> keys, std::size_t from,
-                            Target& target) {
+  static Status apply_pairs(const ConfLine& line, std::span<const ConfKey<Target>> keys,
+                            std::size_t from, Target& target) {
     for (std::size_t i = from; i < line.pairs.size(); ++i) {
       const Status status = apply_conf_key(keys, line.pairs[i].key, line.pairs[i].value, target);
       if (!status.has_value()) return at(line, status.error());
@@ -83,7 +84,8 @@ class Builder {
     TRY(apply_pairs(line, cluster_conf_keys(), 0, conf_));
     for (const ConfPair& pair : line.pairs) {
       const auto* key = find_conf_key(cluster_conf_keys(), pair.key);
-      if (key->handling == ConfHandling::kHonoured && key->show != nullptr && !given_.insert(key->name).second) {
+      if (key->handling == ConfHandling::kHonoured && key->show != nullptr &&
+          !given_.insert(key->name).second) {
         return at(line, fmt::format("{} is set a second time", key->name), "keep one of the two");
       }
       if (key->handling != ConfHandling::kHonoured) accepted_[key->name] = pair.value;
@@ -107,7 +109,8 @@ class Builder {
 
   Status add_node(const ConfLine& line, NodeConfig node, const InitialNode& initial) {
     if (!node_names_.insert(node.name).second) {
-      return at(line, fmt::format("node {} is configured a second time", node.name), "keep one of the two");
+      return at(line, fmt::format("node {} is configured a second time", node.name),
+                "keep one of the two");
     }
     for (const GresPool& pool : node.gres) gres_lines_.try_emplace(pool.name, line);
     conf_.cluster.nodes.push_back(std::move(node));
@@ -125,7 +128,8 @@ class Builder {
     }
     for (const PartitionConfig& other : conf_.cluster.partitions) {
       if (other.name == name) {
-        return at(line, fmt::format("partition {} is configured a second time", name), "keep one of the two");
+        return at(line, fmt::format("partition {} is configured a second time", name),
+                  "keep one of the two");
       }
       if (other.is_default && partition.is_default) {
         return at(line, fmt::format("partitions {} and {} are both the default", other.name, name),
@@ -140,7 +144,8 @@ class Builder {
 
   Status check_required(std::string_view file) const {
     const auto missing = [&](std::string_view what) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {} is missing", file, what), "add the line");
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {} is missing", file, what),
+                  "add the line");
     };
     if (given_.count("ClusterName") == 0) return missing("ClusterName");
     if (conf_.daemons.controllers.empty()) return missing("SlurmctldHost");
@@ -154,14 +159,16 @@ class Builder {
     const auto wrong = [&](std::string_view what, std::string way) {
       return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", file, what), std::move(way));
     };
-    if (settings.first_job_id > settings.max_job_id) return wrong("FirstJobId is above MaxJobId", "exchange them");
+    if (settings.first_job_id > settings.max_job_id)
+      return wrong("FirstJobId is above MaxJobId", "exchange them");
     if (settings.default_memory_per_cpu_mib != 0 && settings.default_memory_per_node_mib != 0) {
       return wrong("DefMemPerCPU and DefMemPerNode are both set", "set one of them");
     }
     for (const auto& [name, line] : gres_lines_) {
       const auto& types = settings.gres_types;
       if (std::find(types.begin(), types.end(), name) == types.end()) {
-        return at(line, fmt::format("Gres {} is not in GresTypes", name), fmt::format("add {} to GresTypes", name));
+        return at(line, fmt::format("Gres {} is not in GresTypes", name),
+                  fmt::format("add {} to GresTypes", name));
       }
     }
     return {};
@@ -180,23 +187,27 @@ class Builder {
   SlurmConf conf_;
   NodeDraft node_defaults_;
   PartitionConfig partition_defaults_ = default_partition();
-  std::set<std::string_view> given_;                      // honoured keys of the cluster
-  std::map<std::string_view, std::string> accepted_;      // the others that were given
+  std::set<std::string_view> given_;                  // honoured keys of the cluster
+  std::map<std::string_view, std::string> accepted_;  // the others that were given
   std::set<std::string, std::less<>> node_names_;
   std::map<std::string, ConfLine, std::less<>> gres_lines_;  // where each gres is first named
-  std::vector<ConfLine> partition_lines_;                 // as conf_.cluster.partitions
+  std::vector<ConfLine> partition_lines_;                    // as conf_.cluster.partitions
 };
 
 template <class Target>
-void append_keys(std::string_view record, std::span<const ConfKey<Target>> keys, std::vector<SlurmConfKey>& all) {
-  for (const ConfKey<Target>& key : keys) all.push_back({record, key.name, key.handling, key.reason});
+void append_keys(std::string_view record, std::span<const ConfKey<Target>> keys,
+                 std::vector<SlurmConfKey>& all) {
+  for (const ConfKey<Target>& key : keys)
+    all.push_back({record, key.name, key.handling, key.reason});
 }
 
 }  // namespace
 
-Result<SlurmConf> parse_slurm_conf(std::string_view file, std::string_view text, const IncludeReader& read_include) {
+Result<SlurmConf> parse_slurm_conf(std::string_view file, std::string_view text,
+                                   const IncludeReader& read_include) {
   Builder builder;
-  for (const ConfLine& line : TRY(parse_conf_lines(file, text, read_include))) TRY(builder.add(line));
+  for (const ConfLine& line : TRY(parse_conf_lines(file, text, read_include)))
+    TRY(builder.add(line));
   return builder.finish(file);
 }
 

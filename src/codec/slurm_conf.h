@@ -26,12 +26,12 @@ struct ControllerHost {
 /// Paths are as written; %n and %h in them are the agent's to replace.
 struct DaemonSettings {
   std::vector<ControllerHost> controllers;
-  std::string user = "root";                        ///< SlurmUser
+  std::string user = "root";  ///< SlurmUser
   std::uint16_t controller_port = 6817;
   std::uint16_t agent_port = 6818;
-  std::string state_folder = "/var/spool";          ///< StateSaveLocation
-  std::string spool_folder = "/var/spool/slurmd";   ///< SlurmdSpoolDir
-  std::string controller_log;                       ///< empty: the system log
+  std::string state_folder = "/var/spool";         ///< StateSaveLocation
+  std::string spool_folder = "/var/spool/slurmd";  ///< SlurmdSpoolDir
+  std::string controller_log;                      ///< empty: the system log
   std::string agent_log;
   std::string process_tracking = "proctrack/cgroup";
   std::vector<std::string> task_plugins;

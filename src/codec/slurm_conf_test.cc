@@ -14,7 +14,9 @@ constexpr const char* kHead = "ClusterName=c\nSlurmctldHost=ctl(10.0.0.1)\nGresT
 constexpr const char* kTail = "NodeName=n[1-4] CPUs=4\nPartitionName=p Nodes=ALL Default=YES\n";
 
 // A whole file around the lines in question.
-Result<SlurmConf> parse(const std::string& lines) { return parse_slurm_conf("slurm.conf", kHead + lines + kTail); }
+Result<SlurmConf> parse(const std::string& lines) {
+  return parse_slurm_conf("slurm.conf", kHead + lines + kTail);
+}
 std::string error_of(const std::string& lines) {
   const auto conf = parse(lines);
   return conf.has_value() ? "no error" : conf.error().text();
@@ -47,15 +49,24 @@ TEST(SlurmConf, SmallFileHasEffectiveValues) {
 }
 
 TEST(SlurmConf, ReadsEverySetting) {
-  const SlurmConf conf = parse(
-      "SlurmctldHost=backup\nslurmuser=slurm SlurmctldPort=7001\nSlurmdPort=7002\nStateSaveLocation=/s\n"
-      "SlurmdSpoolDir=/spool/%n\nSlurmctldLogFile=/l/c\nSlurmdLogFile=/l/d\nKillWait=5\nMinJobAge=60\n"
-      "SlurmdTimeout=100\nInactiveLimit=7\nBatchStartTimeout=8\nOverTimeLimit=UNLIMITED\nMaxJobCount=20\n"
-      "MaxArraySize=50\nMaxStepCount=9\nMaxTasksPerNode=10\nMaxBatchRequeue=2\nFirstJobId=5\nMaxJobId=50\n"
-      "DefMemPerCPU=1G\nDefMemPerGPU=10\nMaxMemPerNode=UNLIMITED\nMaxMemPerCPU=2048\nJobRequeue=0\nJobFileAppend=1\n"
-      "EnforcePartLimits=ALL\nSelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nReturnToService=2\n"
-      "KillOnBadExit=1\nRequeueExit=1,5-7\nRequeueExitHold=9\nMailProg=/bin/mail\nProctrackType=proctrack/linuxproc\n"
-      "TaskPlugin=task/cgroup,task/affinity\nAuthType=auth/munge\nPreemptMode=OFF\n").value();
+  const SlurmConf conf =
+      parse(
+          "SlurmctldHost=backup\nslurmuser=slurm "
+          "SlurmctldPort=7001\nSlurmdPort=7002\nStateSaveLocation=/s\n"
+          "SlurmdSpoolDir=/spool/%n\nSlurmctldLogFile=/l/c\nSlurmdLogFile=/l/"
+          "d\nKillWait=5\nMinJobAge=60\n"
+          "SlurmdTimeout=100\nInactiveLimit=7\nBatchStartTimeout=8\nOverTimeLimit="
+          "UNLIMITED\nMaxJobCount=20\n"
+          "MaxArraySize=50\nMaxStepCount=9\nMaxTasksPerNode=10\nMaxBatchRequeue=2\nFirstJobId="
+          "5\nMaxJobId=50\n"
+          "DefMemPerCPU=1G\nDefMemPerGPU=10\nMaxMemPerNode=UNLIMITED\nMaxMemPerCPU="
+          "2048\nJobRequeue=0\nJobFileAppend=1\n"
+          "EnforcePartLimits=ALL\nSelectType=select/"
+          "cons_tres\nSelectTypeParameters=CR_CPU\nReturnToService=2\n"
+          "KillOnBadExit=1\nRequeueExit=1,5-7\nRequeueExitHold=9\nMailProg=/bin/"
+          "mail\nProctrackType=proctrack/linuxproc\n"
+          "TaskPlugin=task/cgroup,task/affinity\nAuthType=auth/munge\nPreemptMode=OFF\n")
+          .value();
   const ClusterSettings& s = conf.cluster.settings;
   EXPECT_EQ(conf.daemons.controllers.size(), 2U);
   EXPECT_EQ(conf.daemons.user, "slurm");
@@ -95,13 +106,24 @@ TEST(SlurmConf, ReadsEverySetting) {
 }
 
 TEST(SlurmConf, ShowsWhatIsInForce) {
-  const SlurmConf conf = parse("MinJobAge=60\nAuthType=auth/munge\nPreemptMode=OFF\nRequeueExit=3\n").value();
+  const SlurmConf conf =
+      parse("MinJobAge=60\nAuthType=auth/munge\nPreemptMode=OFF\nRequeueExit=3\n").value();
   const std::pair<const char*, const char*> kCases[] = {
-      {"KillWait", "30 sec"},        {"MinJobAge", "60 sec"},       {"OverTimeLimit", "0 min"},
-      {"DefMemPerNode", "UNLIMITED"}, {"JobRequeue", "1"},          {"GresTypes", "gpu,nic"},
-      {"AuthType", "auth/munge"},    {"PreemptMode", "OFF"},        {"MailProg", "(null)"},
-      {"SelectTypeParameters", "CR_Core_Memory"}, {"SlurmctldHost[0]", "ctl(10.0.0.1)"}, {"RequeueExit", "3"},
-      {"EnforcePartLimits", "NO"},   {"MessageTimeout", "absent"},  {"TaskPlugin", "(null)"},
+      {"KillWait", "30 sec"},
+      {"MinJobAge", "60 sec"},
+      {"OverTimeLimit", "0 min"},
+      {"DefMemPerNode", "UNLIMITED"},
+      {"JobRequeue", "1"},
+      {"GresTypes", "gpu,nic"},
+      {"AuthType", "auth/munge"},
+      {"PreemptMode", "OFF"},
+      {"MailProg", "(null)"},
+      {"SelectTypeParameters", "CR_Core_Memory"},
+      {"SlurmctldHost[0]", "ctl(10.0.0.1)"},
+      {"RequeueExit", "3"},
+      {"EnforcePartLimits", "NO"},
+      {"MessageTimeout", "absent"},
+      {"TaskPlugin", "(null)"},
   };
   for (const auto& [key, value] : kCases) EXPECT_EQ(shown(conf, key), value) << key;
   const auto& all = conf.cluster.settings.shown;
@@ -110,10 +132,13 @@ TEST(SlurmConf, ShowsWhatIsInForce) {
 
 TEST(SlurmConf, NodesTakeDefaultsAndLists) {
   const SlurmConf conf = parse(
-      "NodeName=DEFAULT RealMemory=2000 State=DRAIN Reason=\"being built\"\n"
-      "NodeName=g[1-2] NodeHostname=host[5-6] NodeAddr=10.0.0.[5-6] Port=[7005-7006] Boards=1 SocketsPerBoard=2 "
-      "CoresPerSocket=8 ThreadsPerCore=2 TmpDisk=5G Weight=9 Features=ib,h100 Gres=nic:1,gpu:h100:2 State=DOWN\n"
-      "NodeName=DEFAULT RealMemory=1000 State=UNKNOWN\n").value();
+                             "NodeName=DEFAULT RealMemory=2000 State=DRAIN Reason=\"being built\"\n"
+                             "NodeName=g[1-2] NodeHostname=host[5-6] NodeAddr=10.0.0.[5-6] "
+                             "Port=[7005-7006] Boards=1 SocketsPerBoard=2 "
+                             "CoresPerSocket=8 ThreadsPerCore=2 TmpDisk=5G Weight=9 "
+                             "Features=ib,h100 Gres=nic:1,gpu:h100:2 State=DOWN\n"
+                             "NodeName=DEFAULT RealMemory=1000 State=UNKNOWN\n")
+                             .value();
   const NodeConfig& g2 = conf.cluster.nodes[1];
   EXPECT_EQ(g2.name + " " + g2.host_name + " " + g2.address, "g2 host6 10.0.0.6");
   EXPECT_EQ(g2.port, 7006);
@@ -133,12 +158,16 @@ TEST(SlurmConf, NodesTakeDefaultsAndLists) {
 
 TEST(SlurmConf, PartitionsTakeDefaultsAndTheClustersMemory) {
   const SlurmConf conf = parse(
-      "DefMemPerCPU=100\nMaxMemPerNode=5000\nDefMemPerGPU=7\n"
-      "PartitionName=DEFAULT MaxTime=1-0 State=DOWN\n"
-      "PartitionName=a Nodes=n[3,1,1-2] DefaultTime=30 OverTimeLimit=5 MinNodes=2 MaxNodes=3 MaxCPUsPerNode=2 "
-      "PriorityTier=4 PriorityJobFactor=8 OverSubscribe=EXCLUSIVE Hidden=YES RootOnly=YES AllowAccounts=x,y "
-      "AllowGroups=ALL DenyAccounts=z AllowQos=q DefMemPerNode=1G MaxMemPerCPU=9 DefCpuPerGPU=3 LLN=NO\n"
-      "PartitionName=DEFAULT State=UP MaxNodes=UNLIMITED DefaultTime=NONE\n").value();
+                             "DefMemPerCPU=100\nMaxMemPerNode=5000\nDefMemPerGPU=7\n"
+                             "PartitionName=DEFAULT MaxTime=1-0 State=DOWN\n"
+                             "PartitionName=a Nodes=n[3,1,1-2] DefaultTime=30 OverTimeLimit=5 "
+                             "MinNodes=2 MaxNodes=3 MaxCPUsPerNode=2 "
+                             "PriorityTier=4 PriorityJobFactor=8 OverSubscribe=EXCLUSIVE "
+                             "Hidden=YES RootOnly=YES AllowAccounts=x,y "
+                             "AllowGroups=ALL DenyAccounts=z AllowQos=q DefMemPerNode=1G "
+                             "MaxMemPerCPU=9 DefCpuPerGPU=3 LLN=NO\n"
+                             "PartitionName=DEFAULT State=UP MaxNodes=UNLIMITED DefaultTime=NONE\n")
+                             .value();
   const PartitionConfig& a = conf.cluster.partitions[0];
   EXPECT_EQ(a.nodes, (std::vector<NodeIndex>{NodeIndex(0), NodeIndex(1), NodeIndex(2)}));
   EXPECT_EQ(a.nodes_text, "n[3,1,1-2]");
@@ -170,9 +199,11 @@ TEST(SlurmConf, ErrorsNameThePlaceTheKeyAndTheWayOut) {
       {"KillWiat=3\n", "slurm.conf:4: unknown key 'KillWiat': the nearest known key is KillWait"},
       {"\nNodeName=x Cpu=3\n", "slurm.conf:5: unknown key 'Cpu': the nearest known key is CPUs"},
       {"Colour=red\n", "slurm.conf:4: unknown key 'Colour': see slurm.conf(5) for the keys"},
-      {"KillWait=soon\n", "slurm.conf:4: KillWait=soon: the value must be a whole number or UNLIMITED"},
+      {"KillWait=soon\n",
+       "slurm.conf:4: KillWait=soon: the value must be a whole number or UNLIMITED"},
       {"Prolog=/x\n", "slurm.conf:4: Prolog=/x is not supported: Muster runs no such program yet"},
-      {"KillWait=1\nKillWait=2\n", "slurm.conf:5: KillWait is set a second time: keep one of the two"},
+      {"KillWait=1\nKillWait=2\n",
+       "slurm.conf:5: KillWait is set a second time: keep one of the two"},
       {"SlurmctldHost=a(\n", "SlurmctldHost=a(: the value must be NAME or NAME(ADDRESS)"},
       {"EnforcePartLimits=ANY\n", "write ALL"},
       {"EnforcePartLimits=2\n", "YES or NO"},
@@ -182,7 +213,8 @@ TEST(SlurmConf, ErrorsNameThePlaceTheKeyAndTheWayOut) {
       {"RequeueExit=0\n", "exit codes from 1 to 255"},
       {"RequeueExit=5-300\n", "exit codes from 1 to 255"},
       {"FirstJobId=9\nMaxJobId=8\n", "slurm.conf: FirstJobId is above MaxJobId"},
-      {"DefMemPerCPU=1\nDefMemPerNode=1\n", "slurm.conf: DefMemPerCPU and DefMemPerNode are both set"},
+      {"DefMemPerCPU=1\nDefMemPerNode=1\n",
+       "slurm.conf: DefMemPerCPU and DefMemPerNode are both set"},
       {"NodeSet=x Nodes=n1\n", "slurm.conf:4: NodeSet is not supported"},
       {"DownNodes=n1 State=DOWN\n", "write State=DOWN and Reason="},
       {"NodeName=n1\n", "slurm.conf:5: node n1 is configured a second time"},
@@ -190,39 +222,49 @@ TEST(SlurmConf, ErrorsNameThePlaceTheKeyAndTheWayOut) {
       {"NodeName=x[1-3] Port=[1-2]\n", "Port=[1-2] has 2 entries for 3 nodes"},
       {"NodeName=x Port=0\n", "Port=0 is no port"},
       {"NodeName=x[ CPUs=1\n", "Invalid hostlist: x["},
-      {"NodeName=x CPUs=3 Sockets=2\n", "CPUs=3 contradicts Sockets=2 CoresPerSocket=1 ThreadsPerCore=1"},
+      {"NodeName=x CPUs=3 Sockets=2\n",
+       "CPUs=3 contradicts Sockets=2 CoresPerSocket=1 ThreadsPerCore=1"},
       {"NodeName=x Sockets=999 CoresPerSocket=999\n", "998001 CPUs are too many"},
       {"NodeName=x State=CLOUD\n", "write UNKNOWN, DOWN"},
-      {"NodeName=x Gres=mps:1\n", "slurm.conf:4: Gres mps is not in GresTypes: add mps to GresTypes"},
+      {"NodeName=x Gres=mps:1\n",
+       "slurm.conf:4: Gres mps is not in GresTypes: add mps to GresTypes"},
       {"NodeName=x Gres=gpu::\n", "Invalid generic resource"},
       {"NodeName=x TmpDisk=9000T\n", "below 4 PiB"},
       {"PartitionName=q Nodes=n[1-2],n9\n", "slurm.conf:4: Nodes=n[1-2],n9: there is no node n9"},
       {"PartitionName=q OverSubscribe=YES\n", "write NO, or EXCLUSIVE"},
       {"PartitionName=q MaxNodes=0\n", "a whole number from 1"},
       {"PartitionName=q State=OPEN\n", "UP, DOWN, DRAIN or INACTIVE"},
-      {"PartitionName=q DefMemPerCPU=1 DefMemPerNode=1\n", "slurm.conf:4: DefMemPerCPU and DefMemPerNode are both set"},
+      {"PartitionName=q DefMemPerCPU=1 DefMemPerNode=1\n",
+       "slurm.conf:4: DefMemPerCPU and DefMemPerNode are both set"},
       {"PartitionName=p\n", "partition p is configured a second time"},
       {"PartitionName=q Default=YES\n", "partitions q and p are both the default"},
       {"KillWait\n", "Key=Value is expected"},
   };
   for (const auto& [lines, text] : kCases) {
-    EXPECT_NE(error_of(lines).find(text), std::string::npos) << lines << " gives " << error_of(lines);
+    EXPECT_NE(error_of(lines).find(text), std::string::npos)
+        << lines << " gives " << error_of(lines);
   }
 }
 
 TEST(SlurmConf, NeedsItsFourCornerstones) {
-  const std::string kLines[] = {"ClusterName=c\n", "SlurmctldHost=h\n", "NodeName=n\n", "PartitionName=p Nodes=\"\"\n"};
+  const std::string kLines[] = {"ClusterName=c\n", "SlurmctldHost=h\n", "NodeName=n\n",
+                                "PartitionName=p Nodes=\"\"\n"};
   const std::string_view kNames[] = {"ClusterName", "SlurmctldHost", "NodeName", "PartitionName"};
   for (std::size_t left_out = 0; left_out < 4; ++left_out) {
     std::string text;
     for (std::size_t i = 0; i < 4; ++i) text += i == left_out ? "" : kLines[i];
-    EXPECT_EQ(parse_slurm_conf("f", text).error().message, "f: " + std::string(kNames[left_out]) + " is missing");
+    EXPECT_EQ(parse_slurm_conf("f", text).error().message,
+              "f: " + std::string(kNames[left_out]) + " is missing");
   }
   EXPECT_TRUE(parse_slurm_conf("f", kLines[0] + kLines[1] + kLines[2] + kLines[3]).has_value());
 }
 
 TEST(SlurmConf, CpusMayCountCores) {
-  EXPECT_EQ(parse("NodeName=x CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2\n").value().cluster.nodes[0].cpus, 8U);
+  EXPECT_EQ(parse("NodeName=x CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2\n")
+                .value()
+                .cluster.nodes[0]
+                .cpus,
+            8U);
 }
 
 TEST(SlurmConf, EveryKeyIsThereOnceAndEveryReasonIsGiven) {

@@ -13,7 +13,8 @@ namespace {
 
 tl::unexpected<Error> invalid(std::string_view text) {
   return fail(ErrorCode::kInvalidArgument, "Invalid time specification",
-              fmt::format("'{}': write now[+COUNT[UNIT]], HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS]], MMDD[YY], MM/DD[/YY], "
+              fmt::format("'{}': write now[+COUNT[UNIT]], HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS]], "
+                          "MMDD[YY], MM/DD[/YY], "
                           "today, tomorrow, midnight, noon or teatime",
                           text));
 }
@@ -222,7 +223,8 @@ bool is_wrong_side(const CivilTime& time, const TimeContext& context) {
 }
 
 // The nearest real day in the wanted direction. A 29th of February is at most eight years away.
-std::optional<CivilTime> settled(const Pieces& pieces, const CivilTime& today, const TimeContext& context) {
+std::optional<CivilTime> settled(const Pieces& pieces, const CivilTime& today,
+                                 const TimeContext& context) {
   constexpr int kStepsMax = 9;
   CivilTime time = pieces.date ? *pieces.date : today;
   const TimeOfDay of_day = pieces.time_of_day.value_or(TimeOfDay{});
@@ -262,8 +264,8 @@ Result<TimePoint> parse_time(std::string_view text, const TimeContext& context) 
 
 std::string iso_time_text(TimePoint time, const ZoneRule& zone) {
   const CivilTime civil = zone.to_civil(time);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", civil.year, civil.month, civil.day, civil.hour,
-                     civil.minute, civil.second);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", civil.year, civil.month, civil.day,
+                     civil.hour, civil.minute, civil.second);
 }
 
 std::string time_text(TimePoint time, const ZoneRule& zone, std::string_view absent) {
