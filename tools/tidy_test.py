@@ -119,6 +119,7 @@ class TidyTest(unittest.TestCase):
         "coroutine": ["  co_await x;"],
         "kj_threads": ["  kj::MutexGuarded<int> x;"],
         "throw": ["  throw 1;"],
+        "try_in_braces": ["  return Pair{key, TRY(value())};", "  return Pair{TRY(value())};", "  f(a, TRY(b()));"],
         "unbounded_copy": ["  sprintf(a, b);", "  strcpy(a, b);"],
         "threads": ["#include <thread>", "  std::mutex m;"],
         "schema": ['#include "schema/job.capnp.h"', "#include <capnp/rpc.capnp.h>"],
@@ -149,7 +150,7 @@ class TidyTest(unittest.TestCase):
 
     def test_names_that_only_contain_a_banned_word(self):
         self.expect_clean("src/model/x.cc", "int a() { return submit_time(0) + x.open(1) + reopen(2) + is_throwing; }\n"
-                          "static int f(int x);\nstatic constexpr int kX = 1;\nconst int kY = 2;\nusing A = int;\n")
+                          "static int f(int x);\nint b() { TRY(f(1)); g([] { TRY(f(1)); }); }\nstatic constexpr int kX = 1;\nconst int kY = 2;\nusing A = int;\n")
 
     def test_unbuilt_test(self):
         self.tree.add("src/codec/y_test.cc", "int f();\n", is_built=False)

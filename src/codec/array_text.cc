@@ -40,7 +40,8 @@ Status add_range(std::string_view text, std::uint32_t max_array_size, Bitmap& in
   const auto range = parse_range(text);
   if (!range) return invalid(fmt::format("'{}': write INDEX, LOW-HIGH or LOW-HIGH:STEP", text));
   if (range->high >= max_array_size) {
-    return invalid(fmt::format("index {} of '{}' is not below MaxArraySize={}", range->high, text, max_array_size));
+    return invalid(fmt::format("index {} of '{}' is not below MaxArraySize={}", range->high, text,
+                               max_array_size));
   }
   for (std::uint64_t i = range->low; i <= range->high; i += range->step) indices.set(i);
   return {};
@@ -78,8 +79,10 @@ Result<ArraySpec> parse_array(std::string_view text, std::uint32_t max_array_siz
     spec.throttle = *throttle;
     list = list.substr(0, percent);
   }
-  if (list.size() >= 2 && list.front() == '[' && list.back() == ']') list = list.substr(1, list.size() - 2);
-  for (const std::string_view part : split(list, ',')) TRY(add_range(part, max_array_size, spec.indices));
+  if (list.size() >= 2 && list.front() == '[' && list.back() == ']')
+    list = list.substr(1, list.size() - 2);
+  for (const std::string_view part : split(list, ','))
+    TRY(add_range(part, max_array_size, spec.indices));
   return spec;
 }
 

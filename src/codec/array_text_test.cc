@@ -14,23 +14,33 @@ std::string read_back(std::string_view text) {
 
 TEST(ArrayText, ReadsAndPrintsCompactly) {
   const std::pair<const char*, const char*> kCases[] = {
-      {"0-15%4", "0-15%4"},        {"1,3,5-7", "1,3,5-7"},     {"0,2,4-6", "0,2,4-6"},
-      {"0-14:2", "0-14:2"},        {"0-15:2%4", "0-14:2%4"},   {"0-10:2", "0,2,4,6,8,10"},
-      {"0,20", "0-20:20"},         {"[1-3]%2", "1-3%2"},       {"5", "5"},
-      {"1000", "1000"},            {"3,1,2,2", "1-3"},         {" 1-2 ", "1-2"},
-      {"1-3%0", "1-3"},            {"0-20:2,21", "0,2,4,6,8,10,12,14,16,18,20-21"},
+      {"0-15%4", "0-15%4"},
+      {"1,3,5-7", "1,3,5-7"},
+      {"0,2,4-6", "0,2,4-6"},
+      {"0-14:2", "0-14:2"},
+      {"0-15:2%4", "0-14:2%4"},
+      {"0-10:2", "0,2,4,6,8,10"},
+      {"0,20", "0-20:20"},
+      {"[1-3]%2", "1-3%2"},
+      {"5", "5"},
+      {"1000", "1000"},
+      {"3,1,2,2", "1-3"},
+      {" 1-2 ", "1-2"},
+      {"1-3%0", "1-3"},
+      {"0-20:2,21", "0,2,4,6,8,10,12,14,16,18,20-21"},
   };
   for (const auto& [text, printed] : kCases) EXPECT_EQ(read_back(text), printed) << text;
 }
 
 TEST(ArrayText, RefusesOtherTexts) {
-  for (const char* bad : {"", ",", "1,", "a", "3-1", "1-", "-3", "1:2", "1-3:0", "1-3:x", "1-3%", "1-3%x", "%4", "1 2",
-                          "[1-3", "1-3]", "1-2-3", "99999999999"}) {
+  for (const char* bad : {"", ",", "1,", "a", "3-1", "1-", "-3", "1:2", "1-3:0", "1-3:x", "1-3%",
+                          "1-3%x", "%4", "1 2", "[1-3", "1-3]", "1-2-3", "99999999999"}) {
     const auto spec = parse_array(bad, 1001);
     ASSERT_FALSE(spec.has_value()) << bad;
     EXPECT_EQ(spec.error().message, "Invalid job array specification") << bad;
   }
-  EXPECT_NE(read_back("0-1001").find("index 1001 of '0-1001' is not below MaxArraySize=1001"), std::string::npos);
+  EXPECT_NE(read_back("0-1001").find("index 1001 of '0-1001' is not below MaxArraySize=1001"),
+            std::string::npos);
   EXPECT_FALSE(parse_array("4294967295", UINT32_MAX).has_value());
 }
 
@@ -60,7 +70,8 @@ TEST(ArrayText, PrintedArraysReadBack) {
       if (rng.chance(0.9)) spec.indices.set(i);
     }
     if (spec.indices.empty()) continue;
-    EXPECT_EQ(parse_array(array_text(spec), 1001).value(), spec) << "seed " << kSeed << " round " << round;
+    EXPECT_EQ(parse_array(array_text(spec), 1001).value(), spec)
+        << "seed " << kSeed << " round " << round;
   }
 }
 

@@ -63,7 +63,9 @@ Status add_terms(std::string_view text, DependencySet& set) {
   if (is_singleton) set.terms.push_back({.kind = kind, .job = {}, .array_index = {}, .delay = {}});
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto term = parse_job(parts[i], kind);
-    if (!term) return invalid(fmt::format("'{}' of '{}' is no job: write JOB, JOB_INDEX or after:JOB+MINUTES", parts[i], text));
+    if (!term)
+      return invalid(fmt::format(
+          "'{}' of '{}' is no job: write JOB, JOB_INDEX or after:JOB+MINUTES", parts[i], text));
     set.terms.push_back(*term);
   }
   return {};

@@ -35,15 +35,17 @@ TEST(DependencyText, KeepsTheParts) {
 }
 
 TEST(DependencyText, RefusesOtherTexts) {
-  for (const char* bad : {"afterok", "afterok:", "afterok:x", "afterok:0", "12", "later:12", "singleton:12", ",", "afterok:1,",
-                          "afterok:1,afterok:2?afterok:3", "afterok:12+5", "after:12+", "afterok:12_x", "afterok:-1"}) {
+  for (const char* bad : {"afterok", "afterok:", "afterok:x", "afterok:0", "12", "later:12",
+                          "singleton:12", ",", "afterok:1,", "afterok:1,afterok:2?afterok:3",
+                          "afterok:12+5", "after:12+", "afterok:12_x", "afterok:-1"}) {
     const auto set = parse_dependency(bad);
     ASSERT_FALSE(set.has_value()) << bad;
     EXPECT_EQ(set.error().code, ErrorCode::kInvalidArgument) << bad;
     EXPECT_EQ(set.error().message, "Job dependency problem");
   }
   EXPECT_EQ(parse_dependency("expand:12").error().code, ErrorCode::kUnimplemented);
-  EXPECT_NE(read_back("later:12").find("'later' is no type; use one of after, afterany"), std::string::npos);
+  EXPECT_NE(read_back("later:12").find("'later' is no type; use one of after, afterany"),
+            std::string::npos);
 }
 
 TEST(DependencyText, ShowsWhatIsLeft) {

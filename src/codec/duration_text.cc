@@ -15,14 +15,16 @@ constexpr std::uint64_t kMinutesMax = 4294967294;
 constexpr std::uint64_t kSecondsMax = kMinutesMax * 60;
 
 tl::unexpected<Error> invalid(std::string_view text) {
-  return fail(ErrorCode::kInvalidArgument, "Invalid time limit specification",
-              fmt::format("'{}': write minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes"
-                          "[:seconds]] or UNLIMITED, at most {} minutes",
-                          text, kMinutesMax));
+  return fail(
+      ErrorCode::kInvalidArgument, "Invalid time limit specification",
+      fmt::format("'{}': write minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes"
+                  "[:seconds]] or UNLIMITED, at most {} minutes",
+                  text, kMinutesMax));
 }
 
 // The sum of parts[i] * units[i], in seconds. Nullopt: too many parts, no number, or too much.
-std::optional<std::uint64_t> weighted_sum(std::string_view text, std::span<const std::uint64_t> units) {
+std::optional<std::uint64_t> weighted_sum(std::string_view text,
+                                          std::span<const std::uint64_t> units) {
   const std::vector<std::string_view> parts = split(text, ':');
   if (parts.size() > units.size()) return std::nullopt;
   std::uint64_t total = 0;
@@ -39,16 +41,20 @@ std::optional<std::uint64_t> parse_seconds(std::string_view text) {
   static constexpr std::array<std::uint64_t, 2> kMinutesFirst = {60, 1};
   const std::size_t dash = text.find('-');
   if (dash == std::string_view::npos) {
-    return split(text, ':').size() == 3 ? weighted_sum(text, kHoursFirst) : weighted_sum(text, kMinutesFirst);
+    return split(text, ':').size() == 3 ? weighted_sum(text, kHoursFirst)
+                                        : weighted_sum(text, kMinutesFirst);
   }
   const auto days = parse_whole(text.substr(0, dash), kSecondsMax / 86400);
-  const auto rest = weighted_sum(text.substr(dash + 1), kHoursFirst);
+  const std::string_view after = text.substr(dash + 1);
+  const auto rest =
+      after.empty() ? std::optional<std::uint64_t>(0) : weighted_sum(after, kHoursFirst);
   if (!days || !rest) return std::nullopt;
   return *days * 86400 + *rest;
 }
 
 bool is_word_for_infinite(std::string_view text) {
-  return equal_ignoring_case(text, "UNLIMITED") || equal_ignoring_case(text, "INFINITE") || text == "-1";
+  return equal_ignoring_case(text, "UNLIMITED") || equal_ignoring_case(text, "INFINITE") ||
+         text == "-1";
 }
 
 struct Parts {

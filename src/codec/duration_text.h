@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// Reads `minutes`, `minutes:seconds`, `hours:minutes:seconds`, `days-hours`, `days-hours:minutes`,
+/// Reads `minutes`, `minutes:seconds`, `hours:minutes:seconds`, `days-`, `days-hours`, `days-hours:minutes`,
 /// `days-hours:minutes:seconds`, or UNLIMITED, INFINITE and -1 (infinite), in any case.
 /// Shape: 0 up to 4294967294 minutes; parts may exceed 59. Errors: kInvalidArgument "Invalid time limit
 /// specification" with the text. Source: sbatch(1) --time.

@@ -70,7 +70,8 @@ class Reader {
     if (depth == kDepthMax) return invalid(fmt::format("'{}' nests too deeply", text_));
     take();
     Alternatives inside = TRY(read_expression(depth + 1));
-    if (peek() != ')') return invalid(fmt::format("'{}' has a parenthesis that is not closed", text_));
+    if (peek() != ')')
+      return invalid(fmt::format("'{}' has a parenthesis that is not closed", text_));
     take();
     return inside;
   }
@@ -86,8 +87,11 @@ class Reader {
     return Alternatives{{std::string(name)}};
   }
   Status refuse_unsupported() {
-    if (peek() == '[') return unsupported("matching features '[...]'", "name one feature, or submit one job for each");
-    if (peek() == '*') return unsupported("node counts 'FEATURE*COUNT'", "use -N with one constraint for all nodes");
+    if (peek() == '[')
+      return unsupported("matching features '[...]'",
+                         "name one feature, or submit one job for each");
+    if (peek() == '*')
+      return unsupported("node counts 'FEATURE*COUNT'", "use -N with one constraint for all nodes");
     return {};
   }
   tl::unexpected<Error> unsupported(std::string_view what, std::string_view way) const {
@@ -95,8 +99,9 @@ class Reader {
                 fmt::format("{} of '{}' are not supported: {}", what, text_, way));
   }
   tl::unexpected<Error> too_many() const {
-    return fail(ErrorCode::kResourceExhausted, std::string(kMessage),
-                fmt::format("'{}' stands for more than {} alternatives", text_, kFeatureAlternativesMax));
+    return fail(
+        ErrorCode::kResourceExhausted, std::string(kMessage),
+        fmt::format("'{}' stands for more than {} alternatives", text_, kFeatureAlternativesMax));
   }
   char peek() {
     while (!rest_.empty() && is_blank(rest_.front())) rest_.remove_prefix(1);

@@ -22,12 +22,15 @@ struct Symbol {
 // Requires: text begins with a percent sign.
 Symbol symbol_at(std::string_view text) {
   const std::size_t digits = leading_digits(text.substr(1));
-  const auto width = parse_whole(text.substr(1, digits), kWidthMax).value_or(digits == 0 ? 0 : kWidthMax);
+  const auto width =
+      parse_whole(text.substr(1, digits), kWidthMax).value_or(digits == 0 ? 0 : kWidthMax);
   if (1 + digits == text.size()) return {0, 0, text.size()};
   return {text[1 + digits], static_cast<std::size_t>(width), digits + 2};
 }
 
-std::string padded(std::uint32_t value, std::size_t width) { return fmt::format("{:0{}}", value, width); }
+std::string padded(std::uint32_t value, std::size_t width) {
+  return fmt::format("{:0{}}", value, width);
+}
 
 // What the symbol stands for. Nullopt: it is none of ours.
 std::optional<std::string> replacement(const Symbol& symbol, const FilePatternValues& values) {
@@ -35,13 +38,16 @@ std::optional<std::string> replacement(const Symbol& symbol, const FilePatternVa
   const std::uint32_t array_index = values.array_index.value_or(kNoArrayIndex);
   switch (symbol.letter) {
     case '%': return "%";
-    case 'A': return padded(values.array_job.value() != 0 ? values.array_job.value() : job, symbol.width);
+    case 'A':
+      return padded(values.array_job.value() != 0 ? values.array_job.value() : job, symbol.width);
     case 'a': return padded(array_index, symbol.width);
     case 'b': return padded(array_index % 10, symbol.width);
     case 'J': return fmt::format("{}.{}", padded(job, symbol.width), step_text(values.step));
     case 'j': return padded(job, symbol.width);
     case 'S': return values.sluid;
-    case 's': return values.step < kInteractiveStep ? padded(values.step, symbol.width) : step_text(values.step);
+    case 's':
+      return values.step < kInteractiveStep ? padded(values.step, symbol.width)
+                                            : step_text(values.step);
     case 'N': return values.host.substr(0, values.host.find('.'));
     case 'n': return padded(values.node_index, symbol.width);
     case 't': return padded(values.task, symbol.width);
@@ -73,7 +79,8 @@ void for_each_part(std::string_view pattern, VisitText&& visit_text, VisitSymbol
 std::string expand_file_pattern(std::string_view pattern, const FilePatternValues& values) {
   std::string result;
   if (is_literal(pattern)) {
-    std::copy_if(pattern.begin(), pattern.end(), std::back_inserter(result), [](char c) { return c != '\\'; });
+    std::copy_if(pattern.begin(), pattern.end(), std::back_inserter(result),
+                 [](char c) { return c != '\\'; });
     return result;
   }
   for_each_part(
@@ -91,7 +98,8 @@ FileScope file_scope(std::string_view pattern) {
       pattern, [](std::string_view) {},
       [&](const Symbol& symbol, std::string_view) {
         if (symbol.letter == 't') scope = FileScope::kPerTask;
-        if (symbol.letter == 'n' || symbol.letter == 'N') scope = std::max(scope, FileScope::kPerNode);
+        if (symbol.letter == 'n' || symbol.letter == 'N')
+          scope = std::max(scope, FileScope::kPerNode);
       });
   return scope;
 }

@@ -12,17 +12,18 @@ namespace muster {
 
 /// What the symbols of a pattern stand for.
 struct FilePatternValues {
-  JobId job = {};                               ///< %j, and %J before the dot
-  JobId array_job = {};                         ///< %A; zero (no array) gives the job
-  std::optional<std::uint32_t> array_index = {};  ///< %a, and modulo ten %b; absent gives Slurm's 4294967294
-  std::uint32_t step = kBatchStep;           ///< %s, and %J after the dot
-  std::string host = {};                        ///< %N, up to its first dot
-  std::uint32_t node_index = 0;              ///< %n, within the step
-  std::uint32_t task = 0;                    ///< %t
-  std::string user = {};                        ///< %u
-  std::string job_name = {};                    ///< %x
-  std::uint32_t restart_count = 0;           ///< %r
-  std::string sluid = {};                       ///< %S
+  JobId job = {};        ///< %j, and %J before the dot
+  JobId array_job = {};  ///< %A; zero (no array) gives the job
+  std::optional<std::uint32_t> array_index =
+      {};                           ///< %a, and modulo ten %b; absent gives Slurm's 4294967294
+  std::uint32_t step = kBatchStep;  ///< %s, and %J after the dot
+  std::string host = {};            ///< %N, up to its first dot
+  std::uint32_t node_index = 0;     ///< %n, within the step
+  std::uint32_t task = 0;           ///< %t
+  std::string user = {};            ///< %u
+  std::string job_name = {};        ///< %x
+  std::uint32_t restart_count = 0;  ///< %r
+  std::string sluid = {};           ///< %S
 };
 
 /// The pattern with its symbols replaced. `%%` is a percent sign; a number after the percent pads numbers with zeros

@@ -6,19 +6,48 @@ namespace muster {
 namespace {
 
 FilePatternValues array_task() {
-  return {.job = JobId(34), .array_job = JobId(12), .array_index = 25, .step = 0, .host = "n7.site.org", .node_index = 1,
-          .task = 3, .user = "ann", .job_name = "train", .restart_count = 2, .sluid = "s1ABC"};
+  return {.job = JobId(34),
+          .array_job = JobId(12),
+          .array_index = 25,
+          .step = 0,
+          .host = "n7.site.org",
+          .node_index = 1,
+          .task = 3,
+          .user = "ann",
+          .job_name = "train",
+          .restart_count = 2,
+          .sluid = "s1ABC"};
 }
 
 TEST(FilePattern, ReplacesEverySymbol) {
   const std::pair<const char*, const char*> kCases[] = {
-      {"slurm-%j.out", "slurm-34.out"}, {"%A_%a", "12_25"},   {"%b", "5"},       {"%J", "34.0"},   {"%s", "0"},
-      {"%N", "n7"},                     {"%n-%t", "1-3"},     {"%u/%x", "ann/train"}, {"%r", "2"}, {"%S", "s1ABC"},
-      {"100%%", "100%"},                {"%4j", "0034"},      {"%04j", "0034"},  {"%99t", "0000000003"}, {"%4x", "train"},
-      {"%q", "%q"},                     {"%", "%"},           {"a%5", "a%5"},    {"", ""},         {"%3q%j", "%3q34"},
-      {"\\%j", "%j"},                   {"a\\b/%j", "ab/%j"}, {"%%j", "%j"},     {"%4J", "0034.0"},
+      {"slurm-%j.out", "slurm-34.out"},
+      {"%A_%a", "12_25"},
+      {"%b", "5"},
+      {"%J", "34.0"},
+      {"%s", "0"},
+      {"%N", "n7"},
+      {"%n-%t", "1-3"},
+      {"%u/%x", "ann/train"},
+      {"%r", "2"},
+      {"%S", "s1ABC"},
+      {"100%%", "100%"},
+      {"%4j", "0034"},
+      {"%04j", "0034"},
+      {"%99t", "0000000003"},
+      {"%4x", "train"},
+      {"%q", "%q"},
+      {"%", "%"},
+      {"a%5", "a%5"},
+      {"", ""},
+      {"%3q%j", "%3q34"},
+      {"\\%j", "%j"},
+      {"a\\b/%j", "ab/%j"},
+      {"%%j", "%j"},
+      {"%4J", "0034.0"},
   };
-  for (const auto& [pattern, name] : kCases) EXPECT_EQ(expand_file_pattern(pattern, array_task()), name) << pattern;
+  for (const auto& [pattern, name] : kCases)
+    EXPECT_EQ(expand_file_pattern(pattern, array_task()), name) << pattern;
 }
 
 TEST(FilePattern, BatchStepOutsideAnArray) {

@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kGpu = "gpu";
 
 tl::unexpected<Error> invalid(std::string detail) {
-  return fail(ErrorCode::kInvalidArgument, "Invalid generic resource (gres) specification", std::move(detail));
+  return fail(ErrorCode::kInvalidArgument, "Invalid generic resource (gres) specification",
+              std::move(detail));
 }
 
 // "2", "4k". Nullopt: no count.
@@ -25,7 +26,8 @@ std::optional<std::uint32_t> parse_count(std::string_view text) {
   const std::size_t unit = kUnits.find(to_lower(text.back()));
   const bool has_unit = unit != std::string_view::npos;
   const std::uint32_t shift = has_unit ? static_cast<std::uint32_t>(10 * (unit + 1)) : 0;
-  const auto count = parse_whole32(text.substr(0, text.size() - (has_unit ? 1 : 0)), UINT32_MAX >> shift);
+  const auto count =
+      parse_whole32(text.substr(0, text.size() - (has_unit ? 1 : 0)), UINT32_MAX >> shift);
   if (!count) return std::nullopt;
   return *count << shift;
 }
@@ -37,10 +39,16 @@ std::string_view without_prefix(std::string_view text) {
   return text;
 }
 
-bool is_name(std::string_view text) {
-  return !text.empty() && !is_digit(text.front()) && text.find_first_of(" =/()-+") != 0 &&
-         text.find_first_of(" =/()") == std::string_view::npos;
+bool is_letter(char c) { return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '_'; }
+
+// Types may begin with a digit: "1g.10gb" is a slice of a GPU.
+bool is_type(std::string_view text) {
+  const bool begins_well = !text.empty() && (is_letter(text.front()) || is_digit(text.front()));
+  return begins_well && std::all_of(text.begin(), text.end(), [](char c) {
+           return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '+';
+         });
 }
+bool is_name(std::string_view text) { return is_type(text) && is_letter(text.front()); }
 
 // "gpu:h100:2" as {"gpu", "h100", "2"}; "=" counts as the last colon.
 std::vector<std::string_view> fields_of(std::string_view item) {
@@ -60,9 +68,11 @@ std::optional<GresAmount> parse_fields(std::vector<std::string_view> fields) {
     amount.count = *count;
     fields.pop_back();
   }
-  if (fields.empty() || fields.size() > 2 || !std::all_of(fields.begin(), fields.end(), is_name)) return std::nullopt;
+  if (fields.empty() || fields.size() > 2 || !is_name(fields[0])) return std::nullopt;
   amount.name = fields[0];
-  if (fields.size() == 2) amount.type = fields[1];
+  if (fields.size() == 1) return amount;
+  if (!is_type(fields[1])) return std::nullopt;
+  amount.type = fields[1];
   return amount;
 }
 
@@ -127,7 +137,8 @@ std::string gres_text(const std::vector<GresAmount>& amounts) {
 std::string tres_text(const TresCounts& counts) {
   std::vector<std::string> parts;
   if (counts.cpus != 0) parts.push_back(fmt::format("cpu={}", counts.cpus));
-  if (counts.memory_mib != 0) parts.push_back(fmt::format("mem={}", memory_text(counts.memory_mib)));
+  if (counts.memory_mib != 0)
+    parts.push_back(fmt::format("mem={}", memory_text(counts.memory_mib)));
   if (counts.nodes != 0) parts.push_back(fmt::format("node={}", counts.nodes));
   if (counts.billing != 0) parts.push_back(fmt::format("billing={}", counts.billing));
   std::map<std::string, std::uint64_t> gres;  // "gpu" before "gpu:h100"

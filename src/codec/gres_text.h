@@ -12,7 +12,7 @@
 namespace muster {
 
 /// Reads comma-separated NAME[[:TYPE]:COUNT]; "gres/gpu:2", "gres:gpu=2" and "=COUNT" are read too. The count is 1 unless
-/// given and may end in k, m or g (1024 each). A count of 0 and the word "none" ask for nothing.
+/// given and may end in k, m or g (1024 each); it must be given after a type that begins with a digit ("1g.10gb:2"). A count of 0 and the word "none" ask for nothing.
 /// Shape: sorted by name and type, each pair once. Errors: kInvalidArgument "Invalid generic resource (gres)
 /// specification" with the offending part. Source: sbatch(1) --gres.
 Result<std::vector<GresAmount>> parse_gres(std::string_view text);

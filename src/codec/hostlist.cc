@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kDigitsMax = 18;
 
 tl::unexpected<Error> invalid(std::string_view text, std::string detail) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid hostlist: {}", text), std::move(detail));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid hostlist: {}", text),
+              std::move(detail));
 }
 tl::unexpected<Error> too_long(std::string_view text) {
   return fail(ErrorCode::kResourceExhausted, fmt::format("Invalid hostlist: {}", text),
@@ -30,7 +31,8 @@ Result<std::vector<std::string>> bracket_texts(std::string_view whole, std::stri
   for (const std::string_view item : split(inside, ',')) {
     const std::size_t dash = item.find('-');
     const std::string_view low_text = item.substr(0, dash);
-    const std::string_view high_text = dash == std::string_view::npos ? low_text : item.substr(dash + 1);
+    const std::string_view high_text =
+        dash == std::string_view::npos ? low_text : item.substr(dash + 1);
     const auto low = parse_whole(low_text);
     const auto high = parse_whole(high_text);
     const bool is_long = low_text.size() > kDigitsMax || high_text.size() > kDigitsMax;
@@ -51,21 +53,26 @@ struct Entry {
   std::vector<std::vector<std::string>> brackets;
 };
 
+// The product of the brackets is bounded here, so that a short text cannot take much memory.
 Result<Entry> parse_entry(std::string_view text) {
   Entry entry;
   std::string_view rest = text;
+  std::size_t total = 1;
   while (!rest.empty()) {
     const std::size_t open = rest.find('[');
     const std::size_t close = rest.find(']');
     entry.literals.push_back(rest.substr(0, open));
     if (open == std::string_view::npos && close == open) {
       if (entry.brackets.empty()) return entry;
-      return invalid(text, fmt::format("'{}' follows the last bracket: a name must end there", rest));
+      return invalid(text,
+                     fmt::format("'{}' follows the last bracket: a name must end there", rest));
     }
     if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
       return invalid(text, "a bracket is not closed, or closed twice: write PREFIX[1-3,5]");
     }
     entry.brackets.push_back(TRY(bracket_texts(text, rest.substr(open + 1, close - open - 1))));
+    total *= entry.brackets.back().size();
+    if (total > kHostlistMax) return too_long(text);
     rest.remove_prefix(close + 1);
   }
   return entry;
@@ -100,23 +107,14 @@ void append_names(const Entry& entry, std::vector<std::string>& names) {
   }
 }
 
-bool is_within_limit(const Entry& entry, std::size_t used) {
-  std::size_t total = 1;
-  for (const auto& bracket : entry.brackets) {
-    total *= bracket.size();
-    if (total > kHostlistMax) return false;
-  }
-  return used + total <= kHostlistMax;
-}
-
 Status expand_entry(std::string_view text, std::vector<std::string>& names) {
   const Entry entry = TRY(parse_entry(text));
-  if (!is_within_limit(entry, names.size())) return too_long(text);
   if (entry.brackets.empty()) {
     names.emplace_back(text);
   } else {
     append_names(entry, names);
   }
+  if (names.size() > kHostlistMax) return too_long(text);
   return {};
 }
 
@@ -147,7 +145,9 @@ HostName take_apart(std::string_view name) {
   return host;
 }
 
-bool is_padded(const HostName& host) { return host.digits.size() > 1 && host.digits.front() == '0'; }
+bool is_padded(const HostName& host) {
+  return host.digits.size() > 1 && host.digits.front() == '0';
+}
 
 // A run of names that count up, as it stands inside a bracket. `width` pads its numbers.
 struct Range {
@@ -158,7 +158,9 @@ struct Range {
   bool is_followed_by(const HostName& host) const {
     return host.number == next && host.digits == fmt::format("{:0{}}", next, low.size());
   }
-  std::string text() const { return low == high ? std::string(low) : fmt::format("{}-{}", low, high); }
+  std::string text() const {
+    return low == high ? std::string(low) : fmt::format("{}-{}", low, high);
+  }
 };
 
 // Neighbouring names with one prefix.

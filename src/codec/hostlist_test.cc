@@ -41,8 +41,8 @@ TEST(Hostlist, ExpandsAsSlurmDoes) {
 }
 
 TEST(Hostlist, RefusesWhatIsNoList) {
-  for (const char* bad : {"n[3-1]", "n[1-", "n]", "n[1-3", "n[a-b]", "n[]", "n[1-3]]", "n[1-2,]", "n[1-2]-ib",
-                          "n[[1]]", "n][", "n[0000000000000000001-2]"}) {
+  for (const char* bad : {"n[3-1]", "n[1-", "n]", "n[1-3", "n[a-b]", "n[]", "n[1-3]]", "n[1-2,]",
+                          "n[1-2]-ib", "n[[1]]", "n][", "n[0000000000000000001-2]"}) {
     const auto names = expand_hostlist(bad);
     ASSERT_FALSE(names.has_value()) << bad;
     EXPECT_EQ(names.error().code, ErrorCode::kInvalidArgument) << bad;
@@ -78,7 +78,8 @@ TEST(Hostlist, CompressesInTheGivenOrder) {
       {"a1b a2b", "a1b,a2b"},
       {"1 2 3", "[1-3]"},
       {"n1x1 n1x2 n2x1", "n1x[1-2],n2x1"},
-      {"n99999999999999999999 n99999999999999999998", "n99999999999999999999,n99999999999999999998"},
+      {"n99999999999999999999 n99999999999999999998",
+       "n99999999999999999999,n99999999999999999998"},
   };
   for (const auto& [names, text] : kCases) EXPECT_EQ(compressed(names), text) << names;
 }
@@ -92,7 +93,8 @@ TEST(Hostlist, SortsByPrefixThenWidthThenNumberAndDropsDoubles) {
   EXPECT_EQ(sorted("n2 n10 n1"), "n[1-2,10]");
   EXPECT_EQ(sorted("b2 a1 b1"), "a1,b[1-2]");
   EXPECT_EQ(sorted("x-104_37 x-70_88 x-70_37 x-86_1"), "x-70_[37,88],x-86_1,x-104_37");
-  EXPECT_EQ(sorted("lin14_1z1 lin082_9z1 lin082_030z1 lin82_1z1"), "lin082_030z1,lin082_9z1,lin14_1z1,lin82_1z1");
+  EXPECT_EQ(sorted("lin14_1z1 lin082_9z1 lin082_030z1 lin82_1z1"),
+            "lin082_030z1,lin082_9z1,lin14_1z1,lin82_1z1");
   EXPECT_EQ(sorted("n1 n1x n1- n1y2 n"), "n,n1,n1-,n1x,n1y2");
 }
 
@@ -107,9 +109,11 @@ TEST(Hostlist, ExpandingTheCompressedFormGivesTheNamesBack) {
       if (rng.chance(0.1)) names.back() = "x" + prefix;
     }
     const std::string text = compress_hostlist(names);
-    EXPECT_EQ(expand_hostlist(text).value(), names) << "seed " << kSeed << " round " << round << ' ' << text;
+    EXPECT_EQ(expand_hostlist(text).value(), names)
+        << "seed " << kSeed << " round " << round << ' ' << text;
     const std::vector<std::string> once = sorted_hosts(names);
-    EXPECT_EQ(expand_hostlist(sorted_hostlist(names)).value(), once) << "seed " << kSeed << " round " << round;
+    EXPECT_EQ(expand_hostlist(sorted_hostlist(names)).value(), once)
+        << "seed " << kSeed << " round " << round;
   }
 }
 

@@ -55,7 +55,8 @@ std::string scaled_memory_text(std::uint64_t kib) {
   std::uint64_t divisor = 1;
   for (; kib / divisor >= 1024 && unit + 1 < kUnits.size(); ++unit) divisor *= 1024;
   if (kib % divisor == 0) return fmt::format("{}{}", kib / divisor, kUnits[unit]);
-  return fmt::format("{:.2f}{}", static_cast<double>(kib) / static_cast<double>(divisor), kUnits[unit]);
+  return fmt::format("{:.2f}{}", static_cast<double>(kib) / static_cast<double>(divisor),
+                     kUnits[unit]);
 }
 
 }  // namespace muster

@@ -68,8 +68,9 @@ std::string_view without_sig(std::string_view text) {
 }
 
 tl::unexpected<Error> invalid_option(std::string_view text) {
-  return fail(ErrorCode::kInvalidArgument, "Invalid signal specification",
-              fmt::format("'{}': write [{{R|B|RB}}:]SIGNAL[@SECONDS], seconds at most 65535", text));
+  return fail(
+      ErrorCode::kInvalidArgument, "Invalid signal specification",
+      fmt::format("'{}': write [{{R|B|RB}}:]SIGNAL[@SECONDS], seconds at most 65535", text));
 }
 
 // Reads the letters before the colon. False: another letter, or none.
@@ -107,7 +108,8 @@ std::string signal_name(std::uint16_t number) {
 
 std::string signal_description(std::uint16_t number) {
   const Signal* signal = find_number(number);
-  return signal != nullptr ? std::string(signal->description) : fmt::format("Unknown signal {}", number);
+  return signal != nullptr ? std::string(signal->description)
+                           : fmt::format("Unknown signal {}", number);
 }
 
 Result<SignalOption> parse_signal_option(std::string_view text) {

@@ -23,9 +23,9 @@ std::string signal_description(std::uint16_t number);
 /// What --signal asks for.
 struct SignalOption {
   std::uint16_t number = 0;
-  std::uint32_t seconds = 60;       ///< before the end of the time limit
-  bool is_batch_only = false;       ///< B: the batch shell alone, not the steps
-  bool is_at_reservation = false;   ///< R: when a reservation begins
+  std::uint32_t seconds = 60;      ///< before the end of the time limit
+  bool is_batch_only = false;      ///< B: the batch shell alone, not the steps
+  bool is_at_reservation = false;  ///< R: when a reservation begins
   friend bool operator==(const SignalOption&, const SignalOption&) = default;
 };
 

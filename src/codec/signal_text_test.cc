@@ -20,7 +20,8 @@ TEST(SignalText, ReadsNamesAndNumbers) {
 }
 
 TEST(SignalText, NamesReadBackAndNumbersAreThisMachines) {
-  for (std::uint16_t number = 1; number <= 64; ++number) EXPECT_EQ(parse_signal(signal_name(number)).value(), number);
+  for (std::uint16_t number = 1; number <= 64; ++number)
+    EXPECT_EQ(parse_signal(signal_name(number)).value(), number);
   EXPECT_EQ(parse_signal("TERM").value(), SIGTERM);
   EXPECT_EQ(parse_signal("USR2").value(), SIGUSR2);
   EXPECT_EQ(parse_signal("STOP").value(), SIGSTOP);
@@ -38,10 +39,13 @@ TEST(SignalText, DescribesAsTheLibraryDoes) {
 
 TEST(SignalText, ReadsTheOption) {
   EXPECT_EQ(parse_signal_option("USR1").value(), (SignalOption{.number = 10}));
-  EXPECT_EQ(parse_signal_option("B:USR2@30").value(), (SignalOption{.number = 12, .seconds = 30, .is_batch_only = true}));
-  EXPECT_EQ(parse_signal_option("rb:10@0").value(),
-            (SignalOption{.number = 10, .seconds = 0, .is_batch_only = true, .is_at_reservation = true}));
-  for (const char* bad : {"", "X:USR1", ":USR1", "USR1@", "USR1@x", "USR1@65536", "B:", "B:USR9", "@30"}) {
+  EXPECT_EQ(parse_signal_option("B:USR2@30").value(),
+            (SignalOption{.number = 12, .seconds = 30, .is_batch_only = true}));
+  EXPECT_EQ(
+      parse_signal_option("rb:10@0").value(),
+      (SignalOption{.number = 10, .seconds = 0, .is_batch_only = true, .is_at_reservation = true}));
+  for (const char* bad :
+       {"", "X:USR1", ":USR1", "USR1@", "USR1@x", "USR1@65536", "B:", "B:USR9", "@30"}) {
     EXPECT_EQ(parse_signal_option(bad).error().message, "Invalid signal specification") << bad;
   }
 }

@@ -13,7 +13,8 @@ namespace {
 
 tl::unexpected<Error> invalid(std::string_view text) {
   return fail(ErrorCode::kInvalidArgument, "Invalid time specification",
-              fmt::format("'{}': write now[+COUNT[UNIT]], HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS]], MMDD[YY], MM/DD[/YY], "
+              fmt::format("'{}': write now[+COUNT[UNIT]], HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS]], "
+                          "MMDD[YY], MM/DD[/YY], "
                           "today, tomorrow, midnight, noon or teatime",
                           text));
 }
@@ -59,9 +60,10 @@ std::optional<Duration> parse_offset(std::string_view text) {
   if (text.front() != '+' && text.front() != '-') return std::nullopt;
   text = trim(text.substr(1));
   const std::size_t digits = leading_digits(text);
-  const auto count = number(text.substr(0, digits), 1'000'000'000);
+  constexpr std::int64_t kSecondsMax = 100'000'000'000;  // three thousand years
+  const auto count = number(text.substr(0, digits), kSecondsMax);
   const auto unit = unit_seconds(trim(text.substr(digits)));
-  if (!count || !unit) return std::nullopt;
+  if (!count || !unit || *count > kSecondsMax / *unit) return std::nullopt;
   return Duration::seconds(sign * *count * *unit);
 }
 
@@ -221,7 +223,8 @@ bool is_wrong_side(const CivilTime& time, const TimeContext& context) {
 }
 
 // The nearest real day in the wanted direction. A 29th of February is at most eight years away.
-std::optional<CivilTime> settled(const Pieces& pieces, const CivilTime& today, const TimeContext& context) {
+std::optional<CivilTime> settled(const Pieces& pieces, const CivilTime& today,
+                                 const TimeContext& context) {
   constexpr int kStepsMax = 9;
   CivilTime time = pieces.date ? *pieces.date : today;
   const TimeOfDay of_day = pieces.time_of_day.value_or(TimeOfDay{});
@@ -261,8 +264,8 @@ Result<TimePoint> parse_time(std::string_view text, const TimeContext& context) 
 
 std::string iso_time_text(TimePoint time, const ZoneRule& zone) {
   const CivilTime civil = zone.to_civil(time);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", civil.year, civil.month, civil.day, civil.hour,
-                     civil.minute, civil.second);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", civil.year, civil.month, civil.day,
+                     civil.hour, civil.minute, civil.second);
 }
 
 std::string time_text(TimePoint time, const ZoneRule& zone, std::string_view absent) {

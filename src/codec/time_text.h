@@ -17,7 +17,8 @@ enum class TimeDirection { kFuture, kPast };
 struct TimeContext {
   TimePoint now;
   const ZoneRule& zone;
-  TimeDirection direction = TimeDirection::kFuture;  ///< kPast for -S and -E of the accounting commands
+  TimeDirection direction =
+      TimeDirection::kFuture;  ///< kPast for -S and -E of the accounting commands
 };
 
 /// Reads a point in time, in any case:

@@ -16,7 +16,9 @@ std::int64_t days_in_month(std::int64_t year, std::int64_t month) {
   return month == 2 && is_leap(year) ? 29 : kDays[static_cast<std::size_t>(month - 1)];
 }
 
-bool is_within(std::int64_t value, std::int64_t low, std::int64_t high) { return low <= value && value <= high; }
+bool is_within(std::int64_t value, std::int64_t low, std::int64_t high) {
+  return low <= value && value <= high;
+}
 
 }  // namespace
 
@@ -27,7 +29,8 @@ std::int64_t days_from_date(std::int64_t year, std::int64_t month, std::int64_t 
   const std::int64_t era = floor_divide(shifted, 400);
   const std::int64_t year_of_era = shifted - era * 400;
   const std::int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  const std::int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+  const std::int64_t day_of_era =
+      year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
   return era * 146097 + day_of_era - 719468;
 }
 
@@ -37,7 +40,8 @@ CivilTime date_from_days(std::int64_t days) {
   const std::int64_t day_of_era = z - era * 146097;
   const std::int64_t year_of_era =
       (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-  const std::int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const std::int64_t day_of_year =
+      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
   const std::int64_t shifted_month = (5 * day_of_year + 2) / 153;
   const std::int64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
   const std::int64_t day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
@@ -46,13 +50,14 @@ CivilTime date_from_days(std::int64_t days) {
 
 bool is_valid(const CivilTime& time) {
   return is_within(time.year, 1900, 9999) && is_within(time.month, 1, 12) &&
-         is_within(time.day, 1, days_in_month(time.year, time.month)) && is_within(time.hour, 0, 23) &&
-         is_within(time.minute, 0, 59) && is_within(time.second, 0, 60);
+         is_within(time.day, 1, days_in_month(time.year, time.month)) &&
+         is_within(time.hour, 0, 23) && is_within(time.minute, 0, 59) &&
+         is_within(time.second, 0, 60);
 }
 
 TimePoint FixedZone::to_point(const CivilTime& time) const {
-  const std::int64_t seconds = days_from_date(time.year, time.month, time.day) * 86400 + time.hour * 3600 +
-                               time.minute * 60 + time.second;
+  const std::int64_t seconds = days_from_date(time.year, time.month, time.day) * 86400 +
+                               time.hour * 3600 + time.minute * 60 + time.second;
   return TimePoint::from_seconds(seconds) - east_;
 }
 

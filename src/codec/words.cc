@@ -81,7 +81,8 @@ std::optional<std::uint32_t> parse_whole32(std::string_view text, std::uint32_t 
 }
 
 std::size_t leading_digits(std::string_view text) {
-  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
+  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) -
+                                  text.begin());
 }
 
 namespace {

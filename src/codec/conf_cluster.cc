@@ -1,0 +1,366 @@
+#include "codec/conf_cluster.h"
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "codec/conf_form.h"
+
+namespace muster {
+namespace {
+
+using namespace conf_form;
+using Key = ConfKey<SlurmConf>;
+
+// The member of the settings, or of the daemons' settings, that a key is about.
+template <auto Member>
+constexpr auto kSetting = [](auto& conf) -> auto& {
+  return conf.cluster.settings.*Member;
+};
+template <auto Member>
+constexpr auto kDaemon = [](auto& conf) -> auto& {
+  return conf.daemons.*Member;
+};
+
+template <auto Member, class Form>
+constexpr Key setting(std::string_view name) {
+  return conf_row<SlurmConf, kSetting<Member>, Form>(name);
+}
+template <auto Member, class Form>
+constexpr Key daemon(std::string_view name) {
+  return conf_row<SlurmConf, kDaemon<Member>, Form>(name);
+}
+constexpr Key no_effect(std::string_view name, std::string_view reason) {
+  return {name, ConfHandling::kNoEffect, reason, {}, nullptr, nullptr};
+}
+constexpr Key refused(std::string_view name, std::string_view neutral, std::string_view reason) {
+  return {name, ConfHandling::kRefused, reason, neutral, nullptr, nullptr};
+}
+
+// NAME or NAME(ADDRESS); repeated for backups.
+Status add_controller(SlurmConf& conf, std::string_view value) {
+  const std::size_t open = value.find('(');
+  const std::string name(value.substr(0, open));
+  const bool has_address = open != std::string_view::npos;
+  if (name.empty() || (has_address && (value.back() != ')' || value.size() < open + 3))) {
+    return must_be("NAME or NAME(ADDRESS)");
+  }
+  const std::string address(has_address ? value.substr(open + 1, value.size() - open - 2) : name);
+  if (conf.daemons.controllers.empty()) conf.cluster.settings.controller_host = name;
+  conf.daemons.controllers.push_back({name, address});
+  return {};
+}
+
+Status set_enforce_part_limits(SlurmConf& conf, std::string_view value) {
+  if (equal_ignoring_case(value, "ANY")) {
+    return fail(ErrorCode::kUnimplemented, "not supported",
+                "write ALL: every partition of the request must allow it");
+  }
+  conf.cluster.settings.is_enforce_part_limits =
+      equal_ignoring_case(value, "ALL") || TRY(Flag::read(value));
+  return {};
+}
+
+Status set_select_type(SlurmConf&, std::string_view value) {
+  if (equal_ignoring_case(value, "select/cons_tres") ||
+      equal_ignoring_case(value, "select/cons_res"))
+    return {};
+  return fail(
+      ErrorCode::kUnimplemented, "not supported",
+      "write select/cons_tres; for whole nodes set OverSubscribe=EXCLUSIVE on the partition");
+}
+
+struct SelectWord {
+  std::string_view name;
+  bool is_core_consumable;
+  bool is_memory_consumable;
+};
+constexpr std::array<SelectWord, 4> kSelectWords = {{{"CR_CPU", false, false},
+                                                     {"CR_CPU_Memory", false, true},
+                                                     {"CR_Core", true, false},
+                                                     {"CR_Core_Memory", true, true}}};
+
+Status set_select_parameters(SlurmConf& conf, std::string_view value) {
+  for (const SelectWord& word : kSelectWords) {
+    if (!equal_ignoring_case(value, word.name)) continue;
+    conf.cluster.settings.is_core_consumable = word.is_core_consumable;
+    conf.cluster.settings.is_memory_consumable = word.is_memory_consumable;
+    return {};
+  }
+  return fail(ErrorCode::kUnimplemented, "not supported",
+              "write one of CR_CPU, CR_CPU_Memory, CR_Core and CR_Core_Memory, alone");
+}
+
+std::string show_select_parameters(const SlurmConf& conf) {
+  for (const SelectWord& word : kSelectWords) {
+    if (word.is_core_consumable == conf.cluster.settings.is_core_consumable &&
+        word.is_memory_consumable == conf.cluster.settings.is_memory_consumable) {
+      return std::string(word.name);
+    }
+  }
+  return {};
+}
+
+Status check_word(std::string_view value, std::span<const std::string_view> known) {
+  for (const std::string_view word : known) {
+    if (equal_ignoring_case(value, word)) return {};
+  }
+  std::vector<std::string> names(known.begin(), known.end());
+  return fail(ErrorCode::kUnimplemented, "not supported", "write one of " + join(names, ", "));
+}
+
+Status set_process_tracking(SlurmConf& conf, std::string_view value) {
+  static constexpr std::array<std::string_view, 3> kKnown = {
+      "proctrack/cgroup", "proctrack/linuxproc", "proctrack/pgid"};
+  TRY(check_word(value, kKnown));
+  conf.daemons.process_tracking = lower(value);
+  return {};
+}
+
+Status set_task_plugins(SlurmConf& conf, std::string_view value) {
+  static constexpr std::array<std::string_view, 3> kKnown = {"task/none", "task/affinity",
+                                                             "task/cgroup"};
+  for (const std::string_view plugin : split_words(value, ',')) TRY(check_word(plugin, kKnown));
+  conf.daemons.task_plugins = split_list(lower(value));
+  return {};
+}
+
+constexpr std::string_view kIdentity =
+    "callers are known by the kernel's word on one host and by TLS between hosts";
+constexpr std::string_view kOwnTransport = "Muster's own connections need no such setting";
+constexpr std::string_view kOwnHistory = "the controller keeps the history itself";
+constexpr std::string_view kSystemdStarts =
+    "the service manager knows the daemons; there are no pid files";
+constexpr std::string_view kLogLevels = "daemons are told their log level when they are started";
+constexpr std::string_view kMeasures = "stepd measures what it needs by itself";
+constexpr std::string_view kNoScripts =
+    "Muster runs no such program yet: take the key out, knowing that it will not run";
+constexpr std::string_view kNoPower = "nodes are not powered up and down: take the key out";
+constexpr std::string_view kNoPlugins =
+    "plugins of Slurm cannot be loaded: take the key out, knowing that it does nothing";
+constexpr std::string_view kNoWeights = "priorities are not weighted: take the key out or write 0";
+constexpr std::string_view kNoPreemption = "jobs are not preempted: take the key out";
+constexpr std::string_view kNotYet = "it is not implemented: take the key out";
+
+constexpr auto kKeys = std::to_array<Key>({
+    // --- honoured ---
+    setting<&ClusterSettings::cluster_name, Text>("ClusterName"),
+    {"SlurmctldHost", ConfHandling::kHonoured, {}, {}, &add_controller, nullptr},
+    daemon<&DaemonSettings::user, Text>("SlurmUser"),
+    daemon<&DaemonSettings::controller_port, Number<std::uint16_t, 1, 65535>>("SlurmctldPort"),
+    daemon<&DaemonSettings::agent_port, Number<std::uint16_t, 1, 65535>>("SlurmdPort"),
+    daemon<&DaemonSettings::state_folder, Text>("StateSaveLocation"),
+    daemon<&DaemonSettings::spool_folder, Text>("SlurmdSpoolDir"),
+    daemon<&DaemonSettings::controller_log, Text>("SlurmctldLogFile"),
+    daemon<&DaemonSettings::agent_log, Text>("SlurmdLogFile"),
+    {"ProctrackType",
+     ConfHandling::kHonoured,
+     {},
+     {},
+     &set_process_tracking,
+     [](const SlurmConf& conf) { return conf.daemons.process_tracking; }},
+    {"TaskPlugin",
+     ConfHandling::kHonoured,
+     {},
+     {},
+     &set_task_plugins,
+     [](const SlurmConf& conf) { return Names::show(conf.daemons.task_plugins); }},
+    setting<&ClusterSettings::kill_wait, Seconds>("KillWait"),
+    setting<&ClusterSettings::min_job_age, Seconds>("MinJobAge"),
+    setting<&ClusterSettings::slurmd_timeout, Seconds>("SlurmdTimeout"),
+    setting<&ClusterSettings::inactive_limit, Seconds>("InactiveLimit"),
+    setting<&ClusterSettings::batch_start_timeout, Seconds>("BatchStartTimeout"),
+    setting<&ClusterSettings::over_time_limit, Minutes>("OverTimeLimit"),
+    setting<&ClusterSettings::max_job_count, Number<std::uint32_t, 1, 100'000'000>>("MaxJobCount"),
+    setting<&ClusterSettings::max_array_size, Number<std::uint32_t, 0, 4'000'001>>("MaxArraySize"),
+    setting<&ClusterSettings::max_step_count, Number<std::uint32_t, 1, 1'000'000'000>>(
+        "MaxStepCount"),
+    setting<&ClusterSettings::max_tasks_per_node, Number<std::uint32_t, 1, 65533>>(
+        "MaxTasksPerNode"),
+    setting<&ClusterSettings::max_batch_requeue, Number<std::uint32_t, 0, 1'000'000>>(
+        "MaxBatchRequeue"),
+    setting<&ClusterSettings::first_job_id, Number<std::uint32_t, 1, 0x03ff0000>>("FirstJobId"),
+    setting<&ClusterSettings::max_job_id, Number<std::uint32_t, 1, 0x03ff0000>>("MaxJobId"),
+    setting<&ClusterSettings::default_memory_per_cpu_mib, Memory>("DefMemPerCPU"),
+    setting<&ClusterSettings::default_memory_per_node_mib, Memory>("DefMemPerNode"),
+    setting<&ClusterSettings::default_memory_per_gpu_mib, Memory>("DefMemPerGPU"),
+    setting<&ClusterSettings::max_memory_per_cpu_mib, Memory>("MaxMemPerCPU"),
+    setting<&ClusterSettings::max_memory_per_node_mib, Memory>("MaxMemPerNode"),
+    setting<&ClusterSettings::is_job_requeue, Flag>("JobRequeue"),
+    setting<&ClusterSettings::is_job_file_append, Flag>("JobFileAppend"),
+    {"EnforcePartLimits",
+     ConfHandling::kHonoured,
+     {},
+     {},
+     &set_enforce_part_limits,
+     [](const SlurmConf& conf) {
+       return std::string(conf.cluster.settings.is_enforce_part_limits ? "ALL" : "NO");
+     }},
+    {"SelectType",
+     ConfHandling::kHonoured,
+     {},
+     {},
+     &set_select_type,
+     [](const SlurmConf&) { return std::string("select/cons_tres"); }},
+    {"SelectTypeParameters",
+     ConfHandling::kHonoured,
+     {},
+     {},
+     &set_select_parameters,
+     &show_select_parameters},
+    setting<&ClusterSettings::return_to_service, Number<std::uint8_t, 0, 2>>("ReturnToService"),
+    setting<&ClusterSettings::kill_on_bad_exit, Number<std::uint8_t, 0, 1>>("KillOnBadExit"),
+    setting<&ClusterSettings::requeue_exit, ExitCodes>("RequeueExit"),
+    setting<&ClusterSettings::requeue_exit_hold, ExitCodes>("RequeueExitHold"),
+    setting<&ClusterSettings::gres_types, Names>("GresTypes"),
+    setting<&ClusterSettings::mail_program, Text>("MailProg"),
+    // --- accepted without effect ---
+    no_effect("AuthType", kIdentity),
+    no_effect("AuthInfo", kIdentity),
+    no_effect("AuthAltTypes", kIdentity),
+    no_effect("AuthAltParameters", kIdentity),
+    no_effect("CredType", kIdentity),
+    no_effect("SlurmdUser", "the agent runs as who starts it"),
+    no_effect("SlurmctldPidFile", kSystemdStarts),
+    no_effect("SlurmdPidFile", kSystemdStarts),
+    no_effect("SlurmctldDebug", kLogLevels),
+    no_effect("SlurmdDebug", kLogLevels),
+    no_effect("SlurmctldSyslogDebug", kLogLevels),
+    no_effect("SlurmdSyslogDebug", kLogLevels),
+    no_effect("SlurmSchedLogFile", kLogLevels),
+    no_effect("SlurmSchedLogLevel", kLogLevels),
+    no_effect("DebugFlags", kLogLevels),
+    no_effect("LogTimeFormat", kLogLevels),
+    no_effect("PluginDir", "there are no plugins to find"),
+    no_effect("MessageTimeout", kOwnTransport),
+    no_effect("TCPTimeout", kOwnTransport),
+    no_effect("EioTimeout", kOwnTransport),
+    no_effect("EpilogMsgTime", kOwnTransport),
+    no_effect("TreeWidth", kOwnTransport),
+    no_effect("SrunPortRange", kOwnTransport),
+    no_effect("CommunicationParameters", kOwnTransport),
+    no_effect("SlurmctldTimeout", kOwnTransport),
+    no_effect("MaxNodeCount", "the number of nodes has no bound to set"),
+    no_effect("SchedulerType", "there is one planner"),
+    no_effect("SchedulerParameters", "the planner looks at every job and needs no such bounds"),
+    no_effect("SchedulerTimeSlice", "jobs are not time-sliced"),
+    no_effect("PriorityType", "weights are refused by name where they are not 0"),
+    no_effect("PriorityDecayHalfLife", "no weight is in force that would use it"),
+    no_effect("PriorityCalcPeriod", "no weight is in force that would use it"),
+    no_effect("PriorityMaxAge", "no weight is in force that would use it"),
+    no_effect("AccountingStorageType", kOwnHistory),
+    no_effect("AccountingStorageHost", kOwnHistory),
+    no_effect("AccountingStorageBackupHost", kOwnHistory),
+    no_effect("AccountingStoragePort", kOwnHistory),
+    no_effect("AccountingStorageUser", kOwnHistory),
+    no_effect("AccountingStoragePass", kOwnHistory),
+    no_effect("AccountingStorageTRES", kOwnHistory),
+    no_effect("AccountingStoreFlags", kOwnHistory),
+    no_effect("MaxDBDMsgs", kOwnHistory),
+    no_effect("JobAcctGatherType", kMeasures),
+    no_effect("JobAcctGatherFrequency", kMeasures),
+    no_effect("UnkillableStepTimeout", "a step that cannot be killed is shown as long as it lives"),
+    no_effect("ResvOverRun", "there are no reservations that could overrun"),
+    no_effect("TmpFS", "TmpDisk on the node line says what there is"),
+    no_effect("MailDomain", "it is the mail program's to add"),
+    no_effect("X11Parameters", "there is no X11 forwarding to adjust"),
+    // --- refused by name ---
+    refused("ControlMachine", "", "write SlurmctldHost=NAME(ADDRESS)"),
+    refused("ControlAddr", "", "write SlurmctldHost=NAME(ADDRESS)"),
+    refused("BackupController", "", "write a second SlurmctldHost=NAME(ADDRESS)"),
+    refused("DefCpuPerGPU", "0", "set it on the partitions, or on PartitionName=DEFAULT"),
+    refused("AccountingStorageEnforce", "none|0",
+            "limits and associations are not enforced from here: take the key out"),
+    refused("PrivateData", "none",
+            "jobs and nodes are visible to every user: take the key out, knowing that"),
+    refused("Licenses", "", kNotYet),
+    refused("WaitTime", "0", kNotYet),
+    refused("CompleteWait", "0", kNotYet),
+    refused("DisableRootJobs", "NO", kNotYet),
+    refused("VSizeFactor", "0", kNotYet),
+    refused("UsePAM", "0", kNotYet),
+    refused("TrackWCKey", "NO", kNotYet),
+    refused("MpiDefault", "none|pmi2|pmix", kNotYet),
+    refused("MpiParams", "", kNotYet),
+    refused("SwitchType", "switch/none", kNotYet),
+    refused("SwitchParameters", "", kNotYet),
+    refused("JobCompType", "jobcomp/none", kNotYet),
+    refused("JobCompLoc", "", kNotYet),
+    refused("JobAcctGatherParams", "", kNotYet),
+    refused("AcctGatherEnergyType", "acct_gather_energy/none", kNotYet),
+    refused("AcctGatherNodeFreq", "0", kNotYet),
+    refused("TopologyPlugin", "topology/flat|topology/none|topology/default", kNotYet),
+    refused("TopologyParam", "", kNotYet),
+    refused("MCSPlugin", "mcs/none", kNotYet),
+    refused("FederationParameters", "", kNotYet),
+    refused("DependencyParameters", "", kNotYet),
+    refused("LaunchParameters", "", kNotYet),
+    refused("TaskPluginParam", "none|autobind=none", kNotYet),
+    refused("InteractiveStepOptions", "", kNotYet),
+    refused("BcastParameters", "", kNotYet),
+    refused("PropagateResourceLimits", "ALL",
+            "all soft limits of the submission are set: take the key out"),
+    refused("PropagateResourceLimitsExcept", "",
+            "all soft limits of the submission are set: take the key out"),
+    refused("SlurmctldParameters", "enable_configless", kNotYet),
+    refused("SlurmdParameters", "config_overrides", kNotYet),
+    refused("NamespaceType", "namespace/none", kNotYet),
+    refused("JobContainerType", "job_container/none", kNotYet),
+    refused("PreemptType", "preempt/none", kNoPreemption),
+    refused("PreemptMode", "OFF", kNoPreemption),
+    refused("PreemptParameters", "", kNoPreemption),
+    refused("PreemptExemptTime", "0|00:00:00", kNoPreemption),
+    refused("PriorityWeightAge", "0", kNoWeights),
+    refused("PriorityWeightAssoc", "0", kNoWeights),
+    refused("PriorityWeightFairshare", "0", kNoWeights),
+    refused("PriorityWeightJobSize", "0", kNoWeights),
+    refused("PriorityWeightPartition", "0", kNoWeights),
+    refused("PriorityWeightQOS", "0", kNoWeights),
+    refused("PriorityWeightTRES", "", kNoWeights),
+    refused("PriorityFlags", "", kNoWeights),
+    refused("PriorityFavorSmall", "NO", kNoWeights),
+    refused("PriorityUsageResetPeriod", "NONE", kNoWeights),
+    refused("Prolog", "", kNoScripts),
+    refused("Epilog", "", kNoScripts),
+    refused("PrologSlurmctld", "", kNoScripts),
+    refused("EpilogSlurmctld", "", kNoScripts),
+    refused("TaskProlog", "", kNoScripts),
+    refused("TaskEpilog", "", kNoScripts),
+    refused("SrunProlog", "", kNoScripts),
+    refused("SrunEpilog", "", kNoScripts),
+    refused("PrologFlags", "", kNoScripts),
+    refused("PrologEpilogTimeout", "", kNoScripts),
+    refused("HealthCheckProgram", "", kNoScripts),
+    refused("HealthCheckInterval", "0", kNoScripts),
+    refused("HealthCheckNodeState", "", kNoScripts),
+    refused("RebootProgram", "", kNoScripts),
+    refused("UnkillableStepProgram", "", kNoScripts),
+    refused("JobSubmitPlugins", "", kNoPlugins),
+    refused("CliFilterPlugins", "", kNoPlugins),
+    refused("PlugStackConfig", "", kNoPlugins),
+    refused("SuspendProgram", "", kNoPower),
+    refused("ResumeProgram", "", kNoPower),
+    refused("ResumeFailProgram", "", kNoPower),
+    refused("SuspendTime", "INFINITE|-1", kNoPower),
+    refused("SuspendTimeout", "", kNoPower),
+    refused("ResumeTimeout", "", kNoPower),
+    refused("SuspendRate", "", kNoPower),
+    refused("ResumeRate", "", kNoPower),
+    refused("SuspendExcNodes", "", kNoPower),
+    refused("SuspendExcParts", "", kNoPower),
+});
+
+}  // namespace
+
+std::span<const ConfKey<SlurmConf>> cluster_conf_keys() { return kKeys; }
+
+std::vector<std::pair<std::string, std::string>> shown_controllers(const DaemonSettings& daemons) {
+  std::vector<std::pair<std::string, std::string>> shown;
+  for (const ControllerHost& host : daemons.controllers) {
+    const std::string address = host.address == host.name ? "" : fmt::format("({})", host.address);
+    shown.emplace_back(fmt::format("SlurmctldHost[{}]", shown.size()), host.name + address);
+  }
+  return shown;
+}
+
+}  // namespace muster

@@ -1,0 +1,123 @@
+#include "codec/rank_layout.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+#include "codec/words.h"
+
+namespace muster {
+namespace {
+
+// Deals `left` tasks out, `portion` to a node at a time and going round, as far as `room` allows.
+std::uint32_t deal_round(std::uint32_t left, std::uint32_t portion,
+                         std::vector<std::uint32_t>& room, std::vector<std::uint32_t>& counts) {
+  for (bool has_dealt = true; left > 0 && has_dealt;) {
+    has_dealt = false;
+    for (std::size_t i = 0; i < counts.size() && left > 0; ++i) {
+      const std::uint32_t part = std::min({portion, room[i], left});
+      counts[i] += part;
+      room[i] -= part;
+      left -= part;
+      has_dealt |= part > 0;
+    }
+  }
+  return left;
+}
+
+// How many ranks a node takes at a time.
+std::uint32_t portion_of(const DistributionRule& rule) {
+  switch (rule.kind) {
+    case Distribution::kBlock: return UINT32_MAX;
+    case Distribution::kCyclic: return 1;
+    case Distribution::kPlane: break;
+  }
+  CHECK(rule.plane_size > 0, "a plane holds at least one rank");
+  return rule.plane_size;
+}
+
+}  // namespace
+
+Result<DistributionRule> parse_distribution(std::string_view text) {
+  const std::string word = lower(trim(text.substr(0, text.find_first_of(":,"))));
+  if (word == "block" || word == "*") return DistributionRule{};
+  if (word == "cyclic") return DistributionRule{Distribution::kCyclic, 0};
+  if (word == "arbitrary") {
+    return fail(ErrorCode::kUnimplemented, "Invalid distribution specification",
+                "'arbitrary' is not supported: use block, cyclic or plane=SIZE");
+  }
+  if (word.substr(0, 6) == "plane=") {
+    const auto size = parse_whole32(std::string_view(word).substr(6));
+    if (size && *size > 0) return DistributionRule{Distribution::kPlane, *size};
+  }
+  return fail(ErrorCode::kInvalidArgument, "Invalid distribution specification",
+              fmt::format("'{}': write block, cyclic or plane=SIZE", text));
+}
+
+std::vector<std::uint32_t> tasks_per_node(std::uint32_t task_count,
+                                          std::span<const std::uint32_t> capacities,
+                                          const DistributionRule& rule) {
+  CHECK(!capacities.empty());
+  std::vector<std::uint32_t> counts(capacities.size(), 0);
+  std::vector<std::uint32_t> room(capacities.begin(), capacities.end());
+  std::uint32_t left = task_count;
+  if (rule.kind == Distribution::kBlock) {
+    std::vector<std::uint32_t> one(capacities.size(), 1);
+    left = deal_round(left, 1, one, counts);
+    for (std::size_t i = 0; i < room.size(); ++i) room[i] -= std::min(room[i], counts[i]);
+  }
+  left = deal_round(left, portion_of(rule), room, counts);
+  std::vector<std::uint32_t> endless(capacities.size(), UINT32_MAX);
+  left = deal_round(left, rule.kind == Distribution::kPlane ? rule.plane_size : 1, endless, counts);
+  CHECK(left == 0);
+  return counts;
+}
+
+RankLayout rank_layout(std::span<const std::uint32_t> counts, const DistributionRule& rule) {
+  const std::uint32_t portion = portion_of(rule);
+  const std::uint64_t total = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  RankLayout layout(counts.size());
+  for (std::uint32_t rank = 0; rank < total;) {
+    for (std::size_t node = 0; node < counts.size(); ++node) {
+      for (std::uint32_t i = 0; i < portion && layout[node].size() < counts[node]; ++i) {
+        layout[node].push_back(rank++);
+      }
+    }
+  }
+  return layout;
+}
+
+std::vector<TaskPlace> task_places(const RankLayout& layout) {
+  std::size_t total = 0;
+  for (const auto& ranks : layout) total += ranks.size();
+  std::vector<TaskPlace> places(total);
+  for (std::size_t node = 0; node < layout.size(); ++node) {
+    for (std::size_t local = 0; local < layout[node].size(); ++local) {
+      places[layout[node][local]] = {static_cast<std::uint32_t>(node),
+                                     static_cast<std::uint32_t>(local)};
+    }
+  }
+  return places;
+}
+
+std::string counts_text(std::span<const std::uint32_t> counts) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < counts.size();) {
+    std::size_t end = i + 1;
+    while (end < counts.size() && counts[end] == counts[i]) ++end;
+    parts.push_back(end - i == 1 ? fmt::format("{}", counts[i])
+                                 : fmt::format("{}(x{})", counts[i], end - i));
+    i = end;
+  }
+  return join(parts, ",");
+}
+
+std::string ranks_text(std::span<const std::uint32_t> ranks) {
+  std::vector<std::string> parts;
+  for (const std::uint32_t rank : ranks) parts.push_back(fmt::format("{}", rank));
+  return join(parts, ",");
+}
+
+}  // namespace muster

@@ -1,0 +1,57 @@
+// Which task runs where: how many tasks each node takes, which global ranks they are, and the texts that tell programs.
+// Pure arithmetic; the limits (CPUs, GPUs) are the caller's, as capacities.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+enum class Distribution : std::uint8_t { kBlock = 0, kCyclic = 1, kPlane = 2 };
+
+/// How ranks follow each other over the nodes.
+struct DistributionRule {
+  Distribution kind = Distribution::kBlock;
+  std::uint32_t plane_size = 0;  ///< ranks put on a node at a time; kPlane alone, at least 1
+  friend bool operator==(const DistributionRule&, const DistributionRule&) = default;
+};
+
+/// Reads the node part of --distribution: "block", "cyclic", "plane=4", "arbitrary" (refused), "*" (block); parts after
+/// ":" or "," say how tasks lie within a node and are not read here.
+/// Errors: kInvalidArgument, kUnimplemented, naming the text. Source: srun(1) --distribution.
+Result<DistributionRule> parse_distribution(std::string_view text);
+
+/// How many of `task_count` tasks each node takes. Every node takes one first, in order; then block fills each node up to
+/// its capacity before the next, cyclic and plane go round; tasks above all capacities go round (overcommit).
+/// Shape: one count per node, sum = task_count. Requires: capacities not empty. Source: srun(1) --distribution.
+std::vector<std::uint32_t> tasks_per_node(std::uint32_t task_count,
+                                          std::span<const std::uint32_t> capacities,
+                                          const DistributionRule& rule);
+
+/// Global ranks by node: ranks[node][local id] is a rank; rising within each node.
+using RankLayout = std::vector<std::vector<std::uint32_t>>;
+
+/// The ranks of each node for given counts. Block: consecutive; cyclic: one per node in turn; plane: plane_size per node
+/// in turn; full nodes are passed over.
+RankLayout rank_layout(std::span<const std::uint32_t> counts, const DistributionRule& rule);
+
+/// Where one rank is.
+struct TaskPlace {
+  std::uint32_t node = 0;
+  std::uint32_t local_id = 0;
+  friend bool operator==(const TaskPlace&, const TaskPlace&) = default;
+};
+/// The places by rank: the layout read the other way.
+std::vector<TaskPlace> task_places(const RankLayout& layout);
+
+/// "2(x3),1" for {2, 2, 2, 1}: SLURM_TASKS_PER_NODE and SLURM_JOB_CPUS_PER_NODE.
+std::string counts_text(std::span<const std::uint32_t> counts);
+/// "0,2,4": SLURM_GTIDS of one node.
+std::string ranks_text(std::span<const std::uint32_t> ranks);
+
+}  // namespace muster

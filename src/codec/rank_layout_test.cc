@@ -1,0 +1,84 @@
+#include "codec/rank_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/rng.h"
+
+namespace muster {
+namespace {
+
+using Counts = std::vector<std::uint32_t>;
+constexpr DistributionRule kBlock{};
+constexpr DistributionRule kCyclic{Distribution::kCyclic, 0};
+constexpr DistributionRule plane(std::uint32_t size) { return {Distribution::kPlane, size}; }
+
+TEST(RankLayout, CountsTasksPerNode) {
+  const Counts kFours = {4, 4};
+  EXPECT_EQ(tasks_per_node(4, Counts{2, 2}, kBlock), (Counts{2, 2}));
+  EXPECT_EQ(tasks_per_node(5, kFours, kBlock), (Counts{4, 1}));
+  EXPECT_EQ(tasks_per_node(3, kFours, kBlock), (Counts{2, 1}));
+  EXPECT_EQ(tasks_per_node(5, kFours, kCyclic), (Counts{3, 2}));
+  EXPECT_EQ(tasks_per_node(5, Counts{1, 9}, kCyclic), (Counts{1, 4}));
+  EXPECT_EQ(tasks_per_node(5, kFours, plane(2)), (Counts{3, 2}));
+  EXPECT_EQ(tasks_per_node(6, Counts{8, 8}, plane(4)), (Counts{4, 2}));
+  EXPECT_EQ(tasks_per_node(1, kFours, kBlock), (Counts{1, 0}));
+  EXPECT_EQ(tasks_per_node(7, Counts{1, 1}, kBlock), (Counts{4, 3}));
+  EXPECT_EQ(tasks_per_node(3, Counts{0, 0}, kBlock), (Counts{2, 1}));
+  EXPECT_EQ(tasks_per_node(0, kFours, kBlock), (Counts{0, 0}));
+}
+
+TEST(RankLayout, DealsRanksOut) {
+  EXPECT_EQ(rank_layout(Counts{2, 1}, kBlock), (RankLayout{{0, 1}, {2}}));
+  EXPECT_EQ(rank_layout(Counts{3, 1, 2}, kCyclic), (RankLayout{{0, 3, 5}, {1}, {2, 4}}));
+  EXPECT_EQ(rank_layout(Counts{4, 3}, plane(2)), (RankLayout{{0, 1, 4, 5}, {2, 3, 6}}));
+  EXPECT_EQ(rank_layout(Counts{}, kBlock), RankLayout{});
+  EXPECT_EQ(rank_layout(Counts{0, 2}, kCyclic), (RankLayout{{}, {0, 1}}));
+}
+
+TEST(RankLayout, PlacesAreTheLayoutReadTheOtherWay) {
+  constexpr std::uint64_t kSeed = 9;
+  Rng rng(kSeed);
+  for (int round = 0; round < 500; ++round) {
+    Counts capacities(1 + rng.below(6));
+    for (std::uint32_t& capacity : capacities) capacity = static_cast<std::uint32_t>(rng.below(5));
+    const DistributionRule rule{static_cast<Distribution>(rng.below(3)),
+                                static_cast<std::uint32_t>(1 + rng.below(4))};
+    const auto total = static_cast<std::uint32_t>(rng.below(30));
+    const Counts counts = tasks_per_node(total, capacities, rule);
+    ASSERT_EQ(std::accumulate(counts.begin(), counts.end(), 0U), total)
+        << "seed " << kSeed << " round " << round;
+    const RankLayout layout = rank_layout(counts, rule);
+    const std::vector<TaskPlace> places = task_places(layout);
+    ASSERT_EQ(places.size(), total) << "seed " << kSeed << " round " << round;
+    for (std::uint32_t rank = 0; rank < total; ++rank) {
+      EXPECT_EQ(layout[places[rank].node][places[rank].local_id], rank)
+          << "seed " << kSeed << " round " << round;
+    }
+    for (const auto& ranks : layout) EXPECT_TRUE(std::is_sorted(ranks.begin(), ranks.end()));
+  }
+}
+
+TEST(RankLayout, WritesTexts) {
+  EXPECT_EQ(counts_text(Counts{2, 2, 2, 1}), "2(x3),1");
+  EXPECT_EQ(counts_text(Counts{72, 72, 36}), "72(x2),36");
+  EXPECT_EQ(counts_text(Counts{1}), "1");
+  EXPECT_EQ(counts_text(Counts{}), "");
+  EXPECT_EQ(ranks_text(Counts{0, 2, 4}), "0,2,4");
+}
+
+TEST(RankLayout, ReadsDistributions) {
+  EXPECT_EQ(parse_distribution("block").value(), kBlock);
+  EXPECT_EQ(parse_distribution("Cyclic:block").value(), kCyclic);
+  EXPECT_EQ(parse_distribution("*:cyclic,NoPack").value(), kBlock);
+  EXPECT_EQ(parse_distribution("plane=4").value(), plane(4));
+  EXPECT_EQ(parse_distribution("arbitrary").error().code, ErrorCode::kUnimplemented);
+  for (const char* bad : {"", "plane", "plane=", "plane=0", "plane=x", "ring"}) {
+    EXPECT_EQ(parse_distribution(bad).error().code, ErrorCode::kInvalidArgument) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,74 @@
+// slurm.conf into a ClusterConfig with effective values. A key that Muster does not know or does not honour is an error
+// that names it: a site must never believe that a setting is in force when it is not. How each key is handled, and why,
+// stands in the tables behind `slurm_conf_keys`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "codec/conf_key.h"
+#include "codec/conf_lines.h"
+#include "model/cluster_config.h"
+
+namespace muster {
+
+/// SlurmctldHost=NAME(ADDRESS): the first is the primary.
+struct ControllerHost {
+  std::string name;
+  std::string address;  ///< the name unless given
+  friend bool operator==(const ControllerHost&, const ControllerHost&) = default;
+};
+
+/// Settings that the daemons read at their start and that change no decision: where they listen, store and log.
+/// Paths are as written; %n and %h in them are the agent's to replace.
+struct DaemonSettings {
+  std::vector<ControllerHost> controllers;
+  std::string user = "root";  ///< SlurmUser
+  std::uint16_t controller_port = 6817;
+  std::uint16_t agent_port = 6818;
+  std::string state_folder = "/var/spool";         ///< StateSaveLocation
+  std::string spool_folder = "/var/spool/slurmd";  ///< SlurmdSpoolDir
+  std::string controller_log;                      ///< empty: the system log
+  std::string agent_log;
+  std::string process_tracking = "proctrack/cgroup";
+  std::vector<std::string> task_plugins;
+  friend bool operator==(const DaemonSettings&, const DaemonSettings&) = default;
+};
+
+/// The condition that a node's State= gives it before it has ever registered.
+struct InitialNode {
+  std::uint16_t conditions = node_condition::kUnknown;
+  std::string reason;
+  friend bool operator==(const InitialNode&, const InitialNode&) = default;
+};
+
+struct SlurmConf {
+  ClusterConfig cluster;
+  DaemonSettings daemons;
+  std::vector<InitialNode> initial_nodes;  ///< index = NodeIndex
+  friend bool operator==(const SlurmConf&, const SlurmConf&) = default;
+};
+
+/// Reads the text of a slurm.conf; `file` is its name in errors. Values are effective: nodes have their product of CPUs,
+/// address and port; partitions their node indices and the cluster's memory defaults where they set none.
+/// `settings.shown` holds every honoured key of the cluster in force and every accepted key that was given.
+/// Requires of the file: ClusterName, SlurmctldHost, one node, one partition. Errors: kInvalidArgument and kUnimplemented,
+/// "FILE:LINE: ..." naming key and value, with the way out as detail. Source: slurm.conf(5).
+Result<SlurmConf> parse_slurm_conf(std::string_view file, std::string_view text,
+                                   const IncludeReader& read_include = nullptr);
+
+/// A row of the tables, without its functions.
+struct SlurmConfKey {
+  std::string_view record;  ///< "", "NodeName" or "PartitionName"
+  std::string_view name;
+  ConfHandling handling = ConfHandling::kHonoured;
+  std::string_view reason;
+};
+
+/// Every key that is known, record by record in the tables' order: what the manual prints and the tests check.
+std::vector<SlurmConfKey> slurm_conf_keys();
+
+}  // namespace muster

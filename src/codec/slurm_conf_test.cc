@@ -1,0 +1,290 @@
+#include "codec/slurm_conf.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "codec/words.h"
+
+namespace muster {
+namespace {
+
+constexpr const char* kHead = "ClusterName=c\nSlurmctldHost=ctl(10.0.0.1)\nGresTypes=gpu,nic\n";
+constexpr const char* kTail = "NodeName=n[1-4] CPUs=4\nPartitionName=p Nodes=ALL Default=YES\n";
+
+// A whole file around the lines in question.
+Result<SlurmConf> parse(const std::string& lines) {
+  return parse_slurm_conf("slurm.conf", kHead + lines + kTail);
+}
+std::string error_of(const std::string& lines) {
+  const auto conf = parse(lines);
+  return conf.has_value() ? "no error" : conf.error().text();
+}
+std::string shown(const SlurmConf& conf, std::string_view key) {
+  for (const auto& [name, value] : conf.cluster.settings.shown) {
+    if (name == key) return value;
+  }
+  return "absent";
+}
+
+TEST(SlurmConf, SmallFileHasEffectiveValues) {
+  const SlurmConf conf = parse("").value();
+  EXPECT_EQ(conf.cluster.settings.cluster_name, "c");
+  EXPECT_EQ(conf.cluster.settings.controller_host, "ctl");
+  EXPECT_EQ(conf.daemons.controllers, (std::vector<ControllerHost>{{"ctl", "10.0.0.1"}}));
+  ASSERT_EQ(conf.cluster.nodes.size(), 4U);
+  const NodeConfig& node = conf.cluster.nodes[1];
+  EXPECT_EQ(node.name + node.host_name + node.address, "n2n2n2");
+  EXPECT_EQ(node.port, 6818);
+  EXPECT_EQ(node.cpus, 4U);
+  EXPECT_EQ(node.sockets, 4U);
+  ASSERT_EQ(conf.cluster.partitions.size(), 1U);
+  const PartitionConfig& partition = conf.cluster.partitions[0];
+  EXPECT_EQ(partition.nodes.size(), 4U);
+  EXPECT_TRUE(partition.is_default);
+  EXPECT_TRUE(partition.max_time.is_infinite());
+  EXPECT_LT(partition.over_time_limit, Duration());
+  EXPECT_EQ(conf.initial_nodes.size(), 4U);
+}
+
+TEST(SlurmConf, ReadsEverySetting) {
+  const SlurmConf conf =
+      parse(
+          "SlurmctldHost=backup\nslurmuser=slurm "
+          "SlurmctldPort=7001\nSlurmdPort=7002\nStateSaveLocation=/s\n"
+          "SlurmdSpoolDir=/spool/%n\nSlurmctldLogFile=/l/c\nSlurmdLogFile=/l/"
+          "d\nKillWait=5\nMinJobAge=60\n"
+          "SlurmdTimeout=100\nInactiveLimit=7\nBatchStartTimeout=8\nOverTimeLimit="
+          "UNLIMITED\nMaxJobCount=20\n"
+          "MaxArraySize=50\nMaxStepCount=9\nMaxTasksPerNode=10\nMaxBatchRequeue=2\nFirstJobId="
+          "5\nMaxJobId=50\n"
+          "DefMemPerCPU=1G\nDefMemPerGPU=10\nMaxMemPerNode=UNLIMITED\nMaxMemPerCPU="
+          "2048\nJobRequeue=0\nJobFileAppend=1\n"
+          "EnforcePartLimits=ALL\nSelectType=select/"
+          "cons_tres\nSelectTypeParameters=CR_CPU\nReturnToService=2\n"
+          "KillOnBadExit=1\nRequeueExit=1,5-7\nRequeueExitHold=9\nMailProg=/bin/"
+          "mail\nProctrackType=proctrack/linuxproc\n"
+          "TaskPlugin=task/cgroup,task/affinity\nAuthType=auth/munge\nPreemptMode=OFF\n")
+          .value();
+  const ClusterSettings& s = conf.cluster.settings;
+  EXPECT_EQ(conf.daemons.controllers.size(), 2U);
+  EXPECT_EQ(conf.daemons.user, "slurm");
+  EXPECT_EQ(conf.daemons.controller_port, 7001);
+  EXPECT_EQ(conf.daemons.agent_port, 7002);
+  EXPECT_EQ(conf.cluster.nodes[0].port, 7002);
+  EXPECT_EQ(conf.daemons.state_folder + conf.daemons.spool_folder, "/s/spool/%n");
+  EXPECT_EQ(conf.daemons.controller_log + conf.daemons.agent_log, "/l/c/l/d");
+  EXPECT_EQ(conf.daemons.process_tracking, "proctrack/linuxproc");
+  EXPECT_EQ(conf.daemons.task_plugins, (std::vector<std::string>{"task/cgroup", "task/affinity"}));
+  EXPECT_EQ(s.kill_wait, Duration::seconds(5));
+  EXPECT_EQ(s.min_job_age, Duration::seconds(60));
+  EXPECT_EQ(s.slurmd_timeout, Duration::seconds(100));
+  EXPECT_EQ(s.inactive_limit, Duration::seconds(7));
+  EXPECT_EQ(s.batch_start_timeout, Duration::seconds(8));
+  EXPECT_TRUE(s.over_time_limit.is_infinite());
+  EXPECT_EQ(s.max_job_count, 20U);
+  EXPECT_EQ(s.max_array_size, 50U);
+  EXPECT_EQ(s.max_step_count, 9U);
+  EXPECT_EQ(s.max_tasks_per_node, 10U);
+  EXPECT_EQ(s.max_batch_requeue, 2U);
+  EXPECT_EQ(s.first_job_id, 5U);
+  EXPECT_EQ(s.max_job_id, 50U);
+  EXPECT_EQ(s.default_memory_per_cpu_mib, 1024U);
+  EXPECT_EQ(s.default_memory_per_gpu_mib, 10U);
+  EXPECT_EQ(s.max_memory_per_cpu_mib, 2048U);
+  EXPECT_FALSE(s.is_job_requeue);
+  EXPECT_TRUE(s.is_job_file_append);
+  EXPECT_TRUE(s.is_enforce_part_limits);
+  EXPECT_FALSE(s.is_core_consumable);
+  EXPECT_FALSE(s.is_memory_consumable);
+  EXPECT_EQ(s.return_to_service, 2);
+  EXPECT_EQ(s.kill_on_bad_exit, 1);
+  EXPECT_EQ(s.requeue_exit, (std::vector<std::uint32_t>{1, 5, 6, 7}));
+  EXPECT_EQ(s.requeue_exit_hold, std::vector<std::uint32_t>{9});
+  EXPECT_EQ(s.mail_program, "/bin/mail");
+}
+
+TEST(SlurmConf, ShowsWhatIsInForce) {
+  const SlurmConf conf =
+      parse("MinJobAge=60\nAuthType=auth/munge\nPreemptMode=OFF\nRequeueExit=3\n").value();
+  const std::pair<const char*, const char*> kCases[] = {
+      {"KillWait", "30 sec"},
+      {"MinJobAge", "60 sec"},
+      {"OverTimeLimit", "0 min"},
+      {"DefMemPerNode", "UNLIMITED"},
+      {"JobRequeue", "1"},
+      {"GresTypes", "gpu,nic"},
+      {"AuthType", "auth/munge"},
+      {"PreemptMode", "OFF"},
+      {"MailProg", "(null)"},
+      {"SelectTypeParameters", "CR_Core_Memory"},
+      {"SlurmctldHost[0]", "ctl(10.0.0.1)"},
+      {"RequeueExit", "3"},
+      {"EnforcePartLimits", "NO"},
+      {"MessageTimeout", "absent"},
+      {"TaskPlugin", "(null)"},
+  };
+  for (const auto& [key, value] : kCases) EXPECT_EQ(shown(conf, key), value) << key;
+  const auto& all = conf.cluster.settings.shown;
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
+}
+
+TEST(SlurmConf, NodesTakeDefaultsAndLists) {
+  const SlurmConf conf = parse(
+                             "NodeName=DEFAULT RealMemory=2000 State=DRAIN Reason=\"being built\"\n"
+                             "NodeName=g[1-2] NodeHostname=host[5-6] NodeAddr=10.0.0.[5-6] "
+                             "Port=[7005-7006] Boards=1 SocketsPerBoard=2 "
+                             "CoresPerSocket=8 ThreadsPerCore=2 TmpDisk=5G Weight=9 "
+                             "Features=ib,h100 Gres=nic:1,gpu:h100:2 State=DOWN\n"
+                             "NodeName=DEFAULT RealMemory=1000 State=UNKNOWN\n")
+                             .value();
+  const NodeConfig& g2 = conf.cluster.nodes[1];
+  EXPECT_EQ(g2.name + " " + g2.host_name + " " + g2.address, "g2 host6 10.0.0.6");
+  EXPECT_EQ(g2.port, 7006);
+  EXPECT_EQ(g2.cpus, 32U);
+  EXPECT_EQ(g2.sockets, 2U);
+  EXPECT_EQ(g2.memory_mib, 2000U);
+  EXPECT_EQ(g2.tmp_disk_mib, 5120U);
+  EXPECT_EQ(g2.weight, 9U);
+  EXPECT_EQ(g2.features, (std::vector<std::string>{"ib", "h100"}));
+  ASSERT_EQ(g2.gres.size(), 2U);
+  EXPECT_EQ(g2.gres[1], (GresPool{"gpu", "h100", 2, {}}));
+  EXPECT_EQ(conf.initial_nodes[1].conditions, node_condition::kUnknown | node_condition::kDown);
+  EXPECT_EQ(conf.initial_nodes[1].reason, "being built");
+  EXPECT_EQ(conf.cluster.nodes[2].memory_mib, 1000U);
+  EXPECT_EQ(conf.initial_nodes[2].conditions, node_condition::kUnknown);
+}
+
+TEST(SlurmConf, PartitionsTakeDefaultsAndTheClustersMemory) {
+  const SlurmConf conf = parse(
+                             "DefMemPerCPU=100\nMaxMemPerNode=5000\nDefMemPerGPU=7\n"
+                             "PartitionName=DEFAULT MaxTime=1-0 State=DOWN\n"
+                             "PartitionName=a Nodes=n[3,1,1-2] DefaultTime=30 OverTimeLimit=5 "
+                             "MinNodes=2 MaxNodes=3 MaxCPUsPerNode=2 "
+                             "PriorityTier=4 PriorityJobFactor=8 OverSubscribe=EXCLUSIVE "
+                             "Hidden=YES RootOnly=YES AllowAccounts=x,y "
+                             "AllowGroups=ALL DenyAccounts=z AllowQos=q DefMemPerNode=1G "
+                             "MaxMemPerCPU=9 DefCpuPerGPU=3 LLN=NO\n"
+                             "PartitionName=DEFAULT State=UP MaxNodes=UNLIMITED DefaultTime=NONE\n")
+                             .value();
+  const PartitionConfig& a = conf.cluster.partitions[0];
+  EXPECT_EQ(a.nodes, (std::vector<NodeIndex>{NodeIndex(0), NodeIndex(1), NodeIndex(2)}));
+  EXPECT_EQ(a.nodes_text, "n[3,1,1-2]");
+  EXPECT_EQ(a.max_time, Duration::hours(24));
+  EXPECT_EQ(a.default_time, Duration::minutes(30));
+  EXPECT_EQ(a.over_time_limit, Duration::minutes(5));
+  EXPECT_EQ(a.min_nodes * 100 + a.max_nodes * 10 + a.max_cpus_per_node, 232U);
+  EXPECT_EQ(a.priority_tier * 10 + a.priority_job_factor, 48U);
+  EXPECT_TRUE(a.is_exclusive && a.is_hidden && a.is_root_only && !a.is_default);
+  EXPECT_EQ(a.state, PartitionState::kDown);
+  EXPECT_EQ(a.allow_accounts, (std::vector<std::string>{"x", "y"}));
+  EXPECT_TRUE(a.allow_groups.empty());
+  EXPECT_EQ(a.deny_accounts, std::vector<std::string>{"z"});
+  EXPECT_EQ(a.allow_qos, std::vector<std::string>{"q"});
+  EXPECT_EQ(a.default_memory_per_cpu_mib, 0U);
+  EXPECT_EQ(a.default_memory_per_node_mib, 1024U);
+  EXPECT_EQ(a.default_memory_per_gpu_mib, 7U);
+  EXPECT_EQ(a.max_memory_per_cpu_mib, 9U);
+  EXPECT_EQ(a.max_memory_per_node_mib, 0U);
+  EXPECT_EQ(a.default_cpus_per_gpu, 3U);
+  const PartitionConfig& p = conf.cluster.partitions[1];
+  EXPECT_EQ(p.default_memory_per_cpu_mib, 100U);
+  EXPECT_EQ(p.max_memory_per_node_mib, 5000U);
+  EXPECT_EQ(p.state, PartitionState::kUp);
+}
+
+TEST(SlurmConf, ErrorsNameThePlaceTheKeyAndTheWayOut) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"KillWiat=3\n", "slurm.conf:4: unknown key 'KillWiat': the nearest known key is KillWait"},
+      {"\nNodeName=x Cpu=3\n", "slurm.conf:5: unknown key 'Cpu': the nearest known key is CPUs"},
+      {"Colour=red\n", "slurm.conf:4: unknown key 'Colour': see slurm.conf(5) for the keys"},
+      {"KillWait=soon\n",
+       "slurm.conf:4: KillWait=soon: the value must be a whole number or UNLIMITED"},
+      {"Prolog=/x\n", "slurm.conf:4: Prolog=/x is not supported: Muster runs no such program yet"},
+      {"KillWait=1\nKillWait=2\n",
+       "slurm.conf:5: KillWait is set a second time: keep one of the two"},
+      {"SlurmctldHost=a(\n", "SlurmctldHost=a(: the value must be NAME or NAME(ADDRESS)"},
+      {"EnforcePartLimits=ANY\n", "write ALL"},
+      {"EnforcePartLimits=2\n", "YES or NO"},
+      {"SelectType=select/linear\n", "OverSubscribe=EXCLUSIVE"},
+      {"SelectTypeParameters=CR_Socket\n", "write one of CR_CPU"},
+      {"TaskPlugin=task/none,task/x\n", "write one of task/none, task/affinity, task/cgroup"},
+      {"RequeueExit=0\n", "exit codes from 1 to 255"},
+      {"RequeueExit=5-300\n", "exit codes from 1 to 255"},
+      {"FirstJobId=9\nMaxJobId=8\n", "slurm.conf: FirstJobId is above MaxJobId"},
+      {"DefMemPerCPU=1\nDefMemPerNode=1\n",
+       "slurm.conf: DefMemPerCPU and DefMemPerNode are both set"},
+      {"NodeSet=x Nodes=n1\n", "slurm.conf:4: NodeSet is not supported"},
+      {"DownNodes=n1 State=DOWN\n", "write State=DOWN and Reason="},
+      {"NodeName=n1\n", "slurm.conf:5: node n1 is configured a second time"},
+      {"NodeName=x[1-2] NodeAddr=a\n", "NodeAddr=a has 1 entries for 2 nodes"},
+      {"NodeName=x[1-3] Port=[1-2]\n", "Port=[1-2] has 2 entries for 3 nodes"},
+      {"NodeName=x Port=0\n", "Port=0 is no port"},
+      {"NodeName=x[ CPUs=1\n", "Invalid hostlist: x["},
+      {"NodeName=x CPUs=3 Sockets=2\n",
+       "CPUs=3 contradicts Sockets=2 CoresPerSocket=1 ThreadsPerCore=1"},
+      {"NodeName=x Sockets=999 CoresPerSocket=999\n", "998001 CPUs are too many"},
+      {"NodeName=x State=CLOUD\n", "write UNKNOWN, DOWN"},
+      {"NodeName=x Gres=mps:1\n",
+       "slurm.conf:4: Gres mps is not in GresTypes: add mps to GresTypes"},
+      {"NodeName=x Gres=gpu::\n", "Invalid generic resource"},
+      {"NodeName=x TmpDisk=9000T\n", "below 4 PiB"},
+      {"PartitionName=q Nodes=n[1-2],n9\n", "slurm.conf:4: Nodes=n[1-2],n9: there is no node n9"},
+      {"PartitionName=q OverSubscribe=YES\n", "write NO, or EXCLUSIVE"},
+      {"PartitionName=q MaxNodes=0\n", "a whole number from 1"},
+      {"PartitionName=q State=OPEN\n", "UP, DOWN, DRAIN or INACTIVE"},
+      {"PartitionName=q DefMemPerCPU=1 DefMemPerNode=1\n",
+       "slurm.conf:4: DefMemPerCPU and DefMemPerNode are both set"},
+      {"PartitionName=p\n", "partition p is configured a second time"},
+      {"PartitionName=q Default=YES\n", "partitions q and p are both the default"},
+      {"KillWait\n", "Key=Value is expected"},
+  };
+  for (const auto& [lines, text] : kCases) {
+    EXPECT_NE(error_of(lines).find(text), std::string::npos)
+        << lines << " gives " << error_of(lines);
+  }
+}
+
+TEST(SlurmConf, NeedsItsFourCornerstones) {
+  const std::string kLines[] = {"ClusterName=c\n", "SlurmctldHost=h\n", "NodeName=n\n",
+                                "PartitionName=p Nodes=\"\"\n"};
+  const std::string_view kNames[] = {"ClusterName", "SlurmctldHost", "NodeName", "PartitionName"};
+  for (std::size_t left_out = 0; left_out < 4; ++left_out) {
+    std::string text;
+    for (std::size_t i = 0; i < 4; ++i) text += i == left_out ? "" : kLines[i];
+    EXPECT_EQ(parse_slurm_conf("f", text).error().message,
+              "f: " + std::string(kNames[left_out]) + " is missing");
+  }
+  EXPECT_TRUE(parse_slurm_conf("f", kLines[0] + kLines[1] + kLines[2] + kLines[3]).has_value());
+}
+
+TEST(SlurmConf, CpusMayCountCores) {
+  EXPECT_EQ(parse("NodeName=x CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2\n")
+                .value()
+                .cluster.nodes[0]
+                .cpus,
+            8U);
+}
+
+TEST(SlurmConf, EveryKeyIsThereOnceAndEveryReasonIsGiven) {
+  std::set<std::string> names;
+  for (const SlurmConfKey& key : slurm_conf_keys()) {
+    EXPECT_TRUE(names.insert(std::string(key.record) + "." + lower(key.name)).second) << key.name;
+    EXPECT_EQ(key.reason.empty(), key.handling == ConfHandling::kHonoured) << key.name;
+  }
+  EXPECT_GT(names.size(), 200U);
+}
+
+TEST(SlurmConf, EveryAcceptedOrRefusedKeyOfTheClusterDoesWhatItsRowSays) {
+  for (const SlurmConfKey& key : slurm_conf_keys()) {
+    if (!key.record.empty() || key.handling == ConfHandling::kHonoured) continue;
+    const std::string text = error_of(std::string(key.name) + "=some/value\n");
+    const bool is_refused = key.handling == ConfHandling::kRefused;
+    EXPECT_EQ(text == "no error", !is_refused) << key.name;
+    EXPECT_EQ(text.find(key.reason) != std::string::npos, is_refused) << key.name;
+  }
+}
+
+}  // namespace
+}  // namespace muster
