@@ -66,14 +66,13 @@ std::uint64_t ClusterState::hash() const {
 }
 
 void ClusterState::restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions,
-                                   Epoch epoch, JobId next_job, BlobId next_blob, TimePoint time, Seq seq) {
+                                   Epoch epoch, JobId next_job, BlobId next_blob, TimePoint time) {
   settings_ = std::move(settings);
   partitions_ = std::move(partitions);
   epoch_ = epoch;
   next_job_ = next_job;
   next_blob_ = next_blob;
   time_ = time;
-  seq_ = seq;
   is_configured_ = true;
 }
 

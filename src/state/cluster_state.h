@@ -107,7 +107,8 @@ class ClusterState {
 
   // Restoring from a checkpoint, in this order: cluster, nodes, blobs, jobs, answers.
   void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions, Epoch epoch,
-                       JobId next_job, BlobId next_blob, TimePoint time, Seq seq);
+                       JobId next_job, BlobId next_blob, TimePoint time);
+  void restore_seq(Seq seq) { seq_ = seq; }
   void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);
   void restore_blob(BlobId id, BlobFacts facts) { blobs_.restore(id, std::move(facts)); }
   void restore_job(Job job);
