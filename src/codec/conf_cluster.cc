@@ -151,6 +151,8 @@ constexpr auto kKeys = std::to_array<Key>({
     daemon<&DaemonSettings::agent_port, Number<std::uint16_t, 1, 65535>>("SlurmdPort"),
     daemon<&DaemonSettings::state_folder, Text>("StateSaveLocation"),
     daemon<&DaemonSettings::spool_folder, Text>("SlurmdSpoolDir"),
+    daemon<&DaemonSettings::controller_address, Text>("MusterController"),
+    daemon<&DaemonSettings::hosts_file, Text>("MusterHosts"),
     daemon<&DaemonSettings::controller_log, Text>("SlurmctldLogFile"),
     daemon<&DaemonSettings::agent_log, Text>("SlurmdLogFile"),
     {"ProctrackType",

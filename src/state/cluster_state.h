@@ -105,6 +105,9 @@ class ClusterState {
   /// Equal in every replica that applied the same events. Cost: O(1).
   std::uint64_t hash() const;
 
+  /// Becomes like `other`, sharing its specifications. Requires: this state is fresh. Cost: O(state).
+  void copy_from(const ClusterState& other);
+
   // Restoring from a checkpoint, in this order: cluster, nodes, blobs, jobs, answers.
   void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions, Epoch epoch,
                        JobId next_job, BlobId next_blob, TimePoint time);
