@@ -59,7 +59,7 @@ Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const Options& option
   std::unique_ptr<SqliteJournal> journal;
   int format = 0;
   TRY(sql_guard([&] {
-    std::string connect = "db='" + options.path + "' timeout=10";
+    std::string connect = "dbname=\"" + options.path + "\" timeout=10";
     if (!options.vfs.empty()) connect += " vfs=" + options.vfs;
     auto statements = std::make_unique<Statements>(connect);
     soci::session& sql = statements->session;
