@@ -175,7 +175,7 @@ std::map<JobId, std::size_t> reference_starts(const ClusterSnapshot& snapshot, c
     if (partition_refusal(snapshot, *job.request, job.time_limit, partition) != PendingReason::kNone) continue;
     const Fitter fitter(snapshot.facts(), shape.demand, node_rule(snapshot, *job.request, partition));
     const auto nodes = place(fitter, TableAvailability(free), node_limits(*job.request, snapshot.partition(partition)).limits,
-                             best_fit_order(snapshot.facts(), snapshot.free()),
+                             BestFitOrder(snapshot.facts(), snapshot.free()).nodes(),
                              shape.demand.feasible & snapshot.partition_nodes(partition) & snapshot.usable());
     if (!nodes) continue;
     for (const NodeAmount& amount : *nodes) free.subtract(amount);

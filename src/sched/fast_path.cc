@@ -52,7 +52,8 @@ class FastPath {
     const auto newer = snapshot_.ready_since(plan_.revision);
     if (!newer || snapshot_.config_revision() > plan_.revision) return Hesitation::kPlanTooOld;
     Timeline timeline = timeline_with_windows(snapshot_, plan_, job_.id, now_);
-    const std::vector<NodeIndex> order = best_fit_order(snapshot_.facts(), timeline.free());
+    const BestFitOrder best_fit(snapshot_.facts(), timeline.free());
+    const std::vector<NodeIndex>& order = best_fit.nodes();
     Hesitation hesitation = Hesitation::kNotReady;
     for (const PartitionIndex partition : shape_.partitions) {
       if (!takes_work(snapshot_, shape_, partition)) continue;

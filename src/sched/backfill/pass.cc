@@ -13,7 +13,6 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
       options_(options),
       memo_(memo),
       timeline_(snapshot, now, options),
-      order_(best_fit_order(snapshot.facts(), timeline_.free())),
       partition_used_(snapshot.config().partitions.size()),
       claimed_(snapshot.node_count()),
       claims_(snapshot.node_count(), 0) {
@@ -25,7 +24,21 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
     if (used != nullptr) partition_used_[i] = *used;
   }
   if (memo_.config_revision != snapshot.config_revision()) {
-    memo_ = {snapshot.config_revision(), static_order(snapshot.facts()), {}};
+    memo_ = {snapshot.config_revision(), static_order(snapshot.facts()), {}, 0, {}};
+  }
+  refresh_order();
+}
+
+void Pass::refresh_order() {
+  const auto changes = snapshot_.changed_since(memo_.revision);
+  is_change_known_ = memo_.revision > 0 && changes.has_value() && !options_.is_overdue_free;
+  if (is_change_known_) {
+    NodeSet nodes(snapshot_.node_count());
+    for (const auto& [revision, node] : *changes) nodes.set(node);
+    changed_ = nodes.first(snapshot_.node_count());
+    memo_.order.update(snapshot_.facts(), timeline_.free(), changed_);
+  } else {
+    memo_.order = BestFitOrder(snapshot_.facts(), timeline_.free());
   }
 }
 
@@ -36,6 +49,8 @@ Plan Pass::run() {
     run_queue();
   } while (must_restart_);
   finish();
+  // With overdue jobs counted as gone the order is not that of the snapshot, and nothing is kept.
+  memo_.revision = options_.is_overdue_free ? 0 : snapshot_.revision();
   return std::move(plan_);
 }
 
@@ -61,7 +76,7 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition, const 
   if (refused != PendingReason::kNone) return refused;
   PassMemo::Screened& known = memo_.screened[{shape.serial, partition}];
   if (known.config_revision != snapshot_.config_revision()) {
-    known = {snapshot_.config_revision(), can_run(shape, partition, allowed), NodeSet(), false};
+    known = {snapshot_.config_revision(), can_run(shape, partition, allowed), NodeSet(), false, 0, NodeSet()};
   }
   if (!known.is_possible) return PendingReason::kBadConstraints;
   if (known.usable.size() != snapshot_.usable().size() || known.usable != snapshot_.usable()) {
@@ -99,7 +114,29 @@ void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowe
   lane->parts.push_back({partition, std::move(allowed),
                          node_limits(*shape.demand.request, snapshot_.partition(partition)).limits,
                          Fitter(snapshot_.facts(), shape.demand, rule),
-                         Fitter(snapshot_.facts(), shape.demand, later)});
+                         Fitter(snapshot_.facts(), shape.demand, later), NodeSet(), NodeSet(), {}});
+  Lane::Part& part = lane->parts.back();
+  part.room = room_of(part, shape.serial) & part.allowed;
+}
+
+/// Kept from pass to pass: only nodes that changed are looked at again.
+NodeSet Pass::room_of(const Lane::Part& part, std::uint64_t serial) {
+  if (options_.is_overdue_free) return part.allowed;
+  PassMemo::Screened& known = memo_.screened[{serial, part.partition}];
+  const NodeSet& members = snapshot_.partition_nodes(part.partition);
+  const NodeSet& feasible = part.fitter.demand().feasible;
+  const auto look = [&](NodeIndex node) {
+    const bool is_member = feasible.test(node) && members.test(node);
+    known.room.put(node, is_member && candidate_at(part.fitter, node, snapshot_.free().at(node)).has_value());
+  };
+  if (is_change_known_ && known.room_revision == memo_.revision) {
+    for (const NodeIndex node : changed_) look(node);
+  } else {
+    known.room = NodeSet(snapshot_.node_count());
+    (feasible & members).for_each(look);
+  }
+  known.room_revision = snapshot_.revision();
+  return known.room;
 }
 
 /// Begins the queue again with the starts decided so far and no windows.
@@ -115,7 +152,10 @@ void Pass::restart_queue() {
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     lanes_[i].next = lanes_[i].shape_ref->ready.begin();
     lanes_[i].is_blocked = false;
-    for (Lane::Part& part : lanes_[i].parts) part.dead_count = 0;
+    for (Lane::Part& part : lanes_[i].parts) {
+      part.live = part.room;
+      part.is_sorted = false;
+    }
     push(i);
   }
 }
@@ -176,17 +216,32 @@ void Pass::turn(std::uint32_t index) {
 }
 
 bool Pass::try_start(Lane& lane) {
-  const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
   for (Lane::Part& part : lane.parts) {
-    const NodeSet unclaimed = options_.is_backfill ? NodeSet() : part.allowed - claimed_;
-    const NodeSet& allowed = options_.is_backfill ? part.allowed : unclaimed;
-    const auto order = std::span<const NodeIndex>(order_).subspan(part.dead_count);
-    auto placement = place(part.fitter, interval, part.limits, order, allowed);
+    auto placement = place_now(lane, part);
     if (!placement) continue;
     commit(lane, part, std::move(*placement));
     return true;
   }
   return false;
+}
+
+/// Within a pass room only shrinks for a lane, so that a node found dead stays dead and is not looked at again.
+std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::Part& part) {
+  constexpr std::size_t kDeadMax = 64;
+  if (!part.is_sorted || part.dead_count > kDeadMax) {
+    part.order = memo_.order.sorted(part.live);
+    part.is_sorted = true;
+    part.dead_count = 0;
+  }
+  if (part.order.size() < part.limits.min) return std::nullopt;
+  const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
+  std::vector<NodeIndex> dead;
+  auto placement = options_.is_backfill
+                       ? place(part.fitter, interval, part.limits, part.order, part.live, &dead)
+                       : place(part.fitter, interval, part.limits, part.order, part.live - claimed_, &dead);
+  for (const NodeIndex node : dead) part.live.reset(node);
+  part.dead_count += dead.size();
+  return placement;
 }
 
 void Pass::commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmount> nodes) {

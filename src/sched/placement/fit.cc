@@ -121,14 +121,19 @@ bool Fitter::fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shar
 }
 
 std::uint32_t Fitter::task_bound(NodeIndex node, NodeFree free, const Shares& shares) const {
+  // Divisions are what this costs: they are done only where they change the bound.
   std::int64_t bound = std::max({request_.task_count, request_.min_nodes, 1U});
   if (request_.tasks_per_node > 0) bound = std::min(bound, std::int64_t{request_.tasks_per_node});
-  if (!request_.is_overcommit && request_.cpus_per_task > 0) {
-    bound = std::min(bound, usable_cpus(node, free) / request_.cpus_per_task);
+  const std::int64_t usable = usable_cpus(node, free);
+  if (usable <= 0) return 0;
+  if (!request_.is_overcommit && bound * request_.cpus_per_task > usable) {
+    bound = static_cast<std::uint32_t>(usable) / request_.cpus_per_task;
+    if (bound == 0) return 0;
   }
   for (const GresCheck& check : demand_.checks) {
     if (check.per_task == 0) continue;
-    bound = std::min(bound, (free_over(check.kinds, free) - fixed_part(check, shares)) / check.per_task);
+    const std::int64_t left = free_over(check.kinds, free) - fixed_part(check, shares);
+    if (bound * check.per_task > left) bound = left / check.per_task;
   }
   if (request_.tasks_per_gpu > 0) {
     const std::uint32_t gpus = gpu_count(0, shares);

@@ -34,7 +34,7 @@ class Selection {
     is_plain_ = !request_.is_contiguous && fitter.demand().required_count == 0;
   }
 
-  Grants run(std::span<const NodeIndex> order, const NodeSet& allowed) {
+  Grants run(std::span<const NodeIndex> order, const NodeSet& allowed, std::vector<NodeIndex>* dead) {
     std::uint32_t weight = 0;
     for (const NodeIndex node : order) {
       if (!allowed.test(node)) continue;
@@ -44,7 +44,10 @@ class Selection {
         weight = node_weight;
       }
       const auto candidate = candidate_at(fitter_, node, availability_.at(node));
-      if (!candidate) continue;
+      if (!candidate) {
+        if (dead != nullptr) dead->push_back(node);
+        continue;
+      }
       add(*candidate);
       if (Grants grants = choose_early()) return grants;
     }
@@ -236,9 +239,9 @@ std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, Node
 
 std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availability& availability,
                                              NodeLimits limits, std::span<const NodeIndex> order,
-                                             const NodeSet& allowed) {
+                                             const NodeSet& allowed, std::vector<NodeIndex>* dead) {
   CHECK(limits.min >= 1 && limits.min <= limits.max, "node limits {}..{}", limits.min, limits.max);
-  return Selection(fitter, availability, limits).run(order, allowed);
+  return Selection(fitter, availability, limits).run(order, allowed, dead);
 }
 
 }  // namespace muster::sched

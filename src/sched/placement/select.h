@@ -32,11 +32,13 @@ struct Candidate {
 std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, NodeFree free);
 
 /// A placement on nodes of `allowed`, or nothing. Shape: `order` lists every node that may be taken, in rising
-/// weight; the result rises by node. Cost: O(nodes looked at), which is few when the first ones suffice.
+/// weight; the result rises by node. `dead`, where given, gains the nodes looked at that take not even one task.
+/// Cost: O(nodes looked at), which is few when the first ones suffice.
 /// Determinism: stable under shrinking: when some other node's room, or room left over on a chosen node, goes
 /// away, the choice remains. Reservations rely on it.
 std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availability& availability,
                                              NodeLimits limits, std::span<const NodeIndex> order,
-                                             const NodeSet& allowed);
+                                             const NodeSet& allowed,
+                                             std::vector<NodeIndex>* dead = nullptr);
 
 }  // namespace muster::sched
