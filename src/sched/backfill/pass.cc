@@ -267,8 +267,9 @@ void Pass::reserve(Lane& lane) {
   std::optional<FuturePlacement> best;
   const Lane::Part* best_part = nullptr;
   for (const Lane::Part& part : lane.parts) {
+    const bool is_limited = snapshot_.partition_used_cpus(part.partition) != nullptr;
     auto found = timeline_.earliest_start(part.later_fitter, part.limits, memo_.static_order, part.allowed,
-                                          lane.shape_ref->time_limit);
+                                          is_limited ? part.allowed : part.room, lane.shape_ref->time_limit);
     if (!found || (best && best->start <= found->start)) continue;
     best = std::move(found);
     best_part = &part;

@@ -144,17 +144,25 @@ std::uint32_t Fitter::task_bound(NodeIndex node, NodeFree free, const Shares& sh
   return static_cast<std::uint32_t>(std::max(bound, std::int64_t{0}));
 }
 
+std::uint32_t Fitter::least_tasks(const ResourceRequest& request) {
+  const std::uint64_t wanted = std::max({request.task_count, request.min_nodes, 1U});
+  if (request.max_nodes == 1) return static_cast<std::uint32_t>(wanted);
+  if (request.max_nodes == 0 || request.tasks_per_node == 0) return 1;
+  const std::uint64_t others = (std::uint64_t{request.max_nodes} - 1) * request.tasks_per_node;
+  return wanted > others ? static_cast<std::uint32_t>(wanted - others) : 1;
+}
+
 std::uint32_t Fitter::task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const {
   if (rule_.is_exclusive && !is_untouched(node, free)) return 0;
   std::uint32_t high = task_bound(node, free, shares);
-  if (high == 0) return 0;
+  if (high < least_tasks_) return 0;
   if (fits(node, free, high, shares)) return high;
   std::uint32_t low = 0;  // fits(low) or low is 0; fits(high) is false; fits falls with the number of tasks
   while (high - low > 1) {
     const std::uint32_t middle = low + (high - low) / 2;
     (fits(node, free, middle, shares) ? low : high) = middle;
   }
-  return low;
+  return low < least_tasks_ ? 0 : low;
 }
 
 Shares Fitter::share_capacity(NodeIndex node, NodeFree free) const {

@@ -39,9 +39,10 @@ struct NodeRule {
 class Fitter {
  public:
   Fitter(const ClusterFacts& facts, const Demand& demand, NodeRule rule)
-      : facts_(facts), demand_(demand), request_(*demand.request), rule_(rule) {}
+      : facts_(facts), demand_(demand), request_(*demand.request), rule_(rule), least_tasks_(least_tasks(request_)) {}
 
-  /// The most tasks that fit, at most the job's own number; 0: none. Monotone in `free`.
+  /// The most tasks that fit, at most the job's own number; 0: none, or too few for the job to be complete on as
+  /// many nodes as it may have. Monotone in `free`.
   std::uint32_t task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const;
   /// The most of each per-job need that fits beside one task.
   Shares share_capacity(NodeIndex node, NodeFree free) const;
@@ -58,6 +59,7 @@ class Fitter {
     std::int64_t cpus = 0;
     std::int64_t memory_mib = 0;
   };
+  static std::uint32_t least_tasks(const ResourceRequest& request);
   std::uint32_t gpu_count(std::uint32_t tasks, const Shares& shares) const;
   std::int64_t cpus_for(const NodeFacts& node, std::uint32_t tasks, std::uint32_t gpus) const;
   std::int64_t memory_for(const NodeFacts& node, std::int64_t cpus, std::uint32_t gpus) const;
@@ -74,6 +76,7 @@ class Fitter {
   const Demand& demand_;
   const ResourceRequest& request_;
   NodeRule rule_;
+  std::uint32_t least_tasks_ = 1;  ///< a node that holds fewer is of no use
 };
 
 }  // namespace muster::sched

@@ -107,10 +107,11 @@ class Selection {
     for (const Candidate& candidate : required) wanted -= std::min<std::uint64_t>(wanted, weight_of(candidate));
     std::vector<std::uint32_t> sizes;
     for (const Candidate& candidate : others) sizes.push_back(weight_of(candidate));
-    std::ranges::sort(sizes, std::greater<>());
     const auto base = static_cast<std::uint32_t>(required.size());
+    if (base > limits_.max) return std::nullopt;
     std::uint64_t best_sum = 0;
     const std::size_t last = std::min<std::size_t>(limits_.max, base + sizes.size());
+    std::ranges::partial_sort(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(last - base), std::greater<>());
     for (std::size_t count = base; count <= last; ++count) {
       if (count > base) best_sum += sizes[count - base - 1];
       if (count < limits_.min || count == 0 || best_sum < wanted) continue;

@@ -25,9 +25,9 @@ class EarliestStartSearch final : public Availability {
     tasks_wanted_ = std::max({fitter.request().task_count, limits.min, 1U});
   }
 
-  std::optional<FuturePlacement> run() {
+  std::optional<FuturePlacement> run(const NodeSet& room) {
     prepare();
-    allowed_.for_each([this](NodeIndex node) { recount(node); });
+    room.for_each([this](NodeIndex node) { recount(node); });
     while (advance()) {
       if (!is_worth_trying()) continue;
       if (auto nodes = place(fitter_, *this, limits_, order_, allowed_)) return FuturePlacement{time_, *nodes};
@@ -192,8 +192,9 @@ class EarliestStartSearch final : public Availability {
 
 std::optional<FuturePlacement> Timeline::earliest_start(const Fitter& fitter, NodeLimits limits,
                                                         std::span<const NodeIndex> order,
-                                                        const NodeSet& allowed, Duration duration) {
-  return EarliestStartSearch(*this, fitter, limits, order, allowed, duration).run();
+                                                        const NodeSet& allowed, const NodeSet& room,
+                                                        Duration duration) {
+  return EarliestStartSearch(*this, fitter, limits, order, allowed, duration).run(room);
 }
 
 }  // namespace muster::sched

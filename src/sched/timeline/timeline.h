@@ -54,12 +54,12 @@ class Timeline {
   };
 
   /// The earliest time after now at which the job fits for `duration` without touching a window, and where.
-  /// Shape: `order` as for place(). Nullopt: never, by what is expected to end.
+  /// Shape: `order` as for place(); `room` holds all of `allowed` that could take a task now. Nullopt: never, by what is expected to end.
   /// Cost: O(ends + nodes), each end costing the nodes that it frees among `allowed`.
   /// Determinism: the smallest such time; the first nodes of `order`.
   std::optional<FuturePlacement> earliest_start(const Fitter& fitter, NodeLimits limits,
                                                 std::span<const NodeIndex> order, const NodeSet& allowed,
-                                                Duration duration);
+                                                const NodeSet& room, Duration duration);
 
  private:
   friend class EarliestStartSearch;
