@@ -85,6 +85,7 @@ class Selection {
   Grants choose() {
     if (candidates_.size() < limits_.min || !covers(tasks_, shares_)) return std::nullopt;
     if (request_.is_contiguous) return choose_run();
+    largest_after_.clear();
     Candidates required;
     Candidates others;
     for (const Candidate& candidate : candidates_) {
@@ -116,8 +117,12 @@ class Selection {
       if (count > base) best_sum += sizes[count - base - 1];
       if (count < limits_.min || count == 0 || best_sum < wanted) continue;
       Candidates chosen = required;
-      append_first(others, count - base, wanted, chosen);
-      if (Grants grants = grant(std::move(chosen))) return grants;
+      if (fitter_.demand().per_job.empty()) {
+        append_first(others, count - base, wanted, chosen);
+        if (Grants grants = grant(std::move(chosen))) return grants;
+      } else if (Grants grants = search(others, 0, count - base, chosen)) {
+        return grants;
+      }
     }
     return std::nullopt;
   }
@@ -143,6 +148,43 @@ class Selection {
       chosen.push_back(candidate);
       wanted -= std::min<std::uint64_t>(wanted, size);
       --count;
+    }
+  }
+
+  /// The first set of `count` more nodes from `first` on that carries both tasks and devices: the two may pull
+  /// towards different nodes, so that this goes back where a start led nowhere. Bounded by kStepMax.
+  Grants search(const Candidates& others, std::size_t first, std::size_t count, Candidates& chosen) {
+    if (count == 0) return grant(chosen);
+    for (std::size_t i = first; i + count <= others.size(); ++i) {
+      if (++steps_ > kStepMax) return std::nullopt;
+      chosen.push_back(others[i]);
+      if (can_reach(others, i + 1, count - 1, chosen)) {
+        if (Grants grants = search(others, i + 1, count - 1, chosen)) return grants;
+      }
+      chosen.pop_back();
+    }
+    return std::nullopt;
+  }
+  /// A bound: as if each of the `count` nodes to come were as large as the largest of them.
+  bool can_reach(const Candidates& others, std::size_t first, std::size_t count, const Candidates& chosen) {
+    if (largest_after_.size() != others.size() + 1) fill_largest(others);
+    const Candidate& largest = largest_after_[first];
+    std::uint64_t tasks = std::uint64_t{largest.tasks} * count;
+    std::array<std::uint64_t, kJobNeedMax> shares{};
+    for (std::size_t s = 0; s < kJobNeedMax; ++s) shares[s] = std::uint64_t{largest.shares[s]} * count;
+    for (const Candidate& candidate : chosen) {
+      tasks += candidate.tasks;
+      for (std::size_t s = 0; s < kJobNeedMax; ++s) shares[s] += candidate.shares[s];
+    }
+    return covers(tasks, shares);
+  }
+  void fill_largest(const Candidates& others) {
+    largest_after_.assign(others.size() + 1, Candidate{});
+    for (std::size_t i = others.size(); i-- > 0;) {
+      Candidate& largest = largest_after_[i];
+      largest = largest_after_[i + 1];
+      largest.tasks = std::max(largest.tasks, others[i].tasks);
+      for (std::size_t s = 0; s < kJobNeedMax; ++s) largest.shares[s] = std::max(largest.shares[s], others[i].shares[s]);
     }
   }
 
@@ -209,12 +251,16 @@ class Selection {
     return true;
   }
 
+  static constexpr int kStepMax = 20'000;
+
   const Fitter& fitter_;
   const ResourceRequest& request_;
   const Availability& availability_;
   NodeLimits limits_;
   bool is_plain_ = true;
   std::uint32_t tasks_wanted_ = 1;
+  int steps_ = 0;                ///< of search()
+  Candidates largest_after_;     ///< for search(): at i, the largest values from i on
   Candidates candidates_;
   std::uint64_t tasks_ = 0;
   std::array<std::uint64_t, kJobNeedMax> shares_{};
