@@ -173,7 +173,7 @@ std::map<JobId, std::size_t> reference_starts(const ClusterSnapshot& snapshot, c
     const PendingJob& job = *snapshot.find_pending(rank.rank.job);
     const Shape& shape = snapshot.shape(snapshot.shape_of(job.id));
     if (partition_refusal(snapshot, *job.request, job.time_limit, partition) != PendingReason::kNone) continue;
-    const Fitter fitter(snapshot.facts(), shape.demand, node_rule(snapshot, *job.request, partition));
+    const Fitter fitter(snapshot.facts(), shape.demand, node_rule(snapshot.facts(), *job.request, partition));
     const auto nodes = place(fitter, TableAvailability(free), node_limits(*job.request, snapshot.partition(partition)).limits,
                              BestFitOrder(snapshot.facts(), snapshot.free()).nodes(),
                              shape.demand.feasible & snapshot.partition_nodes(partition) & snapshot.usable());

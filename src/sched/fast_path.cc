@@ -35,7 +35,7 @@ Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan
   Timeline timeline(snapshot, now, plan.options);
   for (const Window& window : plan.windows) {
     if (window.job == job || snapshot.find_pending(window.job) == nullptr) continue;
-    timeline.keep(window.nodes, window.start, window.end);
+    timeline.keep(window);
   }
   return timeline;
 }
@@ -117,7 +117,7 @@ class FastPath {
                      const NodeSet& nodes) const {
     const Timeline::Interval interval(timeline, now_ + shape.time_limit);
     const Fitter fitter(snapshot_.facts(), shape.demand,
-                        node_rule(snapshot_, *shape.demand.request, partition));
+                        node_rule(snapshot_.facts(), *shape.demand.request, partition));
     bool result = false;
     nodes.for_each([&](NodeIndex node) {
       result = result || candidate_at(fitter, node, interval.at(node)).has_value();
@@ -130,7 +130,7 @@ class FastPath {
                                                       const NodeSet& allowed) const {
     const Timeline::Interval interval(timeline, now_ + shape.time_limit);
     const ResourceRequest& request = *shape.demand.request;
-    const Fitter fitter(snapshot_.facts(), shape.demand, node_rule(snapshot_, request, partition));
+    const Fitter fitter(snapshot_.facts(), shape.demand, node_rule(snapshot_.facts(), request, partition));
     const NodeLimits limits = node_limits(request, snapshot_.partition(partition)).limits;
     return place(fitter, interval, limits, order, allowed);
   }

@@ -104,7 +104,7 @@ class Explanation {
   void explain_room(PartitionIndex index) {
     const NodeSet nodes = (shape_.demand.feasible & snapshot_.partition_nodes(index)) & snapshot_.usable();
     const ResourceRequest& request = *shape_.demand.request;
-    const Fitter fitter(snapshot_.facts(), shape_.demand, node_rule(snapshot_, request, index));
+    const Fitter fitter(snapshot_.facts(), shape_.demand, node_rule(snapshot_.facts(), request, index));
     std::uint32_t room = 0;
     NodeSet full(snapshot_.node_count());
     nodes.for_each([&](NodeIndex node) {

@@ -29,7 +29,7 @@ class Question {
         partition_(facts.config.partitions[partition.value()]),
         members_(facts.partition_nodes[partition.value()]),
         demand_(Demand::compile(std::make_shared<const ResourceRequest>(request), facts)),
-        fitter_(facts, demand_, {request.is_exclusive || partition_.is_exclusive, partition_.max_cpus_per_node, nullptr}) {}
+        fitter_(facts, demand_, node_rule(facts, request, partition)) {}
 
   bool fits(NodeLimits limits) const {
     if (demand_.has_unknown_name) return false;

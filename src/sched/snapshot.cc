@@ -46,7 +46,7 @@ bool has_shape(const Shape& shape, const PendingJob& job) {
 
 /// Takes away the nodes that could not carry one task even when empty.
 void restrict_to_capable(Demand& demand, const ClusterFacts& facts) {
-  const Fitter fitter(facts, demand, {demand.request->is_exclusive, 0, nullptr});
+  const Fitter fitter(facts, demand, {demand.request->is_exclusive, std::nullopt});
   NodeSet capable = demand.feasible;
   demand.feasible.for_each([&](NodeIndex node) {
     const NodeFree total = facts.total.at(node);
@@ -103,13 +103,9 @@ void ClusterSnapshot::set_cluster(ClusterConfig config) {
   for (std::uint32_t i = 0; i < node_count(); ++i) {
     usable_.put(NodeIndex(i), (conditions_[i] & node_condition::kNoNewWork) == 0);
   }
-  partition_used_.assign(facts_->config.partitions.size(), {});
-  for (std::size_t i = 0; i < partition_used_.size(); ++i) {
-    if (facts_->config.partitions[i].max_cpus_per_node > 0) partition_used_[i].assign(node_count(), 0);
-  }
   shares_.assign(node_count(), {});
   for (const ExpectedEnd& end : ends_) {
-    for (const NodeAmount& amount : slots_[end.slot].nodes) take(end.slot, amount);
+    for (NodeAmount& amount : slots_[end.slot].nodes) take(end.slot, amount);
   }
   for (Shape& shape : shapes_) {
     if (shape.serial == 0) continue;
@@ -253,11 +249,11 @@ void ClusterSnapshot::set_elements(JobId job, std::uint32_t element_count, std::
   }
 }
 
-void ClusterSnapshot::take(std::uint32_t slot, const NodeAmount& amount) {
+void ClusterSnapshot::take(std::uint32_t slot, NodeAmount& amount) {
   CHECK(amount.node.value() < node_count(), "node {}", amount.node.value());
+  amount = facts_->charged(std::move(amount), slots_[slot].partition);
   free_.subtract(amount);
   shares_[amount.node.value()].push_back({slot, amount});
-  count_partition_cpus(slots_[slot].partition, amount, 1);
   node_log_.add(revision_, amount.node);
 }
 
@@ -266,19 +262,12 @@ void ClusterSnapshot::give_back(std::uint32_t slot, const NodeAmount& amount) {
   std::vector<NodeShare>& shares = shares_[amount.node.value()];
   const auto erased = std::erase_if(shares, [&](const NodeShare& share) { return share.slot == slot; });
   CHECK(erased == 1, "job {} held {} shares of node {}", slots_[slot].id.value(), erased, amount.node.value());
-  count_partition_cpus(slots_[slot].partition, amount, -1);
   mark_freed(amount.node);
 }
 
 void ClusterSnapshot::mark_freed(NodeIndex node) {
   freed_revisions_[node.value()] = revision_;
   node_log_.add(revision_, node);
-}
-
-void ClusterSnapshot::count_partition_cpus(PartitionIndex partition, const NodeAmount& amount, int sign) {
-  if (partition.value() >= partition_used_.size() || partition_used_[partition.value()].empty()) return;
-  std::uint32_t& used = partition_used_[partition.value()][amount.node.value()];
-  used = sign > 0 ? used + amount.cpus : used - std::min(used, amount.cpus);
 }
 
 void ClusterSnapshot::insert_end(const ExpectedEnd& end) {
@@ -302,7 +291,7 @@ void ClusterSnapshot::start_job(RunningJob job) {
   CHECK(running_.emplace(job.id, slot).second, "job {} is running already", job.id.value());
   slots_[slot] = std::move(job);
   insert_end({slots_[slot].end, slots_[slot].id, slot});
-  for (const NodeAmount& amount : slots_[slot].nodes) take(slot, amount);
+  for (NodeAmount& amount : slots_[slot].nodes) take(slot, amount);
 }
 
 std::uint32_t ClusterSnapshot::running_slot_of(JobId job) const {
@@ -348,11 +337,6 @@ void ClusterSnapshot::change_end(JobId job, TimePoint end) {
 const PartitionConfig& ClusterSnapshot::partition(PartitionIndex index) const {
   CHECK(index.value() < config().partitions.size(), "partition {}", index.value());
   return config().partitions[index.value()];
-}
-
-const std::vector<std::uint32_t>* ClusterSnapshot::partition_used_cpus(PartitionIndex index) const {
-  const std::vector<std::uint32_t>& used = partition_used_[index.value()];
-  return used.empty() ? nullptr : &used;
 }
 
 const PendingJob* ClusterSnapshot::find_pending(JobId job) const {

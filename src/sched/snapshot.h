@@ -49,7 +49,8 @@ struct PendingJob {
   std::uint32_t startable_count() const;
 };
 
-/// A job that holds resources. `nodes` loses entries as nodes are released.
+/// A job that holds resources. `nodes` loses entries as nodes are released. Inside a snapshot the amounts also hold
+/// what the job takes of its partition's quota, under kinds that are none of facts().kinds.
 struct RunningJob {
   JobId id;
   PartitionIndex partition;
@@ -131,8 +132,6 @@ class ClusterSnapshot {
   /// Nodes that take new work.
   const NodeSet& usable() const { return usable_; }
   std::uint16_t node_conditions(NodeIndex node) const { return conditions_[node.value()]; }
-  /// CPUs that the partition's jobs hold per node; null unless the partition limits them.
-  const std::vector<std::uint32_t>* partition_used_cpus(PartitionIndex index) const;
 
   const PendingJob* find_pending(JobId job) const;
   const RunningJob* find_running(JobId job) const;
@@ -188,11 +187,10 @@ class ClusterSnapshot {
   void leave_shape(ShapeIndex index);
   void refresh_ready(PendingRecord& record);
   void withdraw_ready(PendingRecord& record);
-  void take(std::uint32_t slot, const NodeAmount& amount);
+  void take(std::uint32_t slot, NodeAmount& amount);
   void give_back(std::uint32_t slot, const NodeAmount& amount);
   void forget_slot(std::uint32_t slot);
   void mark_freed(NodeIndex node);
-  void count_partition_cpus(PartitionIndex partition, const NodeAmount& amount, int sign);
   void insert_end(const ExpectedEnd& end);
   void erase_end(const ExpectedEnd& end);
 
@@ -200,7 +198,6 @@ class ClusterSnapshot {
   FreeTable free_;
   NodeSet usable_;
   std::vector<std::uint16_t> conditions_;
-  std::vector<std::vector<std::uint32_t>> partition_used_;  ///< empty for partitions without a limit
   std::vector<std::vector<NodeShare>> shares_;
 
   std::unordered_map<JobId, PendingRecord> pending_;        // looked up, never iterated towards a result

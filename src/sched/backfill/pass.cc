@@ -13,16 +13,11 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
       options_(options),
       memo_(memo),
       timeline_(snapshot, now, options),
-      partition_used_(snapshot.config().partitions.size()),
       claimed_(snapshot.node_count()),
       claims_(snapshot.node_count(), 0) {
   plan_.revision = snapshot.revision();
   plan_.now = now;
   plan_.options = options;
-  for (std::uint32_t i = 0; i < partition_used_.size(); ++i) {
-    const auto* used = snapshot.partition_used_cpus(PartitionIndex(i));
-    if (used != nullptr) partition_used_[i] = *used;
-  }
   if (memo_.config_revision != snapshot.config_revision()) {
     memo_ = {snapshot.config_revision(), static_order(snapshot.facts()), {}, 0, {}};
   }
@@ -61,7 +56,7 @@ void Pass::screen() {
     if (shape.serial == 0) continue;
     for (const PartitionIndex partition : shape.partitions) {
       NodeSet allowed = shape.demand.feasible;
-      if (partition.value() < partition_used_.size()) allowed &= snapshot_.partition_nodes(partition);
+      if (partition.value() < snapshot_.config().partitions.size()) allowed &= snapshot_.partition_nodes(partition);
       const PendingReason reason = refusal(shape, partition, allowed);
       plan_.outcomes.push_back({ShapeIndex(i), shape.serial, partition, reason});
       if (reason != PendingReason::kNone || shape.ready.empty()) continue;
@@ -91,9 +86,7 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition, const 
 
 bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
   const ResourceRequest& request = *shape.demand.request;
-  NodeRule rule = node_rule(snapshot_, request, partition);
-  rule.used_cpus = nullptr;
-  const Fitter fitter(snapshot_.facts(), shape.demand, rule);
+  const Fitter fitter(snapshot_.facts(), shape.demand, node_rule(snapshot_.facts(), request, partition));
   return place(fitter, TableAvailability(snapshot_.facts().total),
                node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order, allowed)
       .has_value();
@@ -107,14 +100,10 @@ void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowe
     if (it->shape == index && it->tier == tier) lane = it;
   }
   if (lane == lanes_.end()) lane = lanes_.insert(lanes_.end(), Lane{index, &shape, tier, {}, shape.ready.begin(), false});
-  NodeRule rule = node_rule(snapshot_, *shape.demand.request, partition);
-  if (rule.used_cpus != nullptr) rule.used_cpus = &partition_used_[partition.value()];
-  NodeRule later = rule;
-  later.used_cpus = nullptr;
+  const NodeRule rule = node_rule(snapshot_.facts(), *shape.demand.request, partition);
   lane->parts.push_back({partition, std::move(allowed),
                          node_limits(*shape.demand.request, snapshot_.partition(partition)).limits,
-                         Fitter(snapshot_.facts(), shape.demand, rule),
-                         Fitter(snapshot_.facts(), shape.demand, later), NodeSet(), NodeSet(), {}});
+                         Fitter(snapshot_.facts(), shape.demand, rule), NodeSet(), NodeSet(), {}});
   Lane::Part& part = lane->parts.back();
   part.room = room_of(part, shape.serial) & part.allowed;
 }
@@ -247,15 +236,11 @@ std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::P
 void Pass::commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmount> nodes) {
   const JobId job = lane.next->job;
   const TimePoint end = now_ + lane.shape_ref->time_limit;
-  timeline_.start(nodes, end);
-  std::vector<std::uint32_t>& used = partition_used_[part.partition.value()];
-  if (!used.empty()) {
-    for (const NodeAmount& amount : nodes) used[amount.node.value()] += amount.cpus;
-  }
   Progress& progress = progress_[job];
   ++progress.started;
   must_restart_ = progress.has_window;
   plan_.starts.push_back({job, part.partition, end, std::move(nodes)});
+  timeline_.start(plan_.starts.back());
 }
 
 bool Pass::may_reserve(const Lane& lane) const {
@@ -267,18 +252,17 @@ void Pass::reserve(Lane& lane) {
   std::optional<FuturePlacement> best;
   const Lane::Part* best_part = nullptr;
   for (const Lane::Part& part : lane.parts) {
-    const bool is_limited = snapshot_.partition_used_cpus(part.partition) != nullptr;
-    auto found = timeline_.earliest_start(part.later_fitter, part.limits, memo_.static_order, part.allowed,
-                                          is_limited ? part.allowed : part.room, lane.shape_ref->time_limit);
+    auto found = timeline_.earliest_start(part.fitter, part.limits, memo_.static_order, part.allowed,
+                                          part.room, lane.shape_ref->time_limit);
     if (!found || (best && best->start <= found->start)) continue;
     best = std::move(found);
     best_part = &part;
   }
   if (!best) return;
   const TimePoint end = best->start + lane.shape_ref->time_limit;
-  timeline_.reserve(best->nodes, best->start, end);
   progress_[lane.next->job].has_window = true;
   plan_.windows.push_back({lane.next->job, rank_of(lane), best_part->partition, best->start, end, std::move(best->nodes)});
+  timeline_.reserve(plan_.windows.back());
   claim(lane);
 }
 

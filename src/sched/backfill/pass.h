@@ -39,8 +39,7 @@ class Lane {
     PartitionIndex partition;
     NodeSet allowed;
     NodeLimits limits;
-    Fitter fitter;                     ///< for now: counts the partition's CPUs in use
-    Fitter later_fitter;               ///< for the future: they will have come back
+    Fitter fitter;
     NodeSet room;                      ///< of `allowed`, what could take a task when the pass began
     NodeSet live;                      ///< of `room`, what is not yet known to take no more
     std::vector<NodeIndex> order;      ///< `live` in the order of best fit, when is_sorted, with some dead between
@@ -97,7 +96,6 @@ class Pass {
   Timeline timeline_;
   std::vector<NodeIndex> changed_;                     ///< nodes changed since the memo's last pass
   bool is_change_known_ = false;
-  std::vector<std::vector<std::uint32_t>> partition_used_;
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> heap_;
   bool is_tail_ = false;                               ///< the first job has been blocked

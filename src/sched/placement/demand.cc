@@ -36,7 +36,12 @@ GresKindId intern(std::vector<GresKind>& kinds, const GresPool& pool) {
 void fill_totals(ClusterFacts& facts) {
   // Memory that is not handed out is never used up: only the node's size limits a request then.
   constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max() / 4;
-  facts.total = FreeTable(facts.nodes.size(), facts.kinds.size());
+  std::size_t kind_count = facts.kinds.size();
+  for (const PartitionConfig& partition : facts.config.partitions) {
+    const bool is_limited = partition.max_cpus_per_node > 0;
+    facts.cpu_quotas.push_back(is_limited ? std::optional(GresKindId(static_cast<std::uint16_t>(kind_count++))) : std::nullopt);
+  }
+  facts.total = FreeTable(facts.nodes.size(), kind_count);
   for (std::uint32_t i = 0; i < facts.nodes.size(); ++i) {
     const NodeConfig& node = facts.config.nodes[i];
     facts.total.cpus(NodeIndex(i)) = static_cast<std::int32_t>(node.cpus);
@@ -46,6 +51,11 @@ void fill_totals(ClusterFacts& facts) {
     for (const GresPool& pool : node.gres) {
       facts.total.gres(NodeIndex(i), intern(facts.kinds, pool)) +=
           static_cast<std::int32_t>(pool.count);
+    }
+    for (std::size_t p = 0; p < facts.cpu_quotas.size(); ++p) {
+      if (!facts.cpu_quotas[p]) continue;
+      const std::uint32_t limit = facts.config.partitions[p].max_cpus_per_node;
+      facts.total.gres(NodeIndex(i), *facts.cpu_quotas[p]) = static_cast<std::int32_t>(limit);
     }
   }
 }
@@ -162,6 +172,20 @@ std::vector<GresKindId> ClusterFacts::matching_kinds(const std::string& name,
     if (kinds[i].name == name && (type.empty() || kinds[i].type == type)) result.push_back(GresKindId(i));
   }
   return result;
+}
+
+std::optional<GresKindId> ClusterFacts::cpu_quota(PartitionIndex partition) const {
+  return partition.value() < cpu_quotas.size() ? cpu_quotas[partition.value()] : std::nullopt;
+}
+
+NodeAmount ClusterFacts::charged(NodeAmount amount, PartitionIndex partition) const {
+  std::erase_if(amount.gres, [this](const GresCount& part) { return part.kind.value() >= kinds.size(); });
+  const std::optional<GresKindId> quota = cpu_quota(partition);
+  if (!quota) return amount;
+  // A whole node may have more CPUs than the quota: then the quota is used up.
+  const std::uint32_t limit = config.partitions[partition.value()].max_cpus_per_node;
+  amount.gres.push_back({*quota, std::min(amount.cpus, limit)});
+  return amount;
 }
 
 NodeSet matching_nodes(const ResourceRequest& request, const ClusterFacts& facts) {

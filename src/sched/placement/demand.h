@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/cluster_config.h"
@@ -31,7 +32,7 @@ struct ClusterFacts {
   ClusterConfig config;
   std::vector<NodeFacts> nodes;
   std::vector<GresKind> kinds;
-  FreeTable total;                ///< what an empty cluster has free
+  FreeTable total;                ///< what an empty cluster has free, quotas included
   NodeSet all;
   std::vector<NodeSet> partition_nodes;
 
@@ -39,6 +40,15 @@ struct ClusterFacts {
   /// The kinds a request of (name, type) may take; an empty type matches every type. Rising.
   std::vector<GresKindId> matching_kinds(const std::string& name, const std::string& type) const;
   std::size_t node_count() const { return nodes.size(); }
+
+  /// A partition that may use only some CPUs of each node (MaxCPUsPerNode) has a quota there, kept as one more kind
+  /// of resource behind the real ones, so that all that holds for resources, also in the future, holds for it.
+  /// Nullopt: no limit.
+  std::optional<GresKindId> cpu_quota(PartitionIndex partition) const;
+  /// `amount` with the part of the quota that a job of `partition` takes, whatever it had of quotas before.
+  NodeAmount charged(NodeAmount amount, PartitionIndex partition) const;
+
+  std::vector<std::optional<GresKindId>> cpu_quotas;  ///< per partition
 };
 
 /// How many per-job resources one request may name (--gpus=4 plus three others).

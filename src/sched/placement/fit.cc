@@ -92,10 +92,9 @@ Fitter::Take Fitter::take(const NodeFacts& node, std::uint32_t tasks, const Shar
   return {cpus, memory_for(node, cpus, gpus)};
 }
 
-std::int64_t Fitter::usable_cpus(NodeIndex node, NodeFree free) const {
-  if (rule_.max_cpus == 0) return free.cpus;
-  const std::int64_t used = rule_.used_cpus == nullptr ? 0 : (*rule_.used_cpus)[node.value()];
-  return std::min(free.cpus, std::int64_t{rule_.max_cpus} - used);
+std::int64_t Fitter::usable_cpus(NodeFree free) const {
+  if (!rule_.cpu_quota) return free.cpus;
+  return std::min(free.cpus, std::int64_t{free.gres[rule_.cpu_quota->value()]});
 }
 
 bool Fitter::is_untouched(NodeIndex node, NodeFree free) const {
@@ -114,17 +113,17 @@ bool Fitter::gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares)
 bool Fitter::fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const {
   const NodeFacts& facts = facts_.nodes[node.value()];
   const Take need = take(facts, tasks, shares);
-  if (need.cpus > usable_cpus(node, free)) return false;
+  if (need.cpus > usable_cpus(free)) return false;
   if (need.memory_mib > free.memory_mib) return false;
   if (need.memory_mib > static_cast<std::int64_t>(facts.memory_mib)) return false;
   return gres_fits(free, tasks, shares);
 }
 
-std::uint32_t Fitter::task_bound(NodeIndex node, NodeFree free, const Shares& shares) const {
+std::uint32_t Fitter::task_bound(NodeFree free, const Shares& shares) const {
   // Divisions are what this costs: they are done only where they change the bound.
   std::int64_t bound = std::max({request_.task_count, request_.min_nodes, 1U});
   if (request_.tasks_per_node > 0) bound = std::min(bound, std::int64_t{request_.tasks_per_node});
-  const std::int64_t usable = usable_cpus(node, free);
+  const std::int64_t usable = usable_cpus(free);
   if (usable <= 0) return 0;
   if (!request_.is_overcommit && bound * request_.cpus_per_task > usable) {
     bound = static_cast<std::uint32_t>(usable) / request_.cpus_per_task;
@@ -154,7 +153,7 @@ std::uint32_t Fitter::least_tasks(const ResourceRequest& request) {
 
 std::uint32_t Fitter::task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const {
   if (rule_.is_exclusive && !is_untouched(node, free)) return 0;
-  std::uint32_t high = task_bound(node, free, shares);
+  std::uint32_t high = task_bound(free, shares);
   if (high < least_tasks_) return 0;
   if (fits(node, free, high, shares)) return high;
   std::uint32_t low = 0;  // fits(low) or low is 0; fits(high) is false; fits falls with the number of tasks

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sched/amounts.h"
@@ -29,9 +30,8 @@ class TableAvailability final : public Availability {
 
 /// How a partition changes what a job may take on one node.
 struct NodeRule {
-  bool is_exclusive = false;                             ///< whole nodes, by request or by partition
-  std::uint32_t max_cpus = 0;                            ///< per node for the partition's jobs; 0: no limit
-  const std::vector<std::uint32_t>* used_cpus = nullptr;  ///< by the partition's jobs, per node; null: none
+  bool is_exclusive = false;            ///< whole nodes, by request or by partition
+  std::optional<GresKindId> cpu_quota;  ///< the partition's own share of each node's CPUs
 };
 
 /// Answers for one demand under one rule. All memory in MiB. Holds references: its arguments outlive it.
@@ -64,11 +64,11 @@ class Fitter {
   std::int64_t cpus_for(const NodeFacts& node, std::uint32_t tasks, std::uint32_t gpus) const;
   std::int64_t memory_for(const NodeFacts& node, std::int64_t cpus, std::uint32_t gpus) const;
   Take take(const NodeFacts& node, std::uint32_t tasks, const Shares& shares) const;
-  std::int64_t usable_cpus(NodeIndex node, NodeFree free) const;
+  std::int64_t usable_cpus(NodeFree free) const;
   bool is_untouched(NodeIndex node, NodeFree free) const;
   bool gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares) const;
   bool fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const;
-  std::uint32_t task_bound(NodeIndex node, NodeFree free, const Shares& shares) const;
+  std::uint32_t task_bound(NodeFree free, const Shares& shares) const;
   std::vector<GresCount> divide_gres(NodeIndex node, NodeFree free, std::uint32_t tasks,
                                      const Shares& shares) const;
 

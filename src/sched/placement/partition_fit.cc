@@ -31,10 +31,9 @@ PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceR
   return node_limits(request, partition).refusal;
 }
 
-NodeRule node_rule(const ClusterSnapshot& snapshot, const ResourceRequest& request, PartitionIndex index) {
-  const PartitionConfig& partition = snapshot.partition(index);
-  return {request.is_exclusive || partition.is_exclusive, partition.max_cpus_per_node,
-          snapshot.partition_used_cpus(index)};
+NodeRule node_rule(const ClusterFacts& facts, const ResourceRequest& request, PartitionIndex partition) {
+  const bool is_exclusive = request.is_exclusive || facts.config.partitions[partition.value()].is_exclusive;
+  return {is_exclusive, facts.cpu_quota(partition)};
 }
 
 BestFitOrder::BestFitOrder(const ClusterFacts& facts, const FreeTable& free)

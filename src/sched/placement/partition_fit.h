@@ -23,7 +23,7 @@ LimitsAnswer node_limits(const ResourceRequest& request, const PartitionConfig& 
 PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceRequest& request,
                                 Duration time_limit, PartitionIndex partition);
 
-NodeRule node_rule(const ClusterSnapshot& snapshot, const ResourceRequest& request, PartitionIndex partition);
+NodeRule node_rule(const ClusterFacts& facts, const ResourceRequest& request, PartitionIndex partition);
 
 /// All nodes in the order in which windows are laid: weight, GPUs, CPUs, index, each rising, by what nodes have
 /// when empty. It must not depend on what is free, else a window would wander off as jobs are backfilled.

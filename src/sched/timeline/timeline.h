@@ -27,13 +27,13 @@ class Timeline {
   /// Lifetime: the snapshot outlives the timeline and does not change meanwhile. Cost: O(nodes).
   Timeline(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options);
 
-  /// Takes `nodes` from now to `end`. Requires: they are free over that interval (CHECK).
-  void start(const std::vector<NodeAmount>& nodes, TimePoint end);
-  /// Keeps `nodes` from `start` to `end`. Requires: free over that interval (CHECK), start > now.
-  void reserve(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end);
+  /// Takes the start's nodes from now to its end. Requires: free over that interval (CHECK).
+  void start(const Start& start);
+  /// Keeps the window's nodes. Requires: free over that interval (CHECK), window.start > now.
+  void reserve(const Window& window);
   /// As reserve, for a window that was free when it was planned and may no longer be: what is missing then shows
   /// as less than nothing left over. A window that should have begun begins at once.
-  void keep(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end);
+  void keep(const Window& window);
   /// Gives up all windows; planned starts stay.
   void clear_windows();
 
