@@ -50,6 +50,10 @@ class Fitter {
   /// Determinism: an untyped need takes the first kind that holds all of it, else all kinds in order.
   NodeAmount amount(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const;
 
+  /// True when more nodes are asked for than of this per-job need, so that some nodes have none of it. Otherwise
+  /// every node contributes.
+  bool may_lack(std::size_t job_need) const { return demand_.per_job[job_need].count < request_.min_nodes; }
+
   const Demand& demand() const { return demand_; }
   const ClusterFacts& facts() const { return facts_; }
   const ResourceRequest& request() const { return request_; }

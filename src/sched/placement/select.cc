@@ -243,6 +243,7 @@ class Selection {
   }
   bool deal_shares(Candidates& chosen) const {
     for (std::size_t i = 0; i < fitter_.demand().per_job.size(); ++i) {
+      if (chosen.size() > fitter_.demand().per_job[i].count && !fitter_.may_lack(i)) return false;
       std::vector<std::uint32_t> caps;
       for (const Candidate& candidate : chosen) caps.push_back(candidate.shares[i]);
       if (!deal(fitter_.demand().per_job[i].count, caps)) return false;
@@ -274,7 +275,7 @@ std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, Node
   if (!needs.empty()) {
     candidate.shares = fitter.share_capacity(node, free);
     for (std::size_t i = 0; i < needs.size(); ++i) {
-      if (candidate.shares[i] == 0) return std::nullopt;
+      if (candidate.shares[i] == 0 && !fitter.may_lack(i)) return std::nullopt;
     }
   }
   // Tasks bound to GPUs need the GPUs beside them; others are counted as if the node lent none.
