@@ -1,11 +1,12 @@
-// How long a plan takes: a cluster of 10,000 nodes, half full with 30,000 running jobs, and 100,000 pending jobs
-// of 200 shapes. Imitates a mixed CPU and GPU site: four kinds of nodes, three types of GPU, features, drained
-// nodes, 20 overlapping partitions.
+// How long a plan takes: a cluster of 10,000 nodes, half full with 30,000 running jobs, and 100,000
+// pending jobs of 200 shapes. Imitates a mixed CPU and GPU site: four kinds of nodes, three types
+// of GPU, features, drained nodes, 20 overlapping partitions.
 //
 //   plan_bench [--nodes N] [--jobs N] [--running N] [--shapes N] [--rounds N]
 //
-// First the plan's result is compared with a slow reference at a small size. Then it prints medians and worst
-// cases, in milliseconds: of full plans without a memo, and of plans after one event with it.
+// First the plan's result is compared with a slow reference at a small size. Then it prints medians
+// and worst cases, in milliseconds: of full plans without a memo, and of plans after one event with
+// it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -44,10 +45,18 @@ NodeConfig site_node(std::uint32_t index, Rng& rng) {
   const std::string name = "n" + std::to_string(index);
   NodeConfig node;
   switch (index % 5) {
-    case 0: node = make_node(name, 128, 1'000'000, {{"gpu", "a100", 8, {}}}, {"ib"}); break;
-    case 1: node = make_node(name, 192, 2'000'000, {{"gpu", "h100", 8, {}}}, {"ib", "nvme"}); break;
-    case 2: node = make_node(name, 64, 512'000, {{"gpu", "l40s", 4, {}}}, {"nvme"}); break;
-    default: node = make_node(name, 64, 256'000, {}, {"cpu"}); break;
+    case 0:
+      node = make_node(name, 128, 1'000'000, {{"gpu", "a100", 8, {}}}, {"ib"});
+      break;
+    case 1:
+      node = make_node(name, 192, 2'000'000, {{"gpu", "h100", 8, {}}}, {"ib", "nvme"});
+      break;
+    case 2:
+      node = make_node(name, 64, 512'000, {{"gpu", "l40s", 4, {}}}, {"nvme"});
+      break;
+    default:
+      node = make_node(name, 64, 256'000, {}, {"cpu"});
+      break;
   }
   if (rng.chance(0.1)) node.features.push_back("new");
   node.weight = node.gres.empty() ? 1 : 10;
@@ -62,7 +71,8 @@ ClusterConfig site(const Size& size, Rng& rng) {
     PartitionConfig partition = make_partition("p" + std::to_string(p), {});
     const std::uint32_t first = pick(rng, 0, size.nodes - 1);
     const std::uint32_t count = pick(rng, size.nodes / 10, size.nodes / 2);
-    for (std::uint32_t i = 0; i < count; ++i) partition.nodes.push_back(NodeIndex((first + i) % size.nodes));
+    for (std::uint32_t i = 0; i < count; ++i)
+      partition.nodes.push_back(NodeIndex((first + i) % size.nodes));
     std::ranges::sort(partition.nodes);
     partition.priority_tier = p % 4 == 0 ? 2 : 1;
     config.partitions.push_back(std::move(partition));
@@ -77,7 +87,8 @@ void fill_half(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
   for (std::uint32_t n = 0; n < size.nodes; ++n) {
     for (std::uint32_t j = 0; j < per_node; ++j) {
       const NodeConfig& node = snapshot.config().nodes[n];
-      NodeAmount amount{NodeIndex(n), 1, node.cpus / (2 * per_node), node.memory_mib / (2 * per_node), {}};
+      NodeAmount amount{
+          NodeIndex(n), 1, node.cpus / (2 * per_node), node.memory_mib / (2 * per_node), {}};
       if (!node.gres.empty() && j < node.gres[0].count / 2) {
         amount.gres = {{*snapshot.find_gres_kind("gpu", node.gres[0].type), 1}};
       }
@@ -147,16 +158,18 @@ template <class Act>
 double milliseconds(Act act) {
   const auto begin = std::chrono::steady_clock::now();
   act();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+      .count();
 }
 
 void report(const char* name, std::vector<double> times) {
   std::ranges::sort(times);
-  fmt::print("{:<28} median {:8.3f} ms  worst {:8.3f} ms  ({} rounds)\n", name, times[times.size() / 2],
-             times.back(), times.size());
+  fmt::print("{:<28} median {:8.3f} ms  worst {:8.3f} ms  ({} rounds)\n", name,
+             times[times.size() / 2], times.back(), times.size());
 }
 
-/// The queue in order, every job tried on every node, windows aside: what a pass without windows must start.
+/// The queue in order, every job tried on every node, windows aside: what a pass without windows
+/// must start.
 std::map<JobId, std::size_t> reference_starts(const ClusterSnapshot& snapshot, const Size& size) {
   std::vector<std::pair<QueueRank, PartitionIndex>> queue;
   for (std::uint32_t id = 1; id <= size.jobs; ++id) {
@@ -172,11 +185,16 @@ std::map<JobId, std::size_t> reference_starts(const ClusterSnapshot& snapshot, c
     if (started.contains(rank.rank.job)) continue;
     const PendingJob& job = *snapshot.find_pending(rank.rank.job);
     const Shape& shape = snapshot.shape(snapshot.shape_of(job.id));
-    if (partition_refusal(snapshot, *job.request, job.time_limit, partition) != PendingReason::kNone) continue;
-    const Fitter fitter(snapshot.facts(), shape.demand, node_rule(snapshot.facts(), *job.request, partition));
-    const auto nodes = place(fitter, TableAvailability(free), node_limits(*job.request, snapshot.partition(partition)).limits,
-                             BestFitOrder(snapshot.facts(), snapshot.free()).nodes(),
-                             shape.demand.feasible & snapshot.partition_nodes(partition) & snapshot.usable());
+    if (partition_refusal(snapshot, *job.request, job.time_limit, partition) !=
+        PendingReason::kNone)
+      continue;
+    const Fitter fitter(snapshot.facts(), shape.demand,
+                        node_rule(snapshot.facts(), *job.request, partition));
+    const auto nodes =
+        place(fitter, TableAvailability(free),
+              node_limits(*job.request, snapshot.partition(partition)).limits,
+              BestFitOrder(snapshot.facts(), snapshot.free()).nodes(),
+              shape.demand.feasible & snapshot.partition_nodes(partition) & snapshot.usable());
     if (!nodes) continue;
     for (const NodeAmount& amount : *nodes) free.subtract(amount);
     started[job.id] = nodes->size();
@@ -191,10 +209,12 @@ void check_small() {
   options.reservation_depth = 0;
   const Plan made = plan(snapshot, at(0), options);
   const auto reference = reference_starts(snapshot, small);
-  CHECK(made.starts.size() == reference.size(), "{} starts, {} by the reference", made.starts.size(), reference.size());
+  CHECK(made.starts.size() == reference.size(), "{} starts, {} by the reference",
+        made.starts.size(), reference.size());
   for (const Start& start : made.starts) {
     const auto found = reference.find(start.job);
-    CHECK(found != reference.end() && found->second == start.nodes.size(), "job {}", start.job.value());
+    CHECK(found != reference.end() && found->second == start.nodes.size(), "job {}",
+          start.job.value());
   }
 }
 
@@ -206,7 +226,8 @@ void measure(const Size& size) {
     full.push_back(milliseconds([&] { made = plan(snapshot, at(0)); }));
   }
   report("full plan, half full", full);
-  fmt::print("  {} starts, {} windows, {} shapes wait\n", made.starts.size(), made.windows.size(), made.successors.size());
+  fmt::print("  {} starts, {} windows, {} shapes wait\n", made.starts.size(), made.windows.size(),
+             made.successors.size());
   Planner planner;
   const double apply_ms = milliseconds([&] { apply(snapshot, made); });
   fmt::print("  applying them: {:.1f} ms\n", apply_ms);
@@ -215,7 +236,8 @@ void measure(const Size& size) {
     full.push_back(milliseconds([&] { made = plan(snapshot, at(0)); }));
   }
   report("full plan, all full", full);
-  CHECK(made.starts.empty(), "a second plan at the same instant starts {} jobs", made.starts.size());
+  CHECK(made.starts.empty(), "a second plan at the same instant starts {} jobs",
+        made.starts.size());
   made = planner.plan(snapshot, at(0), {});
   Rng rng(7);
   std::vector<double> after_end;
@@ -225,7 +247,8 @@ void measure(const Size& size) {
     snapshot.end_job(snapshot.ends()[rng.below(snapshot.ends().size())].job);
     after_end.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), {}); }));
     apply(snapshot, made);
-    PendingJob job = *snapshot.find_pending(made.successors[rng.below(made.successors.size())].rank.rank.job);
+    PendingJob job =
+        *snapshot.find_pending(made.successors[rng.below(made.successors.size())].rank.rank.job);
     job.id = JobId(2'000'000'000 + i);
     snapshot.add_pending(job);
     fast.push_back(milliseconds([&] { (void)try_start_now(snapshot, made, job.id, at(0)); }));

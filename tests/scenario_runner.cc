@@ -1,5 +1,5 @@
-// Plays the *.scenario files below a folder through the planner and compares what happened with what they expect.
-// The format is described in tests/scenarios/README.md.
+// Plays the *.scenario files below a folder through the planner and compares what happened with
+// what they expect. The format is described in tests/scenarios/README.md.
 //
 //   scenario_runner FILE-OR-FOLDER...
 #include <fmt/core.h>
@@ -107,7 +107,7 @@ struct ScenarioJob {
   std::optional<std::int64_t> cancel;
   std::vector<std::int64_t> starts;
   std::vector<std::int64_t> ends;
-  std::string nodes;       ///< of the first start
+  std::string nodes;  ///< of the first start
   std::string cpus;
 };
 
@@ -126,7 +126,9 @@ class Scenario {
   }
 
  private:
-  void fail(const Line& line, const std::string& text) { failures_.push_back(fmt::format("line {}: {}", line.number, text)); }
+  void fail(const Line& line, const std::string& text) {
+    failures_.push_back(fmt::format("line {}: {}", line.number, text));
+  }
 
   void read(const Line& line) {
     if (line.word == "node") read_node(line);
@@ -164,7 +166,8 @@ class Scenario {
     if (line.get("state") == "down") partition.state = PartitionState::kDown;
     if (line.get("state") == "inactive") partition.state = PartitionState::kInactive;
     if (line.get("state") == "drain") partition.state = PartitionState::kDrain;
-    for (const std::string& name : expand(line.get("nodes"))) partition.nodes.push_back(node_index(line, name));
+    for (const std::string& name : expand(line.get("nodes")))
+      partition.nodes.push_back(node_index(line, name));
     std::ranges::sort(partition.nodes);
     config_.partitions.push_back(std::move(partition));
   }
@@ -196,7 +199,8 @@ class Scenario {
     request.min_nodes = static_cast<std::uint32_t>(std::stoul(nodes[0]));
     if (line.has("nodes")) request.max_nodes = static_cast<std::uint32_t>(std::stoul(nodes.back()));
     request.tasks_per_node = line.count("tasks_per_node");
-    request.task_count = line.count("tasks", request.min_nodes * std::max(request.tasks_per_node, 1U));
+    request.task_count =
+        line.count("tasks", request.min_nodes * std::max(request.tasks_per_node, 1U));
     request.cpus_per_task = line.count("cpus", 1);
     request.cpus_per_gpu = line.count("cpus_per_gpu");
     request.tasks_per_gpu = line.count("tasks_per_gpu");
@@ -205,18 +209,22 @@ class Scenario {
     request.gres_per_node = gpu_amounts(line.get("gpus_per_node"));
     request.gres_per_job = gpu_amounts(line.get("gpus"));
     request.gres_per_task = gpu_amounts(line.get("gpus_per_task"));
-    for (const std::string& all : split(line.get("features"), '|')) request.features.alternatives.push_back(split(all, '&'));
+    for (const std::string& all : split(line.get("features"), '|'))
+      request.features.alternatives.push_back(split(all, '&'));
     request.required_nodes = expand(line.get("nodelist"));
     request.excluded_nodes = expand(line.get("exclude"));
-    const auto has = [&](const char* name) { return std::ranges::find(line.names, name) != line.names.end(); };
+    const auto has = [&](const char* name) {
+      return std::ranges::find(line.names, name) != line.names.end();
+    };
     request.is_exclusive = has("exclusive");
     request.is_contiguous = has("contiguous");
     request.is_overcommit = has("overcommit");
     return request;
   }
   static void read_memory(const Line& line, ResourceRequest& request) {
-    const std::pair<const char*, MemoryScope> scopes[] = {
-        {"mem", MemoryScope::kPerNode}, {"mem_per_cpu", MemoryScope::kPerCpu}, {"mem_per_gpu", MemoryScope::kPerGpu}};
+    const std::pair<const char*, MemoryScope> scopes[] = {{"mem", MemoryScope::kPerNode},
+                                                          {"mem_per_cpu", MemoryScope::kPerCpu},
+                                                          {"mem_per_gpu", MemoryScope::kPerGpu}};
     for (const auto& [key, scope] : scopes) {
       if (!line.has(key)) continue;
       request.memory_scope = scope;
@@ -244,7 +252,8 @@ class Scenario {
     if (array.size() > 1) one.job.throttle = static_cast<std::uint32_t>(std::stoul(array[1]));
     if (line.has("partition")) {
       one.job.partitions.clear();
-      for (const std::string& name : split(line.get("partition"), ',')) one.job.partitions.push_back(partition_index(name));
+      for (const std::string& name : split(line.get("partition"), ','))
+        one.job.partitions.push_back(partition_index(name));
     }
     moments_.insert(one.submit);
     if (one.job.eligible_time.is_set()) moments_.insert(line.number_of("begin"));
@@ -272,7 +281,8 @@ class Scenario {
       for (const Line& line : lines_) apply_event(line, now);
       for (auto& [id, one] : jobs_) {
         if (one.submit == now) snapshot_.add_pending(one.job);
-        if (one.cancel == now && snapshot_.find_pending(JobId(id)) != nullptr) snapshot_.remove_pending(JobId(id));
+        if (one.cancel == now && snapshot_.find_pending(JobId(id)) != nullptr)
+          snapshot_.remove_pending(JobId(id));
       }
       const Plan made = planner_.plan(snapshot_, at(now), options_);
       for (const Start& start : made.starts) begin(start, now);
@@ -288,8 +298,9 @@ class Scenario {
       snapshot_.set_hold(job, verb == "hold" ? PendingReason::kJobHeldUser : PendingReason::kNone);
       return;
     }
-    const std::map<std::string, std::uint16_t> bits{
-        {"drain", node_condition::kDrain}, {"down", node_condition::kDown}, {"resume", std::uint16_t{0}}};
+    const std::map<std::string, std::uint16_t> bits{{"drain", node_condition::kDrain},
+                                                    {"down", node_condition::kDown},
+                                                    {"resume", std::uint16_t{0}}};
     if (!bits.contains(verb)) return fail(line, "unknown event " + verb);
     for (const std::string& name : expand(line.names.at(2))) {
       snapshot_.set_node_conditions(node_index(line, name), bits.at(verb));
@@ -330,7 +341,8 @@ class Scenario {
 
   void note_reasons(std::int64_t now) {
     const Plan made = planner_.plan(snapshot_, at(now), options_);
-    if (!made.starts.empty()) failures_.push_back(fmt::format("at {}: planning again starts a job", now));
+    if (!made.starts.empty())
+      failures_.push_back(fmt::format("at {}: planning again starts a job", now));
     for (const auto& [id, one] : jobs_) {
       if (snapshot_.find_pending(JobId(id)) == nullptr) continue;
       const Reasons reasons = reasons_of(snapshot_, made, JobId(id));
@@ -340,7 +352,8 @@ class Scenario {
 
   static std::string join(const std::vector<std::int64_t>& values) {
     std::string result;
-    for (const std::int64_t value : values) result += (result.empty() ? "" : ",") + std::to_string(value);
+    for (const std::int64_t value : values)
+      result += (result.empty() ? "" : ",") + std::to_string(value);
     return result.empty() ? "never" : result;
   }
 
@@ -358,13 +371,16 @@ class Scenario {
     compare("cpus", one.cpus);
     if (line.has("nodes")) {
       std::string wanted;
-      for (const std::string& name : expand(line.get("nodes"))) wanted += (wanted.empty() ? "" : ",") + name;
-      if (wanted != one.nodes) fail(line, fmt::format("job {}: nodes are {}, expected {}", id, one.nodes, wanted));
+      for (const std::string& name : expand(line.get("nodes")))
+        wanted += (wanted.empty() ? "" : ",") + name;
+      if (wanted != one.nodes)
+        fail(line, fmt::format("job {}: nodes are {}, expected {}", id, one.nodes, wanted));
     }
     if (!line.has("at")) return;
     const auto found = reasons_.find({id, line.number_of("at")});
     const bool is_pending = found != reasons_.end();
-    std::string word(is_pending ? pending_reason_word(found->second.word) : "none: it is not pending");
+    std::string word(is_pending ? pending_reason_word(found->second.word)
+                                : "none: it is not pending");
     std::ranges::replace(word, ' ', '_');  // as scontrol prints it
     compare("reason", word);
     const TimePoint planned = is_pending ? found->second.expected_start : TimePoint::unset();

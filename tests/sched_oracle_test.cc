@@ -1,5 +1,6 @@
-// The planner against published schedules, job by job: one pool of processors is one node with so many CPUs.
-// Reads ../shared/data beside the source tree; without it the tests say that they are skipped.
+// The planner against published schedules, job by job: one pool of processors is one node with so
+// many CPUs. Reads ../shared/data beside the source tree; without it the tests say that they are
+// skipped.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -60,7 +61,9 @@ enum class TieOrder : std::uint8_t { kSubmitFirst, kEndFirst };
 class PoolSimulation {
  public:
   PoolSimulation(std::uint32_t procs, PlanOptions options, TieOrder tie_order)
-      : snapshot_(make_snapshot(make_cluster(equal_nodes(1, procs)))), options_(options), tie_order_(tie_order) {}
+      : snapshot_(make_snapshot(make_cluster(equal_nodes(1, procs)))),
+        options_(options),
+        tie_order_(tie_order) {}
 
   /// Start times by job id. Jobs in order of submission.
   const std::map<std::uint32_t, std::int64_t>& run(const std::vector<TraceJob>& jobs) {
@@ -99,7 +102,8 @@ class PoolSimulation {
     snapshot_.advance_time(at(now));
     const Plan made = planner_.plan(snapshot_, at(now), options_);
     if (made.starts.empty()) return;
-    while (options_.is_overdue_free && !snapshot_.ends().empty() && snapshot_.ends().front().end <= at(now)) {
+    while (options_.is_overdue_free && !snapshot_.ends().empty() &&
+           snapshot_.ends().front().end <= at(now)) {
       snapshot_.end_job(snapshot_.ends().front().job);
     }
     apply(snapshot_, made);
@@ -177,8 +181,8 @@ std::map<std::string, Case> read_cases() {
     const std::vector<std::string> f = split(line);
     if (f.size() < 7 || f[0] == "case") continue;
     Case& one = cases[f[0]];
-    one.jobs.push_back({id, std::stoll(f[1]), std::stoll(f[6]), static_cast<std::uint32_t>(std::stoul(f[5])),
-                        std::stoll(f[4])});
+    one.jobs.push_back({id, std::stoll(f[1]), std::stoll(f[6]),
+                        static_cast<std::uint32_t>(std::stoul(f[5])), std::stoll(f[4])});
     one.finishes[id++] = std::stoll(f[3]);
   }
   return cases;
@@ -207,7 +211,9 @@ TEST(PyssCases, FirstComeFirstServed) {
   expect_cases({"basic_input", "fcfs_input"}, options);
 }
 TEST(PyssCases, Easy) { expect_cases({"basic_input", "bf_input", "easy_bf_input"}, {}); }
-TEST(PyssCases, Conservative) { expect_cases({"basic_input", "bf_input"}, PlanOptions::conservative()); }
+TEST(PyssCases, Conservative) {
+  expect_cases({"basic_input", "bf_input"}, PlanOptions::conservative());
+}
 
 }  // namespace
 }  // namespace muster::sched

@@ -14,7 +14,8 @@ constexpr std::size_t kLogSize = 1U << 16;
 
 void add_amounts(Hasher& hasher, const std::vector<GresAmount>& amounts) {
   hasher.add(amounts.size());
-  for (const GresAmount& amount : amounts) hasher.add(amount.name).add(amount.type).add(amount.count);
+  for (const GresAmount& amount : amounts)
+    hasher.add(amount.name).add(amount.type).add(amount.count);
 }
 
 void add_texts(Hasher& hasher, const std::vector<std::string>& texts) {
@@ -86,7 +87,8 @@ template <class T>
 std::optional<std::span<const std::pair<std::uint64_t, T>>> ClusterSnapshot::ChangeLog<T>::since(
     std::uint64_t revision) const {
   if (revision < complete_after) return std::nullopt;
-  const auto first = std::ranges::upper_bound(entries, revision, {}, &std::pair<std::uint64_t, T>::first);
+  const auto first =
+      std::ranges::upper_bound(entries, revision, {}, &std::pair<std::uint64_t, T>::first);
   return std::span(first, entries.end());
 }
 
@@ -152,7 +154,8 @@ ShapeIndex ClusterSnapshot::enter_shape(const PendingJob& job) {
   }
   const ShapeIndex index = vacant_shapes_.back();
   vacant_shapes_.pop_back();
-  shapes_[index.value()] = {next_serial_++, job.time_limit, job.partitions, compile(job.request, *facts_), {}, 1};
+  shapes_[index.value()] = {
+      next_serial_++, job.time_limit, job.partitions, compile(job.request, *facts_), {}, 1};
   known.push_back(index);
   return index;
 }
@@ -199,7 +202,8 @@ void ClusterSnapshot::add_pending(PendingJob job) {
   ++revision_;
   const JobId id = job.id;
   const ShapeIndex shape = enter_shape(job);
-  const auto [place, is_new] = pending_.try_emplace(id, PendingRecord{std::move(job), shape, false, 0});
+  const auto [place, is_new] =
+      pending_.try_emplace(id, PendingRecord{std::move(job), shape, false, 0});
   CHECK(is_new, "job {} is pending already", id.value());
   refresh_ready(place->second);
 }
@@ -233,7 +237,8 @@ void ClusterSnapshot::set_priority(JobId job, std::int64_t priority) {
   refresh_ready(record);
 }
 
-void ClusterSnapshot::set_elements(JobId job, std::uint32_t element_count, std::uint32_t running_count) {
+void ClusterSnapshot::set_elements(JobId job, std::uint32_t element_count,
+                                   std::uint32_t running_count) {
   ++revision_;
   PendingRecord& record = pending_record(job);
   const bool was_startable = record.is_ready;
@@ -260,8 +265,10 @@ void ClusterSnapshot::take(std::uint32_t slot, NodeAmount& amount) {
 void ClusterSnapshot::give_back(std::uint32_t slot, const NodeAmount& amount) {
   free_.add(amount);
   std::vector<NodeShare>& shares = shares_[amount.node.value()];
-  const auto erased = std::erase_if(shares, [&](const NodeShare& share) { return share.slot == slot; });
-  CHECK(erased == 1, "job {} held {} shares of node {}", slots_[slot].id.value(), erased, amount.node.value());
+  const auto erased =
+      std::erase_if(shares, [&](const NodeShare& share) { return share.slot == slot; });
+  CHECK(erased == 1, "job {} held {} shares of node {}", slots_[slot].id.value(), erased,
+        amount.node.value());
   mark_freed(amount.node);
 }
 
@@ -360,7 +367,8 @@ std::uint64_t ClusterSnapshot::ready_revision(JobId pending_job) const {
   return found == pending_.end() ? 0 : found->second.ready_revision;
 }
 
-std::optional<GresKindId> ClusterSnapshot::find_gres_kind(const std::string& name, const std::string& type) const {
+std::optional<GresKindId> ClusterSnapshot::find_gres_kind(const std::string& name,
+                                                          const std::string& type) const {
   for (std::uint16_t i = 0; i < facts_->kinds.size(); ++i) {
     if (facts_->kinds[i] == GresKind{name, type}) return GresKindId(i);
   }

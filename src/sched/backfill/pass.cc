@@ -7,7 +7,8 @@
 
 namespace muster::sched {
 
-Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options, PassMemo& memo)
+Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options,
+           PassMemo& memo)
     : snapshot_(snapshot),
       now_(now),
       options_(options),
@@ -56,7 +57,8 @@ void Pass::screen() {
     if (shape.serial == 0) continue;
     for (const PartitionIndex partition : shape.partitions) {
       NodeSet allowed = shape.demand.feasible;
-      if (partition.value() < snapshot_.config().partitions.size()) allowed &= snapshot_.partition_nodes(partition);
+      if (partition.value() < snapshot_.config().partitions.size())
+        allowed &= snapshot_.partition_nodes(partition);
       const PendingReason reason = refusal(shape, partition, allowed);
       plan_.outcomes.push_back({ShapeIndex(i), shape.serial, partition, reason});
       if (reason != PendingReason::kNone || shape.ready.empty()) continue;
@@ -71,7 +73,12 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition, const 
   if (refused != PendingReason::kNone) return refused;
   PassMemo::Screened& known = memo_.screened[{shape.serial, partition}];
   if (known.config_revision != snapshot_.config_revision()) {
-    known = {snapshot_.config_revision(), can_run(shape, partition, allowed), NodeSet(), false, 0, NodeSet()};
+    known = {snapshot_.config_revision(),
+             can_run(shape, partition, allowed),
+             NodeSet(),
+             false,
+             0,
+             NodeSet()};
   }
   if (!known.is_possible) return PendingReason::kBadConstraints;
   if (known.usable.size() != snapshot_.usable().size() || known.usable != snapshot_.usable()) {
@@ -86,9 +93,11 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition, const 
 
 bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
   const ResourceRequest& request = *shape.demand.request;
-  const Fitter fitter(snapshot_.facts(), shape.demand, node_rule(snapshot_.facts(), request, partition));
+  const Fitter fitter(snapshot_.facts(), shape.demand,
+                      node_rule(snapshot_.facts(), request, partition));
   return place(fitter, TableAvailability(snapshot_.facts().total),
-               node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order, allowed)
+               node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order,
+               allowed)
       .has_value();
 }
 
@@ -99,11 +108,16 @@ void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowe
   for (auto it = lanes_.begin(); it != lanes_.end(); ++it) {
     if (it->shape == index && it->tier == tier) lane = it;
   }
-  if (lane == lanes_.end()) lane = lanes_.insert(lanes_.end(), Lane{index, &shape, tier, {}, shape.ready.begin(), false});
+  if (lane == lanes_.end())
+    lane = lanes_.insert(lanes_.end(), Lane{index, &shape, tier, {}, shape.ready.begin(), false});
   const NodeRule rule = node_rule(snapshot_.facts(), *shape.demand.request, partition);
-  lane->parts.push_back({partition, std::move(allowed),
+  lane->parts.push_back({partition,
+                         std::move(allowed),
                          node_limits(*shape.demand.request, snapshot_.partition(partition)).limits,
-                         Fitter(snapshot_.facts(), shape.demand, rule), NodeSet(), NodeSet(), {}});
+                         Fitter(snapshot_.facts(), shape.demand, rule),
+                         NodeSet(),
+                         NodeSet(),
+                         {}});
   Lane::Part& part = lane->parts.back();
   part.room = room_of(part, shape.serial) & part.allowed;
 }
@@ -116,7 +130,8 @@ NodeSet Pass::room_of(const Lane::Part& part, std::uint64_t serial) {
   const NodeSet& feasible = part.fitter.demand().feasible;
   const auto look = [&](NodeIndex node) {
     const bool is_member = feasible.test(node) && members.test(node);
-    known.room.put(node, is_member && candidate_at(part.fitter, node, snapshot_.free().at(node)).has_value());
+    known.room.put(
+        node, is_member && candidate_at(part.fitter, node, snapshot_.free().at(node)).has_value());
   };
   if (is_change_known_ && known.room_revision == memo_.revision) {
     for (const NodeIndex node : changed_) look(node);
@@ -158,7 +173,8 @@ bool Pass::skip_to_startable(Lane& lane) const {
   for (; lane.next != lane.shape_ref->ready.end(); ++lane.next) {
     const auto found = progress_.find(lane.next->job);
     if (found == progress_.end()) return true;
-    if (found->second.started < snapshot_.find_pending(lane.next->job)->startable_count()) return true;
+    if (found->second.started < snapshot_.find_pending(lane.next->job)->startable_count())
+      return true;
   }
   return false;
 }
@@ -176,11 +192,13 @@ bool Pass::goes_later(std::uint32_t a, std::uint32_t b) const {
 void Pass::push(std::uint32_t lane) {
   if (!skip_to_startable(lanes_[lane])) return;
   heap_.push_back(lane);
-  std::ranges::push_heap(heap_, [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
+  std::ranges::push_heap(heap_,
+                         [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
 }
 
 std::uint32_t Pass::pop() {
-  std::ranges::pop_heap(heap_, [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
+  std::ranges::pop_heap(heap_,
+                        [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
   const std::uint32_t lane = heap_.back();
   heap_.pop_back();
   return lane;
@@ -189,7 +207,8 @@ std::uint32_t Pass::pop() {
 void Pass::turn(std::uint32_t index) {
   Lane& lane = lanes_[index];
   const Rank looked_at = *lane.next;
-  // Another lane may have taken the job since this one was queued: then it queues again with its next.
+  // Another lane may have taken the job since this one was queued: then it queues again with its
+  // next.
   if (!skip_to_startable(lane)) return;
   if (*lane.next != looked_at) return push(index);
   if (!lane.is_blocked && try_start(lane)) return push(index);
@@ -199,7 +218,8 @@ void Pass::turn(std::uint32_t index) {
   ++lane.next;
   if (!is_tail_) {
     is_tail_ = true;
-    std::ranges::make_heap(heap_, [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
+    std::ranges::make_heap(heap_,
+                           [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
   }
   if (may_reserve(lane)) push(index);
 }
@@ -214,7 +234,8 @@ bool Pass::try_start(Lane& lane) {
   return false;
 }
 
-/// Within a pass room only shrinks for a lane, so that a node found dead stays dead and is not looked at again.
+/// Within a pass room only shrinks for a lane, so that a node found dead stays dead and is not
+/// looked at again.
 std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::Part& part) {
   constexpr std::size_t kDeadMax = 64;
   if (!part.is_sorted || part.dead_count > kDeadMax) {
@@ -225,9 +246,10 @@ std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::P
   if (part.order.size() < part.limits.min) return std::nullopt;
   const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
   std::vector<NodeIndex> dead;
-  auto placement = options_.is_backfill
-                       ? place(part.fitter, interval, part.limits, part.order, part.live, &dead)
-                       : place(part.fitter, interval, part.limits, part.order, part.live - claimed_, &dead);
+  auto placement =
+      options_.is_backfill
+          ? place(part.fitter, interval, part.limits, part.order, part.live, &dead)
+          : place(part.fitter, interval, part.limits, part.order, part.live - claimed_, &dead);
   for (const NodeIndex node : dead) part.live.reset(node);
   part.dead_count += dead.size();
   return placement;
@@ -244,16 +266,18 @@ void Pass::commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmou
 }
 
 bool Pass::may_reserve(const Lane& lane) const {
-  if (options_.reservation_depth == 0 || plan_.windows.size() >= options_.reservation_max) return false;
-  return std::ranges::any_of(lane.parts, [this](const Lane::Part& part) { return !claimed_.contains(part.allowed); });
+  if (options_.reservation_depth == 0 || plan_.windows.size() >= options_.reservation_max)
+    return false;
+  return std::ranges::any_of(
+      lane.parts, [this](const Lane::Part& part) { return !claimed_.contains(part.allowed); });
 }
 
 void Pass::reserve(Lane& lane) {
   std::optional<FuturePlacement> best;
   const Lane::Part* best_part = nullptr;
   for (const Lane::Part& part : lane.parts) {
-    auto found = timeline_.earliest_start(part.fitter, part.limits, memo_.static_order, part.allowed,
-                                          part.room, lane.shape_ref->time_limit);
+    auto found = timeline_.earliest_start(part.fitter, part.limits, memo_.static_order,
+                                          part.allowed, part.room, lane.shape_ref->time_limit);
     if (!found || (best && best->start <= found->start)) continue;
     best = std::move(found);
     best_part = &part;
@@ -261,7 +285,8 @@ void Pass::reserve(Lane& lane) {
   if (!best) return;
   const TimePoint end = best->start + lane.shape_ref->time_limit;
   progress_[lane.next->job].has_window = true;
-  plan_.windows.push_back({lane.next->job, rank_of(lane), best_part->partition, best->start, end, std::move(best->nodes)});
+  plan_.windows.push_back({lane.next->job, rank_of(lane), best_part->partition, best->start, end,
+                           std::move(best->nodes)});
   timeline_.reserve(plan_.windows.back());
   claim(lane);
 }

@@ -16,8 +16,8 @@ NodeFacts facts_of(const NodeConfig& node, const ClusterSettings& settings) {
   facts.cores_per_socket = node.cores_per_socket;
   facts.threads_per_core = std::max(node.threads_per_core, 1U);
   // A node may be configured with fewer CPUs than threads; then a CPU is the unit, as in Slurm.
-  const bool has_threads = node.cpus % facts.threads_per_core == 0 &&
-                           node.cpus > facts.sockets * node.cores_per_socket;
+  const bool has_threads =
+      node.cpus % facts.threads_per_core == 0 && node.cpus > facts.sockets * node.cores_per_socket;
   facts.core_unit = settings.is_core_consumable && has_threads ? facts.threads_per_core : 1;
   facts.tmp_disk_mib = node.tmp_disk_mib;
   facts.weight = node.weight;
@@ -39,7 +39,9 @@ void fill_totals(ClusterFacts& facts) {
   std::size_t kind_count = facts.kinds.size();
   for (const PartitionConfig& partition : facts.config.partitions) {
     const bool is_limited = partition.max_cpus_per_node > 0;
-    facts.cpu_quotas.push_back(is_limited ? std::optional(GresKindId(static_cast<std::uint16_t>(kind_count++))) : std::nullopt);
+    facts.cpu_quotas.push_back(
+        is_limited ? std::optional(GresKindId(static_cast<std::uint16_t>(kind_count++)))
+                   : std::nullopt);
   }
   facts.total = FreeTable(facts.nodes.size(), kind_count);
   for (std::uint32_t i = 0; i < facts.nodes.size(); ++i) {
@@ -72,8 +74,9 @@ bool matches(const ResourceRequest& request, const NodeConfig& node) {
   if (node.threads_per_core < request.threads_per_core) return false;
   if (node.tmp_disk_mib < request.tmp_disk_mib) return false;
   const auto& alternatives = request.features.alternatives;
-  if (!alternatives.empty() &&
-      std::ranges::none_of(alternatives, [&](const auto& all) { return has_features(node, all); })) {
+  if (!alternatives.empty() && std::ranges::none_of(alternatives, [&](const auto& all) {
+        return has_features(node, all);
+      })) {
     return false;
   }
   return !std::ranges::binary_search(request.excluded_nodes, node.name);
@@ -83,7 +86,8 @@ std::vector<GresNeed> resolve(const std::vector<GresAmount>& amounts, const Clus
   std::vector<GresNeed> needs;
   for (const GresAmount& amount : amounts) {
     if (amount.count == 0) continue;
-    needs.push_back({facts.matching_kinds(amount.name, amount.type), amount.count, amount.name == "gpu"});
+    needs.push_back(
+        {facts.matching_kinds(amount.name, amount.type), amount.count, amount.name == "gpu"});
   }
   return needs;
 }
@@ -128,7 +132,8 @@ void add_implied_gpus(Demand& demand, const ClusterFacts& facts) {
                         std::ranges::any_of(demand.per_task, is_gpu) ||
                         std::ranges::any_of(demand.per_job, is_gpu);
   if (request.tasks_per_gpu == 0 || has_gpus) return;
-  const std::uint32_t count = (request.task_count + request.tasks_per_gpu - 1) / request.tasks_per_gpu;
+  const std::uint32_t count =
+      (request.task_count + request.tasks_per_gpu - 1) / request.tasks_per_gpu;
   demand.per_job.push_back({facts.matching_kinds("gpu", ""), count, true});
 }
 
@@ -136,7 +141,8 @@ void resolve_required(Demand& demand, const ClusterFacts& facts) {
   demand.required = NodeSet(facts.node_count());
   const auto& names = demand.request->required_nodes;
   for (std::uint32_t i = 0; i < facts.node_count(); ++i) {
-    if (std::ranges::binary_search(names, facts.config.nodes[i].name)) demand.required.set(NodeIndex(i));
+    if (std::ranges::binary_search(names, facts.config.nodes[i].name))
+      demand.required.set(NodeIndex(i));
   }
   demand.required_count = demand.required.count();
   if (demand.required_count != names.size()) demand.has_unknown_name = true;
@@ -156,7 +162,8 @@ std::shared_ptr<const ClusterFacts> ClusterFacts::create(ClusterConfig config) {
   for (const PartitionConfig& partition : facts->config.partitions) {
     NodeSet nodes(facts->nodes.size());
     for (const NodeIndex node : partition.nodes) {
-      CHECK(node.value() < facts->nodes.size(), "partition {} names node {}", partition.name, node.value());
+      CHECK(node.value() < facts->nodes.size(), "partition {} names node {}", partition.name,
+            node.value());
       nodes.set(node);
     }
     facts->partition_nodes.push_back(std::move(nodes));
@@ -169,7 +176,8 @@ std::vector<GresKindId> ClusterFacts::matching_kinds(const std::string& name,
                                                      const std::string& type) const {
   std::vector<GresKindId> result;
   for (std::uint16_t i = 0; i < kinds.size(); ++i) {
-    if (kinds[i].name == name && (type.empty() || kinds[i].type == type)) result.push_back(GresKindId(i));
+    if (kinds[i].name == name && (type.empty() || kinds[i].type == type))
+      result.push_back(GresKindId(i));
   }
   return result;
 }
@@ -179,7 +187,8 @@ std::optional<GresKindId> ClusterFacts::cpu_quota(PartitionIndex partition) cons
 }
 
 NodeAmount ClusterFacts::charged(NodeAmount amount, PartitionIndex partition) const {
-  std::erase_if(amount.gres, [this](const GresCount& part) { return part.kind.value() >= kinds.size(); });
+  std::erase_if(amount.gres,
+                [this](const GresCount& part) { return part.kind.value() >= kinds.size(); });
   const std::optional<GresKindId> quota = cpu_quota(partition);
   if (!quota) return amount;
   // A whole node may have more CPUs than the quota: then the quota is used up.

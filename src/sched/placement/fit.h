@@ -34,25 +34,32 @@ struct NodeRule {
   std::optional<GresKindId> cpu_quota;  ///< the partition's own share of each node's CPUs
 };
 
-/// Answers for one demand under one rule. All memory in MiB. Holds references: its arguments outlive it.
-/// Shape: `shares` says how much of each per-job need the node contributes.
+/// Answers for one demand under one rule. All memory in MiB. Holds references: its arguments
+/// outlive it. Shape: `shares` says how much of each per-job need the node contributes.
 class Fitter {
  public:
   Fitter(const ClusterFacts& facts, const Demand& demand, NodeRule rule)
-      : facts_(facts), demand_(demand), request_(*demand.request), rule_(rule), least_tasks_(least_tasks(request_)) {}
+      : facts_(facts),
+        demand_(demand),
+        request_(*demand.request),
+        rule_(rule),
+        least_tasks_(least_tasks(request_)) {}
 
-  /// The most tasks that fit, at most the job's own number; 0: none, or too few for the job to be complete on as
-  /// many nodes as it may have. Monotone in `free`.
+  /// The most tasks that fit, at most the job's own number; 0: none, or too few for the job to be
+  /// complete on as many nodes as it may have. Monotone in `free`.
   std::uint32_t task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const;
   /// The most of each per-job need that fits beside one task.
   Shares share_capacity(NodeIndex node, NodeFree free) const;
   /// What `tasks` tasks take. Requires: tasks <= task_capacity(node, free, shares).
-  /// Determinism: an untyped need takes the first kind that holds all of it, else all kinds in order.
+  /// Determinism: an untyped need takes the first kind that holds all of it, else all kinds in
+  /// order.
   NodeAmount amount(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const;
 
-  /// True when more nodes are asked for than of this per-job need, so that some nodes have none of it. Otherwise
-  /// every node contributes.
-  bool may_lack(std::size_t job_need) const { return demand_.per_job[job_need].count < request_.min_nodes; }
+  /// True when more nodes are asked for than of this per-job need, so that some nodes have none of
+  /// it. Otherwise every node contributes.
+  bool may_lack(std::size_t job_need) const {
+    return demand_.per_job[job_need].count < request_.min_nodes;
+  }
 
   const Demand& demand() const { return demand_; }
   const ClusterFacts& facts() const { return facts_; }

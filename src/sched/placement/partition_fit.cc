@@ -6,7 +6,9 @@
 namespace muster::sched {
 namespace {
 
-std::uint64_t not_negative(std::int64_t value) { return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)); }
+std::uint64_t not_negative(std::int64_t value) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0));
+}
 
 }  // namespace
 
@@ -31,20 +33,24 @@ PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceR
   return node_limits(request, partition).refusal;
 }
 
-NodeRule node_rule(const ClusterFacts& facts, const ResourceRequest& request, PartitionIndex partition) {
-  const bool is_exclusive = request.is_exclusive || facts.config.partitions[partition.value()].is_exclusive;
+NodeRule node_rule(const ClusterFacts& facts, const ResourceRequest& request,
+                   PartitionIndex partition) {
+  const bool is_exclusive =
+      request.is_exclusive || facts.config.partitions[partition.value()].is_exclusive;
   return {is_exclusive, facts.cpu_quota(partition)};
 }
 
 BestFitOrder::BestFitOrder(const ClusterFacts& facts, const FreeTable& free)
     : gpu_kinds_(facts.matching_kinds("gpu", "")) {
   keys_.reserve(facts.node_count());
-  for (std::uint32_t i = 0; i < facts.node_count(); ++i) keys_.push_back(key_of(facts, free, NodeIndex(i)));
+  for (std::uint32_t i = 0; i < facts.node_count(); ++i)
+    keys_.push_back(key_of(facts, free, NodeIndex(i)));
   std::ranges::sort(keys_);
   number();
 }
 
-BestFitOrder::Key BestFitOrder::key_of(const ClusterFacts& facts, const FreeTable& free, NodeIndex node) const {
+BestFitOrder::Key BestFitOrder::key_of(const ClusterFacts& facts, const FreeTable& free,
+                                       NodeIndex node) const {
   const NodeFree row = free.at(node);
   std::int64_t gpu_count = 0;
   for (const GresKindId kind : gpu_kinds_) gpu_count += row.gres[kind.value()];
@@ -52,7 +58,8 @@ BestFitOrder::Key BestFitOrder::key_of(const ClusterFacts& facts, const FreeTabl
           not_negative(row.cpus) << 32U | node.value()};
 }
 
-void BestFitOrder::update(const ClusterFacts& facts, const FreeTable& free, std::span<const NodeIndex> changed) {
+void BestFitOrder::update(const ClusterFacts& facts, const FreeTable& free,
+                          std::span<const NodeIndex> changed) {
   if (changed.empty()) return;
   NodeSet is_changed(facts.node_count());
   for (const NodeIndex node : changed) is_changed.set(node);

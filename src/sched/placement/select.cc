@@ -12,8 +12,8 @@ namespace {
 using Candidates = std::vector<Candidate>;
 using Grants = std::optional<std::vector<NodeAmount>>;
 
-/// Deals `total` out over `caps` in order, each place getting at least one while there is enough; false when
-/// `caps` cannot take all of it.
+/// Deals `total` out over `caps` in order, each place getting at least one while there is enough;
+/// false when `caps` cannot take all of it.
 bool deal(std::uint32_t total, std::vector<std::uint32_t>& caps) {
   std::uint32_t left = total;
   for (std::size_t i = 0; i < caps.size(); ++i) {
@@ -34,7 +34,8 @@ class Selection {
     is_plain_ = !request_.is_contiguous && fitter.demand().required_count == 0;
   }
 
-  Grants run(std::span<const NodeIndex> order, const NodeSet& allowed, std::vector<NodeIndex>* dead) {
+  Grants run(std::span<const NodeIndex> order, const NodeSet& allowed,
+             std::vector<NodeIndex>* dead) {
     std::uint32_t weight = 0;
     for (const NodeIndex node : order) {
       if (!allowed.test(node)) continue;
@@ -95,7 +96,8 @@ class Selection {
     return choose_fewest(required, others);
   }
 
-  /// The measure in which "fewest nodes" is counted: per-job devices where there are any, else tasks.
+  /// The measure in which "fewest nodes" is counted: per-job devices where there are any, else
+  /// tasks.
   std::uint32_t weight_of(const Candidate& candidate) const {
     return fitter_.demand().per_job.empty() ? candidate.tasks : candidate.shares[0];
   }
@@ -105,14 +107,16 @@ class Selection {
 
   Grants choose_fewest(const Candidates& required, const Candidates& others) {
     std::uint64_t wanted = weight_wanted();
-    for (const Candidate& candidate : required) wanted -= std::min<std::uint64_t>(wanted, weight_of(candidate));
+    for (const Candidate& candidate : required)
+      wanted -= std::min<std::uint64_t>(wanted, weight_of(candidate));
     std::vector<std::uint32_t> sizes;
     for (const Candidate& candidate : others) sizes.push_back(weight_of(candidate));
     const auto base = static_cast<std::uint32_t>(required.size());
     if (base > limits_.max) return std::nullopt;
     std::uint64_t best_sum = 0;
     const std::size_t last = std::min<std::size_t>(limits_.max, base + sizes.size());
-    std::ranges::partial_sort(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(last - base), std::greater<>());
+    std::ranges::partial_sort(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(last - base),
+                              std::greater<>());
     for (std::size_t count = base; count <= last; ++count) {
       if (count > base) best_sum += sizes[count - base - 1];
       if (count < limits_.min || count == 0 || best_sum < wanted) continue;
@@ -128,8 +132,10 @@ class Selection {
   }
 
   /// Appends the first set (in order) of `count` others whose sizes reach `wanted`.
-  /// Requires: the `count` largest reach it. A node is taken when the largest of the later ones can complete it.
-  void append_first(const Candidates& others, std::size_t count, std::uint64_t wanted, Candidates& chosen) const {
+  /// Requires: the `count` largest reach it. A node is taken when the largest of the later ones can
+  /// complete it.
+  void append_first(const Candidates& others, std::size_t count, std::uint64_t wanted,
+                    Candidates& chosen) const {
     std::map<std::uint32_t, std::size_t, std::greater<>> later;
     for (const Candidate& candidate : others) ++later[weight_of(candidate)];
     for (const Candidate& candidate : others) {
@@ -151,9 +157,11 @@ class Selection {
     }
   }
 
-  /// The first set of `count` more nodes from `first` on that carries both tasks and devices: the two may pull
-  /// towards different nodes, so that this goes back where a start led nowhere. Bounded by kStepMax.
-  Grants search(const Candidates& others, std::size_t first, std::size_t count, Candidates& chosen) {
+  /// The first set of `count` more nodes from `first` on that carries both tasks and devices: the
+  /// two may pull towards different nodes, so that this goes back where a start led nowhere.
+  /// Bounded by kStepMax.
+  Grants search(const Candidates& others, std::size_t first, std::size_t count,
+                Candidates& chosen) {
     if (count == 0) return grant(chosen);
     for (std::size_t i = first; i + count <= others.size(); ++i) {
       if (++steps_ > kStepMax) return std::nullopt;
@@ -166,12 +174,14 @@ class Selection {
     return std::nullopt;
   }
   /// A bound: as if each of the `count` nodes to come were as large as the largest of them.
-  bool can_reach(const Candidates& others, std::size_t first, std::size_t count, const Candidates& chosen) {
+  bool can_reach(const Candidates& others, std::size_t first, std::size_t count,
+                 const Candidates& chosen) {
     if (largest_after_.size() != others.size() + 1) fill_largest(others);
     const Candidate& largest = largest_after_[first];
     std::uint64_t tasks = std::uint64_t{largest.tasks} * count;
     std::array<std::uint64_t, kJobNeedMax> shares{};
-    for (std::size_t s = 0; s < kJobNeedMax; ++s) shares[s] = std::uint64_t{largest.shares[s]} * count;
+    for (std::size_t s = 0; s < kJobNeedMax; ++s)
+      shares[s] = std::uint64_t{largest.shares[s]} * count;
     for (const Candidate& candidate : chosen) {
       tasks += candidate.tasks;
       for (std::size_t s = 0; s < kJobNeedMax; ++s) shares[s] += candidate.shares[s];
@@ -184,7 +194,8 @@ class Selection {
       Candidate& largest = largest_after_[i];
       largest = largest_after_[i + 1];
       largest.tasks = std::max(largest.tasks, others[i].tasks);
-      for (std::size_t s = 0; s < kJobNeedMax; ++s) largest.shares[s] = std::max(largest.shares[s], others[i].shares[s]);
+      for (std::size_t s = 0; s < kJobNeedMax; ++s)
+        largest.shares[s] = std::max(largest.shares[s], others[i].shares[s]);
     }
   }
 
@@ -194,7 +205,8 @@ class Selection {
     std::ranges::sort(sorted, {}, &Candidate::node);
     Candidates best;
     for (std::size_t first = 0; first < sorted.size(); ++first) {
-      const std::size_t size = run_length(sorted, first, best.empty() ? limits_.max : best.size() - 1);
+      const std::size_t size =
+          run_length(sorted, first, best.empty() ? limits_.max : best.size() - 1);
       if (size == 0) continue;
       best.assign(sorted.begin() + static_cast<std::ptrdiff_t>(first),
                   sorted.begin() + static_cast<std::ptrdiff_t>(first + size));
@@ -212,12 +224,15 @@ class Selection {
       for (std::size_t s = 0; s < kJobNeedMax; ++s) shares[s] += sorted[i].shares[s];
       required += fitter_.demand().required.test(sorted[i].node) ? 1 : 0;
       const std::size_t size = i - first + 1;
-      if (size >= limits_.min && required == fitter_.demand().required_count && covers(tasks, shares)) return size;
+      if (size >= limits_.min && required == fitter_.demand().required_count &&
+          covers(tasks, shares))
+        return size;
     }
     return 0;
   }
 
-  /// Lays tasks and shares over exactly these nodes; nothing when their combination does not fit after all.
+  /// Lays tasks and shares over exactly these nodes; nothing when their combination does not fit
+  /// after all.
   Grants grant(Candidates chosen) const {
     if (chosen.size() > limits_.max) return std::nullopt;
     std::ranges::sort(chosen, {}, &Candidate::node);
@@ -226,12 +241,14 @@ class Selection {
     for (const Candidate& candidate : chosen) {
       tasks.push_back(fitter_.demand().per_job.empty()
                           ? candidate.tasks
-                          : fitter_.task_capacity(candidate.node, availability_.at(candidate.node), candidate.shares));
+                          : fitter_.task_capacity(candidate.node, availability_.at(candidate.node),
+                                                  candidate.shares));
       if (tasks.back() == 0) return std::nullopt;
     }
     const auto count = static_cast<std::uint32_t>(chosen.size());
     if (!deal(std::max(tasks_wanted_, count), tasks)) {
-      // More nodes than tasks were asked for, and a node takes no second task: then one task each is all there is.
+      // More nodes than tasks were asked for, and a node takes no second task: then one task each
+      // is all there is.
       return std::nullopt;
     }
     std::vector<NodeAmount> result;
@@ -260,8 +277,8 @@ class Selection {
   NodeLimits limits_;
   bool is_plain_ = true;
   std::uint32_t tasks_wanted_ = 1;
-  int steps_ = 0;                ///< of search()
-  Candidates largest_after_;     ///< for search(): at i, the largest values from i on
+  int steps_ = 0;             ///< of search()
+  Candidates largest_after_;  ///< for search(): at i, the largest values from i on
   Candidates candidates_;
   std::uint64_t tasks_ = 0;
   std::array<std::uint64_t, kJobNeedMax> shares_{};

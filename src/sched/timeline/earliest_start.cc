@@ -1,5 +1,6 @@
-// The search behind Timeline::earliest_start: the ends are walked in order of time, and of each allowed node is
-// known how much of the job it could carry, so that the job is tried only where the counts suffice.
+// The search behind Timeline::earliest_start: the ends are walked in order of time, and of each
+// allowed node is known how much of the job it could carry, so that the job is tried only where the
+// counts suffice.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -30,7 +31,8 @@ class EarliestStartSearch final : public Availability {
     room.for_each([this](NodeIndex node) { recount(node); });
     while (advance()) {
       if (!is_worth_trying()) continue;
-      if (auto nodes = place(fitter_, *this, limits_, order_, allowed_)) return FuturePlacement{time_, *nodes};
+      if (auto nodes = place(fitter_, *this, limits_, order_, allowed_))
+        return FuturePlacement{time_, *nodes};
       ++failed_count_;
     }
     return std::nullopt;
@@ -53,8 +55,9 @@ class EarliestStartSearch final : public Availability {
   }
 
  private:
-  /// After this many tries in vain while windows lie ahead, only the time after the last window is tried: an
-  /// upper bound on the work, and a later start than possible only where windows interlock badly.
+  /// After this many tries in vain while windows lie ahead, only the time after the last window is
+  /// tried: an upper bound on the work, and a later start than possible only where windows
+  /// interlock badly.
   static constexpr int kTryMax = 64;
 
   void prepare() {
@@ -80,8 +83,10 @@ class EarliestStartSearch final : public Availability {
     const auto& ends = timeline_.snapshot_.ends();
     if (overdue_ > 0) next = timeline_.now_ + timeline_.options_.overdue_grace;
     if (next_end_ < ends.size()) next = std::min(next, ends[next_end_].end);
-    if (next_planned_ < timeline_.planned_by_end_.size()) next = std::min(next, planned(next_planned_).end);
-    if (next_boundary_ < boundaries_.size()) next = std::min(next, boundaries_[next_boundary_].time);
+    if (next_planned_ < timeline_.planned_by_end_.size())
+      next = std::min(next, planned(next_planned_).end);
+    if (next_boundary_ < boundaries_.size())
+      next = std::min(next, boundaries_[next_boundary_].time);
     return next;
   }
   const Timeline::Planned& planned(std::size_t place) const {
@@ -107,10 +112,12 @@ class EarliestStartSearch final : public Availability {
       for (std::size_t i = 0; i < overdue_; ++i) release(ends[i]);
       overdue_ = 0;
     }
-    for (; next_end_ < ends.size() && ends[next_end_].end <= time_; ++next_end_) release(ends[next_end_]);
+    for (; next_end_ < ends.size() && ends[next_end_].end <= time_; ++next_end_)
+      release(ends[next_end_]);
   }
   void release(const ExpectedEnd& end) {
-    for (const NodeAmount& amount : timeline_.snapshot_.running_slot(end.slot).nodes) change(amount, true);
+    for (const NodeAmount& amount : timeline_.snapshot_.running_slot(end.slot).nodes)
+      change(amount, true);
   }
   void apply_planned() {
     const std::size_t count = timeline_.planned_by_end_.size();
@@ -119,7 +126,8 @@ class EarliestStartSearch final : public Availability {
     }
   }
   void apply_boundaries() {
-    for (; next_boundary_ < boundaries_.size() && boundaries_[next_boundary_].time <= time_; ++next_boundary_) {
+    for (; next_boundary_ < boundaries_.size() && boundaries_[next_boundary_].time <= time_;
+         ++next_boundary_) {
       const Timeline::Boundary& boundary = boundaries_[next_boundary_];
       change(timeline_.slots_[boundary.slot].amount, !boundary.is_start);
     }
@@ -130,7 +138,8 @@ class EarliestStartSearch final : public Availability {
     dirty_.push_back(amount.node);
   }
 
-  /// Brings the node's part of the sums up to date. With windows ahead a sum may be too high until it is tried.
+  /// Brings the node's part of the sums up to date. With windows ahead a sum may be too high until
+  /// it is tried.
   void recount(NodeIndex node) {
     Candidate& known = candidates_[node.value()];
     count_in(known, -1);
@@ -141,7 +150,8 @@ class EarliestStartSearch final : public Availability {
     if (candidate.tasks == 0) return;
     count_ += sign;
     tasks_ += sign * std::int64_t{candidate.tasks};
-    for (std::size_t i = 0; i < kJobNeedMax; ++i) shares_[i] += sign * std::int64_t{candidate.shares[i]};
+    for (std::size_t i = 0; i < kJobNeedMax; ++i)
+      shares_[i] += sign * std::int64_t{candidate.shares[i]};
     if (fitter_.demand().required.test(candidate.node)) required_ += sign;
   }
 

@@ -64,7 +64,8 @@ void Timeline::reserve(const Window& window) {
   CHECK(window.start > now_, "a window begins after now");
   for (const NodeAmount& plain : window.nodes) {
     const NodeAmount amount = snapshot_.facts().charged(plain, window.partition);
-    CHECK(row_at(amount.node, window.start).holds(amount), "node {} is reserved twice", amount.node.value());
+    CHECK(row_at(amount.node, window.start).holds(amount), "node {} is reserved twice",
+          amount.node.value());
     for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
       const Slot& slot = slots_[i];
       if (slot.start < window.start || slot.start >= window.end) continue;
@@ -77,7 +78,8 @@ void Timeline::reserve(const Window& window) {
 void Timeline::keep(const Window& window) {
   const TimePoint begin = std::max(window.start, now_ + Duration::microseconds(1));
   for (const NodeAmount& plain : window.nodes) {
-    add_slot(snapshot_.facts().charged(plain, window.partition), begin, std::max(window.end, begin));
+    add_slot(snapshot_.facts().charged(plain, window.partition), begin,
+             std::max(window.end, begin));
   }
 }
 
@@ -110,7 +112,8 @@ void Timeline::sort_planned() {
 NodeFree Timeline::Interval::at(NodeIndex node) const {
   NodeFree free = timeline_.free_.at(node);
   bool is_copied = false;
-  for (std::uint32_t i = timeline_.first_slot_[node.value()]; i != kNone; i = timeline_.slots_[i].next) {
+  for (std::uint32_t i = timeline_.first_slot_[node.value()]; i != kNone;
+       i = timeline_.slots_[i].next) {
     const Slot& slot = timeline_.slots_[i];
     if (slot.start >= until_) continue;
     const std::size_t kinds = slot.spare.gres.size();
