@@ -104,12 +104,14 @@ bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& 
 void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowed) {
   const Shape& shape = snapshot_.shape(index);
   const std::uint32_t tier = snapshot_.partition(partition).priority_tier;
+  // Shapes are screened one after the other: the lanes of this one stand at the end.
   auto lane = lanes_.end();
-  for (auto it = lanes_.begin(); it != lanes_.end(); ++it) {
-    if (it->shape == index && it->tier == tier) lane = it;
+  for (auto it = lanes_.end(); it != lanes_.begin() && std::prev(it)->shape == index; --it) {
+    if (std::prev(it)->tier == tier) lane = std::prev(it);
   }
-  if (lane == lanes_.end())
-    lane = lanes_.insert(lanes_.end(), Lane{index, &shape, tier, {}, shape.ready.begin(), false});
+  if (lane == lanes_.end()) {
+    lane = lanes_.insert(lane, Lane{index, &shape, tier, {}, shape.ready.begin(), false});
+  }
   const NodeRule rule = node_rule(snapshot_.facts(), *shape.demand.request, partition);
   lane->parts.push_back({partition,
                          std::move(allowed),
@@ -309,6 +311,18 @@ void Pass::finish() {
     plan_.successors.push_back(successor);
   }
   std::ranges::sort(plan_.successors, {}, &Successor::rank);
+  prune_memo();
+}
+
+/// Forgets shapes that are gone, once they are the larger part.
+void Pass::prune_memo() {
+  if (memo_.screened.size() <= 2 * plan_.outcomes.size() + 256) return;
+  std::map<std::pair<std::uint64_t, PartitionIndex>, PassMemo::Screened> kept;
+  for (const ShapeOutcome& outcome : plan_.outcomes) {
+    auto node = memo_.screened.extract({outcome.serial, outcome.partition});
+    if (!node.empty()) kept.insert(std::move(node));
+  }
+  memo_.screened = std::move(kept);
 }
 
 struct Planner::Memo : PassMemo {};

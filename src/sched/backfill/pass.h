@@ -90,6 +90,7 @@ class Pass {
   void claim(const Lane& lane);
   void restart_queue();
   void finish();
+  void prune_memo();
 
   const ClusterSnapshot& snapshot_;
   TimePoint now_;
