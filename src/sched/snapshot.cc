@@ -277,11 +277,15 @@ void ClusterSnapshot::mark_freed(NodeIndex node) {
   node_log_.add(revision_, node);
 }
 
-void ClusterSnapshot::insert_end(const ExpectedEnd& end) {
+void ClusterSnapshot::insert_end(std::uint32_t slot) {
+  const RunningJob& job = slots_[slot];
+  ExpectedEnd end{job.end, job.id, slot};
+  if (job.nodes.size() == 1) end.sole_node = job.nodes.front().node;
   ends_.insert(std::ranges::lower_bound(ends_, end), end);
 }
 
-void ClusterSnapshot::erase_end(const ExpectedEnd& end) {
+void ClusterSnapshot::erase_end(std::uint32_t slot) {
+  const ExpectedEnd end{slots_[slot].end, slots_[slot].id, slot};
   const auto found = std::ranges::lower_bound(ends_, end);
   CHECK(found != ends_.end() && *found == end, "job {} has no expected end", end.job.value());
   ends_.erase(found);
@@ -297,7 +301,7 @@ void ClusterSnapshot::start_job(RunningJob job) {
   vacant_slots_.pop_back();
   CHECK(running_.emplace(job.id, slot).second, "job {} is running already", job.id.value());
   slots_[slot] = std::move(job);
-  insert_end({slots_[slot].end, slots_[slot].id, slot});
+  insert_end(slot);
   for (NodeAmount& amount : slots_[slot].nodes) take(slot, amount);
 }
 
@@ -308,7 +312,7 @@ std::uint32_t ClusterSnapshot::running_slot_of(JobId job) const {
 }
 
 void ClusterSnapshot::forget_slot(std::uint32_t slot) {
-  erase_end({slots_[slot].end, slots_[slot].id, slot});
+  erase_end(slot);
   running_.erase(slots_[slot].id);
   slots_[slot] = {};
   vacant_slots_.push_back(slot);
@@ -335,9 +339,9 @@ void ClusterSnapshot::end_job(JobId job) {
 void ClusterSnapshot::change_end(JobId job, TimePoint end) {
   ++revision_;
   const std::uint32_t slot = running_slot_of(job);
-  erase_end({slots_[slot].end, job, slot});
+  erase_end(slot);
   slots_[slot].end = end;
-  insert_end({end, job, slot});
+  insert_end(slot);
   for (const NodeAmount& amount : slots_[slot].nodes) mark_freed(amount.node);
 }
 

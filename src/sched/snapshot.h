@@ -82,10 +82,14 @@ struct ExpectedEnd {
   TimePoint end;
   JobId job;
   std::uint32_t slot = 0;  ///< for `running_slot`
+  NodeIndex sole_node = NodeIndex(UINT32_MAX);  ///< of a job on one node: spares the look at the slot
+  bool is_on_one_node() const { return sole_node.value() != UINT32_MAX; }
   friend constexpr auto operator<=>(const ExpectedEnd& a, const ExpectedEnd& b) {
     return std::pair(a.end, a.job) <=> std::pair(b.end, b.job);
   }
-  friend constexpr bool operator==(const ExpectedEnd&, const ExpectedEnd&) = default;
+  friend constexpr bool operator==(const ExpectedEnd& a, const ExpectedEnd& b) {
+    return a.end == b.end && a.job == b.job;
+  }
 };
 
 /// A running job's part of one node.
@@ -203,8 +207,8 @@ class ClusterSnapshot {
   void give_back(std::uint32_t slot, const NodeAmount& amount);
   void forget_slot(std::uint32_t slot);
   void mark_freed(NodeIndex node);
-  void insert_end(const ExpectedEnd& end);
-  void erase_end(const ExpectedEnd& end);
+  void insert_end(std::uint32_t slot);
+  void erase_end(std::uint32_t slot);
 
   std::shared_ptr<const ClusterFacts> facts_;
   FreeTable free_;

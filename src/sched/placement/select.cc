@@ -115,10 +115,13 @@ class Selection {
     if (base > limits_.max) return std::nullopt;
     std::uint64_t best_sum = 0;
     const std::size_t last = std::min<std::size_t>(limits_.max, base + sizes.size());
-    std::ranges::partial_sort(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(last - base),
-                              std::greater<>());
+    std::ranges::make_heap(sizes);
     for (std::size_t count = base; count <= last; ++count) {
-      if (count > base) best_sum += sizes[count - base - 1];
+      if (count > base) {
+        best_sum += sizes.front();
+        std::ranges::pop_heap(sizes);
+        sizes.pop_back();
+      }
       if (count < limits_.min || count == 0 || best_sum < wanted) continue;
       Candidates chosen = required;
       if (fitter_.demand().per_job.empty()) {

@@ -97,6 +97,7 @@ class EarliestStartSearch final : public Availability {
   bool advance() {
     dirty_.clear();
     while (dirty_.empty()) {
+      fetch_ahead();
       time_ = next_time();
       if (time_.is_never()) return false;
       apply_ends();
@@ -116,8 +117,22 @@ class EarliestStartSearch final : public Availability {
       release(ends[next_end_]);
   }
   void release(const ExpectedEnd& end) {
-    for (const NodeAmount& amount : timeline_.snapshot_.running_slot(end.slot).nodes)
+    if (end.is_on_one_node() && !allowed_.test(end.sole_node)) return;
+    for (const NodeAmount& amount : timeline_.snapshot_.running_slot(end.slot).nodes) {
       change(amount, true);
+    }
+  }
+  /// The walk waits for memory more than for anything else: what comes in a few steps is asked for now.
+  void fetch_ahead() const {
+    constexpr std::size_t kFar = 16;
+    constexpr std::size_t kNear = 8;
+    const auto& ends = timeline_.snapshot_.ends();
+    if (next_end_ + kFar >= ends.size()) return;
+    const ClusterSnapshot& snapshot = timeline_.snapshot_;
+    __builtin_prefetch(&snapshot.running_slot(ends[next_end_ + kFar].slot));
+    const ExpectedEnd& near = ends[next_end_ + kNear];
+    if (near.is_on_one_node() && !allowed_.test(near.sole_node)) return;
+    __builtin_prefetch(snapshot.running_slot(near.slot).nodes.data());
   }
   void apply_planned() {
     const std::size_t count = timeline_.planned_by_end_.size();
