@@ -222,7 +222,7 @@ void measure(const Size& size) {
   ClusterSnapshot snapshot = make_site(size);
   std::vector<double> full;
   Plan made;
-  for (std::uint32_t i = 0; i < std::max(size.rounds / 3, 1U); ++i) {
+  for (std::uint32_t i = 0; i < std::clamp(size.rounds / 3, 1U, 5U); ++i) {
     full.push_back(milliseconds([&] { made = plan(snapshot, at(0)); }));
   }
   report("full plan, half full", full);
@@ -232,7 +232,7 @@ void measure(const Size& size) {
   const double apply_ms = milliseconds([&] { apply(snapshot, made); });
   fmt::print("  applying them: {:.1f} ms\n", apply_ms);
   full.clear();
-  for (std::uint32_t i = 0; i < size.rounds; ++i) {
+  for (std::uint32_t i = 0; i < std::min(size.rounds, 15U); ++i) {
     full.push_back(milliseconds([&] { made = plan(snapshot, at(0)); }));
   }
   report("full plan, all full", full);

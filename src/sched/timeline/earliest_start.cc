@@ -124,8 +124,8 @@ class EarliestStartSearch final : public Availability {
   }
   /// The walk waits for memory more than for anything else: what comes in a few steps is asked for now.
   void fetch_ahead() const {
-    constexpr std::size_t kFar = 16;
-    constexpr std::size_t kNear = 8;
+    constexpr std::size_t kFar = 64;
+    constexpr std::size_t kNear = 32;
     const auto& ends = timeline_.snapshot_.ends();
     if (next_end_ + kFar >= ends.size()) return;
     const ClusterSnapshot& snapshot = timeline_.snapshot_;
