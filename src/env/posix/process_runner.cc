@@ -245,6 +245,11 @@ Result<pid_t> start_process(const ProcessSpec& spec) {
   return fail(describe(spec, failure));
 }
 
+Error restart_self(char** arguments) {
+  ::execv("/proc/self/exe", arguments);
+  return Error{ErrorCode::kUnavailable, "cannot start again", std::strerror(errno)};
+}
+
 Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode) {
   const bool is_switch = ::geteuid() == 0 && user.uid != 0;
   if (is_switch) {

@@ -43,6 +43,9 @@ struct ProcessSpec {
 /// message names it and the reason); kUnavailable when the host refuses a process.
 Result<pid_t> start_process(const ProcessSpec& spec);
 
+/// This process becomes a fresh run of its own program with the same arguments. Returns only when that fails.
+Error restart_self(char** arguments);
+
 /// Opens a file with the user's rights. Errors: kPermissionDenied, kNotFound, kUnavailable with the path and the reason.
 Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode);
 
