@@ -166,7 +166,7 @@ bool StepHub::on_hello(Node& node, const std::string& payload) {
 
 /// A step starts whole: no task runs before every node is ready.
 void StepHub::start_when_complete() {
-  if (is_started_ || said_hello_.size() < node_count_) return;
+  if (is_started_ || is_held_ || node_count_ == 0 || said_hello_.size() < node_count_) return;
   is_started_ = true;
   for (const auto& node : nodes_) {
     if (node->is_known) send(*node, FrameKind::kStart, 0, "");

@@ -42,6 +42,18 @@ class StepHub final : private kj::TaskSet::ErrorHandler {
   const std::string& key() const { return key_; }
   /// Fulfilled when every task has ended and all output is written.
   kj::Promise<void> done();
+  /// Keeps the tasks from starting until release(), even when every node is there.
+  void hold() { is_held_ = true; }
+  void release() {
+    is_held_ = false;
+    start_when_complete();
+  }
+  /// Other descriptors than 0, 1 and 2. Before release().
+  void set_streams(int in, int out, int error) {
+    options_.input_fd = in;
+    options_.output_fd = out;
+    options_.error_fd = error;
+  }
   /// To all tasks of the step.
   void signal(int number);
   /// The highest exit code, or 128 + signal. Meaningful after done().
@@ -96,6 +108,7 @@ class StepHub final : private kj::TaskSet::ErrorHandler {
   std::uint32_t node_count_ = 0;
   std::set<std::uint32_t> said_hello_;
   bool is_started_ = false;
+  bool is_held_ = false;
   bool is_done_ = false;
   bool is_input_over_ = false;
   kj::Own<kj::PromiseFulfiller<void>> done_;
