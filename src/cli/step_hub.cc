@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <kj/async-unix.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -75,7 +76,6 @@ StepHub::StepHub(kj::AsyncIoContext& io, StepHubOptions options)
     : io_(io), options_(std::move(options)), key_(random_text()), tasks_(*this) {}
 
 StepHub::~StepHub() noexcept {
-  if (listen_fd_ >= 0) ::close(listen_fd_);
   if (folder_.empty()) return;
   ::unlink((folder_ + "/io").c_str());
   ::rmdir(folder_.c_str());
@@ -91,7 +91,7 @@ Status StepHub::listen() {
   std::string folder = "/tmp/muster-srun.XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) return fail(ErrorCode::kUnavailable, "cannot create " + folder, std::strerror(errno));
   folder_ = folder;
-  listen_fd_ = TRY(listen_unix(folder_ + "/io", 0600));
+  listen_fd_ = kj::AutoCloseFd(TRY(listen_unix(folder_ + "/io", 0600)));
   address_ = "unix:" + folder_ + "/io";
   listen_observer_ = kj::heap<kj::UnixEventPort::FdObserver>(io_.unixEventPort, listen_fd_, kj::UnixEventPort::FdObserver::OBSERVE_READ);
   tasks_.add(accept_loop());
@@ -375,7 +375,10 @@ kj::Promise<void> StepHub::input_loop() {
       return kj::evalLast([this] { return input_loop(); });
     }
   }
-  return input_observer_->whenBecomesReadable().then([this] {
+  // The observer tells of changes alone: what is there already would never be told again.
+  pollfd readable{options_.input_fd, POLLIN, 0};
+  auto wait = ::poll(&readable, 1, 0) > 0 ? kj::evalLast([] {}) : input_observer_->whenBecomesReadable();
+  return wait.then([this] {
     is_input_over_ = !pump_input();
     return input_loop();
   });

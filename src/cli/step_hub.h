@@ -4,6 +4,7 @@
 
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
+#include <kj/io.h>
 
 #include <functional>
 #include <map>
@@ -96,7 +97,7 @@ class StepHub final : private kj::TaskSet::ErrorHandler {
   std::string address_;
   std::string key_;
   std::string step_name_;
-  int listen_fd_ = -1;
+  kj::AutoCloseFd listen_fd_;
   kj::Own<kj::UnixEventPort::FdObserver> listen_observer_;
   kj::Own<kj::UnixEventPort::FdObserver> input_observer_;
   std::vector<std::unique_ptr<Node>> nodes_;
