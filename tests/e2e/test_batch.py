@@ -98,7 +98,7 @@ def test_cancel_ends_everything_that_a_job_started(cluster):
 def test_time_limit_warns_then_ends(own_cluster):
     cluster = own_cluster(nodes=1, conf={"KillWait": "1", "OverTimeLimit": "0"})
     job = cluster.sbatch("trap 'echo warned' USR1; for i in 1 2 3 4 5 6 7 8 9; do sleep 10 & wait $!; done", "--time=0:02",
-                         "--signal=B:USR1@60", "-o", "limit.out")
+                         "--signal=B:USR1@50", "-o", "limit.out")
     row = cluster.wait_ended(job, timeout=90)
     assert row["State"] == "TIMEOUT"
     text = read(cluster, "limit.out")
@@ -127,7 +127,7 @@ def test_hold_release_and_requeue(cluster):
     (("-w", "node77"), "Invalid node name specified"),
     (("-C", "unobtainium"), "Invalid feature specification"),
     (("--gres=warp:1",), "Invalid generic resource (gres) specification"),
-    (("--array=5-1",), "Invalid job array specification"),
+    (("--array=0-5000",), "Invalid job array specification"),
     (("-d", "afterok:999999"), "Job dependency problem"),
     (("-N", "99"), "Requested node configuration is not available"),
 ])
