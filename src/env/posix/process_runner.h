@@ -35,7 +35,10 @@ struct ProcessSpec {
   int standard_error = -1;
   std::string enter_file;                         ///< cgroup.procs of its container; empty: none
   Bitmap cpus;                                    ///< real CPUs it may run on; empty: as we may
-  std::string hosts_file;                         ///< bound over /etc/hosts in a private mount namespace; empty: no
+  /// Bound over /etc/hosts in a mount namespace of its own, with `host_name` as the host's name; empty: no. Where the
+  /// kernel allows an ordinary user no namespaces, names stay as they are.
+  std::string hosts_file;
+  std::string host_name;
   bool is_own_session = true;                     ///< setsid
 };
 
