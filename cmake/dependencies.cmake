@@ -10,8 +10,8 @@ find_path(EXPECTED_INCLUDE_DIR tl/expected.hpp REQUIRED)
 
 function(muster_static_library name file)
   find_library(${name}_FILE ${file} REQUIRED)
-  add_library(${name} INTERFACE)
-  target_link_libraries(${name} INTERFACE ${${name}_FILE})
+  add_library(${name} STATIC IMPORTED)
+  set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${${name}_FILE})
 endfunction()
 
 muster_static_library(static_kj libkj.a)

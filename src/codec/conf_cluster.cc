@@ -51,6 +51,17 @@ Status add_controller(SlurmConf& conf, std::string_view value) {
   return {};
 }
 
+/// config_overrides: nodes are taken to have what their NodeName lines say, whatever their hosts have.
+Status set_slurmd_parameters(SlurmConf& conf, std::string_view value) {
+  for (const std::string_view word : split_words(value, ',')) {
+    if (!equal_ignoring_case(word, "config_overrides")) {
+      return fail(ErrorCode::kUnimplemented, "not supported", "of SlurmdParameters only config_overrides is");
+    }
+    conf.daemons.is_config_override = true;
+  }
+  return {};
+}
+
 Status set_enforce_part_limits(SlurmConf& conf, std::string_view value) {
   if (equal_ignoring_case(value, "ANY")) {
     return fail(ErrorCode::kUnimplemented, "not supported",
@@ -151,6 +162,8 @@ constexpr auto kKeys = std::to_array<Key>({
     daemon<&DaemonSettings::agent_port, Number<std::uint16_t, 1, 65535>>("SlurmdPort"),
     daemon<&DaemonSettings::state_folder, Text>("StateSaveLocation"),
     daemon<&DaemonSettings::spool_folder, Text>("SlurmdSpoolDir"),
+    daemon<&DaemonSettings::controller_address, Text>("MusterController"),
+    daemon<&DaemonSettings::hosts_file, Text>("MusterHosts"),
     daemon<&DaemonSettings::controller_log, Text>("SlurmctldLogFile"),
     daemon<&DaemonSettings::agent_log, Text>("SlurmdLogFile"),
     {"ProctrackType",
@@ -303,7 +316,7 @@ constexpr auto kKeys = std::to_array<Key>({
     refused("PropagateResourceLimitsExcept", "",
             "all soft limits of the submission are set: take the key out"),
     refused("SlurmctldParameters", "enable_configless", kNotYet),
-    refused("SlurmdParameters", "config_overrides", kNotYet),
+    {"SlurmdParameters", ConfHandling::kHonoured, {}, {}, set_slurmd_parameters, nullptr},
     refused("NamespaceType", "namespace/none", kNotYet),
     refused("JobContainerType", "job_container/none", kNotYet),
     refused("PreemptType", "preempt/none", kNoPreemption),

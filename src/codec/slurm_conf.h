@@ -31,6 +31,9 @@ struct DaemonSettings {
   std::uint16_t agent_port = 6818;
   std::string state_folder = "/var/spool";         ///< StateSaveLocation
   std::string spool_folder = "/var/spool/slurmd";  ///< SlurmdSpoolDir
+  std::string controller_address;  ///< MusterController: unix:PATH; empty: controller.sock beside the file
+  std::string hosts_file;          ///< MusterHosts: bound over /etc/hosts for tasks; empty: none
+  bool is_config_override = false;  ///< SlurmdParameters=config_overrides
   std::string controller_log;                      ///< empty: the system log
   std::string agent_log;
   std::string process_tracking = "proctrack/cgroup";

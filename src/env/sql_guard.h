@@ -25,11 +25,11 @@ Status sql_guard(Work&& work) {
 /// Bytes in and out of a SOCI blob.
 inline void put_bytes(soci::blob& blob, std::string_view bytes) {
   blob.trim(0);
-  if (!bytes.empty()) blob.write_from_start(bytes.data(), bytes.size());
+  if (!bytes.empty()) blob.write(0, bytes.data(), bytes.size());
 }
 inline std::string take_bytes(soci::blob& blob) {
   std::string bytes(blob.get_len(), '\0');
-  if (!bytes.empty()) blob.read_from_start(bytes.data(), bytes.size());
+  if (!bytes.empty()) blob.read(0, bytes.data(), bytes.size());
   return bytes;
 }
 

@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "env/sql_guard.h"
 #include "records/batch_codec.h"
-#include "records/checkpoint_codec.h"
 
 namespace muster {
 namespace {
@@ -60,7 +59,7 @@ Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const Options& option
   std::unique_ptr<SqliteJournal> journal;
   int format = 0;
   TRY(sql_guard([&] {
-    std::string connect = "db='" + options.path + "' timeout=10";
+    std::string connect = "dbname=\"" + options.path + "\" timeout=10";
     if (!options.vfs.empty()) connect += " vfs=" + options.vfs;
     auto statements = std::make_unique<Statements>(connect);
     soci::session& sql = statements->session;
@@ -126,7 +125,7 @@ Status SqliteJournal::append(const std::vector<EventBatchRef>& batches) {
   return {};
 }
 
-Status SqliteJournal::load_checkpoint(ClusterState& state) {
+Result<Seq> SqliteJournal::read_checkpoint(const std::function<Status(records::Slice)>& visit) {
   long long generation = 0;
   long long seq = 0;
   long long slices = 0;
@@ -144,40 +143,21 @@ Status SqliteJournal::load_checkpoint(ClusterState& state) {
     select.execute();
     while (select.fetch()) rows.push_back(take_bytes(record));
   }));
-  if (!is_found) return {};
+  if (!is_found) return Seq(0);
   if (rows.size() != static_cast<std::size_t>(slices)) {
     return fail(ErrorCode::kCorruption, "checkpoint has lost slices",
                 std::to_string(rows.size()) + " of " + std::to_string(slices) + " are there");
   }
   for (const std::string& row : rows) {
     records::Slice slice = TRY(records::decode_slice(row));
-    if (slice.cluster) {
-      auto& cluster = *slice.cluster;
-      state.restore_cluster(std::move(cluster.settings), std::move(cluster.partitions), cluster.epoch,
-                            cluster.next_job, cluster.next_blob, cluster.time, Seq(static_cast<std::uint64_t>(seq)));
-    }
-    if (!slice.nodes.empty()) {
-      std::vector<NodeConfig> configs;
-      std::vector<NodeStatus> statuses;
-      for (auto& [config, status] : slice.nodes) {
-        configs.push_back(std::move(config));
-        statuses.push_back(std::move(status));
-      }
-      state.restore_nodes(configs, std::move(statuses));
-    }
-    for (auto& blob : slice.blobs) {
-      state.restore_blob(blob.id, BlobFacts{std::move(blob.digest), blob.size, blob.references});
-    }
-    for (Job& job : slice.jobs) state.restore_job(std::move(job));
-    for (auto& answer : slice.answers) {
-      state.restore_answer(answer.id, Answer{answer.user, answer.time, std::move(answer.replies)});
-    }
+    TRY(visit(std::move(slice)));
   }
-  return {};
+  return Seq(static_cast<std::uint64_t>(seq));
 }
 
-Status SqliteJournal::replay(Seq after, const std::function<void(const EventBatch&)>& visit) {
+Status SqliteJournal::replay(Seq after, const std::function<Status(const EventBatch&)>& visit) {
   Status outcome;
+  Seq last = after;
   TRY(sql_guard([&] {
     long long first = static_cast<long long>(after.value());
     soci::blob record(sql_->session);
@@ -186,27 +166,16 @@ Status SqliteJournal::replay(Seq after, const std::function<void(const EventBatc
     select.execute();
     while (outcome.has_value() && select.fetch()) {
       const auto batch = records::decode_batch(take_bytes(record));
-      if (batch.has_value()) {
-        visit(batch.value());
-      } else {
+      if (!batch.has_value()) {
         outcome = fail(batch.error());
+      } else if (batch->seq.value() != last.value() + 1) {
+        outcome = fail(ErrorCode::kCorruption, "journal has a gap",
+                       "batch " + std::to_string(batch->seq.value()) + " follows " + std::to_string(last.value()));
+      } else {
+        last = batch->seq;
+        outcome = visit(*batch);
       }
     }
-  }));
-  return outcome;
-}
-
-Status SqliteJournal::recover(ClusterState& state, ApplyObserver* observer) {
-  TRY(load_checkpoint(state));
-  Status outcome;
-  TRY(replay(state.seq(), [&](const EventBatch& batch) {
-    if (!outcome.has_value()) return;
-    if (batch.seq.value() != state.seq().value() + 1) {
-      outcome = fail(ErrorCode::kCorruption, "journal has a gap",
-                     "batch " + std::to_string(batch.seq.value()) + " follows " + std::to_string(state.seq().value()));
-      return;
-    }
-    state.apply(batch, observer);
   }));
   return outcome;
 }

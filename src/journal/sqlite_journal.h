@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "model/event.h"
-#include "state/cluster_state.h"
+#include "records/checkpoint_codec.h"
 
 namespace muster {
 
@@ -33,12 +33,10 @@ class SqliteJournal {
   /// Errors: kConflict when another controller has taken the lead; the caller must stop.
   Status append(const std::vector<EventBatchRef>& batches);
 
-  /// Brings `state`, which must be fresh, to the last stored batch. `observer` sees the batches after the checkpoint.
-  Status recover(ClusterState& state, ApplyObserver* observer);
-  /// As recover, from the newest whole checkpoint alone.
-  Status load_checkpoint(ClusterState& state);
+  /// Calls `visit` for each slice of the newest whole checkpoint, in order; the answer is its number, 0 when there is none.
+  Result<Seq> read_checkpoint(const std::function<Status(records::Slice)>& visit);
   /// Calls `visit` for every stored batch above `after`, in order.
-  Status replay(Seq after, const std::function<void(const EventBatch&)>& visit);
+  Status replay(Seq after, const std::function<Status(const EventBatch&)>& visit);
 
   Seq last() const { return last_; }
   Result<std::string> read_blob(BlobId id);

@@ -126,7 +126,8 @@ struct Heartbeat {
   std::uint64_t free_memory_mib = 0;
 };
 
-/// This node's tasks of the step are running (or it failed before; then StepDone follows).
+/// This node has the step and runs it: a supervisor's first word to its agent, and told to the controller again after a
+/// connection was lost.
 struct StepRunning {
   StepId id;
 };

@@ -52,6 +52,7 @@ Result<Page> decode_page(std::string_view bytes) {
   return value;
 }
 
+std::string encode_query(const Query& query) { return encode<schema::Query>(query); }
 std::string encode_message(const ToAgent& message) { return encode<schema::AgentMessage>(message); }
 std::string encode_message(const FromAgent& message) { return encode<schema::AgentMessage>(message); }
 Result<ToAgent> decode_to_agent(std::string_view bytes) { return decode<schema::AgentMessage, ToAgent>(bytes); }

@@ -14,6 +14,9 @@ std::string encode_page(const Page& page);
 /// Errors: kCorruption.
 Result<Page> decode_page(std::string_view bytes);
 
+/// Equal queries have equal bytes.
+std::string encode_query(const Query& query);
+
 std::string encode_message(const ToAgent& message);
 std::string encode_message(const FromAgent& message);
 /// Errors: kCorruption when the bytes are no message, or one for the other direction.

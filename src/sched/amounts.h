@@ -1,5 +1,5 @@
-// How much of each node: what a job takes, what is free. Counts only; which CPUs and devices is chosen when a
-// start is committed.
+// How much of each node: what a job takes, what is free. Counts only; which CPUs and devices is
+// chosen when a start is committed.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace muster::sched {
 
-/// One kind of generic resource, (name, type), dense from 0 in the order in which the configuration names them.
+/// One kind of generic resource, (name, type), dense from 0 in the order in which the configuration
+/// names them.
 using GresKindId = Id<struct GresKindTag, std::uint16_t>;
 
 struct GresKind {
@@ -88,8 +89,8 @@ inline bool holds(NodeFree free, const NodeAmount& amount) {
 }
 inline bool FreeRow::holds(const NodeAmount& amount) const { return sched::holds(view(), amount); }
 
-/// Free amounts of all nodes, one array per resource. Signed: a node that was configured smaller than what runs
-/// on it is overdrawn, which is a fact to plan with and not a bug.
+/// Free amounts of all nodes, one array per resource. Signed: a node that was configured smaller
+/// than what runs on it is overdrawn, which is a fact to plan with and not a bug.
 class FreeTable {
  public:
   FreeTable() = default;

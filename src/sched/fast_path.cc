@@ -15,7 +15,8 @@ NodeSet nodes_for(const ClusterSnapshot& snapshot, const Shape& shape, Partition
 }
 
 bool takes_work(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
-  return partition_refusal(snapshot, *shape.demand.request, shape.time_limit, partition) == PendingReason::kNone;
+  return partition_refusal(snapshot, *shape.demand.request, shape.time_limit, partition) ==
+         PendingReason::kNone;
 }
 
 /// The nodes that ready jobs ranked before `rank` could use through any partition that takes them.
@@ -31,11 +32,12 @@ NodeSet nodes_wanted_before(const ClusterSnapshot& snapshot, const Shape& shape,
 }
 
 /// Room as the plan keeps it: windows of jobs that still wait, other than the job's own.
-Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan, JobId job, TimePoint now) {
+Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan, JobId job,
+                               TimePoint now) {
   Timeline timeline(snapshot, now, plan.options);
   for (const Window& window : plan.windows) {
     if (window.job == job || snapshot.find_pending(window.job) == nullptr) continue;
-    timeline.keep(window.nodes, window.start, window.end);
+    timeline.keep(window);
   }
   return timeline;
 }
@@ -43,8 +45,11 @@ Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan
 class FastPath {
  public:
   FastPath(const ClusterSnapshot& snapshot, const Plan& plan, JobId job, TimePoint now)
-      : snapshot_(snapshot), plan_(plan), job_(*snapshot.find_pending(job)),
-        shape_(snapshot.shape(snapshot.shape_of(job))), now_(now),
+      : snapshot_(snapshot),
+        plan_(plan),
+        job_(*snapshot.find_pending(job)),
+        shape_(snapshot.shape(snapshot.shape_of(job))),
+        now_(now),
         freed_(freed_since_plan()) {}
 
   FastStart run() {
@@ -52,7 +57,8 @@ class FastPath {
     const auto newer = snapshot_.ready_since(plan_.revision);
     if (!newer || snapshot_.config_revision() > plan_.revision) return Hesitation::kPlanTooOld;
     Timeline timeline = timeline_with_windows(snapshot_, plan_, job_.id, now_);
-    const std::vector<NodeIndex> order = best_fit_order(snapshot_.facts(), timeline.free());
+    const BestFitOrder best_fit(snapshot_.facts(), timeline.free());
+    const std::vector<NodeIndex>& order = best_fit.nodes();
     Hesitation hesitation = Hesitation::kNotReady;
     for (const PartitionIndex partition : shape_.partitions) {
       if (!takes_work(snapshot_, shape_, partition)) continue;
@@ -63,21 +69,25 @@ class FastPath {
         return Start{job_.id, partition, now_ + shape_.time_limit, std::move(*nodes)};
       }
       if (hesitation == Hesitation::kOutranked) continue;
-      hesitation = placement_in(shape_, partition, timeline, order, all) ? Hesitation::kOutranked : Hesitation::kNoRoom;
+      hesitation = placement_in(shape_, partition, timeline, order, all) ? Hesitation::kOutranked
+                                                                         : Hesitation::kNoRoom;
     }
     return hesitation;
   }
 
  private:
-  /// Nodes on which this job has to wait for the next plan: those that gained room since and that a better ranked
-  /// job could start on, and all that a better ranked job could use which the plan has not seen.
-  NodeSet spoken_for(const QueueRank& rank, const Timeline& timeline, std::span<const NodeIndex> order,
+  /// Nodes on which this job has to wait for the next plan: those that gained room since and that a
+  /// better ranked job could start on, and all that a better ranked job could use which the plan
+  /// has not seen.
+  NodeSet spoken_for(const QueueRank& rank, const Timeline& timeline,
+                     std::span<const NodeIndex> order,
                      std::span<const std::pair<std::uint64_t, JobId>> newer) const {
     NodeSet wanted(snapshot_.node_count());
     if (!freed_.empty()) {
       for (const Shape& shape : snapshot_.shapes()) {
         if (shape.serial == 0 || shape.ready.empty()) continue;
-        const NodeSet nodes = nodes_wanted_before(snapshot_, shape, *shape.ready.begin(), rank) & freed_;
+        const NodeSet nodes =
+            nodes_wanted_before(snapshot_, shape, *shape.ready.begin(), rank) & freed_;
         if (nodes.empty() || nodes == (wanted & nodes)) continue;
         if (could_start(shape, timeline, order, nodes)) wanted |= nodes;
       }
@@ -86,7 +96,8 @@ class FastPath {
       const PendingJob* other = snapshot_.find_pending(id);
       if (other == nullptr || id == job_.id) continue;
       const Shape& shape = snapshot_.shape(snapshot_.shape_of(id));
-      if (shape.ready.contains(other->rank())) wanted |= nodes_wanted_before(snapshot_, shape, other->rank(), rank);
+      if (shape.ready.contains(other->rank()))
+        wanted |= nodes_wanted_before(snapshot_, shape, other->rank(), rank);
     }
     return wanted;
   }
@@ -99,7 +110,8 @@ class FastPath {
     return freed;
   }
 
-  /// Could a job of the shape start now, using some of `freed`? Without them it could not when the plan was made.
+  /// Could a job of the shape start now, using some of `freed`? Without them it could not when the
+  /// plan was made.
   bool could_start(const Shape& shape, const Timeline& timeline, std::span<const NodeIndex> order,
                    const NodeSet& freed) const {
     for (const PartitionIndex partition : shape.partitions) {
@@ -116,7 +128,7 @@ class FastPath {
                      const NodeSet& nodes) const {
     const Timeline::Interval interval(timeline, now_ + shape.time_limit);
     const Fitter fitter(snapshot_.facts(), shape.demand,
-                        node_rule(snapshot_, *shape.demand.request, partition));
+                        node_rule(snapshot_.facts(), *shape.demand.request, partition));
     bool result = false;
     nodes.for_each([&](NodeIndex node) {
       result = result || candidate_at(fitter, node, interval.at(node)).has_value();
@@ -125,11 +137,13 @@ class FastPath {
   }
 
   std::optional<std::vector<NodeAmount>> placement_in(const Shape& shape, PartitionIndex partition,
-                                                      const Timeline& timeline, std::span<const NodeIndex> order,
+                                                      const Timeline& timeline,
+                                                      std::span<const NodeIndex> order,
                                                       const NodeSet& allowed) const {
     const Timeline::Interval interval(timeline, now_ + shape.time_limit);
     const ResourceRequest& request = *shape.demand.request;
-    const Fitter fitter(snapshot_.facts(), shape.demand, node_rule(snapshot_, request, partition));
+    const Fitter fitter(snapshot_.facts(), shape.demand,
+                        node_rule(snapshot_.facts(), request, partition));
     const NodeLimits limits = node_limits(request, snapshot_.partition(partition)).limits;
     return place(fitter, interval, limits, order, allowed);
   }
@@ -144,7 +158,8 @@ class FastPath {
 
 }  // namespace
 
-FastStart try_start_now(const ClusterSnapshot& snapshot, const Plan& plan, JobId job, TimePoint now) {
+FastStart try_start_now(const ClusterSnapshot& snapshot, const Plan& plan, JobId job,
+                        TimePoint now) {
   CHECK(snapshot.find_pending(job) != nullptr, "job {} is not pending", job.value());
   CHECK(snapshot.revision() >= plan.revision, "the plan is of a later state");
   return FastPath(snapshot, plan, job, now).run();

@@ -1,4 +1,5 @@
-// Sets of nodes as fixed-width bitmaps: as wide as the cluster, so that set algebra is one pass over words.
+// Sets of nodes as fixed-width bitmaps: as wide as the cluster, so that set algebra is one pass
+// over words.
 #pragma once
 
 #include <bit>

@@ -1,14 +1,16 @@
-// What a planning pass decides: starts, reserved windows, and for every shape that waits what stands in its way.
+// What a planning pass decides: starts, reserved windows, and for every shape that waits what
+// stands in its way.
 //
 //   ClusterSnapshot ──Planner::plan──▶ Plan ──┬─ starts      to be committed in this order
 //                                             ├─ windows     future room that nobody may take away
-//                                             ├─ successors  whose turn it is when room appears (fast_path.h)
-//                                             └─ outcomes    explained by reasons.h
-// Policy: EASY backfilling (Lifka, JSSPP 1995; Mu'alem & Feitelson, IEEE TPDS 12(6), 2001), generalised from a
-// count of processors to amounts per node: a job behind a blocked one starts if, on every node it takes, the
-// reserved amounts are still there when they are due. A blocked job is given a window while some node it could
-// use is claimed by fewer than `reservation_depth` blocked jobs before it, so that jobs without common nodes
-// never hold each other back. An unlimited depth is conservative backfilling.
+//                                             ├─ successors  whose turn it is when room appears
+//                                             (fast_path.h) └─ outcomes    explained by reasons.h
+// Policy: EASY backfilling (Lifka, JSSPP 1995; Mu'alem & Feitelson, IEEE TPDS 12(6), 2001),
+// generalised from a count of processors to amounts per node: a job behind a blocked one starts if,
+// on every node it takes, the reserved amounts are still there when they are due. A blocked job is
+// given a window while some node it could use is claimed by fewer than `reservation_depth` blocked
+// jobs before it, so that jobs without common nodes never hold each other back. An unlimited depth
+// is conservative backfilling.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +33,14 @@ enum class TailOrder : std::uint8_t {
 };
 
 struct PlanOptions {
-  std::uint32_t reservation_depth = 1;    ///< windows per set of conflicting jobs
-  std::uint32_t reservation_max = 1000;   ///< windows in all; a bound on the work of one pass
-  bool is_backfill = true;                ///< false: nothing passes a blocked job on nodes that it could use
+  std::uint32_t reservation_depth = 1;   ///< windows per set of conflicting jobs
+  std::uint32_t reservation_max = 1000;  ///< windows in all; a bound on the work of one pass
+  bool is_backfill = true;  ///< false: nothing passes a blocked job on nodes that it could use
   TailOrder tail_order = TailOrder::kRank;
   /// A running job that is past its expected end is expected to end this much after now ...
   Duration overdue_grace = Duration::seconds(1);
-  /// ... or, as simulators of the literature do, counts as gone. The caller must end it before it commits starts.
+  /// ... or, as simulators of the literature do, counts as gone. The caller must end it before it
+  /// commits starts.
   bool is_overdue_free = false;
 
   static PlanOptions conservative() {
@@ -52,8 +55,8 @@ struct PlanOptions {
 struct Start {
   JobId job;
   PartitionIndex partition;
-  TimePoint end;                    ///< expected: now + time limit
-  std::vector<NodeAmount> nodes;    ///< rising by node
+  TimePoint end;                  ///< expected: now + time limit
+  std::vector<NodeAmount> nodes;  ///< rising by node
   friend bool operator==(const Start&, const Start&) = default;
 };
 
@@ -90,10 +93,11 @@ struct Plan {
   std::uint64_t revision = 0;
   TimePoint now;
   PlanOptions options;
-  std::vector<Start> starts;            ///< in the order of decision
-  std::vector<Window> windows;          ///< in the order of rank
-  std::vector<Successor> successors;    ///< best first
-  std::vector<ShapeOutcome> outcomes;   ///< rising by (shape, place of the partition in the shape's list)
+  std::vector<Start> starts;          ///< in the order of decision
+  std::vector<Window> windows;        ///< in the order of rank
+  std::vector<Successor> successors;  ///< best first
+  std::vector<ShapeOutcome>
+      outcomes;  ///< rising by (shape, place of the partition in the shape's list)
   friend bool operator==(const Plan&, const Plan&) = default;
 
   /// The job's window, or null.
@@ -105,8 +109,9 @@ struct Plan {
   }
 };
 
-/// Plans, and keeps between plans what the next one can use again. The memo changes the cost of a plan, never
-/// its result. One planner follows one snapshot (or copies of it). Not for several threads at once.
+/// Plans, and keeps between plans what the next one can use again. The memo changes the cost of a
+/// plan, never its result. One planner follows one snapshot (or copies of it). Not for several
+/// threads at once.
 class Planner {
  public:
   Planner();
@@ -114,9 +119,9 @@ class Planner {
   Planner(Planner&&) noexcept;
   Planner& operator=(Planner&&) noexcept;
 
-  /// Requires: snapshot.advance_time(now) was called. Determinism: equal snapshots, now and options give equal
-  /// plans; planning again after its starts were applied, at the same instant, starts nothing.
-  /// Cost: O(starts + shapes * nodes / 64 + windows * (ends + nodes)).
+  /// Requires: snapshot.advance_time(now) was called. Determinism: equal snapshots, now and options
+  /// give equal plans; planning again after its starts were applied, at the same instant, starts
+  /// nothing. Cost: O(starts + shapes * nodes / 64 + windows * (ends + nodes)).
   Plan plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options);
 
  private:

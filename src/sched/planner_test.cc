@@ -16,7 +16,9 @@ struct World {
   TimePoint now = at(0);
   PlanOptions options;
 
-  explicit World(ClusterConfig config) : snapshot(make_snapshot(std::move(config))) { snapshot.advance_time(now); }
+  explicit World(ClusterConfig config) : snapshot(make_snapshot(std::move(config))) {
+    snapshot.advance_time(now);
+  }
   PendingJob& add(PendingJob job) {
     snapshot.add_pending(job);
     last = std::move(job);
@@ -32,7 +34,11 @@ struct World {
     now = at(seconds);
     snapshot.advance_time(now);
   }
-  PendingReason word(const Plan& plan, std::uint32_t job) { return reasons_of(snapshot, plan, JobId(job)).word; }
+  PendingReason word(const Plan& plan, std::uint32_t job) {
+    const PendingReason result = reasons_of(snapshot, plan, JobId(job)).word;
+    EXPECT_EQ(reason_word(snapshot, plan, JobId(job)), result);
+    return result;
+  }
   PendingJob last;
 };
 
@@ -202,7 +208,9 @@ TEST(FastPath, StartsBesideWindowsAndBehindBetterRanks) {
   const Plan plan = world.make();
   world.add(make_job(3, tasks(1, 1), 101));
   world.add(make_job(4, tasks(1, 1), 100));
-  const auto go = [&](std::uint32_t id) { return try_start_now(world.snapshot, plan, JobId(id), world.now); };
+  const auto go = [&](std::uint32_t id) {
+    return try_start_now(world.snapshot, plan, JobId(id), world.now);
+  };
   EXPECT_EQ(std::get<Hesitation>(go(3)), Hesitation::kNoRoom);
   // Job 3 is newer than the plan and could use the node: the plan has to weigh it first.
   EXPECT_EQ(std::get<Hesitation>(go(4)), Hesitation::kOutranked);
@@ -220,7 +228,9 @@ TEST(FastPath, FreedRoomIsForTheBestThatCanUseIt) {
   const Plan plan = world.make();
   EXPECT_TRUE(plan.starts.empty());
   world.snapshot.end_job(JobId(1));
-  const auto go = [&](std::uint32_t id) { return try_start_now(world.snapshot, plan, JobId(id), world.now); };
+  const auto go = [&](std::uint32_t id) {
+    return try_start_now(world.snapshot, plan, JobId(id), world.now);
+  };
   EXPECT_EQ(std::get<Hesitation>(go(4)), Hesitation::kOutranked);
   EXPECT_EQ(text(std::get<Start>(go(3)).nodes), "n0:1/2");
 }

@@ -1,4 +1,5 @@
-// What must hold on any cluster, tried on small random ones. A failure prints its seed, which alone repeats it.
+// What must hold on any cluster, tried on small random ones. A failure prints its seed, which alone
+// repeats it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,8 @@ ClusterConfig random_cluster(Rng& rng) {
   std::vector<NodeConfig> nodes;
   const std::uint32_t count = pick(rng, 1, 6);
   for (std::uint32_t i = 0; i < count; ++i) {
-    NodeConfig node = make_node("n" + std::to_string(i), pick(rng, 1, 4) * 2, pick(rng, 2, 8) * 100);
+    NodeConfig node =
+        make_node("n" + std::to_string(i), pick(rng, 1, 4) * 2, pick(rng, 2, 8) * 100);
     if (rng.chance(0.4)) node.gres.push_back({"gpu", "a", pick(rng, 1, 3), {}});
     if (rng.chance(0.3)) node.gres.push_back({"gpu", "b", pick(rng, 1, 3), {}});
     if (rng.chance(0.3)) node.features.push_back("x");
@@ -49,7 +51,8 @@ ResourceRequest random_request(Rng& rng) {
   if (rng.chance(0.3)) request.min_nodes = pick(rng, 1, 3);
   if (rng.chance(0.3)) request.max_nodes = request.min_nodes + pick(rng, 0, 2);
   if (rng.chance(0.2)) request.tasks_per_node = pick(rng, 1, 3);
-  if (rng.chance(0.3)) request.gres_per_node = {{"gpu", rng.chance(0.5) ? "a" : "", pick(rng, 1, 2)}};
+  if (rng.chance(0.3))
+    request.gres_per_node = {{"gpu", rng.chance(0.5) ? "a" : "", pick(rng, 1, 2)}};
   if (rng.chance(0.2)) request.gres_per_job = {{"gpu", "", pick(rng, 1, 4)}};
   if (rng.chance(0.1)) request.gres_per_task = {{"gpu", "b", 1}};
   if (rng.chance(0.1)) request.is_exclusive = true;
@@ -58,7 +61,8 @@ ResourceRequest random_request(Rng& rng) {
   if (rng.chance(0.1)) request.required_nodes = {"n0"};
   if (rng.chance(0.1)) request.features.alternatives = {{"x"}};
   request.memory_scope = static_cast<MemoryScope>(pick(rng, 0, 3));
-  request.memory_mib = request.memory_scope == MemoryScope::kPerNode ? pick(rng, 0, 4) * 100 : pick(rng, 0, 100);
+  request.memory_mib =
+      request.memory_scope == MemoryScope::kPerNode ? pick(rng, 0, 4) * 100 : pick(rng, 0, 100);
   return request;
 }
 
@@ -86,7 +90,8 @@ void expect_within_totals(const ClusterSnapshot& snapshot) {
     const NodeFree free = snapshot.free().at(NodeIndex(i));
     EXPECT_GE(free.cpus, 0) << "node " << i;
     EXPECT_GE(free.memory_mib, 0) << "node " << i;
-    for (std::size_t k = 0; k < snapshot.facts().kinds.size(); ++k) EXPECT_GE(free.gres[k], 0) << "node " << i;
+    for (std::size_t k = 0; k < snapshot.facts().kinds.size(); ++k)
+      EXPECT_GE(free.gres[k], 0) << "node " << i;
   }
 }
 
@@ -112,7 +117,8 @@ void expect_whole(const PendingJob& job, const Start& start) {
     EXPECT_LE(start.nodes.size(), request.max_nodes);
   }
   for (const GresAmount& amount : request.gres_per_job) EXPECT_GE(gpus, amount.count);
-  for (const GresAmount& amount : request.gres_per_node) EXPECT_GE(gpus, amount.count * start.nodes.size());
+  for (const GresAmount& amount : request.gres_per_node)
+    EXPECT_GE(gpus, amount.count * start.nodes.size());
 }
 
 /// Random events on a snapshot, as a follower would report them.
@@ -134,11 +140,16 @@ class Events {
       snapshot_.end_job(snapshot_.ends()[rng_.below(snapshot_.ends().size())].job);
     }
     const NodeIndex node(pick(rng_, 0, static_cast<std::uint32_t>(snapshot_.node_count() - 1)));
-    if (choice == 7) snapshot_.set_node_conditions(node, rng_.chance(0.5) ? node_condition::kDrain : std::uint16_t{0});
-    if (choice == 8) with_pending([&](JobId job) { snapshot_.set_priority(job, rng_.between(0, 3)); });
-    if (choice == 9) with_pending([&](JobId job) {
-      snapshot_.set_hold(job, rng_.chance(0.5) ? PendingReason::kJobHeldUser : PendingReason::kNone);
-    });
+    if (choice == 7)
+      snapshot_.set_node_conditions(node,
+                                    rng_.chance(0.5) ? node_condition::kDrain : std::uint16_t{0});
+    if (choice == 8)
+      with_pending([&](JobId job) { snapshot_.set_priority(job, rng_.between(0, 3)); });
+    if (choice == 9)
+      with_pending([&](JobId job) {
+        snapshot_.set_hold(job,
+                           rng_.chance(0.5) ? PendingReason::kJobHeldUser : PendingReason::kNone);
+      });
   }
 
  private:
@@ -172,14 +183,16 @@ void run_history(std::uint64_t seed) {
     apply(snapshot, made, element += 100);
     expect_within_totals(snapshot);
     const Plan again = planner.plan(snapshot, now, options);
-    ASSERT_TRUE(again.starts.empty()) << "planning again started job " << again.starts[0].job.value() << " at step " << step;
+    ASSERT_TRUE(again.starts.empty())
+        << "planning again started job " << again.starts[0].job.value() << " at step " << step;
     if (rng.chance(0.7)) events.one();
     if (rng.chance(0.6)) now = now + Duration::seconds(rng.between(1, 20));
   }
 }
 
 TEST(Properties, HistoriesOfRandomEvents) {
-  for (std::uint64_t seed = 1; seed <= 1500 && !::testing::Test::HasFailure(); ++seed) run_history(seed);
+  for (std::uint64_t seed = 1; seed <= 1500 && !::testing::Test::HasFailure(); ++seed)
+    run_history(seed);
 }
 
 /// EASY on one pool of processors by the book, with plain lists.
@@ -188,7 +201,8 @@ struct BookJob {
   std::uint32_t procs;
   std::int64_t limit;
 };
-std::vector<std::uint32_t> book_easy(std::vector<BookJob> queue, std::vector<std::pair<std::int64_t, std::uint32_t>> running,
+std::vector<std::uint32_t> book_easy(std::vector<BookJob> queue,
+                                     std::vector<std::pair<std::int64_t, std::uint32_t>> running,
                                      std::uint32_t free, std::int64_t now) {
   std::vector<std::uint32_t> started;
   const auto start = [&](const BookJob& job) {
@@ -230,7 +244,8 @@ TEST(Properties, OnePoolEqualsEasyByTheBook) {
       const std::uint32_t procs = pick(rng, 1, 5);
       if (procs > free) continue;
       const std::int64_t end = rng.between(1, 50);
-      snapshot.start_job({JobId(id), PartitionIndex(0), {{NodeIndex(0), 1, procs, 0, {}}}, at(end)});
+      snapshot.start_job(
+          {JobId(id), PartitionIndex(0), {{NodeIndex(0), 1, procs, 0, {}}}, at(end)});
       running.emplace_back(end, procs);
       free -= procs;
     }
@@ -246,7 +261,8 @@ TEST(Properties, OnePoolEqualsEasyByTheBook) {
   }
 }
 
-/// Does a gang of one task per node with `cpus` each fit, by counting? And when, by trying every end?
+/// Does a gang of one task per node with `cpus` each fit, by counting? And when, by trying every
+/// end?
 TEST(Properties, TheHeadsWindowIsTheEarliestByBruteForce) {
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -260,7 +276,8 @@ TEST(Properties, TheHeadsWindowIsTheEarliestByBruteForce) {
       const std::uint32_t cpus = pick(rng, 1, 4);
       if (snapshot.free().at(NodeIndex(node)).cpus < cpus) continue;
       const std::int64_t end = rng.between(1, 30);
-      snapshot.start_job({JobId(id), PartitionIndex(0), {{NodeIndex(node), 1, cpus, 0, {}}}, at(end)});
+      snapshot.start_job(
+          {JobId(id), PartitionIndex(0), {{NodeIndex(node), 1, cpus, 0, {}}}, at(end)});
       busy[node].emplace_back(end, cpus);
     }
     const std::uint32_t nodes = pick(rng, 1, count);
@@ -313,7 +330,8 @@ TEST(Properties, TheFastPathDelaysNoWindow) {
     expect_within_totals(snapshot);
     const Plan after = plan(snapshot, at(0));
     ASSERT_EQ(after.windows.size(), base.windows.size());
-    for (std::size_t i = 0; i < base.windows.size(); ++i) EXPECT_EQ(after.windows[i].start, base.windows[i].start);
+    for (std::size_t i = 0; i < base.windows.size(); ++i)
+      EXPECT_EQ(after.windows[i].start, base.windows[i].start);
     if (::testing::Test::HasFailure()) return;
   }
 }

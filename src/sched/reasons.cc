@@ -15,13 +15,20 @@ constexpr std::size_t kNodeMax = 64;
 
 class Explanation {
  public:
-  Explanation(const ClusterSnapshot& snapshot, const Plan& plan, const PendingJob& job)
-      : snapshot_(snapshot), plan_(plan), job_(job), shape_(snapshot.shape(snapshot.shape_of(job.id))) {}
+  /// `is_brief`: only as much as the word needs.
+  Explanation(const ClusterSnapshot& snapshot, const Plan& plan, const PendingJob& job,
+              bool is_brief)
+      : snapshot_(snapshot),
+        plan_(plan),
+        job_(job),
+        shape_(snapshot.shape(snapshot.shape_of(job.id))),
+        is_brief_(is_brief) {}
 
   Reasons run() {
     explain_job();
     bool is_open = false;
-    for (const PartitionIndex partition : job_.partitions) is_open = explain_partition(partition) || is_open;
+    for (const PartitionIndex partition : job_.partitions)
+      is_open = explain_partition(partition) || is_open;
     if (const Window* window = plan_.window_of(job_.id)) {
       reasons_.expected_start = window->start;
       for (const NodeAmount& amount : window->nodes) reasons_.planned_nodes.push_back(amount.node);
@@ -41,15 +48,26 @@ class Explanation {
     }
     if (job_.eligible_time > plan_.now) {
       const auto seconds = static_cast<std::uint64_t>(job_.eligible_time.seconds());
-      say({PendingReason::kBeginTime, "begin time", seconds, static_cast<std::uint64_t>(plan_.now.seconds()), {}, {}});
+      say({PendingReason::kBeginTime,
+           "begin time",
+           seconds,
+           static_cast<std::uint64_t>(plan_.now.seconds()),
+           {},
+           {}});
     }
     if (job_.throttle > 0 && job_.running_count >= job_.throttle) {
-      say({PendingReason::kJobArrayTaskLimit, "array elements at once", job_.throttle, job_.running_count, {}, {}});
+      say({PendingReason::kJobArrayTaskLimit,
+           "array elements at once",
+           job_.throttle,
+           job_.running_count,
+           {},
+           {}});
     }
   }
 
   PendingReason refusal_in(PartitionIndex partition) const {
-    const PendingReason now = partition_refusal(snapshot_, *shape_.demand.request, job_.time_limit, partition);
+    const PendingReason now =
+        partition_refusal(snapshot_, *shape_.demand.request, job_.time_limit, partition);
     if (now != PendingReason::kNone) return now;
     for (const ShapeOutcome& outcome : plan_.outcomes) {
       if (outcome.serial == shape_.serial && outcome.partition == partition) return outcome.refusal;
@@ -61,50 +79,76 @@ class Explanation {
   bool explain_partition(PartitionIndex partition) {
     const PendingReason refusal = refusal_in(partition);
     if (refusal == PendingReason::kNone) {
-      explain_room(partition);
+      if (is_brief_) say({PendingReason::kResources, "", 0, 0, {}, {}});
+      if (!is_brief_) explain_room(partition);
       return true;
     }
-    say(refusal_detail(partition, refusal));
+    say(is_brief_ ? ReasonDetail{refusal, "", 0, 0, {}, {}} : refusal_detail(partition, refusal));
     return false;
   }
 
   ReasonDetail refusal_detail(PartitionIndex index, PendingReason refusal) const {
-    if (refusal == PendingReason::kPartitionConfig) return {refusal, "partition is gone", 0, 0, {}, {}};
+    if (refusal == PendingReason::kPartitionConfig)
+      return {refusal, "partition is gone", 0, 0, {}, {}};
     const PartitionConfig& partition = snapshot_.partition(index);
     const ResourceRequest& request = *shape_.demand.request;
     switch (refusal) {
       case PendingReason::kPartitionDown:
       case PendingReason::kPartitionInactive:
-        return {refusal, fmt::format("partition {} is {}", partition.name, partition_state_name(partition.state)), 0, 0, {}, {}};
+        return {
+            refusal,
+            fmt::format("partition {} is {}", partition.name, partition_state_name(partition.state)),
+            0,
+            0,
+            {},
+            {}};
       case PendingReason::kPartitionTimeLimit:
-        return {refusal, fmt::format("time limit of partition {} (s)", partition.name), seconds(job_.time_limit),
-                seconds(partition.max_time), {}, {}};
+        return {refusal,
+                fmt::format("time limit of partition {} (s)", partition.name),
+                seconds(job_.time_limit),
+                seconds(partition.max_time),
+                {},
+                {}};
       case PendingReason::kPartitionNodeLimit:
-        return {refusal, fmt::format("node limit of partition {}", partition.name), request.min_nodes,
-                request.min_nodes < partition.min_nodes ? partition.min_nodes : partition.max_nodes, {}, {}};
-      default: break;
+        return {refusal,
+                fmt::format("node limit of partition {}", partition.name),
+                request.min_nodes,
+                request.min_nodes < partition.min_nodes ? partition.min_nodes : partition.max_nodes,
+                {},
+                {}};
+      default:
+        break;
     }
     return unavailable_detail(index, refusal);
   }
-  static std::uint64_t seconds(Duration span) { return static_cast<std::uint64_t>(std::max<std::int64_t>(span.seconds(), 0)); }
+  static std::uint64_t seconds(Duration span) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(span.seconds(), 0));
+  }
 
   ReasonDetail unavailable_detail(PartitionIndex index, PendingReason refusal) const {
     const NodeSet members = shape_.demand.feasible & snapshot_.partition_nodes(index);
     const std::uint32_t wanted = std::max(shape_.demand.request->min_nodes, 1U);
     const std::string& name = snapshot_.partition(index).name;
     if (refusal == PendingReason::kBadConstraints) {
-      return {refusal, fmt::format("nodes of partition {} that match", name), wanted, members.count(), {}, {}};
+      return {refusal, fmt::format("nodes of partition {} that match", name),
+              wanted,  members.count(),
+              {},      {}};
     }
-    const NodeSet out = (refusal == PendingReason::kReqNodeNotAvail ? shape_.demand.required : members) - snapshot_.usable();
-    return {refusal, fmt::format("matching nodes of partition {} in service", name), wanted,
-            (members & snapshot_.usable()).count(), {}, out.first(kNodeMax)};
+    const NodeSet out =
+        (refusal == PendingReason::kReqNodeNotAvail ? shape_.demand.required : members) -
+        snapshot_.usable();
+    return {refusal, fmt::format("matching nodes of partition {} in service", name),
+            wanted,  (members & snapshot_.usable()).count(),
+            {},      out.first(kNodeMax)};
   }
 
   /// Counts over the partition's nodes: match, in service, with room for a task now.
   void explain_room(PartitionIndex index) {
-    const NodeSet nodes = (shape_.demand.feasible & snapshot_.partition_nodes(index)) & snapshot_.usable();
+    const NodeSet nodes =
+        (shape_.demand.feasible & snapshot_.partition_nodes(index)) & snapshot_.usable();
     const ResourceRequest& request = *shape_.demand.request;
-    const Fitter fitter(snapshot_.facts(), shape_.demand, node_rule(snapshot_, request, index));
+    const Fitter fitter(snapshot_.facts(), shape_.demand,
+                        node_rule(snapshot_.facts(), request, index));
     std::uint32_t room = 0;
     NodeSet full(snapshot_.node_count());
     nodes.for_each([&](NodeIndex node) {
@@ -113,9 +157,12 @@ class Explanation {
       if (!has_room) full.set(node);
     });
     ReasonDetail detail{PendingReason::kResources,
-                        fmt::format("of {} matching nodes of partition {}, with room now", nodes.count(),
-                                    snapshot_.partition(index).name),
-                        std::max(request.min_nodes, 1U), room, first_to_end(full), {}};
+                        fmt::format("of {} matching nodes of partition {}, with room now",
+                                    nodes.count(), snapshot_.partition(index).name),
+                        std::max(request.min_nodes, 1U),
+                        room,
+                        first_to_end(full),
+                        {}};
     if (const Window* window = plan_.window_of(job_.id)) {
       for (const NodeAmount& amount : window->nodes) {
         if (detail.nodes.size() < kNodeMax) detail.nodes.push_back(amount.node);
@@ -129,7 +176,8 @@ class Explanation {
     std::vector<JobId> result;
     for (const ExpectedEnd& end : snapshot_.ends()) {
       const auto& amounts = snapshot_.running_slot(end.slot).nodes;
-      if (std::ranges::any_of(amounts, [&](const NodeAmount& amount) { return nodes.test(amount.node); })) {
+      if (std::ranges::any_of(amounts,
+                              [&](const NodeAmount& amount) { return nodes.test(amount.node); })) {
         result.push_back(end.job);
       }
       if (result.size() == kJobMax) break;
@@ -139,14 +187,18 @@ class Explanation {
 
   /// Waiting jobs with a window on common nodes that go first, and the job's own shape's best.
   void explain_rank() {
-    ReasonDetail detail{PendingReason::kPriority, "jobs of higher rank wait for the same nodes", 0, 0, {}, {}};
+    const Rank& best = *shape_.ready.begin();
+    is_outranked_ = best < job_.rank();
+    if (is_brief_ && is_outranked_) return;
+    ReasonDetail detail{
+        PendingReason::kPriority, "jobs of higher rank wait for the same nodes", 0, 0, {}, {}};
     for (const Window& window : plan_.windows) {
       if (window.job == job_.id || !goes_before(window.rank) || !shares_nodes(window)) continue;
       ++detail.found;
       if (detail.blocking_jobs.size() < kJobMax) detail.blocking_jobs.push_back(window.job);
     }
-    const Rank& best = *shape_.ready.begin();
-    if (best < job_.rank() && std::ranges::find(detail.blocking_jobs, best.job) == detail.blocking_jobs.end()) {
+    if (is_outranked_ &&
+        std::ranges::find(detail.blocking_jobs, best.job) == detail.blocking_jobs.end()) {
       ++detail.found;
       detail.blocking_jobs.push_back(best.job);
     }
@@ -168,7 +220,8 @@ class Explanation {
   NodeSet nodes_of(const Shape& shape) const {
     NodeSet result(snapshot_.node_count());
     for (const PartitionIndex partition : shape.partitions) {
-      if (partition.value() < snapshot_.config().partitions.size()) result |= snapshot_.partition_nodes(partition);
+      if (partition.value() < snapshot_.config().partitions.size())
+        result |= snapshot_.partition_nodes(partition);
     }
     return result &= shape.demand.feasible;
   }
@@ -176,7 +229,8 @@ class Explanation {
   void choose_word(bool is_open) {
     if (reasons_.details.empty()) return;
     const PendingReason first = reasons_.details.front().reason;
-    const bool is_jobs_own = job_.hold != PendingReason::kNone || first == PendingReason::kBeginTime ||
+    const bool is_jobs_own = job_.hold != PendingReason::kNone ||
+                             first == PendingReason::kBeginTime ||
                              first == PendingReason::kJobArrayTaskLimit;
     if (is_jobs_own || !is_open) {
       reasons_.word = first;
@@ -184,13 +238,15 @@ class Explanation {
       const bool is_head = plan_.window_of(job_.id) != nullptr || !is_outranked_;
       reasons_.word = is_head ? PendingReason::kResources : PendingReason::kPriority;
     }
-    if (reasons_.word == PendingReason::kBadConstraints) reasons_.expected_start = TimePoint::never();
+    if (reasons_.word == PendingReason::kBadConstraints)
+      reasons_.expected_start = TimePoint::never();
   }
 
   const ClusterSnapshot& snapshot_;
   const Plan& plan_;
   const PendingJob& job_;
   const Shape& shape_;
+  bool is_brief_ = false;
   bool is_outranked_ = false;
   Reasons reasons_;
 };
@@ -206,10 +262,16 @@ Outcome outcome_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job)
   if (placed.count > 0) return placed;
   const PendingJob* pending = snapshot.find_pending(job);
   CHECK(pending != nullptr, "job {} is not pending", job.value());
-  Reasons reasons = Explanation(snapshot, plan, *pending).run();
+  Reasons reasons = Explanation(snapshot, plan, *pending, false).run();
   if (reasons.word == PendingReason::kBadConstraints) return Infeasible{std::move(reasons)};
   const TimePoint until = reasons.expected_start;
   return Blocked{until, std::move(reasons)};
+}
+
+PendingReason reason_word(const ClusterSnapshot& snapshot, const Plan& plan, JobId job) {
+  const PendingJob* pending = snapshot.find_pending(job);
+  CHECK(pending != nullptr, "job {} is not pending", job.value());
+  return Explanation(snapshot, plan, *pending, true).run().word;
 }
 
 Reasons reasons_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job) {

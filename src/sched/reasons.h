@@ -14,7 +14,8 @@ struct Placed {
   std::size_t start = 0;
   std::uint32_t count = 1;
 };
-/// It waits. `until` is the window's start; unset: nobody has worked it out; never: not by what is expected to end.
+/// It waits. `until` is the window's start; unset: nobody has worked it out; never: not by what is
+/// expected to end.
 struct Blocked {
   TimePoint until;
   Reasons reasons;
@@ -25,10 +26,15 @@ struct Infeasible {
 };
 using Outcome = std::variant<Placed, Blocked, Infeasible>;
 
-/// What `plan` means for a pending job. `snapshot` is the plan's or a later one. Cost: O(nodes * partitions).
-/// Word, in order: a hold; BeginTime; JobArrayTaskLimit; a partition's refusal; Resources for a job with a window
-/// and for the first of its shape when nobody outranks it; Priority for the others.
+/// What `plan` means for a pending job. `snapshot` is the plan's or a later one. Cost: O(nodes *
+/// partitions). Word, in order: a hold; BeginTime; JobArrayTaskLimit; a partition's refusal;
+/// Resources for a job with a window and for the first of its shape when nobody outranks it;
+/// Priority for the others.
 Outcome outcome_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
+
+/// Slurm's word alone for a job of which something still waits. Cheap enough to be asked for every
+/// job of a long list. Cost: O(outcomes); for the best of a shape O(windows * nodes / 64) besides.
+PendingReason reason_word(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
 
 /// The reasons alone; `word` kNone for a job that the plan starts.
 Reasons reasons_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* kNotAvailable = "Requested node configuration is not available";
 constexpr const char* kNodeCount = "Node count specification invalid";
-constexpr const char* kTimeLimit = "Requested time limit is invalid (missing or exceeds some limit)";
+constexpr const char* kTimeLimit =
+    "Requested time limit is invalid (missing or exceeds some limit)";
 constexpr const char* kBadNodeName = "Invalid node name specified";
 constexpr const char* kBadGres = "Invalid generic resource (gres) specification";
 constexpr const char* kBadFeature = "Invalid feature specification";
@@ -29,7 +30,7 @@ class Question {
         partition_(facts.config.partitions[partition.value()]),
         members_(facts.partition_nodes[partition.value()]),
         demand_(Demand::compile(std::make_shared<const ResourceRequest>(request), facts)),
-        fitter_(facts, demand_, {request.is_exclusive || partition_.is_exclusive, partition_.max_cpus_per_node, nullptr}) {}
+        fitter_(facts, demand_, node_rule(facts, request, partition)) {}
 
   bool fits(NodeLimits limits) const {
     if (demand_.has_unknown_name) return false;
@@ -52,19 +53,22 @@ class Question {
   const ResourceRequest& request() const { return *demand_.request; }
 
   std::optional<Satisfiability> explain_names() const {
-    for (const auto* amounts : {&request().gres_per_node, &request().gres_per_task, &request().gres_per_job}) {
+    for (const auto* amounts :
+         {&request().gres_per_node, &request().gres_per_task, &request().gres_per_job}) {
       for (const GresAmount& amount : *amounts) {
         if (amount.count == 0 || !facts_.matching_kinds(amount.name, amount.type).empty()) continue;
         return refuse(kBadGres, fmt::format("gres {}: no node has any", gres_text(amount)));
       }
     }
     for (const std::string& name : request().required_nodes) {
-      if (std::ranges::find(facts_.config.nodes, name, &NodeConfig::name) == facts_.config.nodes.end()) {
+      if (std::ranges::find(facts_.config.nodes, name, &NodeConfig::name) ==
+          facts_.config.nodes.end()) {
         return refuse(kBadNodeName, fmt::format("nodelist: there is no node {}", name));
       }
     }
     if (demand_.per_job.size() >= kJobNeedMax && demand_.has_unknown_name) {
-      return refuse(kBadGres, fmt::format("gres: at most {} kinds can be asked for per job", kJobNeedMax));
+      return refuse(kBadGres,
+                    fmt::format("gres: at most {} kinds can be asked for per job", kJobNeedMax));
     }
     return std::nullopt;
   }
@@ -79,31 +83,36 @@ class Question {
       const auto found = std::ranges::find(facts_.config.nodes, name, &NodeConfig::name);
       const NodeIndex node(static_cast<std::uint32_t>(found - facts_.config.nodes.begin()));
       if (members_.test(node)) continue;
-      return refuse(kNotAvailable, fmt::format("nodelist: node {} is not in partition {}", name, partition_.name));
+      return refuse(kNotAvailable,
+                    fmt::format("nodelist: node {} is not in partition {}", name, partition_.name));
     }
     const std::uint32_t count = members_.count();
     if (limits.min > count) {
-      return refuse(kNotAvailable, fmt::format("nodes: {} asked for, partition {} has {}", limits.min,
-                                               partition_.name, count));
+      return refuse(kNotAvailable, fmt::format("nodes: {} asked for, partition {} has {}",
+                                               limits.min, partition_.name, count));
     }
     const std::uint32_t matching = (demand_.feasible & members_).count();
     if (matching >= limits.min) return std::nullopt;
     return refuse(request().features.alternatives.empty() ? kNotAvailable : kBadFeature,
-                  fmt::format("features, sockets, cores, threads, tmp and excluded nodes leave {} of {} nodes, {} needed",
+                  fmt::format("features, sockets, cores, threads, tmp and excluded nodes leave {} "
+                              "of {} nodes, {} needed",
                               matching, count, limits.min));
   }
 
   template <class Get>
   std::uint64_t best(Get get) const {
     std::uint64_t result = 0;
-    (demand_.feasible & members_).for_each([&](NodeIndex node) { result = std::max<std::uint64_t>(result, get(node)); });
+    (demand_.feasible & members_).for_each([&](NodeIndex node) {
+      result = std::max<std::uint64_t>(result, get(node));
+    });
     return result;
   }
 
   /// The first resource of which no node has enough for one task.
   std::optional<Satisfiability> explain_one_task() const {
     const auto say = [](const char* field, std::uint64_t wanted, std::uint64_t found) {
-      return refuse(kNotAvailable, fmt::format("{}: {} asked for, the best node has {}", field, wanted, found));
+      return refuse(kNotAvailable,
+                    fmt::format("{}: {} asked for, the best node has {}", field, wanted, found));
     };
     const std::uint64_t cpus = std::max<std::uint64_t>(
         {request().is_overcommit ? 1U : request().cpus_per_task, request().min_cpus_per_node});
@@ -112,7 +121,8 @@ class Question {
       return partition_.max_cpus_per_node == 0 ? own : std::min(own, partition_.max_cpus_per_node);
     });
     if (cpus > cpu_best) return say("cpus", cpus, cpu_best);
-    const std::uint64_t memory_best = best([&](NodeIndex node) { return facts_.nodes[node.value()].memory_mib; });
+    const std::uint64_t memory_best =
+        best([&](NodeIndex node) { return facts_.nodes[node.value()].memory_mib; });
     const std::uint64_t memory = request().memory_scope == MemoryScope::kPerCpu
                                      ? request().memory_mib * std::max<std::uint64_t>(cpus, 1)
                                      : request().memory_mib;
@@ -120,7 +130,8 @@ class Question {
     for (const auto* amounts : {&request().gres_per_node, &request().gres_per_task}) {
       for (const GresAmount& amount : *amounts) {
         const std::uint64_t found = best([&](NodeIndex node) { return gres_on(node, amount); });
-        if (amount.count > found) return say(fmt::format("gres {}", gres_text(amount)).c_str(), amount.count, found);
+        if (amount.count > found)
+          return say(fmt::format("gres {}", gres_text(amount)).c_str(), amount.count, found);
       }
     }
     return std::nullopt;
@@ -144,12 +155,14 @@ class Question {
       tasks += candidate->tasks;
       devices += candidate->shares[0];
     });
-    if (nodes < limits.min) return fmt::format("nodes: {} asked for, {} can carry a task of the job", limits.min, nodes);
+    if (nodes < limits.min)
+      return fmt::format("nodes: {} asked for, {} can carry a task of the job", limits.min, nodes);
     if (!demand_.per_job.empty() && devices < demand_.per_job[0].count) {
-      return fmt::format("gres: {} asked for, all nodes together have {}", demand_.per_job[0].count, devices);
+      return fmt::format("gres: {} asked for, all nodes together have {}", demand_.per_job[0].count,
+                         devices);
     }
-    return fmt::format("tasks: {} asked for on at most {} nodes, {} nodes hold {}", request().task_count,
-                       limits.max, nodes, tasks);
+    return fmt::format("tasks: {} asked for on at most {} nodes, {} nodes hold {}",
+                       request().task_count, limits.max, nodes, tasks);
   }
 
   const ClusterFacts& facts_;
@@ -168,19 +181,20 @@ Satisfiability check_satisfiable(const ClusterFacts& facts, const ResourceReques
   const Question question(facts, request, partition);
   const LimitsAnswer answer = node_limits(request, config);
   // What no node will ever do is said first: a limit can be raised, a node that is missing not.
-  const NodeLimits own{std::max(request.min_nodes, 1U),
-                       std::max({request.max_nodes == 0 ? UINT32_MAX : request.max_nodes, request.min_nodes, 1U})};
+  const NodeLimits own{
+      std::max(request.min_nodes, 1U),
+      std::max({request.max_nodes == 0 ? UINT32_MAX : request.max_nodes, request.min_nodes, 1U})};
   const NodeLimits limits = answer.refusal == PendingReason::kNone ? answer.limits : own;
   if (!question.fits(limits)) return question.explain(limits);
   if (answer.refusal != PendingReason::kNone) {
     return {answer.refusal, kNodeCount,
-            fmt::format("nodes: {}..{} asked for, partition {} allows {}..{}", request.min_nodes, request.max_nodes,
-                        config.name, config.min_nodes, config.max_nodes)};
+            fmt::format("nodes: {}..{} asked for, partition {} allows {}..{}", request.min_nodes,
+                        request.max_nodes, config.name, config.min_nodes, config.max_nodes)};
   }
   if (time_limit > config.max_time) {
     return {PendingReason::kPartitionTimeLimit, kTimeLimit,
-            fmt::format("time limit: {} s asked for, partition {} allows {} s", time_limit.seconds(), config.name,
-                        config.max_time.seconds())};
+            fmt::format("time limit: {} s asked for, partition {} allows {} s",
+                        time_limit.seconds(), config.name, config.max_time.seconds())};
   }
   return {};
 }

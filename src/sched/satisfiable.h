@@ -1,5 +1,5 @@
-// Could a job ever run? Asked at submission, of the cluster as configured: what runs and which nodes are down
-// does not matter.
+// Could a job ever run? Asked at submission, of the cluster as configured: what runs and which
+// nodes are down does not matter.
 #pragma once
 
 #include <string>
@@ -12,10 +12,11 @@
 
 namespace muster::sched {
 
-/// `refusal` kNone: it can run, and the texts are empty. kPartitionNodeLimit, kPartitionTimeLimit: a limit of the
-/// partition stands in the way, which Slurm lets wait unless EnforcePartLimits is set. kBadConstraints: no nodes
-/// of the partition will do. `message` is Slurm's text for the refusal at submission; `detail` names the field
-/// that asks too much and what the best node offers.
+/// `refusal` kNone: it can run, and the texts are empty. kPartitionNodeLimit, kPartitionTimeLimit:
+/// a limit of the partition stands in the way, which Slurm lets wait unless EnforcePartLimits is
+/// set. kBadConstraints: no nodes of the partition will do. `message` is Slurm's text for the
+/// refusal at submission; `detail` names the field that asks too much and what the best node
+/// offers.
 struct Satisfiability {
   PendingReason refusal = PendingReason::kNone;
   std::string message;

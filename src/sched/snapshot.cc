@@ -14,7 +14,8 @@ constexpr std::size_t kLogSize = 1U << 16;
 
 void add_amounts(Hasher& hasher, const std::vector<GresAmount>& amounts) {
   hasher.add(amounts.size());
-  for (const GresAmount& amount : amounts) hasher.add(amount.name).add(amount.type).add(amount.count);
+  for (const GresAmount& amount : amounts)
+    hasher.add(amount.name).add(amount.type).add(amount.count);
 }
 
 void add_texts(Hasher& hasher, const std::vector<std::string>& texts) {
@@ -46,7 +47,7 @@ bool has_shape(const Shape& shape, const PendingJob& job) {
 
 /// Takes away the nodes that could not carry one task even when empty.
 void restrict_to_capable(Demand& demand, const ClusterFacts& facts) {
-  const Fitter fitter(facts, demand, {demand.request->is_exclusive, 0, nullptr});
+  const Fitter fitter(facts, demand, {demand.request->is_exclusive, std::nullopt});
   NodeSet capable = demand.feasible;
   demand.feasible.for_each([&](NodeIndex node) {
     const NodeFree total = facts.total.at(node);
@@ -86,7 +87,8 @@ template <class T>
 std::optional<std::span<const std::pair<std::uint64_t, T>>> ClusterSnapshot::ChangeLog<T>::since(
     std::uint64_t revision) const {
   if (revision < complete_after) return std::nullopt;
-  const auto first = std::ranges::upper_bound(entries, revision, {}, &std::pair<std::uint64_t, T>::first);
+  const auto first =
+      std::ranges::upper_bound(entries, revision, {}, &std::pair<std::uint64_t, T>::first);
   return std::span(first, entries.end());
 }
 
@@ -103,13 +105,9 @@ void ClusterSnapshot::set_cluster(ClusterConfig config) {
   for (std::uint32_t i = 0; i < node_count(); ++i) {
     usable_.put(NodeIndex(i), (conditions_[i] & node_condition::kNoNewWork) == 0);
   }
-  partition_used_.assign(facts_->config.partitions.size(), {});
-  for (std::size_t i = 0; i < partition_used_.size(); ++i) {
-    if (facts_->config.partitions[i].max_cpus_per_node > 0) partition_used_[i].assign(node_count(), 0);
-  }
   shares_.assign(node_count(), {});
   for (const ExpectedEnd& end : ends_) {
-    for (const NodeAmount& amount : slots_[end.slot].nodes) take(end.slot, amount);
+    for (NodeAmount& amount : slots_[end.slot].nodes) take(end.slot, amount);
   }
   for (Shape& shape : shapes_) {
     if (shape.serial == 0) continue;
@@ -156,7 +154,8 @@ ShapeIndex ClusterSnapshot::enter_shape(const PendingJob& job) {
   }
   const ShapeIndex index = vacant_shapes_.back();
   vacant_shapes_.pop_back();
-  shapes_[index.value()] = {next_serial_++, job.time_limit, job.partitions, compile(job.request, *facts_), {}, 1};
+  shapes_[index.value()] = {
+      next_serial_++, job.time_limit, job.partitions, compile(job.request, *facts_), {}, 1};
   known.push_back(index);
   return index;
 }
@@ -203,7 +202,8 @@ void ClusterSnapshot::add_pending(PendingJob job) {
   ++revision_;
   const JobId id = job.id;
   const ShapeIndex shape = enter_shape(job);
-  const auto [place, is_new] = pending_.try_emplace(id, PendingRecord{std::move(job), shape, false, 0});
+  const auto [place, is_new] =
+      pending_.try_emplace(id, PendingRecord{std::move(job), shape, false, 0});
   CHECK(is_new, "job {} is pending already", id.value());
   refresh_ready(place->second);
 }
@@ -237,7 +237,8 @@ void ClusterSnapshot::set_priority(JobId job, std::int64_t priority) {
   refresh_ready(record);
 }
 
-void ClusterSnapshot::set_elements(JobId job, std::uint32_t element_count, std::uint32_t running_count) {
+void ClusterSnapshot::set_elements(JobId job, std::uint32_t element_count,
+                                   std::uint32_t running_count) {
   ++revision_;
   PendingRecord& record = pending_record(job);
   const bool was_startable = record.is_ready;
@@ -253,20 +254,21 @@ void ClusterSnapshot::set_elements(JobId job, std::uint32_t element_count, std::
   }
 }
 
-void ClusterSnapshot::take(std::uint32_t slot, const NodeAmount& amount) {
+void ClusterSnapshot::take(std::uint32_t slot, NodeAmount& amount) {
   CHECK(amount.node.value() < node_count(), "node {}", amount.node.value());
+  amount = facts_->charged(std::move(amount), slots_[slot].partition);
   free_.subtract(amount);
   shares_[amount.node.value()].push_back({slot, amount});
-  count_partition_cpus(slots_[slot].partition, amount, 1);
   node_log_.add(revision_, amount.node);
 }
 
 void ClusterSnapshot::give_back(std::uint32_t slot, const NodeAmount& amount) {
   free_.add(amount);
   std::vector<NodeShare>& shares = shares_[amount.node.value()];
-  const auto erased = std::erase_if(shares, [&](const NodeShare& share) { return share.slot == slot; });
-  CHECK(erased == 1, "job {} held {} shares of node {}", slots_[slot].id.value(), erased, amount.node.value());
-  count_partition_cpus(slots_[slot].partition, amount, -1);
+  const auto erased =
+      std::erase_if(shares, [&](const NodeShare& share) { return share.slot == slot; });
+  CHECK(erased == 1, "job {} held {} shares of node {}", slots_[slot].id.value(), erased,
+        amount.node.value());
   mark_freed(amount.node);
 }
 
@@ -275,17 +277,15 @@ void ClusterSnapshot::mark_freed(NodeIndex node) {
   node_log_.add(revision_, node);
 }
 
-void ClusterSnapshot::count_partition_cpus(PartitionIndex partition, const NodeAmount& amount, int sign) {
-  if (partition.value() >= partition_used_.size() || partition_used_[partition.value()].empty()) return;
-  std::uint32_t& used = partition_used_[partition.value()][amount.node.value()];
-  used = sign > 0 ? used + amount.cpus : used - std::min(used, amount.cpus);
-}
-
-void ClusterSnapshot::insert_end(const ExpectedEnd& end) {
+void ClusterSnapshot::insert_end(std::uint32_t slot) {
+  const RunningJob& job = slots_[slot];
+  ExpectedEnd end{job.end, job.id, slot};
+  if (job.nodes.size() == 1) end.sole_node = job.nodes.front().node;
   ends_.insert(std::ranges::lower_bound(ends_, end), end);
 }
 
-void ClusterSnapshot::erase_end(const ExpectedEnd& end) {
+void ClusterSnapshot::erase_end(std::uint32_t slot) {
+  const ExpectedEnd end{slots_[slot].end, slots_[slot].id, slot};
   const auto found = std::ranges::lower_bound(ends_, end);
   CHECK(found != ends_.end() && *found == end, "job {} has no expected end", end.job.value());
   ends_.erase(found);
@@ -301,8 +301,8 @@ void ClusterSnapshot::start_job(RunningJob job) {
   vacant_slots_.pop_back();
   CHECK(running_.emplace(job.id, slot).second, "job {} is running already", job.id.value());
   slots_[slot] = std::move(job);
-  insert_end({slots_[slot].end, slots_[slot].id, slot});
-  for (const NodeAmount& amount : slots_[slot].nodes) take(slot, amount);
+  insert_end(slot);
+  for (NodeAmount& amount : slots_[slot].nodes) take(slot, amount);
 }
 
 std::uint32_t ClusterSnapshot::running_slot_of(JobId job) const {
@@ -312,7 +312,7 @@ std::uint32_t ClusterSnapshot::running_slot_of(JobId job) const {
 }
 
 void ClusterSnapshot::forget_slot(std::uint32_t slot) {
-  erase_end({slots_[slot].end, slots_[slot].id, slot});
+  erase_end(slot);
   running_.erase(slots_[slot].id);
   slots_[slot] = {};
   vacant_slots_.push_back(slot);
@@ -339,20 +339,15 @@ void ClusterSnapshot::end_job(JobId job) {
 void ClusterSnapshot::change_end(JobId job, TimePoint end) {
   ++revision_;
   const std::uint32_t slot = running_slot_of(job);
-  erase_end({slots_[slot].end, job, slot});
+  erase_end(slot);
   slots_[slot].end = end;
-  insert_end({end, job, slot});
+  insert_end(slot);
   for (const NodeAmount& amount : slots_[slot].nodes) mark_freed(amount.node);
 }
 
 const PartitionConfig& ClusterSnapshot::partition(PartitionIndex index) const {
   CHECK(index.value() < config().partitions.size(), "partition {}", index.value());
   return config().partitions[index.value()];
-}
-
-const std::vector<std::uint32_t>* ClusterSnapshot::partition_used_cpus(PartitionIndex index) const {
-  const std::vector<std::uint32_t>& used = partition_used_[index.value()];
-  return used.empty() ? nullptr : &used;
 }
 
 const PendingJob* ClusterSnapshot::find_pending(JobId job) const {
@@ -376,7 +371,8 @@ std::uint64_t ClusterSnapshot::ready_revision(JobId pending_job) const {
   return found == pending_.end() ? 0 : found->second.ready_revision;
 }
 
-std::optional<GresKindId> ClusterSnapshot::find_gres_kind(const std::string& name, const std::string& type) const {
+std::optional<GresKindId> ClusterSnapshot::find_gres_kind(const std::string& name,
+                                                          const std::string& type) const {
   for (std::uint16_t i = 0; i < facts_->kinds.size(); ++i) {
     if (facts_->kinds[i] == GresKind{name, type}) return GresKindId(i);
   }

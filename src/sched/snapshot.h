@@ -1,9 +1,11 @@
-// The cluster as the planner sees it: what each node has free, what runs and until when, what waits.
+// The cluster as the planner sees it: what each node has free, what runs and until when, what
+// waits.
 //
-// A follower of the event log keeps one up event by event; every mutator is a fact that has already happened and
-// is applied without judgement. Plans are made from it by plan.h and fast_path.h, which never change it. Times
-// that have passed are told to it (`advance_time`): it knows no clock.
-// Not here: names of users, accounts and limits (they arrive as a job's `hold`), and which device was given out.
+// A follower of the event log keeps one up event by event; every mutator is a fact that has already
+// happened and is applied without judgement. Plans are made from it by plan.h and fast_path.h,
+// which never change it. Times that have passed are told to it (`advance_time`): it knows no clock.
+// Not here: names of users, accounts and limits (they arrive as a job's `hold`), and which device
+// was given out.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +29,9 @@
 
 namespace muster::sched {
 
-/// A job that waits, or an array's elements that do. Several partitions: the earliest start wins, at equal
-/// starts the first named. `hold` is kNone when nothing but resources and time stand in the way.
+/// A job that waits, or an array's elements that do. Several partitions: the earliest start wins,
+/// at equal starts the first named. `hold` is kNone when nothing but resources and time stand in
+/// the way.
 struct PendingJob {
   JobId id;
   std::shared_ptr<const ResourceRequest> request;  ///< not null
@@ -36,12 +39,12 @@ struct PendingJob {
   Duration time_limit = Duration::infinite();      ///< effective
   std::int64_t priority = 0;                       ///< higher first
   TimePoint submit_time;
-  TimePoint eligible_time;                         ///< not before this (--begin); unset: at once
-  PendingReason hold = PendingReason::kNone;       ///< held, dependent, over a limit: not schedulable
+  TimePoint eligible_time;                    ///< not before this (--begin); unset: at once
+  PendingReason hold = PendingReason::kNone;  ///< held, dependent, over a limit: not schedulable
   UserId user;
-  std::uint32_t element_count = 1;                 ///< equal elements still waiting; each start takes one
-  std::uint32_t throttle = 0;                      ///< elements running at once; 0: no limit
-  std::uint32_t running_count = 0;                 ///< elements of the array running now
+  std::uint32_t element_count = 1;  ///< equal elements still waiting; each start takes one
+  std::uint32_t throttle = 0;       ///< elements running at once; 0: no limit
+  std::uint32_t running_count = 0;  ///< elements of the array running now
   friend bool operator==(const PendingJob&, const PendingJob&) = default;
 
   Rank rank() const { return {priority, submit_time, id}; }
@@ -49,41 +52,49 @@ struct PendingJob {
   std::uint32_t startable_count() const;
 };
 
-/// A job that holds resources. `nodes` loses entries as nodes are released.
+/// A job that holds resources. `nodes` loses entries as nodes are released. Inside a snapshot the
+/// amounts also hold what the job takes of its partition's quota, under kinds that are none of
+/// facts().kinds.
 struct RunningJob {
   JobId id;
   PartitionIndex partition;
   std::vector<NodeAmount> nodes;
-  TimePoint end;                  ///< expected: start + time limit; never: no limit
+  TimePoint end;  ///< expected: start + time limit; never: no limit
 };
 
 /// A shape's place in the snapshot's table; places are used again, serials never.
 using ShapeIndex = Id<struct ShapeTag, std::uint32_t>;
 
-/// Pending jobs with equal requests, partitions and time limit: feasibility is worked out once for all of them.
+/// Pending jobs with equal requests, partitions and time limit: feasibility is worked out once for
+/// all of them.
 struct Shape {
-  std::uint64_t serial = 0;       ///< unlike that of every other shape there ever was; 0: the place is vacant
+  std::uint64_t serial =
+      0;  ///< unlike that of every other shape there ever was; 0: the place is vacant
   Duration time_limit;
   std::vector<PartitionIndex> partitions;
-  Demand demand;                  ///< `demand.feasible`: nodes that can carry at least one task when empty
-  std::set<Rank> ready;           ///< jobs that could start if there were room, best first
-  std::uint32_t job_count = 0;    ///< all its jobs, ready or not
+  Demand demand;         ///< `demand.feasible`: nodes that can carry at least one task when empty
+  std::set<Rank> ready;  ///< jobs that could start if there were room, best first
+  std::uint32_t job_count = 0;  ///< all its jobs, ready or not
 };
 
 /// One entry per running job in the order in which they are expected to end.
 struct ExpectedEnd {
   TimePoint end;
   JobId job;
-  std::uint32_t slot = 0;         ///< for `running_slot`
+  std::uint32_t slot = 0;  ///< for `running_slot`
+  NodeIndex sole_node = NodeIndex(UINT32_MAX);  ///< of a job on one node: spares the look at the slot
+  bool is_on_one_node() const { return sole_node.value() != UINT32_MAX; }
   friend constexpr auto operator<=>(const ExpectedEnd& a, const ExpectedEnd& b) {
     return std::pair(a.end, a.job) <=> std::pair(b.end, b.job);
   }
-  friend constexpr bool operator==(const ExpectedEnd&, const ExpectedEnd&) = default;
+  friend constexpr bool operator==(const ExpectedEnd& a, const ExpectedEnd& b) {
+    return a.end == b.end && a.job == b.job;
+  }
 };
 
 /// A running job's part of one node.
 struct NodeShare {
-  std::uint32_t slot = 0;         ///< for `running_slot`
+  std::uint32_t slot = 0;  ///< for `running_slot`
   NodeAmount amount;
 };
 
@@ -91,11 +102,12 @@ class ClusterSnapshot {
  public:
   ClusterSnapshot();
 
-  // Mutators. Cost: O(1) or O(log n) per event and node concerned unless said otherwise. An unknown job or node
-  // is a bug of the caller (CHECK), as is a second job of one id.
+  // Mutators. Cost: O(1) or O(log n) per event and node concerned unless said otherwise. An unknown
+  // job or node is a bug of the caller (CHECK), as is a second job of one id.
 
-  /// Replaces the configuration; what runs and waits stays. Requires: nodes keep their indices and partitions
-  /// theirs as long as jobs refer to them. Cost: O(nodes * (shapes + kinds)). New nodes are in no condition.
+  /// Replaces the configuration; what runs and waits stays. Requires: nodes keep their indices and
+  /// partitions theirs as long as jobs refer to them. Cost: O(nodes * (shapes + kinds)). New nodes
+  /// are in no condition.
   void set_cluster(ClusterConfig config);
   /// `bits` of node_condition; a node with any of kNoNewWork gets no new work.
   void set_node_conditions(NodeIndex node, std::uint16_t bits);
@@ -109,11 +121,12 @@ class ClusterSnapshot {
   void update_pending(PendingJob job);
   void set_hold(JobId job, PendingReason hold);
   void set_priority(JobId job, std::int64_t priority);
-  /// Of an array: elements still waiting (0 is allowed while the record lives) and elements running.
+  /// Of an array: elements still waiting (0 is allowed while the record lives) and elements
+  /// running.
   void set_elements(JobId job, std::uint32_t element_count, std::uint32_t running_count);
 
-  /// A job holds resources from now on. Says nothing about pending records: those have their own events.
-  /// Requires: nodes rise by index.
+  /// A job holds resources from now on. Says nothing about pending records: those have their own
+  /// events. Requires: nodes rise by index.
   void start_job(RunningJob job);
   /// One node has given back its share; after the last one the job is gone.
   void release_node(JobId job, NodeIndex node);
@@ -126,13 +139,13 @@ class ClusterSnapshot {
   const ClusterConfig& config() const { return facts_->config; }
   std::size_t node_count() const { return facts_->node_count(); }
   const PartitionConfig& partition(PartitionIndex index) const;
-  const NodeSet& partition_nodes(PartitionIndex index) const { return facts_->partition_nodes[index.value()]; }
+  const NodeSet& partition_nodes(PartitionIndex index) const {
+    return facts_->partition_nodes[index.value()];
+  }
   const FreeTable& free() const { return free_; }
   /// Nodes that take new work.
   const NodeSet& usable() const { return usable_; }
   std::uint16_t node_conditions(NodeIndex node) const { return conditions_[node.value()]; }
-  /// CPUs that the partition's jobs hold per node; null unless the partition limits them.
-  const std::vector<std::uint32_t>* partition_used_cpus(PartitionIndex index) const;
 
   const PendingJob* find_pending(JobId job) const;
   const RunningJob* find_running(JobId job) const;
@@ -160,12 +173,14 @@ class ClusterSnapshot {
   std::uint64_t freed_revision(NodeIndex node) const { return freed_revisions_[node.value()]; }
   /// The revision at which the job last became ready or changed its rank.
   std::uint64_t ready_revision(JobId pending_job) const;
-  /// Jobs that became ready or changed rank after `revision`, oldest first; some may be gone since. Nullopt:
-  /// too long ago to tell.
-  std::optional<std::span<const std::pair<std::uint64_t, JobId>>> ready_since(std::uint64_t revision) const;
-  /// Nodes whose free amounts or usability changed after `revision`, oldest first, with repeats. Nullopt: too
-  /// long ago to tell.
-  std::optional<std::span<const std::pair<std::uint64_t, NodeIndex>>> changed_since(std::uint64_t revision) const;
+  /// Jobs that became ready or changed rank after `revision`, oldest first; some may be gone since.
+  /// Nullopt: too long ago to tell.
+  std::optional<std::span<const std::pair<std::uint64_t, JobId>>> ready_since(
+      std::uint64_t revision) const;
+  /// Nodes whose free amounts or usability changed after `revision`, oldest first, with repeats.
+  /// Nullopt: too long ago to tell.
+  std::optional<std::span<const std::pair<std::uint64_t, NodeIndex>>> changed_since(
+      std::uint64_t revision) const;
 
  private:
   struct PendingRecord {
@@ -188,28 +203,26 @@ class ClusterSnapshot {
   void leave_shape(ShapeIndex index);
   void refresh_ready(PendingRecord& record);
   void withdraw_ready(PendingRecord& record);
-  void take(std::uint32_t slot, const NodeAmount& amount);
+  void take(std::uint32_t slot, NodeAmount& amount);
   void give_back(std::uint32_t slot, const NodeAmount& amount);
   void forget_slot(std::uint32_t slot);
   void mark_freed(NodeIndex node);
-  void count_partition_cpus(PartitionIndex partition, const NodeAmount& amount, int sign);
-  void insert_end(const ExpectedEnd& end);
-  void erase_end(const ExpectedEnd& end);
+  void insert_end(std::uint32_t slot);
+  void erase_end(std::uint32_t slot);
 
   std::shared_ptr<const ClusterFacts> facts_;
   FreeTable free_;
   NodeSet usable_;
   std::vector<std::uint16_t> conditions_;
-  std::vector<std::vector<std::uint32_t>> partition_used_;  ///< empty for partitions without a limit
   std::vector<std::vector<NodeShare>> shares_;
 
-  std::unordered_map<JobId, PendingRecord> pending_;        // looked up, never iterated towards a result
+  std::unordered_map<JobId, PendingRecord> pending_;  // looked up, never iterated towards a result
   std::unordered_map<JobId, std::uint32_t> running_;
   std::unordered_map<std::uint64_t, std::vector<ShapeIndex>> shapes_by_hash_;
   std::vector<Shape> shapes_;
   std::vector<ShapeIndex> vacant_shapes_;
   std::uint64_t next_serial_ = 1;
-  std::set<std::pair<TimePoint, JobId>> later_;             ///< eligible_time not reached
+  std::set<std::pair<TimePoint, JobId>> later_;  ///< eligible_time not reached
   std::vector<RunningJob> slots_;
   std::vector<std::uint32_t> vacant_slots_;
   std::vector<ExpectedEnd> ends_;

@@ -1,4 +1,5 @@
-// Builders for tests, scenarios and benchmarks: a cluster and its jobs in a few words. Not for production code.
+// Builders for tests, scenarios and benchmarks: a cluster and its jobs in a few words. Not for
+// production code.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,8 @@ namespace muster::sched::testing {
 inline TimePoint at(std::int64_t seconds) { return TimePoint::from_seconds(1'000'000 + seconds); }
 
 inline NodeConfig make_node(std::string name, std::uint32_t cpus, std::uint64_t memory_mib = 1000,
-                            std::vector<GresPool> gres = {}, std::vector<std::string> features = {}) {
+                            std::vector<GresPool> gres = {},
+                            std::vector<std::string> features = {}) {
   NodeConfig node;
   node.name = std::move(name);
   node.cpus = cpus;
@@ -42,9 +44,11 @@ inline ClusterConfig make_cluster(std::vector<NodeConfig> nodes) {
   return config;
 }
 
-inline std::vector<NodeConfig> equal_nodes(std::uint32_t count, std::uint32_t cpus, std::uint64_t memory_mib = 1000) {
+inline std::vector<NodeConfig> equal_nodes(std::uint32_t count, std::uint32_t cpus,
+                                           std::uint64_t memory_mib = 1000) {
   std::vector<NodeConfig> nodes;
-  for (std::uint32_t i = 0; i < count; ++i) nodes.push_back(make_node("n" + std::to_string(i), cpus, memory_mib));
+  for (std::uint32_t i = 0; i < count; ++i)
+    nodes.push_back(make_node("n" + std::to_string(i), cpus, memory_mib));
   return nodes;
 }
 
@@ -54,7 +58,8 @@ inline ClusterSnapshot make_snapshot(ClusterConfig config) {
   return snapshot;
 }
 
-inline PendingJob make_job(std::uint32_t id, ResourceRequest request, std::int64_t limit_seconds = 100) {
+inline PendingJob make_job(std::uint32_t id, ResourceRequest request,
+                           std::int64_t limit_seconds = 100) {
   PendingJob job;
   job.id = JobId(id);
   job.request = std::make_shared<const ResourceRequest>(std::move(request));
@@ -70,7 +75,8 @@ inline ResourceRequest tasks(std::uint32_t count, std::uint32_t cpus_per_task = 
   request.cpus_per_task = cpus_per_task;
   return request;
 }
-inline ResourceRequest on_nodes(std::uint32_t nodes, std::uint32_t count, std::uint32_t cpus_per_task = 1) {
+inline ResourceRequest on_nodes(std::uint32_t nodes, std::uint32_t count,
+                                std::uint32_t cpus_per_task = 1) {
   ResourceRequest request = tasks(count, cpus_per_task);
   request.min_nodes = nodes;
   request.max_nodes = nodes;
@@ -83,7 +89,8 @@ inline ResourceRequest gpus_per_node(std::uint32_t count, const std::string& typ
 }
 
 /// Makes a plan's starts facts, array elements under ids from `first_element_id` on.
-inline void apply(ClusterSnapshot& snapshot, const Plan& plan, std::uint32_t first_element_id = 1'000'000) {
+inline void apply(ClusterSnapshot& snapshot, const Plan& plan,
+                  std::uint32_t first_element_id = 1'000'000) {
   for (const Start& start : plan.starts) {
     const PendingJob job = *snapshot.find_pending(start.job);
     const bool is_array = job.element_count > 1 || job.throttle > 0;

@@ -65,15 +65,73 @@ std::uint64_t ClusterState::hash() const {
   return sum + rest.digest();
 }
 
+namespace {
+
+template <class T>
+std::unique_ptr<T> copied(const std::unique_ptr<T>& pointer) {
+  return pointer == nullptr ? nullptr : std::make_unique<T>(*pointer);
+}
+
+Job copy_of(const Job& job) {
+  Job copy;
+  copy.id = job.id;
+  copy.state = job.state;
+  copy.reason = job.reason;
+  copy.flags = job.flags;
+  copy.attempt = job.attempt;
+  copy.spec = job.spec;
+  copy.priority = job.priority;
+  copy.time_limit = job.time_limit;
+  copy.submit_time = job.submit_time;
+  copy.eligible_time = job.eligible_time;
+  copy.start_time = job.start_time;
+  copy.end_time = job.end_time;
+  copy.suspend_time = job.suspend_time;
+  copy.suspended_before = job.suspended_before;
+  copy.exit = job.exit;
+  copy.cancelled_by = job.cancelled_by;
+  copy.hold_after = job.hold_after;
+  copy.array_job = job.array_job;
+  copy.array_index = job.array_index;
+  copy.partition = job.partition;
+  copy.partitions = job.partitions;
+  copy.array = copied(job.array);
+  copy.array_facts = copied(job.array_facts);
+  copy.dependencies = copied(job.dependencies);
+  copy.first_step = job.first_step;
+  copy.run = copied(job.run);
+  if (copy.run != nullptr) copy.run->steps_hash = 0;
+  copy.detail = copied(job.detail);
+  return copy;
+}
+
+}  // namespace
+
+void ClusterState::copy_from(const ClusterState& other) {
+  if (!other.is_configured_) return;
+  restore_cluster(other.settings_, other.partitions_, other.epoch_, other.next_job_, other.next_blob_, other.time_);
+  std::vector<NodeConfig> configs;
+  std::vector<NodeStatus> statuses;
+  for (const Node& node : other.nodes_.all()) {
+    configs.push_back(node.config);
+    statuses.push_back(node.status);
+  }
+  restore_nodes(configs, std::move(statuses));
+  for (const auto& [id, facts] : other.blobs_.all()) restore_blob(id, facts);
+  other.jobs_.for_each([&](const Job& job) { restore_job(copy_of(job)); });
+  for (const RequestId& id : other.answers_.in_order()) restore_answer(id, *other.answers_.find(id));
+  restore_seq(other.seq_);
+  CHECK(hash() == other.hash(), "a copy of the state differs from it");
+}
+
 void ClusterState::restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions,
-                                   Epoch epoch, JobId next_job, BlobId next_blob, TimePoint time, Seq seq) {
+                                   Epoch epoch, JobId next_job, BlobId next_blob, TimePoint time) {
   settings_ = std::move(settings);
   partitions_ = std::move(partitions);
   epoch_ = epoch;
   next_job_ = next_job;
   next_blob_ = next_blob;
   time_ = time;
-  seq_ = seq;
   is_configured_ = true;
 }
 

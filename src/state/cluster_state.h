@@ -105,9 +105,13 @@ class ClusterState {
   /// Equal in every replica that applied the same events. Cost: O(1).
   std::uint64_t hash() const;
 
+  /// Becomes like `other`, sharing its specifications. Requires: this state is fresh. Cost: O(state).
+  void copy_from(const ClusterState& other);
+
   // Restoring from a checkpoint, in this order: cluster, nodes, blobs, jobs, answers.
   void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions, Epoch epoch,
-                       JobId next_job, BlobId next_blob, TimePoint time, Seq seq);
+                       JobId next_job, BlobId next_blob, TimePoint time);
+  void restore_seq(Seq seq) { seq_ = seq; }
   void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);
   void restore_blob(BlobId id, BlobFacts facts) { blobs_.restore(id, std::move(facts)); }
   void restore_job(Job job);

@@ -96,7 +96,7 @@ HistoryStore::~HistoryStore() = default;
 Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path) {
   std::unique_ptr<HistoryStore> store;
   TRY(sql_guard([&] {
-    auto statements = std::make_unique<Statements>("db='" + path + "' timeout=10");
+    auto statements = std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10");
     std::string mode;
     statements->session << "PRAGMA journal_mode=WAL", soci::into(mode);
     statements->session << "PRAGMA synchronous=NORMAL";  // the journal has what a power cut would take from here

@@ -152,7 +152,8 @@ Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity&
   for (const PartitionIndex index : partitions) {
     TRY(check_access(state.partition(index), spec, identity));
     TRY(check_limits(state.partition(index), spec, state.settings()));
-    TRY(check_names(state, TRY(resource_need(spec, state.partition(index), state.settings()))));
+    const ResourceRequest need = TRY(resource_need(spec, state.partition(index), state.settings()));
+    TRY(check_names(state, need));
   }
   if (state.active_jobs() >= state.settings().max_job_count) {
     return fail(ErrorCode::kResourceExhausted, "Resource temporarily unavailable",

@@ -7,25 +7,34 @@
 
 namespace muster::sched {
 
-Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options, PassMemo& memo)
+Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options,
+           PassMemo& memo)
     : snapshot_(snapshot),
       now_(now),
       options_(options),
       memo_(memo),
       timeline_(snapshot, now, options),
-      order_(best_fit_order(snapshot.facts(), timeline_.free())),
-      partition_used_(snapshot.config().partitions.size()),
       claimed_(snapshot.node_count()),
       claims_(snapshot.node_count(), 0) {
   plan_.revision = snapshot.revision();
   plan_.now = now;
   plan_.options = options;
-  for (std::uint32_t i = 0; i < partition_used_.size(); ++i) {
-    const auto* used = snapshot.partition_used_cpus(PartitionIndex(i));
-    if (used != nullptr) partition_used_[i] = *used;
-  }
   if (memo_.config_revision != snapshot.config_revision()) {
-    memo_ = {snapshot.config_revision(), static_order(snapshot.facts()), {}};
+    memo_ = {snapshot.config_revision(), static_order(snapshot.facts()), {}, 0, {}};
+  }
+  refresh_order();
+}
+
+void Pass::refresh_order() {
+  const auto changes = snapshot_.changed_since(memo_.revision);
+  is_change_known_ = memo_.revision > 0 && changes.has_value() && !options_.is_overdue_free;
+  if (is_change_known_) {
+    NodeSet nodes(snapshot_.node_count());
+    for (const auto& [revision, node] : *changes) nodes.set(node);
+    changed_ = nodes.first(snapshot_.node_count());
+    memo_.order.update(snapshot_.facts(), timeline_.free(), changed_);
+  } else {
+    memo_.order = BestFitOrder(snapshot_.facts(), timeline_.free());
   }
 }
 
@@ -36,6 +45,8 @@ Plan Pass::run() {
     run_queue();
   } while (must_restart_);
   finish();
+  // With overdue jobs counted as gone the order is not that of the snapshot, and nothing is kept.
+  memo_.revision = options_.is_overdue_free ? 0 : snapshot_.revision();
   return std::move(plan_);
 }
 
@@ -46,7 +57,8 @@ void Pass::screen() {
     if (shape.serial == 0) continue;
     for (const PartitionIndex partition : shape.partitions) {
       NodeSet allowed = shape.demand.feasible;
-      if (partition.value() < partition_used_.size()) allowed &= snapshot_.partition_nodes(partition);
+      if (partition.value() < snapshot_.config().partitions.size())
+        allowed &= snapshot_.partition_nodes(partition);
       const PendingReason reason = refusal(shape, partition, allowed);
       plan_.outcomes.push_back({ShapeIndex(i), shape.serial, partition, reason});
       if (reason != PendingReason::kNone || shape.ready.empty()) continue;
@@ -61,7 +73,12 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition, const 
   if (refused != PendingReason::kNone) return refused;
   PassMemo::Screened& known = memo_.screened[{shape.serial, partition}];
   if (known.config_revision != snapshot_.config_revision()) {
-    known = {snapshot_.config_revision(), can_run(shape, partition, allowed), NodeSet(), false};
+    known = {snapshot_.config_revision(),
+             can_run(shape, partition, allowed),
+             NodeSet(),
+             false,
+             0,
+             NodeSet()};
   }
   if (!known.is_possible) return PendingReason::kBadConstraints;
   if (known.usable.size() != snapshot_.usable().size() || known.usable != snapshot_.usable()) {
@@ -76,30 +93,56 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition, const 
 
 bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
   const ResourceRequest& request = *shape.demand.request;
-  NodeRule rule = node_rule(snapshot_, request, partition);
-  rule.used_cpus = nullptr;
-  const Fitter fitter(snapshot_.facts(), shape.demand, rule);
+  const Fitter fitter(snapshot_.facts(), shape.demand,
+                      node_rule(snapshot_.facts(), request, partition));
   return place(fitter, TableAvailability(snapshot_.facts().total),
-               node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order, allowed)
+               node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order,
+               allowed)
       .has_value();
 }
 
 void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowed) {
   const Shape& shape = snapshot_.shape(index);
   const std::uint32_t tier = snapshot_.partition(partition).priority_tier;
+  // Shapes are screened one after the other: the lanes of this one stand at the end.
   auto lane = lanes_.end();
-  for (auto it = lanes_.begin(); it != lanes_.end(); ++it) {
-    if (it->shape == index && it->tier == tier) lane = it;
+  for (auto it = lanes_.end(); it != lanes_.begin() && std::prev(it)->shape == index; --it) {
+    if (std::prev(it)->tier == tier) lane = std::prev(it);
   }
-  if (lane == lanes_.end()) lane = lanes_.insert(lanes_.end(), Lane{index, &shape, tier, {}, shape.ready.begin(), false});
-  NodeRule rule = node_rule(snapshot_, *shape.demand.request, partition);
-  if (rule.used_cpus != nullptr) rule.used_cpus = &partition_used_[partition.value()];
-  NodeRule later = rule;
-  later.used_cpus = nullptr;
-  lane->parts.push_back({partition, std::move(allowed),
+  if (lane == lanes_.end()) {
+    lane = lanes_.insert(lane, Lane{index, &shape, tier, {}, shape.ready.begin(), false});
+  }
+  const NodeRule rule = node_rule(snapshot_.facts(), *shape.demand.request, partition);
+  lane->parts.push_back({partition,
+                         std::move(allowed),
                          node_limits(*shape.demand.request, snapshot_.partition(partition)).limits,
                          Fitter(snapshot_.facts(), shape.demand, rule),
-                         Fitter(snapshot_.facts(), shape.demand, later)});
+                         NodeSet(),
+                         NodeSet(),
+                         {}});
+  Lane::Part& part = lane->parts.back();
+  part.room = room_of(part, shape.serial) & part.allowed;
+}
+
+/// Kept from pass to pass: only nodes that changed are looked at again.
+NodeSet Pass::room_of(const Lane::Part& part, std::uint64_t serial) {
+  if (options_.is_overdue_free) return part.allowed;
+  PassMemo::Screened& known = memo_.screened[{serial, part.partition}];
+  const NodeSet& members = snapshot_.partition_nodes(part.partition);
+  const NodeSet& feasible = part.fitter.demand().feasible;
+  const auto look = [&](NodeIndex node) {
+    const bool is_member = feasible.test(node) && members.test(node);
+    known.room.put(
+        node, is_member && candidate_at(part.fitter, node, snapshot_.free().at(node)).has_value());
+  };
+  if (is_change_known_ && known.room_revision == memo_.revision) {
+    for (const NodeIndex node : changed_) look(node);
+  } else {
+    known.room = NodeSet(snapshot_.node_count());
+    (feasible & members).for_each(look);
+  }
+  known.room_revision = snapshot_.revision();
+  return known.room;
 }
 
 /// Begins the queue again with the starts decided so far and no windows.
@@ -115,7 +158,10 @@ void Pass::restart_queue() {
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     lanes_[i].next = lanes_[i].shape_ref->ready.begin();
     lanes_[i].is_blocked = false;
-    for (Lane::Part& part : lanes_[i].parts) part.dead_count = 0;
+    for (Lane::Part& part : lanes_[i].parts) {
+      part.live = part.room;
+      part.is_sorted = false;
+    }
     push(i);
   }
 }
@@ -129,7 +175,8 @@ bool Pass::skip_to_startable(Lane& lane) const {
   for (; lane.next != lane.shape_ref->ready.end(); ++lane.next) {
     const auto found = progress_.find(lane.next->job);
     if (found == progress_.end()) return true;
-    if (found->second.started < snapshot_.find_pending(lane.next->job)->startable_count()) return true;
+    if (found->second.started < snapshot_.find_pending(lane.next->job)->startable_count())
+      return true;
   }
   return false;
 }
@@ -147,11 +194,13 @@ bool Pass::goes_later(std::uint32_t a, std::uint32_t b) const {
 void Pass::push(std::uint32_t lane) {
   if (!skip_to_startable(lanes_[lane])) return;
   heap_.push_back(lane);
-  std::ranges::push_heap(heap_, [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
+  std::ranges::push_heap(heap_,
+                         [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
 }
 
 std::uint32_t Pass::pop() {
-  std::ranges::pop_heap(heap_, [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
+  std::ranges::pop_heap(heap_,
+                        [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
   const std::uint32_t lane = heap_.back();
   heap_.pop_back();
   return lane;
@@ -160,7 +209,8 @@ std::uint32_t Pass::pop() {
 void Pass::turn(std::uint32_t index) {
   Lane& lane = lanes_[index];
   const Rank looked_at = *lane.next;
-  // Another lane may have taken the job since this one was queued: then it queues again with its next.
+  // Another lane may have taken the job since this one was queued: then it queues again with its
+  // next.
   if (!skip_to_startable(lane)) return;
   if (*lane.next != looked_at) return push(index);
   if (!lane.is_blocked && try_start(lane)) return push(index);
@@ -170,18 +220,15 @@ void Pass::turn(std::uint32_t index) {
   ++lane.next;
   if (!is_tail_) {
     is_tail_ = true;
-    std::ranges::make_heap(heap_, [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
+    std::ranges::make_heap(heap_,
+                           [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
   }
   if (may_reserve(lane)) push(index);
 }
 
 bool Pass::try_start(Lane& lane) {
-  const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
   for (Lane::Part& part : lane.parts) {
-    const NodeSet unclaimed = options_.is_backfill ? NodeSet() : part.allowed - claimed_;
-    const NodeSet& allowed = options_.is_backfill ? part.allowed : unclaimed;
-    const auto order = std::span<const NodeIndex>(order_).subspan(part.dead_count);
-    auto placement = place(part.fitter, interval, part.limits, order, allowed);
+    auto placement = place_now(lane, part);
     if (!placement) continue;
     commit(lane, part, std::move(*placement));
     return true;
@@ -189,40 +236,60 @@ bool Pass::try_start(Lane& lane) {
   return false;
 }
 
+/// Within a pass room only shrinks for a lane, so that a node found dead stays dead and is not
+/// looked at again.
+std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::Part& part) {
+  constexpr std::size_t kDeadMax = 64;
+  if (!part.is_sorted || part.dead_count > kDeadMax) {
+    part.order = memo_.order.sorted(part.live);
+    part.is_sorted = true;
+    part.dead_count = 0;
+  }
+  if (part.order.size() < part.limits.min) return std::nullopt;
+  const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
+  std::vector<NodeIndex> dead;
+  auto placement =
+      options_.is_backfill
+          ? place(part.fitter, interval, part.limits, part.order, part.live, &dead)
+          : place(part.fitter, interval, part.limits, part.order, part.live - claimed_, &dead);
+  for (const NodeIndex node : dead) part.live.reset(node);
+  part.dead_count += dead.size();
+  return placement;
+}
+
 void Pass::commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmount> nodes) {
   const JobId job = lane.next->job;
   const TimePoint end = now_ + lane.shape_ref->time_limit;
-  timeline_.start(nodes, end);
-  std::vector<std::uint32_t>& used = partition_used_[part.partition.value()];
-  if (!used.empty()) {
-    for (const NodeAmount& amount : nodes) used[amount.node.value()] += amount.cpus;
-  }
   Progress& progress = progress_[job];
   ++progress.started;
   must_restart_ = progress.has_window;
   plan_.starts.push_back({job, part.partition, end, std::move(nodes)});
+  timeline_.start(plan_.starts.back());
 }
 
 bool Pass::may_reserve(const Lane& lane) const {
-  if (options_.reservation_depth == 0 || plan_.windows.size() >= options_.reservation_max) return false;
-  return std::ranges::any_of(lane.parts, [this](const Lane::Part& part) { return !claimed_.contains(part.allowed); });
+  if (options_.reservation_depth == 0 || plan_.windows.size() >= options_.reservation_max)
+    return false;
+  return std::ranges::any_of(
+      lane.parts, [this](const Lane::Part& part) { return !claimed_.contains(part.allowed); });
 }
 
 void Pass::reserve(Lane& lane) {
   std::optional<FuturePlacement> best;
   const Lane::Part* best_part = nullptr;
   for (const Lane::Part& part : lane.parts) {
-    auto found = timeline_.earliest_start(part.later_fitter, part.limits, memo_.static_order, part.allowed,
-                                          lane.shape_ref->time_limit);
+    auto found = timeline_.earliest_start(part.fitter, part.limits, memo_.static_order,
+                                          part.allowed, part.room, lane.shape_ref->time_limit);
     if (!found || (best && best->start <= found->start)) continue;
     best = std::move(found);
     best_part = &part;
   }
   if (!best) return;
   const TimePoint end = best->start + lane.shape_ref->time_limit;
-  timeline_.reserve(best->nodes, best->start, end);
   progress_[lane.next->job].has_window = true;
-  plan_.windows.push_back({lane.next->job, rank_of(lane), best_part->partition, best->start, end, std::move(best->nodes)});
+  plan_.windows.push_back({lane.next->job, rank_of(lane), best_part->partition, best->start, end,
+                           std::move(best->nodes)});
+  timeline_.reserve(plan_.windows.back());
   claim(lane);
 }
 
@@ -244,6 +311,18 @@ void Pass::finish() {
     plan_.successors.push_back(successor);
   }
   std::ranges::sort(plan_.successors, {}, &Successor::rank);
+  prune_memo();
+}
+
+/// Forgets shapes that are gone, once they are the larger part.
+void Pass::prune_memo() {
+  if (memo_.screened.size() <= 2 * plan_.outcomes.size() + 256) return;
+  std::map<std::pair<std::uint64_t, PartitionIndex>, PassMemo::Screened> kept;
+  for (const ShapeOutcome& outcome : plan_.outcomes) {
+    auto node = memo_.screened.extract({outcome.serial, outcome.partition});
+    if (!node.empty()) kept.insert(std::move(node));
+  }
+  memo_.screened = std::move(kept);
 }
 
 struct Planner::Memo : PassMemo {};

@@ -1,4 +1,5 @@
-// One planning pass: the queue in order, a timeline of what is left, and for each shape how far it got.
+// One planning pass: the queue in order, a timeline of what is left, and for each shape how far it
+// got.
 #pragma once
 
 #include <map>
@@ -18,26 +19,34 @@ namespace muster::sched {
 struct PassMemo {
   struct Screened {
     std::uint64_t config_revision = 0;
-    bool is_possible = false;          ///< with every node in service
-    NodeSet usable;                    ///< the nodes in service when `is_available` was worked out
-    bool is_available = false;         ///< with these
+    bool is_possible = false;         ///< with every node in service
+    NodeSet usable;                   ///< the nodes in service when `is_available` was worked out
+    bool is_available = false;        ///< with these
+    std::uint64_t room_revision = 0;  ///< the snapshot's when `room` was right; 0: never
+    NodeSet room;  ///< nodes that could take a task of it, windows and conditions aside
   };
   std::uint64_t config_revision = 0;
   std::vector<NodeIndex> static_order;
   std::map<std::pair<std::uint64_t, PartitionIndex>, Screened> screened;  ///< by shape serial
+  std::uint64_t revision = 0;                                             ///< of the last pass
+  BestFitOrder order;
 };
 
-/// A shape in the partitions of one tier. Jobs of one shape fail alike: once one does not start, none behind it
-/// is tried in this pass.
+/// A shape in the partitions of one tier. Jobs of one shape fail alike: once one does not start,
+/// none behind it is tried in this pass.
 class Lane {
  public:
   struct Part {
     PartitionIndex partition;
     NodeSet allowed;
     NodeLimits limits;
-    Fitter fitter;                     ///< for now: counts the partition's CPUs in use
-    Fitter later_fitter;               ///< for the future: they will have come back
-    std::size_t dead_count = 0;        ///< so many nodes at the front of the order take none of its jobs any more
+    Fitter fitter;
+    NodeSet room;  ///< of `allowed`, what could take a task when the pass began
+    NodeSet live;  ///< of `room`, what is not yet known to take no more
+    std::vector<NodeIndex>
+        order;  ///< `live` in the order of best fit, when is_sorted, with some dead between
+    std::size_t dead_count = 0;
+    bool is_sorted = false;
   };
   ShapeIndex shape;
   const Shape* shape_ref = nullptr;
@@ -60,10 +69,13 @@ class Pass {
     bool has_window = false;
   };
 
+  void refresh_order();
   void screen();
   PendingReason refusal(const Shape& shape, PartitionIndex partition, const NodeSet& allowed);
   bool can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const;
   void enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowed);
+  NodeSet room_of(const Lane::Part& part, std::uint64_t serial);
+  std::optional<std::vector<NodeAmount>> place_now(const Lane& lane, Lane::Part& part);
   void run_queue();
   bool skip_to_startable(Lane& lane) const;
   QueueRank rank_of(const Lane& lane) const { return {lane.tier, *lane.next}; }
@@ -78,20 +90,21 @@ class Pass {
   void claim(const Lane& lane);
   void restart_queue();
   void finish();
+  void prune_memo();
 
   const ClusterSnapshot& snapshot_;
   TimePoint now_;
   PlanOptions options_;
   PassMemo& memo_;
   Timeline timeline_;
-  std::vector<NodeIndex> order_;
-  std::vector<std::vector<std::uint32_t>> partition_used_;
+  std::vector<NodeIndex> changed_;  ///< nodes changed since the memo's last pass
+  bool is_change_known_ = false;
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> heap_;
-  bool is_tail_ = false;                               ///< the first job has been blocked
-  bool must_restart_ = false;                          ///< a job with a window started elsewhere
-  std::unordered_map<JobId, Progress> progress_;       // looked up only
-  NodeSet claimed_;                                    ///< nodes with as many claims as the depth allows
+  bool is_tail_ = false;                          ///< the first job has been blocked
+  bool must_restart_ = false;                     ///< a job with a window started elsewhere
+  std::unordered_map<JobId, Progress> progress_;  // looked up only
+  NodeSet claimed_;                               ///< nodes with as many claims as the depth allows
   std::vector<std::uint32_t> claims_;
   Plan plan_;
 };

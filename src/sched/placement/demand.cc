@@ -16,8 +16,8 @@ NodeFacts facts_of(const NodeConfig& node, const ClusterSettings& settings) {
   facts.cores_per_socket = node.cores_per_socket;
   facts.threads_per_core = std::max(node.threads_per_core, 1U);
   // A node may be configured with fewer CPUs than threads; then a CPU is the unit, as in Slurm.
-  const bool has_threads = node.cpus % facts.threads_per_core == 0 &&
-                           node.cpus > facts.sockets * node.cores_per_socket;
+  const bool has_threads =
+      node.cpus % facts.threads_per_core == 0 && node.cpus > facts.sockets * node.cores_per_socket;
   facts.core_unit = settings.is_core_consumable && has_threads ? facts.threads_per_core : 1;
   facts.tmp_disk_mib = node.tmp_disk_mib;
   facts.weight = node.weight;
@@ -36,7 +36,14 @@ GresKindId intern(std::vector<GresKind>& kinds, const GresPool& pool) {
 void fill_totals(ClusterFacts& facts) {
   // Memory that is not handed out is never used up: only the node's size limits a request then.
   constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max() / 4;
-  facts.total = FreeTable(facts.nodes.size(), facts.kinds.size());
+  std::size_t kind_count = facts.kinds.size();
+  for (const PartitionConfig& partition : facts.config.partitions) {
+    const bool is_limited = partition.max_cpus_per_node > 0;
+    facts.cpu_quotas.push_back(
+        is_limited ? std::optional(GresKindId(static_cast<std::uint16_t>(kind_count++)))
+                   : std::nullopt);
+  }
+  facts.total = FreeTable(facts.nodes.size(), kind_count);
   for (std::uint32_t i = 0; i < facts.nodes.size(); ++i) {
     const NodeConfig& node = facts.config.nodes[i];
     facts.total.cpus(NodeIndex(i)) = static_cast<std::int32_t>(node.cpus);
@@ -46,6 +53,11 @@ void fill_totals(ClusterFacts& facts) {
     for (const GresPool& pool : node.gres) {
       facts.total.gres(NodeIndex(i), intern(facts.kinds, pool)) +=
           static_cast<std::int32_t>(pool.count);
+    }
+    for (std::size_t p = 0; p < facts.cpu_quotas.size(); ++p) {
+      if (!facts.cpu_quotas[p]) continue;
+      const std::uint32_t limit = facts.config.partitions[p].max_cpus_per_node;
+      facts.total.gres(NodeIndex(i), *facts.cpu_quotas[p]) = static_cast<std::int32_t>(limit);
     }
   }
 }
@@ -62,8 +74,9 @@ bool matches(const ResourceRequest& request, const NodeConfig& node) {
   if (node.threads_per_core < request.threads_per_core) return false;
   if (node.tmp_disk_mib < request.tmp_disk_mib) return false;
   const auto& alternatives = request.features.alternatives;
-  if (!alternatives.empty() &&
-      std::ranges::none_of(alternatives, [&](const auto& all) { return has_features(node, all); })) {
+  if (!alternatives.empty() && std::ranges::none_of(alternatives, [&](const auto& all) {
+        return has_features(node, all);
+      })) {
     return false;
   }
   return !std::ranges::binary_search(request.excluded_nodes, node.name);
@@ -73,7 +86,8 @@ std::vector<GresNeed> resolve(const std::vector<GresAmount>& amounts, const Clus
   std::vector<GresNeed> needs;
   for (const GresAmount& amount : amounts) {
     if (amount.count == 0) continue;
-    needs.push_back({facts.matching_kinds(amount.name, amount.type), amount.count, amount.name == "gpu"});
+    needs.push_back(
+        {facts.matching_kinds(amount.name, amount.type), amount.count, amount.name == "gpu"});
   }
   return needs;
 }
@@ -118,7 +132,8 @@ void add_implied_gpus(Demand& demand, const ClusterFacts& facts) {
                         std::ranges::any_of(demand.per_task, is_gpu) ||
                         std::ranges::any_of(demand.per_job, is_gpu);
   if (request.tasks_per_gpu == 0 || has_gpus) return;
-  const std::uint32_t count = (request.task_count + request.tasks_per_gpu - 1) / request.tasks_per_gpu;
+  const std::uint32_t count =
+      (request.task_count + request.tasks_per_gpu - 1) / request.tasks_per_gpu;
   demand.per_job.push_back({facts.matching_kinds("gpu", ""), count, true});
 }
 
@@ -126,7 +141,8 @@ void resolve_required(Demand& demand, const ClusterFacts& facts) {
   demand.required = NodeSet(facts.node_count());
   const auto& names = demand.request->required_nodes;
   for (std::uint32_t i = 0; i < facts.node_count(); ++i) {
-    if (std::ranges::binary_search(names, facts.config.nodes[i].name)) demand.required.set(NodeIndex(i));
+    if (std::ranges::binary_search(names, facts.config.nodes[i].name))
+      demand.required.set(NodeIndex(i));
   }
   demand.required_count = demand.required.count();
   if (demand.required_count != names.size()) demand.has_unknown_name = true;
@@ -146,7 +162,8 @@ std::shared_ptr<const ClusterFacts> ClusterFacts::create(ClusterConfig config) {
   for (const PartitionConfig& partition : facts->config.partitions) {
     NodeSet nodes(facts->nodes.size());
     for (const NodeIndex node : partition.nodes) {
-      CHECK(node.value() < facts->nodes.size(), "partition {} names node {}", partition.name, node.value());
+      CHECK(node.value() < facts->nodes.size(), "partition {} names node {}", partition.name,
+            node.value());
       nodes.set(node);
     }
     facts->partition_nodes.push_back(std::move(nodes));
@@ -159,9 +176,25 @@ std::vector<GresKindId> ClusterFacts::matching_kinds(const std::string& name,
                                                      const std::string& type) const {
   std::vector<GresKindId> result;
   for (std::uint16_t i = 0; i < kinds.size(); ++i) {
-    if (kinds[i].name == name && (type.empty() || kinds[i].type == type)) result.push_back(GresKindId(i));
+    if (kinds[i].name == name && (type.empty() || kinds[i].type == type))
+      result.push_back(GresKindId(i));
   }
   return result;
+}
+
+std::optional<GresKindId> ClusterFacts::cpu_quota(PartitionIndex partition) const {
+  return partition.value() < cpu_quotas.size() ? cpu_quotas[partition.value()] : std::nullopt;
+}
+
+NodeAmount ClusterFacts::charged(NodeAmount amount, PartitionIndex partition) const {
+  std::erase_if(amount.gres,
+                [this](const GresCount& part) { return part.kind.value() >= kinds.size(); });
+  const std::optional<GresKindId> quota = cpu_quota(partition);
+  if (!quota) return amount;
+  // A whole node may have more CPUs than the quota: then the quota is used up.
+  const std::uint32_t limit = config.partitions[partition.value()].max_cpus_per_node;
+  amount.gres.push_back({*quota, std::min(amount.cpus, limit)});
+  return amount;
 }
 
 NodeSet matching_nodes(const ResourceRequest& request, const ClusterFacts& facts) {

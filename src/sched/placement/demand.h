@@ -1,10 +1,11 @@
-// A resource request made ready for a cluster: names resolved to ids, constraints to node sets. Compiled once per
-// shape and configuration, used for every node looked at.
+// A resource request made ready for a cluster: names resolved to ids, constraints to node sets.
+// Compiled once per shape and configuration, used for every node looked at.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/cluster_config.h"
@@ -20,7 +21,7 @@ struct NodeFacts {
   std::uint32_t sockets = 1;
   std::uint32_t cores_per_socket = 1;
   std::uint32_t threads_per_core = 1;
-  std::uint32_t core_unit = 1;    ///< CPUs are given out in multiples of this: threads per core, or 1
+  std::uint32_t core_unit = 1;  ///< CPUs are given out in multiples of this: threads per core, or 1
   std::uint32_t tmp_disk_mib = 0;
   std::uint32_t weight = 1;
   std::uint64_t memory_mib = 0;
@@ -31,7 +32,7 @@ struct ClusterFacts {
   ClusterConfig config;
   std::vector<NodeFacts> nodes;
   std::vector<GresKind> kinds;
-  FreeTable total;                ///< what an empty cluster has free
+  FreeTable total;  ///< what an empty cluster has free, quotas included
   NodeSet all;
   std::vector<NodeSet> partition_nodes;
 
@@ -39,6 +40,16 @@ struct ClusterFacts {
   /// The kinds a request of (name, type) may take; an empty type matches every type. Rising.
   std::vector<GresKindId> matching_kinds(const std::string& name, const std::string& type) const;
   std::size_t node_count() const { return nodes.size(); }
+
+  /// A partition that may use only some CPUs of each node (MaxCPUsPerNode) has a quota there, kept
+  /// as one more kind of resource behind the real ones, so that all that holds for resources, also
+  /// in the future, holds for it. Nullopt: no limit.
+  std::optional<GresKindId> cpu_quota(PartitionIndex partition) const;
+  /// `amount` with the part of the quota that a job of `partition` takes, whatever it had of quotas
+  /// before.
+  NodeAmount charged(NodeAmount amount, PartitionIndex partition) const;
+
+  std::vector<std::optional<GresKindId>> cpu_quotas;  ///< per partition
 };
 
 /// How many per-job resources one request may name (--gpus=4 plus three others).
@@ -53,18 +64,18 @@ struct GresNeed {
   bool is_gpu = false;
 };
 
-/// One inequality that a node must meet: per_node + tasks * per_task + shares <= sum of free over `kinds`.
-/// Typed needs give one each, names with an untyped need one over all their types; together they are
-/// necessary and sufficient for a division of the pools to exist.
+/// One inequality that a node must meet: per_node + tasks * per_task + shares <= sum of free over
+/// `kinds`. Typed needs give one each, names with an untyped need one over all their types;
+/// together they are necessary and sufficient for a division of the pools to exist.
 struct GresCheck {
   std::vector<GresKindId> kinds;
   std::uint32_t per_node = 0;
   std::uint32_t per_task = 0;
-  std::uint32_t job_needs = 0;    ///< bit i: per-job need i draws on these kinds
+  std::uint32_t job_needs = 0;  ///< bit i: per-job need i draws on these kinds
 };
 
-/// A compiled request. `feasible` holds the nodes that could carry at least one task when empty, whatever
-/// partition they are in and whatever state.
+/// A compiled request. `feasible` holds the nodes that could carry at least one task when empty,
+/// whatever partition they are in and whatever state.
 struct Demand {
   std::shared_ptr<const ResourceRequest> request;
   std::vector<GresNeed> per_node;
@@ -79,8 +90,8 @@ struct Demand {
   static Demand compile(std::shared_ptr<const ResourceRequest> request, const ClusterFacts& facts);
 };
 
-/// Nodes that have one alternative's features, are not excluded, and are large enough in sockets, cores, threads
-/// and temporary disk.
+/// Nodes that have one alternative's features, are not excluded, and are large enough in sockets,
+/// cores, threads and temporary disk.
 NodeSet matching_nodes(const ResourceRequest& request, const ClusterFacts& facts);
 
 }  // namespace muster::sched

@@ -21,11 +21,13 @@ std::int64_t fixed_part(const GresCheck& check, const Shares& shares) {
   return total;
 }
 
-std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
+std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 /// Takes `count` out of `left`, from one kind if one holds it all.
-void take_from(const std::vector<GresKindId>& kinds, std::int32_t count, std::vector<std::int32_t>& left,
-               std::vector<std::int32_t>& taken) {
+void take_from(const std::vector<GresKindId>& kinds, std::int32_t count,
+               std::vector<std::int32_t>& left, std::vector<std::int32_t>& taken) {
   for (const GresKindId kind : kinds) {
     if (left[kind.value()] < count) continue;
     left[kind.value()] -= count;
@@ -44,7 +46,8 @@ void take_from(const std::vector<GresKindId>& kinds, std::int32_t count, std::ve
 std::vector<GresCount> counts_of(const std::vector<std::int32_t>& taken) {
   std::vector<GresCount> result;
   for (std::uint16_t kind = 0; kind < taken.size(); ++kind) {
-    if (taken[kind] > 0) result.push_back({GresKindId(kind), static_cast<std::uint32_t>(taken[kind])});
+    if (taken[kind] > 0)
+      result.push_back({GresKindId(kind), static_cast<std::uint32_t>(taken[kind])});
   }
   return result;
 }
@@ -61,7 +64,8 @@ std::uint32_t Fitter::gpu_count(std::uint32_t tasks, const Shares& shares) const
   return total;
 }
 
-std::int64_t Fitter::cpus_for(const NodeFacts& node, std::uint32_t tasks, std::uint32_t gpus) const {
+std::int64_t Fitter::cpus_for(const NodeFacts& node, std::uint32_t tasks,
+                              std::uint32_t gpus) const {
   std::int64_t cpus = request_.is_overcommit ? 1 : std::int64_t{tasks} * request_.cpus_per_task;
   cpus = std::max({cpus, std::int64_t{request_.cpus_per_gpu} * gpus,
                    std::int64_t{request_.min_cpus_per_node}, std::int64_t{1}});
@@ -72,16 +76,22 @@ std::int64_t Fitter::cpus_for(const NodeFacts& node, std::uint32_t tasks, std::u
   return round_up(cpus, usable) / usable * node.core_unit;
 }
 
-std::int64_t Fitter::memory_for(const NodeFacts& node, std::int64_t cpus, std::uint32_t gpus) const {
+std::int64_t Fitter::memory_for(const NodeFacts& node, std::int64_t cpus,
+                                std::uint32_t gpus) const {
   const auto memory = static_cast<std::int64_t>(request_.memory_mib);
   const auto all = static_cast<std::int64_t>(node.memory_mib);
   switch (request_.memory_scope) {
-    case MemoryScope::kDefault: return memory;
-    case MemoryScope::kPerNode: return memory == 0 ? all : memory;
+    case MemoryScope::kDefault:
+      return memory;
+    case MemoryScope::kPerNode:
+      return memory == 0 ? all : memory;
     case MemoryScope::kPerCpu:
-      // A whole node has more CPUs than were asked for; they bring no claim to more memory than it has.
-      return rule_.is_exclusive ? std::max(std::min(memory * node.cpus, all), memory * cpus) : memory * cpus;
-    case MemoryScope::kPerGpu: return memory * gpus;
+      // A whole node has more CPUs than were asked for; they bring no claim to more memory than it
+      // has.
+      return rule_.is_exclusive ? std::max(std::min(memory * node.cpus, all), memory * cpus)
+                                : memory * cpus;
+    case MemoryScope::kPerGpu:
+      return memory * gpus;
   }
   return memory;
 }
@@ -92,15 +102,15 @@ Fitter::Take Fitter::take(const NodeFacts& node, std::uint32_t tasks, const Shar
   return {cpus, memory_for(node, cpus, gpus)};
 }
 
-std::int64_t Fitter::usable_cpus(NodeIndex node, NodeFree free) const {
-  if (rule_.max_cpus == 0) return free.cpus;
-  const std::int64_t used = rule_.used_cpus == nullptr ? 0 : (*rule_.used_cpus)[node.value()];
-  return std::min(free.cpus, std::int64_t{rule_.max_cpus} - used);
+std::int64_t Fitter::usable_cpus(NodeFree free) const {
+  if (!rule_.cpu_quota) return free.cpus;
+  return std::min(free.cpus, std::int64_t{free.gres[rule_.cpu_quota->value()]});
 }
 
 bool Fitter::is_untouched(NodeIndex node, NodeFree free) const {
   const NodeFree total = facts_.total.at(node);
-  return free.cpus == total.cpus && std::equal(free.gres, free.gres + facts_.kinds.size(), total.gres);
+  return free.cpus == total.cpus &&
+         std::equal(free.gres, free.gres + facts_.kinds.size(), total.gres);
 }
 
 bool Fitter::gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares) const {
@@ -114,21 +124,26 @@ bool Fitter::gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares)
 bool Fitter::fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const {
   const NodeFacts& facts = facts_.nodes[node.value()];
   const Take need = take(facts, tasks, shares);
-  if (need.cpus > usable_cpus(node, free)) return false;
+  if (need.cpus > usable_cpus(free)) return false;
   if (need.memory_mib > free.memory_mib) return false;
   if (need.memory_mib > static_cast<std::int64_t>(facts.memory_mib)) return false;
   return gres_fits(free, tasks, shares);
 }
 
-std::uint32_t Fitter::task_bound(NodeIndex node, NodeFree free, const Shares& shares) const {
+std::uint32_t Fitter::task_bound(NodeFree free, const Shares& shares) const {
+  // Divisions are what this costs: they are done only where they change the bound.
   std::int64_t bound = std::max({request_.task_count, request_.min_nodes, 1U});
   if (request_.tasks_per_node > 0) bound = std::min(bound, std::int64_t{request_.tasks_per_node});
-  if (!request_.is_overcommit && request_.cpus_per_task > 0) {
-    bound = std::min(bound, usable_cpus(node, free) / request_.cpus_per_task);
+  const std::int64_t usable = usable_cpus(free);
+  if (usable <= 0) return 0;
+  if (!request_.is_overcommit && bound * request_.cpus_per_task > usable) {
+    bound = static_cast<std::uint32_t>(usable) / request_.cpus_per_task;
+    if (bound == 0) return 0;
   }
   for (const GresCheck& check : demand_.checks) {
     if (check.per_task == 0) continue;
-    bound = std::min(bound, (free_over(check.kinds, free) - fixed_part(check, shares)) / check.per_task);
+    const std::int64_t left = free_over(check.kinds, free) - fixed_part(check, shares);
+    if (bound * check.per_task > left) bound = left / check.per_task;
   }
   if (request_.tasks_per_gpu > 0) {
     const std::uint32_t gpus = gpu_count(0, shares);
@@ -139,24 +154,34 @@ std::uint32_t Fitter::task_bound(NodeIndex node, NodeFree free, const Shares& sh
   return static_cast<std::uint32_t>(std::max(bound, std::int64_t{0}));
 }
 
+std::uint32_t Fitter::least_tasks(const ResourceRequest& request) {
+  const std::uint64_t wanted = std::max({request.task_count, request.min_nodes, 1U});
+  if (request.max_nodes == 1) return static_cast<std::uint32_t>(wanted);
+  if (request.max_nodes == 0 || request.tasks_per_node == 0) return 1;
+  const std::uint64_t others = (std::uint64_t{request.max_nodes} - 1) * request.tasks_per_node;
+  return wanted > others ? static_cast<std::uint32_t>(wanted - others) : 1;
+}
+
 std::uint32_t Fitter::task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const {
   if (rule_.is_exclusive && !is_untouched(node, free)) return 0;
-  std::uint32_t high = task_bound(node, free, shares);
-  if (high == 0) return 0;
+  std::uint32_t high = task_bound(free, shares);
+  if (high < least_tasks_) return 0;
   if (fits(node, free, high, shares)) return high;
-  std::uint32_t low = 0;  // fits(low) or low is 0; fits(high) is false; fits falls with the number of tasks
+  std::uint32_t low =
+      0;  // fits(low) or low is 0; fits(high) is false; fits falls with the number of tasks
   while (high - low > 1) {
     const std::uint32_t middle = low + (high - low) / 2;
     (fits(node, free, middle, shares) ? low : high) = middle;
   }
-  return low;
+  return low < least_tasks_ ? 0 : low;
 }
 
 Shares Fitter::share_capacity(NodeIndex node, NodeFree free) const {
   Shares shares{};
   for (std::size_t i = 0; i < demand_.per_job.size(); ++i) {
     const GresNeed& need = demand_.per_job[i];
-    const std::int64_t room = std::clamp(free_over(need.kinds, free), std::int64_t{0}, std::int64_t{need.count});
+    const std::int64_t room =
+        std::clamp(free_over(need.kinds, free), std::int64_t{0}, std::int64_t{need.count});
     shares[i] = static_cast<std::uint32_t>(room);
     while (shares[i] > 0 && !fits(node, free, 1, shares)) --shares[i];
   }
@@ -180,14 +205,16 @@ std::vector<GresCount> Fitter::divide_gres(NodeIndex node, NodeFree free, std::u
     };
     for (const GresNeed& need : demand_.per_node) take_need(need, need.count);
     for (const GresNeed& need : demand_.per_task) take_need(need, need.count * tasks);
-    for (std::size_t i = 0; i < demand_.per_job.size(); ++i) take_need(demand_.per_job[i], shares[i]);
+    for (std::size_t i = 0; i < demand_.per_job.size(); ++i)
+      take_need(demand_.per_job[i], shares[i]);
   };
   take_all(true);
   take_all(false);
   return counts_of(taken);
 }
 
-NodeAmount Fitter::amount(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const {
+NodeAmount Fitter::amount(NodeIndex node, NodeFree free, std::uint32_t tasks,
+                          const Shares& shares) const {
   const NodeFacts& facts = facts_.nodes[node.value()];
   const Take need = take(facts, tasks, shares);
   NodeAmount result;
@@ -196,7 +223,8 @@ NodeAmount Fitter::amount(NodeIndex node, NodeFree free, std::uint32_t tasks, co
   result.cpus = rule_.is_exclusive ? facts.cpus : static_cast<std::uint32_t>(need.cpus);
   result.memory_mib = static_cast<std::uint64_t>(need.memory_mib);
   result.gres = divide_gres(node, free, tasks, shares);
-  CHECK(result.cpus <= free.cpus, "node {}: {} CPUs granted, {} free", node.value(), result.cpus, free.cpus);
+  CHECK(result.cpus <= free.cpus, "node {}: {} CPUs granted, {} free", node.value(), result.cpus,
+        free.cpus);
   return result;
 }
 

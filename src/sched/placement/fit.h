@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sched/amounts.h"
@@ -29,25 +30,36 @@ class TableAvailability final : public Availability {
 
 /// How a partition changes what a job may take on one node.
 struct NodeRule {
-  bool is_exclusive = false;                             ///< whole nodes, by request or by partition
-  std::uint32_t max_cpus = 0;                            ///< per node for the partition's jobs; 0: no limit
-  const std::vector<std::uint32_t>* used_cpus = nullptr;  ///< by the partition's jobs, per node; null: none
+  bool is_exclusive = false;            ///< whole nodes, by request or by partition
+  std::optional<GresKindId> cpu_quota;  ///< the partition's own share of each node's CPUs
 };
 
-/// Answers for one demand under one rule. All memory in MiB. Holds references: its arguments outlive it.
-/// Shape: `shares` says how much of each per-job need the node contributes.
+/// Answers for one demand under one rule. All memory in MiB. Holds references: its arguments
+/// outlive it. Shape: `shares` says how much of each per-job need the node contributes.
 class Fitter {
  public:
   Fitter(const ClusterFacts& facts, const Demand& demand, NodeRule rule)
-      : facts_(facts), demand_(demand), request_(*demand.request), rule_(rule) {}
+      : facts_(facts),
+        demand_(demand),
+        request_(*demand.request),
+        rule_(rule),
+        least_tasks_(least_tasks(request_)) {}
 
-  /// The most tasks that fit, at most the job's own number; 0: none. Monotone in `free`.
+  /// The most tasks that fit, at most the job's own number; 0: none, or too few for the job to be
+  /// complete on as many nodes as it may have. Monotone in `free`.
   std::uint32_t task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const;
   /// The most of each per-job need that fits beside one task.
   Shares share_capacity(NodeIndex node, NodeFree free) const;
   /// What `tasks` tasks take. Requires: tasks <= task_capacity(node, free, shares).
-  /// Determinism: an untyped need takes the first kind that holds all of it, else all kinds in order.
+  /// Determinism: an untyped need takes the first kind that holds all of it, else all kinds in
+  /// order.
   NodeAmount amount(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const;
+
+  /// True when more nodes are asked for than of this per-job need, so that some nodes have none of
+  /// it. Otherwise every node contributes.
+  bool may_lack(std::size_t job_need) const {
+    return demand_.per_job[job_need].count < request_.min_nodes;
+  }
 
   const Demand& demand() const { return demand_; }
   const ClusterFacts& facts() const { return facts_; }
@@ -58,15 +70,16 @@ class Fitter {
     std::int64_t cpus = 0;
     std::int64_t memory_mib = 0;
   };
+  static std::uint32_t least_tasks(const ResourceRequest& request);
   std::uint32_t gpu_count(std::uint32_t tasks, const Shares& shares) const;
   std::int64_t cpus_for(const NodeFacts& node, std::uint32_t tasks, std::uint32_t gpus) const;
   std::int64_t memory_for(const NodeFacts& node, std::int64_t cpus, std::uint32_t gpus) const;
   Take take(const NodeFacts& node, std::uint32_t tasks, const Shares& shares) const;
-  std::int64_t usable_cpus(NodeIndex node, NodeFree free) const;
+  std::int64_t usable_cpus(NodeFree free) const;
   bool is_untouched(NodeIndex node, NodeFree free) const;
   bool gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares) const;
   bool fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const;
-  std::uint32_t task_bound(NodeIndex node, NodeFree free, const Shares& shares) const;
+  std::uint32_t task_bound(NodeFree free, const Shares& shares) const;
   std::vector<GresCount> divide_gres(NodeIndex node, NodeFree free, std::uint32_t tasks,
                                      const Shares& shares) const;
 
@@ -74,6 +87,7 @@ class Fitter {
   const Demand& demand_;
   const ResourceRequest& request_;
   NodeRule rule_;
+  std::uint32_t least_tasks_ = 1;  ///< a node that holds fewer is of no use
 };
 
 }  // namespace muster::sched

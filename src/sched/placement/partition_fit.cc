@@ -6,16 +6,9 @@
 namespace muster::sched {
 namespace {
 
-std::vector<GresKindId> gpu_kinds(const ClusterFacts& facts) { return facts.matching_kinds("gpu", ""); }
-
-/// Sort key of one node; the index is last, so that no two are equal.
-struct OrderKey {
-  std::uint64_t major = 0;  ///< weight and GPUs
-  std::uint64_t minor = 0;  ///< CPUs and index
-  friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
-};
-
-std::uint64_t not_negative(std::int64_t value) { return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)); }
+std::uint64_t not_negative(std::int64_t value) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0));
+}
 
 }  // namespace
 
@@ -40,30 +33,70 @@ PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceR
   return node_limits(request, partition).refusal;
 }
 
-NodeRule node_rule(const ClusterSnapshot& snapshot, const ResourceRequest& request, PartitionIndex index) {
-  const PartitionConfig& partition = snapshot.partition(index);
-  return {request.is_exclusive || partition.is_exclusive, partition.max_cpus_per_node,
-          snapshot.partition_used_cpus(index)};
+NodeRule node_rule(const ClusterFacts& facts, const ResourceRequest& request,
+                   PartitionIndex partition) {
+  const bool is_exclusive =
+      request.is_exclusive || facts.config.partitions[partition.value()].is_exclusive;
+  return {is_exclusive, facts.cpu_quota(partition)};
 }
 
-std::vector<NodeIndex> best_fit_order(const ClusterFacts& facts, const FreeTable& free) {
-  const std::vector<GresKindId> gpus = gpu_kinds(facts);
-  std::vector<OrderKey> keys;
-  keys.reserve(facts.node_count());
-  for (std::uint32_t i = 0; i < facts.node_count(); ++i) {
-    const NodeFree node = free.at(NodeIndex(i));
-    std::int64_t gpu_count = 0;
-    for (const GresKindId kind : gpus) gpu_count += node.gres[kind.value()];
-    keys.push_back({std::uint64_t{facts.nodes[i].weight} << 32U | not_negative(gpu_count),
-                    not_negative(node.cpus) << 32U | i});
+BestFitOrder::BestFitOrder(const ClusterFacts& facts, const FreeTable& free)
+    : gpu_kinds_(facts.matching_kinds("gpu", "")) {
+  keys_.reserve(facts.node_count());
+  for (std::uint32_t i = 0; i < facts.node_count(); ++i)
+    keys_.push_back(key_of(facts, free, NodeIndex(i)));
+  std::ranges::sort(keys_);
+  number();
+}
+
+BestFitOrder::Key BestFitOrder::key_of(const ClusterFacts& facts, const FreeTable& free,
+                                       NodeIndex node) const {
+  const NodeFree row = free.at(node);
+  std::int64_t gpu_count = 0;
+  for (const GresKindId kind : gpu_kinds_) gpu_count += row.gres[kind.value()];
+  return {std::uint64_t{facts.nodes[node.value()].weight} << 32U | not_negative(gpu_count),
+          not_negative(row.cpus) << 32U | node.value()};
+}
+
+void BestFitOrder::update(const ClusterFacts& facts, const FreeTable& free,
+                          std::span<const NodeIndex> changed) {
+  if (changed.empty()) return;
+  NodeSet is_changed(facts.node_count());
+  for (const NodeIndex node : changed) is_changed.set(node);
+  std::erase_if(keys_, [&](const Key& key) { return is_changed.test(key.node()); });
+  const auto middle = static_cast<std::ptrdiff_t>(keys_.size());
+  is_changed.for_each([&](NodeIndex node) { keys_.push_back(key_of(facts, free, node)); });
+  std::sort(keys_.begin() + middle, keys_.end());
+  std::inplace_merge(keys_.begin(), keys_.begin() + middle, keys_.end());
+  number();
+}
+
+void BestFitOrder::number() {
+  nodes_.resize(keys_.size());
+  places_.resize(keys_.size());
+  for (std::uint32_t i = 0; i < keys_.size(); ++i) {
+    nodes_[i] = keys_[i].node();
+    places_[nodes_[i].value()] = i;
   }
-  std::ranges::sort(keys);
-  std::vector<NodeIndex> order;
-  order.reserve(keys.size());
-  for (const OrderKey& key : keys) order.push_back(NodeIndex(static_cast<std::uint32_t>(key.minor)));
-  return order;
 }
 
-std::vector<NodeIndex> static_order(const ClusterFacts& facts) { return best_fit_order(facts, facts.total); }
+std::vector<NodeIndex> BestFitOrder::sorted(const NodeSet& members) const {
+  const std::uint32_t count = members.count();
+  std::vector<NodeIndex> result;
+  result.reserve(count);
+  if (count > nodes_.size() / 16) {
+    for (const NodeIndex node : nodes_) {
+      if (members.test(node)) result.push_back(node);
+    }
+    return result;
+  }
+  members.for_each([&](NodeIndex node) { result.push_back(node); });
+  std::ranges::sort(result, {}, [this](NodeIndex node) { return place_of(node); });
+  return result;
+}
+
+std::vector<NodeIndex> static_order(const ClusterFacts& facts) {
+  return BestFitOrder(facts, facts.total).nodes();
+}
 
 }  // namespace muster::sched

@@ -144,7 +144,8 @@ TEST(Satisfiable, NamesTheFieldAndTheBestNode) {
   const Satisfiability cpus = ask(tasks(1, 9));
   EXPECT_EQ(cpus.message, "Requested node configuration is not available");
   EXPECT_EQ(cpus.detail, "cpus: 9 asked for, the best node has 8");
-  EXPECT_EQ(ask(gpus_per_node(5, "h100")).detail, "gres gpu:h100:5: 5 asked for, the best node has 4");
+  EXPECT_EQ(ask(gpus_per_node(5, "h100")).detail,
+            "gres gpu:h100:5: 5 asked for, the best node has 4");
   EXPECT_EQ(ask(on_nodes(4, 4)).detail, "nodes: 4 asked for, partition main has 3");
 }
 

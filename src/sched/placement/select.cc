@@ -12,8 +12,8 @@ namespace {
 using Candidates = std::vector<Candidate>;
 using Grants = std::optional<std::vector<NodeAmount>>;
 
-/// Deals `total` out over `caps` in order, each place getting at least one while there is enough; false when
-/// `caps` cannot take all of it.
+/// Deals `total` out over `caps` in order, each place getting at least one while there is enough;
+/// false when `caps` cannot take all of it.
 bool deal(std::uint32_t total, std::vector<std::uint32_t>& caps) {
   std::uint32_t left = total;
   for (std::size_t i = 0; i < caps.size(); ++i) {
@@ -34,7 +34,8 @@ class Selection {
     is_plain_ = !request_.is_contiguous && fitter.demand().required_count == 0;
   }
 
-  Grants run(std::span<const NodeIndex> order, const NodeSet& allowed) {
+  Grants run(std::span<const NodeIndex> order, const NodeSet& allowed,
+             std::vector<NodeIndex>* dead) {
     std::uint32_t weight = 0;
     for (const NodeIndex node : order) {
       if (!allowed.test(node)) continue;
@@ -44,7 +45,10 @@ class Selection {
         weight = node_weight;
       }
       const auto candidate = candidate_at(fitter_, node, availability_.at(node));
-      if (!candidate) continue;
+      if (!candidate) {
+        if (dead != nullptr) dead->push_back(node);
+        continue;
+      }
       add(*candidate);
       if (Grants grants = choose_early()) return grants;
     }
@@ -82,6 +86,7 @@ class Selection {
   Grants choose() {
     if (candidates_.size() < limits_.min || !covers(tasks_, shares_)) return std::nullopt;
     if (request_.is_contiguous) return choose_run();
+    largest_after_.clear();
     Candidates required;
     Candidates others;
     for (const Candidate& candidate : candidates_) {
@@ -91,7 +96,8 @@ class Selection {
     return choose_fewest(required, others);
   }
 
-  /// The measure in which "fewest nodes" is counted: per-job devices where there are any, else tasks.
+  /// The measure in which "fewest nodes" is counted: per-job devices where there are any, else
+  /// tasks.
   std::uint32_t weight_of(const Candidate& candidate) const {
     return fitter_.demand().per_job.empty() ? candidate.tasks : candidate.shares[0];
   }
@@ -101,26 +107,38 @@ class Selection {
 
   Grants choose_fewest(const Candidates& required, const Candidates& others) {
     std::uint64_t wanted = weight_wanted();
-    for (const Candidate& candidate : required) wanted -= std::min<std::uint64_t>(wanted, weight_of(candidate));
+    for (const Candidate& candidate : required)
+      wanted -= std::min<std::uint64_t>(wanted, weight_of(candidate));
     std::vector<std::uint32_t> sizes;
     for (const Candidate& candidate : others) sizes.push_back(weight_of(candidate));
-    std::ranges::sort(sizes, std::greater<>());
     const auto base = static_cast<std::uint32_t>(required.size());
+    if (base > limits_.max) return std::nullopt;
     std::uint64_t best_sum = 0;
     const std::size_t last = std::min<std::size_t>(limits_.max, base + sizes.size());
+    std::ranges::make_heap(sizes);
     for (std::size_t count = base; count <= last; ++count) {
-      if (count > base) best_sum += sizes[count - base - 1];
+      if (count > base) {
+        best_sum += sizes.front();
+        std::ranges::pop_heap(sizes);
+        sizes.pop_back();
+      }
       if (count < limits_.min || count == 0 || best_sum < wanted) continue;
       Candidates chosen = required;
-      append_first(others, count - base, wanted, chosen);
-      if (Grants grants = grant(std::move(chosen))) return grants;
+      if (fitter_.demand().per_job.empty()) {
+        append_first(others, count - base, wanted, chosen);
+        if (Grants grants = grant(std::move(chosen))) return grants;
+      } else if (Grants grants = search(others, 0, count - base, chosen)) {
+        return grants;
+      }
     }
     return std::nullopt;
   }
 
   /// Appends the first set (in order) of `count` others whose sizes reach `wanted`.
-  /// Requires: the `count` largest reach it. A node is taken when the largest of the later ones can complete it.
-  void append_first(const Candidates& others, std::size_t count, std::uint64_t wanted, Candidates& chosen) const {
+  /// Requires: the `count` largest reach it. A node is taken when the largest of the later ones can
+  /// complete it.
+  void append_first(const Candidates& others, std::size_t count, std::uint64_t wanted,
+                    Candidates& chosen) const {
     std::map<std::uint32_t, std::size_t, std::greater<>> later;
     for (const Candidate& candidate : others) ++later[weight_of(candidate)];
     for (const Candidate& candidate : others) {
@@ -142,13 +160,56 @@ class Selection {
     }
   }
 
+  /// The first set of `count` more nodes from `first` on that carries both tasks and devices: the
+  /// two may pull towards different nodes, so that this goes back where a start led nowhere.
+  /// Bounded by kStepMax.
+  Grants search(const Candidates& others, std::size_t first, std::size_t count,
+                Candidates& chosen) {
+    if (count == 0) return grant(chosen);
+    for (std::size_t i = first; i + count <= others.size(); ++i) {
+      if (++steps_ > kStepMax) return std::nullopt;
+      chosen.push_back(others[i]);
+      if (can_reach(others, i + 1, count - 1, chosen)) {
+        if (Grants grants = search(others, i + 1, count - 1, chosen)) return grants;
+      }
+      chosen.pop_back();
+    }
+    return std::nullopt;
+  }
+  /// A bound: as if each of the `count` nodes to come were as large as the largest of them.
+  bool can_reach(const Candidates& others, std::size_t first, std::size_t count,
+                 const Candidates& chosen) {
+    if (largest_after_.size() != others.size() + 1) fill_largest(others);
+    const Candidate& largest = largest_after_[first];
+    std::uint64_t tasks = std::uint64_t{largest.tasks} * count;
+    std::array<std::uint64_t, kJobNeedMax> shares{};
+    for (std::size_t s = 0; s < kJobNeedMax; ++s)
+      shares[s] = std::uint64_t{largest.shares[s]} * count;
+    for (const Candidate& candidate : chosen) {
+      tasks += candidate.tasks;
+      for (std::size_t s = 0; s < kJobNeedMax; ++s) shares[s] += candidate.shares[s];
+    }
+    return covers(tasks, shares);
+  }
+  void fill_largest(const Candidates& others) {
+    largest_after_.assign(others.size() + 1, Candidate{});
+    for (std::size_t i = others.size(); i-- > 0;) {
+      Candidate& largest = largest_after_[i];
+      largest = largest_after_[i + 1];
+      largest.tasks = std::max(largest.tasks, others[i].tasks);
+      for (std::size_t s = 0; s < kJobNeedMax; ++s)
+        largest.shares[s] = std::max(largest.shares[s], others[i].shares[s]);
+    }
+  }
+
   /// The shortest run of neighbouring indices that suffices; of those the lowest.
   Grants choose_run() {
     Candidates sorted = candidates_;
     std::ranges::sort(sorted, {}, &Candidate::node);
     Candidates best;
     for (std::size_t first = 0; first < sorted.size(); ++first) {
-      const std::size_t size = run_length(sorted, first, best.empty() ? limits_.max : best.size() - 1);
+      const std::size_t size =
+          run_length(sorted, first, best.empty() ? limits_.max : best.size() - 1);
       if (size == 0) continue;
       best.assign(sorted.begin() + static_cast<std::ptrdiff_t>(first),
                   sorted.begin() + static_cast<std::ptrdiff_t>(first + size));
@@ -166,12 +227,15 @@ class Selection {
       for (std::size_t s = 0; s < kJobNeedMax; ++s) shares[s] += sorted[i].shares[s];
       required += fitter_.demand().required.test(sorted[i].node) ? 1 : 0;
       const std::size_t size = i - first + 1;
-      if (size >= limits_.min && required == fitter_.demand().required_count && covers(tasks, shares)) return size;
+      if (size >= limits_.min && required == fitter_.demand().required_count &&
+          covers(tasks, shares))
+        return size;
     }
     return 0;
   }
 
-  /// Lays tasks and shares over exactly these nodes; nothing when their combination does not fit after all.
+  /// Lays tasks and shares over exactly these nodes; nothing when their combination does not fit
+  /// after all.
   Grants grant(Candidates chosen) const {
     if (chosen.size() > limits_.max) return std::nullopt;
     std::ranges::sort(chosen, {}, &Candidate::node);
@@ -180,12 +244,14 @@ class Selection {
     for (const Candidate& candidate : chosen) {
       tasks.push_back(fitter_.demand().per_job.empty()
                           ? candidate.tasks
-                          : fitter_.task_capacity(candidate.node, availability_.at(candidate.node), candidate.shares));
+                          : fitter_.task_capacity(candidate.node, availability_.at(candidate.node),
+                                                  candidate.shares));
       if (tasks.back() == 0) return std::nullopt;
     }
     const auto count = static_cast<std::uint32_t>(chosen.size());
     if (!deal(std::max(tasks_wanted_, count), tasks)) {
-      // More nodes than tasks were asked for, and a node takes no second task: then one task each is all there is.
+      // More nodes than tasks were asked for, and a node takes no second task: then one task each
+      // is all there is.
       return std::nullopt;
     }
     std::vector<NodeAmount> result;
@@ -197,6 +263,7 @@ class Selection {
   }
   bool deal_shares(Candidates& chosen) const {
     for (std::size_t i = 0; i < fitter_.demand().per_job.size(); ++i) {
+      if (chosen.size() > fitter_.demand().per_job[i].count && !fitter_.may_lack(i)) return false;
       std::vector<std::uint32_t> caps;
       for (const Candidate& candidate : chosen) caps.push_back(candidate.shares[i]);
       if (!deal(fitter_.demand().per_job[i].count, caps)) return false;
@@ -205,12 +272,16 @@ class Selection {
     return true;
   }
 
+  static constexpr int kStepMax = 20'000;
+
   const Fitter& fitter_;
   const ResourceRequest& request_;
   const Availability& availability_;
   NodeLimits limits_;
   bool is_plain_ = true;
   std::uint32_t tasks_wanted_ = 1;
+  int steps_ = 0;             ///< of search()
+  Candidates largest_after_;  ///< for search(): at i, the largest values from i on
   Candidates candidates_;
   std::uint64_t tasks_ = 0;
   std::array<std::uint64_t, kJobNeedMax> shares_{};
@@ -224,7 +295,7 @@ std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, Node
   if (!needs.empty()) {
     candidate.shares = fitter.share_capacity(node, free);
     for (std::size_t i = 0; i < needs.size(); ++i) {
-      if (candidate.shares[i] == 0) return std::nullopt;
+      if (candidate.shares[i] == 0 && !fitter.may_lack(i)) return std::nullopt;
     }
   }
   // Tasks bound to GPUs need the GPUs beside them; others are counted as if the node lent none.
@@ -236,9 +307,9 @@ std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, Node
 
 std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availability& availability,
                                              NodeLimits limits, std::span<const NodeIndex> order,
-                                             const NodeSet& allowed) {
+                                             const NodeSet& allowed, std::vector<NodeIndex>* dead) {
   CHECK(limits.min >= 1 && limits.min <= limits.max, "node limits {}..{}", limits.min, limits.max);
-  return Selection(fitter, availability, limits).run(order, allowed);
+  return Selection(fitter, availability, limits).run(order, allowed, dead);
 }
 
 }  // namespace muster::sched

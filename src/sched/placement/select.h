@@ -1,9 +1,10 @@
 // Which nodes a job gets: a gang is placed whole or not at all.
 //
-// Rules, strongest first: required nodes are in; lower weight before higher (nodes of a higher weight are looked
-// at only when the lower ones do not suffice); fewest nodes; then the first set in the given order. Tasks are
-// laid in blocks over the chosen nodes in index order, each node getting at least one.
-// Source: Slurm's select/cons_tres (node sets by weight; _cpus_to_use leaves one CPU for each later node).
+// Rules, strongest first: required nodes are in; lower weight before higher (nodes of a higher
+// weight are looked at only when the lower ones do not suffice); fewest nodes; then the first set
+// in the given order. Tasks are laid in blocks over the chosen nodes in index order, each node
+// getting at least one. Source: Slurm's select/cons_tres (node sets by weight; _cpus_to_use leaves
+// one CPU for each later node).
 #pragma once
 
 #include <cstdint>
@@ -31,12 +32,14 @@ struct Candidate {
 /// The candidate that `node` makes, or nothing when not even one task fits.
 std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, NodeFree free);
 
-/// A placement on nodes of `allowed`, or nothing. Shape: `order` lists every node that may be taken, in rising
-/// weight; the result rises by node. Cost: O(nodes looked at), which is few when the first ones suffice.
-/// Determinism: stable under shrinking: when some other node's room, or room left over on a chosen node, goes
-/// away, the choice remains. Reservations rely on it.
+/// A placement on nodes of `allowed`, or nothing. Shape: `order` lists every node that may be
+/// taken, in rising weight; the result rises by node. `dead`, where given, gains the nodes looked
+/// at that take not even one task. Cost: O(nodes looked at), which is few when the first ones
+/// suffice. Determinism: stable under shrinking: when some other node's room, or room left over on
+/// a chosen node, goes away, the choice remains. Reservations rely on it.
 std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availability& availability,
                                              NodeLimits limits, std::span<const NodeIndex> order,
-                                             const NodeSet& allowed);
+                                             const NodeSet& allowed,
+                                             std::vector<NodeIndex>* dead = nullptr);
 
 }  // namespace muster::sched

@@ -1,5 +1,6 @@
-// The search behind Timeline::earliest_start: the ends are walked in order of time, and of each allowed node is
-// known how much of the job it could carry, so that the job is tried only where the counts suffice.
+// The search behind Timeline::earliest_start: the ends are walked in order of time, and of each
+// allowed node is known how much of the job it could carry, so that the job is tried only where the
+// counts suffice.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -25,12 +26,13 @@ class EarliestStartSearch final : public Availability {
     tasks_wanted_ = std::max({fitter.request().task_count, limits.min, 1U});
   }
 
-  std::optional<FuturePlacement> run() {
+  std::optional<FuturePlacement> run(const NodeSet& room) {
     prepare();
-    allowed_.for_each([this](NodeIndex node) { recount(node); });
+    room.for_each([this](NodeIndex node) { recount(node); });
     while (advance()) {
       if (!is_worth_trying()) continue;
-      if (auto nodes = place(fitter_, *this, limits_, order_, allowed_)) return FuturePlacement{time_, *nodes};
+      if (auto nodes = place(fitter_, *this, limits_, order_, allowed_))
+        return FuturePlacement{time_, *nodes};
       ++failed_count_;
     }
     return std::nullopt;
@@ -53,8 +55,9 @@ class EarliestStartSearch final : public Availability {
   }
 
  private:
-  /// After this many tries in vain while windows lie ahead, only the time after the last window is tried: an
-  /// upper bound on the work, and a later start than possible only where windows interlock badly.
+  /// After this many tries in vain while windows lie ahead, only the time after the last window is
+  /// tried: an upper bound on the work, and a later start than possible only where windows
+  /// interlock badly.
   static constexpr int kTryMax = 64;
 
   void prepare() {
@@ -80,8 +83,10 @@ class EarliestStartSearch final : public Availability {
     const auto& ends = timeline_.snapshot_.ends();
     if (overdue_ > 0) next = timeline_.now_ + timeline_.options_.overdue_grace;
     if (next_end_ < ends.size()) next = std::min(next, ends[next_end_].end);
-    if (next_planned_ < timeline_.planned_by_end_.size()) next = std::min(next, planned(next_planned_).end);
-    if (next_boundary_ < boundaries_.size()) next = std::min(next, boundaries_[next_boundary_].time);
+    if (next_planned_ < timeline_.planned_by_end_.size())
+      next = std::min(next, planned(next_planned_).end);
+    if (next_boundary_ < boundaries_.size())
+      next = std::min(next, boundaries_[next_boundary_].time);
     return next;
   }
   const Timeline::Planned& planned(std::size_t place) const {
@@ -92,6 +97,7 @@ class EarliestStartSearch final : public Availability {
   bool advance() {
     dirty_.clear();
     while (dirty_.empty()) {
+      fetch_ahead();
       time_ = next_time();
       if (time_.is_never()) return false;
       apply_ends();
@@ -107,10 +113,26 @@ class EarliestStartSearch final : public Availability {
       for (std::size_t i = 0; i < overdue_; ++i) release(ends[i]);
       overdue_ = 0;
     }
-    for (; next_end_ < ends.size() && ends[next_end_].end <= time_; ++next_end_) release(ends[next_end_]);
+    for (; next_end_ < ends.size() && ends[next_end_].end <= time_; ++next_end_)
+      release(ends[next_end_]);
   }
   void release(const ExpectedEnd& end) {
-    for (const NodeAmount& amount : timeline_.snapshot_.running_slot(end.slot).nodes) change(amount, true);
+    if (end.is_on_one_node() && !allowed_.test(end.sole_node)) return;
+    for (const NodeAmount& amount : timeline_.snapshot_.running_slot(end.slot).nodes) {
+      change(amount, true);
+    }
+  }
+  /// The walk waits for memory more than for anything else: what comes in a few steps is asked for now.
+  void fetch_ahead() const {
+    constexpr std::size_t kFar = 64;
+    constexpr std::size_t kNear = 32;
+    const auto& ends = timeline_.snapshot_.ends();
+    if (next_end_ + kFar >= ends.size()) return;
+    const ClusterSnapshot& snapshot = timeline_.snapshot_;
+    __builtin_prefetch(&snapshot.running_slot(ends[next_end_ + kFar].slot));
+    const ExpectedEnd& near = ends[next_end_ + kNear];
+    if (near.is_on_one_node() && !allowed_.test(near.sole_node)) return;
+    __builtin_prefetch(snapshot.running_slot(near.slot).nodes.data());
   }
   void apply_planned() {
     const std::size_t count = timeline_.planned_by_end_.size();
@@ -119,7 +141,8 @@ class EarliestStartSearch final : public Availability {
     }
   }
   void apply_boundaries() {
-    for (; next_boundary_ < boundaries_.size() && boundaries_[next_boundary_].time <= time_; ++next_boundary_) {
+    for (; next_boundary_ < boundaries_.size() && boundaries_[next_boundary_].time <= time_;
+         ++next_boundary_) {
       const Timeline::Boundary& boundary = boundaries_[next_boundary_];
       change(timeline_.slots_[boundary.slot].amount, !boundary.is_start);
     }
@@ -130,7 +153,8 @@ class EarliestStartSearch final : public Availability {
     dirty_.push_back(amount.node);
   }
 
-  /// Brings the node's part of the sums up to date. With windows ahead a sum may be too high until it is tried.
+  /// Brings the node's part of the sums up to date. With windows ahead a sum may be too high until
+  /// it is tried.
   void recount(NodeIndex node) {
     Candidate& known = candidates_[node.value()];
     count_in(known, -1);
@@ -141,7 +165,8 @@ class EarliestStartSearch final : public Availability {
     if (candidate.tasks == 0) return;
     count_ += sign;
     tasks_ += sign * std::int64_t{candidate.tasks};
-    for (std::size_t i = 0; i < kJobNeedMax; ++i) shares_[i] += sign * std::int64_t{candidate.shares[i]};
+    for (std::size_t i = 0; i < kJobNeedMax; ++i)
+      shares_[i] += sign * std::int64_t{candidate.shares[i]};
     if (fitter_.demand().required.test(candidate.node)) required_ += sign;
   }
 
@@ -192,8 +217,9 @@ class EarliestStartSearch final : public Availability {
 
 std::optional<FuturePlacement> Timeline::earliest_start(const Fitter& fitter, NodeLimits limits,
                                                         std::span<const NodeIndex> order,
-                                                        const NodeSet& allowed, Duration duration) {
-  return EarliestStartSearch(*this, fitter, limits, order, allowed, duration).run();
+                                                        const NodeSet& allowed, const NodeSet& room,
+                                                        Duration duration) {
+  return EarliestStartSearch(*this, fitter, limits, order, allowed, duration).run(room);
 }
 
 }  // namespace muster::sched

@@ -43,38 +43,44 @@ FreeRow Timeline::row_at(NodeIndex node, TimePoint when) const {
   return row;
 }
 
-void Timeline::start(const std::vector<NodeAmount>& nodes, TimePoint end) {
-  for (const NodeAmount& amount : nodes) {
+void Timeline::start(const Start& start) {
+  for (const NodeAmount& plain : start.nodes) {
+    NodeAmount amount = snapshot_.facts().charged(plain, start.partition);
     CHECK(free_.holds(amount), "node {} is given out twice", amount.node.value());
     free_.subtract(amount);
     for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
       Slot& slot = slots_[i];
-      if (slot.start >= end) continue;
+      if (slot.start >= start.end) continue;
       CHECK(slot.spare.holds(amount), "node {}: a start takes reserved room", amount.node.value());
       slot.spare.subtract(amount);
     }
     planned_on_[amount.node.value()].push_back(static_cast<std::uint32_t>(planned_.size()));
     planned_by_end_.push_back(static_cast<std::uint32_t>(planned_.size()));
-    planned_.push_back({end, amount});
+    planned_.push_back({start.end, std::move(amount)});
   }
 }
 
-void Timeline::reserve(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end) {
-  CHECK(start > now_, "a window begins after now");
-  for (const NodeAmount& amount : nodes) {
-    CHECK(row_at(amount.node, start).holds(amount), "node {} is reserved twice", amount.node.value());
+void Timeline::reserve(const Window& window) {
+  CHECK(window.start > now_, "a window begins after now");
+  for (const NodeAmount& plain : window.nodes) {
+    const NodeAmount amount = snapshot_.facts().charged(plain, window.partition);
+    CHECK(row_at(amount.node, window.start).holds(amount), "node {} is reserved twice",
+          amount.node.value());
     for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
       const Slot& slot = slots_[i];
-      if (slot.start < start || slot.start >= end) continue;
+      if (slot.start < window.start || slot.start >= window.end) continue;
       CHECK(slot.spare.holds(amount), "node {}: a window cuts into another", amount.node.value());
     }
-    add_slot(amount, start, end);
+    add_slot(amount, window.start, window.end);
   }
 }
 
-void Timeline::keep(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end) {
-  const TimePoint begin = std::max(start, now_ + Duration::microseconds(1));
-  for (const NodeAmount& amount : nodes) add_slot(amount, begin, std::max(end, begin));
+void Timeline::keep(const Window& window) {
+  const TimePoint begin = std::max(window.start, now_ + Duration::microseconds(1));
+  for (const NodeAmount& plain : window.nodes) {
+    add_slot(snapshot_.facts().charged(plain, window.partition), begin,
+             std::max(window.end, begin));
+  }
 }
 
 void Timeline::add_slot(const NodeAmount& amount, TimePoint start, TimePoint end) {
@@ -106,7 +112,8 @@ void Timeline::sort_planned() {
 NodeFree Timeline::Interval::at(NodeIndex node) const {
   NodeFree free = timeline_.free_.at(node);
   bool is_copied = false;
-  for (std::uint32_t i = timeline_.first_slot_[node.value()]; i != kNone; i = timeline_.slots_[i].next) {
+  for (std::uint32_t i = timeline_.first_slot_[node.value()]; i != kNone;
+       i = timeline_.slots_[i].next) {
     const Slot& slot = timeline_.slots_[i];
     if (slot.start >= until_) continue;
     const std::size_t kinds = slot.spare.gres.size();

@@ -1,6 +1,6 @@
-// Free resources from now on: what running jobs give back when they are expected to end, what planned starts
-// take and give back, and what windows keep. It answers "over this interval, what is free on that node" and
-// "when does this job fit at the earliest".
+// Free resources from now on: what running jobs give back when they are expected to end, what
+// planned starts take and give back, and what windows keep. It answers "over this interval, what is
+// free on that node" and "when does this job fit at the earliest".
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,14 @@ class Timeline {
   /// Lifetime: the snapshot outlives the timeline and does not change meanwhile. Cost: O(nodes).
   Timeline(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options);
 
-  /// Takes `nodes` from now to `end`. Requires: they are free over that interval (CHECK).
-  void start(const std::vector<NodeAmount>& nodes, TimePoint end);
-  /// Keeps `nodes` from `start` to `end`. Requires: free over that interval (CHECK), start > now.
-  void reserve(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end);
-  /// As reserve, for a window that was free when it was planned and may no longer be: what is missing then shows
-  /// as less than nothing left over. A window that should have begun begins at once.
-  void keep(const std::vector<NodeAmount>& nodes, TimePoint start, TimePoint end);
+  /// Takes the start's nodes from now to its end. Requires: free over that interval (CHECK).
+  void start(const Start& start);
+  /// Keeps the window's nodes. Requires: free over that interval (CHECK), window.start > now.
+  void reserve(const Window& window);
+  /// As reserve, for a window that was free when it was planned and may no longer be: what is
+  /// missing then shows as less than nothing left over. A window that should have begun begins at
+  /// once.
+  void keep(const Window& window);
   /// Gives up all windows; planned starts stay.
   void clear_windows();
 
@@ -41,7 +42,8 @@ class Timeline {
   const FreeTable& free() const { return free_; }
   TimePoint now() const { return now_; }
 
-  /// What stays free from now until `until`. Lifetime: the timeline's; `at` is valid until the next `at`.
+  /// What stays free from now until `until`. Lifetime: the timeline's; `at` is valid until the next
+  /// `at`.
   class Interval final : public Availability {
    public:
     Interval(const Timeline& timeline, TimePoint until) : timeline_(timeline), until_(until) {}
@@ -53,19 +55,22 @@ class Timeline {
     mutable std::vector<std::int32_t> gres_;
   };
 
-  /// The earliest time after now at which the job fits for `duration` without touching a window, and where.
-  /// Shape: `order` as for place(). Nullopt: never, by what is expected to end.
-  /// Cost: O(ends + nodes), each end costing the nodes that it frees among `allowed`.
-  /// Determinism: the smallest such time; the first nodes of `order`.
+  /// The earliest time after now at which the job fits for `duration` without touching a window,
+  /// and where. Shape: `order` as for place(); `room` holds all of `allowed` that could take a task
+  /// now. Nullopt: never, by what is expected to end. Cost: O(ends + nodes), each end costing the
+  /// nodes that it frees among `allowed`. Determinism: the smallest such time; the first nodes of
+  /// `order`.
   std::optional<FuturePlacement> earliest_start(const Fitter& fitter, NodeLimits limits,
-                                                std::span<const NodeIndex> order, const NodeSet& allowed,
+                                                std::span<const NodeIndex> order,
+                                                const NodeSet& allowed, const NodeSet& room,
                                                 Duration duration);
 
  private:
   friend class EarliestStartSearch;
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  /// One window on one node, with what is left over on that node when the window begins. Between windows a
-  /// node's free amounts only rise, so the least over an interval is reached at its start or at a window's.
+  /// One window on one node, with what is left over on that node when the window begins. Between
+  /// windows a node's free amounts only rise, so the least over an interval is reached at its start
+  /// or at a window's.
   struct Slot {
     TimePoint start;
     TimePoint end;
@@ -94,12 +99,13 @@ class Timeline {
   TimePoint now_;
   PlanOptions options_;
   FreeTable free_;
-  std::vector<Planned> planned_;                        ///< in the order of decision
-  std::vector<std::uint32_t> planned_by_end_;           ///< indices; the first planned_sorted_ by (end, index)
+  std::vector<Planned> planned_;  ///< in the order of decision
+  std::vector<std::uint32_t>
+      planned_by_end_;  ///< indices; the first planned_sorted_ by (end, index)
   std::size_t planned_sorted_ = 0;
   std::vector<std::vector<std::uint32_t>> planned_on_;  ///< per node
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> first_slot_;               ///< per node
+  std::vector<std::uint32_t> first_slot_;  ///< per node
 };
 
 }  // namespace muster::sched

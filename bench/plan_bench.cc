@@ -1,0 +1,280 @@
+// How long a plan takes: a cluster of 10,000 nodes, half full with 30,000 running jobs, and 100,000
+// pending jobs of 200 shapes. Imitates a mixed CPU and GPU site: four kinds of nodes, three types
+// of GPU, features, drained nodes, 20 overlapping partitions.
+//
+//   plan_bench [--nodes N] [--jobs N] [--running N] [--shapes N] [--rounds N]
+//
+// First the plan's result is compared with a slow reference at a small size. Then it prints medians
+// and worst cases, in milliseconds: of full plans without a memo, and of plans after one event with
+// it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "sched/fast_path.h"
+#include "sched/placement/partition_fit.h"
+#include "sched/plan.h"
+#include "sched/testing.h"
+
+namespace muster::sched {
+namespace {
+
+using namespace testing;
+
+struct Size {
+  std::uint32_t nodes = 10'000;
+  std::uint32_t jobs = 100'000;
+  std::uint32_t running = 30'000;
+  std::uint32_t shapes = 200;
+  std::uint32_t rounds = 15;
+};
+
+std::uint32_t pick(Rng& rng, std::uint32_t low, std::uint32_t high) {
+  return static_cast<std::uint32_t>(rng.between(low, high));
+}
+
+NodeConfig site_node(std::uint32_t index, Rng& rng) {
+  const std::string name = "n" + std::to_string(index);
+  NodeConfig node;
+  switch (index % 5) {
+    case 0:
+      node = make_node(name, 128, 1'000'000, {{"gpu", "a100", 8, {}}}, {"ib"});
+      break;
+    case 1:
+      node = make_node(name, 192, 2'000'000, {{"gpu", "h100", 8, {}}}, {"ib", "nvme"});
+      break;
+    case 2:
+      node = make_node(name, 64, 512'000, {{"gpu", "l40s", 4, {}}}, {"nvme"});
+      break;
+    default:
+      node = make_node(name, 64, 256'000, {}, {"cpu"});
+      break;
+  }
+  if (rng.chance(0.1)) node.features.push_back("new");
+  node.weight = node.gres.empty() ? 1 : 10;
+  return node;
+}
+
+ClusterConfig site(const Size& size, Rng& rng) {
+  std::vector<NodeConfig> nodes;
+  for (std::uint32_t i = 0; i < size.nodes; ++i) nodes.push_back(site_node(i, rng));
+  ClusterConfig config = make_cluster(std::move(nodes));
+  for (std::uint32_t p = 1; p < 20; ++p) {
+    PartitionConfig partition = make_partition("p" + std::to_string(p), {});
+    const std::uint32_t first = pick(rng, 0, size.nodes - 1);
+    const std::uint32_t count = pick(rng, size.nodes / 10, size.nodes / 2);
+    for (std::uint32_t i = 0; i < count; ++i)
+      partition.nodes.push_back(NodeIndex((first + i) % size.nodes));
+    std::ranges::sort(partition.nodes);
+    partition.priority_tier = p % 4 == 0 ? 2 : 1;
+    config.partitions.push_back(std::move(partition));
+  }
+  return config;
+}
+
+/// Every node about half full, jobs ending at different times.
+void fill_half(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
+  const std::uint32_t per_node = size.running / size.nodes;
+  std::uint32_t id = 1'000'000'000;
+  for (std::uint32_t n = 0; n < size.nodes; ++n) {
+    for (std::uint32_t j = 0; j < per_node; ++j) {
+      const NodeConfig& node = snapshot.config().nodes[n];
+      NodeAmount amount{
+          NodeIndex(n), 1, node.cpus / (2 * per_node), node.memory_mib / (2 * per_node), {}};
+      if (!node.gres.empty() && j < node.gres[0].count / 2) {
+        amount.gres = {{*snapshot.find_gres_kind("gpu", node.gres[0].type), 1}};
+      }
+      const TimePoint end = at(0) + Duration::milliseconds(rng.between(1'000, 86'400'000));
+      snapshot.start_job({JobId(id++), PartitionIndex(0), {amount}, end});
+    }
+  }
+}
+
+ResourceRequest site_request(const Size& size, Rng& rng) {
+  const std::uint64_t kind = rng.below(100);
+  const char* const types[] = {"a100", "h100", "l40s", ""};
+  ResourceRequest request;
+  request.memory_scope = MemoryScope::kPerCpu;
+  request.memory_mib = 1000 * rng.below(5);
+  if (kind < 45) {
+    request.cpus_per_task = pick(rng, 1, 32);
+    if (rng.chance(0.2)) request.features.alternatives = {{"new"}, {"nvme"}};
+  } else if (kind < 75) {
+    request.gres_per_node = {{"gpu", types[rng.below(4)], pick(rng, 1, 8)}};
+    request.cpus_per_gpu = pick(rng, 1, 8);
+  } else if (kind < 88) {
+    request = on_nodes(pick(rng, 2, 16), 1, 1);
+    request.task_count = request.min_nodes * 8;
+    request.tasks_per_node = 8;
+    request.gres_per_node = {{"gpu", types[rng.below(2)], 8}};
+  } else if (kind < 94) {
+    request.task_count = pick(rng, 2, 256);
+  } else {
+    request = on_nodes(pick(rng, 1, std::max(size.nodes / 40, 1U)), 1, 1);
+    request.task_count = request.min_nodes;
+    request.is_exclusive = true;
+  }
+  return request;
+}
+
+void queue_up(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
+  std::vector<PendingJob> shapes;
+  for (std::uint32_t i = 0; i < size.shapes; ++i) {
+    PendingJob job = make_job(0, site_request(size, rng), 600 * rng.between(1, 144));
+    job.partitions = {PartitionIndex(pick(rng, 0, 19))};
+    if (rng.chance(0.2)) job.partitions.push_back(PartitionIndex(pick(rng, 0, 19)));
+    shapes.push_back(std::move(job));
+  }
+  for (std::uint32_t id = 1; id <= size.jobs; ++id) {
+    PendingJob job = shapes[rng.below(shapes.size())];
+    job.id = JobId(id);
+    job.submit_time = at(-std::int64_t{size.jobs} + id);
+    job.priority = rng.between(0, 10'000);
+    snapshot.add_pending(job);
+  }
+}
+
+ClusterSnapshot make_site(const Size& size) {
+  Rng rng(42);
+  ClusterSnapshot snapshot = make_snapshot(site(size, rng));
+  fill_half(snapshot, size, rng);
+  for (std::uint32_t i = 0; i < size.nodes / 50; ++i) {
+    snapshot.set_node_conditions(NodeIndex(pick(rng, 0, size.nodes - 1)), node_condition::kDrain);
+  }
+  queue_up(snapshot, size, rng);
+  snapshot.advance_time(at(0));
+  return snapshot;
+}
+
+template <class Act>
+double milliseconds(Act act) {
+  const auto begin = std::chrono::steady_clock::now();
+  act();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+void report(const char* name, std::vector<double> times) {
+  std::ranges::sort(times);
+  fmt::print("{:<28} median {:8.3f} ms  worst {:8.3f} ms  ({} rounds)\n", name,
+             times[times.size() / 2], times.back(), times.size());
+}
+
+/// The queue in order, every job tried on every node, windows aside: what a pass without windows
+/// must start.
+std::map<JobId, std::size_t> reference_starts(const ClusterSnapshot& snapshot, const Size& size) {
+  std::vector<std::pair<QueueRank, PartitionIndex>> queue;
+  for (std::uint32_t id = 1; id <= size.jobs; ++id) {
+    const PendingJob& job = *snapshot.find_pending(JobId(id));
+    for (const PartitionIndex partition : job.partitions) {
+      queue.push_back({{snapshot.partition(partition).priority_tier, job.rank()}, partition});
+    }
+  }
+  std::ranges::stable_sort(queue, {}, &std::pair<QueueRank, PartitionIndex>::first);
+  FreeTable free = snapshot.free();
+  std::map<JobId, std::size_t> started;
+  for (const auto& [rank, partition] : queue) {
+    if (started.contains(rank.rank.job)) continue;
+    const PendingJob& job = *snapshot.find_pending(rank.rank.job);
+    const Shape& shape = snapshot.shape(snapshot.shape_of(job.id));
+    if (partition_refusal(snapshot, *job.request, job.time_limit, partition) !=
+        PendingReason::kNone)
+      continue;
+    const Fitter fitter(snapshot.facts(), shape.demand,
+                        node_rule(snapshot.facts(), *job.request, partition));
+    const auto nodes =
+        place(fitter, TableAvailability(free),
+              node_limits(*job.request, snapshot.partition(partition)).limits,
+              BestFitOrder(snapshot.facts(), snapshot.free()).nodes(),
+              shape.demand.feasible & snapshot.partition_nodes(partition) & snapshot.usable());
+    if (!nodes) continue;
+    for (const NodeAmount& amount : *nodes) free.subtract(amount);
+    started[job.id] = nodes->size();
+  }
+  return started;
+}
+
+void check_small() {
+  Size small{60, 600, 180, 30, 1};
+  const ClusterSnapshot snapshot = make_site(small);
+  PlanOptions options;
+  options.reservation_depth = 0;
+  const Plan made = plan(snapshot, at(0), options);
+  const auto reference = reference_starts(snapshot, small);
+  CHECK(made.starts.size() == reference.size(), "{} starts, {} by the reference",
+        made.starts.size(), reference.size());
+  for (const Start& start : made.starts) {
+    const auto found = reference.find(start.job);
+    CHECK(found != reference.end() && found->second == start.nodes.size(), "job {}",
+          start.job.value());
+  }
+}
+
+void measure(const Size& size) {
+  ClusterSnapshot snapshot = make_site(size);
+  std::vector<double> full;
+  Plan made;
+  for (std::uint32_t i = 0; i < std::clamp(size.rounds / 3, 1U, 5U); ++i) {
+    full.push_back(milliseconds([&] { made = plan(snapshot, at(0)); }));
+  }
+  report("full plan, half full", full);
+  fmt::print("  {} starts, {} windows, {} shapes wait\n", made.starts.size(), made.windows.size(),
+             made.successors.size());
+  Planner planner;
+  const double apply_ms = milliseconds([&] { apply(snapshot, made); });
+  fmt::print("  applying them: {:.1f} ms\n", apply_ms);
+  full.clear();
+  for (std::uint32_t i = 0; i < std::min(size.rounds, 15U); ++i) {
+    full.push_back(milliseconds([&] { made = plan(snapshot, at(0)); }));
+  }
+  report("full plan, all full", full);
+  CHECK(made.starts.empty(), "a second plan at the same instant starts {} jobs",
+        made.starts.size());
+  made = planner.plan(snapshot, at(0), {});
+  Rng rng(7);
+  std::vector<double> after_end;
+  std::vector<double> after_submit;
+  std::vector<double> fast;
+  for (std::uint32_t i = 0; i < size.rounds * 4; ++i) {
+    snapshot.end_job(snapshot.ends()[rng.below(snapshot.ends().size())].job);
+    after_end.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), {}); }));
+    apply(snapshot, made);
+    PendingJob job =
+        *snapshot.find_pending(made.successors[rng.below(made.successors.size())].rank.rank.job);
+    job.id = JobId(2'000'000'000 + i);
+    snapshot.add_pending(job);
+    fast.push_back(milliseconds([&] { (void)try_start_now(snapshot, made, job.id, at(0)); }));
+    after_submit.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), {}); }));
+    apply(snapshot, made);
+  }
+  CHECK(planner.plan(snapshot, at(0), {}) == plan(snapshot, at(0)), "the memo changed a plan");
+  report("plan after one job end", after_end);
+  report("plan after one submission", after_submit);
+  report("fast path of one submission", fast);
+}
+
+}  // namespace
+}  // namespace muster::sched
+
+int main(int argc, char** argv) {
+  muster::sched::Size size;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const auto value = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
+    if (std::strcmp(argv[i], "--nodes") == 0) size.nodes = value;
+    if (std::strcmp(argv[i], "--jobs") == 0) size.jobs = value;
+    if (std::strcmp(argv[i], "--running") == 0) size.running = value;
+    if (std::strcmp(argv[i], "--shapes") == 0) size.shapes = value;
+    if (std::strcmp(argv[i], "--rounds") == 0) size.rounds = value;
+  }
+  muster::sched::check_small();
+  muster::sched::measure(size);
+  return 0;
+}

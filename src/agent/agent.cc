@@ -1,0 +1,179 @@
+#include "agent/agent.h"
+
+#include "base/result.h"
+
+namespace muster {
+namespace {
+
+/// How long a step may be without a supervisor before it counts as lost.
+constexpr Duration kLostAfter = Duration::seconds(5);
+constexpr Duration kHeartbeat = Duration::seconds(1);
+
+}  // namespace
+
+void Agent::adopt(const StepId& id, const std::optional<StepDone>& done, TimePoint now) {
+  Step& step = steps_[id];
+  step.done = done;
+  step.is_running = !done;
+  step.since = now;
+}
+
+RegisterNode Agent::registration() const {
+  RegisterNode hello = self_;
+  for (const auto& [id, step] : steps_) {
+    const StepPhase phase = step.done ? StepPhase::kEnded : step.is_running ? StepPhase::kRunning : StepPhase::kStarting;
+    hello.steps.push_back(KnownStep{id, phase});
+  }
+  return hello;
+}
+
+void Agent::on_registered(TimePoint now) {
+  is_connected_ = true;
+  last_heartbeat_ = now;
+  world_.send_controller(world_.measure());
+  for (const auto& [id, step] : steps_) {
+    if (step.done) {
+      tell(*step.done);
+    } else if (step.is_running) {
+      tell(StepRunning{id});
+    }
+  }
+}
+
+void Agent::order(const StepId& id, Step& step, const ToAgent& message) {
+  if (step.done) return;
+  if (step.is_linked) {
+    world_.send_step(id, message);
+  } else {
+    step.waiting.push_back(message);
+  }
+}
+
+bool Agent::has_live_step(JobId job, std::uint32_t attempt) const {
+  for (auto step = steps_.lower_bound(StepId{job, attempt, 0}); step != steps_.end(); ++step) {
+    if (step->first.job != job || step->first.attempt != attempt) break;
+    if (!step->second.done) return true;
+  }
+  return false;
+}
+
+void Agent::report_clean(JobId job, std::uint32_t attempt) {
+  if (!terminated_.contains({job, attempt}) || has_live_step(job, attempt)) return;
+  terminated_.erase({job, attempt});
+  tell(JobClean{job, attempt});
+}
+
+void Agent::on_controller(const ToAgent& message, TimePoint) {
+  if (const auto* launch = std::get_if<LaunchStep>(&message)) {
+    const auto known = steps_.find(launch->id);
+    if (known == steps_.end()) {
+      launches_.push_back(*launch);
+    } else if (known->second.done) {
+      tell(*known->second.done);
+    } else if (known->second.is_running) {
+      tell(StepRunning{launch->id});
+    }
+  } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
+    if (const auto found = steps_.find(signal->id); found != steps_.end()) order(found->first, found->second, message);
+  } else if (const auto* acknowledge = std::get_if<AcknowledgeStep>(&message)) {
+    if (steps_.erase(acknowledge->id) > 0) world_.forget(acknowledge->id);
+  } else {
+    JobId job;
+    std::uint32_t attempt = 0;
+    std::visit(
+        [&](const auto& body) {
+          if constexpr (requires { body.attempt; body.job; }) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(body.attempt)>, std::uint32_t>) {
+              job = JobId(body.job);
+              attempt = body.attempt;
+            }
+          }
+        },
+        message);
+    for (auto step = steps_.lower_bound(StepId{job, attempt, 0}); step != steps_.end(); ++step) {
+      if (step->first.job != job || step->first.attempt != attempt) break;
+      order(step->first, step->second, message);
+    }
+    // A launch that came in this same turn has not been recorded: it simply never starts.
+    if (std::holds_alternative<TerminateJob>(message)) {
+      std::erase_if(launches_, [&](const LaunchStep& l) { return l.id.job == job && l.id.attempt == attempt; });
+      terminated_.insert({job, attempt});
+      report_clean(job, attempt);
+    }
+  }
+}
+
+void Agent::end_turn(TimePoint now) {
+  if (launches_.empty()) return;
+  const std::vector<LaunchStep> launches = std::exchange(launches_, {});
+  for (const LaunchStep& launch : launches) steps_[launch.id].since = now;
+  const Status recorded = world_.launch(launches);
+  if (recorded.has_value()) return;
+  for (const LaunchStep& launch : launches) {
+    StepDone done;
+    done.id = launch.id;
+    done.node_rank = launch.node_rank;
+    done.error = recorded.error().text();
+    done.is_node_fault = true;
+    finish(launch.id, steps_[launch.id], std::move(done));
+  }
+}
+
+void Agent::on_step_linked(const StepId& id) {
+  const auto found = steps_.find(id);
+  if (found == steps_.end()) return;
+  found->second.is_linked = true;
+  for (const ToAgent& message : std::exchange(found->second.waiting, {})) world_.send_step(id, message);
+}
+
+void Agent::on_step(const StepId& id, const FromAgent& message) {
+  const auto found = steps_.find(id);
+  if (found == steps_.end()) return;
+  if (const auto* done = std::get_if<StepDone>(&message)) {
+    finish(id, found->second, *done);
+  } else if (std::holds_alternative<StepRunning>(message)) {
+    found->second.is_running = true;
+  }
+}
+
+void Agent::finish(const StepId& id, Step& step, StepDone done) {
+  if (step.done) return;
+  step.done = std::move(done);
+  step.waiting.clear();
+  tell(*step.done);
+  report_clean(id.job, id.attempt);
+}
+
+void Agent::on_step_closed(const StepId& id, TimePoint now) {
+  const auto found = steps_.find(id);
+  if (found == steps_.end() || found->second.done) return;
+  found->second.is_linked = false;
+  found->second.since = now;
+  if (const auto done = world_.find_end(id)) finish(id, found->second, *done);
+}
+
+/// No supervisor and no end: it never started, or its end is not known. It is not started again.
+void Agent::lose(const StepId& id, Step& step) {
+  if (const auto done = world_.find_end(id)) {
+    finish(id, step, *done);
+    return;
+  }
+  world_.clean_up(id);
+  StepDone done;
+  done.id = id;
+  done.tasks = {ExitStatus::signalled(9)};
+  done.is_lost = true;
+  finish(id, step, std::move(done));
+}
+
+void Agent::on_tick(TimePoint now) {
+  for (auto& [id, step] : steps_) {
+    if (!step.done && !step.is_linked && now - step.since > kLostAfter) lose(id, step);
+  }
+  if (is_connected_ && now - last_heartbeat_ >= kHeartbeat) {
+    last_heartbeat_ = now;
+    world_.send_controller(world_.measure());
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,80 @@
+// Decides for one node: which steps are launched, what is passed on, what is reported again after either side was away.
+// Single-threaded and without I/O of its own; the simulator runs this same class.
+//
+// A step here:  launched ──supervisor dials in──▶ linked ──StepDone──▶ ended ──AcknowledgeStep──▶ forgotten
+//                   └── no supervisor and no end in the spool after kLostAfter ──▶ ended as lost
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/result.h"
+#include "model/agent_message.h"
+
+namespace muster {
+
+class AgentWorld {
+ public:
+  virtual ~AgentWorld() = default;
+  virtual void send_controller(const FromAgent& message) = 0;
+  /// Records the launches durably, then starts their supervisors. Errors: the spool refuses; nothing was started.
+  virtual Status launch(const std::vector<LaunchStep>& steps) = 0;
+  virtual void send_step(const StepId& step, const ToAgent& message) = 0;
+  virtual void forget(const StepId& step) = 0;
+  /// The end that a supervisor left in the spool.
+  virtual std::optional<StepDone> find_end(const StepId& step) = 0;
+  /// Ends whatever of the step is left without a supervisor.
+  virtual void clean_up(const StepId& step) = 0;
+  virtual Heartbeat measure() = 0;
+};
+
+class Agent {
+ public:
+  Agent(RegisterNode self, AgentWorld& world) : self_(std::move(self)), world_(world) {}
+
+  /// A step found in the spool at the start; `done` when it has ended.
+  void adopt(const StepId& step, const std::optional<StepDone>& done, TimePoint now);
+
+  /// The registration with what is known now.
+  RegisterNode registration() const;
+  /// The controller has accepted the registration: ends that it may not have are told again.
+  void on_registered(TimePoint now);
+  void on_disconnected() { is_connected_ = false; }
+  void on_controller(const ToAgent& message, TimePoint now);
+  /// Launches gathered by on_controller start together: one write to the spool for all.
+  void end_turn(TimePoint now);
+
+  void on_step_linked(const StepId& step);
+  void on_step(const StepId& step, const FromAgent& message);
+  void on_step_closed(const StepId& step, TimePoint now);
+  void on_tick(TimePoint now);
+
+ private:
+  struct Step {
+    bool is_linked = false;
+    bool is_running = false;
+    TimePoint since;                  ///< without a link
+    std::optional<StepDone> done;
+    std::vector<ToAgent> waiting;     ///< orders until the supervisor dials in
+  };
+  void tell(const FromAgent& message) {
+    if (is_connected_) world_.send_controller(message);
+  }
+  void order(const StepId& id, Step& step, const ToAgent& message);
+  void finish(const StepId& id, Step& step, StepDone done);
+  void lose(const StepId& id, Step& step);
+  void report_clean(JobId job, std::uint32_t attempt);
+  bool has_live_step(JobId job, std::uint32_t attempt) const;
+
+  RegisterNode self_;
+  AgentWorld& world_;
+  std::map<StepId, Step> steps_;
+  std::vector<LaunchStep> launches_;
+  std::set<std::pair<JobId, std::uint32_t>> terminated_;  ///< jobs whose cleanness is to be told
+  bool is_connected_ = false;
+  TimePoint last_heartbeat_;
+};
+
+}  // namespace muster

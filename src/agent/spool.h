@@ -1,0 +1,56 @@
+// What the node must not forget: which steps were launched and how they ended, until the controller has it. A log per
+// generation; a supervisor writes its step's end to the log that it was launched under.
+//
+// steps.N.log: records of a length (u32, little endian) and an encoded message: LaunchStep without its script and
+// environment (launched), StepDone (ended; written by supervisors), AcknowledgeStep (may be forgotten).
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/agent_message.h"
+
+namespace muster {
+
+class Spool {
+ public:
+  struct Known {
+    StepId id;
+    std::string node_name;
+    std::optional<StepDone> done;
+  };
+  /// Opens the folder, making it when needed, and reads what earlier agents and supervisors left.
+  static Result<Spool> open(const std::string& folder, std::vector<Known>& known);
+  Spool(Spool&& other) noexcept;
+  ~Spool();
+
+  /// Durable on return: from now on the step is never launched again by itself.
+  Status launched(const std::vector<const LaunchStep*>& steps);
+  /// The step may be forgotten. Durable with the next `launched`.
+  void acknowledged(const StepId& step);
+  /// The end that the step's supervisor wrote, if it did. Cost: reads the log's new part.
+  std::optional<StepDone> find_end(const StepId& step);
+  /// The log for supervisors launched now.
+  const std::string& log_path() const { return path_; }
+
+ private:
+  explicit Spool(std::string folder) : folder_(std::move(folder)) {}
+  Status open_log(std::uint64_t generation);
+  Status append(const std::string& bytes);
+  void read_new(const std::string& path, std::size_t& offset);
+  void rotate();
+
+  std::string folder_;
+  std::string path_;
+  int fd_ = -1;
+  std::uint64_t generation_ = 0;
+  std::size_t size_ = 0;
+  std::map<StepId, std::uint64_t> open_;            ///< unacknowledged steps, by generation of their log
+  std::map<std::uint64_t, std::size_t> offsets_;    ///< how far each log has been read for ends
+  std::map<StepId, StepDone> ends_;
+};
+
+}  // namespace muster

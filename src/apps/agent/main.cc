@@ -1,0 +1,341 @@
+// muster-agent: the node daemon. Registers the node, starts steps, reports how they end.
+#include <fmt/format.h>
+#include <getopt.h>
+#include <kj/async-io.h>
+#include <kj/async-unix.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "agent/agent.h"
+#include "agent/inventory.h"
+#include "agent/spool.h"
+#include "base/version.h"
+#include "codec/slurm_conf.h"
+#include "env/posix/container.h"
+#include "env/posix/process_runner.h"
+#include "records/page_codec.h"
+#include "wire/agent_client.h"
+#include "wire/message_link.h"
+#include "wire/socket.h"
+
+namespace muster {
+namespace {
+
+constexpr const char* kHelp =
+    "muster-agent: the node daemon of a Muster cluster\n"
+    "\n"
+    "  -N, --name NAME   this node's name in the configuration (default: the host's)\n"
+    "  -f, --conf FILE   configuration (default: $SLURM_CONF, else /etc/muster/slurm.conf)\n"
+    "  -V, --version     print the version\n";
+
+constexpr kj::Duration kRedial = 300 * kj::MILLISECONDS;
+constexpr kj::Duration kTick = 250 * kj::MILLISECONDS;
+
+TimePoint wall_clock() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return TimePoint::from_microseconds(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+[[noreturn]] void die(const std::string& text) {
+  fmt::print(stderr, "muster-agent: {}\n", text);
+  std::exit(1);
+}
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  for (std::size_t place = 0; (place = text.find(what, place)) != std::string::npos; place += with.size()) {
+    text.replace(place, what.size(), with);
+  }
+  return text;
+}
+
+struct AgentOptions {
+  std::string conf_path;
+  std::string node_name;
+  std::string spool;
+  std::string controller;   ///< the agents' socket
+  std::string cluster;
+  std::string hosts_file;
+  std::string stepd;        ///< path of muster-stepd
+};
+
+/// The agent with real sockets, files and processes.
+class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler {
+ public:
+  AgentProgram(AgentOptions options, RegisterNode self, kj::AsyncIoContext& io)
+      : options_(std::move(options)), io_(io), agent_(std::move(self), *this),
+        containers_(find_container_host(options_.cluster)), tasks_(*this) {}
+  ~AgentProgram() noexcept override = default;
+
+  void run() {
+    std::vector<Spool::Known> known;
+    auto spool = Spool::open(options_.spool, known);
+    if (!spool.has_value()) die(spool.error().text());
+    spool_.emplace(std::move(spool).value());
+    for (const Spool::Known& step : known) agent_.adopt(step.id, step.done, wall_clock());
+    start_spawner();
+    listen();
+    tasks_.add(controller_loop());
+    tick_loop().wait(io_.waitScope);
+  }
+
+  // ---- AgentWorld ----
+  void send_controller(const FromAgent& message) override {
+    if (controller_ != nullptr) controller_->send(message);
+  }
+  Status launch(const std::vector<LaunchStep>& steps) override {
+    std::vector<const LaunchStep*> pointers;
+    for (const LaunchStep& step : steps) pointers.push_back(&step);
+    TRY(spool_->launched(pointers));
+    for (const LaunchStep& step : steps) {
+      std::string bytes = spool_->log_path();
+      bytes.push_back('\0');
+      bytes += records::encode_message(ToAgent(step));
+      send_spawner(bytes);
+    }
+    return {};
+  }
+  void send_step(const StepId& step, const ToAgent& message) override {
+    if (const auto found = links_.find(step); found != links_.end()) found->second->send(records::encode_message(message));
+  }
+  void forget(const StepId& step) override {
+    spool_->acknowledged(step);
+    if (step.step != kBatchStep) return;
+    const std::string folder = fmt::format("{}/job{:05}.{}", options_.spool, step.job.value(), step.attempt);
+    ::unlink((folder + "/slurm_script").c_str());
+    ::rmdir(folder.c_str());
+  }
+  std::optional<StepDone> find_end(const StepId& step) override { return spool_->find_end(step); }
+  void clean_up(const StepId& step) override {
+    if (containers_.kind == ContainerHost::Kind::kDescendants) return;  // the kernel gave them to another parent
+    const auto container = make_container(containers_, fmt::format("{}_{}.{}.{}", options_.node_name, step.job.value(),
+                                                                   step.attempt, step.step));
+    container->kill_all();
+    container->remove();
+  }
+  Heartbeat measure() override { return measure_host(); }
+
+ private:
+  // ---- the spawner ----
+  void start_spawner() {
+    int fds[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) die("socketpair");
+    ProcessSpec spec;
+    spec.arguments = {options_.stepd, "--spool", options_.spool, "--conf", options_.conf_path, "--cluster", options_.cluster};
+    if (!options_.hosts_file.empty()) spec.arguments.insert(spec.arguments.end(), {"--hosts", options_.hosts_file});
+    for (char** variable = environ; *variable != nullptr; ++variable) spec.environment.emplace_back(*variable);
+    spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
+    spec.standard_in = fds[1];
+    spec.standard_out = STDOUT_FILENO;
+    spec.standard_error = STDERR_FILENO;
+    const auto pid = start_process(spec);
+    if (!pid.has_value()) die(pid.error().text());
+    ::close(fds[1]);
+    spawner_ = fds[0];
+  }
+  /// The spawner reads at once, so a whole launch is written without waiting long.
+  void send_spawner(const std::string& bytes) {
+    std::string record(4, '\0');
+    for (unsigned i = 0; i < 4; ++i) record[i] = static_cast<char>((bytes.size() >> (8 * i)) & 0xff);
+    record += bytes;
+    for (std::size_t sent = 0; sent < record.size();) {
+      const ssize_t n = ::send(spawner_, record.data() + sent, record.size() - sent, MSG_NOSIGNAL);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        ::close(spawner_);
+        start_spawner();
+        sent = 0;
+        continue;
+      }
+      sent += static_cast<std::size_t>(n);
+    }
+  }
+
+  // ---- supervisors ----
+  void listen() {
+    const auto fd = listen_unix(options_.spool + "/agent.sock", 0600);
+    if (!fd.has_value()) die(fd.error().text());
+    listen_fd_ = *fd;
+    observer_ = kj::heap<kj::UnixEventPort::FdObserver>(io_.unixEventPort, listen_fd_, kj::UnixEventPort::FdObserver::OBSERVE_READ);
+    tasks_.add(accept_loop());
+  }
+  kj::Promise<void> accept_loop() {
+    return observer_->whenBecomesReadable().then([this] {
+      for (int fd = 0; (fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) adopt_link(fd);
+      return accept_loop();
+    });
+  }
+  void adopt_link(int fd) {
+    auto link = kj::heap<MessageLink>(io_.lowLevelProvider->wrapSocketFd(
+        fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
+    auto id = kj::heap<std::optional<StepId>>();
+    auto* raw_id = id.get();
+    auto* raw_link = link.get();
+    tasks_.add(raw_link->run([this, raw_id, raw_link](std::string bytes) { on_step_message(*raw_id, raw_link, bytes); })
+                   .catch_([](kj::Exception&&) {})
+                   .then([this, raw_id, raw_link] { on_link_closed(*raw_id, raw_link); })
+                   .attach(kj::mv(id), kj::mv(link)));
+  }
+  void on_step_message(std::optional<StepId>& id, MessageLink* link, const std::string& bytes) {
+    const auto message = records::decode_from_agent(bytes);
+    if (!message.has_value()) return;
+    const auto* running = std::get_if<StepRunning>(&*message);
+    const auto* done = std::get_if<StepDone>(&*message);
+    if (running == nullptr && done == nullptr) return;
+    if (!id) {
+      id = running != nullptr ? running->id : done->id;
+      links_[*id] = link;
+      agent_.on_step_linked(*id);
+    }
+    agent_.on_step(*id, *message);
+  }
+  void on_link_closed(const std::optional<StepId>& id, MessageLink* link) {
+    if (!id) return;
+    if (const auto found = links_.find(*id); found != links_.end() && found->second == link) links_.erase(found);
+    agent_.on_step_closed(*id, wall_clock());
+  }
+
+  // ---- the controller ----
+  kj::Promise<void> controller_loop() {
+    const auto fd = connect_to("unix:" + options_.controller);
+    if (!fd.has_value()) return redial();
+    controller_ = std::make_unique<AgentClient>(io_, *fd, [this](const ToAgent& message) {
+      agent_.on_controller(message, wall_clock());
+      schedule_end();
+    });
+    return controller_->register_node(agent_.registration())
+        .then([this](std::optional<Error> refused) -> kj::Promise<void> {
+          if (refused) {
+            if (refused->text() != last_refusal_) fmt::print(stderr, "muster-agent: {}\n", refused->text());
+            last_refusal_ = refused->text();
+            return kj::READY_NOW;
+          }
+          agent_.on_registered(wall_clock());
+          return controller_->on_disconnect();
+        })
+        .catch_([](kj::Exception&&) {})
+        .then([this] {
+          agent_.on_disconnected();
+          controller_ = nullptr;
+          return redial();
+        });
+  }
+  kj::Promise<void> redial() {
+    return io_.provider->getTimer().afterDelay(kRedial).then([this] { return controller_loop(); });
+  }
+
+  void schedule_end() {
+    if (std::exchange(is_end_scheduled_, true)) return;
+    tasks_.add(kj::evalLast([this] {
+      is_end_scheduled_ = false;
+      agent_.end_turn(wall_clock());
+    }));
+  }
+  kj::Promise<void> tick_loop() {
+    return io_.provider->getTimer().afterDelay(kTick).then([this] {
+      agent_.on_tick(wall_clock());
+      return tick_loop();
+    });
+  }
+  void taskFailed(kj::Exception&& exception) override {
+    fmt::print(stderr, "muster-agent: {}\n", exception.getDescription().cStr());
+  }
+
+  AgentOptions options_;
+  kj::AsyncIoContext& io_;
+  Agent agent_;
+  ContainerHost containers_;
+  std::optional<Spool> spool_;
+  int spawner_ = -1;
+  int listen_fd_ = -1;
+  kj::Own<kj::UnixEventPort::FdObserver> observer_;
+  std::map<StepId, MessageLink*> links_;
+  std::unique_ptr<AgentClient> controller_;
+  std::string last_refusal_;
+  bool is_end_scheduled_ = false;
+  kj::TaskSet tasks_;
+};
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  ::gethostname(name, sizeof name - 1);
+  return std::string(name).substr(0, std::string(name).find('.'));
+}
+
+std::string own_folder() {
+  char path[PATH_MAX] = {};
+  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path - 1);
+  return size > 0 ? folder_of(std::string(path, static_cast<std::size_t>(size))) : ".";
+}
+
+int run(const std::string& conf_path, const std::string& name) {
+  std::ifstream file(conf_path);
+  if (!file) die(fmt::format("cannot read {}: {}", conf_path, std::strerror(errno)));
+  std::ostringstream text;
+  text << file.rdbuf();
+  const auto conf = parse_slurm_conf(conf_path, text.str());
+  if (!conf.has_value()) die(conf.error().text());
+  AgentOptions options;
+  options.conf_path = conf_path;
+  options.node_name = name;
+  options.cluster = conf->cluster.settings.cluster_name;
+  options.hosts_file = conf->daemons.hosts_file;
+  options.stepd = own_folder() + "/muster-stepd";
+  options.spool = replaced(replaced(conf->daemons.spool_folder, "%n", name), "%h", host_name());
+  const std::string& address = conf->daemons.controller_address;
+  options.controller = (address.rfind("unix:", 0) == 0 ? folder_of(address.substr(5)) : folder_of(conf_path)) + "/agents.sock";
+  const NodeConfig* node = nullptr;
+  for (const NodeConfig& candidate : conf->cluster.nodes) {
+    if (candidate.name == name) node = &candidate;
+  }
+  if (node == nullptr) die(fmt::format("{} has no node {}: name one with -N", conf_path, name));
+  RegisterNode self = take_inventory(conf->daemons.is_config_override ? node : nullptr);
+  self.node_name = name;
+  auto io = kj::setupAsyncIo();
+  AgentProgram(std::move(options), std::move(self), io).run();
+  return 0;
+}
+
+}  // namespace
+}  // namespace muster
+
+int main(int argc, char** argv) {
+  static const option kOptions[] = {{"name", required_argument, nullptr, 'N'}, {"conf", required_argument, nullptr, 'f'},
+                                    {"version", no_argument, nullptr, 'V'},    {"help", no_argument, nullptr, 'h'},
+                                    {nullptr, 0, nullptr, 0}};
+  std::string conf = std::getenv("SLURM_CONF") != nullptr ? std::getenv("SLURM_CONF") : "/etc/muster/slurm.conf";
+  std::string name = muster::host_name();
+  for (int c = 0; (c = ::getopt_long(argc, argv, "N:f:Vh", kOptions, nullptr)) != -1;) {
+    switch (c) {
+      case 'N': name = optarg; break;
+      case 'f': conf = optarg; break;
+      case 'V': fmt::print("muster {}\n", muster::kVersion); return 0;
+      case 'h': fmt::print("{}", muster::kHelp); return 0;
+      default: fmt::print(stderr, "{}", muster::kHelp); return 1;
+    }
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return muster::run(conf, name);
+}

@@ -1,0 +1,42 @@
+// The core's decisions on their way to the other threads and to the agents.
+#pragma once
+
+#include <vector>
+
+#include "apps/musterd/messages.h"
+#include "wire/controller_calls.h"
+
+namespace muster::daemon {
+
+/// Lives on the core's thread. `senders` has one place per node, null while its agent is not connected.
+class ChannelCorePort final : public CorePort, public JournalPort {
+ public:
+  ChannelCorePort(Channels& channels, std::string mail_program)
+      : channels_(channels), mail_program_(std::move(mail_program)) {}
+
+  std::vector<AgentSender*>& senders() { return senders_; }
+
+  void append(EventBatchRef batch) override { channels_.journal.push(std::move(batch)); }
+  void reply(std::uint64_t token, std::vector<Reply> replies) override {
+    channels_.gateway.push(ReplyNote{token, std::move(replies)});
+  }
+  void send(NodeIndex node, const ToAgent& message) override {
+    if (AgentSender* sender = senders_[node.value()]) sender->send(message);
+  }
+  void publish(DurableUpdate update) override {
+    channels_.planner.push(update.batch);
+    channels_.history.push(HistoryBatch{std::move(update.history), update.batch->seq});
+    update.history.clear();
+    channels_.gateway.push(std::move(update));
+  }
+  void plan_consumed(Seq until) override { channels_.planner.push(PlanConsumed{until}); }
+  void fetch_blob(BlobId id) override { channels_.journal.push(FetchBlob{id, 0}); }
+  void mail(const std::string&, const std::string&) override {}
+
+ private:
+  Channels& channels_;
+  std::string mail_program_;
+  std::vector<AgentSender*> senders_;
+};
+
+}  // namespace muster::daemon

@@ -1,0 +1,98 @@
+#include <kj/async-io.h>
+#include <kj/async-unix.h>
+
+#include <unordered_map>
+
+#include "apps/musterd/threads.h"
+#include "wire/rpc_server.h"
+
+namespace muster::daemon {
+namespace {
+
+/// Questions to other threads by token, until their answer comes back.
+template <class T>
+class Pending {
+ public:
+  std::pair<std::uint64_t, kj::Promise<T>> open() {
+    auto paf = kj::newPromiseAndFulfiller<T>();
+    const std::uint64_t token = ++last_;
+    waiting_[token] = kj::mv(paf.fulfiller);
+    return {token, kj::mv(paf.promise)};
+  }
+  void close(std::uint64_t token, T value) {
+    const auto found = waiting_.find(token);
+    if (found == waiting_.end()) return;
+    found->second->fulfill(std::move(value));
+    waiting_.erase(found);
+  }
+
+ private:
+  std::uint64_t last_ = 0;
+  std::unordered_map<std::uint64_t, kj::Own<kj::PromiseFulfiller<T>>> waiting_;
+};
+
+class GatewayThread final : public GatewayPort {
+ public:
+  ~GatewayThread() noexcept override = default;
+  GatewayThread(Channels& channels, QueryReplica& replica, kj::AsyncIoContext& io)
+      : channels_(channels), replica_(replica), gateway_(*this, io.provider->getTimer(), replica),
+        observer_(io.unixEventPort, channels.gateway.fd(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
+
+  Gateway& gateway() { return gateway_; }
+
+  kj::Promise<void> pump() {
+    return observer_.whenBecomesReadable().then([this] {
+      for (ToGateway& message : channels_.gateway.take()) {
+        std::visit([this](auto& body) { receive(body); }, message);
+      }
+      return pump();
+    });
+  }
+
+  void command(Command command) override { channels_.core.push(std::move(command)); }
+  kj::Promise<Result<HistoryRows>> history(Query query) override {
+    auto [token, promise] = histories_.open();
+    channels_.history.push(HistoryQuery{std::move(query), token});
+    return kj::mv(promise);
+  }
+  kj::Promise<Result<std::string>> blob(BlobId id) override {
+    auto [token, promise] = blobs_.open();
+    channels_.journal.push(FetchBlob{id, token});
+    return kj::mv(promise);
+  }
+  kj::Promise<CallerNames> names(UserId user, GroupId group) override {
+    auto [token, promise] = names_.open();
+    channels_.lookup.push(NamesQuery{user, group, token});
+    return kj::mv(promise);
+  }
+
+ private:
+  void receive(DurableUpdate& update) { gateway_.on_update(update); }
+  void receive(ReplyNote& note) { gateway_.on_reply(note.token, std::move(note.replies)); }
+  void receive(ReportNote& note) { replica_.set_report(std::move(note.report)); }
+  void receive(NodeFacts& facts) { replica_.set_node_facts(std::move(facts.facts)); }
+  void receive(HistoryAnswer& answer) { histories_.close(answer.token, std::move(answer.rows)); }
+  void receive(BlobAnswer& answer) { blobs_.close(answer.token, std::move(answer.bytes)); }
+  void receive(NamesAnswer& answer) { names_.close(answer.token, std::move(answer.names)); }
+
+  Channels& channels_;
+  QueryReplica& replica_;
+  Gateway gateway_;
+  kj::UnixEventPort::FdObserver observer_;
+  Pending<Result<HistoryRows>> histories_;
+  Pending<Result<std::string>> blobs_;
+  Pending<CallerNames> names_;
+};
+
+}  // namespace
+
+void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd) {
+  auto io = kj::setupAsyncIo();
+  GatewayThread thread(channels, replica, io);
+  ServerOptions server_options;
+  server_options.operator_uid = options.operator_uid;
+  RpcServer server(io, listen_fd, &thread.gateway(), nullptr, server_options);
+  thread.pump().wait(io.waitScope);
+}
+
+}  // namespace muster::daemon

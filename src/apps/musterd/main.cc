@@ -1,0 +1,184 @@
+// musterd: the controller. Reads slurm.conf, recovers the state, takes the lead, starts the threads.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "apps/musterd/threads.h"
+#include "base/version.h"
+#include "controller/recovery.h"
+#include "wire/socket.h"
+
+namespace muster::daemon {
+namespace {
+
+char** g_arguments = nullptr;
+
+constexpr const char* kHelp =
+    "musterd: the controller of a Muster cluster\n"
+    "\n"
+    "  musterd [-f FILE]\n"
+    "\n"
+    "  -f FILE   configuration (default: $SLURM_CONF, else /etc/muster/slurm.conf)\n"
+    "  -V        print the version\n"
+    "\n"
+    "State is kept in StateSaveLocation. Clients and agents reach it by the sockets\n"
+    "controller.sock and agents.sock beside the configuration, or MusterController=.\n";
+
+void log_line(const std::string& text) { fmt::print(stderr, "musterd: {}\n", text); }
+
+[[noreturn]] void die(const std::string& text) {
+  log_line(text);
+  std::exit(1);
+}
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(ErrorCode::kNotFound, "cannot read " + path, std::strerror(errno));
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
+}
+
+struct Setup {
+  SlurmConf conf;
+  DaemonOptions options;
+};
+
+Result<Setup> set_up(const std::string& path) {
+  Setup setup;
+  const std::string text = TRY(read_file(path));
+  setup.conf = TRY(parse_slurm_conf(path, text));
+  const std::string folder = folder_of(path);
+  const std::string& address = setup.conf.daemons.controller_address;
+  setup.options.state_folder = setup.conf.daemons.state_folder;
+  setup.options.client_socket = address.rfind("unix:", 0) == 0 ? address.substr(5) : folder + "/controller.sock";
+  setup.options.agent_socket = folder_of(setup.options.client_socket) + "/agents.sock";
+  setup.options.host = setup.conf.cluster.settings.controller_host;
+  setup.options.version = kVersion;
+  setup.options.operator_uid = ::geteuid();
+  if (::mkdir(setup.options.state_folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail(ErrorCode::kUnavailable, "cannot create StateSaveLocation " + setup.options.state_folder, std::strerror(errno));
+  }
+  return setup;
+}
+
+/// One controller at a time for one state folder; the lock goes with the process.
+void lock_state(const std::string& folder) {
+  const std::string path = folder + "/controller.lock";
+  const int fd = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (fd < 0) die(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) die(fmt::format("another controller uses {}: stop it first", folder));
+}
+
+/// Takes the lead and reads what is stored. Waits while the disk refuses: without a write there is no lead.
+Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
+  Recovered recovered;
+  SqliteJournal::Options journal_options;
+  journal_options.path = setup.options.state_folder + "/journal.db";
+  recovered.journal = TRY(SqliteJournal::open(journal_options));
+  recovered.history = TRY(HistoryStore::open(setup.options.state_folder + "/history.db"));
+  recovered.epoch = TRY(recovered.journal->take_lead());
+  ReplayRecorder recorder(state, recovered.history->watermark());
+  TRY(recover(*recovered.journal, state, &recorder));
+  recovered.unprojected = recorder.take();
+  recovered.config = std::make_shared<const ClusterConfig>(setup.conf.cluster);
+  return recovered;
+}
+
+void store_unprojected(Recovered& recovered) {
+  if (recovered.unprojected.empty()) return;
+  std::vector<HistoryObject> objects;
+  for (HistoryRecord& record : recovered.unprojected) objects.push_back(std::move(record.object));
+  const Status stored = recovered.history->append(objects, recovered.journal->last());
+  if (!stored.has_value()) die("history: " + stored.error().text());
+}
+
+void raise_file_limit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int run(const std::string& conf_path) {
+  auto setup = set_up(conf_path);
+  if (!setup.has_value()) die(setup.error().text());
+  const DaemonOptions& options = setup->options;
+  lock_state(options.state_folder);
+
+  auto channels = std::make_unique<Channels>();
+  ChannelCorePort port(*channels, setup->conf.cluster.settings.mail_program);
+  Core::Options core_options;
+  core_options.version = options.version;
+  Core core(core_options, port, port);
+  auto recovered = recover_parts(*setup, core.state());
+  if (!recovered.has_value()) die("recovery: " + recovered.error().text());
+  store_unprojected(*recovered);
+  PlannerRole planner{sched::PlanOptions()};
+  QueryReplica replica(options.host, options.version);
+  planner.state().copy_from(core.state());
+  replica.state().copy_from(core.state());
+  log_line(fmt::format("epoch {}: recovered {} jobs at batch {}", recovered->epoch.value(), core.state().jobs().size(),
+                       core.state().seq().value()));
+
+  const auto client_fd = listen_unix(options.client_socket, 0777);
+  if (!client_fd.has_value()) die(client_fd.error().text());
+  const auto agent_fd = listen_unix(options.agent_socket, 0600);
+  if (!agent_fd.has_value()) die(agent_fd.error().text());
+
+  std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
+  std::thread([&] { run_history(*channels, *recovered->history); }).detach();
+  std::thread([&] { run_lookup(*channels); }).detach();
+  std::thread([&] { run_planner(*channels, planner); }).detach();
+  std::thread([&] {
+    run_core(*channels, core, port, options, *agent_fd, recovered->epoch, recovered->config);
+  }).detach();
+  run_gateway(*channels, replica, options, *client_fd);
+  return 0;
+}
+
+}  // namespace
+
+void restart_process(const std::string& why) {
+  log_line(why + ": starting again from what is stored");
+  ::usleep(200'000);
+  ::execv("/proc/self/exe", g_arguments);
+  die(std::string("cannot start again: ") + std::strerror(errno));
+}
+
+int main_of(int argc, char** argv) {
+  g_arguments = argv;
+  std::string conf = std::getenv("SLURM_CONF") != nullptr ? std::getenv("SLURM_CONF") : "/etc/muster/slurm.conf";
+  for (int option = 0; (option = ::getopt(argc, argv, "f:Vh")) != -1;) {
+    switch (option) {
+      case 'f': conf = optarg; break;
+      case 'V': fmt::print("muster {}\n", kVersion); return 0;
+      case 'h': fmt::print("{}", kHelp); return 0;
+      default: fmt::print(stderr, "{}", kHelp); return 1;
+    }
+  }
+  raise_file_limit();
+  ::signal(SIGPIPE, SIG_IGN);
+  return run(conf);
+}
+
+}  // namespace muster::daemon
+
+int main(int argc, char** argv) { return muster::daemon::main_of(argc, argv); }

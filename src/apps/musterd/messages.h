@@ -1,0 +1,63 @@
+// What the threads of the controller tell each other. Values go through channels; nothing else is shared.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "controller/command.h"
+#include "controller/core.h"
+#include "controller/gateway/gateway.h"
+#include "controller/planning/planner_role.h"
+#include "env/channel.h"
+
+namespace muster::daemon {
+
+// ---- to the core ----
+struct DurableNote { Seq seq; };
+struct JournalFailure { Error error; };
+struct BlobBytes { BlobId id; Bytes bytes; };
+struct HistoryNote { Seq seq; };
+struct DiskNote { std::optional<Error> refusal; };
+using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes, HistoryNote, DiskNote>;
+
+// ---- to the journal ----
+struct FetchBlob { BlobId id; std::uint64_t token = 0; };  ///< token 0: for the core, else for the gateway
+struct CheckpointSliceRow { std::string record; };
+struct CheckpointEnd { Seq seq; };
+struct CheckpointBegin {};
+struct TruncateNote { Seq history; };
+using ToJournal = std::variant<EventBatchRef, FetchBlob, CheckpointBegin, CheckpointSliceRow, CheckpointEnd, TruncateNote>;
+
+// ---- to the planner ----
+struct PlanConsumed { Seq until; };
+using ToPlanner = std::variant<EventBatchRef, PlanConsumed>;
+
+// ---- to history ----
+struct HistoryBatch { std::vector<HistoryRecord> records; Seq seq; };
+struct HistoryQuery { Query query; std::uint64_t token = 0; };
+using ToHistory = std::variant<HistoryBatch, HistoryQuery>;
+
+// ---- to the gateway ----
+struct ReplyNote { std::uint64_t token = 0; std::vector<Reply> replies; };
+struct ReportNote { std::shared_ptr<const PlanReport> report; };
+struct NodeFacts { std::vector<NodeFact> facts; };
+struct HistoryAnswer { std::uint64_t token = 0; Result<HistoryRows> rows; };
+struct BlobAnswer { std::uint64_t token = 0; Result<std::string> bytes; };
+struct NamesAnswer { std::uint64_t token = 0; CallerNames names; };
+using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer, BlobAnswer, NamesAnswer>;
+
+// ---- to the look-up worker ----
+struct NamesQuery { UserId user; GroupId group; std::uint64_t token = 0; };
+
+struct Channels {
+  Channel<ToCore> core;
+  Channel<ToJournal> journal;
+  Channel<ToPlanner> planner;
+  Channel<ToHistory> history;
+  Channel<ToGateway> gateway;
+  Channel<NamesQuery> lookup;
+};
+
+}  // namespace muster::daemon

@@ -1,0 +1,66 @@
+// One function per thread of the controller: wires a role to its channels and runs it until the process ends.
+#pragma once
+
+#include <string>
+
+#include "apps/musterd/core_port.h"
+#include "apps/musterd/messages.h"
+#include "codec/slurm_conf.h"
+#include "journal/sqlite_journal.h"
+#include "store/history_store.h"
+
+namespace muster::daemon {
+
+struct DaemonOptions {
+  std::string state_folder;
+  std::string client_socket;
+  std::string agent_socket;
+  std::string host;
+  std::string version;
+  std::uint32_t operator_uid = 0;
+};
+
+/// The parts that are recovered before the threads start.
+struct Recovered {
+  std::unique_ptr<SqliteJournal> journal;
+  std::unique_ptr<HistoryStore> history;
+  Epoch epoch;
+  std::shared_ptr<const ClusterConfig> config;
+  std::vector<HistoryRecord> unprojected;  ///< ends that the journal has and history has not
+};
+
+/// Ends of attempts and steps seen while replaying, for history.
+class ReplayRecorder final : public ApplyObserver {
+ public:
+  ReplayRecorder(const ClusterState& state, Seq watermark) : state_(state), watermark_(watermark) {}
+  void attempt_ended(const Job& job, TimePoint now) override;
+  void step_ended(const Job& job, const StepState& step, TimePoint now) override;
+  std::vector<HistoryRecord> take() { return std::move(records_); }
+
+ private:
+  const ClusterState& state_;
+  Seq watermark_;
+  std::vector<HistoryRecord> records_;
+};
+
+void run_core(Channels& channels, Core& core, ChannelCorePort& port, const DaemonOptions& options, int listen_fd, Epoch epoch,
+              std::shared_ptr<const ClusterConfig> config);
+void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd);
+void run_planner(Channels& channels, PlannerRole& planner);
+void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options);
+void run_history(Channels& channels, HistoryStore& store);
+void run_lookup(Channels& channels);
+
+/// The wall clock. Time points that reach the state come from here alone.
+TimePoint wall_clock();
+
+/// Waits until the channel has something, at most `timeout_ms`.
+void wait_for(int fd, int timeout_ms);
+
+/// Starts the process anew from what is stored: after the disk refused a batch, nothing in memory may be trusted.
+[[noreturn]] void restart_process(const std::string& why);
+
+/// Lets a thread give way to the core and the gateway.
+void lower_priority();
+
+}  // namespace muster::daemon

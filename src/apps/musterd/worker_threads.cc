@@ -1,0 +1,252 @@
+// The threads without an event loop of their own: journal, planner, history, look-ups.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "apps/musterd/threads.h"
+#include "controller/recovery.h"
+#include "state/views.h"
+
+namespace muster::daemon {
+namespace {
+
+/// Kept beside the journal and given up when the disk is full, so that the ends of jobs still find room.
+constexpr off_t kReserveBytes = 16 << 20;
+/// Batches after which a checkpoint is worth its cost.
+constexpr std::uint64_t kBatchesPerCheckpoint = 50'000;
+constexpr std::uint32_t kRowsPerTruncation = 500;
+
+Error disk_full() {
+  return Error{ErrorCode::kResourceExhausted, "Unable to write to the controller's disk",
+               "the disk under StateSaveLocation is full: no new work is taken until there is room again"};
+}
+
+/// True when the reserve file stands in full.
+bool keep_reserve(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  const bool is_kept = ::posix_fallocate(fd, 0, kReserveBytes) == 0;
+  ::close(fd);
+  if (!is_kept) ::unlink(path.c_str());
+  return is_kept;
+}
+
+class JournalThread {
+ public:
+  JournalThread(Channels& channels, SqliteJournal& journal, std::string reserve)
+      : channels_(channels), journal_(journal), reserve_(std::move(reserve)) {}
+
+  void run() {
+    for (;;) {
+      wait_for(channels_.journal.fd(), has_truncation_ ? 20 : 1000);
+      std::vector<ToJournal> messages = channels_.journal.take();
+      std::vector<EventBatchRef> batches;
+      for (ToJournal& message : messages) {
+        if (auto* batch = std::get_if<EventBatchRef>(&message)) batches.push_back(std::move(*batch));
+      }
+      if (!batches.empty()) append(batches);
+      for (ToJournal& message : messages) {
+        std::visit([this](auto& body) { receive(body); }, message);
+      }
+      if (messages.empty()) idle();
+    }
+  }
+
+ private:
+  void append(const std::vector<EventBatchRef>& batches) {
+    if (is_failed_) return;
+    const Status stored = journal_.append(batches);
+    if (stored.has_value()) {
+      bytes_since_log_ += batches.size();
+      channels_.core.push(DurableNote{batches.back()->seq});
+      if (bytes_since_log_ > 2000) checkpoint_log();
+      return;
+    }
+    is_failed_ = true;
+    ::unlink(reserve_.c_str());
+    channels_.core.push(JournalFailure{stored.error()});
+  }
+  void checkpoint_log() {
+    bytes_since_log_ = 0;
+    [[maybe_unused]] const Status ignored = journal_.checkpoint_log();  // only its size depends on it
+  }
+  void idle() {
+    if (bytes_since_log_ > 0) checkpoint_log();
+    if (has_truncation_) truncate();
+    const bool is_kept = keep_reserve(reserve_);
+    if (is_kept != is_reserve_kept_) channels_.core.push(DiskNote{is_kept ? std::nullopt : std::optional(disk_full())});
+    is_reserve_kept_ = is_kept;
+  }
+  void truncate() {
+    const auto done = journal_.truncate(truncate_to_, kRowsPerTruncation);
+    has_truncation_ = done.has_value() && !*done;
+  }
+  void receive(EventBatchRef&) {}
+  void receive(FetchBlob& fetch) {
+    auto bytes = journal_.read_blob(fetch.id);
+    if (fetch.token != 0) {
+      channels_.gateway.push(BlobAnswer{fetch.token, std::move(bytes)});
+    } else if (bytes.has_value()) {
+      channels_.core.push(BlobBytes{fetch.id, std::make_shared<const std::string>(std::move(bytes).value())});
+    }
+  }
+  void receive(CheckpointBegin&) { is_checkpoint_whole_ = journal_.begin_checkpoint().has_value(); }
+  void receive(CheckpointSliceRow& slice) {
+    is_checkpoint_whole_ = is_checkpoint_whole_ && journal_.add_slice(slice.record).has_value();
+  }
+  void receive(CheckpointEnd& end) {
+    if (!is_checkpoint_whole_ || !journal_.finish_checkpoint(end.seq).has_value()) return;
+    truncate_to_ = std::min(end.seq, history_);
+    has_truncation_ = true;
+  }
+  void receive(TruncateNote& note) { history_ = note.history; }
+
+  Channels& channels_;
+  SqliteJournal& journal_;
+  std::string reserve_;
+  bool is_failed_ = false;
+  bool is_reserve_kept_ = true;
+  bool is_checkpoint_whole_ = false;
+  bool has_truncation_ = false;
+  std::size_t bytes_since_log_ = 0;
+  Seq truncate_to_;
+  Seq history_;
+};
+
+/// A checkpoint is written from the planner's replica, which stands still between batches.
+void write_checkpoint_of(Channels& channels, const ClusterState& state) {
+  channels.journal.push(CheckpointBegin{});
+  const Status written = write_checkpoint(state, [&](std::string record) {
+    channels.journal.push(CheckpointSliceRow{std::move(record)});
+    return Status();
+  });
+  if (written.has_value()) channels.journal.push(CheckpointEnd{state.seq()});
+}
+
+void answer_history(Channels& channels, HistoryStore& store, const HistoryQuery& query) {
+  HistoryRows rows;
+  const Status selected = store.select(query.query, [&](JobView job, std::vector<StepView> steps) {
+    rows.emplace_back(std::move(job), std::move(steps));
+  });
+  if (selected.has_value()) {
+    channels.gateway.push(HistoryAnswer{query.token, std::move(rows)});
+  } else {
+    channels.gateway.push(HistoryAnswer{query.token, fail(selected.error())});
+  }
+}
+
+CallerNames look_up(UserId user, GroupId group) {
+  CallerNames names{std::to_string(user.value()), std::to_string(group.value())};
+  std::vector<char> buffer(1 << 16);
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(user.value(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
+    names.user = found->pw_name;
+  }
+  ::group group_entry{};
+  ::group* found_group = nullptr;
+  if (::getgrgid_r(group.value(), &group_entry, buffer.data(), buffer.size(), &found_group) == 0 && found_group != nullptr) {
+    names.group = found_group->gr_name;
+  }
+  return names;
+}
+
+}  // namespace
+
+TimePoint wall_clock() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return TimePoint::from_microseconds(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+void wait_for(int fd, int timeout_ms) {
+  pollfd poll_fd{fd, POLLIN, 0};
+  ::poll(&poll_fd, 1, timeout_ms);
+}
+
+void lower_priority() {
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 5);
+}
+
+void ReplayRecorder::attempt_ended(const Job& job, TimePoint) {
+  const Seq seq(state_.seq().value() + 1);
+  if (seq > watermark_) records_.push_back({seq, view_of(job, state_, QueryDetail::kFull)});
+}
+void ReplayRecorder::step_ended(const Job& job, const StepState& step, TimePoint) {
+  const Seq seq(state_.seq().value() + 1);
+  if (seq > watermark_) records_.push_back({seq, view_of(step, job, state_)});
+}
+
+void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options) {
+  JournalThread(channels, journal, options.state_folder + "/journal.reserve").run();
+}
+
+void run_planner(Channels& channels, PlannerRole& planner) {
+  lower_priority();
+  planner.start();
+  Seq checkpointed = planner.state().seq();
+  for (;;) {
+    wait_for(channels.planner.fd(), 250);
+    for (ToPlanner& message : channels.planner.take()) {
+      if (auto* batch = std::get_if<EventBatchRef>(&message)) {
+        planner.apply(**batch);
+      } else {
+        planner.consumed(std::get<PlanConsumed>(message).until);
+      }
+    }
+    if (auto plan = planner.plan(wall_clock())) {
+      channels.gateway.push(ReportNote{plan->report});
+      channels.core.push(std::move(*plan));
+    }
+    if (planner.state().seq().value() - checkpointed.value() >= kBatchesPerCheckpoint) {
+      write_checkpoint_of(channels, planner.state());
+      checkpointed = planner.state().seq();
+    }
+  }
+}
+
+void run_history(Channels& channels, HistoryStore& store) {
+  lower_priority();
+  for (;;) {
+    wait_for(channels.history.fd(), 1000);
+    std::vector<HistoryObject> objects;
+    Seq seq = store.watermark();
+    std::vector<HistoryQuery> queries;
+    for (ToHistory& message : channels.history.take()) {
+      if (auto* batch = std::get_if<HistoryBatch>(&message)) {
+        for (HistoryRecord& record : batch->records) objects.push_back(std::move(record.object));
+        seq = std::max(seq, batch->seq);
+      } else {
+        queries.push_back(std::move(std::get<HistoryQuery>(message)));
+      }
+    }
+    if (seq > store.watermark() && (!objects.empty() || seq.value() > store.watermark().value() + 1000)) {
+      const Status stored = store.append(objects, seq);
+      if (stored.has_value()) {
+        channels.core.push(HistoryNote{seq});
+        channels.journal.push(TruncateNote{seq});
+      } else {
+        restart_process("history: " + stored.error().text());
+      }
+    }
+    for (const HistoryQuery& query : queries) answer_history(channels, store, query);
+  }
+}
+
+void run_lookup(Channels& channels) {
+  for (;;) {
+    wait_for(channels.lookup.fd(), 1000);
+    for (const NamesQuery& query : channels.lookup.take()) {
+      channels.gateway.push(NamesAnswer{query.token, look_up(query.user, query.group)});
+    }
+  }
+}
+
+}  // namespace muster::daemon

@@ -1,0 +1,60 @@
+// muster-stepd: supervises steps. Started by the agent as a spawner that reads launches from standard input and forks
+// one supervisor for each; a supervisor outlives both.
+#include <fmt/format.h>
+#include <getopt.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/version.h"
+#include "records/page_codec.h"
+#include "stepd/spawner.h"
+#include "stepd/step_program.h"
+
+namespace {
+
+constexpr const char* kHelp =
+    "muster-stepd: supervises job steps; started by muster-agent\n"
+    "\n"
+    "  --spool DIR      the node's spool\n"
+    "  --conf FILE      told to tasks as SLURM_CONF\n"
+    "  --cluster NAME   names the cgroups\n"
+    "  --hosts FILE     bound over /etc/hosts for tasks\n"
+    "  -V, --version    print the version\n";
+
+/// A launch message: the exit log's path, a NUL, the encoded LaunchStep.
+int supervise(const std::string& bytes, muster::StepdOptions options) {
+  const std::size_t end = bytes.find('\0');
+  const auto order = muster::records::decode_to_agent(std::string_view(bytes).substr(end + 1));
+  if (!order.has_value()) return 1;
+  options.exit_log = bytes.substr(0, end);
+  return muster::run_step(std::get<muster::LaunchStep>(*order), options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  static const option kOptions[] = {{"spool", required_argument, nullptr, 's'},   {"conf", required_argument, nullptr, 'f'},
+                                    {"cluster", required_argument, nullptr, 'c'}, {"hosts", required_argument, nullptr, 'H'},
+                                    {"version", no_argument, nullptr, 'V'},       {"help", no_argument, nullptr, 'h'},
+                                    {nullptr, 0, nullptr, 0}};
+  muster::StepdOptions options;
+  std::string cluster = "muster";
+  for (int c = 0; (c = ::getopt_long(argc, argv, "Vh", kOptions, nullptr)) != -1;) {
+    switch (c) {
+      case 's': options.spool = optarg; break;
+      case 'f': options.conf_path = optarg; break;
+      case 'c': cluster = optarg; break;
+      case 'H': options.hosts_file = optarg; break;
+      case 'V': fmt::print("muster {}\n", muster::kVersion); return 0;
+      case 'h': fmt::print("{}", kHelp); return 0;
+      default: fmt::print(stderr, "{}", kHelp); return 1;
+    }
+  }
+  if (options.spool.empty()) {
+    fmt::print(stderr, "muster-stepd: --spool is missing; this program is started by muster-agent\n");
+    return 1;
+  }
+  options.container = muster::find_container_host(cluster);
+  return muster::run_spawner(STDIN_FILENO, [&](std::string bytes) { return supervise(bytes, options); });
+}

@@ -1,0 +1,203 @@
+#include "controller/gateway/gateway.h"
+
+#include <algorithm>
+
+#include "controller/frontend/frontend.h"
+#include "records/page_codec.h"
+
+namespace muster {
+namespace {
+
+constexpr kj::Duration kWaitMax = 30 * kj::SECONDS;
+constexpr std::size_t kHistoryJobsPerPage = 256;
+
+/// The job that an event concerns, as far as waiters care.
+JobId job_of(const EventBody& body) {
+  return std::visit(
+      [](const auto& event) {
+        if constexpr (requires { JobId(event.job); }) return JobId(event.job);
+        if constexpr (requires { event.step.job; }) return event.step.job;
+        return JobId(0);
+      },
+      body);
+}
+
+std::vector<Reply> refusals(std::size_t count, const Error& error) {
+  Reply reply;
+  reply.error = error;
+  return std::vector<Reply>(count, reply);
+}
+
+}  // namespace
+
+Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica)
+    : port_(port), timer_(timer), replica_(replica) {}
+
+kj::Promise<std::vector<Reply>> Gateway::submit(const Identity& identity, std::vector<Request> requests, RequestId id) {
+  if (const auto known = names_.find(identity.user); known != names_.end()) {
+    return submit_named(identity, std::move(requests), id, known->second);
+  }
+  return port_.names(identity.user, identity.group)
+      .then([this, identity, id, requests = std::move(requests)](CallerNames names) mutable {
+        names_[identity.user] = names;
+        return submit_named(identity, std::move(requests), id, names);
+      });
+}
+
+kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity, std::vector<Request> requests,
+                                                      RequestId id, const CallerNames& names) {
+  Command command;
+  command.token = next_token_++;
+  command.identity = identity;
+  command.request = id;
+  const std::size_t count = requests.size();
+  for (Request& request : requests) {
+    auto prepared = prepare(std::move(request), identity, names, replica_.state().settings());
+    if (!prepared.has_value()) return refusals(count, prepared.error());
+    command.requests.push_back(std::move(prepared).value());
+  }
+  auto paf = kj::newPromiseAndFulfiller<std::vector<Reply>>();
+  replies_[command.token] = kj::mv(paf.fulfiller);
+  port_.command(std::move(command));
+  return kj::mv(paf.promise);
+}
+
+void Gateway::on_reply(std::uint64_t token, std::vector<Reply> replies) {
+  const auto found = replies_.find(token);
+  if (found == replies_.end()) return;
+  found->second->fulfill(std::move(replies));
+  replies_.erase(found);
+}
+
+void Gateway::on_update(const DurableUpdate& update) {
+  replica_.apply(*update.batch);
+  if (!waiters_.empty()) wake_waiters(*update.batch);
+}
+
+void Gateway::wake_waiters(const EventBatch& batch) {
+  for (const Event& event : batch.events) {
+    const JobId job = job_of(event.body);
+    const auto waiting = waiters_.find(job);
+    if (waiting == waiters_.end()) continue;
+    for (auto waiter = waiting->second.begin(); waiter != waiting->second.end();) {
+      auto answer = answer_now(job, waiter->second);
+      if (!answer) {
+        ++waiter;
+        continue;
+      }
+      waiter->second.fulfiller->fulfill(std::move(*answer));
+      waiter = waiting->second.erase(waiter);
+    }
+    if (waiting->second.empty()) waiters_.erase(waiting);
+  }
+}
+
+std::optional<WaitAnswer> Gateway::answer_now(JobId id, const Waiter& waiter) const {
+  WaitAnswer answer;
+  const Job* job = replica_.state().jobs().find(id);
+  if (job == nullptr) {
+    answer.error = Error{ErrorCode::kNotFound, "Invalid job id specified", ""};
+    return answer;
+  }
+  const bool is_past = job->attempt > waiter.attempt || job->is_over();
+  const StepState* step = job->run != nullptr && job->attempt == waiter.attempt ? job->run->find_step(waiter.step) : nullptr;
+  const bool is_met = waiter.until == WaitUntil::kStarted ? is_past || job->holds_resources() || is_finished(job->state)
+                      : waiter.until == WaitUntil::kEnded ? is_past
+                                                          : is_past || (step != nullptr && !step->is_running());
+  if (!is_met) return std::nullopt;
+  answer.job = replica_.job_view(*job, QueryDetail::kFull);
+  if (step != nullptr) {
+    const auto steps = replica_.state().jobs().find(id)->run->find_step(waiter.step);
+    StepView view;
+    view.id = steps->id;
+    view.state = steps->state;
+    view.exit = steps->exit;
+    view.detail = steps->detail;
+    answer.step = std::move(view);
+  }
+  return answer;
+}
+
+kj::Promise<WaitAnswer> Gateway::wait(const Identity&, JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step) {
+  auto paf = kj::newPromiseAndFulfiller<WaitAnswer>();
+  Waiter waiter{attempt, until, step, kj::mv(paf.fulfiller)};
+  if (auto answer = answer_now(job, waiter)) return std::move(*answer);
+  const std::uint64_t token = next_token_++;
+  waiters_[job].emplace(token, std::move(waiter));
+  auto forget = kj::defer([this, job, token] {
+    const auto waiting = waiters_.find(job);
+    if (waiting == waiters_.end()) return;
+    waiting->second.erase(token);
+    if (waiting->second.empty()) waiters_.erase(waiting);
+  });
+  auto timeout = timer_.afterDelay(kWaitMax).then([] { return WaitAnswer{}; });
+  return paf.promise.exclusiveJoin(kj::mv(timeout)).attach(kj::mv(forget));
+}
+
+kj::Promise<std::optional<Error>> Gateway::send_pages(Pages pages, SendPage send) {
+  kj::Promise<void> sent = kj::READY_NOW;
+  for (const std::string& page : *pages) {
+    sent = sent.then([send, page = &page] { return send(*page); });
+  }
+  return sent.then([]() -> std::optional<Error> { return std::nullopt; }).attach(kj::heap<Pages>(pages));
+}
+
+kj::Promise<std::optional<Error>> Gateway::query(const Identity& identity, Query query, SendPage send) {
+  if (query.kind == QueryKind::kHistory) return query_history(std::move(query), std::move(send));
+  if (query.kind == QueryKind::kBatchScript) return query_script(identity, query, std::move(send));
+  auto pages = replica_.answer(query);
+  if (!pages.has_value()) return std::optional<Error>(pages.error());
+  return send_pages(std::move(pages).value(), std::move(send));
+}
+
+kj::Promise<std::optional<Error>> Gateway::query_script(const Identity& identity, const Query& query, SendPage send) {
+  const Job* job = query.filter.jobs.empty() ? nullptr : replica_.state().jobs().find(query.filter.jobs.front().job);
+  if (job == nullptr) return std::optional<Error>(Error{ErrorCode::kNotFound, "Invalid job id specified", ""});
+  if (!frontend::may_control(*job, identity)) {
+    return std::optional<Error>(Error{ErrorCode::kPermissionDenied, "Access/permission denied", ""});
+  }
+  if (job->spec->script.value() == 0) {
+    return std::optional<Error>(Error{ErrorCode::kNotFound, "job has no batch script", ""});
+  }
+  return port_.blob(job->spec->script).then([send](Result<std::string> bytes) -> kj::Promise<std::optional<Error>> {
+    if (!bytes.has_value()) return std::optional<Error>(bytes.error());
+    Page page;
+    page.bytes = std::move(bytes).value();
+    return send(records::encode_page(page)).then([]() -> std::optional<Error> { return std::nullopt; });
+  });
+}
+
+kj::Promise<std::optional<Error>> Gateway::query_history(Query query, SendPage send) {
+  auto rows = port_.history(query);
+  return rows.then([this, query = std::move(query), send = std::move(send)](Result<HistoryRows> stored) mutable
+                   -> kj::Promise<std::optional<Error>> {
+    if (!stored.has_value()) return std::optional<Error>(stored.error());
+    HistoryRows all = std::move(stored).value();
+    std::map<std::pair<JobId, std::uint32_t>, bool> known;
+    std::map<JobId, std::uint32_t> newest;
+    for (const auto& [job, steps] : all) {
+      known[{job.id, job.attempt}] = true;
+      newest[job.id] = std::max(newest[job.id], job.attempt);
+    }
+    auto live = replica_.live_history(query, [&](JobId id, std::uint32_t attempt) { return known.contains({id, attempt}); });
+    for (auto& [job, steps] : live) {
+      newest[job.id] = std::max(newest[job.id], job.attempt);
+      all.emplace_back(std::move(job), std::move(steps));
+    }
+    if (!query.is_duplicates) {
+      std::erase_if(all, [&](const auto& row) { return row.first.attempt < newest[row.first.id]; });
+    }
+    std::ranges::stable_sort(all, {}, [](const auto& row) { return std::pair(row.first.id, row.first.attempt); });
+    auto pages = std::make_shared<std::vector<std::string>>();
+    Page page;
+    for (auto& [job, steps] : all) {
+      page.jobs.push_back(std::move(job));
+      for (StepView& step : steps) page.steps.push_back(std::move(step));
+      if (page.jobs.size() == kHistoryJobsPerPage) pages->push_back(records::encode_page(std::exchange(page, {})));
+    }
+    pages->push_back(records::encode_page(page));
+    return send_pages(pages, std::move(send));
+  });
+}
+
+}  // namespace muster

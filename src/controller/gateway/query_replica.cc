@@ -1,0 +1,164 @@
+#include "controller/gateway/query_replica.h"
+
+#include <algorithm>
+#include <set>
+
+#include "controller/frontend/frontend.h"
+#include "records/page_codec.h"
+#include "state/views.h"
+
+namespace muster {
+namespace {
+
+/// Objects per page: about 1 MiB when encoded.
+constexpr std::size_t kBriefJobsPerPage = 2048;
+constexpr std::size_t kFullJobsPerPage = 512;
+constexpr std::size_t kNodesPerPage = 1024;
+constexpr std::size_t kStepsPerPage = 1024;
+/// Different queries remembered at once.
+constexpr std::size_t kCacheMax = 256;
+
+}  // namespace
+
+void QueryReplica::apply(const EventBatch& batch) {
+  state_.apply(batch);
+  ++change_;
+}
+
+void QueryReplica::set_report(std::shared_ptr<const PlanReport> report) {
+  report_ = std::move(report);
+  ++change_;
+}
+
+void QueryReplica::set_node_facts(std::vector<NodeFact> facts) {
+  node_facts_ = std::move(facts);
+  ++change_;
+}
+
+JobView QueryReplica::job_view(const Job& job, QueryDetail detail) const {
+  const Reasons* reasons = job.is_pending() && report_ != nullptr ? report_->find(job.id) : nullptr;
+  return view_of(job, state_, detail, reasons);
+}
+
+Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) const {
+  std::vector<const Job*> jobs;
+  if (filter.jobs.empty()) {
+    state_.jobs().for_each([&](const Job& job) {
+      if (frontend::matches(state_, job, filter)) jobs.push_back(&job);
+    });
+    return jobs;
+  }
+  std::set<JobId> ids;
+  for (const JobSelector& selector : filter.jobs) {
+    const auto found = frontend::resolve(state_, selector, nullptr);
+    if (found.has_value()) {
+      ids.insert(found->begin(), found->end());
+    } else if (filter.jobs.size() == 1) {
+      return fail(found.error());
+    }
+  }
+  for (const JobId id : ids) {
+    const Job* job = state_.jobs().find(id);
+    if (job != nullptr && frontend::matches(state_, *job, filter)) jobs.push_back(job);
+  }
+  return jobs;
+}
+
+Result<std::vector<std::string>> QueryReplica::job_pages(const Query& query) const {
+  const std::vector<const Job*> jobs = TRY(select(query.filter));
+  const std::size_t per_page = query.detail == QueryDetail::kBrief ? kBriefJobsPerPage : kFullJobsPerPage;
+  std::vector<std::string> pages;
+  Page page;
+  for (const Job* job : jobs) {
+    page.jobs.push_back(job_view(*job, query.detail));
+    if (page.jobs.size() == per_page) pages.push_back(records::encode_page(std::exchange(page, {})));
+  }
+  pages.push_back(records::encode_page(page));
+  return pages;
+}
+
+Result<std::vector<std::string>> QueryReplica::step_pages(const Query& query) const {
+  const std::vector<const Job*> jobs = TRY(select(query.filter));
+  std::vector<std::string> pages;
+  Page page;
+  for (const Job* job : jobs) {
+    if (job->run == nullptr) continue;
+    for (const StepState& step : job->run->steps) {
+      if (query.is_steps && !step.is_running()) continue;
+      page.steps.push_back(view_of(step, *job, state_));
+      if (page.steps.size() == kStepsPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
+    }
+  }
+  pages.push_back(records::encode_page(page));
+  return pages;
+}
+
+std::vector<std::string> QueryReplica::node_pages() const {
+  std::vector<std::string> pages;
+  Page page;
+  for (std::size_t i = 0; i < state_.nodes().all().size(); ++i) {
+    const auto index = NodeIndex(static_cast<std::uint32_t>(i));
+    NodeView view = view_of(index, state_);
+    if (i < node_facts_.size()) {
+      view.last_contact = node_facts_[i].last_contact;
+      view.load_hundredths = node_facts_[i].load_hundredths;
+      view.free_memory_mib = node_facts_[i].free_memory_mib;
+    }
+    view.is_planned = report_ != nullptr && std::ranges::binary_search(report_->planned_nodes, index);
+    page.nodes.push_back(std::move(view));
+    if (page.nodes.size() == kNodesPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
+  }
+  pages.push_back(records::encode_page(page));
+  return pages;
+}
+
+std::string QueryReplica::one_page(const Query& query) const {
+  Page page;
+  if (query.kind == QueryKind::kPartitions) {
+    for (const PartitionConfig& partition : state_.partitions()) page.partitions.push_back(view_of(partition, state_));
+  } else if (query.kind == QueryKind::kConfig) {
+    page.settings = state_.settings();
+  } else {
+    page.ping = PingView{host_, version_, true, state_.seq(), state_.hash(), state_.epoch()};
+  }
+  return records::encode_page(page);
+}
+
+Result<Pages> QueryReplica::answer(const Query& query) {
+  const std::string key = records::encode_query(query);
+  if (const auto found = cache_.find(key); found != cache_.end() && found->second.change == change_) {
+    return found->second.pages;
+  }
+  std::vector<std::string> pages;
+  switch (query.kind) {
+    case QueryKind::kJobs: pages = TRY(job_pages(query)); break;
+    case QueryKind::kSteps: pages = TRY(step_pages(query)); break;
+    case QueryKind::kNodes: pages = node_pages(); break;
+    default: pages.push_back(one_page(query)); break;
+  }
+  if (cache_.size() >= kCacheMax) cache_.clear();
+  auto shared = std::make_shared<const std::vector<std::string>>(std::move(pages));
+  cache_[key] = Cached{shared, change_};
+  return Pages(shared);
+}
+
+std::vector<std::pair<JobView, std::vector<StepView>>> QueryReplica::live_history(
+    const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored) const {
+  std::vector<std::pair<JobView, std::vector<StepView>>> result;
+  JobFilter all = query.filter;
+  if (all.jobs.size() == 1) all.jobs.push_back(all.jobs.front());  // an unknown id is no error here
+  const auto jobs = select(all);
+  for (const Job* job : jobs.value_or(std::vector<const Job*>{})) {
+    if (job->is_over() && is_stored(job->id, job->attempt)) continue;
+    const TimePoint end = job->is_over() ? job->end_time : TimePoint::never();
+    if (end < query.since || (query.until.is_set() && job->submit_time > query.until)) continue;
+    std::vector<StepView> steps;
+    if (query.is_steps && job->run != nullptr) {
+      for (const StepState& step : job->run->steps) steps.push_back(view_of(step, *job, state_));
+    }
+    result.emplace_back(job_view(*job, QueryDetail::kFull), std::move(steps));
+  }
+  return result;
+}
+
+}  // namespace muster

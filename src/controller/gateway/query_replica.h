@@ -1,0 +1,66 @@
+// The replica that answers reads: follows the durable log, so that clients read what they wrote, and costs the core
+// nothing.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/planning/planner_role.h"
+#include "model/view.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+/// What the core knows of nodes beside the state; sent from time to time.
+struct NodeFact {
+  TimePoint last_contact;
+  std::uint32_t load_hundredths = 0;
+  std::uint64_t free_memory_mib = 0;
+};
+
+/// The encoded pages of an answer, shared by everybody who asks the same at the same sequence number.
+using Pages = std::shared_ptr<const std::vector<std::string>>;
+
+class QueryReplica {
+ public:
+  explicit QueryReplica(std::string host, std::string version) : host_(std::move(host)), version_(std::move(version)) {}
+
+  ClusterState& state() { return state_; }
+  const ClusterState& state() const { return state_; }
+  void apply(const EventBatch& batch);
+  void set_report(std::shared_ptr<const PlanReport> report);
+  void set_node_facts(std::vector<NodeFact> facts);
+
+  /// Answers every kind but kHistory and kBatchScript. Errors: kNotFound "Invalid job id specified" when exactly one job
+  /// is named and it is not there. Cost: O(objects looked at); nothing when the same was asked since the last change.
+  Result<Pages> answer(const Query& query);
+  /// The live part of a history answer: jobs not over, and those over that `is_stored` does not name.
+  std::vector<std::pair<JobView, std::vector<StepView>>> live_history(
+      const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored) const;
+
+  JobView job_view(const Job& job, QueryDetail detail) const;
+
+ private:
+  struct Cached {
+    Pages pages;
+    std::uint64_t change = 0;
+  };
+  Result<std::vector<const Job*>> select(const JobFilter& filter) const;
+  Result<std::vector<std::string>> job_pages(const Query& query) const;
+  Result<std::vector<std::string>> step_pages(const Query& query) const;
+  std::vector<std::string> node_pages() const;
+  std::string one_page(const Query& query) const;
+
+  std::string host_;
+  std::string version_;
+  ClusterState state_;
+  std::shared_ptr<const PlanReport> report_;
+  std::vector<NodeFact> node_facts_;
+  std::map<std::string, Cached> cache_;
+  std::uint64_t change_ = 1;  ///< rises with everything that can change an answer
+};
+
+}  // namespace muster

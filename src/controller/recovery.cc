@@ -1,0 +1,79 @@
+#include "controller/recovery.h"
+
+#include "records/checkpoint_codec.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kJobsPerSlice = 256;
+constexpr std::size_t kEntriesPerSlice = 4096;
+
+void restore_nodes(ClusterState& state, records::Slice& slice) {
+  std::vector<NodeConfig> configs;
+  std::vector<NodeStatus> statuses;
+  for (auto& [config, status] : slice.nodes) {
+    configs.push_back(std::move(config));
+    statuses.push_back(std::move(status));
+  }
+  state.restore_nodes(configs, std::move(statuses));
+}
+
+void restore(ClusterState& state, records::Slice slice) {
+  if (slice.cluster) {
+    auto& cluster = *slice.cluster;
+    state.restore_cluster(std::move(cluster.settings), std::move(cluster.partitions), cluster.epoch,
+                          cluster.next_job, cluster.next_blob, cluster.time);
+  }
+  if (!slice.nodes.empty()) restore_nodes(state, slice);
+  for (auto& blob : slice.blobs) {
+    state.restore_blob(blob.id, BlobFacts{std::move(blob.digest), blob.size, blob.references});
+  }
+  for (Job& job : slice.jobs) state.restore_job(std::move(job));
+  for (auto& answer : slice.answers) {
+    state.restore_answer(answer.id, Answer{answer.user, answer.time, std::move(answer.replies)});
+  }
+}
+
+records::ClusterEntry cluster_of(const ClusterState& state) {
+  return {state.settings(), state.partitions(), state.epoch(), state.next_job(), state.next_blob(), state.time()};
+}
+
+}  // namespace
+
+Status recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer) {
+  const Seq checkpoint = TRY(journal.read_checkpoint([&](records::Slice slice) {
+    restore(state, std::move(slice));
+    return Status();
+  }));
+  state.restore_seq(checkpoint);
+  return journal.replay(checkpoint, [&](const EventBatch& batch) {
+    state.apply(batch, observer);
+    return Status();
+  });
+}
+
+Status write_checkpoint(const ClusterState& state, const std::function<Status(std::string)>& put) {
+  records::SliceToWrite slice;
+  slice.cluster = cluster_of(state);
+  for (const Node& node : state.nodes().all()) slice.nodes.emplace_back(node.config, node.status);
+  TRY(put(records::encode_slice(std::exchange(slice, {}))));
+  for (const auto& [id, facts] : state.blobs().all()) {
+    slice.blobs.push_back({id, facts.digest, facts.size, facts.references});
+    if (slice.blobs.size() == kEntriesPerSlice) TRY(put(records::encode_slice(std::exchange(slice, {}))));
+  }
+  TRY(put(records::encode_slice(std::exchange(slice, {}))));
+  Status outcome;
+  state.jobs().for_each_from(JobId(0), [&](const Job& job) {
+    slice.jobs.push_back(&job);
+    if (slice.jobs.size() == kJobsPerSlice) outcome = put(records::encode_slice(std::exchange(slice, {})));
+    return outcome.has_value();
+  });
+  TRY(std::move(outcome));
+  for (const RequestId& id : state.answers().in_order()) {
+    const Answer* answer = state.answers().find(id);
+    slice.answers.push_back({id, answer->user, answer->time, answer->replies});
+  }
+  return put(records::encode_slice(slice));
+}
+
+}  // namespace muster

@@ -1,0 +1,157 @@
+#include "env/posix/container.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+
+namespace muster {
+namespace {
+
+std::string read_small(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return "";
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n = 0; (n = ::read(fd, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+  ::close(fd);
+  return text;
+}
+
+bool write_small(const std::string& path, std::string_view text) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool is_written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(fd);
+  return is_written;
+}
+
+bool make_folders(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    ::mkdir(path.substr(0, slash).c_str(), 0755);
+  }
+  return ::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
+}
+
+std::vector<pid_t> pids_in(const std::string& path) {
+  std::vector<pid_t> pids;
+  const std::string text = read_small(path);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    pids.push_back(static_cast<pid_t>(std::strtol(text.substr(begin, end - begin).c_str(), nullptr, 10)));
+    begin = end + 1;
+  }
+  return pids;
+}
+
+/// cgroup v2: cgroup.kill and cgroup.freeze do it all.
+class CgroupV2 final : public ProcessContainer {
+ public:
+  explicit CgroupV2(std::string folder) : folder_(std::move(folder)) {}
+  std::string enter_file() const override { return folder_ + "/cgroup.procs"; }
+  std::vector<pid_t> processes() const override { return pids_in(folder_ + "/cgroup.procs"); }
+  void kill_all() override { write_small(folder_ + "/cgroup.kill", "1"); }
+  void freeze(bool is_frozen) override { write_small(folder_ + "/cgroup.freeze", is_frozen ? "1" : "0"); }
+  void remove() override { ::rmdir(folder_.c_str()); }
+
+ private:
+  std::string folder_;
+};
+
+/// cgroup v1: the freezer holds them still while each is killed, so that none can fork away.
+class FreezerV1 final : public ProcessContainer {
+ public:
+  explicit FreezerV1(std::string folder) : folder_(std::move(folder)) {}
+  std::string enter_file() const override { return folder_ + "/cgroup.procs"; }
+  std::vector<pid_t> processes() const override { return pids_in(folder_ + "/cgroup.procs"); }
+  void kill_all() override {
+    const std::vector<pid_t> few = processes();
+    if (few.empty()) return;
+    freeze(true);
+    for (int i = 0; i < 100 && read_small(folder_ + "/freezer.state") != "FROZEN\n"; ++i) ::usleep(200);
+    for (const pid_t pid : processes()) ::kill(pid, SIGKILL);
+    freeze(false);
+  }
+  void freeze(bool is_frozen) override { write_small(folder_ + "/freezer.state", is_frozen ? "FROZEN" : "THAWED"); }
+  void remove() override { ::rmdir(folder_.c_str()); }
+
+ private:
+  std::string folder_;
+};
+
+/// Without a cgroup: every process whose chain of parents leads to us. We are their subreaper, so that orphans stay ours.
+class Descendants final : public ProcessContainer {
+ public:
+  Descendants() { ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+  std::string enter_file() const override { return ""; }
+  std::vector<pid_t> processes() const override {
+    std::map<pid_t, std::vector<pid_t>> children;
+    if (DIR* proc = ::opendir("/proc")) {
+      while (const dirent* entry = ::readdir(proc)) {
+        const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+        if (pid > 0) children[parent_of(pid)].push_back(pid);
+      }
+      ::closedir(proc);
+    }
+    std::vector<pid_t> found = children[::getpid()];
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const auto& more = children[found[i]];
+      found.insert(found.end(), more.begin(), more.end());
+    }
+    return found;
+  }
+  void kill_all() override {
+    // Stopped first, so that the tree cannot grow while it is killed; twice for what was born meanwhile.
+    for (int round = 0; round < 2; ++round) {
+      for (const pid_t pid : processes()) ::kill(pid, SIGSTOP);
+    }
+    for (const pid_t pid : processes()) ::kill(pid, SIGKILL);
+  }
+  void freeze(bool is_frozen) override {
+    for (const pid_t pid : processes()) ::kill(pid, is_frozen ? SIGSTOP : SIGCONT);
+  }
+  void remove() override {}
+
+ private:
+  /// Zero for a process that has ended and waits to be reaped: nothing runs in it.
+  static pid_t parent_of(pid_t pid) {
+    const std::string stat = read_small(fmt::format("/proc/{}/stat", pid));
+    const auto close = stat.rfind(')');
+    if (close == std::string::npos || stat.size() < close + 4 || stat[close + 2] == 'Z') return 0;
+    return static_cast<pid_t>(std::strtol(stat.c_str() + close + 4, nullptr, 10));
+  }
+};
+
+}  // namespace
+
+ContainerHost find_container_host(const std::string& cluster_name) {
+  ContainerHost host;
+  if (::access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0) {
+    host.kind = ContainerHost::Kind::kCgroupV2;
+    host.root = "/sys/fs/cgroup/muster-" + cluster_name;
+  } else if (::access("/sys/fs/cgroup/freezer", W_OK) == 0) {
+    host.kind = ContainerHost::Kind::kFreezerV1;
+    host.root = "/sys/fs/cgroup/freezer/muster-" + cluster_name;
+  }
+  if (!host.root.empty() && !make_folders(host.root)) host = ContainerHost();
+  return host;
+}
+
+std::unique_ptr<ProcessContainer> make_container(const ContainerHost& host, const std::string& name) {
+  const std::string folder = host.root + "/" + name;
+  const bool is_made = host.kind != ContainerHost::Kind::kDescendants &&
+                       (::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST || make_folders(folder));
+  if (!is_made) return std::make_unique<Descendants>();
+  if (host.kind == ContainerHost::Kind::kCgroupV2) return std::make_unique<CgroupV2>(folder);
+  return std::make_unique<FreezerV1>(folder);
+}
+
+}  // namespace muster

@@ -1,0 +1,40 @@
+// All processes of one step, however they try to get away: a cgroup where we may make one, else the tree below us.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+class ProcessContainer {
+ public:
+  virtual ~ProcessContainer() = default;
+  /// The file into which a child writes its own pid before it becomes a task; empty: nothing to do.
+  virtual std::string enter_file() const = 0;
+  /// Every process in it now.
+  virtual std::vector<pid_t> processes() const = 0;
+  /// SIGKILL to all at once, also to those that stop, fork or ignore.
+  virtual void kill_all() = 0;
+  /// Stops all of it without a signal that a process could see, or lets it go on.
+  virtual void freeze(bool is_frozen) = 0;
+  /// Takes the container away. Requires: no process in it.
+  virtual void remove() = 0;
+};
+
+/// Finds out what this host offers, once: the v2 hierarchy, the v1 freezer, or neither.
+struct ContainerHost {
+  enum class Kind { kCgroupV2, kFreezerV1, kDescendants };
+  Kind kind = Kind::kDescendants;
+  std::string root;  ///< the folder in which ours stands, e.g. /sys/fs/cgroup/freezer/muster
+};
+ContainerHost find_container_host(const std::string& cluster_name);
+
+/// Makes the container `name` ("NODE/JOB.ATTEMPT.STEP"). Falls back to descendants when the host refuses.
+std::unique_ptr<ProcessContainer> make_container(const ContainerHost& host, const std::string& name);
+
+}  // namespace muster

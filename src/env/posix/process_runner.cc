@@ -1,0 +1,276 @@
+#include "env/posix/process_runner.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+namespace muster {
+namespace {
+
+struct LimitName {
+  const char* name;
+  int resource;
+};
+constexpr std::array<LimitName, 10> kLimits = {{{"CPU", RLIMIT_CPU},
+                                                {"FSIZE", RLIMIT_FSIZE},
+                                                {"DATA", RLIMIT_DATA},
+                                                {"STACK", RLIMIT_STACK},
+                                                {"CORE", RLIMIT_CORE},
+                                                {"RSS", RLIMIT_RSS},
+                                                {"NPROC", RLIMIT_NPROC},
+                                                {"NOFILE", RLIMIT_NOFILE},
+                                                {"MEMLOCK", RLIMIT_MEMLOCK},
+                                                {"AS", RLIMIT_AS}}};
+
+/// What the child could not do, told through a pipe that exec closes.
+struct ChildFailure {
+  int stage = 0;
+  int error = 0;
+};
+enum Stage { kGroups = 1, kUser, kContainer, kExec, kNamespace };
+
+void apply_limits(const std::string& text) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string item = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos) continue;
+    for (const LimitName& limit : kLimits) {
+      if (item.compare(0, equals, limit.name) != 0) continue;
+      rlimit value{};
+      ::getrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
+      const std::string amount = item.substr(equals + 1);
+      const rlim_t wanted = amount == "unlimited" ? RLIM_INFINITY : std::strtoull(amount.c_str(), nullptr, 10);
+      if (::geteuid() == 0 && wanted > value.rlim_max) value.rlim_max = wanted;
+      value.rlim_cur = wanted > value.rlim_max ? value.rlim_max : wanted;
+      ::setrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
+    }
+  }
+}
+
+void reset_signals() {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &action, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void set_affinity(const Bitmap& cpus) {
+  if (cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  cpus.for_each([&](std::size_t cpu) {
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+  });
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
+bool enter_container(const std::string& file) {
+  if (file.empty()) return true;
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool is_in = ::write(fd, "0", 1) == 1;
+  ::close(fd);
+  return is_in;
+}
+
+bool bind_hosts(const std::string& file) {
+  if (file.empty()) return true;
+  if (::geteuid() == 0) {
+    return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+           ::mount(file.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+  }
+  const uid_t uid = ::geteuid();
+  const gid_t gid = ::getegid();
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return true;  // the host forbids it: names resolve as they did
+  const auto put = [](const char* path, const std::string& text) {
+    const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    [[maybe_unused]] const auto ignored = ::write(fd, text.data(), text.size());
+    ::close(fd);
+  };
+  put("/proc/self/setgroups", "deny");
+  put("/proc/self/uid_map", fmt::format("{0} {0} 1", uid));
+  put("/proc/self/gid_map", fmt::format("{0} {0} 1", gid));
+  ::mount(file.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr);
+  return true;
+}
+
+bool become(const ProcessUser& user, ChildFailure& failure) {
+  if (::geteuid() != 0) return true;
+  if (user.uid != 0) {
+    const int rc = user.name.empty() ? ::setgroups(0, nullptr) : ::initgroups(user.name.c_str(), user.gid);
+    if (rc != 0 || ::setresgid(user.gid, user.gid, user.gid) != 0) {
+      failure = {kGroups, errno};
+      return false;
+    }
+  }
+  if (::setresuid(user.uid, user.uid, user.uid) != 0) {
+    failure = {kUser, errno};
+    return false;
+  }
+  return true;
+}
+
+void place_descriptors(const ProcessSpec& spec) {
+  std::array<int, 3> wanted = {spec.standard_in, spec.standard_out, spec.standard_error};
+  // Out of the way first, so that placing one cannot overwrite another.
+  for (int& fd : wanted) {
+    fd = fd >= 0 ? ::fcntl(fd, F_DUPFD, 10) : ::open("/dev/null", O_RDWR);
+    if (fd >= 0 && fd < 3) fd = ::fcntl(fd, F_DUPFD, 10);
+  }
+  for (int i = 0; i < 3; ++i) ::dup2(wanted[static_cast<std::size_t>(i)], i);
+}
+
+void enter_work_dir(const std::string& path) {
+  if (path.empty() || ::chdir(path.c_str()) == 0) return;
+  const std::string message = fmt::format("slurmstepd: error: couldn't chdir to `{}': {}: going to /tmp instead\n", path,
+                                          std::strerror(errno));
+  [[maybe_unused]] const auto ignored = ::write(2, message.data(), message.size());
+  [[maybe_unused]] const int rc = ::chdir("/tmp");
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+std::string path_of(const std::vector<std::string>& environment) {
+  for (const std::string& variable : environment) {
+    if (variable.rfind("PATH=", 0) == 0) return variable.substr(5);
+  }
+  return "/usr/local/bin:/usr/bin:/bin";
+}
+
+/// execvpe with the task's own PATH.
+void execute(const ProcessSpec& spec, const std::vector<std::string>& environment) {
+  const std::vector<char*> arguments = pointers(spec.arguments);
+  const std::vector<char*> variables = pointers(environment);
+  const std::string& program = spec.arguments.front();
+  if (program.find('/') != std::string::npos) {
+    ::execve(program.c_str(), arguments.data(), variables.data());
+    if (errno == ENOEXEC) {
+      std::vector<char*> shell = {const_cast<char*>("/bin/sh")};
+      shell.insert(shell.end(), arguments.begin(), arguments.end());
+      ::execve("/bin/sh", shell.data(), variables.data());
+    }
+    return;
+  }
+  int worst = ENOENT;
+  const std::string path = path_of(environment);
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const std::string candidate = (end == begin ? "." : path.substr(begin, end - begin)) + "/" + program;
+    ::execve(candidate.c_str(), arguments.data(), variables.data());
+    if (errno == EACCES) worst = EACCES;
+    begin = end + 1;
+  }
+  errno = worst;
+}
+
+[[noreturn]] void run_child(const ProcessSpec& spec, int failure_fd) {
+  ChildFailure failure;
+  std::vector<std::string> environment = spec.environment;
+  if (spec.finish_environment) spec.finish_environment(environment, ::getpid());
+  reset_signals();
+  if (spec.is_own_session) ::setsid();
+  const bool is_ready = enter_container(spec.enter_file) || (failure = {kContainer, errno}, false);
+  const bool is_bound = is_ready && (bind_hosts(spec.hosts_file) || (failure = {kNamespace, errno}, false));
+  if (is_bound && (set_affinity(spec.cpus), apply_limits(spec.limits), become(spec.user, failure))) {
+    ::umask(spec.umask);
+    place_descriptors(spec);
+    enter_work_dir(spec.work_dir);
+    // Everything but the standard streams closes on exec, the failure pipe too.
+    ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+    execute(spec, environment);
+    failure = {kExec, errno};
+  }
+  [[maybe_unused]] const auto ignored = ::write(failure_fd, &failure, sizeof failure);
+  ::_exit(127);
+}
+
+Error describe(const ProcessSpec& spec, const ChildFailure& failure) {
+  const char* reason = std::strerror(failure.error);
+  if (failure.stage == kExec) {
+    const ErrorCode code = failure.error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
+    return Error{code, fmt::format("execve(): {}: {}", spec.arguments.front(), reason), ""};
+  }
+  const char* what = failure.stage == kContainer ? "cannot enter the step's cgroup"
+                     : failure.stage == kNamespace ? "cannot make the task's mount namespace" : "cannot become the user";
+  return Error{ErrorCode::kUnavailable, what, reason};
+}
+
+}  // namespace
+
+Result<pid_t> start_process(const ProcessSpec& spec) {
+  int pipe_fds[2];
+  if (::pipe2(pipe_fds, O_CLOEXEC) != 0) return fail(ErrorCode::kUnavailable, "pipe", std::strerror(errno));
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::close(pipe_fds[0]);
+    run_child(spec, pipe_fds[1]);
+  }
+  const int fork_error = errno;
+  ::close(pipe_fds[1]);
+  if (pid < 0) {
+    ::close(pipe_fds[0]);
+    return fail(ErrorCode::kUnavailable, "cannot start a process", std::strerror(fork_error));
+  }
+  ChildFailure failure;
+  ssize_t got = 0;
+  while ((got = ::read(pipe_fds[0], &failure, sizeof failure)) < 0 && errno == EINTR) {
+  }
+  ::close(pipe_fds[0]);
+  if (got != static_cast<ssize_t>(sizeof failure)) return pid;
+  ::waitpid(pid, nullptr, 0);
+  return fail(describe(spec, failure));
+}
+
+Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode) {
+  const bool is_switch = ::geteuid() == 0 && user.uid != 0;
+  if (is_switch) {
+    const int rc = user.name.empty() ? ::setgroups(0, nullptr) : ::initgroups(user.name.c_str(), user.gid);
+    if (rc != 0 || ::setegid(user.gid) != 0 || ::seteuid(user.uid) != 0) {
+      return fail(ErrorCode::kUnavailable, "cannot take the user's rights", std::strerror(errno));
+    }
+  }
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  const int error = errno;
+  if (is_switch && (::seteuid(0) != 0 || ::setegid(0) != 0 || ::setgroups(0, nullptr) != 0)) std::abort();
+  if (fd >= 0) return fd;
+  const ErrorCode code = error == EACCES ? ErrorCode::kPermissionDenied
+                         : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
+  return fail(code, "could not open " + path, std::strerror(error));
+}
+
+std::string current_limits() {
+  std::string text;
+  for (const LimitName& limit : kLimits) {
+    rlimit value{};
+    ::getrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", limit.name,
+                        value.rlim_cur == RLIM_INFINITY ? std::string("unlimited") : std::to_string(value.rlim_cur));
+  }
+  return text;
+}
+
+}  // namespace muster

@@ -1,0 +1,52 @@
+// Starting processes: the one file that forks and executes for the daemons' tasks. A task inherits nothing of ours: not
+// our signals, mask, limits, umask, groups, descriptors.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/bitmap.h"
+#include "base/result.h"
+
+namespace muster {
+
+/// Whose process it will be.
+struct ProcessUser {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::string name;  ///< for supplementary groups; empty: none
+};
+
+struct ProcessSpec {
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;           ///< NAME=VALUE
+  /// Called in the child with its pid before the environment is used: for variables that hold the pid.
+  std::function<void(std::vector<std::string>&, pid_t)> finish_environment;
+  std::string work_dir;                           ///< entered as the user; /tmp with a message when that fails
+  std::uint32_t umask = 022;
+  std::string limits;                             ///< "NOFILE=1024,CORE=0": soft limits, as JobText::kRlimits
+  ProcessUser user;
+  int standard_in = -1;                           ///< -1: /dev/null
+  int standard_out = -1;
+  int standard_error = -1;
+  std::string enter_file;                         ///< cgroup.procs of its container; empty: none
+  Bitmap cpus;                                    ///< real CPUs it may run on; empty: as we may
+  std::string hosts_file;                         ///< bound over /etc/hosts in a private mount namespace; empty: no
+  bool is_own_session = true;                     ///< setsid
+};
+
+/// The pid of the started process. Errors: kNotFound or kInvalidArgument when the program cannot be executed (the
+/// message names it and the reason); kUnavailable when the host refuses a process.
+Result<pid_t> start_process(const ProcessSpec& spec);
+
+/// Opens a file with the user's rights. Errors: kPermissionDenied, kNotFound, kUnavailable with the path and the reason.
+Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode);
+
+/// Soft limits of this process as text for ProcessSpec::limits.
+std::string current_limits();
+
+}  // namespace muster

@@ -1,0 +1,47 @@
+#include "stepd/spawner.h"
+
+#include <signal.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace muster {
+namespace {
+
+bool read_whole(int fd, void* data, std::size_t size) {
+  auto* bytes = static_cast<char*>(data);
+  while (size > 0) {
+    const ssize_t got = ::read(fd, bytes, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    bytes += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+constexpr std::uint32_t kLaunchMax = 64U << 20;
+
+}  // namespace
+
+int run_spawner(int fd, const std::function<int(std::string)>& run_step) {
+  ::signal(SIGCHLD, SIG_IGN);  // supervisors report by themselves; nobody waits for them
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGTERM, SIG_IGN);
+  for (;;) {
+    std::uint32_t size = 0;
+    if (!read_whole(fd, &size, sizeof size) || size > kLaunchMax) return 0;
+    std::string bytes(size, '\0');
+    if (!read_whole(fd, bytes.data(), size)) return 0;
+    const pid_t pid = ::fork();
+    if (pid != 0) continue;  // a fork that fails leaves no supervisor: the agent reports the step as lost
+    ::close(fd);
+    ::signal(SIGCHLD, SIG_DFL);
+    ::setsid();
+    ::_exit(run_step(std::move(bytes)));
+  }
+}
+
+}  // namespace muster

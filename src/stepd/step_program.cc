@@ -1,0 +1,387 @@
+#include "stepd/step_program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <kj/async-io.h>
+#include <kj/async-unix.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <ctime>
+
+#include "records/page_codec.h"
+#include "stepd/io/srun_link.h"
+#include "stepd/step_supervisor.h"
+#include "stepd/task_environment.h"
+#include "stepd/task_launcher.h"
+#include "wire/message_link.h"
+#include "wire/socket.h"
+
+namespace muster {
+namespace {
+
+constexpr kj::Duration kRedial = 200 * kj::MILLISECONDS;
+constexpr kj::Duration kTick = 100 * kj::MILLISECONDS;
+
+TimePoint wall_clock() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return TimePoint::from_microseconds(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+std::string local_time_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::localtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  return text;
+}
+
+class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
+ public:
+  StepProgram(const LaunchStep& launch, const StepdOptions& options, kj::AsyncIoContext& io)
+      : launch_(launch), options_(options), io_(io), layout_(step_layout(launch)), supervisor_(launch, *this),
+        container_(make_container(options.container, container_name(launch))), tasks_(*this) {}
+
+  ~StepProgram() noexcept override = default;
+
+  void run() {
+    tasks_.add(agent_loop());
+    tasks_.add(reap_loop());
+    tasks_.add(tick_loop());
+    if (launch_.step != nullptr && !launch_.step->get(StepText::kIoAddress).empty()) {
+      dial_srun();
+    } else {
+      start();
+    }
+    auto paf = kj::newPromiseAndFulfiller<void>();
+    finished_ = kj::mv(paf.fulfiller);
+    check_end();
+    paf.promise.wait(io_.waitScope);
+    container_->remove();
+  }
+
+  // ---- StepPort ----
+  void signal(std::uint16_t number, bool batch_only) override {
+    if (batch_only || launch_.step == nullptr) {
+      const bool is_whole = !batch_only && (number == SIGTERM || number == SIGCONT || number == SIGKILL);
+      if (!is_whole) {
+        for (const StartedTask& task : started_.tasks) ::kill(task.pid, number);
+        return;
+      }
+    }
+    for (const pid_t pid : container_->processes()) {
+      if (pid != ::getpid()) ::kill(pid, number);
+    }
+  }
+  void kill_all() override { container_->kill_all(); }
+  void suspend(bool is_suspend) override { container_->freeze(is_suspend); }
+  void notice(const std::string& cause) override {
+    const std::string what = launch_.step == nullptr
+                                 ? fmt::format("JOB {}", launch_.id.job.value())
+                                 : fmt::format("STEP {}.{}", launch_.id.job.value(), launch_.id.step);
+    const std::string line = fmt::format("slurmstepd: error: *** {} ON {} CANCELLED AT {} {} ***\n", what,
+                                         launch_.node_name, local_time_text(), cause);
+    if (started_.notice_fd >= 0) [[maybe_unused]] const auto ignored = ::write(started_.notice_fd, line.data(), line.size());
+    if (srun_ != nullptr) srun_->send(FrameKind::kNotice, 0, line);
+  }
+  void report(const FromAgent& message) override {
+    if (const auto* done = std::get_if<StepDone>(&message)) keep_exit(*done);
+    last_report_ = records::encode_message(message);
+    if (agent_ != nullptr) agent_->send(last_report_);
+  }
+
+ private:
+  static std::string container_name(const LaunchStep& launch) {
+    return fmt::format("{}_{}.{}.{}", launch.node_name, launch.id.job.value(), launch.id.attempt, launch.id.step);
+  }
+
+  // ---- the end is kept in the spool before anybody is told ----
+  void keep_exit(const StepDone& done) {
+    const int fd = ::open(options_.exit_log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) return;
+    const std::string record = exit_record(done);
+    [[maybe_unused]] const auto ignored = ::write(fd, record.data(), record.size());
+    ::close(fd);
+  }
+
+  // ---- the agent ----
+  kj::Promise<void> agent_loop() {
+    const auto fd = connect_to("unix:" + options_.spool + "/agent.sock");
+    if (!fd.has_value()) {
+      return io_.provider->getTimer().afterDelay(kRedial).then([this] { return agent_loop(); });
+    }
+    agent_ = std::make_unique<MessageLink>(wrap(*fd));
+    agent_->send(last_report_.empty() ? records::encode_message(FromAgent(hello())) : last_report_);
+    return agent_
+        ->run([this](std::string bytes) {
+          const auto message = records::decode_to_agent(bytes);
+          if (message.has_value()) supervisor_.on_message(*message, wall_clock());
+          check_end();
+        })
+        .then([this] {
+          agent_ = nullptr;
+          return io_.provider->getTimer().afterDelay(kRedial).then([this] { return agent_loop(); });
+        });
+  }
+  /// Before the tasks run the agent learns who we are from a report of nothing done yet.
+  StepRunning hello() const { return StepRunning{launch_.id}; }
+
+  // ---- srun ----
+  void dial_srun() {
+    const auto fd = connect_to(std::string(launch_.step->get(StepText::kIoAddress)));
+    if (!fd.has_value()) {
+      supervisor_.on_started(0, Error{ErrorCode::kInvalidArgument, "cannot reach srun", fd.error().text()}, wall_clock());
+      return;
+    }
+    srun_ = std::make_unique<SrunLink>(wrap(*fd));
+    srun_->send(FrameKind::kHello, 0, fmt::format("{} {}", launch_.step->get(StepText::kIoKey), launch_.node_rank));
+    tasks_.add(srun_->run([this](Frame frame) { on_frame(std::move(frame)); }).then([this] { on_srun_gone(); }));
+  }
+  void on_frame(Frame frame) {
+    switch (frame.kind) {
+      case FrameKind::kStart:
+        if (started_.tasks.empty() && !supervisor_.is_ended()) start();
+        break;
+      case FrameKind::kInput: feed(frame); break;
+      case FrameKind::kInputEnd: end_input(frame.task); break;
+      case FrameKind::kSignal:
+        supervisor_.on_message(SignalStep{launch_.id, static_cast<std::uint16_t>(frame.task), false}, wall_clock());
+        break;
+      default: break;
+    }
+    check_end();
+  }
+  /// Nobody is left to see the output: the step ends as if cancelled.
+  void on_srun_gone() {
+    is_srun_gone_ = true;
+    if (supervisor_.is_ended() || has_said_done_) {
+      check_end();
+      return;
+    }
+    if (started_.tasks.empty()) {
+      supervisor_.on_started(0, Error{ErrorCode::kInvalidArgument, "srun has gone away before the step started", ""}, wall_clock());
+    } else {
+      supervisor_.on_message(TerminateJob{launch_.id.job, launch_.id.attempt, "", launch_.kill_wait}, wall_clock());
+    }
+    check_end();
+  }
+
+  struct Input {
+    kj::Own<kj::AsyncOutputStream> stream;
+    kj::Promise<void> tail = kj::READY_NOW;
+  };
+  void feed(const Frame& frame) {
+    for (std::size_t i = 0; i < started_.tasks.size(); ++i) {
+      const bool is_for = frame.task == kAllTasks || started_.tasks[i].rank == frame.task;
+      if (!is_for || i >= inputs_.size() || inputs_[i] == nullptr) continue;
+      auto bytes = kj::heap<std::string>(frame.payload);
+      Input& input = *inputs_[i];
+      input.tail = input.tail
+                       .then([&input, bytes = bytes.get()] { return input.stream->write(bytes->data(), bytes->size()); })
+                       .attach(kj::mv(bytes))
+                       .eagerlyEvaluate([](kj::Exception&&) {});
+    }
+  }
+  void end_input(std::uint32_t task) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if ((task != kAllTasks && started_.tasks[i].rank != task) || inputs_[i] == nullptr) continue;
+      Input* input = inputs_[i].get();
+      input->tail = input->tail.then([input] { input->stream = nullptr; }).eagerlyEvaluate([](kj::Exception&&) {});
+    }
+  }
+
+  // ---- tasks ----
+  void start() {
+    auto started = start_tasks(launch_, options_, layout_, container_->enter_file());
+    if (!started.has_value()) {
+      if (srun_ != nullptr) report_failure(started.error());
+      supervisor_.on_started(layout_[launch_.node_rank].size(), started.error(), wall_clock());
+      check_end();
+      return;
+    }
+    started_ = std::move(started).value();
+    open_streams_ = 0;
+    for (const StartedTask& task : started_.tasks) {
+      watch(task.output, FrameKind::kOutput, task.rank);
+      watch(task.error, FrameKind::kErrorOutput, task.rank);
+      std::unique_ptr<Input> input;
+      if (task.input >= 0) {
+        input = std::make_unique<Input>();
+        input->stream = io_.lowLevelProvider->wrapOutputFd(task.input, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                                           kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC);
+      }
+      inputs_.push_back(std::move(input));
+    }
+    supervisor_.on_started(started_.tasks.size(), std::nullopt, wall_clock());
+    reap();
+  }
+  void report_failure(const Error& error) {
+    srun_->send(FrameKind::kNotice, 0, fmt::format("slurmstepd: error: {}\n", error.text()));
+    const int code = error.code == ErrorCode::kNotFound ? 2 : error.code == ErrorCode::kInvalidArgument ? 13 : 1;
+    for (const std::uint32_t rank : layout_[launch_.node_rank]) {
+      srun_->send(FrameKind::kTaskExit, rank, std::to_string(ExitStatus::exited(code).raw));
+    }
+  }
+  void watch(int fd, FrameKind kind, std::uint32_t rank) {
+    if (fd < 0) return;
+    ++open_streams_;
+    auto stream = io_.lowLevelProvider->wrapInputFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                            kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC);
+    auto buffer = kj::heapArray<char>(64 * 1024);
+    auto* raw = stream.get();
+    auto* bytes = buffer.begin();
+    tasks_.add(relay(*raw, bytes, kind, rank)
+                   .then([this] {
+                     --open_streams_;
+                     check_end();
+                   })
+                   .attach(kj::mv(stream), kj::mv(buffer)));
+  }
+  kj::Promise<void> relay(kj::AsyncInputStream& stream, char* buffer, FrameKind kind, std::uint32_t rank) {
+    return stream.tryRead(buffer, 1, 64 * 1024).then([this, &stream, buffer, kind, rank](std::size_t n) -> kj::Promise<void> {
+      if (n == 0) return kj::READY_NOW;
+      srun_->send(kind, rank, std::string_view(buffer, n));
+      return srun_->room().then([this, &stream, buffer, kind, rank] { return relay(stream, buffer, kind, rank); });
+    });
+  }
+
+  kj::Promise<void> reap_loop() {
+    return io_.unixEventPort.onSignal(SIGCHLD).then([this](siginfo_t&&) {
+      reap();
+      return reap_loop();
+    });
+  }
+  /// All children that have ended: our tasks, and orphans that came to us as their subreaper.
+  void reap() {
+    int status = 0;
+    rusage used{};
+    for (pid_t pid = 0; (pid = ::wait4(-1, &status, WNOHANG, &used)) > 0;) {
+      usage_ += usage_of(used);
+      for (std::size_t i = 0; i < started_.tasks.size(); ++i) {
+        if (started_.tasks[i].pid != pid) continue;
+        const ExitStatus exit{WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) << 8};
+        supervisor_.on_task_exit(i, exit, wall_clock());
+        if (srun_ != nullptr) exits_.emplace_back(started_.tasks[i].rank, exit);
+      }
+    }
+    check_end();
+  }
+  static Usage usage_of(const rusage& used) {
+    const auto us = [](const timeval& t) { return std::int64_t{t.tv_sec} * 1'000'000 + t.tv_usec; };
+    return Usage{us(used.ru_utime), us(used.ru_stime), static_cast<std::uint64_t>(used.ru_maxrss)};
+  }
+
+  kj::Promise<void> tick_loop() {
+    return io_.provider->getTimer().afterDelay(kTick).then([this] {
+      if (supervisor_.next_tick() <= wall_clock()) supervisor_.on_tick(wall_clock());
+      check_end();
+      return tick_loop();
+    });
+  }
+
+  /// The last task's end ends whatever it left running; when that is gone too, the step is over.
+  void check_end() {
+    flush_exits();
+    if (supervisor_.is_tasks_over() && !supervisor_.is_ended()) {
+      if (!others().empty()) {
+        container_->kill_all();
+        reap_quietly();
+        if (!others().empty()) return;  // the next tick looks again
+      }
+      if (open_streams_ > 0 && !is_srun_gone_) return;
+      supervisor_.on_empty(usage_, false);
+    }
+    if (supervisor_.is_ended()) finish();
+  }
+  void reap_quietly() {
+    int status = 0;
+    rusage used{};
+    while (::wait4(-1, &status, WNOHANG, &used) > 0) usage_ += usage_of(used);
+  }
+  std::vector<pid_t> others() const {
+    std::vector<pid_t> pids = container_->processes();
+    std::erase(pids, ::getpid());
+    return pids;
+  }
+  /// A task's exit is told after its last output.
+  void flush_exits() {
+    if (srun_ == nullptr || open_streams_ > 0) return;
+    for (const auto& [rank, exit] : exits_) srun_->send(FrameKind::kTaskExit, rank, std::to_string(exit.raw));
+    exits_.clear();
+  }
+  void finish() {
+    if (has_said_done_) {
+      if (is_flushed_ && finished_.get() != nullptr) finished_->fulfill();
+      return;
+    }
+    has_said_done_ = true;
+    kj::Promise<void> done = kj::READY_NOW;
+    if (srun_ != nullptr) {
+      srun_->send(FrameKind::kDone, 0, "");
+      done = srun_->flushed();
+    }
+    tasks_.add(done.then([this]() -> kj::Promise<void> {
+                     if (agent_ == nullptr) return kj::READY_NOW;  // the agent reads the spool when it is back
+                     return agent_->flushed();
+                   }).then([this] {
+      is_flushed_ = true;
+      finish();
+    }));
+  }
+
+  kj::Own<kj::AsyncIoStream> wrap(int fd) {
+    return io_.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                      kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                                                      kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+  }
+  void taskFailed(kj::Exception&& exception) override {
+    if (exception.getType() != kj::Exception::Type::DISCONNECTED) {
+      fmt::print(stderr, "muster-stepd: {}\n", exception.getDescription().cStr());
+    }
+    check_end();
+  }
+
+  const LaunchStep& launch_;
+  const StepdOptions& options_;
+  kj::AsyncIoContext& io_;
+  RankLayout layout_;
+  StepSupervisor supervisor_;
+  std::unique_ptr<ProcessContainer> container_;
+  StartedTasks started_;
+  std::vector<std::unique_ptr<Input>> inputs_;
+  std::vector<std::pair<std::uint32_t, ExitStatus>> exits_;
+  std::size_t open_streams_ = 0;
+  Usage usage_;
+  std::string last_report_;
+  bool is_srun_gone_ = false;
+  bool has_said_done_ = false;
+  bool is_flushed_ = false;
+  std::unique_ptr<MessageLink> agent_;
+  std::unique_ptr<SrunLink> srun_;
+  kj::Own<kj::PromiseFulfiller<void>> finished_;
+  kj::TaskSet tasks_;
+};
+
+}  // namespace
+
+std::string exit_record(const StepDone& done) {
+  const std::string bytes = records::encode_message(FromAgent(done));
+  std::string record(4, '\0');
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  for (unsigned i = 0; i < 4; ++i) record[i] = static_cast<char>((size >> (8 * i)) & 0xff);
+  return record + bytes;
+}
+
+int run_step(const LaunchStep& launch, const StepdOptions& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  kj::UnixEventPort::captureSignal(SIGCHLD);
+  auto io = kj::setupAsyncIo();
+  StepProgram(launch, options, io).run();
+  return 0;
+}
+
+}  // namespace muster

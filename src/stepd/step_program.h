@@ -1,0 +1,26 @@
+// One node's part of one step with real processes: starts the tasks, moves their streams, watches, reports.
+#pragma once
+
+#include <string>
+
+#include "model/agent_message.h"
+#include "env/posix/container.h"
+
+namespace muster {
+
+/// What the supervisor is told at its start, beside the launch itself.
+struct StepdOptions {
+  std::string spool;         ///< the node's: agent.sock and the exit log are there
+  std::string exit_log;      ///< appended to when the step has ended
+  std::string conf_path;     ///< for SLURM_CONF
+  std::string hosts_file;    ///< bound over /etc/hosts; empty: no
+  ContainerHost container;
+};
+
+/// Runs the step to its end. The exit status of the supervisor: 0.
+int run_step(const LaunchStep& launch, const StepdOptions& options);
+
+/// One record of the exit log: an encoded StepDone with its length.
+std::string exit_record(const StepDone& done);
+
+}  // namespace muster

@@ -1,0 +1,113 @@
+#include "stepd/step_supervisor.h"
+
+#include <algorithm>
+#include <csignal>
+
+namespace muster {
+namespace {
+
+constexpr Duration kDeadlineGrace = Duration::seconds(60);
+
+}  // namespace
+
+StepSupervisor::StepSupervisor(const LaunchStep& launch, StepPort& port)
+    : id_(launch.id), node_rank_(launch.node_rank), port_(port), deadline_(launch.end_time + kDeadlineGrace),
+      kill_wait_(launch.kill_wait) {}
+
+void StepSupervisor::on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now) {
+  if (failure) {
+    phase_ = Phase::kEnded;
+    StepDone done;
+    done.id = id_;
+    done.node_rank = node_rank_;
+    done.error = failure->text();
+    done.is_node_fault = failure->code == ErrorCode::kUnavailable;
+    done.tasks.assign(std::max<std::size_t>(1, task_count), ExitStatus::exited(1));
+    port_.report(done);
+    return;
+  }
+  phase_ = Phase::kRunning;
+  statuses_.resize(task_count);
+  running_ = task_count;
+  port_.report(StepRunning{id_});
+  if (early_) terminate(early_->cause, early_->kill_wait, now);
+}
+
+void StepSupervisor::on_task_exit(std::size_t local_id, ExitStatus status, TimePoint) {
+  if (local_id >= statuses_.size() || running_ == 0) return;
+  statuses_[local_id] = status;
+  --running_;
+}
+
+void StepSupervisor::on_empty(const Usage& usage, bool is_out_of_memory) {
+  if (phase_ == Phase::kEnded || running_ > 0) return;
+  phase_ = Phase::kEnded;
+  StepDone done;
+  done.id = id_;
+  done.node_rank = node_rank_;
+  done.tasks = statuses_;
+  done.usage = usage;
+  done.is_out_of_memory = is_out_of_memory;
+  port_.report(done);
+}
+
+/// SIGCONT first, so that a stopped process can act on the SIGTERM that follows.
+void StepSupervisor::terminate(const std::string& cause, Duration kill_wait, TimePoint now) {
+  if (phase_ == Phase::kStarting) {
+    early_ = TerminateJob{id_.job, id_.attempt, cause, kill_wait};
+    return;
+  }
+  if (phase_ == Phase::kKilling || phase_ == Phase::kEnded) return;
+  if (is_suspended_) port_.suspend(false);
+  is_suspended_ = false;
+  if (phase_ == Phase::kRunning && !cause.empty()) port_.notice(cause);
+  if (kill_wait == Duration()) {
+    phase_ = Phase::kKilling;
+    port_.kill_all();
+    return;
+  }
+  if (phase_ == Phase::kTerminating) return;
+  phase_ = Phase::kTerminating;
+  port_.signal(SIGCONT, false);
+  port_.signal(SIGTERM, false);
+  kill_time_ = now + kill_wait;
+}
+
+void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
+  if (const auto* terminate_job = std::get_if<TerminateJob>(&message)) {
+    if (terminate_job->job == id_.job && terminate_job->attempt == id_.attempt) {
+      terminate(terminate_job->cause, terminate_job->kill_wait, now);
+    }
+  } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
+    if (!(signal->id == id_) || phase_ == Phase::kStarting) return;
+    if (signal->signal == SIGKILL && !signal->batch_only) {
+      terminate("", Duration(), now);
+    } else {
+      port_.signal(signal->signal, signal->batch_only);
+    }
+  } else if (const auto* suspend = std::get_if<SuspendJob>(&message)) {
+    is_suspended_ = suspend->is_suspend;
+    port_.suspend(is_suspended_);
+  } else if (const auto* change = std::get_if<ChangeEnd>(&message)) {
+    deadline_ = change->end_time + kDeadlineGrace;
+  }
+}
+
+TimePoint StepSupervisor::next_tick() const {
+  if (phase_ == Phase::kTerminating) return kill_time_;
+  if (phase_ == Phase::kKilling) return TimePoint::unset();
+  return phase_ == Phase::kEnded || is_suspended_ ? TimePoint::never() : deadline_;
+}
+
+void StepSupervisor::on_tick(TimePoint now) {
+  if (phase_ == Phase::kTerminating && now >= kill_time_) {
+    phase_ = Phase::kKilling;
+    port_.kill_all();
+  } else if (phase_ == Phase::kKilling) {
+    port_.kill_all();  // what was being born while we killed
+  } else if (phase_ == Phase::kRunning && !is_suspended_ && now >= deadline_) {
+    terminate("DUE TO TIME LIMIT", kill_wait_, now);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,65 @@
+// Decides for one node's part of a step: when it runs, how it is ended, what is reported. The processes themselves are
+// behind the port, so that the simulator runs this same class.
+//
+//   kStarting ──tasks started──▶ kRunning ──terminate or deadline──▶ kTerminating ──KillWait──▶ kKilling
+//        └────────── start failed ──────┴────────── last task gone, nothing left ───────────────────┴──▶ kEnded
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/agent_message.h"
+
+namespace muster {
+
+/// What the supervisor does to the world.
+class StepPort {
+ public:
+  virtual ~StepPort() = default;
+  /// Sends a signal to the tasks' processes: all of the step's, or with `batch_only` the batch script's alone.
+  virtual void signal(std::uint16_t number, bool batch_only) = 0;
+  /// Ends everything in the step's container that is left, whatever it does to avoid it.
+  virtual void kill_all() = 0;
+  virtual void suspend(bool is_suspend) = 0;
+  /// A line on the job's own error stream: "*** JOB 12 ON n1 CANCELLED AT ... ***".
+  virtual void notice(const std::string& cause) = 0;
+  virtual void report(const FromAgent& message) = 0;
+};
+
+class StepSupervisor {
+ public:
+  StepSupervisor(const LaunchStep& launch, StepPort& port);
+
+  /// The tasks run; or they could not be started, and `failure` says why.
+  void on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now);
+  void on_task_exit(std::size_t local_id, ExitStatus status, TimePoint now);
+  /// The container holds no process any more. Called after the last task has ended; `usage` covers all of it.
+  void on_empty(const Usage& usage, bool is_out_of_memory);
+  void on_message(const ToAgent& message, TimePoint now);
+  void on_tick(TimePoint now);
+
+  /// All tasks have ended: what is left over should be ended too.
+  bool is_tasks_over() const { return phase_ != Phase::kStarting && running_ == 0; }
+  bool is_ended() const { return phase_ == Phase::kEnded; }
+  /// When on_tick is next needed; never: not before something happens.
+  TimePoint next_tick() const;
+
+ private:
+  enum class Phase { kStarting, kRunning, kTerminating, kKilling, kEnded };
+  void terminate(const std::string& cause, Duration kill_wait, TimePoint now);
+
+  StepId id_;
+  std::uint32_t node_rank_;
+  StepPort& port_;
+  Phase phase_ = Phase::kStarting;
+  std::vector<ExitStatus> statuses_;
+  std::size_t running_ = 0;
+  TimePoint kill_time_ = TimePoint::never();
+  TimePoint deadline_;                         ///< a minute past the job's end: for when nobody reaches us
+  Duration kill_wait_;
+  std::optional<TerminateJob> early_;          ///< asked for before the tasks were started
+  bool is_suspended_ = false;
+};
+
+}  // namespace muster

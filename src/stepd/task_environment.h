@@ -1,0 +1,25 @@
+// What a task finds in its environment. Source: sbatch(1) and srun(1), OUTPUT ENVIRONMENT VARIABLES.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codec/environment_text.h"
+#include "codec/rank_layout.h"
+#include "model/agent_message.h"
+
+namespace muster {
+
+/// How the step's tasks lie over its nodes, by the step's --distribution. Batch scripts have one task.
+RankLayout step_layout(const LaunchStep& launch);
+
+/// The environment of all tasks of the step on this node: job, array, allocation and step variables over the user's own.
+/// `conf_path` is told as SLURM_CONF; empty: not set.
+Environment node_environment(const LaunchStep& launch, const RankLayout& layout, const std::string& conf_path);
+
+/// Adds what is one task's own: ranks, process id, its devices when devices were asked for per task.
+void add_task_variables(Environment& environment, const LaunchStep& launch, std::uint32_t rank, std::uint32_t local_id,
+                        std::int64_t process_id);
+
+}  // namespace muster

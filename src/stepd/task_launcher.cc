@@ -1,0 +1,291 @@
+#include "stepd/task_launcher.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <map>
+
+#include "codec/file_pattern.h"
+#include "codec/words.h"
+#include "stepd/task_environment.h"
+
+namespace muster {
+namespace {
+
+constexpr std::uint8_t kAppend = 2;
+constexpr std::uint8_t kTruncate = 1;
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split(text, '\0')) words.emplace_back(word);
+  return words;
+}
+
+ProcessUser user_of(const JobSpec& job) {
+  return ProcessUser{job.user.value(), job.group.value(), std::string(job.get(JobText::kUserName))};
+}
+
+FilePatternValues pattern_values(const LaunchStep& launch, std::uint32_t rank) {
+  FilePatternValues values;
+  values.job = launch.id.job;
+  values.array_job = launch.array_job;
+  if (launch.array_job.value() != 0) values.array_index = launch.array_index;
+  values.step = launch.id.step;
+  values.host = launch.node_name;
+  values.node_index = launch.node_rank;
+  values.task = rank;
+  values.user = std::string(launch.job->get(JobText::kUserName));
+  values.job_name = std::string(launch.job->name());
+  values.restart_count = launch.restart_count;
+  return values;
+}
+
+std::string absolute(std::string_view folder, std::string path) {
+  if (path.empty() || path.front() == '/') return path;
+  return std::string(folder) + "/" + path;
+}
+
+/// Opens files once each: several tasks may name the same one.
+class Files {
+ public:
+  Files(const LaunchStep& launch, std::string_view work_dir) : launch_(launch), work_dir_(work_dir), user_(user_of(*launch.job)) {}
+  ~Files() {
+    for (const auto& [path, fd] : open_) ::close(fd);
+  }
+  Result<int> output(std::string_view pattern, std::uint32_t rank, bool is_append) {
+    const std::string path = absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
+    if (const auto found = open_.find(path); found != open_.end()) return found->second;
+    const int mode = is_append ? O_APPEND : O_TRUNC;
+    const int fd = TRY(open_as(user_, path, O_WRONLY | O_CREAT | O_APPEND | mode, 0666 & ~launch_.job->umask));
+    open_[path] = fd;
+    return fd;
+  }
+  Result<int> input(std::string_view pattern, std::uint32_t rank) {
+    const std::string path = absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
+    const int fd = TRY(open_as(user_, path, O_RDONLY, 0));
+    open_[path + "\n" + std::to_string(rank)] = fd;  // each task reads from the beginning
+    return fd;
+  }
+
+ private:
+  const LaunchStep& launch_;
+  std::string_view work_dir_;
+  ProcessUser user_;
+  std::map<std::string, int> open_;
+};
+
+/// The texts and modes of the streams, of the batch script or of the step.
+struct Streams {
+  std::string_view work_dir;
+  std::string out;
+  std::string error;
+  std::string in;
+  bool is_append = false;
+  bool is_piped = false;  ///< what has no file goes to srun
+};
+
+Streams streams_of(const LaunchStep& launch) {
+  Streams streams;
+  const JobSpec& job = *launch.job;
+  if (launch.step == nullptr) {
+    streams.work_dir = job.get(JobText::kWorkDir);
+    streams.out = std::string(job.get(JobText::kStdOut));
+    if (streams.out.empty()) streams.out = launch.array_job.value() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
+    streams.error = std::string(job.get(JobText::kStdErr));
+    if (streams.error.empty()) streams.error = streams.out;
+    streams.in = job.get(JobText::kStdIn).empty() ? "/dev/null" : std::string(job.get(JobText::kStdIn));
+    streams.is_append = job.open_mode == kAppend || (launch.is_file_append && job.open_mode != kTruncate);
+    return streams;
+  }
+  const StepSpec& step = *launch.step;
+  streams.work_dir = step.get(StepText::kWorkDir).empty() ? job.get(JobText::kWorkDir) : step.get(StepText::kWorkDir);
+  streams.out = std::string(step.get(StepText::kStdOut));
+  streams.error = std::string(step.get(StepText::kStdErr));
+  if (streams.error.empty()) streams.error = streams.out;
+  streams.in = std::string(step.get(StepText::kStdIn));
+  if (streams.in == "none") streams.in = "/dev/null";
+  streams.is_append = step.open_mode == kAppend;
+  streams.is_piped = !step.get(StepText::kIoAddress).empty();
+  return streams;
+}
+
+/// A pair of connected ends: ours and the task's.
+struct Pipe {
+  int ours = -1;
+  int theirs = -1;
+};
+
+Result<Pipe> make_pipe(bool is_input) {
+  int fds[2];
+  if (::pipe2(fds, O_CLOEXEC) != 0) return fail(ErrorCode::kUnavailable, "pipe", std::strerror(errno));
+  return is_input ? Pipe{fds[1], fds[0]} : Pipe{fds[0], fds[1]};
+}
+
+class TaskStarter {
+ public:
+  TaskStarter(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout, const std::string& enter_file)
+      : launch_(launch), options_(options), ranks_(layout[launch.node_rank]), streams_(streams_of(launch)),
+        files_(launch, streams_.work_dir), environment_(node_environment(launch, layout, options.conf_path)),
+        enter_file_(enter_file) {}
+
+  Result<StartedTasks> start() {
+    StartedTasks started;
+    for (std::uint32_t local = 0; local < ranks_.size(); ++local) {
+      auto task = start_one(local);
+      close_theirs();
+      if (!task.has_value()) {
+        for (const StartedTask& earlier : started.tasks) ::kill(earlier.pid, SIGKILL);
+        return fail(task.error());
+      }
+      started.tasks.push_back(*task);
+    }
+    if (launch_.step == nullptr && notice_fd_ >= 0) started.notice_fd = ::fcntl(notice_fd_, F_DUPFD_CLOEXEC, 10);
+    return started;
+  }
+
+ private:
+  Result<StartedTask> start_one(std::uint32_t local) {
+    StartedTask task;
+    task.rank = ranks_[local];
+    ProcessSpec spec = process(local);
+    TRY(connect(spec, task));
+    spec.arguments = TRY(arguments(task.rank));
+    task.pid = TRY(start_process(spec));
+    return task;
+  }
+
+  ProcessSpec process(std::uint32_t local) {
+    const JobSpec& job = *launch_.job;
+    ProcessSpec spec;
+    spec.environment = environment_;
+    spec.finish_environment = [this, local](std::vector<std::string>& variables, pid_t pid) {
+      add_task_variables(variables, launch_, ranks_[local], local, pid);
+    };
+    spec.work_dir = std::string(streams_.work_dir);
+    spec.umask = launch_.step == nullptr ? job.umask : launch_.step->umask;
+    spec.limits = std::string(job.get(JobText::kRlimits));
+    spec.user = user_of(job);
+    spec.enter_file = enter_file_;
+    spec.hosts_file = options_.hosts_file;
+    spec.cpus = real_cpus(task_cpus(local));
+    return spec;
+  }
+
+  /// With CPUs per task given, each task has its own; else all of the step's.
+  Bitmap task_cpus(std::uint32_t local) const {
+    const Bitmap& all = launch_.step_grant.cpus;
+    if (launch_.step == nullptr) return launch_.job_grant.cpus;
+    if (launch_.step->get(StepText::kCpuBind).find("none") != std::string_view::npos) return {};
+    const std::size_t each = std::max(1U, launch_.step->cpus_per_task);
+    if (launch_.step->is_overcommit || all.count() < each * ranks_.size() || !launch_.step->is_exact) return all;
+    Bitmap before = all.lowest(each * local);
+    Bitmap upto = all.lowest(each * (local + 1));
+    return upto -= before;
+  }
+
+  Status connect(ProcessSpec& spec, StartedTask& task) {
+    if (!streams_.in.empty()) {
+      spec.standard_in = TRY(files_.input(streams_.in, task.rank));
+    } else if (streams_.is_piped && takes_input(task.rank)) {
+      const Pipe pipe = TRY(make_pipe(true));
+      task.input = pipe.ours;
+      spec.standard_in = theirs(pipe.theirs);
+    }
+    if (!streams_.out.empty()) {
+      spec.standard_out = TRY(files_.output(streams_.out, task.rank, streams_.is_append));
+    } else if (streams_.is_piped) {
+      const Pipe pipe = TRY(make_pipe(false));
+      task.output = pipe.ours;
+      spec.standard_out = theirs(pipe.theirs);
+    }
+    if (!streams_.error.empty()) {
+      spec.standard_error = TRY(files_.output(streams_.error, task.rank, streams_.is_append));
+      notice_fd_ = spec.standard_error;
+    } else if (streams_.is_piped) {
+      const Pipe pipe = TRY(make_pipe(false));
+      task.error = pipe.ours;
+      spec.standard_error = theirs(pipe.theirs);
+    }
+    return {};
+  }
+
+  bool takes_input(std::uint32_t rank) const {
+    const std::string_view only = launch_.step->get(StepText::kInputTask);
+    return only.empty() || only == std::to_string(rank);
+  }
+
+  Result<std::vector<std::string>> arguments(std::uint32_t) {
+    if (launch_.step != nullptr) return words_of(launch_.step->get(StepText::kCommand));
+    const std::string path = TRY(write_script());
+    std::vector<std::string> words = {path};
+    const std::string_view more = launch_.job->get(JobText::kScriptArgs);
+    if (!more.empty()) {
+      for (std::string& word : words_of(more)) words.push_back(std::move(word));
+    }
+    return words;
+  }
+
+  /// The script as a file of the user's own, in the node's spool.
+  Result<std::string> write_script() {
+    const std::string folder = fmt::format("{}/job{:05}.{}", options_.spool, launch_.id.job.value(), launch_.id.attempt);
+    ::mkdir(folder.c_str(), 0755);
+    const std::string path = folder + "/slurm_script";
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+    if (fd < 0) return fail(ErrorCode::kUnavailable, "could not write " + path, std::strerror(errno));
+    const std::string& script = *launch_.script;
+    const bool is_written = ::write(fd, script.data(), script.size()) == static_cast<ssize_t>(script.size());
+    const int error = errno;
+    [[maybe_unused]] const int ignored = ::fchown(fd, launch_.job->user.value(), launch_.job->group.value());
+    ::close(fd);
+    if (!is_written) return fail(ErrorCode::kUnavailable, "could not write " + path, std::strerror(error));
+    return path;
+  }
+
+  int theirs(int fd) {
+    theirs_.push_back(fd);
+    return fd;
+  }
+  void close_theirs() {
+    for (const int fd : theirs_) ::close(fd);
+    theirs_.clear();
+  }
+
+  const LaunchStep& launch_;
+  const StepdOptions& options_;
+  const std::vector<std::uint32_t>& ranks_;
+  Streams streams_;
+  Files files_;
+  Environment environment_;
+  std::string enter_file_;
+  int notice_fd_ = -1;
+  std::vector<int> theirs_;
+};
+
+}  // namespace
+
+Bitmap real_cpus(const Bitmap& cpus) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return {};
+  std::vector<std::size_t> real;
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &mine)) real.push_back(cpu);
+  }
+  Bitmap result;
+  if (!real.empty()) cpus.for_each([&](std::size_t cpu) { result.set(real[cpu % real.size()]); });
+  return result;
+}
+
+Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout,
+                                 const std::string& enter_file) {
+  return TaskStarter(launch, options, layout, enter_file).start();
+}
+
+}  // namespace muster

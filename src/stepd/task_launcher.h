@@ -1,0 +1,37 @@
+// Prepares and starts the tasks of one node: files, pipes, environment, binding.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "codec/rank_layout.h"
+#include "env/posix/process_runner.h"
+#include "stepd/step_program.h"
+
+namespace muster {
+
+/// A started task and our ends of its streams; -1 where a file stands instead.
+struct StartedTask {
+  pid_t pid = -1;
+  std::uint32_t rank = 0;
+  int input = -1;
+  int output = -1;
+  int error = -1;
+};
+
+/// Tasks by local id, and the files that notices of ours go to.
+struct StartedTasks {
+  std::vector<StartedTask> tasks;
+  int notice_fd = -1;  ///< the batch script's error stream
+};
+
+/// Starts all tasks or none. Errors name the file or program and the reason; code kUnavailable when the fault is the node's.
+Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout,
+                                 const std::string& enter_file);
+
+/// Real CPUs for the given CPU numbers: pretended ones map onto real ones modulo.
+Bitmap real_cpus(const Bitmap& cpus);
+
+}  // namespace muster

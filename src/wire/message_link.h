@@ -1,0 +1,40 @@
+// Messages over a stream, each as its length (u32, little endian) and its bytes: between agent and step supervisors.
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace muster {
+
+/// One end. Sends in order without waiting; receives until the other side is gone. Bound: kMessageMax per message.
+class MessageLink final : private kj::TaskSet::ErrorHandler {
+ public:
+  static constexpr std::uint32_t kMessageMax = 64U << 20;
+  explicit MessageLink(kj::Own<kj::AsyncIoStream> stream);
+  void send(std::string bytes);
+  /// Calls `receive` for every message; fulfilled when the stream ends or is malformed.
+  kj::Promise<void> run(std::function<void(std::string)> receive);
+  /// Fulfilled when all that was sent is written.
+  kj::Promise<void> flushed();
+
+ private:
+  kj::Promise<void> write_loop();
+  kj::Promise<void> read_one();
+  void taskFailed(kj::Exception&&) override { is_broken_ = true; }
+
+  kj::Own<kj::AsyncIoStream> stream_;
+  std::string waiting_;
+  std::string writing_;
+  bool is_writing_ = false;
+  bool is_broken_ = false;
+  unsigned char header_[4] = {};
+  std::string body_;
+  std::function<void(std::string)> receive_;
+  kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> flushed_;
+  kj::TaskSet tasks_;
+};
+
+}  // namespace muster
