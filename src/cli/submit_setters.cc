@@ -131,8 +131,8 @@ Status distribution(SubmitOptions& options, Value value) {
 }
 
 Status exclude(SubmitOptions& options, Value value) {
-  options.job.text.set(JobText::kExcludeList, TRY(hosts(value)));
-  return {};
+  const std::string names = TRY(hosts(value));
+  return text<JobText::kExcludeList>(options, names);
 }
 
 Status exclusive(SubmitOptions& options, Value value) {
@@ -269,8 +269,8 @@ Status no_requeue(SubmitOptions& options, Value) {
 }
 
 Status node_list(SubmitOptions& options, Value value) {
-  options.job.text.set(JobText::kNodeList, TRY(hosts(value)));
-  return {};
+  const std::string names = TRY(hosts(value));
+  return text<JobText::kNodeList>(options, names);
 }
 
 Status node_file(SubmitOptions& options, Value value) {
