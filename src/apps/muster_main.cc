@@ -1,0 +1,61 @@
+// The client: called by one of Slurm's names it is that command, called as muster it takes a subcommand.
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "cli/commands.h"
+
+namespace {
+
+using muster::cli::CommandRow;
+using muster::cli::find_command;
+using muster::cli::print;
+using muster::cli::slurm_commands;
+using muster::cli::Words;
+
+int show_help(const Words& words);
+int show_version(const Words& words);
+
+/// What `muster` itself can do, beside Slurm's names as subcommands.
+constexpr CommandRow kSubcommands[] = {
+    {"version", show_version, "print the version"},
+    {"help", show_help, "this list"},
+};
+
+int show_version(const Words&) {
+  print(fmt::format("muster 0.1.0 ({})\n", muster::cli::kSlurmVersion));
+  return 0;
+}
+
+int show_help(const Words&) {
+  print("Usage: muster COMMAND [ARGUMENTS]\n\n");
+  for (const CommandRow& row : kSubcommands) print(fmt::format("  {:<10} {}\n", row.name, row.help));
+  print("\nSlurm's commands, also under their own names:\n");
+  for (const CommandRow& row : slurm_commands()) print(fmt::format("  {:<10} {}\n", row.name, row.help));
+  return 0;
+}
+
+int run_subcommand(const Words& words) {
+  if (words.empty()) return show_help(words);
+  std::string_view name = words.front();
+  if (name == "--help" || name == "-h") name = "help";
+  if (name == "--version" || name == "-V") name = "version";
+  const CommandRow* row = find_command(kSubcommands, name);
+  if (row == nullptr) row = find_command(slurm_commands(), name);
+  if (row == nullptr) {
+    muster::cli::Console("muster").error(fmt::format("there is no command '{}'; see muster help", name));
+    return 1;
+  }
+  return row->run(Words(words.begin() + 1, words.end()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view path = argc > 0 ? argv[0] : "muster";
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const Words words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const CommandRow* command = find_command(slurm_commands(), name);
+  return command != nullptr ? command->run(words) : run_subcommand(words);
+}

@@ -1,0 +1,192 @@
+#include "cli/allocation.h"
+
+#include <fmt/format.h>
+#include <kj/async-unix.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "codec/gres_text.h"
+#include "codec/rank_layout.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr auto kLeaseRenewal = 20 * kj::SECONDS;
+/// Starts sooner than this need no message that they wait.
+constexpr auto kQueuedAfter = 300 * kj::MILLISECONDS;
+
+const std::vector<int>& cancelling_signals() {
+  static const std::vector<int> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  return signals;
+}
+
+void cancel_job(Session& session, JobId job) {
+  CancelJobs cancel;
+  cancel.filter.jobs.push_back(JobSelector{job, {}, false, std::nullopt});
+  cancel.is_lenient = true;
+  submit_until_answered(session.io(), session.cluster().controller, cancel).wait(session.io().waitScope);
+}
+
+/// What ends the wait for a start.
+struct Outcome {
+  std::optional<WaitAnswer> answer;
+  int signal = 0;
+  bool is_too_late = false;  ///< --immediate
+};
+
+}  // namespace
+
+kj::Promise<WaitAnswer> wait_until(kj::AsyncIoContext& io, std::string address, StepId what, WaitUntil until) {
+  return call_until_answered<WaitAnswer>(io, address, [what, until](ControllerClient& client) {
+           return client.wait_async(what.job, what.attempt, until, what.step);
+         })
+      .then([&io, address, what, until](WaitAnswer&& answer) -> kj::Promise<WaitAnswer> {
+        if (answer.job || answer.step || answer.error) return kj::mv(answer);
+        return wait_until(io, address, what, until);
+      });
+}
+
+kj::Promise<void> keep_lease(kj::AsyncIoContext& io, std::string address, JobId job) {
+  return io.provider->getTimer().afterDelay(kLeaseRenewal).then([&io, address, job] {
+    return submit_until_answered(io, address, RenewLease{job}).ignoreResult();
+  }).then([&io, address, job] { return keep_lease(io, address, job); });
+}
+
+kj::Promise<Reply> submit_until_answered(kj::AsyncIoContext& io, std::string address, Request request) {
+  const RequestId id = fresh_request_id();
+  return call_until_answered<std::vector<Reply>>(io, address, [id, request](ControllerClient& client) {
+           return client.submit_async({request}, id);
+         })
+      .then([](std::vector<Reply>&& replies) { return replies.empty() ? Reply{} : std::move(replies.front()); });
+}
+
+kj::Promise<int> any_signal(kj::UnixEventPort& port, std::vector<int> signals) {
+  kj::Promise<int> first = kj::NEVER_DONE;
+  for (const int number : signals) {
+    first = first.exclusiveJoin(port.onSignal(number).then([number](siginfo_t&&) { return number; }));
+  }
+  return first;
+}
+
+void capture_signals(const std::vector<int>& signals) {
+  kj::UnixEventPort::setReservedSignal(SIGURG);  // else SIGUSR1, which is the tasks'
+  for (const int number : signals) kj::UnixEventPort::captureSignal(number);
+}
+
+StartWait wait_for_start(const Console& console, Session& session, const SubmitOptions& options, JobId job) {
+  auto& io = session.io();
+  bool is_said = false;
+  auto started = wait_until(io, session.cluster().controller, StepId{job, UINT32_MAX, 0}, WaitUntil::kStarted)
+                     .then([](WaitAnswer&& answer) { return Outcome{std::move(answer), 0, false}; });
+  auto stopped = any_signal(io.unixEventPort, cancelling_signals()).then([](int number) { return Outcome{std::nullopt, number, false}; });
+  kj::Promise<Outcome> first = started.exclusiveJoin(kj::mv(stopped));
+  if (options.immediate_seconds) {
+    auto late = io.provider->getTimer().afterDelay(*options.immediate_seconds * kj::SECONDS).then([] { return Outcome{std::nullopt, 0, true}; });
+    first = first.exclusiveJoin(kj::mv(late));
+  }
+  auto told = io.provider->getTimer().afterDelay(kQueuedAfter).then([&] {
+    is_said = true;
+    if (options.by == Submitter::kAllocate) console.say(fmt::format("Pending job allocation {}", job.value()));
+    console.say(fmt::format("job {} queued and waiting for resources", job.value()));
+  }).eagerlyEvaluate(nullptr);
+  const auto lease = keep_lease(io, session.cluster().controller, job).eagerlyEvaluate([](kj::Exception&&) {});
+  const Outcome outcome = first.wait(io.waitScope);
+
+  StartWait result;
+  if (!outcome.answer) {
+    cancel_job(session, job);
+    if (outcome.is_too_late) {
+      console.error("Unable to allocate resources: Immediate execution impossible, insufficient priority");
+      result.exit_code = environment_number("SLURM_EXIT_IMMEDIATE", console.exit_error());
+    } else {
+      console.say(fmt::format("Job allocation {} has been revoked.", job.value()));
+      result.exit_code = 1;
+    }
+    return result;
+  }
+  result.exit_code = 1;
+  if (outcome.answer->error) {
+    console.error(fmt::format("Unable to allocate resources: {}", outcome.answer->error->text()));
+  } else if (!outcome.answer->job->start_time.is_set() || outcome.answer->job->state == JobState::kPending) {
+    const JobView& ended = *outcome.answer->job;
+    console.error(fmt::format("Job allocation {} has been revoked.", job.value()));
+    if (!ended.detail.empty()) console.error(ended.detail);
+  } else {
+    if (is_said) console.say(fmt::format("job {} has been allocated resources", job.value()));
+    result.job = outcome.answer->job;
+    result.exit_code = 0;
+  }
+  return result;
+}
+
+namespace {
+
+std::string counts_of(const JobView& job, bool is_tasks) {
+  std::vector<std::uint32_t> counts;
+  for (const NodeGrant& grant : job.grants) {
+    counts.push_back(is_tasks ? std::max(1U, grant.task_count) : static_cast<std::uint32_t>(grant.cpus.count()));
+  }
+  return counts_text(counts);
+}
+
+/// What the user asked for reaches the environment; what was only assumed does not.
+void add_given(Environment& environment, const JobSpec& spec) {
+  const auto set_if = [&](std::uint32_t bit, const char* name, std::string_view value) {
+    if ((spec.given & bit) != 0 && !value.empty()) set_variable(environment, name, value);
+  };
+  using namespace given_option;
+  set_if(kTaskCount, "SLURM_NTASKS", fmt::format("{}", spec.task_count));
+  set_if(kTaskCount, "SLURM_NPROCS", fmt::format("{}", spec.task_count));
+  set_if(kTasksPerNode, "SLURM_NTASKS_PER_NODE", fmt::format("{}", spec.tasks_per_node));
+  set_if(kTasksPerGpu, "SLURM_NTASKS_PER_GPU", fmt::format("{}", spec.tasks_per_gpu));
+  set_if(kCpusPerTask, "SLURM_CPUS_PER_TASK", fmt::format("{}", spec.cpus_per_task));
+  set_if(kCpusPerGpu, "SLURM_CPUS_PER_GPU", fmt::format("{}", spec.cpus_per_gpu));
+  set_if(kThreadsPerCore, "SLURM_THREADS_PER_CORE", fmt::format("{}", spec.threads_per_core));
+  set_if(kDistribution, "SLURM_DISTRIBUTION", spec.get(JobText::kDistribution));
+  const auto gpus = [](std::string_view text) {
+    std::string counts;
+    const auto amounts = parse_gres(text);
+    for (const GresAmount& amount : amounts.value_or(std::vector<GresAmount>{})) {
+      if (amount.name != "gpu") continue;
+      counts += fmt::format("{}{}{}{}", counts.empty() ? "" : ",", amount.type, amount.type.empty() ? "" : ":", amount.count);
+    }
+    return counts;
+  };
+  set_if(kGpus, "SLURM_GPUS", gpus(spec.get(JobText::kGresPerJob)));
+  set_if(kGpusPerNode, "SLURM_GPUS_PER_NODE", gpus(spec.get(JobText::kGresPerNode)));
+  set_if(kGpusPerTask, "SLURM_GPUS_PER_TASK", gpus(spec.get(JobText::kGresPerTask)));
+  const char* memory = spec.memory_scope == MemoryScope::kPerCpu   ? "SLURM_MEM_PER_CPU"
+                       : spec.memory_scope == MemoryScope::kPerGpu ? "SLURM_MEM_PER_GPU"
+                                                                   : "SLURM_MEM_PER_NODE";
+  set_if(kMemory, memory, fmt::format("{}", spec.memory_mib));
+}
+
+}  // namespace
+
+void add_allocation_variables(Environment& environment, const JobView& job, const SubmitScene& scene, const std::string& cluster) {
+  const JobSpec& spec = *job.spec;
+  const auto set = [&](const char* name, std::string_view value) {
+    if (!value.empty()) set_variable(environment, name, value);
+  };
+  for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"}) set(name, fmt::format("{}", job.id.value()));
+  for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) set(name, job.node_list);
+  for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) set(name, fmt::format("{}", job.node_count));
+  set("SLURM_JOB_NAME", spec.name());
+  set("SLURM_JOB_CPUS_PER_NODE", counts_of(job, false));
+  set("SLURM_TASKS_PER_NODE", counts_of(job, true));
+  set("SLURM_JOB_PARTITION", job.partition);
+  set("SLURM_JOB_ACCOUNT", spec.get(JobText::kAccount));
+  set("SLURM_JOB_QOS", spec.get(JobText::kQos));
+  set("SLURM_JOB_START_TIME", fmt::format("{}", job.start_time.seconds()));
+  if (job.end_time.is_set() && !job.end_time.is_never()) set("SLURM_JOB_END_TIME", fmt::format("{}", job.end_time.seconds()));
+  set("SLURM_JOB_USER", spec.get(JobText::kUserName));
+  set("SLURM_JOB_UID", fmt::format("{}", spec.user.value()));
+  set("SLURM_JOB_GID", fmt::format("{}", spec.group.value()));
+  set("SLURM_CLUSTER_NAME", cluster);
+  set("SLURM_SUBMIT_DIR", scene.work_dir);
+  set("SLURM_SUBMIT_HOST", scene.host);
+  add_given(environment, spec);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,28 @@
+#include "cli/commands.h"
+
+#include <algorithm>
+
+namespace muster::cli {
+namespace {
+
+constexpr CommandRow kSlurmCommands[] = {
+    {"sbatch", run_sbatch, "queue a batch script"},
+    {"srun", run_srun, "run tasks, inside a job or in an allocation of their own"},
+    {"salloc", run_salloc, "get an allocation and run a command in it"},
+    {"squeue", run_squeue, "show jobs and steps"},
+    {"sinfo", run_sinfo, "show partitions and nodes"},
+    {"scancel", run_scancel, "end or signal jobs and steps"},
+    {"scontrol", run_scontrol, "show and change everything"},
+    {"sacct", run_sacct, "show jobs that have ended, and what they used"},
+};
+
+}  // namespace
+
+std::span<const CommandRow> slurm_commands() { return kSlurmCommands; }
+
+const CommandRow* find_command(std::span<const CommandRow> rows, std::string_view name) {
+  const auto found = std::ranges::find(rows, name, &CommandRow::name);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+}  // namespace muster::cli

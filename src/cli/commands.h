@@ -1,0 +1,33 @@
+// The commands: one function each, named as it is called. Words are the arguments without the command's own name.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cli/console.h"
+
+namespace muster::cli {
+
+using CommandFunction = int (*)(const Words& words);
+
+int run_sbatch(const Words& words);
+int run_srun(const Words& words);
+int run_salloc(const Words& words);
+int run_squeue(const Words& words);
+int run_sinfo(const Words& words);
+int run_scancel(const Words& words);
+int run_scontrol(const Words& words);
+int run_sacct(const Words& words);
+
+/// A name to call Muster by, or a subcommand of `muster`.
+struct CommandRow {
+  std::string_view name;
+  CommandFunction run;
+  std::string_view help;  ///< one line
+};
+
+/// Slurm's names: sbatch, srun, ...
+std::span<const CommandRow> slurm_commands();
+const CommandRow* find_command(std::span<const CommandRow> rows, std::string_view name);
+
+}  // namespace muster::cli

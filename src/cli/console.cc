@@ -1,0 +1,49 @@
+#include "cli/console.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "codec/words.h"
+
+namespace muster::cli {
+
+void Console::write(std::string_view kind, std::string_view text) const {
+  std::string lines;
+  for (const std::string_view line : split(text, '\n')) {
+    lines += fmt::format("{}: {}{}\n", command_, kind, line);
+  }
+  std::fflush(stdout);
+  std::fwrite(lines.data(), 1, lines.size(), stderr);
+}
+
+void Console::error(std::string_view text) const {
+  if (!text.empty()) write("error: ", text);
+}
+void Console::fatal(std::string_view text) const { write("fatal: ", text); }
+void Console::say(std::string_view text) const {
+  if (!is_quiet_) write("", text);
+}
+void Console::warn(std::string_view text) const { write("warning: ", text); }
+
+int Console::exit_error() const { return environment_number("SLURM_EXIT_ERROR", 1); }
+
+int Console::fail(const Error& failure) const {
+  error(failure);
+  return exit_error();
+}
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+std::string_view environment_value(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+int environment_number(const char* name, int fallback) {
+  const auto number = parse_whole32(environment_value(name), 255);
+  return number ? static_cast<int>(*number) : fallback;
+}
+
+}  // namespace muster::cli

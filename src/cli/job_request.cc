@@ -1,0 +1,280 @@
+#include "cli/job_request.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+
+#include "codec/gres_text.h"
+#include "codec/hostlist.h"
+#include "codec/words.h"
+#include "env/posix/process_runner.h"
+
+extern char** environ;
+
+namespace muster::cli {
+namespace {
+
+bool is_given(const SubmitOptions& options, std::uint32_t bit) { return (options.job.given & bit) != 0; }
+
+bool has_gpu(const std::vector<GresAmount>& amounts) {
+  return std::ranges::any_of(amounts, [](const GresAmount& amount) { return amount.name == "gpu"; });
+}
+
+std::uint32_t count_of(const std::vector<GresAmount>& amounts) {
+  std::uint32_t total = 0;
+  for (const GresAmount& amount : amounts) total += amount.count;
+  return total;
+}
+
+Status settle_gres(SubmitOptions& options) {
+  if (!options.gpus_per_node.empty() && has_gpu(options.gres)) {
+    return fail(ErrorCode::kInvalidArgument, "--gpus-per-node and --gres=gpu are mutually exclusive.");
+  }
+  std::vector<GresAmount> per_node = options.gres;
+  per_node.insert(per_node.end(), options.gpus_per_node.begin(), options.gpus_per_node.end());
+  std::ranges::sort(per_node);
+  options.job.text.set(JobText::kGresPerNode, gres_text(per_node));
+  options.job.text.set(JobText::kGresPerJob, gres_text(options.gpus));
+  options.job.text.set(JobText::kGresPerTask, gres_text(options.gpus_per_task));
+  return {};
+}
+
+/// The task count that the other options mean when -n was not given; 0: they say nothing.
+std::uint32_t implied_tasks(const SubmitOptions& options) {
+  const JobSpec& job = options.job;
+  const std::uint32_t nodes = std::max(1U, job.min_nodes);
+  if (job.tasks_per_node != 0) return nodes * job.tasks_per_node;
+  if (job.tasks_per_gpu != 0 && !options.gpus.empty()) return count_of(options.gpus) * job.tasks_per_gpu;
+  if (job.tasks_per_gpu != 0 && has_gpu(options.gpus_per_node)) return nodes * count_of(options.gpus_per_node) * job.tasks_per_gpu;
+  if (!options.gpus.empty() && !options.gpus_per_task.empty()) {
+    return count_of(options.gpus) / std::max(1U, count_of(options.gpus_per_task));
+  }
+  return 0;
+}
+
+void settle_tasks(SubmitOptions& options, Words& warnings) {
+  JobSpec& job = options.job;
+  if (is_given(options, given_option::kTaskCount)) {
+    if (job.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
+      job.min_nodes = std::max(job.min_nodes, (job.task_count + job.tasks_per_node - 1) / job.tasks_per_node);
+    }
+    if (job.task_count < job.min_nodes) {
+      warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}", job.task_count,
+                                     job.min_nodes, job.task_count));
+      job.min_nodes = job.task_count;
+      if (job.max_nodes != 0) job.max_nodes = job.task_count;
+    }
+    return;
+  }
+  const std::uint32_t implied = implied_tasks(options);
+  job.task_count = implied != 0 ? implied : std::max(1U, job.min_nodes);
+  if (implied != 0) job.given |= given_option::kTaskCount;
+}
+
+Status settle_nodes(SubmitOptions& options) {
+  JobSpec& job = options.job;
+  const std::string_view wanted = job.get(JobText::kNodeList);
+  if (wanted.empty()) return {};
+  const auto names = TRY(expand_hostlist(wanted));
+  const auto count = static_cast<std::uint32_t>(sorted_hosts(names).size());
+  if (!is_given(options, given_option::kNodes)) {
+    job.min_nodes = is_given(options, given_option::kTaskCount) ? std::min(count, job.task_count) : count;
+    return {};
+  }
+  if (job.max_nodes >= count) return {};
+  return fail(ErrorCode::kInvalidArgument, "Required nodelist includes more nodes than permitted by max-node count",
+              fmt::format("({} > {})", count, job.max_nodes));
+}
+
+/// Variables that configure the commands rather than describe an allocation.
+bool is_setting(std::string_view name) {
+  static constexpr std::string_view kSettings[] = {"SLURM_CONF",         "SLURM_TIME_FORMAT",    "SLURM_CLUSTERS",
+                                                   "SLURM_BITSTR_LEN",   "SLURM_EXIT_ERROR",     "SLURM_EXIT_IMMEDIATE",
+                                                   "SLURM_JWT",          "SLURM_JSON",           "SLURM_YAML"};
+  return std::ranges::find(kSettings, name) != std::end(kSettings);
+}
+
+bool is_of_job(std::string_view name, bool has_devices) {
+  if (name.starts_with("SLURM_") || name.starts_with("SLURMD_") || name == "SRUN_DEBUG") return !is_setting(name);
+  return has_devices && (name == "CUDA_VISIBLE_DEVICES" || name == "GPU_DEVICE_ORDINAL" || name == "ROCR_VISIBLE_DEVICES");
+}
+
+/// The variables that a login gives, for --export without ALL.
+void add_login_variables(Environment& variables) {
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (!get_variable(variables, name)) set_variable(variables, name, value);
+  };
+  if (const passwd* user = ::getpwuid(::getuid())) {
+    add("HOME", user->pw_dir);
+    add("USER", user->pw_name);
+    add("LOGNAME", user->pw_name);
+    add("SHELL", user->pw_shell);
+  }
+  add("PATH", "/usr/local/bin:/usr/bin:/bin");
+}
+
+std::string limits_kept(std::string_view all, std::string_view propagate) {
+  if (equal_ignoring_case(propagate, "ALL")) return std::string(all);
+  if (equal_ignoring_case(propagate, "NONE")) return "";
+  std::string kept;
+  const auto wanted = split_words(propagate, ',');
+  for (const std::string_view limit : split_words(all, ',')) {
+    const std::string_view name = limit.substr(0, limit.find('='));
+    if (std::ranges::none_of(wanted, [&](std::string_view w) { return equal_ignoring_case(w, name); })) continue;
+    kept += (kept.empty() ? "" : ",") + std::string(limit);
+  }
+  return kept;
+}
+
+std::string absolute_path(const SubmitScene& scene, std::string_view path) {
+  return path.empty() || path.front() == '/' ? std::string(path) : scene.work_dir + "/" + std::string(path);
+}
+
+Words current_environment() {
+  Words variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
+  return variables;
+}
+
+}  // namespace
+
+SubmitScene submit_scene(Words command_line) {
+  SubmitScene scene;
+  scene.command_line = std::move(command_line);
+  std::array<char, 4096> buffer{};
+  if (::getcwd(buffer.data(), buffer.size()) != nullptr) scene.work_dir = buffer.data();
+  if (::gethostname(buffer.data(), buffer.size() - 1) == 0) scene.host = buffer.data();
+  scene.session = static_cast<std::uint32_t>(::getsid(0));
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  scene.umask = mask;
+  scene.limits = current_limits();
+  scene.environment = current_environment();
+  return scene;
+}
+
+Status settle(SubmitOptions& options, Words& warnings) {
+  TRY(settle_gres(options));
+  TRY(settle_nodes(options));
+  settle_tasks(options, warnings);
+  if (options.is_exclusive) options.job.sharing = Sharing::kExclusive;
+  if (options.step.is_exact && options.is_whole) {
+    return fail(ErrorCode::kInvalidArgument, "--exact and --whole are mutually exclusive.");
+  }
+  return {};
+}
+
+JobSpec job_of(const SubmitOptions& options, const SubmitScene& scene) {
+  JobSpec job = options.job;
+  job.umask = options.umask.value_or(scene.umask);
+  job.submit_session = scene.session;
+  job.text.set(JobText::kWorkDir, job.get(JobText::kWorkDir).empty() ? scene.work_dir
+                                                                     : absolute_path(scene, job.get(JobText::kWorkDir)));
+  job.text.set(JobText::kSubmitLine, fmt::format("{}", fmt::join(scene.command_line, " ")));
+  job.text.set(JobText::kSubmitHost, scene.host);
+  job.text.set(JobText::kRlimits, limits_kept(scene.limits, options.propagate));
+  if (options.immediate_seconds) job.is_immediate = true;
+  return job;
+}
+
+namespace {
+
+void copy_texts(StepSpec& step, const JobSpec& job) {
+  step.text.set(StepText::kNodeList, job.get(JobText::kNodeList));
+  step.text.set(StepText::kExcludeList, job.get(JobText::kExcludeList));
+  step.text.set(StepText::kGresPerNode, job.get(JobText::kGresPerNode));
+  step.text.set(StepText::kGresPerTask, job.get(JobText::kGresPerTask));
+  step.text.set(StepText::kGresPerStep, job.get(JobText::kGresPerJob));
+  step.text.set(StepText::kDistribution, job.get(JobText::kDistribution));
+  step.text.set(StepText::kComment, job.get(JobText::kComment));
+}
+
+/// Where a standard stream goes: "" and "all" to srun, "none" to /dev/null, a number is that task's stream alone.
+void set_streams(StepSpec& step, const JobSpec& job) {
+  const auto path = [](std::string_view text) {
+    return text == "all" ? std::string() : text == "none" ? std::string("/dev/null") : std::string(text);
+  };
+  step.text.set(StepText::kStdOut, path(job.get(JobText::kStdOut)));
+  step.text.set(StepText::kStdErr, path(job.get(JobText::kStdErr)));
+  const std::string_view in = job.get(JobText::kStdIn);
+  if (parse_whole32(in)) {
+    step.text.set(StepText::kInputTask, in);
+  } else {
+    step.text.set(StepText::kStdIn, path(in));
+  }
+}
+
+std::string base_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+}  // namespace
+
+StepSpec step_of(const SubmitOptions& options, const SubmitScene& scene, const Words& command) {
+  const JobSpec& job = options.job;
+  StepSpec step = options.step;
+  copy_texts(step, job);
+  set_streams(step, job);
+  const std::string_view name = job.get(JobText::kName);
+  step.text.set(StepText::kName, name.empty() ? base_name(command.front()) : std::string(name));
+  step.text.set(StepText::kCommand, joined_by_nul(command));
+  step.text.set(StepText::kWorkDir, step.get(StepText::kWorkDir).empty() ? scene.work_dir
+                                                                         : absolute_path(scene, step.get(StepText::kWorkDir)));
+  step.text.set(StepText::kSubmitHost, scene.host);
+  step.text.set(StepText::kSubmitLine, fmt::format("{}", fmt::join(scene.command_line, " ")));
+  step.task_count = job.task_count;
+  step.min_nodes = is_given(options, given_option::kNodes) || !job.get(JobText::kNodeList).empty() ? job.min_nodes : 0;
+  step.max_nodes = is_given(options, given_option::kNodes) ? job.max_nodes : 0;
+  step.tasks_per_node = job.tasks_per_node;
+  step.is_task_count_given = is_given(options, given_option::kTaskCount);
+  step.is_cpus_per_task_given = is_given(options, given_option::kCpusPerTask);
+  step.cpus_per_task = step.is_cpus_per_task_given ? job.cpus_per_task : 0;
+  step.is_gpus_given = !job.get(JobText::kGresPerJob).empty() || !job.get(JobText::kGresPerTask).empty() ||
+                       !job.get(JobText::kGresPerNode).empty();
+  step.memory_scope = job.memory_scope;
+  step.memory_mib = job.memory_mib;
+  step.is_overcommit = job.is_overcommit;
+  step.is_exact = !options.is_whole && (step.is_exact || options.is_exclusive || step.is_cpus_per_task_given);
+  step.umask = options.umask.value_or(scene.umask);
+  return step;
+}
+
+Environment without_job_variables(Environment environment) {
+  const bool has_devices = get_variable(environment, "SLURM_JOB_GPUS") || get_variable(environment, "SLURM_STEP_GPUS");
+  std::erase_if(environment, [&](const std::string& variable) {
+    return is_of_job(std::string_view(variable).substr(0, variable.find('=')), has_devices);
+  });
+  return environment;
+}
+
+Result<Environment> exported_environment(const SubmitOptions& options, const SubmitScene& scene) {
+  if (!options.export_file.empty()) {
+    std::ifstream file(options.export_file);
+    if (!file) return fail(ErrorCode::kNotFound, fmt::format("cannot read the export file {}", options.export_file));
+    return parse_environment(std::string(std::istreambuf_iterator<char>(file), {}));
+  }
+  const bool is_nested = options.by != Submitter::kRun && scene.is_inside_job();
+  const Environment base = is_nested ? without_job_variables(scene.environment) : scene.environment;
+  ExportedEnvironment exported = TRY(apply_export(options.job.get(JobText::kExport), base));
+  if (exported.wants_login_environment) add_login_variables(exported.variables);
+  if (options.is_export_given) set_variable(exported.variables, "SLURM_EXPORT_ENV", options.job.get(JobText::kExport));
+  const std::string_view gpu_bind = options.step.get(StepText::kGpuBind);
+  if (!gpu_bind.empty()) set_variable(exported.variables, "SLURM_GPU_BIND", gpu_bind);
+  if (options.job.is_overcommit) set_variable(exported.variables, "SLURM_OVERCOMMIT", "1");
+  return exported.variables;
+}
+
+std::string joined_by_nul(const Words& words) {
+  std::string text;
+  for (const std::string& word : words) text += (&word == &words.front() ? "" : std::string(1, '\0')) + word;
+  return text;
+}
+
+Bytes as_bytes(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
+}  // namespace muster::cli

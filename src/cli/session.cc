@@ -1,0 +1,146 @@
+#include "cli/session.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "cli/local_zone.h"
+#include "codec/words.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr Duration kSubmitPatience = Duration::seconds(60);
+constexpr Duration kQueryPatience = Duration::seconds(5);
+constexpr Duration kRetryPause = Duration::milliseconds(100);
+
+std::optional<std::string> read_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  std::string text;
+  std::array<char, 16384> buffer{};
+  for (ssize_t size = 0; (size = ::read(fd, buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  ::close(fd);
+  return text;
+}
+
+/// The value of `key` when the line sets it and nothing else: KEY=VALUE, blanks around, a comment after.
+std::optional<std::string_view> value_on(std::string_view line, std::string_view key) {
+  line = trim(line.substr(0, line.find('#')));
+  if (line.size() <= key.size() || !equal_ignoring_case(line.substr(0, key.size()), key)) return std::nullopt;
+  std::string_view rest = trim(line.substr(key.size()));
+  if (rest.empty() || rest.front() != '=') return std::nullopt;
+  rest = trim(rest.substr(1));
+  if (rest.size() >= 2 && rest.front() == '"' && rest.back() == '"') rest = rest.substr(1, rest.size() - 2);
+  return rest.empty() ? std::nullopt : std::optional(rest);
+}
+
+}  // namespace
+
+ClusterAddress scan_conf(const std::string& path, std::string_view text) {
+  ClusterAddress found;
+  found.conf = path;
+  for (const std::string_view line : split(text, '\n')) {
+    if (const auto name = value_on(line, "ClusterName")) found.cluster_name = lower(*name);
+    if (const auto address = value_on(line, "MusterController")) found.controller = std::string(*address);
+  }
+  if (found.controller.empty()) {
+    const auto slash = path.rfind('/');
+    found.controller = "unix:" + (slash == std::string::npos ? std::string(".") : path.substr(0, slash)) + "/controller.sock";
+  }
+  return found;
+}
+
+ClusterAddress find_cluster() {
+  const std::string named(environment_value("SLURM_CONF"));
+  Words paths = {"/etc/muster/slurm.conf", "/etc/slurm/slurm.conf"};
+  if (!named.empty()) paths = {named};
+  for (const std::string& path : paths) {
+    if (const auto text = read_file(path)) return scan_conf(path, *text);
+  }
+  ClusterAddress none = scan_conf(paths.front(), "");
+  none.conf.clear();
+  return none;
+}
+
+Error no_controller() {
+  return Error{ErrorCode::kUnavailable, "Unable to contact slurm controller (connect failure)", ""};
+}
+
+Session::Session(const Console& console) : console_(console), cluster_(find_cluster()), io_(kj::setupAsyncIo()) {}
+Session::~Session() = default;
+
+ControllerClient* Session::client() {
+  if (client_ == nullptr) {
+    auto made = ControllerClient::connect(*io_, cluster_.controller);
+    if (made.has_value()) client_ = std::move(made).value();
+  }
+  return client_.get();
+}
+
+void Session::sleep(Duration duration) {
+  io_->provider->getTimer().afterDelay(duration.microseconds() * kj::MICROSECONDS).wait(io_->waitScope);
+}
+
+/// Calls until it is answered or patience ends. A lost connection is made anew; nobody there at all without any
+/// configuration file is answered at once, because nothing is going to come up.
+template <class T>
+Result<T> Session::persist(Duration patience, const std::function<Result<T>(ControllerClient&)>& call) {
+  const TimePoint deadline = clock_now() + patience;
+  for (bool is_told = false;;) {
+    if (ControllerClient* connection = client()) {
+      Result<T> answer = call(*connection);
+      if (answer.has_value() || answer.error().code != ErrorCode::kUnavailable) return answer;
+      drop();
+    }
+    if (cluster_.conf.empty() || clock_now() >= deadline) return muster::fail(no_controller());
+    if (!is_told && patience > kQueryPatience) {
+      console_.say(fmt::format("{}, retrying", no_controller().message));
+      is_told = true;
+    }
+    sleep(kRetryPause);
+  }
+}
+
+Result<std::vector<Reply>> Session::submit(const std::vector<Request>& requests) {
+  const RequestId id = fresh_request_id();
+  return persist<std::vector<Reply>>(kSubmitPatience, [&](ControllerClient& connection) { return connection.submit(requests, id); });
+}
+
+Result<Reply> Session::submit_one(const Request& request) {
+  auto replies = TRY(submit({request}));
+  if (replies.size() != 1) return muster::fail(ErrorCode::kInternal, "the controller gave no reply");
+  return std::move(replies.front());
+}
+
+Result<Page> Session::query(const Query& query) {
+  return persist<Page>(kQueryPatience, [&](ControllerClient& connection) -> Result<Page> {
+    Page all;
+    const auto gather = [&all](Page page) {
+      std::move(page.jobs.begin(), page.jobs.end(), std::back_inserter(all.jobs));
+      std::move(page.steps.begin(), page.steps.end(), std::back_inserter(all.steps));
+      std::move(page.nodes.begin(), page.nodes.end(), std::back_inserter(all.nodes));
+      std::move(page.partitions.begin(), page.partitions.end(), std::back_inserter(all.partitions));
+      if (page.settings) all.settings = std::move(page.settings);
+      all.bytes += page.bytes;
+      if (page.ping) all.ping = std::move(page.ping);
+    };
+    TRY(connection.query(query, gather));
+    return all;
+  });
+}
+
+Result<WaitAnswer> Session::wait_for(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step) {
+  for (;;) {
+    auto answer = persist<WaitAnswer>(kSubmitPatience, [&](ControllerClient& connection) {
+      return connection.wait(job, attempt, until, step);
+    });
+    if (!answer.has_value() || answer->job || answer->step || answer->error) return answer;
+  }
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,67 @@
+// A command's way to the controller: where it listens, and patience while it restarts.
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
+#include "wire/controller_client.h"
+
+namespace muster::cli {
+
+/// What a client needs from slurm.conf, and nothing more: parsing the whole file would cost every call.
+struct ClusterAddress {
+  std::string conf;                    ///< the file that was read; empty: none was found
+  std::string controller;              ///< "unix:PATH" or "HOST:PORT"
+  std::string cluster_name = "muster";
+  friend bool operator==(const ClusterAddress&, const ClusterAddress&) = default;
+};
+
+/// Finds ClusterName= and MusterController= in the text of a slurm.conf. Without the latter the controller listens on
+/// controller.sock beside the file.
+ClusterAddress scan_conf(const std::string& path, std::string_view text);
+/// SLURM_CONF, else /etc/muster/slurm.conf, else /etc/slurm/slurm.conf.
+ClusterAddress find_cluster();
+
+/// One connection, made at the first call and again when it is lost. Single-threaded; owns the process's event loop.
+class Session {
+ public:
+  explicit Session(const Console& console);
+  ~Session();
+  kj::AsyncIoContext& io() { return *io_; }
+  const ClusterAddress& cluster() const { return cluster_; }
+
+  /// The same request id goes with every retry, so that a repeat is answered and not done twice. Waits up to a minute for
+  /// a controller that restarts. Errors: kUnavailable "Unable to contact slurm controller (connect failure)".
+  Result<std::vector<Reply>> submit(const std::vector<Request>& requests);
+  Result<Reply> submit_one(const Request& request);
+  /// Waits up to five seconds for a controller that restarts. Pages that came before a connection was lost come once:
+  /// they are kept back until the answer is whole.
+  Result<Page> query(const Query& query);
+  /// Asks again for as long as the controller answers "still not", also across restarts of it.
+  Result<WaitAnswer> wait_for(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step = 0);
+  /// The connection, for callers with promises of their own. Null: not there; `drop` then `client` connects anew.
+  ControllerClient* client();
+  void drop() { client_.reset(); }
+  /// Lets other work of the event loop go on meanwhile.
+  void sleep(Duration duration);
+
+ private:
+  template <class T>
+  Result<T> persist(Duration patience, const std::function<Result<T>(ControllerClient&)>& call);
+
+  const Console& console_;
+  ClusterAddress cluster_;
+  std::optional<kj::AsyncIoContext> io_;
+  std::unique_ptr<ControllerClient> client_;
+};
+
+/// "Unable to contact slurm controller (connect failure)".
+Error no_controller();
+
+}  // namespace muster::cli

@@ -1,0 +1,272 @@
+// squeue: jobs and steps as tables.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/filters.h"
+#include "cli/job_selector.h"
+#include "cli/job_text.h"
+#include "cli/option_reader.h"
+#include "cli/session.h"
+#include "cli/squeue_columns.h"
+#include "codec/array_text.h"
+
+namespace muster::cli {
+namespace {
+
+struct SqueueOptions {
+  JobFilter filter;
+  std::optional<StateFilter> states;
+  std::string format;       ///< -o
+  std::string long_format;  ///< -O
+  std::string sort;
+  std::string clusters;
+  bool is_long = false;
+  bool is_start = false;
+  bool is_steps = false;
+  bool is_no_header = false;
+  bool is_array_expanded = false;
+  bool is_state_only = false;
+  bool is_converted = true;
+  std::uint32_t repeat_seconds = 0;
+};
+
+using O = SqueueOptions;
+using Value = std::string_view;
+
+template <std::vector<std::string> JobFilter::*Member>
+Status names(O& options, Value value) {
+  for (std::string& name : split_list(value)) (options.filter.*Member).push_back(std::move(name));
+  return {};
+}
+template <bool O::*Member, bool To = true>
+Status flag(O& options, Value) {
+  options.*Member = To;
+  return {};
+}
+template <std::string O::*Member>
+Status text(O& options, Value value) {
+  options.*Member = std::string(value);
+  return {};
+}
+Status nothing(O&, Value) { return {}; }
+Status jobs(O& options, Value value) {
+  for (JobSelector& job : TRY(parse_job_selectors(value))) options.filter.jobs.push_back(std::move(job));
+  return {};
+}
+Status steps(O& options, Value value) {
+  options.is_steps = true;
+  return jobs(options, value);
+}
+Status states(O& options, Value value) {
+  options.states = TRY(parse_states(value));
+  return {};
+}
+Status users(O& options, Value value) { return add_users(value, options.filter); }
+Status me(O& options, Value) {
+  add_me(options.filter);
+  return {};
+}
+Status nodes(O& options, Value value) { return add_nodes(value, options.filter.nodes); }
+Status clusters(O& options, Value value) {
+  options.clusters = std::string(value);
+  return check_clusters(value);
+}
+Status repeat(O& options, Value value) {
+  const auto seconds = parse_whole32(value);
+  if (!seconds || *seconds == 0) return fail(ErrorCode::kInvalidArgument, fmt::format("iteration interval must be positive: '{}'", value));
+  options.repeat_seconds = *seconds;
+  return {};
+}
+
+constexpr OptionRow<O> kOptions[] = {
+    {"account", 'A', Takes::kValue, names<&JobFilter::accounts>, "only these accounts"},
+    {"all", 'a', Takes::kNothing, nothing, "also jobs in hidden partitions (they always show)"},
+    {"array", 'r', Takes::kNothing, flag<&O::is_array_expanded>, "one line for each array element"},
+    {"array-unique", 0, Takes::kNothing, flag<&O::is_array_expanded>, ""},
+    {"clusters", 'M', Takes::kValue, clusters, "this cluster's own name; there are no others"},
+    {"federation", 0, Takes::kNothing, nullptr, ""},
+    {"format", 'o', Takes::kValue, text<&O::format>, "columns by letter: \"%.18i %j\""},
+    {"Format", 'O', Takes::kValue, text<&O::long_format>, "columns by name: JobID:10,Name"},
+    {"hide", 0, Takes::kNothing, nothing, ""},
+    {"iterate", 'i', Takes::kValue, repeat, "again every so many seconds"},
+    {"jobs", 'j', Takes::kValue, jobs, "only these jobs: 12,13_4"},
+    {"json", 0, Takes::kMaybe, nullptr, ""},
+    {"licenses", 'L', Takes::kValue, names<&JobFilter::licenses>, "only jobs with these licenses"},
+    {"local", 0, Takes::kNothing, nothing, ""},
+    {"long", 'l', Takes::kNothing, flag<&O::is_long>, "more columns"},
+    {"me", 0, Takes::kNothing, me, "only my jobs"},
+    {"name", 'n', Takes::kValue, names<&JobFilter::names>, "only jobs of these names"},
+    {"noconvert", 0, Takes::kNothing, flag<&O::is_converted, false>, "amounts in MiB"},
+    {"nodelist", 'w', Takes::kValue, nodes, "only jobs on these nodes"},
+    {"noheader", 'h', Takes::kNothing, flag<&O::is_no_header>, "no header line"},
+    {"only-job-state", 0, Takes::kNothing, flag<&O::is_state_only>, "ids and states alone"},
+    {"partition", 'p', Takes::kValue, names<&JobFilter::partitions>, "only these partitions"},
+    {"priority", 'P', Takes::kNothing, nothing, ""},
+    {"qos", 'q', Takes::kValue, names<&JobFilter::qos>, "only these qualities of service"},
+    {"reservation", 'R', Takes::kValue, names<&JobFilter::reservations>, "only jobs of these reservations"},
+    {"sibling", 0, Takes::kNothing, nullptr, ""},
+    {"sort", 'S', Takes::kValue, text<&O::sort>, "by column letters: P,t,-p"},
+    {"start", 0, Takes::kNothing, flag<&O::is_start>, "when pending jobs are expected to start"},
+    {"states", 't', Takes::kValue, states, "only these states; all: ended jobs too"},
+    {"steps", 's', Takes::kMaybe, steps, "steps instead of jobs"},
+    {"user", 'u', Takes::kValue, users, "only jobs of these users"},
+    {"verbose", 'v', Takes::kNothing, nothing, ""},
+    {"yaml", 0, Takes::kMaybe, nullptr, ""},
+};
+
+/// What stands in the environment holds unless the command line says otherwise.
+Status read_environment(O& options) {
+  struct Variable {
+    const char* name;
+    Status (*set)(O&, Value);
+  };
+  static constexpr Variable kVariables[] = {
+      {"SQUEUE_ACCOUNT", names<&JobFilter::accounts>}, {"SQUEUE_ARRAY", flag<&O::is_array_expanded>},
+      {"SQUEUE_LICENSES", names<&JobFilter::licenses>}, {"SQUEUE_NAMES", names<&JobFilter::names>},
+      {"SQUEUE_PARTITION", names<&JobFilter::partitions>}, {"SQUEUE_QOS", names<&JobFilter::qos>},
+      {"SQUEUE_SORT", text<&O::sort>}, {"SQUEUE_STATES", states}, {"SQUEUE_USERS", users}};
+  for (const Variable& variable : kVariables) {
+    if (const auto value = environment_value(variable.name); !value.empty()) TRY(variable.set(options, value));
+  }
+  return {};
+}
+
+/// The format in force: the options', then the environment's, then the one for the kind of list.
+Result<ColumnFormat> chosen_format(const O& options) {
+  if (!options.long_format.empty()) return parse_long_format(options.long_format);
+  if (!options.format.empty()) return parse_short_format(options.format);
+  if (options.is_steps) return parse_short_format(kSqueueStepFormat);
+  if (options.is_state_only) return parse_short_format(kSqueueStateFormat);
+  if (options.is_start) return parse_short_format(kSqueueStartFormat);
+  if (const auto format = environment_value("SQUEUE_FORMAT2"); !format.empty()) return parse_long_format(format);
+  if (const auto format = environment_value("SQUEUE_FORMAT"); !format.empty()) return parse_short_format(format);
+  return parse_short_format(options.is_long ? kSqueueLongFormat : kSqueueFormat);
+}
+
+bool is_shown(const O& options, const JobView& job) {
+  if (job.array_job.value() != 0 && !job.array_index && job.array_remaining_count == 0) return false;
+  if (options.states) return options.states->matches(job.state, job.flags);
+  if (options.is_start) return job.state == JobState::kPending;
+  return !is_finished(job.state) || (job.flags & job_flag::kCompleting) != 0;
+}
+
+/// One row for each element of an array that still waits as a whole.
+std::vector<JobView> expanded(std::vector<JobView> rows) {
+  std::vector<JobView> all;
+  for (JobView& row : rows) {
+    const auto left = parse_array(row.array_remaining, UINT32_MAX);
+    if (row.array_remaining.empty() || !left.has_value()) {
+      all.push_back(std::move(row));
+      continue;
+    }
+    left->indices.for_each([&](std::size_t index) {
+      all.push_back(row);
+      all.back().array_index = static_cast<std::uint32_t>(index);
+    });
+  }
+  return all;
+}
+
+int load_failed(const Error& error) {
+  std::fflush(stdout);
+  const std::string line = fmt::format("slurm_load_jobs error: {}\n", error.message);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  return environment_number("SLURM_EXIT_ERROR", 1);
+}
+
+Query query_for(const O& options, bool is_full) {
+  Query query;
+  query.kind = options.is_steps ? QueryKind::kSteps : QueryKind::kJobs;
+  query.detail = is_full ? QueryDetail::kFull : QueryDetail::kBrief;
+  query.filter = options.filter;
+  query.filter.is_active_only = options.filter.jobs.empty() && !options.states;
+  return query;
+}
+
+template <class T>
+Status print_rows(std::vector<T> rows, const O& options, const Layout<T>& layout, std::span<const Column<T>> table,
+                  std::string_view default_sort, const ShowContext& context) {
+  TRY(sort_rows(rows, options.sort.empty() ? default_sort : std::string_view(options.sort), table, context));
+  if (!options.clusters.empty()) print(fmt::format("CLUSTER: {}\n", context.cluster));
+  if (options.is_long || options.repeat_seconds != 0) print(date_line(context) + "\n");
+  if (!options.is_no_header) print(header_line(layout));
+  for (const T& row : rows) print(row_line(layout, row, context));
+  return {};
+}
+
+Status show_jobs(const O& options, Page page, const Layout<JobView>& layout, const ShowContext& context) {
+  std::erase_if(page.jobs, [&](const JobView& job) { return !is_shown(options, job); });
+  std::vector<JobView> rows = options.is_array_expanded ? expanded(std::move(page.jobs)) : std::move(page.jobs);
+  return print_rows(std::move(rows), options, layout, job_columns(), options.is_start ? "S" : "P,t,-p", context);
+}
+
+Status show_steps(const O& options, Page page, const Layout<StepView>& layout, const ShowContext& context) {
+  std::erase_if(page.steps, [&](const StepView& step) {
+    return std::ranges::any_of(options.filter.jobs, [&](const JobSelector& wanted) {
+      return wanted.job == step.id.job && wanted.step && *wanted.step != step.id.step;
+    });
+  });
+  return print_rows(std::move(page.steps), options, layout, step_columns(), "i", context);
+}
+
+int show_once(const Console& console, Session& session, const O& options, const ColumnFormat& format) {
+  ShowContext context = show_context(session.cluster().cluster_name);
+  context.is_converted = options.is_converted;
+  Result<Layout<JobView>> jobs_layout = Layout<JobView>{};
+  Result<Layout<StepView>> steps_layout = Layout<StepView>{};
+  if (options.is_steps) {
+    steps_layout = layout_of(format, step_columns(), "step");
+    if (!steps_layout.has_value()) return console.fail(steps_layout.error());
+  } else {
+    jobs_layout = layout_of(format, job_columns(), "job");
+    if (!jobs_layout.has_value()) return console.fail(jobs_layout.error());
+  }
+  auto page = session.query(query_for(options, !options.is_steps && jobs_layout->is_full()));
+  if (!page.has_value()) return load_failed(page.error());
+  const Status shown = options.is_steps ? show_steps(options, std::move(page).value(), *steps_layout, context)
+                                        : show_jobs(options, std::move(page).value(), *jobs_layout, context);
+  return shown.has_value() ? 0 : console.fail(shown.error());
+}
+
+}  // namespace
+
+int run_squeue(const Words& words) {
+  const Console console("squeue");
+  // The environment's filters are replaced, not added to: they are read into what the command line leaves empty.
+  SqueueOptions options;
+  const auto read = read_options<O>(console, words, kOptions, Operands::kAnywhere, options,
+                                    "Usage: squeue [OPTIONS]\nShows the jobs that wait or run.\n");
+  if (read.exit_code) return *read.exit_code;
+  Words operands = read.operands;
+  if (options.is_steps && options.filter.jobs.empty() && operands.size() == 1) {  // "-s 12.0": its value is optional
+    if (const Status done = steps(options, operands.front()); !done.has_value()) return console.fail(done.error());
+    operands.clear();
+  }
+  if (!operands.empty()) {
+    return console.fail(Error{ErrorCode::kInvalidArgument, fmt::format("Unrecognized option: {}", operands.front()), ""});
+  }
+  SqueueOptions defaults;
+  if (const Status done = read_environment(defaults); !done.has_value()) return console.fail(done.error());
+  for (auto member : {&JobFilter::accounts, &JobFilter::licenses, &JobFilter::names, &JobFilter::partitions, &JobFilter::qos}) {
+    if ((options.filter.*member).empty()) options.filter.*member = defaults.filter.*member;
+  }
+  if (options.filter.uids.empty()) options.filter.uids = defaults.filter.uids;
+  if (!options.states) options.states = defaults.states;
+  if (options.sort.empty()) options.sort = defaults.sort;
+  options.is_array_expanded = options.is_array_expanded || defaults.is_array_expanded;
+  const auto format = chosen_format(options);
+  if (!format.has_value()) return console.fail(format.error());
+
+  Session session(console);
+  int code = show_once(console, session, options, *format);
+  while (options.repeat_seconds != 0) {
+    std::fflush(stdout);
+    session.sleep(Duration::seconds(options.repeat_seconds));
+    print("\n");
+    code = show_once(console, session, options, *format);
+  }
+  return code;
+}
+
+}  // namespace muster::cli

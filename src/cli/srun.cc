@@ -1,0 +1,196 @@
+// srun: runs tasks, as a step of the job that it is called in or in an allocation of its own.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include "cli/allocation.h"
+#include "cli/commands.h"
+#include "cli/multi_prog.h"
+#include "cli/step_watch.h"
+#include "codec/hostlist.h"
+#include "codec/words.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr auto kBusyAfter = 300 * kj::MILLISECONDS;
+/// How long the end of a job of our own may take to be seen before we return regardless.
+constexpr auto kJobEndPatience = 5 * kj::SECONDS;
+
+/// All that one call of srun is about.
+struct Run {
+  const Console& console;
+  Session& session;
+  const SubmitOptions& options;
+  const SubmitScene& scene;
+  Words command;
+  Environment environment;
+};
+
+int allocation_failed(const Run& run, const Error& error) {
+  return run.console.fail(Error{error.code, "Unable to allocate resources: " + error.message, error.detail});
+}
+
+StepSpec listening_step(const Run& run, const StepWatch& watch) {
+  StepSpec step = step_of(run.options, run.scene, run.command);
+  step.text.set(StepText::kIoAddress, watch.server().address());
+  step.text.set(StepText::kIoKey, watch.server().key());
+  return step;
+}
+
+SubmitJob submission(const Run& run, const StepSpec& step) {
+  auto job = std::make_shared<JobSpec>(job_of(run.options, run.scene));
+  job->kind = JobKind::kRun;
+  job->text.set(JobText::kName, step.get(StepText::kName));
+  job->text.set(JobText::kCommand, fmt::format("{}", fmt::join(run.command, " ")));
+  for (const JobText stream : {JobText::kStdOut, JobText::kStdErr, JobText::kStdIn}) job->text.set(stream, "");
+  SubmitJob submit;
+  submit.spec = std::move(job);
+  submit.environment = as_bytes(environment_block(run.environment));
+  submit.first_step = std::make_shared<StepSpec>(step);
+  submit.is_test_only = run.options.is_test_only;
+  return submit;
+}
+
+/// So that `squeue` right after srun no longer shows the job.
+void wait_for_job_end(const Run& run, const StepId& step) {
+  auto& io = run.session.io();
+  auto ended = wait_until(io, run.session.cluster().controller, step, WaitUntil::kEnded).ignoreResult();
+  ended.exclusiveJoin(io.provider->getTimer().afterDelay(kJobEndPatience)).wait(io.waitScope);
+}
+
+/// An allocation whose only step this is.
+int run_alone(const Run& run, StepWatch& watch) {
+  const StepSpec step = listening_step(run, watch);
+  const auto reply = run.session.submit_one(submission(run, step));
+  if (!reply.has_value()) return allocation_failed(run, reply.error());
+  if (reply->error) return allocation_failed(run, *reply->error);
+  if (run.options.is_test_only) {
+    run.console.say(fmt::format("Job {} to start at {} a {}", reply->job.value(),
+                                run.options.context.time(reply->expected_start, "Unknown"), reply->text));
+    return 0;
+  }
+  const StartWait start = wait_for_start(run.console, run.session, run.options, reply->job);
+  if (!start.job) return start.exit_code;
+  const StepId id{reply->job, start.job->attempt, 0};
+  const auto lease = keep_lease(run.session.io(), run.session.cluster().controller, id.job).eagerlyEvaluate([](kj::Exception&&) {});
+  const auto hosts = expand_hostlist(start.job->node_list);
+  const int code = watch.run(StepPlace{id, hosts.value_or(std::vector<std::string>{})}, step);
+  wait_for_job_end(run, id);
+  return code;
+}
+
+/// Where a step that exists runs. A step can be over before anybody asks.
+Result<StepPlace> place_of(const Run& run, const StepId& id) {
+  Query query;
+  query.kind = QueryKind::kSteps;
+  query.is_steps = false;  // ended ones too
+  query.filter.jobs.push_back(JobSelector{id.job, {}, false, std::nullopt});
+  const Page page = TRY(run.session.query(query));
+  for (const StepView& step : page.steps) {
+    if (step.id == id) {
+      std::vector<std::string> hosts = TRY(expand_hostlist(step.node_list));
+      return StepPlace{id, std::move(hosts)};
+    }
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("step {}.{} is not there any more", id.job.value(), id.step));
+}
+
+/// Asks for the step; while the job's resources are busy the answer waits, and the user is told why.
+Result<Reply> create_step(const Run& run, const StepSpec& step) {
+  auto& io = run.session.io();
+  CreateStep create;
+  create.job = *run.options.inside;
+  create.spec = std::make_shared<StepSpec>(step);
+  create.environment = as_bytes(environment_block(run.environment));
+  bool is_told = false;
+  const auto told = io.provider->getTimer().afterDelay(kBusyAfter).then([&] {
+    is_told = true;
+    run.console.say(fmt::format("Job {} step creation temporarily disabled, retrying (Requested nodes are busy)", create.job.value()));
+  }).eagerlyEvaluate(nullptr);
+  auto answered = submit_until_answered(io, run.session.cluster().controller, create).then([](Reply&& reply) { return std::optional<Reply>(std::move(reply)); });
+  auto stopped = any_signal(io.unixEventPort, {SIGINT, SIGTERM, SIGHUP, SIGQUIT}).then([](int) { return std::optional<Reply>(); });
+  const std::optional<Reply> reply = answered.exclusiveJoin(kj::mv(stopped)).wait(io.waitScope);
+  if (!reply) return fail(ErrorCode::kDeadlineExceeded, "Cancelled pending job step");
+  if (reply->error) return fail(*reply->error);
+  if (!reply->step) return fail(ErrorCode::kInternal, "the controller named no step");
+  if (is_told) run.console.say(fmt::format("Step created for StepId={}.{}", reply->step->job.value(), reply->step->step));
+  return *reply;
+}
+
+int run_inside(const Run& run, StepWatch& watch) {
+  const StepSpec step = listening_step(run, watch);
+  const auto reply = create_step(run, step);
+  if (!reply.has_value()) {
+    return run.console.fail(Error{reply.error().code,
+                                  fmt::format("Unable to create step for job {}: {}", run.options.inside->value(), reply.error().message),
+                                  reply.error().detail});
+  }
+  auto place = place_of(run, *reply->step);
+  if (!place.has_value()) return run.console.fail(place.error());
+  return watch.run(std::move(place).value(), step);
+}
+
+/// The tasks' command: with --multi-prog a shell that picks each task's own.
+Result<Words> command_of(const SubmitOptions& options, const Words& operands) {
+  if (!options.is_multi_prog) return operands;
+  std::ifstream file(operands.front());
+  if (!file) return fail(ErrorCode::kNotFound, fmt::format("cannot read the configuration file {}", operands.front()));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string script = TRY(multi_prog_command(text, options.job.task_count));
+  return Words{"/bin/sh", "-c", script};
+}
+
+int run_step(const Console& console, const SubmitOptions& options, const SubmitScene& scene, Words command) {
+  auto environment = exported_environment(options, scene);
+  if (!environment.has_value()) return console.fail(environment.error());
+  capture_signals(step_signals());
+  Session session(console);
+  const Run run{console, session, options, scene, std::move(command), std::move(environment).value()};
+  auto watch = StepWatch::create(console, session, options, options.job.task_count);
+  if (!watch.has_value()) return console.fail(watch.error());
+  return options.inside ? run_inside(run, **watch) : run_alone(run, **watch);
+}
+
+}  // namespace
+
+int run_srun(const Words& words) {
+  Console console("srun");
+  Words command_line = words;
+  command_line.insert(command_line.begin(), "srun");
+  const SubmitScene scene = submit_scene(std::move(command_line));
+  SubmitOptions options;
+  options.by = Submitter::kRun;
+  options.context = show_context("");
+  SubmitReader reader(console, options);
+  if (const auto code = reader.read_environment()) return *code;
+  const ReadWords read = reader.read(words, OptionSource::kCommandLine);
+  if (read.exit_code) return *read.exit_code;
+  if (options.is_quiet) console.set_quiet();
+  if (options.step.get(StepText::kMpi) == "list") {
+    print("MPI plugin types are...\n\tnone\n");
+    return 0;
+  }
+  if (read.operands.empty()) {
+    console.fatal("No command given to execute.");
+    return 1;
+  }
+  if (std::ranges::find(read.operands, ":") != read.operands.end()) {
+    return console.fail(refused_option("a heterogeneous step (\":\")"));
+  }
+  Words warnings;
+  if (const Status settled = settle(options, warnings); !settled.has_value()) {
+    console.fatal(settled.error().text());
+    return 1;
+  }
+  for (const std::string& warning : warnings) console.warn(warning);
+  auto command = command_of(options, read.operands);
+  if (!command.has_value()) return console.fail(command.error());
+  return run_step(console, options, scene, std::move(command).value());
+}
+
+}  // namespace muster::cli

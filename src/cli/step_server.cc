@@ -1,0 +1,205 @@
+#include "cli/step_server.h"
+
+#include <fmt/format.h>
+#include <kj/async-unix.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "cli/console.h"
+#include "codec/words.h"
+#include "wire/socket.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::size_t kBuffer = 64 * 1024;
+/// Standard input stops above so many unsent bytes.
+constexpr std::size_t kUnsentMax = 1U << 20;
+
+std::string fresh_key() {
+  std::uint64_t words[2] = {};
+  [[maybe_unused]] const auto ignored = ::getrandom(words, sizeof words, 0);
+  return fmt::format("{:016x}{:016x}", words[0], words[1]);
+}
+
+/// A folder that nobody else can look into.
+Result<std::string> private_folder() {
+  const auto wanted = environment_value("TMPDIR");
+  for (const std::string& parent : {std::string(wanted), std::string("/tmp")}) {
+    std::string name = parent + "/muster-srun-XXXXXX";
+    if (!parent.empty() && ::mkdtemp(name.data()) != nullptr) return name;
+  }
+  return fail(ErrorCode::kUnavailable, "cannot make a folder for the step's streams in TMPDIR or /tmp", std::strerror(errno));
+}
+
+struct Peer {
+  explicit Peer(kj::Own<kj::AsyncIoStream> s) : stream(kj::mv(s)) {}
+  kj::Own<kj::AsyncIoStream> stream;
+  FrameReader reader;
+  char buffer[kBuffer];
+  std::string unsent;
+  bool is_writing = false;
+  bool is_closing = false;
+  bool is_known = false;
+  std::uint32_t node = 0;
+};
+
+}  // namespace
+
+struct StepServer::State final : kj::TaskSet::ErrorHandler {
+  State(kj::AsyncIoContext& context, int fd, std::string path, StepEvents e)
+      : io(context), listen_fd(fd), folder(std::move(path)), address("unix:" + folder + "/io"), key(fresh_key()), events(std::move(e)),
+        observer(context.unixEventPort, fd, kj::UnixEventPort::FdObserver::OBSERVE_READ), tasks(*this) {
+    tasks.add(accept_loop());
+  }
+  ~State() {
+    ::close(listen_fd);
+    ::unlink((folder + "/io").c_str());
+    ::rmdir(folder.c_str());
+  }
+  void taskFailed(kj::Exception&&) override {}  // each peer's end is handled where it is read
+
+  kj::Promise<void> accept_loop() {
+    return observer.whenBecomesReadable().then([this] {
+      for (int fd = 0; (fd = ::accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) adopt(fd);
+      return accept_loop();
+    });
+  }
+
+  void adopt(int fd) {
+    auto peer = std::make_shared<Peer>(io.lowLevelProvider->wrapSocketFd(
+        fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
+    tasks.add(read_loop(peer).catch_([](kj::Exception&&) {}).then([this, peer] { on_end(*peer); }));
+  }
+
+  kj::Promise<void> read_loop(std::shared_ptr<Peer> peer) {
+    return peer->stream->tryRead(peer->buffer, 1, kBuffer).then([this, peer](std::size_t size) -> kj::Promise<void> {
+      if (size == 0) return kj::READY_NOW;
+      peer->reader.feed(std::string_view(peer->buffer, size));
+      return take_frames(peer) ? read_loop(peer) : kj::Promise<void>(kj::READY_NOW);
+    });
+  }
+
+  /// False: the peer is not one of ours.
+  bool take_frames(const std::shared_ptr<Peer>& peer) {
+    for (;;) {
+      auto frame = peer->reader.next();
+      if (!frame.has_value()) return false;
+      if (!*frame) return true;
+      if (peer->is_known) {
+        events.frame(peer->node, std::move(**frame));
+      } else if (!admit(peer, **frame)) {
+        return false;
+      }
+    }
+  }
+
+  bool admit(const std::shared_ptr<Peer>& peer, const Frame& frame) {
+    const auto words = split_words(frame.payload, ' ');
+    if (frame.kind != FrameKind::kHello || words.size() != 2 || words[0] != key) return false;
+    const auto node = parse_whole32(words[1]);
+    if (!node) return false;
+    peer->node = *node;
+    peer->is_known = true;
+    peers[peer->node] = peer;
+    events.joined(peer->node);
+    return true;
+  }
+
+  void on_end(Peer& peer) {
+    const auto known = peers.find(peer.node);
+    if (!peer.is_known || known == peers.end() || known->second.get() != &peer) return;
+    peers.erase(known);
+    events.lost(peer.node);
+  }
+
+  void write(const std::shared_ptr<Peer>& peer) {
+    if (peer->is_writing) return;
+    if (peer->unsent.empty()) {
+      if (peer->is_closing) peer->stream->shutdownWrite();
+      return;
+    }
+    peer->is_writing = true;
+    auto bytes = kj::heap<std::string>(std::exchange(peer->unsent, {}));
+    auto promise = peer->stream->write(bytes->data(), bytes->size());
+    tasks.add(promise.attach(kj::mv(bytes)).catch_([](kj::Exception&&) {}).then([this, peer] {
+      peer->is_writing = false;
+      write(peer);
+      if (has_room() && waiting_for_room.get() != nullptr) {
+        waiting_for_room->fulfill();
+        waiting_for_room = nullptr;
+      }
+    }));
+  }
+
+  bool has_room() const {
+    std::size_t unsent = 0;
+    for (const auto& [node, peer] : peers) unsent = std::max(unsent, peer->unsent.size());
+    return unsent < kUnsentMax;
+  }
+
+  kj::AsyncIoContext& io;
+  int listen_fd;
+  std::string folder;
+  std::string address;
+  std::string key;
+  StepEvents events;
+  std::map<std::uint32_t, std::shared_ptr<Peer>> peers;
+  kj::Own<kj::PromiseFulfiller<void>> waiting_for_room;
+  kj::UnixEventPort::FdObserver observer;
+  kj::TaskSet tasks;
+};
+
+Result<std::unique_ptr<StepServer>> StepServer::create(kj::AsyncIoContext& io, StepEvents events) {
+  const std::string folder = TRY(private_folder());
+  auto fd = listen_unix(folder + "/io", 0600);
+  if (!fd.has_value()) {
+    ::rmdir(folder.c_str());
+    return muster::fail(fd.error());
+  }
+  return std::unique_ptr<StepServer>(new StepServer(std::make_unique<State>(io, *fd, folder, std::move(events))));
+}
+
+StepServer::StepServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+StepServer::~StepServer() = default;
+
+const std::string& StepServer::address() const { return state_->address; }
+const std::string& StepServer::key() const { return state_->key; }
+std::size_t StepServer::joined_count() const { return state_->peers.size(); }
+
+void StepServer::send(std::uint32_t node, FrameKind kind, std::uint32_t task, std::string_view payload) {
+  const auto peer = state_->peers.find(node);
+  if (peer == state_->peers.end()) return;
+  append_frame(peer->second->unsent, kind, task, payload);
+  state_->write(peer->second);
+}
+
+void StepServer::send_all(FrameKind kind, std::uint32_t task, std::string_view payload) {
+  for (const auto& [node, peer] : state_->peers) {
+    append_frame(peer->unsent, kind, task, payload);
+    state_->write(peer);
+  }
+}
+
+void StepServer::close(std::uint32_t node) {
+  const auto peer = state_->peers.find(node);
+  if (peer == state_->peers.end()) return;
+  peer->second->is_closing = true;
+  state_->write(peer->second);
+}
+
+kj::Promise<void> StepServer::room() {
+  if (state_->has_room()) return kj::READY_NOW;
+  auto paf = kj::newPromiseAndFulfiller<void>();
+  state_->waiting_for_room = kj::mv(paf.fulfiller);
+  return kj::mv(paf.promise);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,49 @@
+// srun's end of a step's standard streams: listens, lets in the supervisors that know the key, exchanges frames with them
+// (wire/step_io.h). What frames mean is the caller's.
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "wire/step_io.h"
+
+namespace muster::cli {
+
+/// Called on the event loop. `node` is the supervisor's rank within the step.
+struct StepEvents {
+  std::function<void(std::uint32_t node)> joined;
+  std::function<void(std::uint32_t node, Frame frame)> frame;
+  std::function<void(std::uint32_t node)> lost;  ///< the connection ended; after kDone as well
+};
+
+/// A private socket for one step. The folder and the socket vanish with it.
+class StepServer {
+ public:
+  /// Errors: kUnavailable when there is no folder to listen in.
+  static Result<std::unique_ptr<StepServer>> create(kj::AsyncIoContext& io, StepEvents events);
+  ~StepServer();
+
+  /// For StepText::kIoAddress and kIoKey.
+  const std::string& address() const;
+  const std::string& key() const;
+
+  /// To one supervisor, or to all. Frames to one that is gone are dropped.
+  void send(std::uint32_t node, FrameKind kind, std::uint32_t task, std::string_view payload);
+  void send_all(FrameKind kind, std::uint32_t task, std::string_view payload);
+  /// Closes one connection, after what was sent.
+  void close(std::uint32_t node);
+  std::size_t joined_count() const;
+  /// Fulfilled when little is waiting to be sent: what bounds standard input.
+  kj::Promise<void> room();
+
+ private:
+  struct State;
+  explicit StepServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace muster::cli

@@ -1,0 +1,285 @@
+#include "cli/step_watch.h"
+
+#include <fmt/format.h>
+#include <kj/async-unix.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "cli/allocation.h"
+#include "codec/words.h"
+
+namespace muster::cli {
+namespace {
+
+/// Ends that come within this time of each other are told in one line.
+constexpr auto kReportPause = 20 * kj::MILLISECONDS;
+/// How long after the controller knows the end supervisors may still deliver output.
+constexpr auto kLastOutput = 2 * kj::SECONDS;
+constexpr auto kKillAfter = 30 * kj::SECONDS;
+constexpr Duration kSecondInterrupt = Duration::seconds(1);
+constexpr std::size_t kInputChunk = 64 * 1024;
+
+/// All of it, however slow the reader is. False: nobody reads any more.
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(fd, bytes.data(), bytes.size());
+    if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (size <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(size));
+  }
+  return true;
+}
+
+bool contains(const std::vector<std::uint32_t>& nodes, std::uint32_t node) { return std::ranges::find(nodes, node) != nodes.end(); }
+
+/// A terminal that another process group has would stop us when we read it.
+bool may_read_input() { return ::isatty(0) == 0 || ::tcgetpgrp(0) == ::getpgrp(); }
+
+/// Files and /dev/null are always ready and cannot be observed.
+bool is_observable(int fd) {
+  struct stat found {};
+  if (::fstat(fd, &found) != 0) return false;
+  return S_ISFIFO(found.st_mode) || S_ISSOCK(found.st_mode) || ::isatty(fd) != 0;
+}
+
+}  // namespace
+
+const std::vector<int>& step_signals() {
+  static const std::vector<int> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+  return signals;
+}
+
+StepWatch::StepWatch(const Console& console, Session& session, const SubmitOptions& options, std::uint32_t task_count)
+    : console_(console), session_(session), options_(options), output_(options.step.is_label, task_count),
+      errors_(options.step.is_label, task_count), report_(task_count), tasks_(*this) {}
+
+Result<std::unique_ptr<StepWatch>> StepWatch::create(const Console& console, Session& session, const SubmitOptions& options,
+                                                     std::uint32_t task_count) {
+  std::unique_ptr<StepWatch> watch(new StepWatch(console, session, options, task_count));
+  StepWatch* self = watch.get();
+  StepEvents events;
+  events.joined = [self](std::uint32_t) { self->start_if_complete(); };
+  events.frame = [self](std::uint32_t node, Frame frame) { self->on_frame(node, std::move(frame)); };
+  events.lost = [self](std::uint32_t node) { self->on_lost(node); };
+  watch->server_ = TRY(StepServer::create(session.io(), std::move(events)));
+  return watch;
+}
+
+void StepWatch::taskFailed(kj::Exception&& exception) {
+  console_.error(fmt::format("step {}: {}", step_name(), exception.getDescription().cStr()));
+}
+
+std::string StepWatch::step_name() const {
+  return place_ ? fmt::format("StepId={}.{}", place_->id.job.value(), place_->id.step) : std::string("the step");
+}
+std::string StepWatch::host(std::uint32_t node) const {
+  return place_ && node < place_->hosts.size() ? place_->hosts[node] : fmt::format("node{}", node);
+}
+
+int StepWatch::run(StepPlace place, const StepSpec& spec) {
+  auto& io = session_.io();
+  place_ = std::move(place);
+  has_input_ = spec.get(StepText::kStdIn).empty();
+  kills_on_bad_exit_ = spec.kill_on_bad_exit == 1;
+  wait_seconds_ = spec.wait_seconds;
+  if (const auto task = parse_whole32(spec.get(StepText::kInputTask))) input_task_ = *task;
+  auto paf = kj::newPromiseAndFulfiller<void>();
+  finished_ = kj::mv(paf.fulfiller);
+  tasks_.add(signal_loop());
+  tasks_.add(wait_until(io, session_.cluster().controller, place_->id, WaitUntil::kStepEnded).then([this](WaitAnswer&& answer) {
+    on_step_ended(answer);
+  }));
+  start_if_complete();
+  paf.promise.wait(io.waitScope);
+  write_all(1, output_.finish());
+  write_all(2, errors_.finish());
+  report_ends();
+  return forced_exit_ && report_.exit_code() == 0 ? *forced_exit_ : report_.exit_code();
+}
+
+/// A step starts whole: only when every node's supervisor is there are the tasks let go.
+void StepWatch::start_if_complete() {
+  if (is_started_ || !place_ || server_->joined_count() < place_->hosts.size()) return;
+  is_started_ = true;
+  server_->send_all(FrameKind::kStart, 0, "");
+  if (!has_input_ || !may_read_input()) {
+    server_->send_all(FrameKind::kInputEnd, input_task_, "");
+  } else {
+    tasks_.add(input_loop());
+  }
+}
+
+void StepWatch::on_frame(std::uint32_t node, Frame frame) {
+  switch (frame.kind) {
+    case FrameKind::kOutput: write_all(1, output_.add(frame.task, frame.payload)); break;
+    case FrameKind::kErrorOutput: write_all(2, errors_.add(frame.task, frame.payload)); break;
+    case FrameKind::kNotice: write_all(2, frame.payload); break;
+    case FrameKind::kTaskExit: on_task_exit(node, frame); break;
+    case FrameKind::kDone:
+      if (!contains(done_, node)) done_.push_back(node);
+      server_->close(node);
+      finish_if_done();
+      break;
+    default: break;
+  }
+}
+
+void StepWatch::on_task_exit(std::uint32_t node, const Frame& frame) {
+  const auto words = split_words(frame.payload, ' ');
+  TaskEnd end;
+  if (!words.empty()) end.status.raw = static_cast<std::int32_t>(parse_whole32(words[0]).value_or(0));
+  end.is_out_of_memory = words.size() > 1 && words[1] == "oom";
+  report_.add(frame.task, host(node), end);
+  report_ends_soon();
+  const bool is_bad = !end.status.is_success() || end.is_out_of_memory;
+  if (is_bad && kills_on_bad_exit_ && !is_terminating_) {
+    report_ends();
+    console_.say(fmt::format("Terminating {}", step_name()));
+    terminate();
+  }
+  if (!is_first_end_seen_) after_first_end();
+}
+
+/// -W: the others get so long.
+void StepWatch::after_first_end() {
+  is_first_end_seen_ = true;
+  if (wait_seconds_ == 0) return;
+  tasks_.add(session_.io().provider->getTimer().afterDelay(wait_seconds_ * kj::SECONDS).then([this] {
+    if (is_terminating_ || report_.ended_count() == 0) return;
+    console_.say(fmt::format("First task exited {}s ago", wait_seconds_));
+    for (const std::string& line : report_.status_lines()) console_.say(fmt::format("{} {}", step_name(), line));
+    console_.say(fmt::format("Terminating {}", step_name()));
+    terminate();
+  }));
+}
+
+void StepWatch::report_ends() {
+  for (const std::string& line : report_.take_lines()) console_.error(line);
+}
+
+void StepWatch::report_ends_soon() {
+  if (is_report_pending_ || !report_.has_lines()) return;
+  is_report_pending_ = true;
+  tasks_.add(session_.io().provider->getTimer().afterDelay(kReportPause).then([this] {
+    is_report_pending_ = false;
+    report_ends();
+  }));
+}
+
+void StepWatch::on_lost(std::uint32_t node) {
+  if (contains(done_, node) || contains(lost_, node)) return;
+  lost_.push_back(node);  // the controller will tell what became of it
+}
+
+void StepWatch::finish_if_done() {
+  if (place_ && done_.size() >= place_->hosts.size() && finished_.get() != nullptr) finished_->fulfill();
+}
+
+/// The controller knows the end. Supervisors that are there still deliver; of those that never came this is all there is.
+void StepWatch::on_step_ended(const WaitAnswer& answer) {
+  std::string detail = answer.step ? answer.step->detail : answer.job ? answer.job->detail : answer.error ? answer.error->text() : "";
+  const bool is_failed = !answer.step || !answer.step->exit.is_success() || !detail.empty();
+  const bool never_started = !is_started_;
+  const auto last_output = never_started ? 50 * kj::MILLISECONDS : kLastOutput;
+  tasks_.add(session_.io().provider->getTimer().afterDelay(last_output).then([this, is_failed, never_started, detail] {
+    if (is_failed) forced_exit_ = 1;
+    if (never_started) {
+      console_.error(fmt::format("task launch for {} failed{}{}", step_name(), detail.empty() ? "" : ": ", detail));
+      console_.error("Application launch failed");
+      forced_exit_ = 1;
+    } else if (!lost_.empty()) {
+      std::string names;
+      for (const std::uint32_t node : lost_) names += (names.empty() ? "" : ",") + host(node);
+      console_.error(fmt::format("Node failure on {}{}{}", names, detail.empty() ? "" : ": ", detail));
+    }
+    if (finished_.get() != nullptr) finished_->fulfill();
+  }));
+}
+
+// ---- signals ----
+
+/// SIGTERM, then SIGKILL for what is left.
+void StepWatch::terminate() {
+  if (is_terminating_) return;
+  is_terminating_ = true;
+  server_->send_all(FrameKind::kSignal, SIGCONT, "");
+  server_->send_all(FrameKind::kSignal, SIGTERM, "");
+  tasks_.add(session_.io().provider->getTimer().afterDelay(kKillAfter).then([this] {
+    server_->send_all(FrameKind::kSignal, SIGKILL, "");
+  }));
+}
+
+kj::Promise<void> StepWatch::signal_loop() {
+  return any_signal(session_.io().unixEventPort, step_signals()).then([this](int number) {
+    on_signal(number);
+    return signal_loop();
+  });
+}
+
+void StepWatch::on_signal(int number) {
+  if (!is_started_) {  // nothing runs yet: the step is given up
+    tasks_.add(submit_until_answered(session_.io(), session_.cluster().controller, CancelStep{place_->id, SIGKILL}).ignoreResult());
+    forced_exit_ = 1;
+    if (finished_.get() != nullptr) finished_->fulfill();
+    return;
+  }
+  if (number == SIGINT) {
+    on_interrupt();
+    return;
+  }
+  const bool is_ignored = std::ranges::find(options_.ignored_signals, number) != options_.ignored_signals.end();
+  if (is_ignored) return;
+  console_.say(fmt::format("forcing signal {} to {}", number, step_name()));
+  server_->send_all(FrameKind::kSignal, static_cast<std::uint32_t>(number), "");
+}
+
+void StepWatch::on_interrupt() {
+  const TimePoint now = clock_now();
+  const bool is_second = now - last_interrupt_ < kSecondInterrupt;
+  last_interrupt_ = now;
+  if (!is_second && !options_.is_quit_on_interrupt && !options_.is_disable_status) {
+    console_.say("interrupt (one more within 1 sec to abort)");
+    for (const std::string& line : report_.status_lines()) console_.say(fmt::format("{} {}", step_name(), line));
+    return;
+  }
+  if (is_terminating_) {
+    server_->send_all(FrameKind::kSignal, SIGKILL, "");
+    return;
+  }
+  console_.say(fmt::format("sending Ctrl-C to {}", step_name()));
+  server_->send_all(FrameKind::kSignal, SIGINT, "");
+  console_.say("Job step aborted: Waiting up to 32 seconds for job step to finish.");
+  terminate();
+}
+
+// ---- standard input ----
+
+void StepWatch::send_input(std::string_view bytes) {
+  const FrameKind kind = bytes.empty() ? FrameKind::kInputEnd : FrameKind::kInput;
+  server_->send_all(kind, input_task_, bytes);
+}
+
+/// Reads what is there, sends it, waits for room. Never makes standard input non-blocking: it is shared with the shell.
+kj::Promise<void> StepWatch::input_loop() {
+  kj::Promise<void> ready = kj::READY_NOW;
+  if (is_observable(0)) {
+    auto observer = kj::heap<kj::UnixEventPort::FdObserver>(session_.io().unixEventPort, 0, kj::UnixEventPort::FdObserver::OBSERVE_READ);
+    auto readable = observer->whenBecomesReadable();
+    ready = readable.attach(kj::mv(observer));
+  }
+  return ready.then([this]() -> kj::Promise<void> {
+    std::string chunk(kInputChunk, '\0');
+    const ssize_t size = ::read(0, chunk.data(), chunk.size());
+    if (size < 0 && (errno == EINTR || errno == EAGAIN)) return input_loop();
+    chunk.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    send_input(chunk);
+    if (chunk.empty()) return kj::READY_NOW;
+    return server_->room().then([this] { return input_loop(); });
+  });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,84 @@
+// One step as its srun sees it, from the first supervisor that dials in to the last task's end: starts all at once, relays
+// streams and signals, tells how tasks ended. The controller is asked only who is to come and whether it is over.
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/job_request.h"
+#include "cli/session.h"
+#include "cli/step_server.h"
+#include "cli/task_output.h"
+#include "cli/task_report.h"
+
+namespace muster::cli {
+
+/// Which step, and on which nodes it runs, by their rank in it.
+struct StepPlace {
+  StepId id;
+  std::vector<std::string> hosts;
+};
+
+class StepWatch final : private kj::TaskSet::ErrorHandler {
+ public:
+  /// Listens at once: supervisors may dial in before anybody knows how many they are.
+  static Result<std::unique_ptr<StepWatch>> create(const Console& console, Session& session, const SubmitOptions& options,
+                                                   std::uint32_t task_count);
+  const StepServer& server() const { return *server_; }
+  /// The step exists. Runs until its end; the exit code of srun.
+  int run(StepPlace place, const StepSpec& spec);
+
+ private:
+  StepWatch(const Console& console, Session& session, const SubmitOptions& options, std::uint32_t task_count);
+  void taskFailed(kj::Exception&& exception) override;
+
+  void start_if_complete();
+  void on_frame(std::uint32_t node, Frame frame);
+  void on_task_exit(std::uint32_t node, const Frame& frame);
+  void on_lost(std::uint32_t node);
+  void on_step_ended(const WaitAnswer& answer);
+  void finish_if_done();
+  void report_ends();
+  void report_ends_soon();
+  void after_first_end();
+  void terminate();
+  kj::Promise<void> signal_loop();
+  void on_signal(int number);
+  void on_interrupt();
+  kj::Promise<void> input_loop();
+  void send_input(std::string_view bytes);
+  std::string step_name() const;
+  std::string host(std::uint32_t node) const;
+
+  const Console& console_;
+  Session& session_;
+  const SubmitOptions& options_;
+  std::unique_ptr<StepServer> server_;
+  TaskOutput output_;
+  TaskOutput errors_;
+  TaskReport report_;
+  std::optional<StepPlace> place_;
+  std::uint32_t input_task_ = kAllTasks;
+  bool has_input_ = true;
+  bool kills_on_bad_exit_ = false;
+  std::uint32_t wait_seconds_ = 0;
+  std::vector<std::uint32_t> done_;   ///< nodes that said kDone
+  std::vector<std::uint32_t> lost_;   ///< nodes whose connection ended without it
+  bool is_started_ = false;
+  bool is_terminating_ = false;
+  bool is_report_pending_ = false;
+  bool is_first_end_seen_ = false;
+  std::optional<int> forced_exit_;    ///< the step failed as a whole
+  TimePoint last_interrupt_;
+  kj::Own<kj::PromiseFulfiller<void>> finished_;
+  kj::TaskSet tasks_;
+};
+
+/// The signals that srun passes on to the tasks, beside SIGINT.
+const std::vector<int>& step_signals();
+
+}  // namespace muster::cli

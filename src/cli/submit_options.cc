@@ -1,0 +1,350 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "cli/submit_options.h"
+#include "cli/submit_setters.h"
+#include "codec/words.h"
+
+namespace muster::cli {
+namespace {
+
+using namespace setters;
+using enum Takes;
+using enum OptionUse;
+
+constexpr std::uint8_t kA = 1;
+constexpr std::uint8_t kB = 2;
+constexpr std::uint8_t kR = 4;
+constexpr std::uint8_t kAll = kA | kB | kR;
+
+// clang-format off
+constexpr SubmitRow kRows[] = {
+    {"accel-bind", 0, kR, kValue, kRefused, nullptr, ""},
+    {"account", 'A', kAll, kValue, kRecorded, text<JobText::kAccount, given_option::kAccount>,
+     "charge this account (recorded)"},
+    {"acctg-freq", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"array", 'a', kB, kValue, kHonoured, array, "run one element for each index: 0-15:2%4"},
+    {"async", 0, kR, kNothing, kRefused, nullptr, ""},
+    {"batch", 0, kB, kValue, kRefused, nullptr, ""},
+    {"bb", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"bbf", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"bcast", 0, kR, kMaybe, kRefused, nullptr, ""},
+    {"bcast-exclude", 0, kR, kValue, kRefused, nullptr, ""},
+    {"begin", 'b', kAll, kValue, kHonoured, begin, "do not start before this time"},
+    {"bell", 0, kA, kNothing, kHonoured, flag<&SubmitOptions::is_bell>, "ring when the allocation is there"},
+    {"chdir", 'D', kAll, kValue, kHonoured, directory, "run in this directory"},
+    {"cluster-constraint", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"clusters", 'M', kAll, kValue, kHonoured, clusters, "this cluster's own name; there are no others"},
+    {"comment", 0, kAll, kValue, kRecorded, text<JobText::kComment>, "a text to keep with the job"},
+    {"compress", 0, kR, kMaybe, kRefused, nullptr, ""},
+    {"consolidate-segments", 0, kAll, kNothing, kRefused, nullptr, ""},
+    {"constraint", 'C', kAll, kValue, kHonoured, constraint, "features that the nodes must have"},
+    {"container", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"container-id", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"context", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"contiguous", 0, kAll, kNothing, kHonoured, job_flag<&JobSpec::is_contiguous>, "nodes that stand side by side"},
+    {"core-spec", 'S', kAll, kValue, kRefused, nullptr, ""},
+    {"cores-per-socket", 0, kAll, kValue, kHonoured, count<&JobSpec::cores_per_socket>,
+     "nodes with at least so many cores per socket"},
+    {"cpu-bind", 0, kR, kValue, kHonoured, step_text<StepText::kCpuBind>, "how tasks are bound to CPUs"},
+    {"cpu-freq", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"cpus-per-gpu", 0, kAll, kValue, kHonoured, count<&JobSpec::cpus_per_gpu, given_option::kCpusPerGpu>,
+     "CPUs for each GPU"},
+    {"cpus-per-task", 'c', kAll, kValue, kHonoured, cpus_per_task, "CPUs for each task"},
+    {"deadline", 0, kAll, kValue, kHonoured, deadline, "give up what cannot end by this time"},
+    {"delay-boot", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"dependency", 'd', kAll, kValue, kHonoured, dependency, "wait for other jobs: afterok:12,after:13+5"},
+    {"disable-status", 'X', kR, kNothing, kHonoured, flag<&SubmitOptions::is_disable_status>,
+     "one Ctrl-C ends the tasks, without a status report"},
+    {"distribution", 'm', kAll, kValue, kHonoured, distribution, "how ranks lie on nodes: block, cyclic, plane=N"},
+    {"epilog", 0, kR, kValue, kRefused, nullptr, ""},
+    {"error", 'e', kB | kR, kValue, kHonoured, text<JobText::kStdErr>, "file for standard error"},
+    {"exact", 0, kR, kNothing, kHonoured, step_flag<&StepSpec::is_exact>, "take only the CPUs asked for"},
+    {"exclude", 'x', kAll, kValue, kHonoured, exclude, "nodes to stay away from"},
+    {"exclusive", 0, kAll, kMaybe, kHonoured, exclusive, "whole nodes; for a step: CPUs of its own"},
+    {"export", 0, kB | kR, kValue, kHonoured, export_list, "variables that the job sees: ALL, NONE, NIL, NAMES"},
+    {"export-file", 0, kB, kValue, kHonoured, export_file, "file of NUL-separated NAME=VALUE"},
+    {"external", 0, kB, kNothing, kRefused, nullptr, ""},
+    {"extra", 0, kAll, kValue, kRecorded, text<JobText::kExtra>, "a text to keep with the job"},
+    {"extra-node-info", 'B', kAll, kValue, kHonoured, extra_node_info,
+     "sockets[:cores[:threads]] that nodes must have"},
+    {"get-user-env", 0, kB, kNothing, kRefused, nullptr, ""},
+    {"gid", 0, kB, kValue, kRefused, nullptr, ""},
+    {"gpu-bind", 0, kAll, kValue, kHonoured, gpu_bind, "how tasks see GPUs"},
+    {"gpu-freq", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"gpus", 'G', kAll, kValue, kHonoured, gpus, "GPUs for the whole job: 4, h100:4"},
+    {"gpus-per-node", 0, kAll, kValue, kHonoured, gpus_per_node, "GPUs on each node"},
+    {"gpus-per-socket", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"gpus-per-task", 0, kAll, kValue, kHonoured, gpus_per_task, "GPUs for each task"},
+    {"gres", 0, kAll, kValue, kHonoured, gres, "generic resources on each node: gpu:2,nic:1"},
+    {"gres-flags", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"het-group", 0, kR, kValue, kRefused, nullptr, ""},
+    {"hint", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"hold", 'H', kAll, kNothing, kHonoured, job_flag<&JobSpec::is_held>, "submit held"},
+    {"ignore-pbs", 0, kB, kNothing, kHonoured, flag<&SubmitOptions::is_ignore_pbs>, "pass over #PBS lines"},
+    {"ignore-signals", 0, kR, kValue, kHonoured, ignore_signals, "signals not to pass on to the tasks"},
+    {"immediate", 'I', kA | kR, kMaybe, kHonoured, immediate, "fail unless it starts within so many seconds (1)"},
+    {"input", 'i', kB | kR, kValue, kHonoured, text<JobText::kStdIn>, "file for standard input"},
+    {"interactive", 0, kR, kNothing, kRefused, nullptr, ""},
+    {"job-name", 'J', kAll, kValue, kHonoured, text<JobText::kName>, "name of the job or step"},
+    {"jobid", 0, kR, kValue, kHonoured, inside_job, "run a step in this job"},
+    {"kill-command", 'K', kA, kMaybe, kHonoured, kill_command,
+     "signal for the command when the allocation is revoked"},
+    {"kill-on-bad-exit", 'K', kR, kMaybe, kHonoured, kill_on_bad_exit,
+     "end the step when a task fails (1) or not (0)"},
+    {"kill-on-invalid-dep", 0, kB, kValue, kHonoured, kill_on_invalid_dependency,
+     "cancel when a dependency can never hold: yes or no"},
+    {"label", 'l', kR, kNothing, kHonoured, step_flag<&StepSpec::is_label>, "begin each line with the task number"},
+    {"licenses", 'L', kAll, kValue, kRefused, nullptr, ""},
+    {"mail-type", 0, kAll, kValue, kRecorded, mail_type, "when to send mail (recorded)"},
+    {"mail-user", 0, kAll, kValue, kRecorded, text<JobText::kMailUser>, "who gets mail (recorded)"},
+    {"mcs-label", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"mem", 0, kAll, kValue, kHonoured, memory_per_node, "memory on each node; 0 is all of it"},
+    {"mem-bind", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"mem-per-cpu", 0, kAll, kValue, kHonoured, memory_per_cpu, "memory for each CPU"},
+    {"mem-per-gpu", 0, kAll, kValue, kHonoured, memory_per_gpu, "memory for each GPU"},
+    {"mem-update", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"mincpus", 0, kAll, kValue, kHonoured, count<&JobSpec::min_cpus_per_node>, "least CPUs on each node"},
+    {"mpi", 0, kR, kValue, kHonoured, mpi, "MPI start-up: none, or list"},
+    {"msg-timeout", 0, kR, kValue, kRefused, nullptr, ""},
+    {"multi-prog", 0, kR, kNothing, kHonoured, flag<&SubmitOptions::is_multi_prog>,
+     "the operand is a file that names a program for each task"},
+    {"network", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"nice", 0, kAll, kMaybe, kRecorded, nice, "rank lower by so much"},
+    {"no-allocate", 'Z', kR, kNothing, kRefused, nullptr, ""},
+    {"no-bell", 0, kA, kNothing, kHonoured, flag<&SubmitOptions::is_bell, false>, "do not ring"},
+    {"no-kill", 'k', kAll, kMaybe, kHonoured, no_kill, "stay when a node fails"},
+    {"no-requeue", 0, kB, kNothing, kHonoured, no_requeue, "never run twice"},
+    {"no-shell", 0, kA, kNothing, kHonoured, flag<&SubmitOptions::is_no_shell>, "allocate and return at once"},
+    {"nodefile", 'F', kAll, kValue, kHonoured, node_file, "file of node names to use"},
+    {"nodelist", 'w', kAll, kValue, kHonoured, node_list, "nodes that must be part of it"},
+    {"nodes", 'N', kAll, kValue, kHonoured, nodes, "number of nodes: 4, 2-8"},
+    {"ntasks", 'n', kAll, kValue, kHonoured, count<&JobSpec::task_count, given_option::kTaskCount>,
+     "number of tasks"},
+    {"ntasks-per-core", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"ntasks-per-gpu", 0, kAll, kValue, kHonoured, count<&JobSpec::tasks_per_gpu, given_option::kTasksPerGpu>,
+     "tasks for each GPU"},
+    {"ntasks-per-node", 0, kAll, kValue, kHonoured, count<&JobSpec::tasks_per_node, given_option::kTasksPerNode, 0>,
+     "tasks on each node"},
+    {"ntasks-per-socket", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"ntasks-per-tres", 0, kAll, kValue, kHonoured, tasks_per_tres, ""},
+    {"oom-kill-step", 0, kAll, kMaybe, kRefused, nullptr, ""},
+    {"open-mode", 0, kB | kR, kValue, kHonoured, open_mode, "append or truncate output files"},
+    {"output", 'o', kB | kR, kValue, kHonoured, text<JobText::kStdOut>, "file for standard output"},
+    {"overcommit", 'O', kAll, kNothing, kHonoured, job_flag<&JobSpec::is_overcommit>, "let tasks share CPUs"},
+    {"overlap", 0, kR, kMaybe, kHonoured, overlap, "share CPUs and devices with other steps"},
+    {"oversubscribe", 's', kAll, kNothing, kHonoured, shared, "may share nodes"},
+    {"parsable", 0, kB | kR, kNothing, kHonoured, flag<&SubmitOptions::is_parsable>, "print the job id alone"},
+    {"partition", 'p', kAll, kValue, kHonoured, text<JobText::kPartition, given_option::kPartition>,
+     "partition, or several with commas"},
+    {"prefer", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"preserve-env", 'E', kR, kNothing, kRefused, nullptr, ""},
+    {"priority", 0, kAll, kValue, kHonoured, priority, "priority (operators)"},
+    {"profile", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"prolog", 0, kR, kValue, kRefused, nullptr, ""},
+    {"propagate", 0, kB | kR, kMaybe, kHonoured, propagate, "limits to take along: ALL, NONE, NOFILE,..."},
+    {"pty", 0, kR, kMaybe, kRefused, nullptr, ""},
+    {"qos", 'q', kAll, kValue, kRecorded, text<JobText::kQos, given_option::kQos>, "quality of service (recorded)"},
+    {"quiet", 'Q', kAll, kNothing, kHonoured, flag<&SubmitOptions::is_quiet>, "say nothing but errors"},
+    {"quit-on-interrupt", 0, kR, kNothing, kHonoured, flag<&SubmitOptions::is_quit_on_interrupt>,
+     "one Ctrl-C ends the tasks"},
+    {"reboot", 0, kAll, kNothing, kRefused, nullptr, ""},
+    {"relative", 'r', kR, kValue, kHonoured, relative, "begin at this node of the allocation"},
+    {"requeue", 0, kB, kMaybe, kHonoured, requeue, "may run again after a failed node"},
+    {"reservation", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"resources", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"resv-ports", 0, kAll, kMaybe, kRefused, nullptr, ""},
+    {"runtime", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"segment", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"send-libs", 0, kR, kMaybe, kRefused, nullptr, ""},
+    {"signal", 0, kAll, kValue, kHonoured, signal, "[B:]SIGNAL[@SECONDS] before the time limit"},
+    {"slurmd-debug", 0, kR, kValue, kRefused, nullptr, ""},
+    {"sockets-per-node", 0, kAll, kValue, kHonoured, count<&JobSpec::sockets_per_node>,
+     "nodes with at least so many sockets"},
+    {"spread-job", 0, kAll, kNothing, kRefused, nullptr, ""},
+    {"spread-segments", 0, kAll, kNothing, kRefused, nullptr, ""},
+    {"stepmgr", 0, kAll, kNothing, kRefused, nullptr, ""},
+    {"switches", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"task-epilog", 0, kR, kValue, kHonoured, step_text<StepText::kTaskEpilog>, "program to run after each task"},
+    {"task-prolog", 0, kR, kValue, kHonoured, step_text<StepText::kTaskProlog>, "program to run before each task"},
+    {"tasks-per-node", 0, kAll, kValue, kHonoured, count<&JobSpec::tasks_per_node, given_option::kTasksPerNode, 0>,
+     ""},
+    {"test-only", 0, kB | kR, kNothing, kHonoured, flag<&SubmitOptions::is_test_only>,
+     "say when it would start; submit nothing"},
+    {"thread-spec", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"threads", 'T', kR, kValue, kRefused, nullptr, ""},
+    {"threads-per-core", 0, kAll, kValue, kHonoured, count<&JobSpec::threads_per_core, given_option::kThreadsPerCore>,
+     "nodes with at least so many threads per core"},
+    {"time", 't', kAll, kValue, kHonoured, time_limit, "time limit: minutes, h:m:s, d-h:m:s, UNLIMITED"},
+    {"time-min", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"tmp", 0, kAll, kValue, kHonoured, tmp_disk, "least disk for temporary files"},
+    {"treewidth", 0, kR, kValue, kRefused, nullptr, ""},
+    {"tres-bind", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"tres-per-task", 0, kAll, kValue, kHonoured, tres_per_task, "cpu=N,gres/gpu=N for each task"},
+    {"uid", 0, kB, kValue, kRefused, nullptr, ""},
+    {"umask", 0, kB, kValue, kHonoured, umask, "file mode mask, octal"},
+    {"unbuffered", 'u', kR, kNothing, kHonoured, step_flag<&StepSpec::is_unbuffered>, "pass output on byte by byte"},
+    {"use-min-nodes", 0, kAll, kNothing, kRefused, nullptr, ""},
+    {"wait", 'W', kB, kNothing, kHonoured, flag<&SubmitOptions::is_wait>,
+     "return when the job has ended, with its exit code"},
+    {"wait", 'W', kR, kValue, kHonoured, wait_for_tasks, "end the step so many seconds after its first task ends"},
+    {"wait-all-nodes", 0, kA | kB, kValue, kHonoured, wait_all_nodes,
+     "start only when all nodes are ready (they always are)"},
+    {"wait-for-children", 0, kR, kNothing, kRefused, nullptr, ""},
+    {"wckey", 0, kAll, kValue, kRecorded, text<JobText::kWckey>, "key for accounting (recorded)"},
+    {"whole", 0, kR, kNothing, kHonoured, flag<&SubmitOptions::is_whole>,
+     "all CPUs of the job on each node of the step"},
+    {"wrap", 0, kB, kValue, kHonoured, wrap, "run this command line in a shell"},
+    {"x11", 0, kA | kR, kMaybe, kRefused, nullptr, ""},
+    {"verbose", 'v', kAll, kNothing, kHonoured, verbose, "say more; repeat for more"},
+    // Spellings of earlier versions.
+    {"cpu_bind", 0, kR, kValue, kHonoured, step_text<StepText::kCpuBind>, ""},
+    {"cluster", 0, kAll, kValue, kHonoured, clusters, ""},
+    {"pack-group", 0, kR, kValue, kRefused, nullptr, ""},
+};
+
+constexpr SubmitVariable kVariables[] = {
+    {"ACCOUNT", "account", kAll}, {"ARRAY_INX", "array", kB}, {"CLUSTERS", "clusters", kA | kB},
+    {"CONSTRAINT", "constraint", kAll}, {"CPU_BIND", "cpu-bind", kR}, {"CPUS_PER_GPU", "cpus-per-gpu", kAll},
+    {"CPUS_PER_TASK", "cpus-per-task", kR}, {"DEPENDENCY", "dependency", kR}, {"DISABLE_STATUS", "disable-status", kR},
+    {"DISTRIBUTION", "distribution", kAll}, {"ERROR", "error", kB}, {"EXACT", "exact", kR},
+    {"EXCLUSIVE", "exclusive", kAll}, {"EXPORT", "export", kB}, {"EXPORT_ENV", "export", kR},
+    {"GPU_BIND", "gpu-bind", kAll}, {"GPUS", "gpus", kAll}, {"GPUS_PER_NODE", "gpus-per-node", kAll},
+    {"GPUS_PER_TASK", "gpus-per-task", kAll}, {"GRES", "gres", kAll}, {"HOSTFILE", "nodefile", kR},
+    {"IGNORE_PBS", "ignore-pbs", kB}, {"IMMEDIATE", "immediate", kA | kR}, {"INPUT", "input", kB},
+    {"STDINMODE", "input", kR}, {"JOB_ID", "jobid", kR}, {"JOB_NAME", "job-name", kAll},
+    {"KILL_BAD_EXIT", "kill-on-bad-exit", kR}, {"KILL_CMD", "kill-command", kA}, {"LABELIO", "label", kR},
+    {"MEM_PER_CPU", "mem-per-cpu", kAll}, {"MEM_PER_GPU", "mem-per-gpu", kAll}, {"MEM_PER_NODE", "mem", kAll},
+    {"MPI_TYPE", "mpi", kR}, {"NO_KILL", "no-kill", kAll}, {"NO_REQUEUE", "no-requeue", kB}, {"NNODES", "nodes", kR},
+    {"NTASKS", "ntasks", kR}, {"NTASKS_PER_NODE", "ntasks-per-node", kR}, {"NTASKS_PER_GPU", "ntasks-per-gpu", kR},
+    {"OPEN_MODE", "open-mode", kB | kR}, {"OUTPUT", "output", kB}, {"STDOUTMODE", "output", kR},
+    {"STDERRMODE", "error", kR}, {"OVERCOMMIT", "overcommit", kAll}, {"OVERLAP", "overlap", kR},
+    {"PARTITION", "partition", kAll}, {"QOS", "qos", kAll}, {"REQUEUE", "requeue", kB}, {"SIGNAL", "signal", kA | kB},
+    {"TASK_PROLOG", "task-prolog", kR}, {"TASK_EPILOG", "task-epilog", kR},
+    {"THREADS_PER_CORE", "threads-per-core", kA | kB}, {"TIMELIMIT", "time", kAll},
+    {"TRES_PER_TASK", "tres-per-task", kAll}, {"UMASK", "umask", kB}, {"UNBUFFEREDIO", "unbuffered", kR},
+    {"WAIT", "wait", kB | kR}, {"WAIT_ALL_NODES", "wait-all-nodes", kA | kB}, {"WCKEY", "wckey", kAll},
+    {"WHOLE", "whole", kR}, {"RESERVATION", "reservation", kAll}, {"REQ_SWITCH", "switches", kAll},
+    {"GRES_FLAGS", "gres-flags", kA | kB}, {"HINT", "hint", kA | kB}, {"SEGMENT_SIZE", "segment", kA | kB},
+    {"CORE_SPEC", "core-spec", kA | kB}, {"ACCTG_FREQ", "acctg-freq", kAll}, {"PROFILE", "profile", kAll},
+    {"BURST_BUFFER", "bb", kA | kB}, {"CONTAINER", "container", kA | kB}, {"NETWORK", "network", kA | kB},
+    {"GET_USER_ENV", "get-user-env", kB},
+};
+// clang-format on
+
+std::string option_label(const SubmitRow& row, std::string_view value) {
+  return value.empty() ? fmt::format("--{}", row.name) : fmt::format("--{} ({})", row.name, value);
+}
+
+bool is_memory(const SubmitRow& row) {
+  const std::string_view name = row.name;
+  return name == "mem" || name == "mem-per-cpu" || name == "mem-per-gpu";
+}
+
+/// What a bad value is told: the option by name, then what was wrong with it.
+Error bad_value(const SubmitRow& row, const Error& error) {
+  if (error.code == ErrorCode::kUnimplemented) return error;
+  if (error.message.starts_with("Invalid numeric value")) {
+    return Error{error.code, fmt::format("{} for --{}.", error.message, row.name), ""};
+  }
+  const std::string reason = error.detail.empty() ? error.message : error.detail;
+  return Error{error.code, fmt::format("Invalid --{} specification", row.name), reason};
+}
+
+std::vector<const SubmitRow*> rows_of(Submitter by) {
+  std::vector<const SubmitRow*> rows;
+  for (const SubmitRow& row : kRows) {
+    if (has_option(row, by)) rows.push_back(&row);
+  }
+  return rows;
+}
+
+std::vector<OptionForm> forms_of(const std::vector<const SubmitRow*>& rows) {
+  std::vector<OptionForm> forms;
+  for (const SubmitRow* row : rows) forms.push_back({row->name, row->letter, row->takes});
+  return forms;
+}
+
+/// What a flag's variable says: "0" and "no" leave it off, as nobody means the opposite by them.
+bool is_off(std::string_view value) { return value == "0" || equal_ignoring_case(value, "no"); }
+
+std::string_view usage_of(Submitter by) {
+  switch (by) {
+    case Submitter::kBatch:
+      return "Usage: sbatch [OPTIONS] [SCRIPT [ARGUMENTS]]\n"
+             "Queues a batch script; without SCRIPT it is read from standard input.\n"
+             "Inside a job, SLURM_* variables of that job are not passed on to the new one.\n";
+    case Submitter::kAllocate:
+      return "Usage: salloc [OPTIONS] [COMMAND [ARGUMENTS]]\n"
+             "Waits for an allocation, runs the command here (a shell without one) and gives the allocation back.\n";
+    case Submitter::kRun:
+      return "Usage: srun [OPTIONS] COMMAND [ARGUMENTS]\n"
+             "Runs tasks: inside a job as a step of it, otherwise in an allocation of its own.\n";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::span<const SubmitRow> submit_rows() { return kRows; }
+std::span<const SubmitVariable> submit_variables() { return kVariables; }
+bool has_option(const SubmitRow& row, Submitter by) { return (row.commands & static_cast<std::uint8_t>(by)) != 0; }
+
+std::string_view variable_prefix(Submitter by) {
+  return by == Submitter::kBatch ? "SBATCH_" : by == Submitter::kAllocate ? "SALLOC_" : "SLURM_";
+}
+
+std::string SubmitReader::help() const {
+  std::string text = std::string(usage_of(options_.by)) + "\n";
+  std::string refused;
+  for (const SubmitRow* row : rows_of(options_.by)) {
+    if (*row->help != '\0') text += help_line({row->name, row->letter, row->takes}, row->help);
+    if (row->use == OptionUse::kRefused) refused += fmt::format(" --{}", row->name);
+  }
+  return text + "\nNot supported by Muster yet, and refused:\n " + refused + "\n";
+}
+
+Status SubmitReader::set(const SubmitRow& row, std::string_view value, OptionSource source) {
+  if (row.set == nullptr) return fail(refused_option(option_name(row.name, 0)));
+  if (is_memory(row)) {
+    if (memory_source_ == source && memory_option_ != row.name) {
+      return fail(ErrorCode::kInvalidArgument, "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.",
+                  option_label(row, value));
+    }
+    memory_source_ = source;
+    memory_option_ = row.name;
+  }
+  if (const Status done = row.set(options_, value); !done.has_value()) return fail(bad_value(row, done.error()));
+  return {};
+}
+
+ReadWords SubmitReader::read(const Words& words, OptionSource source) {
+  const auto rows = rows_of(options_.by);
+  const auto forms = forms_of(rows);
+  return read_words(
+      console_, words, forms, Operands::kEndOptions,
+      [&](std::size_t index, std::optional<std::string_view> value) {
+        return set(*rows[index], value.value_or(std::string_view()), source);
+      },
+      [this] { return help(); });
+}
+
+std::optional<int> SubmitReader::read_environment() {
+  const auto rows = rows_of(options_.by);
+  for (const SubmitVariable& variable : kVariables) {
+    if ((variable.commands & static_cast<std::uint8_t>(options_.by)) == 0) continue;
+    const std::string name = fmt::format("{}{}", variable_prefix(options_.by), variable.suffix);
+    const std::string value(environment_value(name.c_str()));
+    const auto row = std::ranges::find_if(rows, [&](const SubmitRow* r) { return std::string_view(r->name) == variable.option; });
+    if (value.empty() || row == rows.end()) continue;
+    const bool is_flag = (*row)->takes == Takes::kNothing;
+    if (is_flag && is_off(value)) continue;
+    const Status done = set(**row, is_flag ? std::string_view() : value, OptionSource::kEnvironment);
+    if (!done.has_value()) return console_.fail(Error{done.error().code, done.error().message, fmt::format("from {}={}", name, value)});
+  }
+  return std::nullopt;
+}
+
+}  // namespace muster::cli
