@@ -59,7 +59,6 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
     tasks.add(accept_loop());
   }
   ~State() {
-    ::close(listen_fd);
     ::unlink((folder + "/io").c_str());
     ::rmdir(folder.c_str());
   }
@@ -146,7 +145,7 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
   }
 
   kj::AsyncIoContext& io;
-  int listen_fd;
+  kj::AutoCloseFd listen_fd;  ///< outlives its observer
   std::string folder;
   std::string address;
   std::string key;

@@ -138,8 +138,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       return;
     }
     srun_ = std::make_unique<SrunLink>(wrap(*fd));
-    srun_->send(FrameKind::kHello, 0, fmt::format("{} {} {} {} {}", launch_.step->get(StepText::kIoKey), launch_.node_rank,
-                                                    layout_.size(), launch_.node_name, ranks_text(layout_[launch_.node_rank])));
+    srun_->send(FrameKind::kHello, 0, fmt::format("{} {}", launch_.step->get(StepText::kIoKey), launch_.node_rank));
     tasks_.add(srun_->run([this](Frame frame) { on_frame(std::move(frame)); }).then([this] { on_srun_gone(); }));
   }
   void on_frame(Frame frame) {
