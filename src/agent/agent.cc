@@ -99,9 +99,9 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
     }
     // A launch that came in this same turn has not been recorded: it simply never starts.
     if (std::holds_alternative<TerminateJob>(message)) {
-      std::erase_if(launches_, [&](const LaunchStep& launch) {
-        const bool is_of_job = launch.id.job == job && launch.id.attempt == attempt;
-        if (is_of_job) steps_.erase(launch.id);
+      std::erase_if(launches_, [&](const LaunchStep& waiting) {
+        const bool is_of_job = waiting.id.job == job && waiting.id.attempt == attempt;
+        if (is_of_job) steps_.erase(waiting.id);
         return is_of_job;
       });
       terminated_.insert({job, attempt});
