@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <kj/async-unix.h>
+#include <kj/io.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -59,7 +60,6 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
     tasks.add(accept_loop());
   }
   ~State() {
-    ::close(listen_fd);
     ::unlink((folder + "/io").c_str());
     ::rmdir(folder.c_str());
   }
@@ -67,7 +67,7 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
 
   kj::Promise<void> accept_loop() {
     return observer.whenBecomesReadable().then([this] {
-      for (int fd = 0; (fd = ::accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) adopt(fd);
+      for (int fd = 0; (fd = ::accept4(listen_fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) adopt(fd);
       return accept_loop();
     });
   }
@@ -146,7 +146,7 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
   }
 
   kj::AsyncIoContext& io;
-  int listen_fd;
+  kj::AutoCloseFd listen_fd;  ///< closed after its observer has let go of it
   std::string folder;
   std::string address;
   std::string key;
