@@ -66,7 +66,9 @@ void Agent::report_clean(JobId job, std::uint32_t attempt) {
 void Agent::on_controller(const ToAgent& message, TimePoint) {
   if (const auto* launch = std::get_if<LaunchStep>(&message)) {
     const auto known = steps_.find(launch->id);
-    if (known == steps_.end()) {
+    if (known == steps_.end() && uid_ != 0 && launch->job->user.value() != uid_) {
+      refuse(*launch);
+    } else if (known == steps_.end()) {
       launches_.push_back(*launch);
     } else if (known->second.done) {
       tell(*known->second.done);
@@ -101,6 +103,16 @@ void Agent::on_controller(const ToAgent& message, TimePoint) {
       report_clean(job, attempt);
     }
   }
+}
+
+void Agent::refuse(const LaunchStep& launch) {
+  StepDone done;
+  done.id = launch.id;
+  done.node_rank = launch.node_rank;
+  done.tasks = {ExitStatus::exited(1)};
+  done.error = "node " + self_.node_name + " runs as uid " + std::to_string(uid_) + " and cannot start jobs of uid " +
+               std::to_string(launch.job->user.value()) + ": start its agent as root";
+  finish(launch.id, steps_[launch.id], std::move(done));
 }
 
 void Agent::end_turn(TimePoint now) {

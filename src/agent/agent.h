@@ -32,7 +32,8 @@ class AgentWorld {
 
 class Agent {
  public:
-  Agent(RegisterNode self, AgentWorld& world) : self_(std::move(self)), world_(world) {}
+  /// `uid` is the agent's own: only root can run steps of others.
+  Agent(RegisterNode self, std::uint32_t uid, AgentWorld& world) : self_(std::move(self)), uid_(uid), world_(world) {}
 
   /// A step found in the spool at the start; `done` when it has ended.
   void adopt(const StepId& step, const std::optional<StepDone>& done, TimePoint now);
@@ -68,7 +69,10 @@ class Agent {
   void report_clean(JobId job, std::uint32_t attempt);
   bool has_live_step(JobId job, std::uint32_t attempt) const;
 
+  void refuse(const LaunchStep& launch);
+
   RegisterNode self_;
+  std::uint32_t uid_;
   AgentWorld& world_;
   std::map<StepId, Step> steps_;
   std::vector<LaunchStep> launches_;

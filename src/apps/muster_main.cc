@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/version.h"
 #include "cli/commands.h"
+#include "cli/personal_cluster.h"
 
 namespace {
 
@@ -19,12 +21,17 @@ int show_version(const Words& words);
 
 /// What `muster` itself can do, beside Slurm's names as subcommands.
 constexpr CommandRow kSubcommands[] = {
+    {"up", muster::cli::run_up, "start a cluster on this machine"},
+    {"down", muster::cli::run_down, "end it"},
+    {"env", muster::cli::run_env, "print what points the commands at it, for eval"},
+    {"why", muster::cli::run_why, "say all that stands in a job's way"},
+    {"check", muster::cli::run_check, "replay its journal and compare the state's hash"},
     {"version", show_version, "print the version"},
     {"help", show_help, "this list"},
 };
 
 int show_version(const Words&) {
-  print(fmt::format("muster 0.1.0 ({})\n", muster::cli::kSlurmVersion));
+  print(fmt::format("muster {} ({})\n", muster::kVersion, muster::cli::kSlurmVersion));
   return 0;
 }
 

@@ -18,6 +18,7 @@ int run_sinfo(const Words& words);
 int run_scancel(const Words& words);
 int run_scontrol(const Words& words);
 int run_sacct(const Words& words);
+int run_why(const Words& words);
 
 /// A name to call Muster by, or a subcommand of `muster`.
 struct CommandRow {

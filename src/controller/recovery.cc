@@ -40,14 +40,14 @@ records::ClusterEntry cluster_of(const ClusterState& state) {
 
 }  // namespace
 
-Status recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer) {
+Status recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer, Seq until) {
   const Seq checkpoint = TRY(journal.read_checkpoint([&](records::Slice slice) {
     restore(state, std::move(slice));
     return Status();
   }));
   state.restore_seq(checkpoint);
   return journal.replay(checkpoint, [&](const EventBatch& batch) {
-    state.apply(batch, observer);
+    if (batch.seq <= until) state.apply(batch, observer);
     return Status();
   });
 }

@@ -7,9 +7,9 @@
 
 namespace muster {
 
-/// Brings `state`, which must be fresh, to the last stored batch. `observer` (may be null) sees what is replayed.
-/// Errors: kCorruption, kUnavailable.
-Status recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer);
+/// Brings `state`, which must be fresh, to the last stored batch, or to `until` if that comes first and no checkpoint is
+/// newer. `observer` (may be null) sees what is replayed. Errors: kCorruption, kUnavailable.
+Status recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer, Seq until = Seq(UINT64_MAX));
 
 /// Writes a checkpoint of `state` in slices; `put` stores one and may wait between. Cost: O(state).
 Status write_checkpoint(const ClusterState& state, const std::function<Status(std::string)>& put);

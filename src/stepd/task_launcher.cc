@@ -174,6 +174,7 @@ class TaskStarter {
     spec.user = user_of(job);
     spec.enter_file = enter_file_;
     spec.hosts_file = options_.hosts_file;
+    spec.host_name = launch_.node_name;
     spec.cpus = real_cpus(task_cpus(local));
     return spec;
   }

@@ -19,7 +19,7 @@
 namespace muster {
 
 enum class FrameKind : std::uint8_t {
-  kHello = 1,        ///< payload: HelloFrame as text "KEY NODE_RANK"
+  kHello = 1,        ///< payload: "KEY NODE_RANK"
   kStart = 2,
   kOutput = 3,       ///< of `task` (its rank in the step); binary safe
   kErrorOutput = 4,

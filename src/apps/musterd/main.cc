@@ -1,6 +1,7 @@
 // musterd: the controller. Reads slurm.conf, recovers the state, takes the lead, starts the threads.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <getopt.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -12,12 +13,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <thread>
 
 #include "apps/musterd/threads.h"
 #include "base/version.h"
 #include "controller/recovery.h"
+#include "env/posix/process_runner.h"
+#include "wire/controller_client.h"
 #include "wire/socket.h"
 
 namespace muster::daemon {
@@ -31,6 +35,7 @@ constexpr const char* kHelp =
     "  musterd [-f FILE]\n"
     "\n"
     "  -f FILE   configuration (default: $SLURM_CONF, else /etc/muster/slurm.conf)\n"
+    "  --check   replay the journal and print the state's hash, then leave\n"
     "  -V        print the version\n"
     "\n"
     "State is kept in StateSaveLocation. Clients and agents reach it by the sockets\n"
@@ -87,14 +92,23 @@ void lock_state(const std::string& folder) {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0) die(fmt::format("another controller uses {}: stop it first", folder));
 }
 
-/// Takes the lead and reads what is stored. Waits while the disk refuses: without a write there is no lead.
+/// Waits while the disk refuses: without a write there is no lead.
+Result<Epoch> lead_with_patience(SqliteJournal& journal) {
+  for (bool is_told = false;; ::sleep(1)) {
+    auto epoch = journal.take_lead();
+    if (epoch.has_value() || epoch.error().code != ErrorCode::kUnavailable) return epoch;
+    if (!std::exchange(is_told, true)) log_line(epoch.error().text() + ": waiting for room");
+  }
+}
+
+/// Takes the lead and reads what is stored.
 Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
   Recovered recovered;
   SqliteJournal::Options journal_options;
   journal_options.path = setup.options.state_folder + "/journal.db";
   recovered.journal = TRY(SqliteJournal::open(journal_options));
   recovered.history = TRY(HistoryStore::open(setup.options.state_folder + "/history.db"));
-  recovered.epoch = TRY(recovered.journal->take_lead());
+  recovered.epoch = TRY(lead_with_patience(*recovered.journal));
   ReplayRecorder recorder(state, recovered.history->watermark());
   TRY(recover(*recovered.journal, state, &recorder));
   recovered.unprojected = recorder.take();
@@ -159,16 +173,49 @@ int run(const std::string& conf_path) {
 void restart_process(const std::string& why) {
   log_line(why + ": starting again from what is stored");
   ::usleep(200'000);
-  ::execv("/proc/self/exe", g_arguments);
-  die(std::string("cannot start again: ") + std::strerror(errno));
+  die(restart_self(g_arguments).text());
+}
+
+/// The state that the journal makes, at the number that the running controller says it stands at (else at its end).
+int check(const std::string& conf_path) {
+  const auto setup = set_up(conf_path);
+  if (!setup.has_value()) die(setup.error().text());
+  std::optional<PingView> live;
+  auto io = kj::setupAsyncIo();
+  if (auto client = ControllerClient::connect(io, "unix:" + setup->options.client_socket); client.has_value()) {
+    Query query;
+    query.kind = QueryKind::kPing;
+    [[maybe_unused]] const Status asked = (*client)->query(query, [&](Page page) { live = page.ping; });
+  }
+  SqliteJournal::Options options;
+  options.path = setup->options.state_folder + "/journal.db";
+  auto journal = SqliteJournal::open(options);
+  if (!journal.has_value()) die(journal.error().text());
+  ClusterState state;
+  const Status replayed = recover(**journal, state, nullptr, live ? live->seq : Seq(UINT64_MAX));
+  if (!replayed.has_value()) die("the journal is damaged: " + replayed.error().text());
+  fmt::print("journal: batch {}, {} jobs, hash {:016x}\n", state.seq().value(), state.jobs().size(), state.hash());
+  if (!live) {
+    fmt::print("controller: not running\n");
+    return 0;
+  }
+  fmt::print("controller: batch {}, hash {:016x}\n", live->seq.value(), live->state_hash);
+  if (live->seq == state.seq() && live->state_hash == state.hash()) return 0;
+  fmt::print("they differ: keep {} and report this\n", options.path);
+  return 1;
 }
 
 int main_of(int argc, char** argv) {
   g_arguments = argv;
   std::string conf = std::getenv("SLURM_CONF") != nullptr ? std::getenv("SLURM_CONF") : "/etc/muster/slurm.conf";
-  for (int option = 0; (option = ::getopt(argc, argv, "f:Vh")) != -1;) {
-    switch (option) {
+  static const option kOptions[] = {{"check", no_argument, nullptr, 'c'}, {"conf", required_argument, nullptr, 'f'},
+                                    {"version", no_argument, nullptr, 'V'}, {"help", no_argument, nullptr, 'h'},
+                                    {nullptr, 0, nullptr, 0}};
+  bool is_check = false;
+  for (int c = 0; (c = ::getopt_long(argc, argv, "f:Vh", kOptions, nullptr)) != -1;) {
+    switch (c) {
       case 'f': conf = optarg; break;
+      case 'c': is_check = true; break;
       case 'V': fmt::print("muster {}\n", kVersion); return 0;
       case 'h': fmt::print("{}", kHelp); return 0;
       default: fmt::print(stderr, "{}", kHelp); return 1;
@@ -176,7 +223,7 @@ int main_of(int argc, char** argv) {
   }
   raise_file_limit();
   ::signal(SIGPIPE, SIG_IGN);
-  return run(conf);
+  return is_check ? check(conf) : run(conf);
 }
 
 }  // namespace muster::daemon

@@ -118,9 +118,14 @@ Result<std::uint32_t> node_count_for(const StepSpec& spec, std::size_t available
   return count;
 }
 
+Result<std::vector<GresAmount>> amounts_in(std::string_view text) {
+  if (text.empty()) return std::vector<GresAmount>{};
+  return parse_gres(text);
+}
+
 Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& room, std::uint32_t task_count) {
-  auto per_node = TRY(parse_gres(spec.get(StepText::kGresPerNode)));
-  for (GresAmount amount : TRY(parse_gres(spec.get(StepText::kGresPerTask)))) {
+  auto per_node = TRY(amounts_in(spec.get(StepText::kGresPerNode)));
+  for (GresAmount amount : TRY(amounts_in(spec.get(StepText::kGresPerTask)))) {
     amount.count *= task_count;
     per_node.push_back(std::move(amount));
   }

@@ -91,15 +91,22 @@ bool enter_container(const std::string& file) {
   return is_in;
 }
 
-bool bind_hosts(const std::string& file) {
-  if (file.empty()) return true;
+bool bind_hosts(const ProcessSpec& spec) {
+  const std::string& name = spec.host_name;
+  return (name.empty() || ::sethostname(name.data(), name.size()) == 0) &&
+         ::mount(spec.hosts_file.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+}
+
+/// The world as the node that we pretend to be would have it: its name, and the names of the others.
+bool enter_namespaces(const ProcessSpec& spec) {
+  if (spec.hosts_file.empty()) return true;
   if (::geteuid() == 0) {
-    return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-           ::mount(file.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+    return ::unshare(CLONE_NEWNS | CLONE_NEWUTS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+           bind_hosts(spec);
   }
   const uid_t uid = ::geteuid();
   const gid_t gid = ::getegid();
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return true;  // the host forbids it: names resolve as they did
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS) != 0) return true;
   const auto put = [](const char* path, const std::string& text) {
     const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) return;
@@ -109,7 +116,7 @@ bool bind_hosts(const std::string& file) {
   put("/proc/self/setgroups", "deny");
   put("/proc/self/uid_map", fmt::format("{0} {0} 1", uid));
   put("/proc/self/gid_map", fmt::format("{0} {0} 1", gid));
-  ::mount(file.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr);
+  bind_hosts(spec);
   return true;
 }
 
@@ -194,7 +201,7 @@ void execute(const ProcessSpec& spec, const std::vector<std::string>& environmen
   reset_signals();
   if (spec.is_own_session) ::setsid();
   const bool is_ready = enter_container(spec.enter_file) || (failure = {kContainer, errno}, false);
-  const bool is_bound = is_ready && (bind_hosts(spec.hosts_file) || (failure = {kNamespace, errno}, false));
+  const bool is_bound = is_ready && (enter_namespaces(spec) || (failure = {kNamespace, errno}, false));
   if (is_bound && (set_affinity(spec.cpus), apply_limits(spec.limits), become(spec.user, failure))) {
     ::umask(spec.umask);
     place_descriptors(spec);
@@ -243,6 +250,11 @@ Result<pid_t> start_process(const ProcessSpec& spec) {
   if (got != static_cast<ssize_t>(sizeof failure)) return pid;
   ::waitpid(pid, nullptr, 0);
   return fail(describe(spec, failure));
+}
+
+Error restart_self(char** arguments) {
+  ::execv("/proc/self/exe", arguments);
+  return Error{ErrorCode::kUnavailable, "cannot start again", std::strerror(errno)};
 }
 
 Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode) {

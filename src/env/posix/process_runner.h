@@ -35,13 +35,19 @@ struct ProcessSpec {
   int standard_error = -1;
   std::string enter_file;                         ///< cgroup.procs of its container; empty: none
   Bitmap cpus;                                    ///< real CPUs it may run on; empty: as we may
-  std::string hosts_file;                         ///< bound over /etc/hosts in a private mount namespace; empty: no
+  /// Bound over /etc/hosts in a mount namespace of its own, with `host_name` as the host's name; empty: no. Where the
+  /// kernel allows an ordinary user no namespaces, names stay as they are.
+  std::string hosts_file;
+  std::string host_name;
   bool is_own_session = true;                     ///< setsid
 };
 
 /// The pid of the started process. Errors: kNotFound or kInvalidArgument when the program cannot be executed (the
 /// message names it and the reason); kUnavailable when the host refuses a process.
 Result<pid_t> start_process(const ProcessSpec& spec);
+
+/// This process becomes a fresh run of its own program with the same arguments. Returns only when that fails.
+Error restart_self(char** arguments);
 
 /// Opens a file with the user's rights. Errors: kPermissionDenied, kNotFound, kUnavailable with the path and the reason.
 Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode);

@@ -1,0 +1,52 @@
+# Everything a newcomer needs. `make help` lists it.
+SHELL := /bin/bash
+BUILD := build/release
+SEEDS ?= 20
+JOBS ?= $(shell nproc)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-asan test-tsan crash bench lint sim install clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install what is missing of Debian's packages, and say what
+	@tools/setup.sh
+
+build: setup ## build the release into build/release/bin
+	@cmake --preset release > $(BUILD).configure.log 2>&1 || { cat $(BUILD).configure.log; exit 1; }
+	@cmake --build --preset release -j $(JOBS)
+
+demo: build ## start a small cluster, train on it, break it, show that nothing was lost
+	@PATH="$(CURDIR)/$(BUILD)/bin:$$PATH" examples/demo.sh
+
+test: build ## the release build and every test, with SEEDS=20 crash seeds
+	@tools/run_tests.sh $(BUILD) $(SEEDS)
+
+test-asan: setup ## unit, scenario and simulation tests under AddressSanitizer and UBSan
+	@cmake --preset asan > /dev/null && cmake --build --preset asan -j $(JOBS)
+	@cd build/asan && ctest --output-on-failure -L 'unit|scenario|sim_smoke' -j $(JOBS)
+
+test-tsan: setup ## the threads' tests under ThreadSanitizer
+	@cmake --preset tsan > /dev/null && cmake --build --preset tsan -j $(JOBS)
+	@cd build/tsan && ctest --output-on-failure -L 'unit' -j $(JOBS)
+
+crash: build ## kill real processes at random: make crash SEEDS=200
+	@tools/setup.sh
+	@/usr/bin/python3 -m pytest tests/e2e/test_crash.py -q --seeds $(SEEDS)
+
+bench: build ## measure, beside Debian's Slurm where it can be compared
+	@bench/run.sh $(BUILD)
+
+sim: build ## simulate whole clusters: make sim SEEDS=2000
+	@$(BUILD)/bin/sim --seeds 1-$(SEEDS)
+
+lint: build ## layers, style rules, clang-tidy on changed files
+	@/usr/bin/python3 tools/tidy.py --root . --build $(BUILD)
+	@tools/clang_tidy.sh $(BUILD)
+
+install: build ## install under DESTDIR/PREFIX (default /usr/local)
+	@cmake --install $(BUILD) --prefix $${DESTDIR}$${PREFIX:-/usr/local}
+
+clean: ## remove what was built
+	@rm -rf build

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The five-minute story, by itself: a cluster on this machine, real distributed training through an ordinary Slurm
+# script, an array, a crash, and what the commands show. Ends everything it started.
+set -euo pipefail
+examples=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d /tmp/muster-demo.XXXXXX)
+trap 'muster down --dir "$dir/cluster" >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
+mkdir "$dir/work"
+
+say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
+run() { printf '\033[2m$ %s\033[0m\n' "$*"; "$@"; }
+state() { squeue -h -t all -j "$1" -o %T; }
+wait_for() { # JOB SECONDS: until it has ended
+  for _ in $(seq $(($2 * 5))); do
+    case $(state "$1") in COMPLETED|FAILED|TIMEOUT|CANCELLED|NODE_FAIL) return 0 ;; esac
+    sleep 0.2
+  done
+  echo "job $1 did not end in $2 s"; exit 1
+}
+
+say "A cluster of four nodes with two pretended GPUs each, on this machine"
+run muster up --dir "$dir/cluster" --nodes 4 --gpus 2 --cpus 4 --memory 4000 --detach
+eval "$(muster env --dir "$dir/cluster")"
+cd "$dir/work"
+run sinfo
+
+say "1. A training script as a Slurm user would have written it years ago"
+grep -v '^$' "$examples/ddp/train.sbatch"
+train=$(run sbatch --parsable "$examples/ddp/train.sbatch" | tail -n1)
+echo "job $train"
+
+say "2. An array over sixteen learning rates, submitted beside it"
+rates=$(run sbatch --parsable "$examples/array/rates.sbatch" | tail -n1)
+echo "job $rates"
+huge=$(sbatch --parsable --job-name=greedy --nodes=4 --exclusive --time=1:00 --wrap 'true')
+for _ in $(seq 100); do [ "$(state "$train")" = RUNNING ] && break; sleep 0.1; done
+run squeue
+say "Why does job $huge wait?"
+run muster why "$huge"
+
+say "3. The controller is killed while the jobs run (SIGKILL), and started again"
+sleep 1
+kill -9 "$(cat "$dir/cluster/controller.pid")"
+echo "controller $(cat "$dir/cluster/controller.pid") is gone; the tasks are not"
+run muster up --dir "$dir/cluster" --detach
+run squeue
+wait_for "$train" 120
+echo
+cat "digits-$train.out"
+grep -q 'test accuracy' "digits-$train.out"
+
+for _ in $(seq 600); do
+  [ "$(sacct -X -n -P -j "$rates" -o State | grep -c COMPLETED)" = 16 ] && break
+  sleep 0.2
+done
+say "The sixteen learning rates (element, rate, accuracy)"
+sort -n rate-"$rates"_*.out
+wait_for "$huge" 60
+
+say "4. What is remembered, and that nothing was lost: the journal replays to the same state"
+run sacct -X -o jobid,jobname,alloccpus,state,exitcode,elapsed
+run muster check --dir "$dir/cluster"
+run sinfo
+
+say "Where to go next"
+cat <<'TEXT'
+  muster up --nodes 4 --gpus 2 --dir ~/cluster --detach     keep a cluster of your own
+  eval "$(muster env --dir ~/cluster)"                      point the commands at it
+  sbatch, srun, salloc, squeue, sinfo, scancel, scontrol, sacct as you know them
+  README.md, ARCHITECTURE.md
+TEXT

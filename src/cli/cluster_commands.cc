@@ -1,0 +1,139 @@
+// muster up, down, env, check: a personal cluster from the command line.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "cli/personal_cluster.h"
+#include "env/posix/process_runner.h"
+
+namespace muster::cli {
+namespace {
+
+std::string default_folder() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  if (state != nullptr && *state != '\0') return std::string(state) + "/muster";
+  return std::string(home != nullptr ? home : "/tmp") + "/.local/state/muster";
+}
+
+std::string absolute(const std::string& path) {
+  if (!path.empty() && path.front() == '/') return path;
+  char folder[PATH_MAX] = {};
+  return ::getcwd(folder, sizeof folder) == nullptr ? path : std::string(folder) + "/" + path;
+}
+
+std::string program_folder() {
+  char path[PATH_MAX] = {};
+  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path - 1);
+  const std::string whole(path, size > 0 ? static_cast<std::size_t>(size) : 0);
+  return whole.substr(0, whole.rfind('/'));
+}
+
+int complain(const Error& error) {
+  fmt::print(stderr, "muster: error: {}\n", error.text());
+  return 1;
+}
+
+void say(const std::string& line) { fmt::print(stderr, "muster: {}\n", line); }
+
+/// Parses the words; a value means: leave with that exit code (help, or a mistake).
+std::optional<int> parse(CLI::App& app, std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  return std::nullopt;
+}
+
+void wait_for_interrupt() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  int signal = 0;
+  ::sigwait(&set, &signal);
+}
+
+}  // namespace
+
+int run_up(const std::vector<std::string>& words) {
+  CLI::App app("Starts a cluster on this machine: a controller and so many nodes, each a process of its own.", "muster up");
+  PersonalClusterOptions options;
+  options.folder = default_folder();
+  bool is_detached = false;
+  app.add_option("--dir", options.folder, "folder of the cluster; one that is there is started again as it is")->capture_default_str();
+  app.add_option("--nodes", options.nodes, "nodes")->check(CLI::Range(1, 10'000))->capture_default_str();
+  app.add_option("--gpus", options.gpus, "pretended GPUs per node")->check(CLI::Range(0, 1'024))->capture_default_str();
+  app.add_option("--cpus", options.cpus, "CPUs per node (default: as many as this machine has)");
+  app.add_option("--memory", options.memory_mib, "memory per node in MiB (default: an equal share)");
+  app.add_flag("--detach", is_detached, "return once every node is idle");
+  if (const auto code = parse(app, words)) return *code;
+  options.folder = absolute(options.folder);
+  PersonalCluster cluster(options.folder);
+  if (const Status done = cluster.configure(options); !done.has_value()) return complain(done.error());
+  if (const Status done = cluster.start(say); !done.has_value()) return complain(done.error());
+  say(fmt::format("the cluster in {0} is up; in a shell: eval \"$(muster env --dir {0})\"", options.folder));
+  if (is_detached) return 0;
+  say("Ctrl-C ends it");
+  wait_for_interrupt();
+  const Status stopped = cluster.stop(say);
+  return stopped.has_value() ? 0 : complain(stopped.error());
+}
+
+int run_down(const std::vector<std::string>& words) {
+  CLI::App app("Ends a cluster that `muster up` started: its jobs, its nodes, its controller.", "muster down");
+  std::string folder = default_folder();
+  app.add_option("--dir", folder, "folder of the cluster")->capture_default_str();
+  if (const auto code = parse(app, words)) return *code;
+  PersonalCluster cluster(absolute(folder));
+  if (!cluster.is_configured()) {
+    return complain(Error{ErrorCode::kNotFound, "no cluster in " + absolute(folder), "name its folder with --dir"});
+  }
+  const Status stopped = cluster.stop(say);
+  return stopped.has_value() ? 0 : complain(stopped.error());
+}
+
+int run_env(const std::vector<std::string>& words) {
+  CLI::App app("Prints what points the commands at a cluster; for eval.", "muster env");
+  std::string folder = default_folder();
+  app.add_option("--dir", folder, "folder of the cluster")->capture_default_str();
+  if (const auto code = parse(app, words)) return *code;
+  const std::string conf = absolute(folder) + "/slurm.conf";
+  if (::access(conf.c_str(), R_OK) != 0) {
+    return complain(Error{ErrorCode::kNotFound, "no cluster in " + absolute(folder), "start one with muster up --dir DIR"});
+  }
+  fmt::print("export SLURM_CONF='{}'\nexport PATH='{}':\"$PATH\"\n", conf, program_folder());
+  return 0;
+}
+
+int run_check(const std::vector<std::string>& words) {
+  CLI::App app("Replays a cluster's journal and prints the state's hash; with the controller up, compares the two.", "muster check");
+  std::string folder = default_folder();
+  app.add_option("--dir", folder, "folder of the cluster")->capture_default_str();
+  if (const auto code = parse(app, words)) return *code;
+  ProcessSpec spec;
+  spec.arguments = {program_folder() + "/musterd", "--check", "-f", absolute(folder) + "/slurm.conf"};
+  for (char** variable = environ; *variable != nullptr; ++variable) spec.environment.emplace_back(*variable);
+  spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
+  spec.standard_out = STDOUT_FILENO;
+  spec.standard_error = STDERR_FILENO;
+  spec.is_own_session = false;
+  const auto pid = start_process(spec);
+  if (!pid.has_value()) return complain(pid.error());
+  int status = 0;
+  ::waitpid(*pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+}  // namespace muster::cli

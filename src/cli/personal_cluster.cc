@@ -1,0 +1,240 @@
+#include "cli/personal_cluster.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+
+#include "codec/slurm_conf.h"
+#include "env/posix/process_runner.h"
+#include "wire/controller_client.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr int kStartPatienceMs = 30'000;
+constexpr int kStopPatienceMs = 10'000;
+
+void sleep_ms(int ms) {
+  const timespec time{ms / 1000, (ms % 1000) * 1'000'000L};
+  ::nanosleep(&time, nullptr);
+}
+
+std::string program_folder() {
+  char path[PATH_MAX] = {};
+  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path - 1);
+  const std::string whole(path, size > 0 ? static_cast<std::size_t>(size) : 0);
+  return whole.substr(0, whole.rfind('/'));
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(ErrorCode::kNotFound, "cannot read " + path, std::strerror(errno));
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
+}
+
+Status write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return fail(ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno));
+  return {};
+}
+
+Status make_folder(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
+      return fail(ErrorCode::kUnavailable, "cannot create " + part, std::strerror(errno));
+    }
+    if (slash == std::string::npos) return {};
+  }
+}
+
+std::string node_address(std::uint32_t index) { return fmt::format("127.77.{}.{}", index / 250, index % 250 + 1); }
+
+/// True while the process lives and is still the program that the file was written for.
+bool is_program(pid_t pid, const std::string& program) {
+  char path[PATH_MAX] = {};
+  const ssize_t size = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), path, sizeof path - 1);
+  if (size <= 0) return false;
+  std::string target(path, static_cast<std::size_t>(size));
+  if (const auto deleted = target.find(" (deleted)"); deleted != std::string::npos) target.resize(deleted);
+  return target.substr(target.rfind('/') + 1) == program;
+}
+
+std::string conf_text(const PersonalClusterOptions& options, const std::string& folder) {
+  const std::uint32_t cpus = options.cpus != 0 ? options.cpus : static_cast<std::uint32_t>(std::max(1, ::get_nprocs()));
+  struct sysinfo info {};
+  ::sysinfo(&info);
+  const std::uint64_t all = (static_cast<std::uint64_t>(info.totalram) * info.mem_unit) >> 20;
+  const std::uint64_t memory = options.memory_mib != 0 ? options.memory_mib : std::max<std::uint64_t>(256, all / options.nodes);
+  std::string text = fmt::format(
+      "# Written by `muster up`; edit it and run `muster down` and `muster up` again.\n"
+      "ClusterName=muster\n"
+      "SlurmctldHost=localhost\n"
+      "StateSaveLocation={0}/state\n"
+      "SlurmdSpoolDir={0}/spool/%n\n"
+      "MusterController=unix:{0}/controller.sock\n"
+      "MusterHosts={0}/hosts\n"
+      "SlurmdParameters=config_overrides\n"
+      "SelectType=select/cons_tres\n"
+      "SelectTypeParameters=CR_Core_Memory\n"
+      "ReturnToService=2\n"
+      "KillWait=5\n"
+      "DefMemPerCPU={1}\n",
+      folder, std::max<std::uint64_t>(1, memory / cpus));
+  if (options.gpus > 0) text += "GresTypes=gpu\n";
+  for (std::uint32_t i = 0; i < options.nodes; ++i) {
+    text += fmt::format("NodeName=node{} NodeAddr={} CPUs={} RealMemory={}{}\n", i + 1, node_address(i), cpus, memory,
+                        options.gpus > 0 ? fmt::format(" Gres=gpu:{}", options.gpus) : "");
+  }
+  text += "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=1-00:00:00 State=UP\n";
+  return text;
+}
+
+std::string hosts_text(std::uint32_t nodes) {
+  std::string text = read_file("/etc/hosts").value_or("127.0.0.1 localhost\n");
+  text += "\n# Nodes of this cluster, for its tasks.\n";
+  for (std::uint32_t i = 0; i < nodes; ++i) text += fmt::format("{} node{}\n", node_address(i), i + 1);
+  return text;
+}
+
+}  // namespace
+
+bool PersonalCluster::is_configured() const { return ::access(conf().c_str(), R_OK) == 0; }
+
+Status PersonalCluster::configure(const PersonalClusterOptions& options) {
+  TRY(make_folder(folder_));
+  TRY(make_folder(folder_ + "/spool"));
+  TRY(make_folder(folder_ + "/log"));
+  if (is_configured()) return {};
+  TRY(write_file(folder_ + "/hosts", hosts_text(options.nodes)));
+  return write_file(conf(), conf_text(options, folder_));
+}
+
+Result<std::vector<std::string>> PersonalCluster::nodes() const {
+  const std::string text = TRY(read_file(conf()));
+  const SlurmConf parsed = TRY(parse_slurm_conf(conf(), text));
+  std::vector<std::string> names;
+  for (const NodeConfig& node : parsed.cluster.nodes) names.push_back(node.name);
+  return names;
+}
+
+Result<std::vector<PersonalCluster::Daemon>> PersonalCluster::daemons() const {
+  const std::string programs = program_folder();
+  std::vector<Daemon> all = {{"controller", {programs + "/musterd", "-f", conf()}}};
+  for (const std::string& node : TRY(nodes())) {
+    all.push_back({"agent-" + node, {programs + "/muster-agent", "-f", conf(), "-N", node}});
+  }
+  return all;
+}
+
+pid_t PersonalCluster::running(const Daemon& daemon) const {
+  const auto text = read_file(folder_ + "/" + daemon.name + ".pid");
+  if (!text.has_value()) return 0;
+  const auto pid = static_cast<pid_t>(std::strtol(text->c_str(), nullptr, 10));
+  const std::string& program = daemon.arguments.front();
+  return pid > 0 && is_program(pid, program.substr(program.rfind('/') + 1)) ? pid : 0;
+}
+
+Status PersonalCluster::start_daemon(const Daemon& daemon) const {
+  const std::string log = fmt::format("{}/log/{}.log", folder_, daemon.name);
+  const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot write " + log, std::strerror(errno));
+  ProcessSpec spec;
+  spec.arguments = daemon.arguments;
+  for (char** variable = environ; *variable != nullptr; ++variable) spec.environment.emplace_back(*variable);
+  spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
+  spec.work_dir = folder_;
+  spec.standard_out = spec.standard_error = fd;
+  const auto pid = start_process(spec);
+  ::close(fd);
+  if (!pid.has_value()) return fail(pid.error());
+  return write_file(fmt::format("{}/{}.pid", folder_, daemon.name), std::to_string(*pid) + "\n");
+}
+
+Status PersonalCluster::start(const std::function<void(const std::string&)>& say) {
+  std::size_t nodes = 0;
+  for (const Daemon& daemon : TRY(daemons())) {
+    nodes += daemon.name != "controller" ? 1 : 0;
+    if (running(daemon) != 0) continue;
+    say("starting " + daemon.name);
+    TRY(start_daemon(daemon));
+  }
+  return wait_until_ready(nodes);
+}
+
+Status PersonalCluster::wait_until_ready(std::size_t node_count) const {
+  auto io = kj::setupAsyncIo();
+  std::size_t ready = 0;
+  for (int waited = 0; waited < kStartPatienceMs; waited += 50) {
+    auto client = ControllerClient::connect(io, "unix:" + folder_ + "/controller.sock");
+    if (client.has_value()) {
+      Query query;
+      query.kind = QueryKind::kNodes;
+      ready = 0;
+      const Status asked = (*client)->query(query, [&](Page page) {
+        for (const NodeView& node : page.nodes) {
+          const auto absent = node_condition::kUnknown | node_condition::kNotResponding;
+          if ((node.status.conditions & absent) == 0) ++ready;
+        }
+      });
+      if (asked.has_value() && ready == node_count) return {};
+    }
+    sleep_ms(50);
+  }
+  return fail(ErrorCode::kDeadlineExceeded, fmt::format("{} of {} nodes came up", ready, node_count),
+              "see the logs in " + folder_ + "/log");
+}
+
+/// Cancels what there is and gives it a moment to go.
+void PersonalCluster::end_jobs() const {
+  auto io = kj::setupAsyncIo();
+  auto client = ControllerClient::connect(io, "unix:" + folder_ + "/controller.sock");
+  if (!client.has_value()) return;
+  CancelJobs cancel;
+  cancel.filter.is_active_only = true;
+  if (!(*client)->submit_one(cancel).has_value()) return;
+  for (int waited = 0; waited < kStopPatienceMs; waited += 50) {
+    Query query;
+    query.detail = QueryDetail::kBrief;
+    query.filter.is_active_only = true;
+    std::size_t left = 0;
+    if (!(*client)->query(query, [&](Page page) { left += page.jobs.size(); }).has_value() || left == 0) return;
+    sleep_ms(50);
+  }
+}
+
+Status PersonalCluster::stop(const std::function<void(const std::string&)>& say) {
+  const std::vector<Daemon> all = TRY(daemons());
+  end_jobs();
+  for (auto daemon = all.rbegin(); daemon != all.rend(); ++daemon) {
+    const pid_t pid = running(*daemon);
+    if (pid != 0) {
+      say("stopping " + daemon->name);
+      ::kill(pid, SIGTERM);
+    }
+  }
+  for (const Daemon& daemon : all) {
+    for (int waited = 0; running(daemon) != 0 && waited < kStopPatienceMs; waited += 20) sleep_ms(20);
+    if (const pid_t pid = running(daemon); pid != 0) ::kill(pid, SIGKILL);
+    ::unlink(fmt::format("{}/{}.pid", folder_, daemon.name).c_str());
+  }
+  return {};
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,63 @@
+// A whole cluster on one machine, in one folder: its configuration, its daemons and how to end them.
+//
+// DIR/slurm.conf  DIR/hosts  DIR/controller.sock  DIR/agents.sock  DIR/state/  DIR/spool/NODE/  DIR/log/NAME.log
+// DIR/controller.pid  DIR/agent-NODE.pid
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster::cli {
+
+struct PersonalClusterOptions {
+  std::string folder;
+  std::uint32_t nodes = 1;
+  std::uint32_t gpus = 0;         ///< pretended, per node
+  std::uint32_t cpus = 0;         ///< per node; 0: as many as this machine has
+  std::uint64_t memory_mib = 0;   ///< per node; 0: an equal share of this machine's
+};
+
+class PersonalCluster {
+ public:
+  explicit PersonalCluster(std::string folder) : folder_(std::move(folder)) {}
+
+  /// Writes slurm.conf and hosts unless they are there. Errors: kUnavailable.
+  Status configure(const PersonalClusterOptions& options);
+  /// Starts whatever is not running and waits until every node has registered. `say` gets lines of progress.
+  Status start(const std::function<void(const std::string&)>& say);
+  /// Ends the jobs, then the daemons. Nothing of the cluster runs afterwards.
+  Status stop(const std::function<void(const std::string&)>& say);
+  /// Node names, from the configuration.
+  Result<std::vector<std::string>> nodes() const;
+  bool is_configured() const;
+  const std::string& folder() const { return folder_; }
+  std::string conf() const { return folder_ + "/slurm.conf"; }
+
+ private:
+  struct Daemon {
+    std::string name;       ///< "controller" or "agent-NODE"
+    std::vector<std::string> arguments;
+  };
+  Result<std::vector<Daemon>> daemons() const;
+  /// Zero: not running.
+  pid_t running(const Daemon& daemon) const;
+  Status start_daemon(const Daemon& daemon) const;
+  Status wait_until_ready(std::size_t node_count) const;
+  void end_jobs() const;
+
+  std::string folder_;
+};
+
+/// `muster up`, `down`, `env`, `check`: words after the subcommand. The answer is the exit code.
+int run_up(const std::vector<std::string>& words);
+int run_down(const std::vector<std::string>& words);
+int run_env(const std::vector<std::string>& words);
+int run_check(const std::vector<std::string>& words);
+
+}  // namespace muster::cli

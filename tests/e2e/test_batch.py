@@ -1,0 +1,165 @@
+"""Batch jobs: submission, output, environment, exit codes, arrays, dependencies, limits, cancelling."""
+import re
+import time
+
+import pytest
+
+
+def read(cluster, name):
+    return (cluster.work / name).read_text()
+
+
+def test_submit_prints_the_id_and_output_lands_in_the_default_file(cluster):
+    result = cluster.run("sbatch", stdin="#!/bin/sh\necho hello from $SLURM_JOB_ID\n")
+    job = int(re.fullmatch(r"Submitted batch job (\d+)\n", result.out).group(1))
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert read(cluster, f"slurm-{job}.out") == f"hello from {job}\n"
+
+
+def test_environment_of_a_batch_script(cluster):
+    job = cluster.sbatch("env", "-N2", "-n4", "-c2", "--gpus-per-node=1", "-J", "envy", "-o", "env-%j.txt",
+                         env={"MINE": "kept"})
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    env = dict(line.split("=", 1) for line in read(cluster, f"env-{job}.txt").splitlines() if "=" in line)
+    expected = {
+        "SLURM_JOB_ID": str(job), "SLURM_JOBID": str(job), "SLURM_JOB_NAME": "envy", "SLURM_JOB_NUM_NODES": "2",
+        "SLURM_NNODES": "2", "SLURM_JOB_NODELIST": "node[1-2]", "SLURM_NODELIST": "node[1-2]", "SLURM_NTASKS": "4",
+        "SLURM_NPROCS": "4", "SLURM_CPUS_PER_TASK": "2", "SLURM_TASKS_PER_NODE": "2(x2)",
+        "SLURM_JOB_CPUS_PER_NODE": "4(x2)", "SLURM_GPUS_ON_NODE": "1", "SLURM_JOB_GPUS": "0",
+        "CUDA_VISIBLE_DEVICES": "0", "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_NODEID": "0",
+        "SLURMD_NODENAME": "node1", "SLURM_JOB_PARTITION": "main", "SLURM_CLUSTER_NAME": "muster", "MINE": "kept",
+        "SLURM_SUBMIT_DIR": str(cluster.work), "SLURM_RESTART_COUNT": "0", "SLURM_GPUS_PER_NODE": "1",
+    }
+    assert {k: env.get(k) for k in expected} == expected
+    assert "SLURM_ARRAY_TASK_ID" not in env and "SLURM_NTASKS_PER_NODE" not in env
+
+
+def test_exit_codes_and_signals_are_reported(cluster):
+    failed = cluster.sbatch("exit 7")
+    killed = cluster.sbatch("kill -9 $$")
+    assert cluster.wait_ended(failed) == {"JobID": str(failed), "State": "FAILED", "ExitCode": "7:0"}
+    assert cluster.wait_ended(killed)["ExitCode"] == "0:9"
+    reason = cluster.run("scontrol", "show", "job", failed).out
+    assert "JobState=FAILED Reason=NonZeroExitCode" in reason and "ExitCode=7:0" in reason
+
+
+def test_script_arguments_and_working_directory(cluster):
+    script = cluster.work / "args.sh"
+    script.write_text("#!/bin/bash\necho $# \"$2\" $PWD\n")
+    (cluster.work / "sub").mkdir(exist_ok=True)
+    out = cluster.run("sbatch", "--parsable", "-D", cluster.work / "sub", "-o", "a.out", script, "one", "two words").out
+    cluster.wait_ended(int(out))
+    assert read(cluster, "sub/a.out") == f"2 two words {cluster.work}/sub\n"
+
+
+def test_array_elements_run_once_each_under_their_ids(cluster):
+    job = cluster.sbatch('echo "$SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_TASK_COUNT $SLURM_ARRAY_TASK_MAX"',
+                         "--array=0-6:2%2", "-o", "arr-%A_%a.out")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        rows = cluster.run("sacct", "-X", "-n", "-P", "-j", job, "-o", "JobID,State").out.split()
+        if sorted(rows) == [f"{job}_{i}|COMPLETED" for i in (0, 2, 4, 6)]:
+            break
+        time.sleep(0.1)
+    assert sorted(rows) == [f"{job}_{i}|COMPLETED" for i in (0, 2, 4, 6)]
+    assert read(cluster, f"arr-{job}_4.out") == f"{job} 4 4 6\n"
+
+
+def test_dependencies_hold_and_release(cluster):
+    first = cluster.sbatch("sleep 0.5; exit 1")
+    after_any = cluster.sbatch("exit 0", f"--dependency=afterany:{first}")
+    after_ok = cluster.sbatch("exit 0", f"--dependency=afterok:{first}")
+    shown = cluster.run("squeue", "-h", "-o", "%i %T %r", "-j", f"{after_any},{after_ok}").out
+    assert f"{after_any} PENDING Dependency" in shown
+    assert cluster.wait_ended(after_any)["State"] == "COMPLETED"
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        if "DependencyNeverSatisfied" in cluster.run("squeue", "-h", "-o", "%r", "-j", after_ok).out:
+            break
+        time.sleep(0.05)
+    assert "DependencyNeverSatisfied" in cluster.run("squeue", "-h", "-o", "%r", "-j", after_ok).out
+    cluster.run("scancel", after_ok)
+
+
+def test_cancel_ends_everything_that_a_job_started(cluster):
+    marker = f"6{int(time.time()) % 100000}"
+    job = cluster.sbatch(f"(setsid sh -c 'trap \"\" TERM; sleep {marker}' &) ; (sleep {marker} &) ; trap '' TERM; sleep {marker}")
+    cluster.wait_state(job, "RUNNING")
+    time.sleep(0.5)
+    cluster.run("scancel", job)
+    row = cluster.wait_state(job, "CANCELLED", timeout=15)
+    assert row["State"].startswith("CANCELLED by ")
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and cluster.run("pgrep", "-f", f"sleep {marker}", check=False).code == 0:
+        time.sleep(0.1)
+    assert cluster.run("pgrep", "-f", f"sleep {marker}", check=False).code == 1
+
+
+def test_time_limit_warns_then_ends(own_cluster):
+    cluster = own_cluster(nodes=1, conf={"KillWait": "1", "OverTimeLimit": "0"})
+    job = cluster.sbatch("trap 'echo warned' USR1; for i in 1 2 3 4 5 6 7 8 9; do sleep 10 & wait $!; done", "--time=0:02",
+                         "--signal=B:USR1@50", "-o", "limit.out")
+    row = cluster.wait_ended(job, timeout=90)
+    assert row["State"] == "TIMEOUT"
+    text = read(cluster, "limit.out")
+    assert "warned" in text
+    assert re.search(rf"slurmstepd: error: \*\*\* JOB {job} ON node1 CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*", text)
+
+
+def test_hold_release_and_requeue(cluster):
+    job = cluster.sbatch("echo run $SLURM_RESTART_COUNT; sleep 30", "--hold", "-o", "requeue.out", "--open-mode=append")
+    assert cluster.run("squeue", "-h", "-o", "%T %r", "-j", job).out == "PENDING JobHeldUser\n"
+    cluster.run("scontrol", "release", job)
+    cluster.wait_state(job, "RUNNING")
+    time.sleep(0.3)
+    cluster.run("scontrol", "requeue", job)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and "run 1" not in read(cluster, "requeue.out"):
+        time.sleep(0.1)
+    assert "run 0\n" in read(cluster, "requeue.out") and "run 1\n" in read(cluster, "requeue.out")
+    cluster.run("scancel", job)
+    cluster.wait_ended(job)
+
+
+@pytest.mark.parametrize("options, text", [
+    (("-p", "nowhere"), "invalid partition specified: nowhere"),
+    (("--gres=gpu:99",), "Requested node configuration is not available"),
+    (("-w", "node77"), "Invalid node name specified"),
+    (("-C", "unobtainium"), "Invalid feature specification"),
+    (("--gres=warp:1",), "Invalid generic resource (gres) specification"),
+    (("--array=0-5000",), "Invalid job array specification"),
+    (("-d", "afterok:999999"), "Job dependency problem"),
+    (("-N", "99"), "Requested node configuration is not available"),
+])
+def test_impossible_requests_are_refused_with_the_cause(cluster, options, text):
+    result = cluster.run("sbatch", *options, "--wrap", "true", check=False)
+    assert result.code == 1 and text in result.err, result
+    assert result.out == ""
+
+
+def test_unwritable_output_is_a_clear_reason(cluster):
+    job = cluster.sbatch("true", "-o", "/nonexistent/folder/out.txt")
+    row = cluster.wait_ended(job)
+    assert row["State"] == "FAILED"
+    shown = cluster.run("scontrol", "show", "job", job).out
+    assert "/nonexistent/folder/out.txt" in shown and "No such file or directory" in shown
+
+
+def test_large_and_broken_scripts_are_refused(cluster):
+    big = cluster.run("sbatch", stdin="#!/bin/sh\n" + "#" * (5 << 20), check=False)
+    assert big.code == 1 and "size limit" in big.err
+    dos = cluster.run("sbatch", stdin="#!/bin/sh\r\ntrue\r\n", check=False)
+    assert dos.code == 1 and "DOS line breaks" in dos.err
+    none = cluster.run("sbatch", stdin="echo hi\n", check=False)
+    assert none.code == 1 and "This does not look like a batch script" in none.err
+
+
+def test_a_task_inherits_nothing_of_the_daemons(cluster):
+    probe = "import os,resource,signal,json;s=dict(l.split(':',1) for l in open('/proc/self/status') if l.startswith('Sig'));" \
+            "print(json.dumps({'fds':sorted(os.listdir('/proc/self/fd')),'ign':s['SigIgn'].strip(),'blk':s['SigBlk'].strip()," \
+            "'nofile':resource.getrlimit(resource.RLIMIT_NOFILE)[0]}))"
+    # -I keeps Python from handling what the shell passes on; SIGPIPE and SIGXFSZ are ignored by Python itself.
+    plain = cluster.run("/bin/sh", "-c", f"exec /usr/bin/python3 -I -c \"{probe}\" < /dev/null")
+    job = cluster.sbatch(f"exec /usr/bin/python3 -I -c \"{probe}\"", "-o", "inherit.out")
+    cluster.wait_ended(job)
+    assert read(cluster, "inherit.out") == plain.out

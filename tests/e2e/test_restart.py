@@ -1,0 +1,60 @@
+"""What survives: SIGKILL of the controller and of agents, restarts, a state that replays to the same hash."""
+import os
+import signal
+import time
+
+
+def test_controller_restart_does_not_touch_a_running_job(own_cluster):
+    cluster = own_cluster(nodes=2)
+    job = cluster.sbatch("echo begin; sleep 3; echo end", "-o", "survive.out")
+    waiting = cluster.sbatch("echo after", f"--dependency=afterok:{job}", "-o", "after.out")
+    cluster.wait_state(job, "RUNNING")
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    time.sleep(0.3)
+    cluster.up()
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert cluster.wait_ended(waiting)["State"] == "COMPLETED"
+    assert (cluster.work / "survive.out").read_text() == "begin\nend\n"
+    check = cluster.run("muster", "check", "--dir", cluster.dir)
+    assert "journal: batch" in check.out and "controller: batch" in check.out
+
+
+def test_job_ends_while_the_controller_is_away(own_cluster):
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("sleep 1; exit 3")
+    cluster.wait_state(job, "RUNNING")
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    time.sleep(2)
+    cluster.up()
+    assert cluster.wait_ended(job)["ExitCode"] == "3:0"
+
+
+def test_agent_restart_adopts_its_steps(own_cluster):
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("sleep 3; exit 4")
+    ended_away = cluster.sbatch("sleep 0.5; exit 5")
+    cluster.wait_state(job, "RUNNING")
+    cluster.wait_state(ended_away, {"RUNNING", "FAILED"})
+    os.kill(cluster.pid("agent-node1"), signal.SIGKILL)
+    time.sleep(1.5)
+    cluster.up()
+    assert cluster.wait_ended(job)["ExitCode"] == "4:0"
+    assert cluster.wait_ended(ended_away)["ExitCode"] == "5:0"
+
+
+def test_silent_node_is_marked(own_cluster):
+    cluster = own_cluster(nodes=2)
+    os.kill(cluster.pid("agent-node2"), signal.SIGSTOP)
+    try:
+        deadline = time.monotonic() + 8
+        while time.monotonic() < deadline:
+            if cluster.run("sinfo", "-h", "-N", "-n", "node2", "-o", "%t").out.strip() == "idle*":
+                break
+            time.sleep(0.2)
+        assert cluster.run("sinfo", "-h", "-N", "-n", "node2", "-o", "%t").out.strip() == "idle*"
+    finally:
+        os.kill(cluster.pid("agent-node2"), signal.SIGCONT)
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline and "*" in cluster.run("sinfo", "-h", "-N", "-o", "%t").out:
+        time.sleep(0.1)
+    assert "*" not in cluster.run("sinfo", "-h", "-N", "-o", "%t").out

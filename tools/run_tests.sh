@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Every test: the C++ suites by ctest, then the end-to-end tests with real processes, as root and as an ordinary user.
+#   run_tests.sh BUILD CRASH_SEEDS
+set -uo pipefail
+build=$1
+seeds=$2
+failed=0
+
+(cd "$build" && ctest --output-on-failure -LE 'slow_only' -j 2) || failed=1
+
+run_e2e() { # NAME COMMAND...
+  echo "== end to end: $1"
+  shift
+  "$@" || failed=1
+}
+export PATH="$PWD/$build/bin:$PATH"
+run_e2e "as $(id -un)" /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovider --seeds "$seeds"
+if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then
+  home=$(mktemp -d /tmp/muster-user.XXXXXX)
+  chown nobody "$home"
+  run_e2e "as nobody" setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME="$home" TMPDIR="$home" PATH="$PATH" \
+    /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovider -m "not root_only" --seeds 2
+  rm -rf "$home"
+fi
+exit $failed

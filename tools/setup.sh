@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs what building, testing and the demo need and is not there: Debian 12 packages only.
+set -euo pipefail
+
+packages=(
+  # building
+  g++ cmake ninja-build ccache pkg-config capnproto libcapnp-dev libsoci-dev libsqlite3-dev libhwloc-dev
+  libfmt-dev libexpected-dev libcli11-dev libzstd-dev libssl-dev zlib1g-dev
+  # testing
+  libgtest-dev libgmock-dev libbenchmark-dev python3 python3-pytest sqlite3 procps
+  # the demo trains a real model
+  python3-torch python3-sklearn python3-numpy
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "setup: run as root, or install sudo: missing ${missing[*]}" >&2; exit 1; }
+  as_root=(sudo)
+fi
+echo "setup: installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
