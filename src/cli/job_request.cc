@@ -66,8 +66,10 @@ void settle_tasks(SubmitOptions& options, Words& warnings) {
       job.min_nodes = std::max(job.min_nodes, (job.task_count + job.tasks_per_node - 1) / job.tasks_per_node);
     }
     if (job.task_count < job.min_nodes) {
-      warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}", job.task_count,
-                                     job.min_nodes, job.task_count));
+      if (options.is_nodes_written) {
+        warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}", job.task_count,
+                                       job.min_nodes, job.task_count));
+      }
       job.min_nodes = job.task_count;
       if (job.max_nodes != 0) job.max_nodes = job.task_count;
     }

@@ -97,4 +97,13 @@ std::string step_id_text(const StepView& step) {
   return job + "." + step_text(step.id.step);
 }
 
+std::uint32_t step_rank(std::uint32_t step) {
+  switch (step) {
+    case kBatchStep: return 0;
+    case kExternStep: return 1;
+    case kInteractiveStep: return 2;
+    default: return step + 3;
+  }
+}
+
 }  // namespace muster::cli

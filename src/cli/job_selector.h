@@ -24,5 +24,7 @@ std::string selector_text(const JobSelector& selector);
 std::string job_id_text(const JobView& job, std::size_t array_text_max = 64);
 /// "12.0", "12_3.batch".
 std::string step_id_text(const StepView& step);
+/// The order in which a job's steps are shown: batch, extern, interactive, then by number.
+std::uint32_t step_rank(std::uint32_t step);
 
 }  // namespace muster::cli

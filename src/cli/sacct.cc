@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 
 #include "cli/commands.h"
@@ -223,6 +224,9 @@ bool is_shown(const O& options, const JobView& job) {
 void print_jobs(const O& options, const Fields& fields, const Page& page) {
   std::map<std::pair<JobId, std::uint32_t>, std::vector<const StepView*>> steps;
   for (const StepView& step : page.steps) steps[{step.id.job, step.id.attempt}].push_back(&step);
+  for (auto& [run, list] : steps) {
+    std::ranges::stable_sort(list, {}, [](const StepView* step) { return step_rank(step->id.step); });
+  }
   for (const JobView& job : page.jobs) {
     if (!is_shown(options, job)) continue;
     if (is_wanted(options, job, nullptr)) print_row(options, fields, AccountRow{&job, nullptr});

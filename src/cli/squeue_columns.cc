@@ -292,7 +292,7 @@ constexpr Column<Job> kJobs[] = {
 using Step = StepView;
 
 std::string step_id(const Step& step, const Context&) { return step_id_text(step); }
-std::int64_t step_id_number(const Step& step, const Context&) { return std::int64_t{step.id.job.value()} << 32 | step.id.step; }
+std::int64_t step_id_number(const Step& step, const Context&) { return std::int64_t{step.id.job.value()} << 32 | step_rank(step.id.step); }
 template <std::string Step::*Member>
 std::string step_text(const Step& step, const Context&) {
   return or_null(step.*Member);

@@ -18,8 +18,8 @@ namespace muster::cli {
 namespace {
 
 constexpr auto kBusyAfter = 300 * kj::MILLISECONDS;
-/// How long the end of a job of our own may take to be seen before we return regardless.
-constexpr auto kJobEndPatience = 5 * kj::SECONDS;
+/// How long the controller may take to see the end before we return regardless.
+constexpr auto kEndPatience = 5 * kj::SECONDS;
 
 /// All that one call of srun is about.
 struct Run {
@@ -56,11 +56,11 @@ SubmitJob submission(const Run& run, const StepSpec& step) {
   return submit;
 }
 
-/// So that `squeue` right after srun no longer shows the job.
-void wait_for_job_end(const Run& run, const StepId& step) {
+/// So that `squeue` right after srun no longer shows the job or step, and its CPUs are free for the next.
+void wait_for_end(const Run& run, const StepId& step, WaitUntil end) {
   auto& io = run.session.io();
-  auto ended = wait_until(io, run.session.cluster().controller, step, WaitUntil::kEnded).ignoreResult();
-  ended.exclusiveJoin(io.provider->getTimer().afterDelay(kJobEndPatience)).wait(io.waitScope);
+  auto ended = wait_until(io, run.session.cluster().controller, step, end).ignoreResult();
+  ended.exclusiveJoin(io.provider->getTimer().afterDelay(kEndPatience)).wait(io.waitScope);
 }
 
 /// An allocation whose only step this is.
@@ -80,7 +80,7 @@ int run_alone(const Run& run, StepWatch& watch) {
   const auto lease = keep_lease(run.session.io(), run.session.cluster().controller, id.job).eagerlyEvaluate([](kj::Exception&&) {});
   const auto hosts = expand_hostlist(start.job->node_list);
   const int code = watch.run(StepPlace{id, hosts.value_or(std::vector<std::string>{})}, step);
-  wait_for_job_end(run, id);
+  wait_for_end(run, id, WaitUntil::kEnded);
   return code;
 }
 
@@ -132,7 +132,9 @@ int run_inside(const Run& run, StepWatch& watch) {
   }
   auto place = place_of(run, *reply->step);
   if (!place.has_value()) return run.console.fail(place.error());
-  return watch.run(std::move(place).value(), step);
+  const int code = watch.run(std::move(place).value(), step);
+  wait_for_end(run, *reply->step, WaitUntil::kStepEnded);
+  return code;
 }
 
 /// The tasks' command: with --multi-prog a shell that picks each task's own.

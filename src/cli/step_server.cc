@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <kj/async-unix.h>
+#include <kj/io.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -66,7 +67,7 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
 
   kj::Promise<void> accept_loop() {
     return observer.whenBecomesReadable().then([this] {
-      for (int fd = 0; (fd = ::accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) adopt(fd);
+      for (int fd = 0; (fd = ::accept4(listen_fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) adopt(fd);
       return accept_loop();
     });
   }
@@ -145,7 +146,7 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
   }
 
   kj::AsyncIoContext& io;
-  kj::AutoCloseFd listen_fd;  ///< outlives its observer
+  kj::AutoCloseFd listen_fd;  ///< closed after its observer has let go of it
   std::string folder;
   std::string address;
   std::string key;

@@ -234,10 +234,6 @@ constexpr SubmitVariable kVariables[] = {
 };
 // clang-format on
 
-std::string option_label(const SubmitRow& row, std::string_view value) {
-  return value.empty() ? fmt::format("--{}", row.name) : fmt::format("--{} ({})", row.name, value);
-}
-
 bool is_memory(const SubmitRow& row) {
   const std::string_view name = row.name;
   return name == "mem" || name == "mem-per-cpu" || name == "mem-per-gpu";
@@ -265,6 +261,11 @@ std::vector<OptionForm> forms_of(const std::vector<const SubmitRow*>& rows) {
   std::vector<OptionForm> forms;
   for (const SubmitRow* row : rows) forms.push_back({row->name, row->letter, row->takes});
   return forms;
+}
+
+/// Inside a job SLURM_JOB_NAME is the job's, not the step's.
+bool is_of_the_job(const SubmitVariable& variable, Submitter by) {
+  return by == Submitter::kRun && std::string_view(variable.suffix) == "JOB_NAME" && !environment_value("SLURM_JOB_ID").empty();
 }
 
 /// What a flag's variable says: "0" and "no" leave it off, as nobody means the opposite by them.
@@ -310,13 +311,13 @@ Status SubmitReader::set(const SubmitRow& row, std::string_view value, OptionSou
   if (row.set == nullptr) return fail(refused_option(option_name(row.name, 0)));
   if (is_memory(row)) {
     if (memory_source_ == source && memory_option_ != row.name) {
-      return fail(ErrorCode::kInvalidArgument, "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.",
-                  option_label(row, value));
+      return fail(ErrorCode::kInvalidArgument, "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
     }
     memory_source_ = source;
     memory_option_ = row.name;
   }
   if (const Status done = row.set(options_, value); !done.has_value()) return fail(bad_value(row, done.error()));
+  if (std::string_view(row.name) == "nodes") options_.is_nodes_written = source != OptionSource::kEnvironment;
   return {};
 }
 
@@ -334,7 +335,7 @@ ReadWords SubmitReader::read(const Words& words, OptionSource source) {
 std::optional<int> SubmitReader::read_environment() {
   const auto rows = rows_of(options_.by);
   for (const SubmitVariable& variable : kVariables) {
-    if ((variable.commands & static_cast<std::uint8_t>(options_.by)) == 0) continue;
+    if ((variable.commands & static_cast<std::uint8_t>(options_.by)) == 0 || is_of_the_job(variable, options_.by)) continue;
     const std::string name = fmt::format("{}{}", variable_prefix(options_.by), variable.suffix);
     const std::string value(environment_value(name.c_str()));
     const auto row = std::ranges::find_if(rows, [&](const SubmitRow* r) { return std::string_view(r->name) == variable.option; });
