@@ -47,6 +47,7 @@ void Checker::give(NodeIndex node, const NodeGrant& grant, JobId, bool is_shared
 
 void Checker::task_started(NodeIndex node, const LaunchStep& launch, std::size_t) {
   ++tasks_run_;
+  if (options_.is_traced) trace(fmt::format("  task of {} starts on node {}", text_of(launch.id), node.value()));
   ++runs_[{node, launch.id}].live;
   take(node, launch.step_grant, launch.id.job, false);
   const auto job = jobs_.find(launch.id.job);
@@ -61,6 +62,7 @@ void Checker::task_started(NodeIndex node, const LaunchStep& launch, std::size_t
 }
 
 void Checker::task_ended(NodeIndex node, const LaunchStep& launch, std::size_t, ExitStatus status) {
+  if (options_.is_traced) trace(fmt::format("  task of {} ends on node {}: {}", text_of(launch.id), node.value(), status.raw));
   Run& run = runs_[{node, launch.id}];
   --run.live;
   ++run.ended;
@@ -81,6 +83,36 @@ Checker::Known& Checker::known(JobId id) {
   const auto found = jobs_.find(id);
   CHECK(found != jobs_.end(), "an event names job {}, which no event made", id.value());
   return found->second;
+}
+
+namespace {
+
+/// One line per event: its kind, its job, its node.
+struct Tracer {
+  std::string text;
+  template <class Body>
+  void operator()(const Body& body) {
+    std::string kind = __PRETTY_FUNCTION__;
+    kind = kind.substr(kind.find("Body = ") + 7);
+    text = kind.substr(0, kind.find(']'));
+    if constexpr (requires { JobId(body.job); }) text += fmt::format(" job {}", JobId(body.job).value());
+    if constexpr (requires { body.element; }) text += fmt::format(" element {} of {}", body.element.value(), body.array.value());
+    if constexpr (requires { StepId(body.step); }) text += " step " + text_of(body.step);
+    if constexpr (requires { NodeIndex(body.node); }) text += fmt::format(" node {}", NodeIndex(body.node).value());
+    if constexpr (requires { body.set_conditions; }) text += fmt::format(" set {:x} clear {:x}", body.set_conditions, body.clear_conditions);
+    if constexpr (requires { JobState(body.state); }) text += fmt::format(" state {}", job_state_name(body.state));
+    if constexpr (requires { body.detail; }) text += " '" + body.detail + "'";
+    if constexpr (requires { body.allocation; }) {
+      for (const NodeGrant& grant : body.allocation->nodes) text += fmt::format(" on {}", grant.node.value());
+    }
+  }
+};
+
+}  // namespace
+
+void Checker::trace(const std::string& text) const {
+  if (!options_.is_traced) return;
+  fmt::print("{:.6f} {}\n", static_cast<double>(timeline_.now().microseconds() % 1'000'000'000'000) / 1e6, text);
 }
 
 /// Legal transitions, read from the log alone.
@@ -125,7 +157,7 @@ struct Checker::Follow {
     if (e.state == JobState::kNodeFail) {
       const Options& o = checker.options_;
       const bool is_possible = o.node_crash != Duration() || o.partition != Duration() || o.agent_crash != Duration() ||
-                               o.link_drop != Duration();
+                               o.link_drop != Duration() || checker.is_node_downed_;
       CHECK(is_possible, "job {} fails with its node and no node failed: {}", e.job.value(), e.detail);
       checker.node_failed_.insert({e.job, job.attempt});
     }
@@ -152,6 +184,10 @@ struct Checker::Follow {
     Known& job = checker.known(e.job);
     if (e.time_limit) job.limit = *e.time_limit;
   }
+  void operator()(const NodeChanged& e) {
+    const bool is_silence = e.reason && *e.reason == "Not responding";
+    if ((e.set_conditions & node_condition::kDown) != 0 && !is_silence) checker.is_node_downed_ = true;
+  }
   void operator()(const JobSuspended& e) {
     Known& job = checker.known(e.job);
     CHECK(job.state == JobState::kRunning);
@@ -173,6 +209,8 @@ struct Checker::Follow {
   /// The exit that is told is the exit that was.
   void operator()(const StepEnded& e) {
     if (checker.node_failed_.contains({e.step.job, e.step.attempt})) return;
+    const bool is_node_gone = e.detail.find("restarted") != std::string::npos || e.detail.find("did not respond") != std::string::npos;
+    if (is_node_gone && (checker.options_.node_crash != Duration() || checker.options_.partition != Duration())) return;
     if (!e.detail.empty()) {
       CHECK(checker.excused_.contains(e.step), "step {} is lost ({}) and nothing happened to it", text_of(e.step), e.detail);
       return;
@@ -196,6 +234,11 @@ struct Checker::Follow {
 void Checker::follow(const Event& event) {
   CHECK(event.time >= time_, "time goes back");
   time_ = event.time;
+  if (options_.is_traced) {
+    Tracer tracer;
+    std::visit(tracer, event.body);
+    trace(tracer.text);
+  }
   std::visit(Follow{*this, event.time}, event.body);
 }
 

@@ -30,6 +30,7 @@ class Checker {
   void deadline_enforced(const LaunchStep& launch);
   /// The step may be reported lost: something happened to it.
   void excuse(const StepId& step) { excused_.insert(step); }
+  void trace(const std::string& text) const;
 
   // ---- the log ----
   /// Batches become durable in order and for good.
@@ -88,6 +89,7 @@ class Checker {
   std::vector<std::uint64_t> hashes_;  ///< after batch n at n
   Seq published_;
   TimePoint time_;
+  bool is_node_downed_ = false;  ///< an operator has taken a node down
   std::uint64_t jobs_ended_ = 0;
   std::uint64_t tasks_run_ = 0;
 };

@@ -24,7 +24,8 @@ constexpr const char* kHelp =
     "  --seeds A-B    all seeds from A to B\n"
     "  --recipe R     swarm (default), calm, throughput\n"
     "  --requests N   of clients, instead of what the recipe says\n"
-    "  -v             says what each seed did\n";
+    "  -v             says what each seed did\n"
+    "  --trace        every durable event, fault and task\n";
 
 /// What a failure prints last: enough to see it again.
 char g_reproduce[256];
@@ -35,13 +36,14 @@ void on_abort(int) {
 }
 
 /// Strikes at random moments with the given mean distance, as long as faults are on.
-void strike(World& world, Duration mean, std::function<void()> fault) {
+void strike(World& world, Duration mean, const char* name, std::function<void()> fault) {
   if (mean == Duration()) return;
   const auto delay = Duration::microseconds(world.rng.between(1, 2 * mean.microseconds()));
-  world.timeline.after(delay, [&world, mean, fault] {
+  world.timeline.after(delay, [&world, mean, name, fault] {
     if (!world.has_faults) return;
+    world.checker.trace(name);
     fault();
-    strike(world, mean, fault);
+    strike(world, mean, name, fault);
   });
 }
 
@@ -50,15 +52,15 @@ Machine& any_node(World& world) { return *world.nodes[world.rng.below(world.node
 void add_faults(World& world) {
   const Options& o = world.options;
   world.has_faults = true;
-  strike(world, o.controller_crash, [&] { world.crash_controller(); });
-  strike(world, o.agent_crash, [&] { any_node(world).crash_agent(); });
-  strike(world, o.supervisor_crash, [&] { any_node(world).crash_supervisor(); });
-  strike(world, o.node_crash, [&] { any_node(world).crash(); });
-  strike(world, o.disk_full, [&] { world.journal.fill(); });
-  strike(world, o.link_drop, [&] {
+  strike(world, o.controller_crash, "controller crash", [&] { world.crash_controller(); });
+  strike(world, o.agent_crash, "agent crash", [&] { any_node(world).crash_agent(); });
+  strike(world, o.supervisor_crash, "supervisor crash", [&] { any_node(world).crash_supervisor(); });
+  strike(world, o.node_crash, "node crash", [&] { any_node(world).crash(); });
+  strike(world, o.disk_full, "disk full", [&] { world.journal.fill(); });
+  strike(world, o.link_drop, "link drop", [&] {
     if (const LinkRef& link = any_node(world).link()) world.break_link(link);
   });
-  strike(world, o.partition, [&] {
+  strike(world, o.partition, "partition", [&] {
     any_node(world).cut_off(Duration::milliseconds(world.rng.chance(0.5) ? world.rng.between(100, 20'000)
                                                                         : world.rng.between(20'000, 90'000)));
   });
@@ -103,8 +105,9 @@ void simulate(const Options& options, bool is_verbose) {
     run_for(world, Duration::seconds(30));
     world.workload->wind_down();
     left = world.workload->unfinished();
-    if (left.empty()) break;
+    if (left.empty() && world.workload->is_all_answered()) break;
   }
+  CHECK(world.workload->is_all_answered(), "a client waits for an answer for ever");
   CHECK(left.empty(), "faults have stopped long ago and these have not ended:{}", left);
   run_for(world, Duration::seconds(10));
   check_replicas(world);
@@ -126,11 +129,16 @@ struct Arguments {
   std::string recipe = "swarm";
   std::uint32_t requests = 0;
   bool is_verbose = false;
+  bool is_traced = false;
 };
 
 bool parse(int argc, char** argv, Arguments& arguments) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
+    if (word == "--trace") {
+      arguments.is_traced = true;
+      continue;
+    }
     if (word == "-v") {
       arguments.is_verbose = true;
       continue;
@@ -169,6 +177,7 @@ int main_of(int argc, char** argv) {
       fmt::print(stderr, "sim: {}\n", options.error().text());
       return 2;
     }
+    options->is_traced = arguments.is_traced;
     std::string more;
     if (arguments.requests != 0) {
       options->requests = arguments.requests;

@@ -19,7 +19,15 @@ class Workload {
 
   /// Asks for all of it, one request after the other.
   void start();
-  bool is_all_asked() const { return asked_ >= world_.options.requests && calls_.empty(); }
+  /// True when every request was made and answered; steps may still wait for room.
+  bool is_all_asked() const {
+    if (asked_ < world_.options.requests) return false;
+    for (const auto& [id, call] : calls_) {
+      if (!call->is_patient) return false;
+    }
+    return true;
+  }
+  bool is_all_answered() const { return calls_.empty(); }
   /// No more trouble from clients either: held jobs are released, suspended ones resumed, nodes put back to service.
   void wind_down();
   void on_reply(std::uint64_t token, std::vector<Reply> replies);

@@ -8,6 +8,10 @@ namespace {
 /// How long a step may be without a supervisor before it counts as lost.
 constexpr Duration kLostAfter = Duration::seconds(5);
 constexpr Duration kHeartbeat = Duration::seconds(1);
+/// Ended steps and runs remembered against launches that come late.
+constexpr std::size_t kPastMax = 4096;
+/// Stands for all steps of a run; no step has this number.
+constexpr std::uint32_t kWholeRun = UINT32_MAX;
 
 }  // namespace
 
@@ -67,6 +71,8 @@ void Agent::on_controller(const ToAgent& message, TimePoint) {
   if (const auto* launch = std::get_if<LaunchStep>(&message)) {
     const auto known = steps_.find(launch->id);
     if (known == steps_.end()) {
+      if (is_past(launch->id)) return;
+      steps_[launch->id];
       launches_.push_back(*launch);
     } else if (known->second.done) {
       tell(*known->second.done);
@@ -76,7 +82,11 @@ void Agent::on_controller(const ToAgent& message, TimePoint) {
   } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
     if (const auto found = steps_.find(signal->id); found != steps_.end()) order(found->first, found->second, message);
   } else if (const auto* acknowledge = std::get_if<AcknowledgeStep>(&message)) {
-    if (steps_.erase(acknowledge->id) > 0) world_.forget(acknowledge->id);
+    if (const auto found = steps_.find(acknowledge->id); found != steps_.end() && found->second.done) {
+      steps_.erase(found);
+      remember_past(acknowledge->id);
+      world_.forget(acknowledge->id);
+    }
   } else {
     JobId job;
     std::uint32_t attempt = 0;
@@ -96,11 +106,29 @@ void Agent::on_controller(const ToAgent& message, TimePoint) {
     }
     // A launch that came in this same turn has not been recorded: it simply never starts.
     if (std::holds_alternative<TerminateJob>(message)) {
-      std::erase_if(launches_, [&](const LaunchStep& l) { return l.id.job == job && l.id.attempt == attempt; });
+      std::erase_if(launches_, [&](const LaunchStep& l) {
+        const bool is_ended = l.id.job == job && l.id.attempt == attempt;
+        if (is_ended) steps_.erase(l.id);
+        return is_ended;
+      });
+      remember_past(StepId{job, attempt, kWholeRun});
       terminated_.insert({job, attempt});
       report_clean(job, attempt);
     }
   }
+}
+
+/// A step that was acknowledged, or a run that was ended: a launch that comes late starts nothing.
+bool Agent::is_past(const StepId& id) const {
+  return past_.contains(id) || past_.contains(StepId{id.job, id.attempt, kWholeRun});
+}
+
+void Agent::remember_past(const StepId& id) {
+  if (!past_.insert(id).second) return;
+  past_order_.push_back(id);
+  if (past_order_.size() <= kPastMax) return;
+  past_.erase(past_order_.front());
+  past_order_.pop_front();
 }
 
 void Agent::end_turn(TimePoint now) {
@@ -121,7 +149,11 @@ void Agent::end_turn(TimePoint now) {
 
 void Agent::on_step_linked(const StepId& id) {
   const auto found = steps_.find(id);
-  if (found == steps_.end()) return;
+  if (found == steps_.end() || (found->second.done && found->second.done->is_lost)) {
+    // Given up for lost, and here all the same: its place may be somebody else's by now.
+    world_.send_step(id, TerminateJob{id.job, id.attempt, "", Duration()});
+    return;
+  }
   found->second.is_linked = true;
   for (const ToAgent& message : std::exchange(found->second.waiting, {})) world_.send_step(id, message);
 }
