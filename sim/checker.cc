@@ -56,6 +56,8 @@ void Checker::task_started(NodeIndex node, const LaunchStep& launch, std::size_t
   for (const DependencyTerm& term : job->second.dependencies.terms) {
     if (term.kind != DependencyKind::kAfterOk || job->second.dependencies.is_any) continue;
     const auto other = jobs_.find(term.job);
+    // Of a job that has left memory only its end is known.
+    if (other != jobs_.end() && other->second.is_evicted) continue;
     CHECK(other != jobs_.end() && other->second.state == JobState::kCompleted, "job {} runs before job {} that it waits for",
           launch.id.job.value(), term.job.value());
   }
@@ -183,6 +185,7 @@ struct Checker::Follow {
   void operator()(const JobChanged& e) {
     Known& job = checker.known(e.job);
     if (e.time_limit) job.limit = *e.time_limit;
+    if (e.dependencies) job.dependencies = *e.dependencies;
   }
   void operator()(const NodeChanged& e) {
     const bool is_silence = e.reason && *e.reason == "Not responding";
@@ -202,8 +205,9 @@ struct Checker::Follow {
   }
   void operator()(const JobsEvicted& e) {
     for (const JobId id : e.jobs) {
-      const Known& job = checker.known(id);
+      Known& job = checker.known(id);
       CHECK(is_finished(job.state) && !job.is_completing, "job {} is evicted before its end", id.value());
+      job.is_evicted = true;
     }
   }
   /// The exit that is told is the exit that was.

@@ -63,6 +63,7 @@ class Checker {
   struct Known {
     JobState state = JobState::kPending;
     bool is_completing = false;
+    bool is_evicted = false;
     std::uint32_t attempt = 0;
     TimePoint start;
     Duration limit;

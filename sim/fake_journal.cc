@@ -19,6 +19,7 @@ void FakeJournal::flush() {
     if (generation != generation_) return;
     if (std::exchange(is_full_, false)) {
       flushing_.clear();
+      waiting_.clear();
       listener_.on_refused();
       return;
     }

@@ -19,7 +19,12 @@ Supervised::Supervised(Machine& node, LaunchStep launch)
     : node_(node), launch_(std::move(launch)), logic_(launch_, *this) {}
 
 /// What a task does is a function of seed and identity, so that it is the same whenever it is asked.
-void Supervised::start_tasks() {
+void Supervised::start_tasks(bool is_late) {
+  if (is_late) {
+    logic_.on_started(0, Error{ErrorCode::kUnavailable, "the step's supervisor came up too late", ""},
+                      node_.world().timeline.now());
+    return;
+  }
   const Options& options = node_.world().options;
   const std::size_t count = launch_.step == nullptr ? 1 : std::max(1U, launch_.step_grant.task_count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -264,20 +269,20 @@ Status Machine::launch(const std::vector<LaunchStep>& steps) {
       delay = Duration::milliseconds(world_.rng.between(1000, 12'000));
       world_.checker.excuse(step.id);
     }
-    world_.timeline.after(delay, [this, step, boots = boots_] {
-      if (boots == boots_) spawn(step);
+    world_.timeline.after(delay, [this, step, boots = boots_, launched = world_.timeline.now()] {
+      if (boots == boots_) spawn(step, world_.timeline.now() - launched > kSupervisorStartsWithin);
     });
   }
   return {};
 }
 
-void Machine::spawn(const LaunchStep& launch) {
+void Machine::spawn(const LaunchStep& launch, bool is_late) {
   world_.checker.spawned(index_, launch.id);
   auto step = std::make_unique<Supervised>(*this, launch);
   Supervised* raw = step.get();
   steps_[launch.id] = std::move(step);
   link_step(launch.id);
-  if (find(launch.id) == raw) raw->start_tasks();
+  if (find(launch.id) == raw) raw->start_tasks(is_late);
 }
 
 void Machine::send_step(const StepId& id, const ToAgent& message) {

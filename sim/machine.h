@@ -19,7 +19,7 @@ class Machine;
 class Supervised final : public StepPort {
  public:
   Supervised(Machine& node, LaunchStep launch);
-  void start_tasks();
+  void start_tasks(bool is_late);
   void on_message(const ToAgent& message);
   void tick();
   /// The supervisor alone is gone: its tasks run on.
@@ -100,7 +100,7 @@ class Machine final : public AgentWorld {
   void start_agent();
   void dial();
   void tick();
-  void spawn(const LaunchStep& step);
+  void spawn(const LaunchStep& step, bool is_late);
   void link_step(const StepId& step);
   void remove(const StepId& step);
   void schedule_end();

@@ -5,8 +5,6 @@
 namespace muster {
 namespace {
 
-/// How long a step may be without a supervisor before it counts as lost.
-constexpr Duration kLostAfter = Duration::seconds(5);
 constexpr Duration kHeartbeat = Duration::seconds(1);
 /// Ended steps and runs remembered against launches that come late.
 constexpr std::size_t kPastMax = 4096;
@@ -200,7 +198,7 @@ void Agent::lose(const StepId& id, Step& step) {
 
 void Agent::on_tick(TimePoint now) {
   for (auto& [id, step] : steps_) {
-    if (!step.done && !step.is_linked && now - step.since > kLostAfter) lose(id, step);
+    if (!step.done && !step.is_linked && now - step.since > kSupervisorLostAfter) lose(id, step);
   }
   if (is_connected_ && now - last_heartbeat_ >= kHeartbeat) {
     last_heartbeat_ = now;

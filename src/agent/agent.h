@@ -2,7 +2,7 @@
 // Single-threaded and without I/O of its own; the simulator runs this same class.
 //
 // A step here:  launched ──supervisor dials in──▶ linked ──StepDone──▶ ended ──AcknowledgeStep──▶ forgotten
-//                   └── no supervisor and no end in the spool after kLostAfter ──▶ ended as lost
+//                   └── no supervisor and no end in the spool after kSupervisorLostAfter ──▶ ended as lost
 #pragma once
 
 #include <deque>
