@@ -1,5 +1,7 @@
 #include "sim/checker.h"
 
+#include <cstdio>
+
 #include "base/check.h"
 
 namespace muster::sim {
@@ -114,7 +116,7 @@ struct Tracer {
 
 void Checker::trace(const std::string& text) const {
   if (!options_.is_traced) return;
-  fmt::print("{:.6f} {}\n", static_cast<double>(timeline_.now().microseconds() % 1'000'000'000'000) / 1e6, text);
+  fmt::print(stderr, "{:.6f} {}\n", static_cast<double>(timeline_.now().microseconds() % 1'000'000'000'000) / 1e6, text);
 }
 
 /// Legal transitions, read from the log alone.
@@ -134,6 +136,7 @@ struct Checker::Follow {
   }
   void operator()(const ArraySplit& e) {
     Known element = checker.known(e.array);
+    element.attempt = 0;
     const bool is_new = checker.jobs_.emplace(e.element, std::move(element)).second;
     CHECK(is_new, "job id {} is given twice", e.element.value());
     if (checker.cancelled_.contains(e.array)) checker.cancelled_.insert(e.element);

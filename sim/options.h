@@ -42,7 +42,7 @@ struct Options {
   double slow_disk = 0;           ///< chance that a flush takes seconds
   double task_ignores_term = 0.1;
   double task_fails = 0.1;
-  bool is_traced = false;         ///< every durable event and every task on standard output
+  bool is_traced = false;         ///< every durable event and every task on standard error
   bool is_codec = true;           ///< batches and slices go through their bytes
   bool is_checkpointed = true;
 };

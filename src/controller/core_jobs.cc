@@ -226,6 +226,8 @@ void Core::settle_dependencies(TimePoint now) {
       change.reason = PendingReason::kNone;
     } else if (outcome.is_never) {
       change.reason = PendingReason::kDependencyNeverSatisfied;
+    } else if (is_known_never) {
+      change.reason = PendingReason::kNone;
     }
     emit(std::move(change), now);
   }
