@@ -5,9 +5,11 @@
 namespace muster {
 namespace {
 
-/// How long a step may be without a supervisor before it counts as lost.
-constexpr Duration kLostAfter = Duration::seconds(5);
 constexpr Duration kHeartbeat = Duration::seconds(1);
+/// Ended steps and runs remembered against launches that come late.
+constexpr std::size_t kPastMax = 4096;
+/// Stands for all steps of a run; no step has this number.
+constexpr std::uint32_t kWholeRun = UINT32_MAX;
 
 }  // namespace
 
@@ -66,6 +68,7 @@ void Agent::report_clean(JobId job, std::uint32_t attempt) {
 void Agent::on_controller(const ToAgent& message, TimePoint now) {
   if (const auto* launch = std::get_if<LaunchStep>(&message)) {
     const auto known = steps_.find(launch->id);
+    if (known == steps_.end() && is_past(launch->id)) return;
     if (known == steps_.end() && uid_ != 0 && launch->job->user.value() != uid_) {
       refuse(*launch);
     } else if (known == steps_.end()) {
@@ -79,7 +82,11 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
   } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
     if (const auto found = steps_.find(signal->id); found != steps_.end()) order(found->first, found->second, message);
   } else if (const auto* acknowledge = std::get_if<AcknowledgeStep>(&message)) {
-    if (steps_.erase(acknowledge->id) > 0) world_.forget(acknowledge->id);
+    if (const auto found = steps_.find(acknowledge->id); found != steps_.end() && found->second.done) {
+      steps_.erase(found);
+      remember_past(acknowledge->id);
+      world_.forget(acknowledge->id);
+    }
   } else {
     JobId job;
     std::uint32_t attempt = 0;
@@ -104,6 +111,7 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
         if (is_of_job) steps_.erase(waiting.id);
         return is_of_job;
       });
+      remember_past(StepId{job, attempt, kWholeRun});
       terminated_.insert({job, attempt});
       report_clean(job, attempt);
     }
@@ -118,6 +126,19 @@ void Agent::refuse(const LaunchStep& launch) {
   done.error = "node " + self_.node_name + " runs as uid " + std::to_string(uid_) + " and cannot start jobs of uid " +
                std::to_string(launch.job->user.value()) + ": start its agent as root";
   finish(launch.id, steps_[launch.id], std::move(done));
+}
+
+/// A step that was acknowledged, or a run that was ended: a launch that comes late starts nothing.
+bool Agent::is_past(const StepId& id) const {
+  return past_.contains(id) || past_.contains(StepId{id.job, id.attempt, kWholeRun});
+}
+
+void Agent::remember_past(const StepId& id) {
+  if (!past_.insert(id).second) return;
+  past_order_.push_back(id);
+  if (past_order_.size() <= kPastMax) return;
+  past_.erase(past_order_.front());
+  past_order_.pop_front();
 }
 
 void Agent::end_turn() {
@@ -137,7 +158,11 @@ void Agent::end_turn() {
 
 void Agent::on_step_linked(const StepId& id) {
   const auto found = steps_.find(id);
-  if (found == steps_.end()) return;
+  if (found == steps_.end() || (found->second.done && found->second.done->is_lost)) {
+    // Given up for lost, and here all the same: its place may be somebody else's by now.
+    world_.send_step(id, TerminateJob{id.job, id.attempt, "", Duration()});
+    return;
+  }
   found->second.is_linked = true;
   for (const ToAgent& message : std::exchange(found->second.waiting, {})) world_.send_step(id, message);
 }
@@ -184,7 +209,7 @@ void Agent::lose(const StepId& id, Step& step) {
 
 void Agent::on_tick(TimePoint now) {
   for (auto& [id, step] : steps_) {
-    if (!step.done && !step.is_linked && now - step.since > kLostAfter) lose(id, step);
+    if (!step.done && !step.is_linked && now - step.since > kSupervisorLostAfter) lose(id, step);
   }
   if (is_connected_ && now - last_heartbeat_ >= kHeartbeat) {
     last_heartbeat_ = now;

@@ -2,9 +2,10 @@
 // Single-threaded and without I/O of its own; the simulator runs this same class.
 //
 // A step here:  launched ──supervisor dials in──▶ linked ──StepDone──▶ ended ──AcknowledgeStep──▶ forgotten
-//                   └── no supervisor and no end in the spool after kLostAfter ──▶ ended as lost
+//                   └── no supervisor and no end in the spool after kSupervisorLostAfter ──▶ ended as lost
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -68,6 +69,8 @@ class Agent {
   void lose(const StepId& id, Step& step);
   void report_clean(JobId job, std::uint32_t attempt);
   bool has_live_step(JobId job, std::uint32_t attempt) const;
+  bool is_past(const StepId& id) const;
+  void remember_past(const StepId& id);
 
   void refuse(const LaunchStep& launch);
 
@@ -77,6 +80,8 @@ class Agent {
   std::map<StepId, Step> steps_;
   std::vector<LaunchStep> launches_;
   std::set<std::pair<JobId, std::uint32_t>> terminated_;  ///< jobs whose cleanness is to be told
+  std::set<StepId> past_;            ///< acknowledged steps and ended runs, the newest
+  std::deque<StepId> past_order_;
   bool is_connected_ = false;
   TimePoint last_heartbeat_;
 };

@@ -54,22 +54,50 @@ void Core::after_event(const Event& event) {
   if (const auto* submitted = std::get_if<JobSubmitted>(&event.body)) {
     candidates_.push_back(submitted->job);
     arm(*state_.jobs().find(submitted->job));
+  } else if (const auto* split = std::get_if<ArraySplit>(&event.body)) {
+    arm(*state_.jobs().find(split->element));
   } else if (const auto* changed = std::get_if<JobChanged>(&event.body)) {
     candidates_.push_back(changed->job);
-    arm(*state_.jobs().find(changed->job));
+    const Job& job = *state_.jobs().find(changed->job);
+    arm(job);
+    if (changed->time_limit && job.holds_resources() && !is_finished(job.state)) tell_nodes(job, end_of(job));
   } else if (const auto* requeued = std::get_if<JobRequeued>(&event.body)) {
     candidates_.push_back(requeued->job);
+    arm(*state_.jobs().find(requeued->job));
   } else if (const auto* started = std::get_if<JobStarted>(&event.body)) {
     arm(*state_.jobs().find(started->job));
+    if (!waiting_steps_.empty()) room_for_steps_.push_back(started->job);
   } else if (const auto* ending = std::get_if<JobEnding>(&event.body)) {
     endings_.push_back(ending->job);
     has_freed_ = true;
+  } else if (const auto* suspended = std::get_if<JobSuspended>(&event.body)) {
+    const Job& job = *state_.jobs().find(suspended->job);
+    tell_nodes(job, SuspendJob{job.id, job.attempt, true});
   } else if (const auto* resumed = std::get_if<JobResumed>(&event.body)) {
-    arm(*state_.jobs().find(resumed->job));
+    const Job& job = *state_.jobs().find(resumed->job);
+    arm(job);
+    tell_nodes(job, end_of(job));
+    tell_nodes(job, SuspendJob{job.id, job.attempt, false});
+    if (!waiting_steps_.empty()) room_for_steps_.push_back(job.id);
   } else if (std::holds_alternative<NodeReleased>(event.body) || std::holds_alternative<NodeChanged>(event.body) ||
              std::holds_alternative<NodeRegistered>(event.body)) {
     has_freed_ = true;
   }
+  if (const auto* node = std::get_if<NodeChanged>(&event.body);
+      node != nullptr && (node->set_conditions & node_condition::kDown) != 0) {
+    downed_.push_back(node->node);
+  }
+}
+
+/// Every node of a run.
+void Core::tell_nodes(const Job& job, const ToAgent& message) {
+  for (const NodeGrant& grant : job.run->allocation->nodes) send_when_durable(grant.node, message);
+}
+
+/// When the nodes themselves may end the job, should nobody reach them.
+ChangeEnd Core::end_of(const Job& job) const {
+  const TimePoint end = job.end_time.is_set() ? job.end_time + over_time_limit(job) : TimePoint::never();
+  return ChangeEnd{job.id, job.attempt, end};
 }
 
 void Core::apply_draft(Draft& draft, TimePoint now) {
@@ -82,10 +110,17 @@ void Core::apply_draft(Draft& draft, TimePoint now) {
 }
 
 void Core::on_command(Command command, TimePoint now) {
+  // A job between its end and what follows from it is not shown to the frontend.
+  if (!endings_.empty()) settle(now);
+  take(std::move(command), now);
+}
+
+/// A repeat is answered as the first time, once that answer is durable.
+void Core::take(Command command, TimePoint now) {
   if (command.request.is_set()) {
     if (const Answer* earlier = state_.answers().find(command.request);
         earlier != nullptr && earlier->user == command.identity.user) {
-      outbox_.push_back(Outgoing{state_.seq(), std::pair(command.token, earlier->replies)});
+      replies_.emplace_back(command.token, earlier->replies);
       return;
     }
   }
@@ -100,8 +135,8 @@ bool is_new_work(const PreparedRequest& request) {
 
 }  // namespace
 
-Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity& identity, TimePoint now) {
-  std::vector<frontend::SignalOrder> orders;
+Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity& identity,
+                   std::vector<frontend::SignalOrder>& orders, TimePoint now) {
   Reply reply;
   if (refusal_ && is_new_work(request)) {
     reply.error = refusal_;
@@ -131,12 +166,6 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
   } else {
     reply.error = Error{ErrorCode::kUnimplemented, "Requested operation not supported", ""};
   }
-  for (const frontend::SignalOrder& order : orders) {
-    const Job* job = state_.jobs().find(order.step.job);
-    for (const NodeGrant& grant : job->run->find_step(order.step.step)->layout->nodes) {
-      send_when_durable(grant.node, SignalStep{order.step, order.signal, order.batch_only});
-    }
-  }
   return reply;
 }
 
@@ -152,12 +181,19 @@ void Core::answer(Command& command, TimePoint now) {
   }
   Draft draft(state_);
   std::vector<Reply> replies;
+  std::vector<frontend::SignalOrder> orders;
   bool is_refused = false;
   for (const PreparedRequest& request : command.requests) {
-    replies.push_back(handle(draft, request, command.identity, now));
+    replies.push_back(handle(draft, request, command.identity, orders, now));
     is_refused = is_refused || replies.back().error.has_value();
   }
   if (!is_refused) {
+    for (const frontend::SignalOrder& order : orders) {
+      const Job* job = state_.jobs().find(order.step.job);
+      for (const NodeGrant& grant : job->run->find_step(order.step.step)->layout->nodes) {
+        send_when_durable(grant.node, SignalStep{order.step, order.signal, order.batch_only});
+      }
+    }
     apply_draft(draft, now);
     for (std::size_t i = 0; i < command.requests.size(); ++i) {
       const auto* submit = std::get_if<PreparedSubmit>(&command.requests[i]);
@@ -209,19 +245,25 @@ void Core::send_when_durable(NodeIndex node, ToAgent message) {
 
 void Core::end_turn(TimePoint now) {
   if (!is_started_) return;
+  settle(now);
+  flush(now);
+}
+
+void Core::settle(TimePoint now) {
   // Each round may set the next in motion: an end frees nodes, a start may satisfy a dependency. Every round consumes
   // what it handles, and starts are bounded by what is free, so this ends.
   for (bool is_quiet = false; !is_quiet;) {
     const std::size_t before = events_.size();
+    for (const NodeIndex node : std::exchange(downed_, {})) end_jobs_on(node, now);
     for (const JobId id : std::exchange(endings_, {})) {
       if (const Job* job = state_.jobs().find(id)) on_ending(*job, now);
     }
     settle_dependencies(now);
     start_candidates(now);
     start_successors(now);
+    for (const JobId id : std::exchange(room_for_steps_, {})) retry_waiting_steps(id, now);
     is_quiet = events_.size() == before && endings_.empty() && candidates_.empty();
   }
-  flush(now);
 }
 
 void Core::flush(TimePoint now) {

@@ -96,8 +96,11 @@ class Core {
   void emit(EventBody body, TimePoint now);
   void apply_draft(Draft& draft, TimePoint now);
   void after_event(const Event& event);
+  void settle(TimePoint now);
+  void take(Command command, TimePoint now);
   void answer(Command& command, TimePoint now);
-  Reply handle(Draft& draft, const PreparedRequest& request, const Identity& identity, TimePoint now);
+  Reply handle(Draft& draft, const PreparedRequest& request, const Identity& identity,
+               std::vector<frontend::SignalOrder>& orders, TimePoint now);
   Reply create_step(const PreparedStep& request, const Identity& identity, TimePoint now, Command& command);
   Reply test_only(const PreparedSubmit& submit, const Identity& identity, TimePoint now);
   void flush(TimePoint now);
@@ -116,7 +119,7 @@ class Core {
   // core_jobs.cc: from running to ended
   void on_step_done(NodeIndex node, const StepDone& done, TimePoint now);
   void finish_step(const Job& job, const StepState& step, TimePoint now);
-  void end_with_step(JobId job, const StepEnded& ended, TimePoint now);
+  void end_with_step(JobId job, const StepEnded& ended, bool is_node_fault, TimePoint now);
   void on_ending(const Job& job, TimePoint now);
   void release_clean_nodes(JobId job, TimePoint now);
   void after_clean(JobId job, TimePoint now);
@@ -128,6 +131,7 @@ class Core {
   // core_nodes.cc: agents and silence
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot, TimePoint now);
   void fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now);
+  void end_jobs_on(NodeIndex node, TimePoint now);
   void watch_nodes(TimePoint now);
   void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now);
 
@@ -152,6 +156,8 @@ class Core {
     std::variant<std::pair<std::uint64_t, std::vector<Reply>>, std::pair<NodeIndex, ToAgent>, StepId> what;
   };
   void send_when_durable(NodeIndex node, ToAgent message);
+  void tell_nodes(const Job& job, const ToAgent& message);
+  ChangeEnd end_of(const Job& job) const;
 
   Options options_;
   JournalPort& journal_;
@@ -173,6 +179,8 @@ class Core {
   std::vector<HistoryRecord> history_;
   std::vector<JobId> candidates_;      ///< submitted or unblocked in this turn
   std::vector<JobId> endings_;         ///< jobs whose end was decided in this turn
+  std::vector<JobId> room_for_steps_;  ///< jobs in which waiting steps may find room now
+  std::vector<NodeIndex> downed_;      ///< nodes that an operator took down in this turn
   bool has_freed_ = false;
   std::vector<std::pair<std::uint64_t, std::vector<Reply>>> replies_;
 

@@ -86,12 +86,12 @@ void Core::finish_step(const Job& job, const StepState& step, TimePoint now) {
   const auto nodes = step.layout;
   emit(ended, now);
   for (const NodeGrant& grant : nodes->nodes) send_when_durable(grant.node, AcknowledgeStep{ended.step});
-  if (!is_finished(job.state)) end_with_step(job.id, ended, now);
-  retry_waiting_steps(job.id, now);
+  if (!is_finished(job.state)) end_with_step(job.id, ended, progress.is_node_fault, now);
+  if (waiting_steps_.contains(job.id)) room_for_steps_.push_back(job.id);
 }
 
 /// The batch script's end is the job's; so is the end of the only step of `srun`.
-void Core::end_with_step(JobId id, const StepEnded& ended, TimePoint now) {
+void Core::end_with_step(JobId id, const StepEnded& ended, bool is_node_fault, TimePoint now) {
   const Job& job = *state_.jobs().find(id);
   const bool is_batch = ended.step.step == kBatchStep;
   const bool is_only = job.spec->kind == JobKind::kRun && job.first_step != nullptr && ended.step.step == 0;
@@ -111,6 +111,7 @@ void Core::end_with_step(JobId id, const StepEnded& ended, TimePoint now) {
   } else if (ended.exit.code() != 0) {
     ending.reason = PendingReason::kNonZeroExitCode;
   }
+  if (is_batch && is_node_fault) ending.requeue_after = job.spec->is_requeue;
   if (is_batch && is_in(state_.settings().requeue_exit, ended.exit.code())) ending.requeue_after = job.spec->is_requeue;
   if (is_batch && is_in(state_.settings().requeue_exit_hold, ended.exit.code())) {
     ending.requeue_after = job.spec->is_requeue;
@@ -160,6 +161,14 @@ void Core::release_clean_nodes(JobId id, TimePoint now) {
   for (std::size_t i = 0; i < job->run->allocation->nodes.size(); ++i) {
     const NodeIndex node = job->run->allocation->nodes[i].node;
     if (!job->run->released.test(i) && !is_running_on(*job, node)) clean.push_back(node);
+  }
+  // With the last node a step is over even where its end was told to an earlier controller alone.
+  if (clean.size() + job->run->released.count() == job->run->allocation->nodes.size()) {
+    std::vector<StepId> open;
+    for (const StepState& step : job->run->steps) {
+      if (step.is_running()) open.push_back(step.id);
+    }
+    for (const StepId& step : open) finish_step(*job, *job->run->find_step(step.step), now);
   }
   for (const NodeIndex node : clean) emit(NodeReleased{id, node}, now);
   if (!clean.empty() && !job->is_completing()) after_clean(id, now);
@@ -217,6 +226,8 @@ void Core::settle_dependencies(TimePoint now) {
       change.reason = PendingReason::kNone;
     } else if (outcome.is_never) {
       change.reason = PendingReason::kDependencyNeverSatisfied;
+    } else if (is_known_never) {
+      change.reason = PendingReason::kNone;
     }
     emit(std::move(change), now);
   }
@@ -227,7 +238,7 @@ void Core::retry_waiting_steps(JobId id, TimePoint now) {
   if (waiting == waiting_steps_.end()) return;
   std::vector<Command> commands = std::move(waiting->second);
   waiting_steps_.erase(waiting);
-  for (Command& command : commands) answer(command, now);
+  for (Command& command : commands) take(std::move(command), now);
 }
 
 }  // namespace muster

@@ -68,11 +68,15 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   link.fenced.clear();
   for (const KnownStep& known : hello.steps) {
     const Job* job = state_.jobs().find(known.id.job);
-    const bool is_ours = job != nullptr && job->attempt == known.id.attempt && job->run != nullptr &&
-                         job->run->find_step(known.id.step) != nullptr && job->holds_resources();
+    const bool holds_node = std::ranges::binary_search(node.jobs, known.id.job);
+    const bool is_ours = job != nullptr && job->attempt == known.id.attempt && job->run != nullptr && holds_node &&
+                         job->run->find_step(known.id.step) != nullptr;
     if (!is_ours && known.phase != StepPhase::kEnded) link.fenced.insert({known.id.job, known.id.attempt});
   }
-  if (!link.fenced.empty()) event.clear_conditions &= static_cast<std::uint16_t>(~node_condition::kNotResponding);
+  if (!link.fenced.empty()) {
+    event.clear_conditions &= static_cast<std::uint16_t>(~node_condition::kNotResponding);
+    event.set_conditions |= node_condition::kNotResponding;
+  }
   emit(std::move(event), now);
   reconcile(*index, hello, is_same_boot, now);
   return *index;
@@ -90,7 +94,11 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
       send_when_durable(node, TerminateJob{id, job.attempt, "", state_.settings().kill_wait});
       continue;
     }
-    if (job.state == JobState::kSuspended) send_when_durable(node, SuspendJob{id, job.attempt, true});
+    // What was ordered while the node was away may not have come through.
+    send_when_durable(node, end_of(job));
+    if (job.suspend_time.is_set()) {
+      send_when_durable(node, SuspendJob{id, job.attempt, job.state == JobState::kSuspended});
+    }
     for (const StepState& step : job.run->steps) {
       const bool is_here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node) != step.layout->nodes.end();
       if (!step.is_running() || !is_here) continue;
@@ -165,6 +173,14 @@ void Core::fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now) {
   }
 }
 
+/// An operator took the node down: what runs there is ended, and keeps its resources until the node says that it is gone.
+void Core::end_jobs_on(NodeIndex node, TimePoint now) {
+  for (const JobId id : std::vector<JobId>(state_.nodes().at(node).jobs)) {
+    if (is_finished(state_.jobs().find(id)->state)) continue;
+    end_job(id, JobState::kNodeFail, fmt::format("node {} was set down", state_.nodes().at(node).config.name), now);
+  }
+}
+
 void Core::watch_nodes(TimePoint now) {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const auto index = NodeIndex(static_cast<std::uint32_t>(i));
@@ -175,8 +191,10 @@ void Core::watch_nodes(TimePoint now) {
     if (silent > options_.silence && (conditions & node_condition::kNotResponding) == 0) {
       mark(index, node_condition::kNotResponding, 0, std::nullopt, now);
     }
-    if (silent > state_.settings().slurmd_timeout && (conditions & node_condition::kDown) == 0) {
-      mark(index, node_condition::kDown, 0, kNotResponding, now);
+    const Duration timeout = state_.settings().slurmd_timeout;
+    if (timeout == Duration() || silent <= timeout) continue;
+    if ((conditions & node_condition::kDown) == 0) mark(index, node_condition::kDown, 0, kNotResponding, now);
+    if (!state_.nodes().at(index).jobs.empty()) {
       fail_jobs_on(index, fmt::format("node {} did not respond for {} s", state_.nodes().at(index).config.name,
                                       state_.settings().slurmd_timeout.seconds()), now);
     }

@@ -142,6 +142,11 @@ bool Core::commit(const sched::Start& start, TimePoint now) {
       job->array->active_elements >= job->array->remaining.throttle) {
     return false;
   }
+  if (const Job* array = is_record || job->array_job.value() == 0 ? nullptr : state_.jobs().find(job->array_job);
+      array != nullptr && array->array != nullptr && array->array->remaining.throttle != 0 &&
+      array->array->active_elements >= array->array->remaining.throttle) {
+    return false;
+  }
   const auto allocation = choose_resources(state_, start, snapshot_);
   if (!allocation) return false;
   JobId id = start.job;
@@ -268,6 +273,7 @@ void Core::launch(const StepId& id) {
     message.job_grant = job->run->allocation->nodes[message.job_node_rank];
     message.step_grant = grant;
     port_.send(grant.node, message);
+    if (over_time_limit(*job) != Duration()) port_.send(grant.node, end_of(*job));
   }
 }
 

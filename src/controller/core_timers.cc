@@ -93,6 +93,12 @@ void Core::evict(JobId id, TimePoint now) {
     if (job.is_over()) timers_.insert(Timer{due, id, job.attempt, TimerKind::kEvict});
     return;
   }
+  // An array's record stands for its elements as long as one of them is there.
+  const auto* elements = job.array != nullptr ? state_.jobs().elements(id) : nullptr;
+  if (elements != nullptr && (elements->size() > 1 || elements->begin()->second != id)) {
+    timers_.insert(Timer{now + Duration::seconds(10), id, job.attempt, TimerKind::kEvict});
+    return;
+  }
   if (history_seq_ < state_.seq() && !undurable_.empty() && history_seq_.value() + 1000 < state_.seq().value()) {
     timers_.insert(Timer{now + Duration::seconds(1), id, job.attempt, TimerKind::kEvict});
     return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,31 @@ class Draft {
   }
   void add(EventBody body) { events.push_back(std::move(body)); }
 
+  /// True for the first request of the batch that changes what becomes of the job; a second one would be drafted against
+  /// a state that no longer holds when it is applied.
+  bool claim(JobId job) { return claimed_.insert(job).second; }
+  bool is_claimed(JobId job) const { return claimed_.contains(job); }
+
+  /// The elements of an array that neither the state nor this draft has split off. Requires: `array` is a record.
+  Bitmap remaining(const Job& array) const {
+    Bitmap indices = array.array->remaining.indices;
+    for (const auto& [index, element] : splits(array.id)) indices.reset(index);
+    return indices;
+  }
+  /// The elements that this draft splits off, by index.
+  const std::map<std::uint32_t, JobId>& splits(JobId array) const {
+    static const std::map<std::uint32_t, JobId> kNone;
+    const auto found = splits_.find(array);
+    return found == splits_.end() ? kNone : found->second;
+  }
+  /// Requires: `index` is among remaining(array) and not the last of them.
+  JobId split(JobId array, std::uint32_t index) {
+    const JobId element = allot_job();
+    splits_[array][index] = element;
+    add(ArraySplit{array, index, element});
+    return element;
+  }
+
   std::vector<EventBody> events;
   std::vector<BlobWrite> blobs;
 
@@ -44,6 +70,8 @@ class Draft {
   JobId next_job_;
   BlobId next_blob_;
   std::map<std::string, BlobId> new_blobs_;
+  std::set<JobId> claimed_;
+  std::map<JobId, std::map<std::uint32_t, JobId>> splits_;
 };
 
 }  // namespace muster

@@ -18,7 +18,13 @@ void restore_nodes(ClusterState& state, records::Slice& slice) {
   state.restore_nodes(configs, std::move(statuses));
 }
 
-void restore(ClusterState& state, records::Slice slice) {
+records::ClusterEntry cluster_of(const ClusterState& state) {
+  return {state.settings(), state.partitions(), state.epoch(), state.next_job(), state.next_blob(), state.time()};
+}
+
+}  // namespace
+
+void restore_slice(ClusterState& state, records::Slice slice) {
   if (slice.cluster) {
     auto& cluster = *slice.cluster;
     state.restore_cluster(std::move(cluster.settings), std::move(cluster.partitions), cluster.epoch,
@@ -34,15 +40,9 @@ void restore(ClusterState& state, records::Slice slice) {
   }
 }
 
-records::ClusterEntry cluster_of(const ClusterState& state) {
-  return {state.settings(), state.partitions(), state.epoch(), state.next_job(), state.next_blob(), state.time()};
-}
-
-}  // namespace
-
 Status recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer, Seq until) {
   const Seq checkpoint = TRY(journal.read_checkpoint([&](records::Slice slice) {
-    restore(state, std::move(slice));
+    restore_slice(state, std::move(slice));
     return Status();
   }));
   state.restore_seq(checkpoint);

@@ -17,6 +17,11 @@
 
 namespace muster {
 
+/// A supervisor that the agent has not heard of for so long after its launch is lost, and its place may be given away.
+inline constexpr Duration kSupervisorLostAfter = Duration::seconds(5);
+/// A supervisor that comes up later than this after its launch therefore starts no task.
+inline constexpr Duration kSupervisorStartsWithin = Duration::seconds(4);
+
 // ---- controller → agent ----
 
 /// Run this node's part of a step. Carries all that the supervisor needs, so that it can outlive both sides.

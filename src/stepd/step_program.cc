@@ -52,7 +52,9 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     tasks_.add(agent_loop());
     tasks_.add(reap_loop());
     tasks_.add(tick_loop());
-    if (launch_.step != nullptr && !launch_.step->get(StepText::kIoAddress).empty()) {
+    if (wall_clock() - options_.launch_time > kSupervisorStartsWithin) {
+      supervisor_.on_started(0, Error{ErrorCode::kUnavailable, "the step's supervisor came up too late", ""}, wall_clock());
+    } else if (launch_.step != nullptr && !launch_.step->get(StepText::kIoAddress).empty()) {
       dial_srun();
     } else {
       start();

@@ -12,6 +12,7 @@ namespace muster {
 struct StepdOptions {
   std::string spool;         ///< the node's: agent.sock and the exit log are there
   std::string exit_log;      ///< appended to when the step has ended
+  TimePoint launch_time;     ///< when the agent asked for the step
   std::string conf_path;     ///< for SLURM_CONF
   std::string hosts_file;    ///< bound over /etc/hosts; empty: no
   ContainerHost container;

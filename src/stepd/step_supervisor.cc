@@ -30,6 +30,7 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
   statuses_.resize(task_count);
   running_ = task_count;
   port_.report(StepRunning{id_});
+  if (is_suspended_) port_.suspend(true);
   if (early_) terminate(early_->cause, early_->kill_wait, now);
 }
 
@@ -54,6 +55,7 @@ void StepSupervisor::on_empty(const Usage& usage, bool is_out_of_memory) {
 /// SIGCONT first, so that a stopped process can act on the SIGTERM that follows.
 void StepSupervisor::terminate(const std::string& cause, Duration kill_wait, TimePoint now) {
   if (phase_ == Phase::kStarting) {
+    if (!early_ || kill_wait < early_->kill_wait) kill_time_ = std::min(kill_time_, now + kill_wait);
     early_ = TerminateJob{id_.job, id_.attempt, cause, kill_wait};
     return;
   }
@@ -86,21 +88,37 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
       port_.signal(signal->signal, signal->batch_only);
     }
   } else if (const auto* suspend = std::get_if<SuspendJob>(&message)) {
+    const bool is_ours = suspend->job == id_.job && suspend->attempt == id_.attempt;
+    // A run that is being ended must not be stopped half-way: frozen processes do not die.
+    if (!is_ours || (phase_ != Phase::kStarting && phase_ != Phase::kRunning)) return;
     is_suspended_ = suspend->is_suspend;
-    port_.suspend(is_suspended_);
-  } else if (const auto* change = std::get_if<ChangeEnd>(&message)) {
+    if (phase_ == Phase::kRunning) port_.suspend(is_suspended_);
+  } else if (const auto* change = std::get_if<ChangeEnd>(&message);
+             change != nullptr && change->job == id_.job && change->attempt == id_.attempt) {
     deadline_ = change->end_time + kDeadlineGrace;
   }
 }
 
 TimePoint StepSupervisor::next_tick() const {
-  if (phase_ == Phase::kTerminating) return kill_time_;
+  if (phase_ == Phase::kTerminating || (phase_ == Phase::kStarting && early_)) return kill_time_;
   if (phase_ == Phase::kKilling) return TimePoint::unset();
   return phase_ == Phase::kEnded || is_suspended_ ? TimePoint::never() : deadline_;
 }
 
+/// Told to end, or out of time, before anybody let the tasks start: there is nothing to end.
+void StepSupervisor::give_up_start() {
+  phase_ = Phase::kEnded;
+  StepDone done;
+  done.id = id_;
+  done.node_rank = node_rank_;
+  done.tasks = {ExitStatus::signalled(SIGKILL)};
+  port_.report(done);
+}
+
 void StepSupervisor::on_tick(TimePoint now) {
-  if (phase_ == Phase::kTerminating && now >= kill_time_) {
+  if (phase_ == Phase::kStarting) {
+    if (now >= (early_ ? kill_time_ : deadline_)) give_up_start();
+  } else if (phase_ == Phase::kTerminating && now >= kill_time_) {
     phase_ = Phase::kKilling;
     port_.kill_all();
   } else if (phase_ == Phase::kKilling) {

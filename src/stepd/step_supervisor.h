@@ -47,6 +47,7 @@ class StepSupervisor {
 
  private:
   enum class Phase { kStarting, kRunning, kTerminating, kKilling, kEnded };
+  void give_up_start();
   void terminate(const std::string& cause, Duration kill_wait, TimePoint now);
 
   StepId id_;

@@ -107,6 +107,8 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
     for (const LaunchStep& step : steps) {
       std::string bytes = spool_->log_path();
       bytes.push_back('\0');
+      bytes += std::to_string(wall_clock().microseconds());
+      bytes.push_back('\0');
       bytes += records::encode_message(ToAgent(step));
       send_spawner(bytes);
     }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/version.h"
 #include "records/page_codec.h"
@@ -22,12 +23,15 @@ constexpr const char* kHelp =
     "  --hosts FILE     bound over /etc/hosts for tasks\n"
     "  -V, --version    print the version\n";
 
-/// A launch message: the exit log's path, a NUL, the encoded LaunchStep.
+/// A launch message: the exit log's path, a NUL, the time of the launch in microseconds, a NUL, the encoded LaunchStep.
 int supervise(const std::string& bytes, muster::StepdOptions options) {
-  const std::size_t end = bytes.find('\0');
-  const auto order = muster::records::decode_to_agent(std::string_view(bytes).substr(end + 1));
+  const std::size_t path_end = bytes.find('\0');
+  const std::size_t time_end = bytes.find('\0', path_end + 1);
+  if (time_end == std::string::npos) return 1;
+  const auto order = muster::records::decode_to_agent(std::string_view(bytes).substr(time_end + 1));
   if (!order.has_value()) return 1;
-  options.exit_log = bytes.substr(0, end);
+  options.exit_log = bytes.substr(0, path_end);
+  options.launch_time = muster::TimePoint::from_microseconds(std::strtoll(bytes.c_str() + path_end + 1, nullptr, 10));
   return muster::run_step(std::get<muster::LaunchStep>(*order), options);
 }
 

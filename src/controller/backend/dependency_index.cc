@@ -121,7 +121,10 @@ void DependencyIndex::affect_waiters_of(const Job& job) {
   }
   if (singletons_.empty()) return;
   const auto found = singletons_.find({job.spec->user, std::string(job.spec->name())});
-  if (found != singletons_.end()) affected_.insert(found->second.begin(), found->second.end());
+  if (found == singletons_.end()) return;
+  if (job.is_over()) found->second.erase(job.id);
+  affected_.insert(found->second.begin(), found->second.end());
+  if (found->second.empty()) singletons_.erase(found);
 }
 
 void DependencyIndex::load(const ClusterState& state) {
@@ -139,6 +142,8 @@ void DependencyIndex::on_event(const Event& event, const ClusterState& state) {
         } else if constexpr (std::is_same_v<Kind, JobStarted> || std::is_same_v<Kind, JobEnding> ||
                              std::is_same_v<Kind, NodeReleased>) {
           if (!waiters_.empty() || !singletons_.empty()) affect_waiters_of(*state.jobs().find(body.job));
+        } else if constexpr (std::is_same_v<Kind, JobsEvicted>) {
+          for (const JobId id : body.jobs) waiters_.erase(id);
         }
       },
       event.body);

@@ -13,8 +13,13 @@ Error not_allowed() {
   return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only its owner or an operator may do this"};
 }
 
+Error claimed_already() {
+  return Error{ErrorCode::kConflict, "Job update conflicts with another of the same request", "send them one after the other"};
+}
+
 /// A job that waits ends at once; one that runs is ended by its nodes.
-void draft_cancel(Draft& draft, JobId id, const Identity& identity) {
+std::optional<Error> draft_cancel(Draft& draft, JobId id, const Identity& identity) {
+  if (!draft.claim(id)) return claimed_already();
   JobEnding ending;
   ending.job = id;
   ending.state = JobState::kCancelled;
@@ -23,6 +28,7 @@ void draft_cancel(Draft& draft, JobId id, const Identity& identity) {
   const bool has_run = job != nullptr && job->run != nullptr;
   if (has_run) ending.exit = ExitStatus::signalled(SIGTERM);
   draft.add(std::move(ending));
+  return std::nullopt;
 }
 
 void order_signal(const Job& job, const CancelJobs& cancel, std::vector<SignalOrder>& orders) {
@@ -46,20 +52,14 @@ struct Canceller {
   std::optional<Error> one(JobId id) {
     if (!seen.insert(id).second) return std::nullopt;
     const Job* job = draft.state().jobs().find(id);
-    if (job == nullptr) {
-      draft_cancel(draft, id, identity);
-      return std::nullopt;
-    }
+    if (job == nullptr) return draft_cancel(draft, id, identity);
     if (!may_control(*job, identity)) return not_allowed();
+    const bool is_end = cancel.signal == 0 || (cancel.signal == SIGKILL && !cancel.batch_only);
+    // A run that is over and would go back to the queue is cancelled too.
+    if (is_end && (job->flags & job_flag::kRequeueAfter) != 0) return draft_cancel(draft, id, identity);
     if (is_finished(job->state)) return job->is_completing() && cancel.signal == 0 ? std::nullopt : std::optional(already_over());
-    if (cancel.signal == 0 || (cancel.signal == SIGKILL && !cancel.batch_only)) {
-      draft_cancel(draft, id, identity);
-      return std::nullopt;
-    }
-    if (job->run == nullptr) {
-      if (cancel.signal == SIGKILL) draft_cancel(draft, id, identity);
-      return std::nullopt;
-    }
+    if (is_end) return draft_cancel(draft, id, identity);
+    if (job->run == nullptr) return cancel.signal == SIGKILL ? draft_cancel(draft, id, identity) : std::nullopt;
     order_signal(*job, cancel, orders);
     return std::nullopt;
   }
@@ -141,6 +141,10 @@ Reply release_allocation(Draft& draft, const ReleaseAllocation& release, const I
   if (job == nullptr || job->attempt != release.attempt || is_finished(job->state)) return reply;
   if (!may_control(*job, identity)) {
     reply.error = not_allowed();
+    return reply;
+  }
+  if (!draft.claim(job->id)) {
+    reply.error = claimed_already();
     return reply;
   }
   JobEnding ending;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "controller/frontend/frontend.h"
 
@@ -93,8 +94,19 @@ Refusal apply_verb(Draft& draft, JobId id, const Job& job, JobVerb verb, const I
   return precondition("Invalid job state", "");
 }
 
+Refusal apply_once(Draft& draft, JobId id, const Job& job, JobVerb verb, const Identity& identity) {
+  if (draft.is_claimed(id)) {
+    return Error{ErrorCode::kConflict, "Job update conflicts with another of the same request", "send them one after the other"};
+  }
+  Refusal refused = apply_verb(draft, id, job, verb, identity);
+  const bool is_flag = verb == JobVerb::kHold || verb == JobVerb::kUserHold || verb == JobVerb::kRelease;
+  if (!refused && !is_flag) draft.claim(id);
+  return refused;
+}
+
 /// Verbs on a whole array skip the elements to which they do not apply, as long as one was done.
-Refusal control_selected(Draft& draft, const JobSelector& selector, JobVerb verb, const Identity& identity) {
+Refusal control_selected(Draft& draft, const JobSelector& selector, JobVerb verb, const Identity& identity,
+                         std::set<JobId>& seen) {
   const ClusterState& state = draft.state();
   const Job* job = state.jobs().find(selector.job);
   if (job != nullptr && !may_control(*job, identity)) {
@@ -109,7 +121,11 @@ Refusal control_selected(Draft& draft, const JobSelector& selector, JobVerb verb
     const Job* record = known != nullptr ? known : job;  // an element that the draft splits off is like its array
     const bool is_spent = known != nullptr && record->array != nullptr && !record->array_index && record->array->remaining.indices.empty();
     if (is_spent) continue;
-    Refusal refused = apply_verb(draft, id, *record, verb, identity);
+    if (!seen.insert(id).second) {
+      is_any_done = true;
+      continue;
+    }
+    Refusal refused = apply_once(draft, id, *record, verb, identity);
     is_any_done = is_any_done || !refused;
     if (refused && !first) first = refused;
   }
@@ -120,8 +136,9 @@ Refusal control_selected(Draft& draft, const JobSelector& selector, JobVerb verb
 
 Reply control(Draft& draft, const ControlJobs& request, const Identity& identity) {
   Reply reply;
+  std::set<JobId> seen;
   for (const JobSelector& selector : request.jobs) {
-    reply.outcomes.push_back(JobOutcome{selector, control_selected(draft, selector, request.verb, identity)});
+    reply.outcomes.push_back(JobOutcome{selector, control_selected(draft, selector, request.verb, identity, seen)});
   }
   return reply;
 }

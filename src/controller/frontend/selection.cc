@@ -35,18 +35,24 @@ std::optional<JobId> element_of(const ClusterState& state, const Job& array, std
   if (const auto* elements = state.jobs().elements(array.id)) {
     if (const auto found = elements->find(index); found != elements->end()) return found->second;
   }
-  if (array.array == nullptr || !array.array->remaining.indices.test(index)) return std::nullopt;
-  if (draft == nullptr || array.array->remaining.indices.count() == 1) return array.id;
-  const JobId element = draft->allot_job();
-  draft->add(ArraySplit{array.id, index, element});
-  return element;
+  if (array.array == nullptr) return std::nullopt;
+  if (draft == nullptr) return array.array->remaining.indices.test(index) ? std::optional(array.id) : std::nullopt;
+  if (const auto known = draft->splits(array.id).find(index); known != draft->splits(array.id).end()) return known->second;
+  const Bitmap remaining = draft->remaining(array);
+  if (!remaining.test(index)) return std::nullopt;
+  // The last one keeps the array's id, and what has ended as a whole is not taken apart.
+  const bool is_whole = remaining.count() == 1 || is_finished(array.state) || draft->is_claimed(array.id);
+  return is_whole ? array.id : draft->split(array.id, index);
 }
 
 Error invalid_id() { return Error{ErrorCode::kNotFound, "Invalid job id specified", ""}; }
 
 /// The array's record and all elements that have split off.
-std::vector<JobId> whole_array(const ClusterState& state, const Job& job) {
+std::vector<JobId> whole_array(const ClusterState& state, const Job& job, const Draft* draft) {
   std::vector<JobId> ids = {job.id};
+  if (draft != nullptr) {
+    for (const auto& [index, id] : draft->splits(job.id)) ids.push_back(id);
+  }
   if (const auto* elements = state.jobs().elements(job.id)) {
     for (const auto& [index, id] : *elements) {
       if (id != job.id) ids.push_back(id);
@@ -56,9 +62,9 @@ std::vector<JobId> whole_array(const ClusterState& state, const Job& job) {
 }
 
 /// Named elements when they are all that remain: the record itself, so that nothing need split.
-bool names_all_remaining(const Job& array, const Bitmap& indices) {
-  return array.array != nullptr && !array.array->remaining.indices.empty() &&
-         indices.contains(array.array->remaining.indices);
+bool names_all_remaining(const Job& array, const Bitmap& indices, const Draft* draft) {
+  if (array.array == nullptr || array.array->remaining.indices.empty()) return false;
+  return indices.contains(draft == nullptr ? array.array->remaining.indices : draft->remaining(array));
 }
 
 }  // namespace
@@ -70,10 +76,15 @@ bool may_control(const Job& job, const Identity& identity) {
 Result<std::vector<JobId>> resolve(const ClusterState& state, const JobSelector& selector, Draft* draft) {
   const Job* job = state.jobs().find(selector.job);
   if (job == nullptr) return fail(invalid_id());
-  if (!selector.is_element) return whole_array(state, *job);
+  if (!selector.is_element) return whole_array(state, *job, draft);
   std::vector<JobId> ids;
-  if (names_all_remaining(*job, selector.indices)) {
+  if (names_all_remaining(*job, selector.indices, draft)) {
     ids.push_back(job->id);
+    if (draft != nullptr) {
+      for (const auto& [index, id] : draft->splits(job->id)) {
+        if (selector.indices.test(index)) ids.push_back(id);
+      }
+    }
     if (const auto* elements = state.jobs().elements(job->id)) {
       for (const auto& [index, id] : *elements) {
         if (selector.indices.test(index)) ids.push_back(id);

@@ -100,7 +100,16 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
     if (!parsed.has_value()) return parsed.error();
     set = std::move(parsed).value();
   }
-  if (set.terms.empty()) edit.change.eligible_time = edit.state.time();
+  for (const DependencyTerm& term : set.terms) {
+    const bool is_known = term.kind == DependencyKind::kSingleton || (term.job.value() != 0 && term.job < edit.state.next_job());
+    const bool is_itself = term.job == edit.job.id || (term.job == edit.job.array_job && term.job.value() != 0);
+    if (!is_known || is_itself) {
+      return invalid("Job dependency problem", is_itself ? "a job cannot wait for itself"
+                                                         : fmt::format("there is no job {}", term.job.value()));
+    }
+  }
+  // Unset until the dependencies hold.
+  edit.change.eligible_time = set.terms.empty() ? std::max(edit.state.time(), edit.job.spec->begin_time) : TimePoint::unset();
   edit.change.dependencies = std::move(set);
   edit.edit_spec().text.set(JobText::kDependency, value);
   return std::nullopt;
@@ -177,9 +186,10 @@ const std::vector<JobField>& job_fields() {
   return kFields;
 }
 
-Refusal update_one_job(Draft& draft, const Job& job, const UpdateObject& update, const Identity& identity) {
+/// `job` is the record itself, or the array that the draft splits `id` off.
+Refusal update_one_job(Draft& draft, JobId id, const Job& job, const UpdateObject& update, const Identity& identity) {
   JobEdit edit{draft.state(), job, identity, {}, nullptr};
-  edit.change.job = job.id;
+  edit.change.job = id;
   for (const auto& [name, value] : update.values) {
     const std::string key = lower(name);
     const auto field = std::ranges::find(job_fields(), key, &JobField::name);
@@ -213,16 +223,17 @@ std::optional<JobSelector> parse_selector(std::string_view text) {
 Refusal update_job(Draft& draft, const UpdateObject& update, const Identity& identity) {
   const auto selector = parse_selector(update.name);
   if (!selector) return Error{ErrorCode::kNotFound, "Invalid job id specified", update.name};
-  auto ids = resolve(draft.state(), *selector, nullptr);
+  auto ids = resolve(draft.state(), *selector, &draft);
   if (!ids.has_value()) return ids.error();
   for (const JobId id : ids.value()) {
-    const Job& job = *draft.state().jobs().find(id);
+    const Job* known = draft.state().jobs().find(id);
+    const Job& job = known != nullptr ? *known : *draft.state().jobs().find(selector->job);
     if (!may_control(job, identity)) return not_allowed("only its owner or an operator may update the job");
     if (job.is_over()) {
       if (ids.value().size() > 1) continue;
       return Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""};
     }
-    if (auto refused = update_one_job(draft, job, update, identity)) return refused;
+    if (auto refused = update_one_job(draft, id, job, update, identity)) return refused;
   }
   return std::nullopt;
 }

@@ -37,6 +37,7 @@ class PlannerRole {
   explicit PlannerRole(const sched::PlanOptions& options) : options_(options), feed_(snapshot_) {}
 
   ClusterState& state() { return state_; }
+  const ClusterState& state() const { return state_; }
   /// To be called once `state()` has been restored.
   void start();
   void apply(const EventBatch& batch);

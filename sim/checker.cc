@@ -1,0 +1,303 @@
+#include "sim/checker.h"
+
+#include <cstdio>
+
+#include "base/check.h"
+
+namespace muster::sim {
+namespace {
+
+std::string text_of(const StepId& step) {
+  return fmt::format("{}.{}.{}", step.job.value(), step.attempt, step.step);
+}
+
+ExitStatus worse(ExitStatus a, ExitStatus b) {
+  if ((a.signal() != 0) != (b.signal() != 0)) return a.signal() != 0 ? a : b;
+  return a.raw > b.raw ? a : b;
+}
+
+}  // namespace
+
+void Checker::spawned(NodeIndex node, const StepId& step) {
+  const bool is_first = runs_.emplace(std::pair(node, step), Run{}).second;
+  CHECK(is_first, "step {} starts a second time on node {}", text_of(step), node.value());
+}
+
+void Checker::take(NodeIndex node, const NodeGrant& grant, JobId job, bool is_shared) {
+  if (is_shared) return;
+  const auto use = [&](const std::string& kind, const Bitmap& bits) {
+    bits.for_each([&](std::size_t index) {
+      Place& place = places_[{node.value(), kind, index}];
+      CHECK(place.uses == 0 || place.job == job, "node {}: {} {} is in use by job {} and given to job {}", node.value(), kind,
+            index, place.job.value(), job.value());
+      place.job = job;
+      ++place.uses;
+    });
+  };
+  use("cpu", grant.cpus);
+  for (const GresGrant& gres : grant.gres) use(gres.name, gres.devices);
+}
+
+void Checker::give(NodeIndex node, const NodeGrant& grant, JobId, bool is_shared) {
+  if (is_shared) return;
+  const auto drop = [&](const std::string& kind, const Bitmap& bits) {
+    bits.for_each([&](std::size_t index) { --places_[{node.value(), kind, index}].uses; });
+  };
+  drop("cpu", grant.cpus);
+  for (const GresGrant& gres : grant.gres) drop(gres.name, gres.devices);
+}
+
+void Checker::task_started(NodeIndex node, const LaunchStep& launch, std::size_t) {
+  ++tasks_run_;
+  if (options_.is_traced) trace(fmt::format("  task of {} starts on node {}", text_of(launch.id), node.value()));
+  ++runs_[{node, launch.id}].live;
+  take(node, launch.step_grant, launch.id.job, false);
+  const auto job = jobs_.find(launch.id.job);
+  CHECK(job != jobs_.end() && job->second.attempt == launch.id.attempt, "step {} runs without a durable start",
+        text_of(launch.id));
+  for (const DependencyTerm& term : job->second.dependencies.terms) {
+    if (term.kind != DependencyKind::kAfterOk || job->second.dependencies.is_any) continue;
+    const auto other = jobs_.find(term.job);
+    // Of a job that has left memory only its end is known.
+    if (other != jobs_.end() && other->second.is_evicted) continue;
+    CHECK(other != jobs_.end() && other->second.state == JobState::kCompleted, "job {} runs before job {} that it waits for",
+          launch.id.job.value(), term.job.value());
+  }
+}
+
+void Checker::task_ended(NodeIndex node, const LaunchStep& launch, std::size_t, ExitStatus status) {
+  if (options_.is_traced) trace(fmt::format("  task of {} ends on node {}: {}", text_of(launch.id), node.value(), status.raw));
+  Run& run = runs_[{node, launch.id}];
+  --run.live;
+  ++run.ended;
+  run.worst = worse(run.worst, status);
+  give(node, launch.step_grant, launch.id.job, false);
+}
+
+void Checker::deadline_enforced(const LaunchStep& launch) {
+  const auto found = jobs_.find(launch.id.job);
+  if (found == jobs_.end() || found->second.state != JobState::kRunning) return;
+  const Known& job = found->second;
+  if (job.attempt != launch.id.attempt) return;
+  CHECK(timeline_.now() - job.start >= job.limit + job.suspended, "step {} is ended by its supervisor before its time",
+        text_of(launch.id));
+}
+
+Checker::Known& Checker::known(JobId id) {
+  const auto found = jobs_.find(id);
+  CHECK(found != jobs_.end(), "an event names job {}, which no event made", id.value());
+  return found->second;
+}
+
+namespace {
+
+/// One line per event: its kind, its job, its node.
+struct Tracer {
+  std::string text;
+  template <class Body>
+  void operator()(const Body& body) {
+    std::string kind = __PRETTY_FUNCTION__;
+    kind = kind.substr(kind.find("Body = ") + 7);
+    text = kind.substr(0, kind.find(']'));
+    if constexpr (requires { JobId(body.job); }) text += fmt::format(" job {}", JobId(body.job).value());
+    if constexpr (requires { body.element; }) text += fmt::format(" element {} of {}", body.element.value(), body.array.value());
+    if constexpr (requires { StepId(body.step); }) text += " step " + text_of(body.step);
+    if constexpr (requires { NodeIndex(body.node); }) text += fmt::format(" node {}", NodeIndex(body.node).value());
+    if constexpr (requires { body.set_conditions; }) text += fmt::format(" set {:x} clear {:x}", body.set_conditions, body.clear_conditions);
+    if constexpr (requires { JobState(body.state); }) text += fmt::format(" state {}", job_state_name(body.state));
+    if constexpr (requires { body.detail; }) text += " '" + body.detail + "'";
+    if constexpr (requires { body.allocation; }) {
+      for (const NodeGrant& grant : body.allocation->nodes) text += fmt::format(" on {}", grant.node.value());
+    }
+  }
+};
+
+}  // namespace
+
+void Checker::trace(const std::string& text) const {
+  if (!options_.is_traced) return;
+  fmt::print(stderr, "{:.6f} {}\n", static_cast<double>(timeline_.now().microseconds() % 1'000'000'000'000) / 1e6, text);
+}
+
+/// Legal transitions, read from the log alone.
+struct Checker::Follow {
+  Checker& checker;
+  TimePoint time;
+
+  template <class Other>
+  void operator()(const Other&) {}
+  void operator()(const JobSubmitted& e) {
+    Known job;
+    job.spec = e.spec;
+    job.limit = e.time_limit;
+    job.dependencies = e.dependencies;
+    const bool is_new = checker.jobs_.emplace(e.job, std::move(job)).second;
+    CHECK(is_new, "job id {} is given twice", e.job.value());
+  }
+  void operator()(const ArraySplit& e) {
+    Known element = checker.known(e.array);
+    element.attempt = 0;
+    const bool is_new = checker.jobs_.emplace(e.element, std::move(element)).second;
+    CHECK(is_new, "job id {} is given twice", e.element.value());
+    if (checker.cancelled_.contains(e.array)) checker.cancelled_.insert(e.element);
+  }
+  void operator()(const JobStarted& e) {
+    Known& job = checker.known(e.job);
+    CHECK(job.state == JobState::kPending, "job {} starts from state {}", e.job.value(), job_state_name(job.state));
+    CHECK(!checker.cancelled_.contains(e.job), "job {} starts after its cancel was acknowledged", e.job.value());
+    job.state = JobState::kRunning;
+    job.start = time;
+    job.limit = e.time_limit;
+    job.suspended = Duration();
+    job.nodes_left = e.allocation->nodes.size();
+  }
+  void operator()(const JobEnding& e) {
+    Known& job = checker.known(e.job);
+    CHECK(is_finished(e.state), "job {} ends in state {}", e.job.value(), job_state_name(e.state));
+    CHECK(!is_finished(job.state) || job.is_completing, "job {} ends twice", e.job.value());
+    if (e.state == JobState::kTimeout) {
+      CHECK(job.state == JobState::kRunning && time - job.start >= job.limit + job.suspended, "job {} times out early",
+            e.job.value());
+    }
+    if (e.state == JobState::kNodeFail) {
+      const Options& o = checker.options_;
+      const bool is_possible = o.node_crash != Duration() || o.partition != Duration() || o.agent_crash != Duration() ||
+                               o.link_drop != Duration() || checker.is_node_downed_;
+      CHECK(is_possible, "job {} fails with its node and no node failed: {}", e.job.value(), e.detail);
+      checker.node_failed_.insert({e.job, job.attempt});
+    }
+    const bool had_run = job.nodes_left > 0;
+    job.state = e.state;
+    job.is_completing = had_run && !e.is_clean;
+    if (e.is_clean) job.nodes_left = 0;
+    ++checker.jobs_ended_;
+  }
+  void operator()(const NodeReleased& e) {
+    Known& job = checker.known(e.job);
+    CHECK(job.is_completing && job.nodes_left > 0, "job {} gives back a node that it has not", e.job.value());
+    if (--job.nodes_left == 0) job.is_completing = false;
+  }
+  void operator()(const JobRequeued& e) {
+    Known& job = checker.known(e.job);
+    CHECK(is_finished(job.state) && !job.is_completing, "job {} is requeued from state {}", e.job.value(),
+          job_state_name(job.state));
+    job.state = JobState::kPending;
+    ++job.attempt;
+    job.dependencies = {};
+  }
+  void operator()(const JobChanged& e) {
+    Known& job = checker.known(e.job);
+    if (e.time_limit) job.limit = *e.time_limit;
+    if (e.dependencies) job.dependencies = *e.dependencies;
+  }
+  void operator()(const NodeChanged& e) {
+    const bool is_silence = e.reason && *e.reason == "Not responding";
+    if ((e.set_conditions & node_condition::kDown) != 0 && !is_silence) checker.is_node_downed_ = true;
+  }
+  void operator()(const JobSuspended& e) {
+    Known& job = checker.known(e.job);
+    CHECK(job.state == JobState::kRunning);
+    job.state = JobState::kSuspended;
+    job.suspended_since = time;
+  }
+  void operator()(const JobResumed& e) {
+    Known& job = checker.known(e.job);
+    CHECK(job.state == JobState::kSuspended);
+    job.state = JobState::kRunning;
+    job.suspended += time - job.suspended_since;
+  }
+  void operator()(const JobsEvicted& e) {
+    for (const JobId id : e.jobs) {
+      Known& job = checker.known(id);
+      CHECK(is_finished(job.state) && !job.is_completing, "job {} is evicted before its end", id.value());
+      job.is_evicted = true;
+    }
+  }
+  /// The exit that is told is the exit that was.
+  void operator()(const StepEnded& e) {
+    if (checker.node_failed_.contains({e.step.job, e.step.attempt})) return;
+    const bool is_node_gone = e.detail.find("restarted") != std::string::npos || e.detail.find("did not respond") != std::string::npos;
+    if (is_node_gone && (checker.options_.node_crash != Duration() || checker.options_.partition != Duration())) return;
+    if (!e.detail.empty()) {
+      CHECK(checker.excused_.contains(e.step), "step {} is lost ({}) and nothing happened to it", text_of(e.step), e.detail);
+      return;
+    }
+    if (checker.excused_.contains(e.step)) return;
+    ExitStatus worst;
+    std::uint32_t ended = 0;
+    for (std::uint32_t node = 0; node < checker.options_.nodes; ++node) {
+      const auto run = checker.runs_.find({NodeIndex(node), e.step});
+      if (run == checker.runs_.end()) continue;
+      CHECK(run->second.live == 0, "step {} is over and runs on node {}", text_of(e.step), node);
+      worst = worse(worst, run->second.worst);
+      ended += run->second.ended;
+    }
+    const bool was_never_there = e.exit.signal() == 9;
+    CHECK(e.exit == worst || was_never_there, "step {} ended with {} and is told as {}", text_of(e.step), worst.raw, e.exit.raw);
+    CHECK(ended > 0 || was_never_there, "step {} ended and never ran", text_of(e.step));
+  }
+};
+
+void Checker::follow(const Event& event) {
+  CHECK(event.time >= time_, "time goes back");
+  time_ = event.time;
+  if (options_.is_traced) {
+    Tracer tracer;
+    std::visit(tracer, event.body);
+    trace(tracer.text);
+  }
+  std::visit(Follow{*this, event.time}, event.body);
+}
+
+void Checker::published(const EventBatch& batch) {
+  CHECK(batch.seq.value() == published_.value() + 1, "batch {} is published after {}", batch.seq.value(), published_.value());
+  published_ = batch.seq;
+  for (const Event& event : batch.events) follow(event);
+}
+
+void Checker::note_hash(const ClusterState& state) {
+  const std::size_t seq = state.seq().value();
+  if (hashes_.size() <= seq) hashes_.resize(seq + 1, 0);
+  const std::uint64_t hash = state.hash();
+  CHECK(hashes_[seq] == 0 || hashes_[seq] == hash, "the state after batch {} differs from what it was", seq);
+  hashes_[seq] = hash;
+}
+
+void Checker::compare(const ClusterState& state, const char* what) {
+  const std::size_t seq = state.seq().value();
+  if (seq >= hashes_.size() || hashes_[seq] == 0) return;
+  CHECK(hashes_[seq] == state.hash(), "the state {} after batch {} differs from the one that followed", what, seq);
+}
+
+void Checker::recovered(const ClusterState& state) {
+  CHECK(state.seq() >= published_, "batch {} was published and the journal ends at {}", published_.value(), state.seq().value());
+}
+
+void Checker::check_ledger(const ClusterState& state) const {
+  for (const Node& node : state.nodes().all()) {
+    Bitmap cpus;
+    std::uint64_t memory = 0;
+    std::size_t given = 0;
+    const auto index = *state.nodes().find_by_name(node.config.name);
+    state.jobs().for_each([&](const Job& job) {
+      if (job.run == nullptr || !job.holds_resources()) return;
+      for (std::size_t i = 0; i < job.run->allocation->nodes.size(); ++i) {
+        const NodeGrant& grant = job.run->allocation->nodes[i];
+        if (grant.node != index || job.run->released.test(i)) continue;
+        cpus |= grant.cpus;
+        given += grant.cpus.count();
+        memory += grant.memory_mib;
+      }
+    });
+    CHECK(cpus == node.used_cpus && given == cpus.count(), "node {}: the ledger is not the sum of the grants", node.config.name);
+    CHECK(memory == node.used_memory_mib && memory <= node.config.memory_mib, "node {}: {} MiB given, {} in the ledger",
+          node.config.name, memory, node.used_memory_mib);
+  }
+}
+
+bool Checker::has_ended(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found != jobs_.end() && is_finished(found->second.state) && !found->second.is_completing;
+}
+
+}  // namespace muster::sim

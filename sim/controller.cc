@@ -1,0 +1,174 @@
+#include "sim/controller.h"
+
+#include "controller/recovery.h"
+#include "sim/machine.h"
+#include "sim/workload.h"
+
+namespace muster::sim {
+namespace {
+
+constexpr Duration kTick = Duration::milliseconds(100);
+constexpr std::uint64_t kBatchesPerCheckpoint = 150;
+
+/// The same message may come again unless its meaning hangs on order.
+bool may_repeat(const ToAgent& message) {
+  return std::holds_alternative<LaunchStep>(message) || std::holds_alternative<TerminateJob>(message) ||
+         std::holds_alternative<AcknowledgeStep>(message);
+}
+
+}  // namespace
+
+Controller::Controller(World& world, std::uint64_t incarnation)
+    : world_(world), incarnation_(incarnation), core_(Core::Options{"sim"}, *this, *this) {
+  const Epoch epoch = world_.journal.take_lead();
+  recover();
+  planner_.state().copy_from(core_.state());
+  replica_.state().copy_from(core_.state());
+  planner_.start();
+  checkpointed_ = core_.state().seq();
+  links_.resize(world_.config->nodes.size());
+  world_.journal.attach({[this](Seq seq) { core_.on_durable(seq, world_.timeline.now()); },
+                         [this] { world_.crash_controller(); }});
+  core_.start(epoch, world_.config, world_.timeline.now());
+  later(kTick, [this] { tick(); });
+}
+
+void Controller::recover() {
+  ClusterState& state = core_.state();
+  const FakeJournal::Checkpoint& checkpoint = world_.journal.checkpoint();
+  for (const std::string& bytes : checkpoint.slices) {
+    auto slice = records::decode_slice(bytes);
+    CHECK(slice.has_value(), "a slice does not decode: {}", slice.error().text());
+    restore_slice(state, std::move(slice).value());
+  }
+  state.restore_seq(checkpoint.seq);
+  if (checkpoint.seq.value() != 0) world_.checker.compare(state, "after its checkpoint");
+  world_.journal.replay(checkpoint.seq, [&](const EventBatch& batch) {
+    state.apply(batch);
+    if (batch.seq > world_.checker.last_published()) world_.checker.published(batch);
+    world_.checker.compare(state, "replayed");
+  });
+  world_.checker.recovered(state);
+}
+
+void Controller::later(Duration delay, Timeline::Action action) {
+  world_.timeline.after(delay, [&world = world_, incarnation = incarnation_, action = std::move(action)] {
+    if (world.controller != nullptr && world.controller->incarnation() == incarnation) action();
+  });
+}
+
+void Controller::tick() {
+  core_.on_tick(world_.timeline.now());
+  core_.end_turn(world_.timeline.now());
+  if (world_.options.is_checked_deeply && world_.rng.chance(0.05)) world_.checker.check_ledger(core_.state());
+  schedule_planner();
+  later(kTick, [this] { tick(); });
+}
+
+/// Messages of one instant share a turn, as those of one round of the event loop do.
+void Controller::schedule_end() {
+  if (std::exchange(is_end_scheduled_, true)) return;
+  const Duration delay = world_.options.is_only_batch ? Duration::microseconds(200) : Duration();
+  later(delay, [this] {
+    is_end_scheduled_ = false;
+    core_.end_turn(world_.timeline.now());
+  });
+}
+
+void Controller::command(Command command) {
+  core_.on_command(std::move(command), world_.timeline.now());
+  schedule_end();
+}
+
+Result<NodeIndex> Controller::register_node(const LinkRef& link, const RegisterNode& hello) {
+  auto node = core_.on_register(hello, world_.timeline.now());
+  if (node.has_value()) links_[node->value()] = link;
+  schedule_end();
+  return node;
+}
+
+void Controller::agent_message(const LinkRef& link, const FromAgent& message) {
+  core_.on_agent(link->node, message, world_.timeline.now());
+  schedule_end();
+}
+
+void Controller::agent_lost(const LinkRef& link) {
+  if (links_[link->node.value()] != link) return;
+  links_[link->node.value()] = nullptr;
+  core_.on_agent_lost(link->node);
+}
+
+void Controller::reply(std::uint64_t token, std::vector<Reply> replies) {
+  world_.workload->on_reply(token, std::move(replies));
+}
+
+void Controller::send(NodeIndex node, const ToAgent& message) {
+  const LinkRef link = links_[node.value()];
+  if (link == nullptr) return;
+  Machine& target = *world_.nodes[node.value()];
+  const int copies = may_repeat(message) && world_.rng.chance(world_.options.duplicate) ? 2 : 1;
+  for (int i = 0; i < copies; ++i) {
+    TimePoint arrival = std::max(link->last_down, world_.timeline.now() + world_.latency());
+    if (i == 0) link->last_down = arrival;
+    if (i > 0) arrival = arrival + Duration::milliseconds(world_.rng.chance(0.5) ? 0 : world_.rng.between(0, 5000));
+    world_.timeline.at(arrival, [&target, link, message] { target.on_controller(link, message); });
+  }
+}
+
+void Controller::publish(DurableUpdate update) {
+  world_.checker.published(*update.batch);
+  replica_.apply(*update.batch);
+  world_.checker.note_hash(replica_.state());
+  to_planner_.push_back(update.batch);
+  schedule_planner();
+  const Seq seq = update.batch->seq;
+  if (seq.value() % 16 == 0) later(Duration::milliseconds(5), [this, seq] { core_.on_history(seq); });
+}
+
+void Controller::plan_consumed(Seq until) {
+  consumed_.push_back(until);
+  schedule_planner();
+}
+
+void Controller::schedule_planner() {
+  if (std::exchange(is_planner_scheduled_, true)) return;
+  later(Duration::microseconds(world_.rng.between(100, 20'000)), [this] {
+    is_planner_scheduled_ = false;
+    run_planner();
+  });
+}
+
+void Controller::run_planner() {
+  for (; !to_planner_.empty(); to_planner_.pop_front()) planner_.apply(*to_planner_.front());
+  for (; !consumed_.empty(); consumed_.pop_front()) planner_.consumed(consumed_.front());
+  if (world_.options.is_checked_deeply) world_.checker.compare(planner_.state(), "of the planner");
+  if (auto plan = planner_.plan(world_.timeline.now())) {
+    replica_.set_report(plan->report);
+    later(Duration::microseconds(world_.rng.between(100, 30'000)), [this, plan = *plan] {
+      core_.on_plan(plan, world_.timeline.now());
+    });
+  }
+  const std::uint64_t fresh = planner_.state().seq().value() - checkpointed_.value();
+  if (world_.options.is_checkpointed && fresh >= kBatchesPerCheckpoint) write_checkpoint_of_planner();
+}
+
+/// A crash between two slices leaves the checkpoint before.
+void Controller::write_checkpoint_of_planner() {
+  FakeJournal::Checkpoint checkpoint;
+  checkpoint.seq = checkpointed_ = planner_.state().seq();
+  const Status written = write_checkpoint(planner_.state(), [&](std::string record) {
+    checkpoint.slices.push_back(std::move(record));
+    return Status();
+  });
+  CHECK(written.has_value());
+  later(Duration::milliseconds(world_.rng.between(1, 200)),
+        [this, checkpoint = std::move(checkpoint)] { world_.journal.put_checkpoint(checkpoint); });
+}
+
+void Controller::fetch_blob(BlobId id) {
+  later(Duration::milliseconds(2), [this, id] {
+    if (Bytes bytes = world_.journal.read_blob(id)) core_.on_blob(id, std::move(bytes));
+  });
+}
+
+}  // namespace muster::sim

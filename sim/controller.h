@@ -1,0 +1,64 @@
+// One incarnation of the controller: the production roles, wired as apps/musterd wires them, on virtual time.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "controller/core.h"
+#include "controller/gateway/query_replica.h"
+#include "controller/planning/planner_role.h"
+#include "sim/world.h"
+
+namespace muster::sim {
+
+class Controller final : public CorePort, public JournalPort {
+ public:
+  /// Recovers from what the journal has, takes the lead and starts. Follows apps/musterd/main.cc.
+  Controller(World& world, std::uint64_t incarnation);
+
+  std::uint64_t incarnation() const { return incarnation_; }
+  const Core& core() const { return core_; }
+  const QueryReplica& replica() const { return replica_; }
+  const PlannerRole& planner() const { return planner_; }
+
+  void command(Command command);
+  /// The answer goes back to the agent over `link`.
+  Result<NodeIndex> register_node(const LinkRef& link, const RegisterNode& hello);
+  void agent_message(const LinkRef& link, const FromAgent& message);
+  void agent_lost(const LinkRef& link);
+  const LinkRef& link_of(NodeIndex node) const { return links_[node.value()]; }
+
+  // ---- JournalPort, CorePort ----
+  void append(EventBatchRef batch) override { world_.journal.append(std::move(batch)); }
+  void reply(std::uint64_t token, std::vector<Reply> replies) override;
+  void send(NodeIndex node, const ToAgent& message) override;
+  void publish(DurableUpdate update) override;
+  void plan_consumed(Seq until) override;
+  void fetch_blob(BlobId id) override;
+  void mail(const std::string&, const std::string&) override {}
+
+ private:
+  void recover();
+  void tick();
+  void schedule_end();
+  void schedule_planner();
+  void run_planner();
+  void write_checkpoint_of_planner();
+  /// Runs `action` later unless this incarnation is gone by then.
+  void later(Duration delay, Timeline::Action action);
+
+  World& world_;
+  std::uint64_t incarnation_;
+  Core core_;
+  PlannerRole planner_{sched::PlanOptions()};
+  QueryReplica replica_{"sim", "0"};
+  std::vector<LinkRef> links_;
+  std::deque<EventBatchRef> to_planner_;
+  std::deque<Seq> consumed_;
+  Seq checkpointed_;
+  bool is_end_scheduled_ = false;
+  bool is_planner_scheduled_ = false;
+};
+
+}  // namespace muster::sim

@@ -1,0 +1,389 @@
+#include "sim/machine.h"
+
+#include <csignal>
+
+#include "base/hash.h"
+#include "sim/controller.h"
+
+namespace muster::sim {
+namespace {
+
+constexpr Duration kRedial = Duration::milliseconds(300);
+constexpr Duration kTick = Duration::milliseconds(250);
+
+}  // namespace
+
+// ---- a step ----
+
+Supervised::Supervised(Machine& node, LaunchStep launch)
+    : node_(node), launch_(std::move(launch)), logic_(launch_, *this) {}
+
+/// What a task does is a function of seed and identity, so that it is the same whenever it is asked.
+void Supervised::start_tasks(bool is_late) {
+  if (is_late) {
+    logic_.on_started(0, Error{ErrorCode::kUnavailable, "the step's supervisor came up too late", ""},
+                      node_.world().timeline.now());
+    return;
+  }
+  const Options& options = node_.world().options;
+  const std::size_t count = launch_.step == nullptr ? 1 : std::max(1U, launch_.step_grant.task_count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Hasher hasher;
+    hasher.add(options.seed).add(launch_.id.job.value()).add(launch_.id.attempt).add(launch_.id.step);
+    Rng rng(hasher.add(node_.index().value()).add(i).digest());
+    Task task;
+    const double length = options.is_only_batch ? 1 : 2 * rng.unit();
+    const Duration run = Duration::microseconds(static_cast<std::int64_t>(
+        static_cast<double>(options.run_time.microseconds()) * length) + 1000);
+    task.end = node_.world().timeline.now() + run;
+    task.ignores_term = rng.chance(options.task_ignores_term);
+    if (rng.chance(options.task_fails)) {
+      task.exit = rng.chance(0.3) ? ExitStatus::signalled(SIGSEGV) : ExitStatus::exited(static_cast<int>(rng.between(1, 255)));
+    }
+    tasks_.push_back(task);
+    node_.world().checker.task_started(node_.index(), launch_, i);
+    arm(i);
+  }
+  logic_.on_started(count, std::nullopt, node_.world().timeline.now());
+}
+
+void Supervised::arm(std::size_t task) {
+  Machine& node = node_;
+  node.world().timeline.at(tasks_[task].end, [this, &node, id = launch_.id, task] {
+    if (node.find(id) != this || is_frozen_ || !tasks_[task].is_alive) return;
+    if (tasks_[task].end > node.world().timeline.now()) return;  // frozen for a while
+    end_task(task, tasks_[task].exit);
+  });
+}
+
+void Supervised::end_task(std::size_t i, ExitStatus status) {
+  if (!tasks_[i].is_alive) return;
+  tasks_[i].is_alive = false;
+  node_.world().checker.task_ended(node_.index(), launch_, i, status);
+  if (is_orphan_) return;
+  logic_.on_task_exit(i, status, node_.world().timeline.now());
+  settle();
+}
+
+/// After the last task the container is found empty, a little later.
+void Supervised::settle() {
+  if (!logic_.is_tasks_over() || logic_.is_ended()) return;
+  Machine& node = node_;
+  node.world().timeline.after(Duration::microseconds(200), [this, &node, id = launch_.id] {
+    if (node.find(id) != this || is_orphan_) return;
+    logic_.on_empty(Usage{1000, 100, 10}, false);
+  });
+}
+
+void Supervised::on_message(const ToAgent& message) { logic_.on_message(message, node_.world().timeline.now()); }
+
+void Supervised::tick() {
+  if (is_orphan_) return;
+  is_ticking_ = true;
+  if (logic_.next_tick() <= node_.world().timeline.now()) logic_.on_tick(node_.world().timeline.now());
+  is_ticking_ = false;
+}
+
+void Supervised::destroy(ExitStatus status) {
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (!tasks_[i].is_alive) continue;
+    tasks_[i].is_alive = false;
+    node_.world().checker.task_ended(node_.index(), launch_, i, status);
+  }
+}
+
+void Supervised::signal(std::uint16_t number, bool) {
+  if (number != SIGTERM && number != SIGKILL && number != SIGINT) return;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (number == SIGKILL || !tasks_[i].ignores_term) end_task(i, ExitStatus::signalled(number));
+  }
+}
+
+void Supervised::kill_all() {
+  for (std::size_t i = 0; i < tasks_.size(); ++i) end_task(i, ExitStatus::signalled(SIGKILL));
+}
+
+void Supervised::suspend(bool is_suspend) {
+  if (is_suspend == is_frozen_) return;
+  is_frozen_ = is_suspend;
+  const TimePoint now = node_.world().timeline.now();
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (is_suspend) {
+      tasks_[i].left = tasks_[i].end - now;
+      tasks_[i].end = TimePoint::never();
+    } else {
+      tasks_[i].end = now + tasks_[i].left;
+      arm(i);
+    }
+  }
+}
+
+void Supervised::notice(const std::string& cause) {
+  if (is_ticking_ && cause == "DUE TO TIME LIMIT") node_.world().checker.deadline_enforced(launch_);
+}
+
+void Supervised::report(const FromAgent& message) {
+  last_report_ = message;
+  if (std::holds_alternative<StepDone>(message)) is_over_ = true;
+  node_.on_report(*this, message);
+}
+
+// ---- the machine ----
+
+Machine::Machine(World& world, NodeIndex index) : world_(world), index_(index), boot_time_(world.timeline.now()) {
+  start_agent();
+  tick();
+}
+
+RegisterNode Machine::inventory() const {
+  const NodeConfig& config = world_.config->nodes[index_.value()];
+  RegisterNode self;
+  self.node_name = config.name;
+  self.boot_id = "boot-" + std::to_string(boots_);
+  self.boot_time = boot_time_;
+  self.agent_start_time = world_.timeline.now();
+  self.cpus = config.cpus;
+  self.memory_mib = config.memory_mib;
+  self.gres = config.gres;
+  return self;
+}
+
+void Machine::start_agent() {
+  ++agent_generation_;
+  agent_ = std::make_unique<Agent>(inventory(), 0, *this);
+  for (const auto& [step, done] : spool_) agent_->adopt(step, done, world_.timeline.now());
+  linked_.clear();
+  for (const auto& [id, step] : steps_) {
+    if (step->is_orphan()) continue;
+    world_.timeline.after(kRedial, [this, id = id, generation = agent_generation_] {
+      if (generation == agent_generation_) link_step(id);
+    });
+  }
+  dial();
+}
+
+void Machine::link_step(const StepId& id) {
+  const auto found = steps_.find(id);
+  if (agent_ == nullptr || found == steps_.end() || found->second->is_orphan()) return;
+  linked_.insert(id);
+  const FromAgent hello = found->second->last_report().value_or(StepRunning{id});
+  agent_->on_step_linked(id);
+  if (find(id) != nullptr) agent_->on_step(id, hello);
+}
+
+const Supervised* Machine::find(const StepId& step) const {
+  const auto found = steps_.find(step);
+  return found == steps_.end() ? nullptr : found->second.get();
+}
+
+void Machine::tick() {
+  if (agent_ != nullptr) {
+    agent_->on_tick(world_.timeline.now());
+    std::vector<StepId> ids;
+    for (const auto& [id, step] : steps_) ids.push_back(id);
+    for (const StepId& id : ids) {
+      if (const auto found = steps_.find(id); found != steps_.end()) found->second->tick();
+    }
+  } else {
+    std::vector<StepId> ids;
+    for (const auto& [id, step] : steps_) ids.push_back(id);
+    for (const StepId& id : ids) {
+      if (const auto found = steps_.find(id); found != steps_.end()) found->second->tick();
+    }
+  }
+  world_.timeline.after(kTick, [this] { tick(); });
+}
+
+void Machine::dial() {
+  const auto again = [this, generation = agent_generation_] {
+    world_.timeline.after(kRedial, [this, generation] {
+      if (generation == agent_generation_ && agent_ != nullptr && link_ == nullptr) dial();
+    });
+  };
+  if (world_.controller == nullptr || world_.timeline.now() < cut_until_) return again();
+  link_ = std::make_shared<Link>(Link{index_, world_.controller->incarnation(), true, {}, {}});
+  link_->last_up = world_.timeline.now() + world_.latency();
+  world_.timeline.at(link_->last_up, [this, link = link_, hello = agent_->registration(), generation = agent_generation_] {
+    if (!link->is_whole || world_.controller == nullptr) return;
+    const auto registered = world_.controller->register_node(link, hello);
+    CHECK(registered.has_value(), "{}", registered.error().text());
+    link->last_down = std::max(link->last_down, world_.timeline.now() + world_.latency());
+    world_.timeline.at(link->last_down, [this, link, generation] {
+      if (!link->is_whole || generation != agent_generation_ || agent_ == nullptr) return;
+      up_since_ = world_.timeline.now();
+      agent_->on_registered(world_.timeline.now());
+    });
+  });
+}
+
+void Machine::on_link_broken(const LinkRef& link) {
+  if (link_ != link) return;
+  link_ = nullptr;
+  up_since_ = TimePoint::unset();
+  if (agent_ == nullptr) return;
+  agent_->on_disconnected();
+  world_.timeline.after(kRedial, [this, generation = agent_generation_] {
+    if (generation == agent_generation_ && agent_ != nullptr && link_ == nullptr) dial();
+  });
+}
+
+void Machine::send_controller(const FromAgent& message) {
+  const LinkRef link = link_;
+  if (link == nullptr || !link->is_whole) return;
+  const bool may_repeat = !std::holds_alternative<RegisterNode>(message) && world_.rng.chance(world_.options.duplicate);
+  for (int i = 0; i < (may_repeat ? 2 : 1); ++i) {
+    TimePoint arrival = std::max(link->last_up, world_.timeline.now() + world_.latency());
+    if (i == 0) link->last_up = arrival;
+    if (i > 0) arrival = arrival + Duration::milliseconds(world_.rng.between(0, 5000));
+    world_.timeline.at(arrival, [this, link, message] {
+      if (link->is_whole && world_.controller != nullptr && world_.controller->link_of(index_) == link) {
+        world_.controller->agent_message(link, message);
+      }
+    });
+  }
+}
+
+void Machine::on_controller(const LinkRef& link, const ToAgent& message) {
+  if (!link->is_whole || link != link_ || agent_ == nullptr) return;
+  agent_->on_controller(message, world_.timeline.now());
+  schedule_end();
+}
+
+void Machine::schedule_end() {
+  if (std::exchange(is_end_scheduled_, true)) return;
+  world_.timeline.after(Duration(), [this] {
+    is_end_scheduled_ = false;
+    if (agent_ != nullptr) agent_->end_turn();
+  });
+}
+
+Status Machine::launch(const std::vector<LaunchStep>& steps) {
+  if (world_.has_faults && world_.rng.chance(world_.options.spool_refusal)) {
+    for (const LaunchStep& step : steps) world_.checker.excuse(step.id);
+    return fail(ErrorCode::kUnavailable, "the spool is full");
+  }
+  for (const LaunchStep& step : steps) {
+    spool_[step.id] = std::nullopt;
+    Duration delay = Duration::microseconds(world_.rng.between(300, 3000));
+    if (world_.rng.chance(world_.options.slow_spawn)) {
+      delay = Duration::milliseconds(world_.rng.between(1000, 12'000));
+      world_.checker.excuse(step.id);
+    }
+    world_.timeline.after(delay, [this, step, boots = boots_, launched = world_.timeline.now()] {
+      if (boots == boots_) spawn(step, world_.timeline.now() - launched > kSupervisorStartsWithin);
+    });
+  }
+  return {};
+}
+
+void Machine::spawn(const LaunchStep& launch, bool is_late) {
+  world_.checker.spawned(index_, launch.id);
+  auto step = std::make_unique<Supervised>(*this, launch);
+  Supervised* raw = step.get();
+  steps_[launch.id] = std::move(step);
+  link_step(launch.id);
+  if (find(launch.id) == raw) raw->start_tasks(is_late);
+}
+
+void Machine::send_step(const StepId& id, const ToAgent& message) {
+  if (!linked_.contains(id)) return;
+  world_.timeline.after(Duration::microseconds(50), [this, id, message, generation = agent_generation_] {
+    const auto found = steps_.find(id);
+    if (found == steps_.end() || found->second->is_orphan()) return;
+    if (generation == agent_generation_ || world_.rng.chance(0.5)) found->second->on_message(message);
+  });
+}
+
+void Machine::forget(const StepId& step) { spool_.erase(step); }
+
+std::optional<StepDone> Machine::find_end(const StepId& step) {
+  const auto found = spool_.find(step);
+  return found == spool_.end() ? std::nullopt : found->second;
+}
+
+/// Everything in the step's container ends, its supervisor with it.
+void Machine::clean_up(const StepId& id) {
+  const auto found = steps_.find(id);
+  if (found == steps_.end()) return;
+  world_.checker.excuse(id);
+  found->second->destroy(ExitStatus::signalled(SIGKILL));
+  remove(id);
+}
+
+void Machine::remove(const StepId& id) {
+  linked_.erase(id);
+  // Not at once: the call may come from one of its own methods.
+  auto found = steps_.find(id);
+  if (found == steps_.end()) return;
+  std::shared_ptr<Supervised> gone(std::move(found->second));
+  steps_.erase(found);
+  world_.timeline.after(Duration(), [gone] {});
+}
+
+void Machine::on_report(Supervised& step, const FromAgent& message) {
+  const StepId id = step.id();
+  const auto* done = std::get_if<StepDone>(&message);
+  if (done != nullptr) {
+    if (const auto entry = spool_.find(id); entry != spool_.end()) entry->second = *done;
+  }
+  const bool is_linked = agent_ != nullptr && linked_.contains(id);
+  world_.timeline.after(Duration::microseconds(50), [this, id, message, is_linked, generation = agent_generation_] {
+    if (!is_linked || agent_ == nullptr || generation != agent_generation_) return;
+    agent_->on_step(id, message);
+    if (!std::holds_alternative<StepDone>(message)) return;
+    agent_->on_step_closed(id, world_.timeline.now());
+  });
+  if (done != nullptr) remove(id);
+}
+
+void Machine::crash_agent() {
+  if (agent_ == nullptr) return;
+  agent_.reset();
+  ++agent_generation_;
+  if (const LinkRef link = std::exchange(link_, nullptr)) world_.break_link(link);
+  up_since_ = TimePoint::unset();
+  world_.timeline.after(Duration::milliseconds(world_.rng.between(10, 4000)), [this, boots = boots_] {
+    if (boots == boots_ && agent_ == nullptr) start_agent();
+  });
+}
+
+void Machine::crash_supervisor() {
+  for (auto& [id, step] : steps_) {
+    if (step->is_orphan() || !world_.rng.chance(0.5)) continue;
+    step->orphan();
+    world_.checker.excuse(id);
+    if (agent_ != nullptr && linked_.erase(id) > 0) {
+      world_.timeline.after(Duration::microseconds(50), [this, id = id, generation = agent_generation_] {
+        if (generation == agent_generation_ && agent_ != nullptr) agent_->on_step_closed(id, world_.timeline.now());
+      });
+    }
+    return;
+  }
+}
+
+void Machine::crash() {
+  for (auto& [id, step] : steps_) {
+    world_.checker.excuse(id);
+    step->destroy(ExitStatus::signalled(SIGKILL));
+  }
+  for (const auto& [id, done] : spool_) world_.checker.excuse(id);
+  while (!steps_.empty()) remove(steps_.begin()->first);
+  agent_.reset();
+  ++agent_generation_;
+  ++boots_;
+  if (const LinkRef link = std::exchange(link_, nullptr)) world_.break_link(link);
+  up_since_ = TimePoint::unset();
+  world_.timeline.after(Duration::milliseconds(world_.rng.between(1000, 60'000)), [this, boots = boots_] {
+    if (boots != boots_) return;
+    boot_time_ = world_.timeline.now();
+    start_agent();
+  });
+}
+
+void Machine::cut_off(Duration how_long) {
+  cut_until_ = world_.timeline.now() + how_long;
+  for (const auto& [id, done] : spool_) world_.checker.excuse(id);
+  if (link_ != nullptr) world_.break_link(link_);
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,124 @@
+// One simulated machine: the production Agent and StepSupervisors over pretended processes and a spool that survives.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "agent/agent.h"
+#include "sim/world.h"
+#include "stepd/step_supervisor.h"
+
+namespace muster::sim {
+
+class Machine;
+
+/// The processes of one node's part of a step, and their supervisor.
+class Supervised final : public StepPort {
+ public:
+  Supervised(Machine& node, LaunchStep launch);
+  void start_tasks(bool is_late);
+  void on_message(const ToAgent& message);
+  void tick();
+  /// The supervisor alone is gone: its tasks run on.
+  void orphan() { is_orphan_ = true; }
+  bool is_orphan() const { return is_orphan_; }
+  /// Ends every task without a report.
+  void destroy(ExitStatus status);
+  const StepId& id() const { return launch_.id; }
+  const std::optional<FromAgent>& last_report() const { return last_report_; }
+  bool is_frozen() const { return is_frozen_; }
+  bool is_over() const { return is_over_; }
+
+  // ---- StepPort ----
+  void signal(std::uint16_t number, bool batch_only) override;
+  void kill_all() override;
+  void suspend(bool is_suspend) override;
+  void notice(const std::string& cause) override;
+  void report(const FromAgent& message) override;
+
+ private:
+  struct Task {
+    bool is_alive = true;
+    bool ignores_term = false;
+    ExitStatus exit;
+    TimePoint end;       ///< when it ends by itself
+    Duration left;       ///< while frozen
+  };
+  void arm(std::size_t task);
+  void end_task(std::size_t task, ExitStatus status);
+  void settle();
+
+  Machine& node_;
+  LaunchStep launch_;
+  StepSupervisor logic_;
+  std::vector<Task> tasks_;
+  std::optional<FromAgent> last_report_;
+  bool is_frozen_ = false;
+  bool is_orphan_ = false;
+  bool is_over_ = false;
+  bool is_ticking_ = false;
+};
+
+class Machine final : public AgentWorld {
+ public:
+  Machine(World& world, NodeIndex index);
+
+  World& world() { return world_; }
+  NodeIndex index() const { return index_; }
+  const LinkRef& link() const { return link_; }
+  /// Since when the link has been usable; unset: it is not.
+  TimePoint up_since() const { return up_since_; }
+  const Supervised* find(const StepId& step) const;
+
+  // ---- faults ----
+  void crash_agent();
+  void crash_supervisor();
+  void crash();  ///< the whole machine; it boots again
+  void cut_off(Duration how_long);
+
+  // ---- from the network ----
+  void on_controller(const LinkRef& link, const ToAgent& message);
+  void on_link_broken(const LinkRef& link);
+
+  // ---- from supervisors ----
+  void on_report(Supervised& step, const FromAgent& message);
+  bool is_alive(const Supervised* step) const;
+
+  // ---- AgentWorld ----
+  void send_controller(const FromAgent& message) override;
+  Status launch(const std::vector<LaunchStep>& steps) override;
+  void send_step(const StepId& step, const ToAgent& message) override;
+  void forget(const StepId& step) override;
+  std::optional<StepDone> find_end(const StepId& step) override;
+  void clean_up(const StepId& step) override;
+  Heartbeat measure() override { return {}; }
+
+ private:
+  void start_agent();
+  void dial();
+  void tick();
+  void spawn(const LaunchStep& step, bool is_late);
+  void link_step(const StepId& step);
+  void remove(const StepId& step);
+  void schedule_end();
+  RegisterNode inventory() const;
+
+  World& world_;
+  NodeIndex index_;
+  std::unique_ptr<Agent> agent_;
+  std::uint64_t agent_generation_ = 0;
+  std::uint64_t boots_ = 1;
+  TimePoint boot_time_;
+  LinkRef link_;
+  TimePoint up_since_;
+  TimePoint cut_until_;
+  std::map<StepId, std::optional<StepDone>> spool_;
+  std::map<StepId, std::unique_ptr<Supervised>> steps_;
+  std::set<StepId> linked_;
+  bool is_end_scheduled_ = false;
+};
+
+}  // namespace muster::sim

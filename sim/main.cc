@@ -1,0 +1,197 @@
+// sim: a whole cluster in virtual time. A seed and a recipe decide everything that happens.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <unistd.h>
+
+#include "sim/controller.h"
+#include "sim/machine.h"
+#include "sim/workload.h"
+#include "sim/world.h"
+
+namespace muster::sim {
+namespace {
+
+constexpr const char* kHelp =
+    "sim: simulates a whole cluster in virtual time\n"
+    "\n"
+    "  --seed N       one seed (default 1)\n"
+    "  --seeds A-B    all seeds from A to B\n"
+    "  --recipe R     swarm (default), calm, throughput\n"
+    "  --requests N   of clients, instead of what the recipe says\n"
+    "  -v             says what each seed did\n"
+    "  --trace        every durable event, fault and task\n";
+
+/// What a failure prints last: enough to see it again.
+char g_reproduce[256];
+
+void on_abort(int) {
+  [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, g_reproduce, std::strlen(g_reproduce));
+  ::_exit(1);
+}
+
+/// Strikes at random moments with the given mean distance, as long as faults are on.
+void strike(World& world, Duration mean, const char* name, std::function<void()> fault) {
+  if (mean == Duration()) return;
+  const auto delay = Duration::microseconds(world.rng.between(1, 2 * mean.microseconds()));
+  world.timeline.after(delay, [&world, mean, name, fault] {
+    if (!world.has_faults) return;
+    world.checker.trace(name);
+    fault();
+    strike(world, mean, name, fault);
+  });
+}
+
+Machine& any_node(World& world) { return *world.nodes[world.rng.below(world.nodes.size())]; }
+
+void add_faults(World& world) {
+  const Options& o = world.options;
+  world.has_faults = true;
+  strike(world, o.controller_crash, "controller crash", [&] { world.crash_controller(); });
+  strike(world, o.agent_crash, "agent crash", [&] { any_node(world).crash_agent(); });
+  strike(world, o.supervisor_crash, "supervisor crash", [&] { any_node(world).crash_supervisor(); });
+  strike(world, o.node_crash, "node crash", [&] { any_node(world).crash(); });
+  strike(world, o.disk_full, "disk full", [&] { world.journal.fill(); });
+  strike(world, o.link_drop, "link drop", [&] {
+    if (const LinkRef& link = any_node(world).link()) world.break_link(link);
+  });
+  strike(world, o.partition, "partition", [&] {
+    any_node(world).cut_off(Duration::milliseconds(world.rng.chance(0.5) ? world.rng.between(100, 20'000)
+                                                                        : world.rng.between(20'000, 90'000)));
+  });
+}
+
+void stop_faults(World& world) {
+  world.has_faults = false;
+  Options& o = world.options;
+  o.duplicate = o.client_loss = o.slow_spawn = o.spool_refusal = o.slow_disk = 0;
+}
+
+void run_for(World& world, Duration span) {
+  const TimePoint end = world.timeline.now() + span;
+  while (world.timeline.step(end)) {
+  }
+}
+
+/// Everything from the first batch on, and the followers, agree.
+void check_replicas(World& world) {
+  const Controller& controller = *world.controller;
+  world.checker.check_ledger(controller.core().state());
+  world.checker.compare(controller.core().state(), "of the core");
+  world.checker.compare(controller.planner().state(), "of the planner");
+  ClusterState replayed;
+  world.journal.replay(Seq(0), [&](const EventBatch& batch) {
+    replayed.apply(batch);
+    if (world.options.is_checked_deeply) world.checker.compare(replayed, "replayed from the first batch");
+  });
+  world.checker.compare(replayed, "replayed from the first batch");
+}
+
+void simulate(const Options& options, bool is_verbose) {
+  const auto begin = std::chrono::steady_clock::now();
+  World world(options);
+  run_for(world, Duration::seconds(2));
+  add_faults(world);
+  world.workload->start();
+  while (!world.workload->is_all_asked()) run_for(world, Duration::seconds(5));
+  stop_faults(world);
+  std::string left;
+  for (int round = 0; round < 720; ++round) {
+    run_for(world, Duration::seconds(30));
+    world.workload->wind_down();
+    left = world.workload->unfinished();
+    if (left.empty() && world.workload->is_all_answered()) break;
+  }
+  CHECK(world.workload->is_all_answered(), "a client waits for an answer for ever");
+  CHECK(left.empty(), "faults have stopped long ago and these have not ended:{}", left);
+  run_for(world, Duration::seconds(10));
+  check_replicas(world);
+  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const std::uint64_t jobs = world.checker.jobs_ended();
+  if (is_verbose) {
+    fmt::print("seed {} {}: {} jobs ended, {} tasks, {} submissions refused, {} controllers, {} batches, {} actions, {:.0f} s of "
+               "virtual and {:.2f} s of wall time: {:.0f} jobs a minute\n",
+               options.seed, options.recipe, jobs, world.checker.tasks_run(), world.workload->refused(), world.incarnations,
+               world.journal.last().value(), world.timeline.count(),
+               static_cast<double>(world.timeline.now().seconds() - 1'800'000'000), wall,
+               static_cast<double>(jobs) / wall * 60);
+  }
+}
+
+struct Arguments {
+  std::uint64_t first = 1;
+  std::uint64_t last = 1;
+  std::string recipe = "swarm";
+  std::uint32_t requests = 0;
+  bool is_verbose = false;
+  bool is_traced = false;
+};
+
+bool parse(int argc, char** argv, Arguments& arguments) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--trace") {
+      arguments.is_traced = true;
+      continue;
+    }
+    if (word == "-v") {
+      arguments.is_verbose = true;
+      continue;
+    }
+    if (i + 1 >= argc) return false;
+    const std::string value = argv[++i];
+    if (word == "--seed") {
+      arguments.first = arguments.last = std::strtoull(value.c_str(), nullptr, 10);
+    } else if (word == "--seeds") {
+      const auto dash = value.find('-');
+      if (dash == std::string::npos) return false;
+      arguments.first = std::strtoull(value.c_str(), nullptr, 10);
+      arguments.last = std::strtoull(value.c_str() + dash + 1, nullptr, 10);
+    } else if (word == "--recipe") {
+      arguments.recipe = value;
+    } else if (word == "--requests") {
+      arguments.requests = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+int main_of(int argc, char** argv) {
+  Arguments arguments;
+  if (!parse(argc, argv, arguments)) {
+    fmt::print(stderr, "{}", kHelp);
+    return 2;
+  }
+  ::signal(SIGABRT, on_abort);
+  ::signal(SIGSEGV, on_abort);
+  for (std::uint64_t seed = arguments.first; seed <= arguments.last; ++seed) {
+    auto options = options_of(arguments.recipe, seed);
+    if (!options.has_value()) {
+      fmt::print(stderr, "sim: {}\n", options.error().text());
+      return 2;
+    }
+    options->is_traced = arguments.is_traced;
+    std::string more;
+    if (arguments.requests != 0) {
+      options->requests = arguments.requests;
+      more = fmt::format(" --requests {}", arguments.requests);
+    }
+    const std::string line = fmt::format("seed {} fails: sim --seed {} --recipe {}{}\n", seed, seed, arguments.recipe, more);
+    std::strncpy(g_reproduce, line.c_str(), sizeof g_reproduce - 1);
+    simulate(*options, arguments.is_verbose);
+  }
+  fmt::print("{} seeds of {} hold\n", arguments.last - arguments.first + 1, arguments.recipe);
+  return 0;
+}
+
+}  // namespace
+}  // namespace muster::sim
+
+int main(int argc, char** argv) { return muster::sim::main_of(argc, argv); }

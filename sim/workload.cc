@@ -1,0 +1,373 @@
+#include "sim/workload.h"
+
+#include <csignal>
+
+#include "controller/prepare.h"
+#include "sim/controller.h"
+
+namespace muster::sim {
+namespace {
+
+constexpr std::uint32_t kUser = 1000;
+
+std::shared_ptr<const std::string> bytes(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
+bool is_refused(const Reply& reply) {
+  if (reply.error) return true;
+  for (const JobOutcome& outcome : reply.outcomes) {
+    if (outcome.error) return true;
+  }
+  return false;
+}
+
+JobSelector all_of(JobId job) {
+  JobSelector selector;
+  selector.job = job;
+  return selector;
+}
+
+}  // namespace
+
+void Workload::start() { next(); }
+
+void Workload::next() {
+  if (asked_ >= world_.options.requests) return;
+  ++asked_;
+  const bool is_plain = world_.options.is_only_batch || jobs_.empty();
+  const std::uint64_t what = is_plain ? 0 : world_.rng.below(100);
+  if (what < 60) {
+    submit();
+  } else if (what < 95) {
+    touch_job();
+  } else {
+    touch_node();
+  }
+  const std::int64_t gap = world_.options.request_gap.microseconds();
+  world_.timeline.after(Duration::microseconds(world_.rng.between(0, 2 * gap)), [this] { next(); });
+}
+
+// ---- calls ----
+
+void Workload::call(Request request, bool is_operator, Done done) {
+  auto call = std::make_shared<Call>();
+  call->id = RequestId{world_.rng.next(), world_.rng.next()};
+  call->identity = Identity{UserId(is_operator ? 0 : kUser), GroupId(100), is_operator};
+  call->is_patient = std::holds_alternative<CreateStep>(request);
+  call->request = std::move(request);
+  call->done = std::move(done);
+  calls_[call->id.low] = call;
+  send(call);
+}
+
+/// Sends it, and sends it again under the same number until somebody answers.
+void Workload::send(const std::shared_ptr<Call>& call) {
+  const std::uint64_t token = next_token_++;
+  tokens_[token] = call;
+  const bool is_lost = world_.rng.chance(world_.options.client_loss);
+  if (!is_lost) {
+    world_.timeline.after(world_.latency(), [this, token, call] {
+      if (world_.controller == nullptr) return;
+      auto prepared = prepare(call->request, call->identity, CallerNames{"u", "g"}, world_.config->settings);
+      CHECK(prepared.has_value(), "{}", prepared.error().text());
+      Command command{token, call->identity, call->id, {}};
+      command.requests.push_back(std::move(prepared).value());
+      world_.controller->command(std::move(command));
+    });
+  }
+  const Duration patience = Duration::milliseconds(call->is_patient ? 20'000 : world_.rng.between(500, 10'000));
+  const std::weak_ptr<Call> weak = call;
+  world_.timeline.after(patience, [this, weak] {
+    if (const auto open = weak.lock(); open != nullptr && calls_.contains(open->id.low)) send(open);
+  });
+}
+
+void Workload::on_reply(std::uint64_t token, std::vector<Reply> replies) {
+  const auto found = tokens_.find(token);
+  CHECK(found != tokens_.end(), "an answer to nobody");
+  const auto call = found->second.lock();
+  tokens_.erase(found);
+  if (call == nullptr) return;
+  for (const Reply& reply : replies) {
+    if (reply.error || reply.job.value() == 0 || world_.controller == nullptr) continue;
+    const auto* job = world_.controller->replica().state().jobs().find(reply.job);
+    CHECK(job != nullptr || world_.checker.has_ended(reply.job), "job {} is told to its client before it can be read",
+          reply.job.value());
+  }
+  const bool is_accepted = !replies.front().error;
+  if (call->first && !call->first->front().error && is_accepted) {
+    CHECK(call->first->front().job == replies.front().job && call->first->front().step == replies.front().step,
+          "a repeat is answered with job {} where the first answer was job {}", replies.front().job.value(),
+          call->first->front().job.value());
+  }
+  const bool is_repeat = call->first.has_value();
+  call->first = replies;
+  if (world_.rng.chance(world_.options.client_loss)) return;  // the answer is lost: the client asks again
+  if (calls_.erase(call->id.low) == 0 || is_repeat) {
+    if (!is_repeat) return;
+  }
+  calls_.erase(call->id.low);
+  if (auto done = std::exchange(call->done, nullptr)) done(replies.front());
+}
+
+// ---- jobs ----
+
+JobSpec Workload::draw_spec(JobFacts& facts) {
+  Rng& rng = world_.rng;
+  const Options& options = world_.options;
+  JobSpec spec;
+  spec.text.set(JobText::kName, "job" + std::to_string(rng.below(20)));
+  spec.text.set(JobText::kWorkDir, "/tmp");
+  spec.time_limit = Duration::seconds(3600);
+  if (options.is_only_batch) return spec;
+  if (rng.chance(0.3)) spec.time_limit = options.run_time + Duration::seconds(rng.between(0, 5));
+  spec.task_count = static_cast<std::uint32_t>(rng.between(1, 4));
+  spec.cpus_per_task = static_cast<std::uint32_t>(rng.between(1, 2));
+  if (rng.chance(0.2)) {
+    spec.min_nodes = static_cast<std::uint32_t>(rng.between(1, options.nodes));
+    spec.task_count = std::max(spec.task_count, spec.min_nodes);
+    spec.cpus_per_task = 1;
+  }
+  if (spec.task_count * spec.cpus_per_task > options.cpus) spec.task_count = spec.cpus_per_task = 1, spec.min_nodes = 1;
+  if (options.gpus > 0 && rng.chance(0.3)) {
+    spec.text.set(JobText::kGresPerNode, "gpu:" + std::to_string(rng.between(1, options.gpus)));
+  }
+  if (rng.chance(0.2)) {
+    spec.memory_scope = MemoryScope::kPerNode;
+    spec.memory_mib = static_cast<std::uint64_t>(rng.between(1, 4096));
+  }
+  spec.is_requeue = rng.chance(0.8);
+  spec.is_held = rng.chance(0.05);
+  if (rng.chance(0.1)) spec.nice = static_cast<std::int32_t>(rng.below(100));
+  if (rng.chance(0.1)) spec.begin_time = world_.timeline.now() + Duration::seconds(rng.between(1, 30));
+  if (rng.chance(0.02)) spec.deadline = world_.timeline.now() + Duration::seconds(rng.between(30, 300));
+  if (rng.chance(0.1)) spec.sharing = Sharing::kExclusive;
+  if (rng.chance(0.05)) spec.signal_number = SIGUSR1, spec.signal_seconds = static_cast<std::uint32_t>(rng.between(1, 30));
+  const std::uint64_t kind = rng.below(10);
+  facts.kind = spec.kind = kind < 7 ? JobKind::kBatch : kind < 8 ? JobKind::kInteractive : JobKind::kRun;
+  if (facts.kind == JobKind::kBatch && rng.chance(0.2)) {
+    facts.array_size = static_cast<std::uint32_t>(rng.between(1, 12));
+    std::string text = "0-" + std::to_string(facts.array_size - 1);
+    if (rng.chance(0.5)) text += "%" + std::to_string(rng.between(1, 4));
+    spec.text.set(JobText::kArray, text);
+  }
+  if (!jobs_.empty() && rng.chance(0.2)) {
+    constexpr const char* kKinds[] = {"afterany", "afterok", "afternotok", "after", "singleton", "aftercorr"};
+    const std::string word = kKinds[rng.below(6)];
+    std::string text = word;
+    if (word != "singleton") text += ":" + std::to_string(any_job().value());
+    if (rng.chance(0.2)) text += (rng.chance(0.5) ? ",afterany:" : "?afterany:") + std::to_string(any_job().value());
+    spec.text.set(JobText::kDependency, text);
+    spec.kill_on_invalid_dependency = rng.chance(0.5);
+  }
+  return spec;
+}
+
+std::shared_ptr<StepSpec> Workload::draw_step(std::uint32_t tasks) {
+  Rng& rng = world_.rng;
+  auto step = std::make_shared<StepSpec>();
+  step->text.set(StepText::kName, "step");
+  step->text.set(StepText::kWorkDir, "/tmp");
+  step->task_count = static_cast<std::uint32_t>(rng.between(1, tasks));
+  step->cpus_per_task = 1;
+  step->is_exact = rng.chance(0.7);
+  step->is_overlap = rng.chance(0.1);
+  return step;
+}
+
+void Workload::submit() {
+  JobFacts facts;
+  SubmitJob request;
+  auto spec = std::make_shared<JobSpec>(draw_spec(facts));
+  if (facts.kind == JobKind::kRun) {
+    auto step = draw_step(spec->task_count);
+    step->task_count = spec->task_count;
+    step->cpus_per_task = spec->cpus_per_task;
+    step->is_overlap = false;
+    request.first_step = std::move(step);
+  }
+  if (facts.kind == JobKind::kBatch) request.script = bytes("#!/bin/sh\n# " + std::to_string(world_.rng.below(20)));
+  request.environment = bytes("A=" + std::to_string(world_.rng.below(5)));
+  request.spec = std::move(spec);
+  call(std::move(request), false, [this, facts](const Reply& reply) {
+    if (reply.error) {
+      ++refused_;
+      return;
+    }
+    submitted(reply.job, facts);
+  });
+}
+
+void Workload::submitted(JobId job, const JobFacts& facts) {
+  ++submitted_;
+  if (world_.options.is_only_batch && !world_.options.is_checked_deeply) {
+    if (jobs_.size() < 1000 || job.value() % 64 == 0) jobs_.emplace(job, facts);
+    return;
+  }
+  CHECK(jobs_.emplace(job, facts).second, "job id {} is given to two clients", job.value());
+  if (facts.kind == JobKind::kInteractive) {
+    world_.timeline.after(Duration::seconds(world_.rng.between(1, 20)), [this, job] { run_allocation(job); });
+  } else if (facts.kind == JobKind::kBatch && facts.array_size == 0 && world_.rng.chance(0.2)) {
+    world_.timeline.after(Duration::seconds(world_.rng.between(0, 20)), [this, job] { create_step(job); });
+  }
+}
+
+void Workload::create_step(JobId job) {
+  JobFacts& facts = jobs_[job];
+  if (facts.is_cancelled || ++facts.steps_asked > 6) return;
+  CreateStep request;
+  request.job = job;
+  request.spec = draw_step(2);
+  request.environment = bytes("STEP=" + std::to_string(world_.rng.below(3)));
+  call(std::move(request), false, [this, job](const Reply& reply) {
+    if (!reply.error && world_.rng.chance(0.6)) create_step(job);
+  });
+}
+
+/// salloc: some steps, leases now and then, and the allocation is given back, or its client dies.
+void Workload::run_allocation(JobId job) {
+  JobFacts& facts = jobs_[job];
+  if (facts.is_cancelled || world_.rng.chance(0.05)) return;  // nobody renews the lease any more
+  if (world_.rng.chance(0.6)) create_step(job);
+  if (world_.rng.chance(0.4)) {
+    ReleaseAllocation release;
+    release.job = job;
+    call(std::move(release), false, [](const Reply&) {});
+    return;
+  }
+  call(RenewLease{job}, false, [](const Reply&) {});
+  world_.timeline.after(Duration::seconds(world_.rng.between(5, 30)), [this, job] { run_allocation(job); });
+}
+
+JobId Workload::any_job() {
+  auto place = jobs_.lower_bound(JobId(static_cast<std::uint32_t>(world_.rng.below(jobs_.rbegin()->first.value() + 1))));
+  // Recent ones are more interesting.
+  if (world_.rng.chance(0.6)) {
+    const std::uint32_t last = jobs_.rbegin()->first.value();
+    place = jobs_.lower_bound(JobId(last - static_cast<std::uint32_t>(world_.rng.below(std::min(last, 20U)))));
+  }
+  return place == jobs_.end() ? jobs_.rbegin()->first : place->first;
+}
+
+/// One thing at a time is done to a job, so that what was acknowledged last is what must hold.
+void Workload::touch_job() {
+  const JobId job = any_job();
+  JobFacts& facts = jobs_[job];
+  if (facts.is_busy || facts.is_cancelled) return;
+  facts.is_busy = true;
+  const auto done = [this, job](const Reply&) { jobs_[job].is_busy = false; };
+  JobSelector selector = all_of(job);
+  if (facts.array_size > 0 && world_.rng.chance(0.5)) {
+    selector.is_element = true;
+    for (std::uint32_t i = 0; i < facts.array_size; ++i) {
+      if (world_.rng.chance(0.3)) selector.indices.set(i);
+    }
+    if (selector.indices.empty()) selector.indices.set(0);
+  }
+  std::vector<JobSelector> selectors = {selector};
+  if (world_.rng.chance(0.1)) selectors.push_back(world_.rng.chance(0.5) ? selector : all_of(job));
+  const std::uint64_t what = world_.rng.below(100);
+  if (what < 25) {
+    CancelJobs cancel;
+    cancel.filter.jobs = selectors;
+    cancel.is_lenient = world_.rng.chance(0.5);
+    const bool is_whole = selectors.size() == 1 && !selector.is_element;
+    call(std::move(cancel), false, [this, job, is_whole](const Reply& reply) {
+      JobFacts& touched = jobs_[job];
+      touched.is_busy = false;
+      if (!is_whole || is_refused(reply)) return;
+      touched.is_cancelled = true;
+      if (touched.array_size == 0) world_.checker.cancelled(job);
+    });
+  } else if (what < 35) {
+    CancelJobs signal;
+    signal.filter.jobs = selectors;
+    signal.signal = world_.rng.chance(0.5) ? SIGUSR1 : SIGTERM;
+    signal.full = world_.rng.chance(0.5);
+    call(std::move(signal), false, done);
+  } else if (what < 45) {
+    UpdateObject update;
+    update.kind = UpdateKind::kJob;
+    update.name = std::to_string(job.value());
+    const std::uint64_t which = world_.rng.below(5);
+    if (which == 0) update.values.emplace_back("TimeLimit", std::to_string(world_.rng.between(1, 120)));
+    if (which == 1) update.values.emplace_back("Priority", std::to_string(world_.rng.between(1, 1000)));
+    if (which == 2) update.values.emplace_back("ArrayTaskThrottle", std::to_string(world_.rng.below(5)));
+    if (which == 3) update.values.emplace_back("Comment", "changed");
+    if (which == 4) update.values.emplace_back("Dependency", "afterany:" + std::to_string(any_job().value()));
+    call(std::move(update), true, done);
+  } else {
+    constexpr JobVerb kVerbs[] = {JobVerb::kHold, JobVerb::kUserHold, JobVerb::kRelease, JobVerb::kRelease,
+                                  JobVerb::kRequeue, JobVerb::kRequeue, JobVerb::kRequeueHold, JobVerb::kRequeueSpecialExit,
+                                  JobVerb::kSuspend, JobVerb::kSuspend, JobVerb::kResume, JobVerb::kResume};
+    ControlJobs control;
+    control.verb = kVerbs[world_.rng.below(12)];
+    control.jobs = selectors;
+    call(std::move(control), true, done);
+  }
+}
+
+void Workload::touch_node() {
+  UpdateObject update;
+  update.kind = UpdateKind::kNode;
+  update.name = world_.config->nodes[world_.rng.below(world_.config->nodes.size())].name;
+  constexpr const char* kStates[] = {"drain", "resume", "resume", "undrain", "down", "fail"};
+  update.values.emplace_back("State", kStates[world_.rng.below(6)]);
+  update.values.emplace_back("Reason", "by the simulation");
+  call(std::move(update), true, [](const Reply&) {});
+}
+
+void Workload::wind_down() {
+  if (world_.controller == nullptr) return;
+  const ClusterState& state = world_.controller->core().state();
+  for (const muster::Node& node : state.nodes().all()) {
+    const auto mask = node_condition::kDown | node_condition::kDrain | node_condition::kFail;
+    if ((node.status.conditions & mask) == 0 || (node.status.conditions & node_condition::kNotResponding) != 0) continue;
+    UpdateObject update;
+    update.kind = UpdateKind::kNode;
+    update.name = node.config.name;
+    update.values.emplace_back("State", "resume");
+    call(std::move(update), true, [](const Reply&) {});
+  }
+  std::vector<JobId> ids;
+  state.jobs().for_each([&](const Job& job) {
+    const bool is_never = job.is_pending() && job.reason == PendingReason::kDependencyNeverSatisfied;
+    const bool can_deadlock = job.is_pending() && job.dependencies != nullptr && !job.eligible_time.is_set();
+    if (is_never || (can_deadlock && is_winding_down_)) {
+      CancelJobs cancel;
+      cancel.filter.jobs.push_back(all_of(job.id));
+      if (is_never) call(std::move(cancel), true, [](const Reply&) {});
+    } else if (job.is_pending() && job.is_held()) {
+      call(ControlJobs{JobVerb::kRelease, {all_of(job.id)}}, true, [](const Reply&) {});
+    } else if (job.state == JobState::kSuspended) {
+      call(ControlJobs{JobVerb::kResume, {all_of(job.id)}}, true, [](const Reply&) {});
+    }
+  });
+  is_winding_down_ = true;
+}
+
+std::string Workload::unfinished() const {
+  if (world_.controller == nullptr) return "there is no controller";
+  std::string text;
+  const ClusterState& state = world_.controller->core().state();
+  std::size_t count = 0;
+  state.jobs().for_each([&](const Job& job) {
+    if (job.is_over() || ++count > 10) return;
+    const Reasons reasons = world_.controller->replica().job_view(job, QueryDetail::kBrief).reasons;
+    text += fmt::format("\n  job {} {} {} attempt {} reason {} ({})", job.id.value(),
+                        shown_state_name(job.state, job.flags), job.flags, job.attempt, pending_reason_word(job.reason),
+                        pending_reason_word(reasons.word));
+    if (job.run == nullptr) return;
+    for (const StepState& step : job.run->steps) {
+      if (!step.is_running()) continue;
+      text += fmt::format(" step {:x} on", step.id.step);
+      for (const NodeGrant& grant : step.layout->nodes) text += fmt::format(" {}", grant.node.value());
+    }
+  });
+  for (const auto& [id, facts] : jobs_) {
+    const bool is_known = state.jobs().find(id) != nullptr || world_.checker.has_ended(id);
+    CHECK(is_known, "job {} was acknowledged and is nowhere", id.value());
+  }
+  return text;
+}
+
+}  // namespace muster::sim

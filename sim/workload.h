@@ -1,0 +1,81 @@
+// Clients: what they ask, how they ask again when nobody answers, and what they remember of the answers.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/command.h"
+#include "model/request.h"
+#include "sim/world.h"
+
+namespace muster::sim {
+
+class Workload {
+ public:
+  explicit Workload(World& world) : world_(world) {}
+
+  /// Asks for all of it, one request after the other.
+  void start();
+  /// True when every request was made and answered; steps may still wait for room.
+  bool is_all_asked() const {
+    if (asked_ < world_.options.requests) return false;
+    for (const auto& [id, call] : calls_) {
+      if (!call->is_patient) return false;
+    }
+    return true;
+  }
+  bool is_all_answered() const { return calls_.empty(); }
+  /// No more trouble from clients either: held jobs are released, suspended ones resumed, nodes put back to service.
+  void wind_down();
+  void on_reply(std::uint64_t token, std::vector<Reply> replies);
+
+  /// Jobs that a client was told of and that have not ended, in words; empty: none.
+  std::string unfinished() const;
+  std::uint64_t submitted() const { return submitted_; }
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  using Done = std::function<void(const Reply&)>;
+  struct Call {
+    RequestId id;
+    Identity identity;
+    Request request;
+    Done done;
+    std::optional<std::vector<Reply>> first;  ///< answer, kept for repeats
+    bool is_patient = false;                  ///< a step that waits for room
+  };
+  struct JobFacts {
+    std::uint32_t array_size = 0;
+    JobKind kind = JobKind::kBatch;
+    bool is_busy = false;      ///< somebody is doing something to it
+    bool is_cancelled = false;
+    std::uint32_t steps_asked = 0;
+  };
+  void next();
+  void call(Request request, bool is_operator, Done done);
+  void send(const std::shared_ptr<Call>& call);
+  void submit();
+  void submitted(JobId job, const JobFacts& facts);
+  void run_allocation(JobId job);
+  void create_step(JobId job);
+  void touch_job();
+  void touch_node();
+  JobSpec draw_spec(JobFacts& facts);
+  std::shared_ptr<StepSpec> draw_step(std::uint32_t tasks);
+  JobId any_job();
+
+  World& world_;
+  std::uint32_t asked_ = 0;
+  std::uint64_t next_token_ = 1;
+  std::uint64_t submitted_ = 0;
+  std::uint64_t refused_ = 0;
+  bool is_winding_down_ = false;
+  std::map<std::uint64_t, std::shared_ptr<Call>> calls_;        ///< unanswered, by number of the call
+  std::map<std::uint64_t, std::weak_ptr<Call>> tokens_;         ///< of each time that it was sent
+  std::map<JobId, JobFacts> jobs_;
+};
+
+}  // namespace muster::sim

@@ -1,0 +1,54 @@
+// What the parts of a simulation share, and the connections between controller and nodes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/checker.h"
+#include "sim/fake_journal.h"
+#include "sim/options.h"
+#include "sim/timeline.h"
+
+namespace muster::sim {
+
+class Controller;
+class Machine;
+class Workload;
+
+/// One connection of an agent: in order in each direction, until it breaks; then all that is under way is lost.
+struct Link {
+  NodeIndex node;
+  std::uint64_t controller = 0;  ///< the incarnation that it leads to
+  bool is_whole = true;
+  TimePoint last_up;             ///< when the last message of each direction arrives
+  TimePoint last_down;
+};
+using LinkRef = std::shared_ptr<Link>;
+
+struct World {
+  explicit World(const Options& chosen);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  Options options;
+  Rng rng;
+  Timeline timeline;
+  std::shared_ptr<const ClusterConfig> config;
+  FakeJournal journal;
+  Checker checker;
+  std::unique_ptr<Controller> controller;
+  std::uint64_t incarnations = 0;
+  std::vector<std::unique_ptr<Machine>> nodes;
+  std::unique_ptr<Workload> workload;
+  bool has_faults = false;  ///< faults may strike now
+
+  Duration latency() { return Duration::microseconds(rng.between(20, 400)); }
+  /// The controller ends at once and starts again after a while.
+  void crash_controller();
+  void start_controller();
+  /// Breaks a connection; both sides notice, each in its own time.
+  void break_link(const LinkRef& link);
+};
+
+}  // namespace muster::sim
