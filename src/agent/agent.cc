@@ -63,12 +63,13 @@ void Agent::report_clean(JobId job, std::uint32_t attempt) {
   tell(JobClean{job, attempt});
 }
 
-void Agent::on_controller(const ToAgent& message, TimePoint) {
+void Agent::on_controller(const ToAgent& message, TimePoint now) {
   if (const auto* launch = std::get_if<LaunchStep>(&message)) {
     const auto known = steps_.find(launch->id);
     if (known == steps_.end() && uid_ != 0 && launch->job->user.value() != uid_) {
       refuse(*launch);
     } else if (known == steps_.end()) {
+      steps_[launch->id].since = now;  // known from here on: a second copy of the order changes nothing
       launches_.push_back(*launch);
     } else if (known->second.done) {
       tell(*known->second.done);
@@ -98,7 +99,11 @@ void Agent::on_controller(const ToAgent& message, TimePoint) {
     }
     // A launch that came in this same turn has not been recorded: it simply never starts.
     if (std::holds_alternative<TerminateJob>(message)) {
-      std::erase_if(launches_, [&](const LaunchStep& l) { return l.id.job == job && l.id.attempt == attempt; });
+      std::erase_if(launches_, [&](const LaunchStep& waiting) {
+        const bool is_of_job = waiting.id.job == job && waiting.id.attempt == attempt;
+        if (is_of_job) steps_.erase(waiting.id);
+        return is_of_job;
+      });
       terminated_.insert({job, attempt});
       report_clean(job, attempt);
     }
@@ -115,10 +120,9 @@ void Agent::refuse(const LaunchStep& launch) {
   finish(launch.id, steps_[launch.id], std::move(done));
 }
 
-void Agent::end_turn(TimePoint now) {
+void Agent::end_turn() {
   if (launches_.empty()) return;
   const std::vector<LaunchStep> launches = std::exchange(launches_, {});
-  for (const LaunchStep& launch : launches) steps_[launch.id].since = now;
   const Status recorded = world_.launch(launches);
   if (recorded.has_value()) return;
   for (const LaunchStep& launch : launches) {

@@ -45,7 +45,7 @@ class Agent {
   void on_disconnected() { is_connected_ = false; }
   void on_controller(const ToAgent& message, TimePoint now);
   /// Launches gathered by on_controller start together: one write to the spool for all.
-  void end_turn(TimePoint now);
+  void end_turn();
 
   void on_step_linked(const StepId& step);
   void on_step(const StepId& step, const FromAgent& message);

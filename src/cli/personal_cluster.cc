@@ -24,6 +24,7 @@ namespace muster::cli {
 namespace {
 
 constexpr int kStartPatienceMs = 30'000;
+constexpr int kLookAgainMs = 500;
 constexpr int kStopPatienceMs = 10'000;
 
 void sleep_ms(int ms) {
@@ -168,20 +169,13 @@ Status PersonalCluster::start_daemon(const Daemon& daemon) const {
 }
 
 Status PersonalCluster::start(const std::function<void(const std::string&)>& say) {
-  std::size_t nodes = 0;
-  for (const Daemon& daemon : TRY(daemons())) {
-    nodes += daemon.name != "controller" ? 1 : 0;
-    if (running(daemon) != 0) continue;
-    say("starting " + daemon.name);
-    TRY(start_daemon(daemon));
-  }
-  return wait_until_ready(nodes);
-}
-
-Status PersonalCluster::wait_until_ready(std::size_t node_count) const {
+  const std::vector<Daemon> all = TRY(daemons());
   auto io = kj::setupAsyncIo();
+  const std::size_t node_count = all.size() - 1;
   std::size_t ready = 0;
   for (int waited = 0; waited < kStartPatienceMs; waited += 50) {
+    // Looked at again and again: one that was just killed may still have looked alive.
+    if (waited % kLookAgainMs == 0) TRY(start_missing(all, say));
     auto client = ControllerClient::connect(io, "unix:" + folder_ + "/controller.sock");
     if (client.has_value()) {
       Query query;
@@ -199,6 +193,15 @@ Status PersonalCluster::wait_until_ready(std::size_t node_count) const {
   }
   return fail(ErrorCode::kDeadlineExceeded, fmt::format("{} of {} nodes came up", ready, node_count),
               "see the logs in " + folder_ + "/log");
+}
+
+Status PersonalCluster::start_missing(const std::vector<Daemon>& all, const std::function<void(const std::string&)>& say) {
+  for (const Daemon& daemon : all) {
+    if (running(daemon) != 0) continue;
+    say("starting " + daemon.name);
+    TRY(start_daemon(daemon));
+  }
+  return {};
 }
 
 /// Cancels what there is and gives it a moment to go.

@@ -48,7 +48,7 @@ class PersonalCluster {
   /// Zero: not running.
   pid_t running(const Daemon& daemon) const;
   Status start_daemon(const Daemon& daemon) const;
-  Status wait_until_ready(std::size_t node_count) const;
+  Status start_missing(const std::vector<Daemon>& all, const std::function<void(const std::string&)>& say);
   void end_jobs() const;
 
   std::string folder_;

@@ -191,8 +191,8 @@ Bytes Core::bytes_of(BlobId id, const StepId& waiting) {
   if (id.value() == 0) return std::make_shared<const std::string>();
   if (Bytes bytes = blobs_.get(id)) return bytes;
   auto& steps = waiting_launches_[id];
-  steps.push_back(waiting);
-  if (steps.size() == 1) port_.fetch_blob(id);
+  if (steps.empty()) port_.fetch_blob(id);
+  if (std::ranges::find(steps, waiting) == steps.end()) steps.push_back(waiting);
   return nullptr;
 }
 

@@ -246,7 +246,7 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
     if (std::exchange(is_end_scheduled_, true)) return;
     tasks_.add(kj::evalLast([this] {
       is_end_scheduled_ = false;
-      agent_.end_turn(wall_clock());
+      agent_.end_turn();
     }));
   }
   kj::Promise<void> tick_loop() {

@@ -188,7 +188,7 @@ void execute(const ProcessSpec& spec, const std::vector<std::string>& environmen
     const std::size_t end = std::min(path.find(':', begin), path.size());
     const std::string candidate = (end == begin ? "." : path.substr(begin, end - begin)) + "/" + program;
     ::execve(candidate.c_str(), arguments.data(), variables.data());
-    if (errno == EACCES) worst = EACCES;
+    if (errno == EACCES && ::access(candidate.c_str(), F_OK) == 0) worst = EACCES;
     begin = end + 1;
   }
   errno = worst;

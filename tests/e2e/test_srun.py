@@ -1,0 +1,59 @@
+"""srun and salloc: layout, streams, exits, several steps at once."""
+import os
+import signal
+import time
+
+
+def lines(result):
+    return sorted(result.out.splitlines())
+
+
+def test_ranks_lie_over_the_nodes_in_blocks(cluster):
+    out = cluster.run("srun", "-N2", "-n4", "-l", "sh", "-c", "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID $SLURMD_NODENAME")
+    rows = [line.split() for line in lines(out)]
+    assert [r[0] for r in rows] == ["0:", "1:", "2:", "3:"] and [r[1] for r in rows] == ["0", "1", "2", "3"]
+    assert {r[4] for r in rows} == {"node1", "node2"}
+
+
+def test_output_is_binary_safe_and_whole(cluster):
+    out = cluster.run("srun", "-n1", "sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' 'x'")
+    assert len(out.out) == 3_000_000
+
+
+def test_input_goes_to_all_tasks_or_one(cluster):
+    assert lines(cluster.run("srun", "-n2", "-l", "cat", stdin="hello\n")) == ["0: hello", "1: hello"]
+    assert lines(cluster.run("srun", "-n2", "-l", "-i", "1", "cat", stdin="hello\n")) == ["1: hello"]
+
+
+def test_exit_codes_and_their_messages(cluster):
+    failed = cluster.run("srun", "-n2", "sh", "-c", "exit 3", check=False)
+    assert failed.code == 3 and "srun: error: node1: tasks 0-1: Exited with exit code 3" in failed.err
+    killed = cluster.run("srun", "-n1", "sh", "-c", "kill -9 $$", check=False)
+    assert killed.code == 137 and "task 0: Killed" in killed.err
+    absent = cluster.run("srun", "-n1", "no-such-program", check=False)
+    assert absent.code == 2 and "No such file or directory" in absent.err
+
+
+def test_steps_inside_an_allocation_share_its_cpus_in_turn(cluster):
+    job = cluster.sbatch("for i in 1 2 3 4; do srun -n1 -c1 --exact sh -c 'sleep 0.3; taskset -pc $$ | sed \"s/.*: //\"' & done; wait",
+                         "-N1", "-n4", "-o", "steps.out")
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    rows = cluster.run("sacct", "-n", "-P", "-j", job, "-o", "JobID,State").out.split()
+    assert {f"{job}.{i}|COMPLETED" for i in range(4)} <= set(rows) and f"{job}.batch|COMPLETED" in rows
+
+
+def test_salloc_runs_a_command_here_and_gives_back(cluster):
+    result = cluster.run("salloc", "-N2", "-n2", "sh", "-c", "srun hostname | sort; echo $SLURM_JOB_NODELIST; exit 5", check=False)
+    assert result.code == 5 and result.out.split() == ["node1", "node2", "node[1-2]"]
+    assert "Granted job allocation" in result.err and "Relinquishing job allocation" in result.err
+
+
+def test_srun_survives_a_restart_of_the_controller(own_cluster):
+    cluster = own_cluster(nodes=1)
+    step = cluster.popen("srun", "-n1", "sh", "-c", "echo one; sleep 3; echo two; exit 6")
+    time.sleep(1)
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    time.sleep(0.5)
+    cluster.up()
+    out, err = step.communicate(timeout=30)
+    assert out == "one\ntwo\n" and step.returncode == 6, (out, err)
