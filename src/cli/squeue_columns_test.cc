@@ -1,0 +1,123 @@
+#include "cli/squeue_columns.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cli/testing.h"
+
+namespace muster::cli {
+namespace {
+
+using namespace testing;
+
+std::string table(std::string_view format, const JobView& job) {
+  const auto parsed = parse_short_format(format);
+  EXPECT_TRUE(parsed.has_value());
+  const auto layout = layout_of(*parsed, job_columns(), "job");
+  EXPECT_TRUE(layout.has_value()) << format;
+  return header_line(*layout) + row_line(*layout, job, test_context());
+}
+
+std::string cell(std::string_view name, const JobView& job) {
+  const auto layout = layout_of(parse_long_format(std::string(name) + ":").value(), job_columns(), "job");
+  EXPECT_TRUE(layout.has_value()) << name;
+  return layout.has_value() ? layout->columns.front().first->show(job, test_context()) : "";
+}
+
+TEST(SqueueColumns, DefaultIsByteExact) {
+  EXPECT_EQ(table(kSqueueFormat, pending_job()),
+            "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n"
+            "                12       gpu    train      ada PD       0:00      2 (Resources)\n");
+  EXPECT_EQ(table(kSqueueFormat, running_job()),
+            "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n"
+            "                12       gpu    train      ada  R       1:05      2 n[1-2]\n");
+}
+
+TEST(SqueueColumns, LongAndStart) {
+  EXPECT_EQ(table(kSqueueLongFormat, running_job()),
+            "             JOBID PARTITION     NAME     USER    STATE       TIME TIME_LIMI  NODES NODELIST(REASON)\n"
+            "                12       gpu    train      ada  RUNNING       1:05 1-00:00:0      2 n[1-2]\n");
+  EXPECT_EQ(table(kSqueueStartFormat, pending_job()),
+            "             JOBID PARTITION     NAME     USER ST          START_TIME  NODES SCHEDNODES           NODELIST(REASON)\n"
+            "                12       gpu    train      ada PD                 N/A      2 (null)               (Resources)\n");
+}
+
+TEST(SqueueColumns, ArrayIds) {
+  EXPECT_EQ(cell("JobArrayID", array_job()), "12_[3-15%4]");
+  EXPECT_EQ(cell("ArrayTaskID", array_job()), "3-15%4");
+  JobView element = array_job();
+  element.id = JobId(15);
+  element.array_index = 2;
+  EXPECT_EQ(cell("JobArrayID", element), "12_2");
+  EXPECT_EQ(cell("JobID", element), "15");
+  EXPECT_EQ(cell("ArrayJobID", element), "12");
+  EXPECT_EQ(cell("ArrayTaskID", running_job()), "N/A");
+}
+
+TEST(SqueueColumns, SingleFields) {
+  const JobView job = running_job();
+  const struct { const char* name; const char* text; } kCases[] = {
+      {"Account", "(null)"}, {"tres-per-node", "gres/gpu:h100:2"}, {"BatchHost", "n1"}, {"MinMemory", "4G"},
+      {"NumCPUs", "8"}, {"TimeLeft", "23:58:55"}, {"SubmitTime", "2026-08-21T15:00:00"}, {"EndTime", "2026-08-22T15:58:55"},
+      {"SCT", "*:*:*"}, {"StateCompact", "R"}, {"State", "RUNNING"}, {"UserID", "1000"}, {"WorkDir", "/home/ada"},
+      {"Dependency", "(null)"}, {"OverSubscribe", "OK"}, {"tres-per-job", "N/A"}, {"PriorityLong", "1"}, {"Cluster", "tiny"},
+      {"STDOUT", "/home/ada/slurm-12.out"}, {"AllocSID", "login:77"}, {"reason", "None"}, {"GroupName", "lab"},
+  };
+  for (const auto& [name, text] : kCases) EXPECT_EQ(cell(name, job), text) << name;
+}
+
+TEST(SqueueColumns, CompletingShowsItsNodes) {
+  JobView job = running_job();
+  job.state = JobState::kFailed;
+  job.flags = job_flag::kCompleting;
+  EXPECT_EQ(cell("ReasonList", job), "n[1-2]");
+  EXPECT_EQ(cell("StateCompact", job), "CG");
+  job.flags = 0;
+  job.reasons.word = PendingReason::kNonZeroExitCode;
+  EXPECT_EQ(cell("ReasonList", job), "(NonZeroExitCode)");
+}
+
+TEST(SqueueColumns, EveryLetterAndNameIsThereOnce) {
+  std::set<char> letters;
+  std::set<std::string> names;
+  for (const auto& column : job_columns()) {
+    if (column.letter != 0) {
+      EXPECT_TRUE(letters.insert(column.letter).second) << column.letter;
+    }
+    EXPECT_TRUE(names.insert(lower(column.name)).second) << column.name;
+    EXPECT_NO_FATAL_FAILURE(column.show(pending_job(), test_context()));
+    EXPECT_NO_FATAL_FAILURE(column.show(running_job(), test_context()));
+  }
+  // All letters of squeue(1) -o.
+  for (const char letter : std::string("aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ")) EXPECT_TRUE(letters.contains(letter)) << letter;
+}
+
+TEST(SqueueColumns, UnknownColumnIsAnError) {
+  const auto layout = layout_of(parse_long_format("JobID,Nope").value(), job_columns(), "job");
+  ASSERT_FALSE(layout.has_value());
+  EXPECT_EQ(layout.error().message, "Invalid job format specification: Nope");
+}
+
+TEST(SqueueColumns, SortsByPartitionStatePriority) {
+  JobView low = pending_job();
+  JobView high = pending_job();
+  high.priority = 9;
+  JobView other = running_job();
+  other.partition = "cpu";
+  std::vector<JobView> rows = {low, high, other};
+  ASSERT_TRUE(sort_rows(rows, "P,t,-p", job_columns(), test_context()).has_value());
+  EXPECT_EQ(rows[0].partition, "cpu");
+  EXPECT_EQ(rows[1].priority, 9);
+  EXPECT_FALSE(sort_rows(rows, "?", job_columns(), test_context()).has_value());
+}
+
+TEST(SqueueColumns, Steps) {
+  const auto layout = layout_of(parse_short_format(kSqueueStepFormat).value(), step_columns(), "step");
+  EXPECT_EQ(header_line(*layout) + row_line(*layout, batch_step(), test_context()),
+            "         STEPID     NAME PARTITION     USER      TIME NODELIST\n"
+            "       12.batch    batch       gpu      ada      1:00 n1\n");
+}
+
+}  // namespace
+}  // namespace muster::cli

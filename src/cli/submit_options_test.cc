@@ -1,0 +1,212 @@
+#include "cli/submit_options.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "cli/job_request.h"
+#include "cli/testing.h"
+#include "codec/words.h"
+
+namespace muster::cli {
+namespace {
+
+using namespace testing;
+
+/// The names of sbatch(1), srun(1) and salloc(1) as one list.
+constexpr const char* kUniverse =
+    "accel-bind account acctg-freq array async batch bb bbf bcast bcast-exclude begin bell chdir cluster-constraint clusters comment "
+    "compress consolidate-segments constraint container container-id context contiguous core-spec cores-per-socket cpu-bind cpu-freq "
+    "cpus-per-gpu cpus-per-task deadline delay-boot dependency disable-status distribution epilog error exact exclude exclusive export "
+    "export-file external extra extra-node-info get-user-env gid gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres "
+    "gres-flags het-group hint hold ignore-pbs ignore-signals immediate input interactive job-name jobid kill-command kill-on-bad-exit "
+    "kill-on-invalid-dep label licenses mail-type mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu mem-update mincpus mpi "
+    "msg-timeout multi-prog network nice no-allocate no-bell no-kill no-requeue no-shell nodefile nodelist nodes ntasks ntasks-per-core "
+    "ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres oom-kill-step open-mode output overcommit overlap oversubscribe "
+    "parsable partition prefer preserve-env priority profile prolog propagate pty qos quiet quit-on-interrupt reboot relative requeue "
+    "reservation resources resv-ports runtime segment send-libs signal slurmd-debug sockets-per-node spread-job spread-segments stepmgr "
+    "switches task-epilog task-prolog tasks-per-node test-only thread-spec threads threads-per-core time time-min tmp treewidth tres-bind "
+    "tres-per-task uid umask unbuffered use-min-nodes wait wait-all-nodes wait-for-children wckey whole wrap x11 verbose";
+
+struct Read {
+  SubmitOptions options;
+  ReadWords words;
+};
+
+Read read(Submitter by, const Words& words) {
+  Read result;
+  result.options.by = by;
+  result.options.context = test_context();
+  const Console console("sbatch");
+  result.words = SubmitReader(console, result.options).read(words, OptionSource::kCommandLine);
+  return result;
+}
+
+SubmitOptions settled(Submitter by, const Words& words) {
+  Read result = read(by, words);
+  EXPECT_FALSE(result.words.exit_code.has_value());
+  Words warnings;
+  EXPECT_TRUE(settle(result.options, warnings).has_value());
+  return result.options;
+}
+
+std::string error_of(const Words& words) {
+  ::testing::internal::CaptureStderr();
+  const Read result = read(Submitter::kBatch, words);
+  EXPECT_TRUE(result.words.exit_code.has_value());
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(SubmitRows, EveryNameIsHonouredRecordedOrRefused) {
+  std::set<std::string> known;
+  for (const SubmitRow& row : submit_rows()) {
+    known.insert(row.name);
+    EXPECT_EQ(row.set == nullptr, row.use == OptionUse::kRefused) << row.name;
+    EXPECT_NE(row.commands, 0) << row.name;
+  }
+  for (const std::string& name : split_list(kUniverse, ' ')) EXPECT_TRUE(known.contains(name)) << name;
+}
+
+TEST(SubmitRows, LettersAreUniquePerCommand) {
+  for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate}) {
+    std::set<char> letters;
+    std::set<std::string> names;
+    for (const SubmitRow& row : submit_rows()) {
+      if (!has_option(row, by)) continue;
+      if (row.letter != 0) {
+      EXPECT_TRUE(letters.insert(row.letter).second) << row.letter;
+    }
+      EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    }
+  }
+}
+
+TEST(SubmitRows, VariablesNameOptionsOfTheirCommands) {
+  for (const SubmitVariable& variable : submit_variables()) {
+    for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate}) {
+      if ((variable.commands & static_cast<std::uint8_t>(by)) == 0) continue;
+      const bool is_there = std::ranges::any_of(submit_rows(), [&](const SubmitRow& row) {
+        return std::string_view(row.name) == variable.option && has_option(row, by);
+      });
+      EXPECT_TRUE(is_there) << variable_prefix(by) << variable.suffix;
+    }
+  }
+}
+
+TEST(SubmitRows, EveryRefusedOptionIsNamed) {
+  for (const SubmitRow& row : submit_rows()) {
+    if (row.use != OptionUse::kRefused || !has_option(row, Submitter::kBatch)) continue;
+    const std::string word = "--" + std::string(row.name) + (row.takes == Takes::kNothing ? "" : "=1");
+    EXPECT_EQ(error_of({word, "x"}), "sbatch: error: --" + std::string(row.name) + " is not supported by Muster yet\n");
+  }
+}
+
+TEST(SubmitReader, FormsOfWords) {
+  const SubmitOptions options =
+      settled(Submitter::kBatch, {"-n4", "--cpus-per-t=2", "-N", "2-4", "--time", "1:30:00", "--mem=4G", "-Jname", "script", "-n", "9"});
+  EXPECT_EQ(options.job.task_count, 4U);
+  EXPECT_EQ(options.job.cpus_per_task, 2U);
+  EXPECT_EQ(options.job.min_nodes, 2U);
+  EXPECT_EQ(options.job.max_nodes, 4U);
+  EXPECT_EQ(options.job.time_limit, Duration::minutes(90));
+  EXPECT_EQ(options.job.memory_mib, 4096U);
+  EXPECT_EQ(options.job.name(), "name");
+  EXPECT_EQ(read(Submitter::kBatch, {"-n4", "script", "-n", "9"}).words.operands, (Words{"script", "-n", "9"}));
+}
+
+TEST(SubmitReader, BadValuesNameTheirOption) {
+  EXPECT_EQ(error_of({"-n", "x"}), "sbatch: error: Invalid numeric value \"x\" for --ntasks.\n");
+  EXPECT_TRUE(error_of({"--time=abc"}).starts_with("sbatch: error: Invalid --time specification"));
+  EXPECT_TRUE(error_of({"--nodes=4-2"}).starts_with("sbatch: error: Invalid --nodes specification"));
+  EXPECT_EQ(error_of({"--mem=1G", "--mem-per-cpu=1G"}),
+            "sbatch: error: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n");
+  EXPECT_TRUE(error_of({"--nonsense"}).starts_with("sbatch: unrecognized option '--nonsense'\n"));
+  EXPECT_EQ(error_of({"--exclusive=user"}), "sbatch: error: --exclusive=user is not supported by Muster yet\n");
+}
+
+TEST(SubmitReader, StrongerSourceReplaces) {
+  SubmitOptions options;
+  options.context = test_context();
+  const Console console("sbatch");
+  SubmitReader reader(console, options);
+  reader.read({"--mem=1G", "-n2", "-J", "script"}, OptionSource::kScript);
+  ::setenv("SBATCH_JOB_NAME", "variable", 1);
+  EXPECT_FALSE(reader.read_environment().has_value());
+  ::unsetenv("SBATCH_JOB_NAME");
+  EXPECT_EQ(options.job.name(), "variable");
+  EXPECT_FALSE(reader.read({"--mem-per-cpu=2G", "-J", "line"}, OptionSource::kCommandLine).exit_code.has_value());
+  EXPECT_EQ(options.job.memory_scope, MemoryScope::kPerCpu);
+  EXPECT_EQ(options.job.name(), "line");
+  EXPECT_EQ(options.job.task_count, 2U);
+}
+
+TEST(Settle, TaskCountsFollow) {
+  EXPECT_EQ(settled(Submitter::kBatch, {"-N3"}).job.task_count, 3U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-N3"}).job.given & given_option::kTaskCount, 0U);
+  const SubmitOptions per_node = settled(Submitter::kBatch, {"-N2", "--ntasks-per-node=4"});
+  EXPECT_EQ(per_node.job.task_count, 8U);
+  EXPECT_NE(per_node.job.given & given_option::kTaskCount, 0U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-n8", "--ntasks-per-node=4"}).job.min_nodes, 2U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"--gpus=8", "--gpus-per-task=2"}).job.task_count, 4U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-w", "n[1-3]"}).job.min_nodes, 3U);
+}
+
+TEST(Settle, TooManyNodesForTheTasks) {
+  Read result = read(Submitter::kRun, {"-N4", "-n1", "true"});
+  Words warnings;
+  ASSERT_TRUE(settle(result.options, warnings).has_value());
+  EXPECT_EQ(warnings, Words{"can't run 1 processes on 4 nodes, setting nnodes to 1"});
+  EXPECT_EQ(result.options.job.min_nodes, 1U);
+}
+
+TEST(Settle, Gres) {
+  const SubmitOptions options = settled(Submitter::kBatch, {"--gres=nic:1", "--gpus-per-node=h100:2"});
+  EXPECT_EQ(options.job.get(JobText::kGresPerNode), "gpu:h100:2,nic:1");
+  Read conflict = read(Submitter::kBatch, {"--gres=gpu:1", "--gpus-per-node=2"});
+  Words warnings;
+  EXPECT_EQ(settle(conflict.options, warnings).error().message, "--gpus-per-node and --gres=gpu are mutually exclusive.");
+}
+
+SubmitScene test_scene() {
+  SubmitScene scene;
+  scene.command_line = {"sbatch", "-n4", "x.sh"};
+  scene.work_dir = "/home/ada";
+  scene.host = "login";
+  scene.limits = "NOFILE=1024,CORE=0";
+  scene.environment = {"PATH=/bin", "SLURM_JOB_ID=7", "SLURM_NTASKS=3", "SLURM_CONF=/c", "SBATCH_QOS=q", "SLURM_JWT=secret"};
+  return scene;
+}
+
+TEST(JobRequest, FillsWhereItComesFrom) {
+  const JobSpec job = job_of(settled(Submitter::kBatch, {"-n4", "-D", "sub", "--propagate=CORE"}), test_scene());
+  EXPECT_EQ(job.get(JobText::kWorkDir), "/home/ada/sub");
+  EXPECT_EQ(job.get(JobText::kSubmitLine), "sbatch -n4 x.sh");
+  EXPECT_EQ(job.get(JobText::kRlimits), "CORE=0");
+  EXPECT_EQ(job.get(JobText::kSubmitHost), "login");
+}
+
+TEST(JobRequest, NestedSubmissionDropsTheJobsVariables) {
+  const auto nested = exported_environment(settled(Submitter::kBatch, {}), test_scene());
+  EXPECT_EQ(nested.value(), (Environment{"PATH=/bin", "SLURM_CONF=/c", "SBATCH_QOS=q"}));
+  const auto step = exported_environment(settled(Submitter::kRun, {"true"}), test_scene());
+  EXPECT_TRUE(get_variable(step.value(), "SLURM_NTASKS").has_value());
+  EXPECT_FALSE(get_variable(step.value(), "SLURM_JWT").has_value());
+}
+
+TEST(JobRequest, StepsTakeTheirStreamsAndExactness) {
+  const SubmitOptions options = settled(Submitter::kRun, {"-c2", "-o", "none", "-i", "3", "--jobid=7", "python", "-u"});
+  const StepSpec step = step_of(options, test_scene(), {"python", "-u"});
+  EXPECT_TRUE(step.is_exact);
+  EXPECT_EQ(step.get(StepText::kStdOut), "/dev/null");
+  EXPECT_EQ(step.get(StepText::kInputTask), "3");
+  EXPECT_EQ(step.get(StepText::kStdIn), "");
+  EXPECT_EQ(step.get(StepText::kCommand), std::string_view("python\0-u", 9));
+  EXPECT_EQ(step.get(StepText::kName), "python");
+  EXPECT_EQ(step.cpus_per_task, 2U);
+  EXPECT_FALSE(step_of(settled(Submitter::kRun, {"-c2", "--whole", "a"}), test_scene(), {"a"}).is_exact);
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,75 @@
+#include "cli/task_report.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/multi_prog.h"
+#include "cli/task_output.h"
+
+namespace muster::cli {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+TEST(TaskReport, EndsOfOneKindShareALine) {
+  TaskReport report(4);
+  report.add(0, "n1", {ExitStatus::exited(1)});
+  report.add(1, "n2", {ExitStatus::exited(1)});
+  report.add(3, "n2", {ExitStatus::exited(1)});
+  report.add(2, "n2", {ExitStatus::exited(0)});
+  EXPECT_EQ(report.take_lines(), Lines{"n[1-2]: tasks 0-1,3: Exited with exit code 1"});
+  EXPECT_TRUE(report.take_lines().empty());
+  EXPECT_EQ(report.exit_code(), 1);
+}
+
+TEST(TaskReport, SignalsWinOverCodes) {
+  TaskReport report(3);
+  report.add(0, "n1", {ExitStatus::exited(200)});
+  report.add(1, "n1", {ExitStatus{11 | 0x80}});
+  EXPECT_EQ(report.exit_code(), 139);
+  EXPECT_EQ(report.take_lines(), (Lines{"n1: task 1: Segmentation fault (core dumped)", "n1: task 0: Exited with exit code 200"}));
+  EXPECT_EQ(report.status_lines(), (Lines{"task 2: running", "tasks 0-1: exited abnormally"}));
+}
+
+TEST(TaskReport, OutOfMemory) {
+  TaskReport report(1);
+  report.add(0, "n1", {ExitStatus::signalled(9), true});
+  EXPECT_EQ(report.take_lines(), Lines{"n1: task 0: Out Of Memory"});
+  EXPECT_EQ(report.exit_code(), 1);
+}
+
+TEST(TaskReport, ARepeatedEndCountsOnce) {
+  TaskReport report(1);
+  report.add(0, "n1", {ExitStatus::exited(2)});
+  report.add(0, "n1", {ExitStatus::exited(2)});
+  EXPECT_EQ(report.take_lines().size(), 1U);
+  EXPECT_EQ(report.ended_count(), 1U);
+}
+
+TEST(TaskOutput, UnlabelledPassesBytes) {
+  TaskOutput output(false, 2);
+  EXPECT_EQ(output.add(0, std::string("a\0b", 3)), std::string("a\0b", 3));
+  EXPECT_EQ(output.finish(), "");
+}
+
+TEST(TaskOutput, LabelsWholeLines) {
+  TaskOutput output(true, 11);
+  EXPECT_EQ(output.add(3, "one\ntw"), " 3: one\n");
+  EXPECT_EQ(output.add(10, "x\n"), "10: x\n");
+  EXPECT_EQ(output.add(3, "o\n\n"), " 3: two\n 3: \n");
+  EXPECT_EQ(output.add(3, "rest"), "");
+  EXPECT_EQ(output.finish(), " 3: rest\n");
+}
+
+TEST(MultiProg, PicksByRank) {
+  EXPECT_EQ(multi_prog_command("# comment\n0 echo %t\n1-2 work %t %o 100%\n* rest\n", 4).value(),
+            "case $SLURM_PROCID in\n0) exec echo 0 ;;\n1) exec work 1 0 100% ;;\n2) exec work 2 1 100% ;;\n3) exec rest ;;\nesac\n");
+}
+
+TEST(MultiProg, EveryRankNeedsAProgram) {
+  EXPECT_EQ(multi_prog_command("0 echo\n", 2).error().message, "no program for task 1");
+  EXPECT_EQ(multi_prog_command("0\n", 1).error().message, "line 1: no program for tasks 0");
+  EXPECT_EQ(multi_prog_command("x echo\n", 1).error().message, "line 1: invalid task range x");
+}
+
+}  // namespace
+}  // namespace muster::cli
