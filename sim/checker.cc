@@ -60,7 +60,7 @@ void Checker::task_started(NodeIndex node, const LaunchStep& launch, std::size_t
     const auto other = jobs_.find(term.job);
     // Of a job that has left memory only its end is known.
     if (other != jobs_.end() && other->second.is_evicted) continue;
-    CHECK(other != jobs_.end() && other->second.state == JobState::kCompleted, "job {} runs before job {} that it waits for",
+    CHECK(other != jobs_.end() && other->second.has_completed, "job {} runs before job {} that it waits for",
           launch.id.job.value(), term.job.value());
   }
 }
@@ -168,6 +168,7 @@ struct Checker::Follow {
     }
     const bool had_run = job.nodes_left > 0;
     job.state = e.state;
+    job.has_completed = job.has_completed || e.state == JobState::kCompleted;
     job.is_completing = had_run && !e.is_clean;
     if (e.is_clean) job.nodes_left = 0;
     ++checker.jobs_ended_;

@@ -64,6 +64,7 @@ class Checker {
     JobState state = JobState::kPending;
     bool is_completing = false;
     bool is_evicted = false;
+    bool has_completed = false;   ///< once: a dependency that was fulfilled stays so
     std::uint32_t attempt = 0;
     TimePoint start;
     Duration limit;

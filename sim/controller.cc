@@ -68,7 +68,7 @@ void Controller::tick() {
 /// Messages of one instant share a turn, as those of one round of the event loop do.
 void Controller::schedule_end() {
   if (std::exchange(is_end_scheduled_, true)) return;
-  const Duration delay = world_.options.is_only_batch ? Duration::microseconds(200) : Duration();
+  const Duration delay = world_.options.is_only_batch ? Duration::milliseconds(2) : Duration();
   later(delay, [this] {
     is_end_scheduled_ = false;
     core_.end_turn(world_.timeline.now());

@@ -107,8 +107,8 @@ void simulate(const Options& options, bool is_verbose) {
     left = world.workload->unfinished();
     if (left.empty() && world.workload->is_all_answered()) break;
   }
-  CHECK(world.workload->is_all_answered(), "a client waits for an answer for ever");
   CHECK(left.empty(), "faults have stopped long ago and these have not ended:{}", left);
+  CHECK(world.workload->is_all_answered(), "a client waits for an answer for ever:{}", world.workload->unanswered());
   run_for(world, Duration::seconds(10));
   check_replicas(world);
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -331,18 +331,25 @@ void Workload::wind_down() {
   std::vector<JobId> ids;
   state.jobs().for_each([&](const Job& job) {
     const bool is_never = job.is_pending() && job.reason == PendingReason::kDependencyNeverSatisfied;
-    const bool can_deadlock = job.is_pending() && job.dependencies != nullptr && !job.eligible_time.is_set();
-    if (is_never || (can_deadlock && is_winding_down_)) {
+    if (is_never) {
       CancelJobs cancel;
       cancel.filter.jobs.push_back(all_of(job.id));
-      if (is_never) call(std::move(cancel), true, [](const Reply&) {});
+      call(std::move(cancel), true, [](const Reply&) {});
     } else if (job.is_pending() && job.is_held()) {
       call(ControlJobs{JobVerb::kRelease, {all_of(job.id)}}, true, [](const Reply&) {});
     } else if (job.state == JobState::kSuspended) {
       call(ControlJobs{JobVerb::kResume, {all_of(job.id)}}, true, [](const Reply&) {});
     }
   });
-  is_winding_down_ = true;
+}
+
+std::string Workload::unanswered() const {
+  std::string text;
+  for (const auto& [id, call] : calls_) {
+    const auto* step = std::get_if<CreateStep>(&call->request);
+    text += fmt::format("\n  request of kind {} about job {}", call->request.index(), step == nullptr ? 0 : step->job.value());
+  }
+  return text;
 }
 
 std::string Workload::unfinished() const {

@@ -34,6 +34,7 @@ class Workload {
 
   /// Jobs that a client was told of and that have not ended, in words; empty: none.
   std::string unfinished() const;
+  std::string unanswered() const;
   std::uint64_t submitted() const { return submitted_; }
   std::uint64_t refused() const { return refused_; }
 
@@ -72,7 +73,6 @@ class Workload {
   std::uint64_t next_token_ = 1;
   std::uint64_t submitted_ = 0;
   std::uint64_t refused_ = 0;
-  bool is_winding_down_ = false;
   std::map<std::uint64_t, std::shared_ptr<Call>> calls_;        ///< unanswered, by number of the call
   std::map<std::uint64_t, std::weak_ptr<Call>> tokens_;         ///< of each time that it was sent
   std::map<JobId, JobFacts> jobs_;

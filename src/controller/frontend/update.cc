@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "codec/array_text.h"
 #include "codec/dependency_text.h"
@@ -92,6 +93,27 @@ Refusal set_partition(JobEdit& edit, const std::string& value) {
   return std::nullopt;
 }
 
+/// True when one of the terms waits, through however many jobs, for `job`. Cost: O(jobs waited for).
+bool waits_for(const ClusterState& state, const std::vector<DependencyTerm>& terms, const Job& job) {
+  std::vector<JobId> open;
+  std::set<JobId> seen;
+  const auto add = [&](const std::vector<DependencyTerm>& more) {
+    for (const DependencyTerm& term : more) {
+      const bool is_open = term.kind != DependencyKind::kSingleton && term.state == DependencyState::kUnfulfilled;
+      if (is_open && seen.insert(term.job).second) open.push_back(term.job);
+    }
+  };
+  add(terms);
+  while (!open.empty()) {
+    const JobId id = open.back();
+    open.pop_back();
+    if (id == job.id || (id == job.array_job && id.value() != 0)) return true;
+    const Job* other = state.jobs().find(id);
+    if (other != nullptr && other->is_pending() && other->dependencies != nullptr) add(other->dependencies->terms);
+  }
+  return false;
+}
+
 Refusal set_dependency(JobEdit& edit, const std::string& value) {
   if (auto refused = edit.require_pending()) return refused;
   DependencySet set;
@@ -102,11 +124,10 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
   }
   for (const DependencyTerm& term : set.terms) {
     const bool is_known = term.kind == DependencyKind::kSingleton || (term.job.value() != 0 && term.job < edit.state.next_job());
-    const bool is_itself = term.job == edit.job.id || (term.job == edit.job.array_job && term.job.value() != 0);
-    if (!is_known || is_itself) {
-      return invalid("Job dependency problem", is_itself ? "a job cannot wait for itself"
-                                                         : fmt::format("there is no job {}", term.job.value()));
-    }
+    if (!is_known) return invalid("Job dependency problem", fmt::format("there is no job {}", term.job.value()));
+  }
+  if (waits_for(edit.state, set.terms, edit.job)) {
+    return invalid("Job dependency problem", fmt::format("{} would wait for itself", value));
   }
   // Unset until the dependencies hold.
   edit.change.eligible_time = set.terms.empty() ? std::max(edit.state.time(), edit.job.spec->begin_time) : TimePoint::unset();

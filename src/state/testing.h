@@ -1,0 +1,162 @@
+// Builders for tests: a small cluster's state and the events that change it. Not for production code.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "state/cluster_state.h"
+
+namespace muster::testing {
+
+inline TimePoint at(std::int64_t seconds) { return TimePoint::from_seconds(1'000'000 + seconds); }
+
+/// `count` nodes n0, n1, … of 4 CPUs, 1000 MiB and two GPUs, in the partitions "main" (default) and "other".
+inline std::shared_ptr<ClusterConfig> config_of(std::uint32_t count) {
+  auto config = std::make_shared<ClusterConfig>();
+  config->settings.gres_types = {"gpu"};
+  config->settings.kill_wait = Duration::seconds(5);
+  for (const char* name : {"main", "other"}) {
+    PartitionConfig partition;
+    partition.name = name;
+    partition.is_default = partition.name == "main";
+    for (std::uint32_t i = 0; i < count; ++i) partition.nodes.push_back(NodeIndex(i));
+    config->partitions.push_back(std::move(partition));
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    NodeConfig node;
+    node.name = "n" + std::to_string(i);
+    node.cpus = node.cores_per_socket = 4;
+    node.memory_mib = 1000;
+    node.gres.push_back(GresPool{"gpu", "", 2, {}});
+    node.features = {"fast"};
+    config->nodes.push_back(std::move(node));
+  }
+  return config;
+}
+
+inline std::shared_ptr<JobSpec> spec_of(const std::string& name = "job") {
+  auto spec = std::make_shared<JobSpec>();
+  spec->text.set(JobText::kName, name);
+  spec->text.set(JobText::kWorkDir, "/tmp");
+  spec->user = UserId(1000);
+  return spec;
+}
+
+/// CPUs `first` to `first + count - 1` of a node.
+inline NodeGrant grant_of(std::uint32_t node, std::size_t first, std::size_t count) {
+  return NodeGrant{NodeIndex(node), static_cast<std::uint32_t>(count), Bitmap::range(first, count), 100, {}};
+}
+
+/// A log of batches and the state that they make: one batch per call.
+class Log {
+ public:
+  explicit Log(std::uint32_t nodes = 2) { add({EpochStarted{Epoch(1)}, ConfigApplied{config_of(nodes)}}); }
+
+  void add(std::vector<EventBody> bodies, std::vector<BlobWrite> blobs = {}) {
+    EventBatch batch;
+    batch.seq = Seq(state_.seq().value() + 1);
+    batch.epoch = Epoch(1);
+    batch.blobs = std::move(blobs);
+    for (EventBody& body : bodies) batch.events.push_back(Event{at(++seconds_), std::move(body)});
+    for (const BlobWrite& blob : batch.blobs) state_.add_blob(blob);
+    for (const Event& event : batch.events) state_.apply(event);
+    batch.dead_blobs = state_.seal(batch.seq);
+    batches_.push_back(std::make_shared<const EventBatch>(std::move(batch)));
+  }
+  JobId submit(const std::shared_ptr<JobSpec>& spec, std::optional<ArraySpec> array = {}) {
+    JobSubmitted event;
+    event.job = state_.next_job();
+    event.spec = spec;
+    event.partitions = {PartitionIndex(0)};
+    event.time_limit = Duration::minutes(10);
+    event.array = std::move(array);
+    const JobId job = event.job;
+    add({std::move(event)});
+    return job;
+  }
+  void start(JobId job, std::vector<NodeGrant> grants) {
+    auto allocation = std::make_shared<Allocation>();
+    allocation->nodes = std::move(grants);
+    add({JobStarted{job, PartitionIndex(0), std::move(allocation), Duration::minutes(10)}});
+  }
+  StepId step(JobId job, std::uint32_t number, std::vector<NodeGrant> grants) {
+    auto layout = std::make_shared<StepLayout>();
+    layout->nodes = std::move(grants);
+    const StepId id{job, state_.jobs().find(job)->attempt, number};
+    add({StepCreated{id, number == kBatchStep ? nullptr : std::make_shared<const StepSpec>(), std::move(layout)}});
+    return id;
+  }
+  void end(JobId job, JobState state, bool is_clean, bool requeue_after = false) {
+    JobEnding ending;
+    ending.job = job;
+    ending.state = state;
+    ending.is_clean = is_clean;
+    ending.requeue_after = requeue_after;
+    add({std::move(ending)});
+  }
+
+  const ClusterState& state() const { return state_; }
+  const Job& job(JobId id) const { return *state_.jobs().find(id); }
+  const std::vector<EventBatchRef>& batches() const { return batches_; }
+
+ private:
+  ClusterState state_;
+  std::vector<EventBatchRef> batches_;
+  std::int64_t seconds_ = 0;
+};
+
+/// A log in which every kind of event appears.
+inline void add_everything(Log& log) {
+  log.add({NodeRegistered{NodeIndex(0), "boot", at(0), at(0), "1", "x86", "Linux", 0, node_condition::kUnknown, ""}});
+  NodeChanged drain;
+  drain.node = NodeIndex(1);
+  drain.set_conditions = node_condition::kDrain;
+  drain.reason = "disk";
+  drain.weight = 7;
+  drain.features = std::vector<std::string>{"slow"};
+  drain.comment = "c";
+  drain.extra = "e";
+  log.add({drain});
+  PartitionConfig partition = log.state().partition(PartitionIndex(1));
+  partition.state = PartitionState::kDrain;
+  log.add({PartitionChanged{PartitionIndex(1), partition}});
+  auto scripted = spec_of("scripted");
+  scripted->script = log.state().next_blob();
+  JobSubmitted submitted;
+  submitted.job = log.state().next_job();
+  submitted.spec = scripted;
+  submitted.partitions = {PartitionIndex(0), PartitionIndex(1)};
+  submitted.time_limit = Duration::minutes(3);
+  const JobId first = submitted.job;
+  log.add({submitted, RequestAnswered{RequestId{1, 2}, UserId(1000), {Reply{{}, first, {}, {}, {}, false, {}, {}}}}},
+          {BlobWrite{scripted->script, std::string(32, 'd'), 4, std::make_shared<const std::string>("true")}});
+  const JobId array = log.submit(spec_of("array"), ArraySpec{Bitmap::range(0, 3), 2});
+  log.add({ArraySplit{array, 1, log.state().next_job()}});
+  const JobId element = JobId(array.value() + 1);
+  JobChanged depends;
+  depends.job = element;
+  depends.dependencies = DependencySet{false, {DependencyTerm{DependencyKind::kAfterOk, first, 3, Duration(), {}}}};
+  depends.eligible_time = TimePoint::unset();
+  depends.priority = 12;
+  depends.array_throttle = 1;
+  log.add({depends});
+  NodeGrant grant = grant_of(0, 0, 2);
+  grant.gres.push_back(GresGrant{"gpu", "", Bitmap::range(1, 1)});
+  log.start(first, {grant, grant_of(1, 0, 1)});
+  const StepId batch = log.step(first, kBatchStep, {grant});
+  const StepId srun = log.step(first, 0, {grant_of(1, 0, 1)});
+  log.add({JobSuspended{first}});
+  log.add({JobResumed{first}});
+  log.add({StepEnded{srun, JobState::kFailed, ExitStatus::exited(3), Usage{1, 2, 3}, "why"}});
+  log.end(first, JobState::kFailed, false, true);
+  log.add({NodeReleased{first, NodeIndex(1)}});
+  log.add({StepEnded{batch, JobState::kFailed, ExitStatus::signalled(9), {}, ""}, NodeReleased{first, NodeIndex(0)},
+           JobRequeued{first, at(500), job_flag::kUserHeld}});
+  log.start(element, {grant_of(0, 2, 2)});
+  log.end(element, JobState::kCompleted, true);
+  log.add({JobsEvicted{{element}}});
+}
+
+}  // namespace muster::testing

@@ -1,0 +1,151 @@
+#include "stepd/step_supervisor.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace muster {
+namespace {
+
+TimePoint at(std::int64_t seconds) { return TimePoint::from_seconds(1000 + seconds); }
+
+class FakePort final : public StepPort {
+ public:
+  void signal(std::uint16_t number, bool) override { did.push_back("signal " + std::to_string(number)); }
+  void kill_all() override { did.push_back("kill"); }
+  void suspend(bool is_suspend) override { did.push_back(is_suspend ? "freeze" : "thaw"); }
+  void notice(const std::string& cause) override { did.push_back("notice " + cause); }
+  void report(const FromAgent& message) override {
+    if (const auto* done = std::get_if<StepDone>(&message)) end = *done;
+  }
+  std::vector<std::string> take() { return std::exchange(did, {}); }
+  std::vector<std::string> did;
+  std::optional<StepDone> end;
+};
+
+using Did = std::vector<std::string>;
+
+struct StepSupervisorTest : ::testing::Test {
+  static LaunchStep launch() {
+    LaunchStep launch;
+    launch.id = StepId{JobId(1), 0, 0};
+    launch.end_time = at(100);
+    launch.kill_wait = Duration::seconds(5);
+    return launch;
+  }
+  void start(std::size_t tasks) { step.on_started(tasks, std::nullopt, at(0)); }
+  void terminate(Duration wait, TimePoint now, const std::string& cause = "") {
+    step.on_message(TerminateJob{JobId(1), 0, cause, wait}, now);
+  }
+  void end_all(std::size_t tasks) {
+    for (std::size_t i = 0; i < tasks; ++i) step.on_task_exit(i, ExitStatus::signalled(9), at(9));
+    step.on_empty({}, false);
+  }
+  FakePort port;
+  StepSupervisor step{launch(), port};
+};
+
+TEST_F(StepSupervisorTest, ReportsTheExitsOfItsTasks) {
+  start(2);
+  step.on_task_exit(1, ExitStatus::exited(4), at(1));
+  step.on_empty({}, false);
+  EXPECT_FALSE(port.end);  // one still runs
+  step.on_task_exit(0, ExitStatus::exited(0), at(2));
+  EXPECT_TRUE(step.is_tasks_over());
+  step.on_empty(Usage{1, 2, 3}, true);
+  ASSERT_TRUE(port.end);
+  EXPECT_EQ(port.end->tasks[1].code(), 4);
+  EXPECT_EQ(port.end->usage.max_rss_kib, 3U);
+  EXPECT_TRUE(port.end->is_out_of_memory);
+}
+
+TEST_F(StepSupervisorTest, TerminationEscalatesAfterKillWait) {
+  start(1);
+  terminate(Duration::seconds(5), at(10), "DUE TO TIME LIMIT");
+  EXPECT_EQ(port.take(), (Did{"notice DUE TO TIME LIMIT", "signal 18", "signal 15"}));
+  terminate(Duration::seconds(5), at(12), "again");
+  EXPECT_TRUE(port.take().empty());
+  EXPECT_EQ(step.next_tick(), at(15));
+  step.on_tick(at(14));
+  EXPECT_TRUE(port.take().empty());
+  step.on_tick(at(15));
+  EXPECT_EQ(port.take(), Did{"kill"});
+  step.on_tick(at(16));
+  EXPECT_EQ(port.take(), Did{"kill"});
+  end_all(1);
+  EXPECT_TRUE(step.is_ended());
+}
+
+TEST_F(StepSupervisorTest, KillDoesNotWait) {
+  start(1);
+  terminate(Duration::seconds(5), at(1));
+  port.take();
+  step.on_message(SignalStep{StepId{JobId(1), 0, 0}, SIGKILL, false}, at(2));
+  EXPECT_EQ(port.take(), Did{"kill"});
+}
+
+TEST_F(StepSupervisorTest, EarlyTerminationIsCarriedOutAtTheStart) {
+  terminate(Duration::seconds(5), at(0));
+  EXPECT_TRUE(port.take().empty());
+  start(1);
+  EXPECT_EQ(port.take(), (Did{"signal 18", "signal 15"}));
+}
+
+TEST_F(StepSupervisorTest, EarlyTerminationEndsAStepThatNobodyStarts) {
+  terminate(Duration::seconds(5), at(0));
+  EXPECT_EQ(step.next_tick(), at(5));
+  step.on_tick(at(5));
+  EXPECT_TRUE(step.is_ended());
+  ASSERT_TRUE(port.end);
+  EXPECT_EQ(port.end->tasks.front().signal(), SIGKILL);
+}
+
+TEST_F(StepSupervisorTest, DeadlineIsAMinuteAfterTheEnd) {
+  start(1);
+  EXPECT_EQ(step.next_tick(), at(160));
+  step.on_message(ChangeEnd{JobId(1), 0, at(200)}, at(1));
+  step.on_message(ChangeEnd{JobId(2), 0, at(5)}, at(1));
+  step.on_tick(at(160));
+  EXPECT_TRUE(port.take().empty());
+  step.on_tick(at(260));
+  EXPECT_EQ(port.take(), (Did{"notice DUE TO TIME LIMIT", "signal 18", "signal 15"}));
+}
+
+TEST_F(StepSupervisorTest, SuspensionStopsTheClockAndEndsBeforeATermination) {
+  start(1);
+  step.on_message(SuspendJob{JobId(1), 0, true}, at(1));
+  EXPECT_EQ(port.take(), Did{"freeze"});
+  EXPECT_TRUE(step.next_tick().is_never());
+  step.on_tick(at(1000));
+  EXPECT_TRUE(port.take().empty());
+  terminate(Duration::seconds(5), at(1001));
+  EXPECT_EQ(port.take(), (Did{"thaw", "signal 18", "signal 15"}));
+  step.on_message(SuspendJob{JobId(1), 0, true}, at(1002));
+  EXPECT_TRUE(port.take().empty());  // frozen processes do not die
+}
+
+TEST_F(StepSupervisorTest, SuspensionBeforeTheStartFreezesTheTasks) {
+  step.on_message(SuspendJob{JobId(1), 0, true}, at(0));
+  EXPECT_TRUE(port.take().empty());
+  start(1);
+  EXPECT_EQ(port.take(), Did{"freeze"});
+}
+
+TEST_F(StepSupervisorTest, OrdersOfAnotherRunAreNotObeyed) {
+  start(1);
+  step.on_message(TerminateJob{JobId(1), 1, "", Duration()}, at(1));
+  step.on_message(SuspendJob{JobId(1), 1, true}, at(1));
+  step.on_message(SignalStep{StepId{JobId(1), 1, 0}, SIGINT, false}, at(1));
+  EXPECT_TRUE(port.take().empty());
+}
+
+TEST_F(StepSupervisorTest, FailedStartSaysWhoseFaultItWas) {
+  step.on_started(3, Error{ErrorCode::kUnavailable, "no cgroup", ""}, at(0));
+  ASSERT_TRUE(port.end);
+  EXPECT_TRUE(port.end->is_node_fault);
+  EXPECT_EQ(port.end->tasks.size(), 3U);
+  EXPECT_EQ(port.end->error, "no cgroup");
+}
+
+}  // namespace
+}  // namespace muster
