@@ -14,7 +14,8 @@ setup: ## install what is missing of Debian's packages, and say what
 	@tools/setup.sh
 
 build: setup ## build the release into build/release/bin
-	@cmake --preset release > $(BUILD).configure.log 2>&1 || { cat $(BUILD).configure.log; exit 1; }
+	@mkdir -p $(BUILD)
+	@cmake --preset release > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
 	@cmake --build --preset release -j $(JOBS)
 
 demo: build ## start a small cluster, train on it, break it, show that nothing was lost
