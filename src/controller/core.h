@@ -131,7 +131,9 @@ class Core {
   // core_nodes.cc: agents and silence
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot, TimePoint now);
   void fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now);
+  void fence_jobs_on(NodeIndex node);
   void end_jobs_on(NodeIndex node, TimePoint now);
+  void welcome_back(NodeIndex node, TimePoint now);
   void watch_nodes(TimePoint now);
   void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now);
 

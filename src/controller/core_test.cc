@@ -270,7 +270,7 @@ TEST(CoreJob, TheTimeLimitEndsIt) {
   EXPECT_EQ(rig.job(job).state, JobState::kRunning);
   rig.pass(Duration::seconds(1));
   EXPECT_EQ(rig.job(job).state, JobState::kTimeout);
-  EXPECT_EQ(std::get<TerminateJob>(rig.sent.back().second).cause, "DUE TO TIME LIMIT");
+  EXPECT_EQ(rig.last_sent<TerminateJob>().cause, "DUE TO TIME LIMIT");
 }
 
 TEST(CoreJob, AnAllocationLivesByItsLease) {
@@ -410,12 +410,55 @@ TEST(CoreNode, AStepOfALostRunIsEndedBeforeTheNodeIsUsedAgain) {
   rig.connect(0, {KnownStep{step, StepPhase::kRunning}});
   rig.plan();
   EXPECT_TRUE(rig.job(job).is_pending());
-  const auto& fence = std::get<TerminateJob>(rig.sent.back().second);
+  const auto& fence = rig.last_sent<TerminateJob>();
   EXPECT_EQ(fence.attempt, 0U);
   EXPECT_EQ(fence.kill_wait, Duration());
   rig.hear(0, JobClean{job, 0});
   rig.plan();
   EXPECT_EQ(rig.job(job).state, JobState::kRunning);
+}
+
+TEST(CoreNode, AFrozenNodeIsRidOfLostRunsBeforeItIsUsedAgain) {
+  Rig rig(1);
+  rig.connect_all();
+  rig.plan();
+  const JobId job = rig.done(submit_of(spec_of())).job;
+  rig.pass(rig.core.state().settings().slurmd_timeout + Duration::seconds(1));
+  ASSERT_TRUE(rig.job(job).is_pending());
+  const auto& order = rig.last_sent<TerminateJob>();
+  EXPECT_EQ(order.attempt, 0U);
+  EXPECT_EQ(order.kill_wait, Duration());
+  // It wakes up, on the connection that it always had; an operator is quick to take it back.
+  rig.hear(0, Heartbeat{});
+  rig.done(UpdateObject{UpdateKind::kNode, "n0", {{"State", "resume"}}}, kRoot);
+  rig.plan();
+  EXPECT_TRUE(rig.job(job).is_pending()) << "started beside what is left of its lost run";
+  rig.hear(0, JobClean{job, 0});
+  rig.plan();
+  EXPECT_EQ(rig.job(job).state, JobState::kRunning);
+}
+
+TEST(CoreNode, SilenceThatBroughtANodeDownIsForgivenAsReturnToServiceSays) {
+  for (const int policy : {0, 1, 2}) {
+    SCOPED_TRACE(policy);
+    auto config = testing::config_of(1);
+    config->settings.return_to_service = static_cast<std::uint8_t>(policy);
+    Rig rig(config);
+    rig.connect_all();
+    rig.pass(config->settings.slurmd_timeout + Duration::seconds(1));
+    const NodeStatus& status = rig.core.state().nodes().at(NodeIndex(0)).status;
+    EXPECT_NE(status.conditions & node_condition::kDown, 0);
+    EXPECT_EQ(status.reason, "Not responding");
+    rig.hear(0, Heartbeat{});
+    EXPECT_EQ((status.conditions & node_condition::kDown) != 0, policy == 0);
+    EXPECT_EQ(status.conditions & node_condition::kNotResponding, 0);
+    EXPECT_EQ(status.reason.empty(), policy != 0);
+    // What an operator took down stays down.
+    rig.done(UpdateObject{UpdateKind::kNode, "n0", {{"State", "down"}, {"Reason", "fan"}}}, kRoot);
+    rig.pass(Duration::seconds(10));
+    rig.hear(0, Heartbeat{});
+    EXPECT_NE(status.conditions & node_condition::kDown, 0);
+  }
 }
 
 TEST(CoreNode, AnotherBootFailsWhatRanThereAtOnce) {
@@ -456,7 +499,7 @@ TEST(CoreNode, BlobsThatLeftTheCacheAreFetchedBeforeALaunch) {
   EXPECT_EQ(next.count_sent<LaunchStep>(0), 0U);
   next.core.on_blob(next.fetched[0], std::make_shared<const std::string>("#!/bin/sh\n"));
   ASSERT_EQ(next.count_sent<LaunchStep>(0), 1U);
-  EXPECT_EQ(*std::get<LaunchStep>(next.sent.back().second).script, "#!/bin/sh\n");
+  EXPECT_EQ(*next.last_sent<LaunchStep>().script, "#!/bin/sh\n");
   EXPECT_EQ(next.job(job).state, JobState::kRunning);
 }
 

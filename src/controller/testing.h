@@ -47,7 +47,9 @@ inline CancelJobs cancel_of(JobId job) {
 class Rig final : public JournalPort, public CorePort {
  public:
   /// A cluster of `nodes` nodes (state/testing.h), or the one that `stored` batches make: a start after a crash.
-  explicit Rig(std::uint32_t nodes = 2, std::vector<EventBatchRef> stored = {}) : journal(std::move(stored)), now(at(0)) {
+  explicit Rig(std::uint32_t nodes = 2, std::vector<EventBatchRef> stored = {}) : Rig(config_of(nodes), std::move(stored)) {}
+  explicit Rig(std::shared_ptr<const ClusterConfig> config, std::vector<EventBatchRef> stored = {})
+      : journal(std::move(stored)), now(at(0)) {
     std::uint64_t epoch = 1;
     for (const EventBatchRef& batch : journal) {
       core.state().apply(*batch);
@@ -57,7 +59,7 @@ class Rig final : public JournalPort, public CorePort {
     durable_ = journal.size();
     planner.state().copy_from(core.state());
     planner.start();
-    core.start(Epoch(epoch), config_of(nodes), now);
+    core.start(Epoch(epoch), std::move(config), now);
     flush();
   }
 
@@ -129,6 +131,15 @@ class Rig final : public JournalPort, public CorePort {
     std::size_t count = 0;
     for (const auto& [to, message] : sent) count += to == NodeIndex(node) && std::holds_alternative<Message>(message) ? 1 : 0;
     return count;
+  }
+
+  /// The last message of that kind. Requires: there is one.
+  template <class Message>
+  const Message& last_sent() const {
+    for (auto message = sent.rbegin(); message != sent.rend(); ++message) {
+      if (std::holds_alternative<Message>(message->second)) return std::get<Message>(message->second);
+    }
+    CHECK(false, "no such message was sent");
   }
 
   // ---- JournalPort, CorePort ----
