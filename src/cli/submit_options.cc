@@ -239,6 +239,19 @@ bool is_memory(const SubmitRow& row) {
   return name == "mem" || name == "mem-per-cpu" || name == "mem-per-gpu";
 }
 
+bool is_gpu_amount(const SubmitRow& row) {
+  static constexpr std::string_view kNames[] = {"gpus", "gpus-per-node", "gpus-per-task", "gres"};
+  return std::ranges::find(kNames, std::string_view(row.name)) != std::end(kNames);
+}
+
+void forget_gpus(SubmitOptions& options) {
+  options.gpus.clear();
+  options.gpus_per_node.clear();
+  options.gpus_per_task.clear();
+  options.gres.clear();
+  options.job.given &= ~(given_option::kGpus | given_option::kGpusPerNode | given_option::kGpusPerTask | given_option::kGres);
+}
+
 /// What a bad value is told: the option by name, then what was wrong with it.
 Error bad_value(const SubmitRow& row, const Error& error) {
   if (error.code == ErrorCode::kUnimplemented) return error;
@@ -315,6 +328,11 @@ Status SubmitReader::set(const SubmitRow& row, std::string_view value, OptionSou
     }
     memory_source_ = source;
     memory_option_ = row.name;
+  }
+  if (is_gpu_amount(row)) {
+    // What the environment says of an enclosing job's devices gives way to what is written here.
+    if (gpu_source_ == OptionSource::kEnvironment && source == OptionSource::kCommandLine) forget_gpus(options_);
+    gpu_source_ = source;
   }
   if (const Status done = row.set(options_, value); !done.has_value()) return fail(bad_value(row, done.error()));
   if (std::string_view(row.name) == "nodes") options_.is_nodes_written = source != OptionSource::kEnvironment;

@@ -154,14 +154,24 @@ Result<std::vector<std::vector<GresAmount>>> shares_of_step(const StepSpec& spec
   return shares;
 }
 
+/// Several options that name the same devices all hold: the largest amount counts.
+void at_least(std::vector<GresAmount>& amounts, const GresAmount& wanted) {
+  for (GresAmount& amount : amounts) {
+    if (amount.name != wanted.name || amount.type != wanted.type) continue;
+    amount.count = std::max(amount.count, wanted.count);
+    return;
+  }
+  amounts.push_back(wanted);
+}
+
 /// `amounts`: this node's share of what the step asked for as a whole.
 Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& room, std::uint32_t task_count,
                                          std::vector<GresAmount> amounts) {
   std::vector<GresAmount> per_node = std::move(amounts);
-  for (GresAmount& amount : TRY(amounts_in(spec.get(StepText::kGresPerNode)))) per_node.push_back(std::move(amount));
+  for (const GresAmount& amount : TRY(amounts_in(spec.get(StepText::kGresPerNode)))) at_least(per_node, amount);
   for (GresAmount amount : TRY(amounts_in(spec.get(StepText::kGresPerTask)))) {
     amount.count *= task_count;
-    per_node.push_back(std::move(amount));
+    at_least(per_node, amount);
   }
   if (per_node.empty() && !spec.get(StepText::kGresPerStep).empty()) return std::vector<GresGrant>{};
   std::vector<GresGrant> grants;
@@ -174,13 +184,15 @@ Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& r
     }
     return grants;
   }
+  auto free = room.free_gres;
   for (const GresAmount& amount : per_node) {
     std::uint32_t missing = amount.count;
     for (const GresGrant& gres : room.grant->gres) {
       if (!is_of(gres, amount) || missing == 0) continue;
       GresGrant part = gres;
-      part.devices &= room.free_gres.at(gres.name);
+      part.devices &= free.at(gres.name);
       part.devices = part.devices.lowest(missing);
+      free.at(gres.name) -= part.devices;
       missing -= static_cast<std::uint32_t>(part.devices.count());
       if (!part.devices.empty()) grants.push_back(std::move(part));
     }
