@@ -110,6 +110,7 @@ struct JobView {
   stdErr @36 :Text;
   stdIn @37 :Text;
   usage @38 :M.Usage;
+  plannedNodeList @39 :Text;
 }
 
 struct StepView {
@@ -261,6 +262,7 @@ struct StepDone {
   isLost @5 :Bool;
   error @6 :Text;
   isNodeFault @7 :Bool;
+  isTimeout @8 :Bool;
 }
 struct JobClean { job @0 :UInt32; attempt @1 :UInt32; }
 

@@ -36,7 +36,7 @@ class Controller final : public CorePort, public JournalPort {
   void publish(DurableUpdate update) override;
   void plan_consumed(Seq until) override;
   void fetch_blob(BlobId id) override;
-  void mail(const std::string&, const std::string&) override {}
+  void mail(Mail) override {}  // users read none here
 
  private:
   void recover();

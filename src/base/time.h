@@ -36,6 +36,9 @@ class Duration {
   friend constexpr Duration operator*(Duration a, std::int64_t n) {
     return a.is_infinite() ? infinite() : Duration(a.us_ * n);
   }
+  friend constexpr Duration operator/(Duration a, std::int64_t n) {
+    return a.is_infinite() ? infinite() : Duration(a.us_ / n);
+  }
   constexpr Duration& operator+=(Duration other) { return *this = *this + other; }
 
  private:

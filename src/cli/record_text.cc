@@ -99,6 +99,7 @@ void add_places(Record& record, const JobView& job) {
   record.add("AllocNode:Sid", fmt::format("{}:{}", spec.get(JobText::kSubmitHost), spec.submit_session));
   record.line().add("ReqNodeList", or_null(spec.get(JobText::kNodeList))).add("ExcNodeList", or_null(spec.get(JobText::kExcludeList)));
   record.line().add("NodeList", or_null(job.node_list));
+  if (!job.planned_node_list.empty()) record.add("SchedNodeList", job.planned_node_list);
   if (!job.batch_host.empty()) record.line().add("BatchHost", job.batch_host);
 }
 

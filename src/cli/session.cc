@@ -47,6 +47,7 @@ ClusterAddress scan_conf(const std::string& path, std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     if (const auto name = value_on(line, "ClusterName")) found.cluster_name = lower(*name);
     if (const auto address = value_on(line, "MusterController")) found.controller = std::string(*address);
+    if (const auto kills = value_on(line, "KillOnBadExit")) found.kills_on_bad_exit = *kills == "1";
   }
   if (found.controller.empty()) {
     const auto slash = path.rfind('/');

@@ -19,10 +19,11 @@ struct ClusterAddress {
   std::string conf;                    ///< the file that was read; empty: none was found
   std::string controller;              ///< "unix:PATH" or "HOST:PORT"
   std::string cluster_name = "muster";
+  bool kills_on_bad_exit = false;      ///< KillOnBadExit
   friend bool operator==(const ClusterAddress&, const ClusterAddress&) = default;
 };
 
-/// Finds ClusterName= and MusterController= in the text of a slurm.conf. Without the latter the controller listens on
+/// Finds the keys that clients act on in the text of a slurm.conf. Without MusterController= the controller listens on
 /// controller.sock beside the file.
 ClusterAddress scan_conf(const std::string& path, std::string_view text);
 /// SLURM_CONF, else /etc/muster/slurm.conf, else /etc/slurm/slurm.conf.

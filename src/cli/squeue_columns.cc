@@ -64,6 +64,9 @@ std::string view_text(const Job& job, const Context&) {
 }
 
 std::string null_text(const Job&, const Context&) { return "(null)"; }
+std::string planned_nodes(const Job& job, const Context&) {
+  return job.planned_node_list.empty() ? "(null)" : job.planned_node_list;
+}
 std::string not_available(const Job&, const Context&) { return "N/A"; }
 std::string zero(const Job&, const Context&) { return "0"; }
 std::string no(const Job&, const Context&) { return "no"; }
@@ -250,7 +253,7 @@ constexpr Column<Job> kJobs[] = {
     {0, "ResizeTime", "RESIZE_TIME", not_available},
     {0, "RestartCnt", "RESTART_COUNT", restarts},
     {0, "Runtime", "RUNTIME", runtime},
-    {'Y', "SchedNodes", "SCHEDNODES", null_text},
+    {'Y', "SchedNodes", "SCHEDNODES", planned_nodes},
     {'z', "SCT", "S:C:T", shape},
     {0, "SegmentSize", "SEGMENT_SIZE", zero},
     {'s', "SLUID", "SLUID", null_text},

@@ -84,7 +84,7 @@ int StepWatch::run(StepPlace place, const StepSpec& spec) {
   auto& io = session_.io();
   place_ = std::move(place);
   has_input_ = spec.get(StepText::kStdIn).empty();
-  kills_on_bad_exit_ = spec.kill_on_bad_exit == 1;
+  kills_on_bad_exit_ = spec.kill_on_bad_exit < 0 ? session_.cluster().kills_on_bad_exit : spec.kill_on_bad_exit == 1;
   wait_seconds_ = spec.wait_seconds;
   if (const auto task = parse_whole32(spec.get(StepText::kInputTask))) input_task_ = *task;
   auto paf = kj::newPromiseAndFulfiller<void>();

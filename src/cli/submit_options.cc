@@ -115,7 +115,7 @@ constexpr SubmitRow kRows[] = {
     {"nice", 0, kAll, kMaybe, kRecorded, nice, "rank lower by so much"},
     {"no-allocate", 'Z', kR, kNothing, kRefused, nullptr, ""},
     {"no-bell", 0, kA, kNothing, kHonoured, flag<&SubmitOptions::is_bell, false>, "do not ring"},
-    {"no-kill", 'k', kAll, kMaybe, kHonoured, no_kill, "stay when a node fails"},
+    {"no-kill", 'k', kAll, kMaybe, kRefused, nullptr, ""},
     {"no-requeue", 0, kB, kNothing, kHonoured, no_requeue, "never run twice"},
     {"no-shell", 0, kA, kNothing, kHonoured, flag<&SubmitOptions::is_no_shell>, "allocate and return at once"},
     {"nodefile", 'F', kAll, kValue, kHonoured, node_file, "file of node names to use"},
@@ -167,8 +167,8 @@ constexpr SubmitRow kRows[] = {
     {"spread-segments", 0, kAll, kNothing, kRefused, nullptr, ""},
     {"stepmgr", 0, kAll, kNothing, kRefused, nullptr, ""},
     {"switches", 0, kAll, kValue, kRefused, nullptr, ""},
-    {"task-epilog", 0, kR, kValue, kHonoured, step_text<StepText::kTaskEpilog>, "program to run after each task"},
-    {"task-prolog", 0, kR, kValue, kHonoured, step_text<StepText::kTaskProlog>, "program to run before each task"},
+    {"task-epilog", 0, kR, kValue, kRefused, nullptr, ""},
+    {"task-prolog", 0, kR, kValue, kRefused, nullptr, ""},
     {"tasks-per-node", 0, kAll, kValue, kHonoured, count<&JobSpec::tasks_per_node, given_option::kTasksPerNode, 0>,
      ""},
     {"test-only", 0, kB | kR, kNothing, kHonoured, flag<&SubmitOptions::is_test_only>,
@@ -237,6 +237,19 @@ constexpr SubmitVariable kVariables[] = {
 bool is_memory(const SubmitRow& row) {
   const std::string_view name = row.name;
   return name == "mem" || name == "mem-per-cpu" || name == "mem-per-gpu";
+}
+
+bool is_gpu_amount(const SubmitRow& row) {
+  static constexpr std::string_view kNames[] = {"gpus", "gpus-per-node", "gpus-per-task", "gres"};
+  return std::ranges::find(kNames, std::string_view(row.name)) != std::end(kNames);
+}
+
+void forget_gpus(SubmitOptions& options) {
+  options.gpus.clear();
+  options.gpus_per_node.clear();
+  options.gpus_per_task.clear();
+  options.gres.clear();
+  options.job.given &= ~(given_option::kGpus | given_option::kGpusPerNode | given_option::kGpusPerTask | given_option::kGres);
 }
 
 /// What a bad value is told: the option by name, then what was wrong with it.
@@ -315,6 +328,11 @@ Status SubmitReader::set(const SubmitRow& row, std::string_view value, OptionSou
     }
     memory_source_ = source;
     memory_option_ = row.name;
+  }
+  if (is_gpu_amount(row)) {
+    // What the environment says of an enclosing job's devices gives way to what is written here.
+    if (gpu_source_ == OptionSource::kEnvironment && source == OptionSource::kCommandLine) forget_gpus(options_);
+    gpu_source_ = source;
   }
   if (const Status done = row.set(options_, value); !done.has_value()) return fail(bad_value(row, done.error()));
   if (std::string_view(row.name) == "nodes") options_.is_nodes_written = source != OptionSource::kEnvironment;

@@ -99,6 +99,7 @@ class SubmitReader {
   const Console& console_;
   SubmitOptions& options_;
   std::optional<OptionSource> memory_source_;
+  std::optional<OptionSource> gpu_source_;
   std::string memory_option_;
 };
 

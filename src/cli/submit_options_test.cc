@@ -142,6 +142,23 @@ TEST(SubmitReader, StrongerSourceReplaces) {
   EXPECT_EQ(options.job.task_count, 2U);
 }
 
+TEST(SubmitReader, GpusWrittenOnTheLineReplaceThoseOfTheEnclosingJob) {
+  SubmitOptions options;
+  options.by = Submitter::kRun;
+  options.context = test_context();
+  const Console console("srun");
+  SubmitReader reader(console, options);
+  ::setenv("SLURM_GPUS_PER_NODE", "2", 1);
+  EXPECT_FALSE(reader.read_environment().has_value());
+  ::unsetenv("SLURM_GPUS_PER_NODE");
+  EXPECT_EQ(options.gpus_per_node.size(), 1U);
+  EXPECT_FALSE(reader.read({"--gpus=1", "--gres=nic:1", "true"}, OptionSource::kCommandLine).exit_code.has_value());
+  EXPECT_TRUE(options.gpus_per_node.empty());
+  EXPECT_EQ(options.gpus.size(), 1U);
+  EXPECT_EQ(options.gres.size(), 1U);
+  EXPECT_EQ(options.job.given & given_option::kGpusPerNode, 0U);
+}
+
 TEST(Settle, TaskCountsFollow) {
   EXPECT_EQ(settled(Submitter::kBatch, {"-N3"}).job.task_count, 3U);
   EXPECT_EQ(settled(Submitter::kBatch, {"-N3"}).job.given & given_option::kTaskCount, 0U);

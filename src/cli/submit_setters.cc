@@ -257,11 +257,6 @@ Status nice(SubmitOptions& options, Value value) {
   return {};
 }
 
-Status no_kill(SubmitOptions& options, Value value) {
-  options.job.is_kill_on_node_fail = equal_ignoring_case(value, "off") || equal_ignoring_case(value, "no");
-  return {};
-}
-
 Status no_requeue(SubmitOptions& options, Value) {
   options.job.is_requeue = false;
   options.job.given |= given_option::kRequeue;

@@ -79,7 +79,6 @@ Status memory_per_cpu(SubmitOptions& options, Value value);
 Status memory_per_gpu(SubmitOptions& options, Value value);
 Status mpi(SubmitOptions& options, Value value);
 Status nice(SubmitOptions& options, Value value);
-Status no_kill(SubmitOptions& options, Value value);
 Status no_requeue(SubmitOptions& options, Value value);
 Status node_file(SubmitOptions& options, Value value);
 Status node_list(SubmitOptions& options, Value value);

@@ -27,7 +27,6 @@ struct PreparedSubmit {
   PreparedBlob environment;
   std::optional<ArraySpec> array;
   DependencySet dependencies;
-  std::uint16_t mail_events = 0;
   bool is_test_only = false;
 };
 

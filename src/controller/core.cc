@@ -51,6 +51,7 @@ void Core::emit(EventBody body, TimePoint now) {
 void Core::after_event(const Event& event) {
   feed_.on_event(event, state_);
   dependencies_.on_event(event, state_);
+  for (Mail& mail : mails_about(event, state_)) mail_when_durable(std::move(mail));
   if (const auto* submitted = std::get_if<JobSubmitted>(&event.body)) {
     candidates_.push_back(submitted->job);
     arm(*state_.jobs().find(submitted->job));
@@ -244,6 +245,11 @@ Reply Core::create_step(const PreparedStep& request, const Identity& identity, T
   return reply;
 }
 
+void Core::mail_when_durable(Mail mail) {
+  const Seq seq = events_.empty() ? state_.seq() : Seq(state_.seq().value() + 1);
+  outbox_.push_back(Outgoing{seq, std::move(mail)});
+}
+
 void Core::send_when_durable(NodeIndex node, ToAgent message) {
   const Seq seq = events_.empty() ? state_.seq() : Seq(state_.seq().value() + 1);
   outbox_.push_back(Outgoing{seq, std::pair(node, std::move(message))});
@@ -310,8 +316,10 @@ void Core::on_durable(Seq seq, TimePoint) {
       port_.reply(reply->first, std::move(reply->second));
     } else if (auto* message = std::get_if<1>(&out.what)) {
       if (links_[message->first.value()].is_connected) port_.send(message->first, message->second);
+    } else if (auto* mail = std::get_if<Mail>(&out.what)) {
+      port_.mail(std::move(*mail));
     } else {
-      launch(std::get<2>(out.what));
+      launch(std::get<StepId>(out.what));
     }
   }
 }

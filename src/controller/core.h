@@ -18,6 +18,7 @@
 
 #include "controller/backend/blob_cache.h"
 #include "controller/backend/dependency_index.h"
+#include "controller/backend/mail.h"
 #include "controller/backend/node_link.h"
 #include "controller/command.h"
 #include "controller/draft.h"
@@ -52,8 +53,8 @@ class CorePort {
   virtual void plan_consumed(Seq until) = 0;
   /// Asks for a blob; Core::on_blob answers.
   virtual void fetch_blob(BlobId id) = 0;
-  /// Mail for a user, after the event that causes it is durable.
-  virtual void mail(const std::string& to, const std::string& subject) = 0;
+  /// Mail for a user, after the event that causes it is durable. Sent at most once: a crash here loses it.
+  virtual void mail(Mail mail) = 0;
 };
 
 class Core {
@@ -138,7 +139,7 @@ class Core {
   void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now);
 
   // core_timers.cc
-  enum class TimerKind : std::uint8_t { kLimit, kWarning, kEvict, kLease, kDeadline, kEligible };
+  enum class TimerKind : std::uint8_t { kLimit, kWarning, kEvict, kLease, kDeadline, kEligible, kTimeShare };
   struct Timer {
     TimePoint at;
     JobId job;
@@ -149,13 +150,15 @@ class Core {
   void arm(const Job& job);
   void fire(const Timer& timer, TimePoint now);
   void warn(const Job& job, TimePoint now);
+  void mail_time_share(const Job& job, TimePoint now);
+  void mail_when_durable(Mail mail);
   void evict(JobId job, TimePoint now);
   Duration over_time_limit(const Job& job) const;
 
   struct Recorder;
   struct Outgoing {
     Seq seq;
-    std::variant<std::pair<std::uint64_t, std::vector<Reply>>, std::pair<NodeIndex, ToAgent>, StepId> what;
+    std::variant<std::pair<std::uint64_t, std::vector<Reply>>, std::pair<NodeIndex, ToAgent>, StepId, Mail> what;
   };
   void send_when_durable(NodeIndex node, ToAgent message);
   void tell_nodes(const Job& job, const ToAgent& message);

@@ -26,6 +26,7 @@ JobState state_of(const StepProgress& progress) {
 JobState step_state(const Job& job, const StepProgress& progress) {
   const bool is_killed = is_finished(job.state) && job.state != JobState::kCompleted && job.state != JobState::kFailed;
   if (is_killed && !progress.exit.is_success()) return job.state;
+  if (progress.is_timeout) return JobState::kTimeout;
   if (progress.exit.signal() == SIGKILL || progress.exit.signal() == SIGTERM) return JobState::kCancelled;
   return state_of(progress);
 }
@@ -65,6 +66,7 @@ void Core::on_step_done(NodeIndex node, const StepDone& done, TimePoint now) {
     progress.is_out_of_memory = progress.is_out_of_memory || done.is_out_of_memory;
     progress.is_lost = progress.is_lost || done.is_lost;
     progress.is_node_fault = progress.is_node_fault || done.is_node_fault;
+    progress.is_timeout = progress.is_timeout || done.is_timeout;
     if (progress.error.empty()) progress.error = done.error;
   }
   if (progress.done.count() == step->layout->nodes.size()) finish_step(*job, *step, now);

@@ -23,6 +23,10 @@ void Core::arm(const Job& job) {
   }
   if (job.state != JobState::kRunning || !job.end_time.is_set()) return;
   timers_.insert(Timer{job.end_time + over_time_limit(job), job.id, job.attempt, TimerKind::kLimit});
+  for (const int percent : mailed_time_shares(*job.spec)) {
+    const Duration left = job.time_limit * (100 - percent) / 100;
+    timers_.insert(Timer{std::max(job.end_time - left, job.start_time), job.id, job.attempt, TimerKind::kTimeShare});
+  }
   if (job.spec->signal_number != 0) {
     const TimePoint at = job.end_time - Duration::seconds(job.spec->signal_seconds);
     timers_.insert(Timer{std::max(at, job.start_time), job.id, job.attempt, TimerKind::kWarning});
@@ -54,6 +58,9 @@ void Core::fire(const Timer& timer, TimePoint now) {
         warn(*job, now);
       }
       break;
+    case TimerKind::kTimeShare:
+      if (is_running) mail_time_share(*job, now);
+      break;
     case TimerKind::kEvict:
       evict(timer.job, now);
       break;
@@ -84,6 +91,16 @@ void Core::warn(const Job& job, TimePoint) {
       send_when_durable(grant.node, SignalStep{step.id, job.spec->signal_number, is_batch});
     }
   }
+}
+
+/// The limit may have been moved since the timer was set: the share is taken anew.
+void Core::mail_time_share(const Job& job, TimePoint now) {
+  if (!job.end_time.is_set() || job.time_limit <= Duration()) return;
+  const Duration used = job.time_limit - (job.end_time - now);
+  const auto percent = static_cast<int>(used.microseconds() * 100 / job.time_limit.microseconds());
+  const std::vector<int> shares = mailed_time_shares(*job.spec);
+  const auto reached = std::ranges::find_if(shares, [&](int share) { return percent >= share && percent < share + 5; });
+  if (reached != shares.end()) mail_when_durable(mail_about_time(job, *reached, now));
 }
 
 void Core::evict(JobId id, TimePoint now) {

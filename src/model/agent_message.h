@@ -147,6 +147,7 @@ struct StepDone {
   bool is_lost = false;            ///< supervisor gone without a record: never started, or its end is unknown
   std::string error;               ///< why it could not be started; empty: it ran
   bool is_node_fault = false;      ///< the error is the node's, not the job's: requeue elsewhere
+  bool is_timeout = false;         ///< ended because the step's own time limit was over
 };
 
 /// Nothing of this job's attempt runs on the node any more.

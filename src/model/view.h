@@ -49,6 +49,7 @@ struct JobView {
 
   std::string dependency;               ///< as shown: "afterok:12(unfulfilled)"
   std::string node_list;                ///< allocated, as a host list
+  std::string planned_node_list;        ///< kept for it while it waits, as a host list
   std::string batch_host;
   std::uint32_t node_count = 0;         ///< allocated, or the least that it needs
   std::uint32_t cpu_count = 0;          ///< allocated, or the least that it needs

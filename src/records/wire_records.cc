@@ -114,7 +114,8 @@ RECORD(Heartbeat, schema::Heartbeat, HEARTBEAT_FIELDS)
 
 #define STEP_DONE_FIELDS(F, S, L, P, O)                                                    \
   S(id, Id) F(node_rank, NodeRank) L(tasks, Tasks) S(usage, Usage)                         \
-  F(is_out_of_memory, IsOutOfMemory) F(is_lost, IsLost) F(error, Error) F(is_node_fault, IsNodeFault)
+  F(is_out_of_memory, IsOutOfMemory) F(is_lost, IsLost) F(error, Error) F(is_node_fault, IsNodeFault) \
+  F(is_timeout, IsTimeout)
 RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
 
 // One struct per alternative of a union: X(Type, ENUMERATOR).
@@ -201,7 +202,8 @@ RECORD(Query, schema::Query, QUERY_FIELDS)
   F(dependency, Dependency) F(node_list, NodeList) F(batch_host, BatchHost)                    \
   F(node_count, NodeCount) F(cpu_count, CpuCount) F(memory_mib, MemoryMib) L(grants, Grants)   \
   L(node_names, NodeNames) F(requested_tres, RequestedTres) F(allocated_tres, AllocatedTres)   \
-  F(std_out, StdOut) F(std_err, StdErr) F(std_in, StdIn) S(usage, Usage)
+  F(std_out, StdOut) F(std_err, StdErr) F(std_in, StdIn) S(usage, Usage)             \
+  F(planned_node_list, PlannedNodeList)
 RECORD(JobView, schema::JobView, JOB_VIEW_FIELDS)
 
 #define STEP_VIEW_FIELDS(F, S, L, P, O)                                                        \

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <map>
 
 #include "records/page_codec.h"
 #include "stepd/io/srun_link.h"
@@ -25,6 +26,8 @@ namespace {
 
 constexpr kj::Duration kRedial = 200 * kj::MILLISECONDS;
 constexpr kj::Duration kTick = 100 * kj::MILLISECONDS;
+/// How long a task's exit waits for the end of its output.
+constexpr Duration kLingeringOutput = Duration::milliseconds(300);
 
 TimePoint wall_clock() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -172,6 +175,11 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     check_end();
   }
 
+  struct TaskEnd {
+    std::size_t local;
+    ExitStatus exit;
+    TimePoint time;
+  };
   struct Input {
     kj::Own<kj::AsyncOutputStream> stream;
     kj::Promise<void> tail = kj::READY_NOW;
@@ -231,14 +239,16 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   void watch(int fd, FrameKind kind, std::uint32_t rank) {
     if (fd < 0) return;
     ++open_streams_;
+    ++open_streams_of_[rank];
     auto stream = io_.lowLevelProvider->wrapInputFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
                                                             kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC);
     auto buffer = kj::heapArray<char>(64 * 1024);
     auto* raw = stream.get();
     auto* bytes = buffer.begin();
     tasks_.add(relay(*raw, bytes, kind, rank)
-                   .then([this] {
+                   .then([this, rank] {
                      --open_streams_;
+                     --open_streams_of_[rank];
                      check_end();
                    })
                    .attach(kj::mv(stream), kj::mv(buffer)));
@@ -267,7 +277,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
         if (started_.tasks[i].pid != pid) continue;
         const ExitStatus exit{WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) << 8};
         supervisor_.on_task_exit(i, exit, wall_clock());
-        if (srun_ != nullptr) exits_.emplace_back(started_.tasks[i].rank, exit);
+        if (srun_ != nullptr) exits_.push_back({i, exit, wall_clock()});
       }
     }
     check_end();
@@ -309,11 +319,16 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     std::erase(pids, ::getpid());
     return pids;
   }
-  /// A task's exit is told after its last output.
+  /// A task's exit is told after its last output; where something that it left behind keeps its streams open, soon.
   void flush_exits() {
-    if (srun_ == nullptr || open_streams_ > 0) return;
-    for (const auto& [rank, exit] : exits_) srun_->send(FrameKind::kTaskExit, rank, std::to_string(exit.raw));
-    exits_.clear();
+    if (srun_ == nullptr) return;
+    const TimePoint now = wall_clock();
+    std::erase_if(exits_, [&](const TaskEnd& end) {
+      const std::uint32_t rank = started_.tasks[end.local].rank;
+      if (open_streams_of_[rank] > 0 && now - end.time < kLingeringOutput) return false;
+      srun_->send(FrameKind::kTaskExit, rank, std::to_string(end.exit.raw));
+      return true;
+    });
   }
   void finish() {
     if (has_said_done_) {
@@ -355,8 +370,9 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   std::unique_ptr<ProcessContainer> container_;
   StartedTasks started_;
   std::vector<std::unique_ptr<Input>> inputs_;
-  std::vector<std::pair<std::uint32_t, ExitStatus>> exits_;
+  std::vector<TaskEnd> exits_;  ///< not told to srun yet
   std::size_t open_streams_ = 0;
+  std::map<std::uint32_t, std::size_t> open_streams_of_;  ///< by rank
   Usage usage_;
   std::string last_report_;
   bool is_srun_gone_ = false;

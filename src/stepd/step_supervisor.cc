@@ -12,7 +12,13 @@ constexpr Duration kDeadlineGrace = Duration::seconds(60);
 
 StepSupervisor::StepSupervisor(const LaunchStep& launch, StepPort& port)
     : id_(launch.id), node_rank_(launch.node_rank), port_(port), deadline_(launch.end_time + kDeadlineGrace),
-      kill_wait_(launch.kill_wait) {}
+      kill_wait_(launch.kill_wait) {
+  // The limit of an `srun` that made its own allocation is the job's, which the controller enforces.
+  if (launch.step == nullptr || launch.job == nullptr || launch.job->kind == JobKind::kRun) return;
+  own_limit_ = launch.step->time_limit;
+  warning_signal_ = launch.step->signal_number;
+  warning_lead_ = Duration::seconds(launch.step->signal_seconds);
+}
 
 void StepSupervisor::on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now) {
   if (failure) {
@@ -29,6 +35,10 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
   phase_ = Phase::kRunning;
   statuses_.resize(task_count);
   running_ = task_count;
+  if (own_limit_ != Duration() && !own_limit_.is_infinite()) {
+    own_end_ = now + own_limit_;
+    if (warning_signal_ != 0) warning_time_ = std::max(now, own_end_ - warning_lead_);
+  }
   port_.report(StepRunning{id_});
   if (is_suspended_) port_.suspend(true);
   if (early_) terminate(early_->cause, early_->kill_wait, now);
@@ -49,6 +59,7 @@ void StepSupervisor::on_empty(const Usage& usage, bool is_out_of_memory) {
   done.tasks = statuses_;
   done.usage = usage;
   done.is_out_of_memory = is_out_of_memory;
+  done.is_timeout = is_timeout_;
   port_.report(done);
 }
 
@@ -87,22 +98,31 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
     } else {
       port_.signal(signal->signal, signal->batch_only);
     }
-  } else if (const auto* suspend = std::get_if<SuspendJob>(&message)) {
-    const bool is_ours = suspend->job == id_.job && suspend->attempt == id_.attempt;
-    // A run that is being ended must not be stopped half-way: frozen processes do not die.
-    if (!is_ours || (phase_ != Phase::kStarting && phase_ != Phase::kRunning)) return;
-    is_suspended_ = suspend->is_suspend;
-    if (phase_ == Phase::kRunning) port_.suspend(is_suspended_);
+  } else if (const auto* order = std::get_if<SuspendJob>(&message)) {
+    if (order->job == id_.job && order->attempt == id_.attempt) suspend(order->is_suspend, now);
   } else if (const auto* change = std::get_if<ChangeEnd>(&message);
              change != nullptr && change->job == id_.job && change->attempt == id_.attempt) {
     deadline_ = change->end_time + kDeadlineGrace;
   }
 }
 
+/// Suspension stops the step's own clock. A run that is being ended is not stopped half-way: frozen processes do not die.
+void StepSupervisor::suspend(bool is_suspend, TimePoint now) {
+  if (phase_ != Phase::kStarting && phase_ != Phase::kRunning) return;
+  if (is_suspend && !is_suspended_) suspend_time_ = now;
+  if (!is_suspend && is_suspended_) {
+    own_end_ = own_end_ + (now - suspend_time_);
+    warning_time_ = warning_time_ + (now - suspend_time_);
+  }
+  is_suspended_ = is_suspend;
+  if (phase_ == Phase::kRunning) port_.suspend(is_suspended_);
+}
+
 TimePoint StepSupervisor::next_tick() const {
   if (phase_ == Phase::kTerminating || (phase_ == Phase::kStarting && early_)) return kill_time_;
   if (phase_ == Phase::kKilling) return TimePoint::unset();
-  return phase_ == Phase::kEnded || is_suspended_ ? TimePoint::never() : deadline_;
+  if (phase_ == Phase::kEnded || is_suspended_) return TimePoint::never();
+  return std::min({deadline_, own_end_, warning_time_});
 }
 
 /// Told to end, or out of time, before anybody let the tasks start: there is nothing to end.
@@ -123,8 +143,13 @@ void StepSupervisor::on_tick(TimePoint now) {
     port_.kill_all();
   } else if (phase_ == Phase::kKilling) {
     port_.kill_all();  // what was being born while we killed
-  } else if (phase_ == Phase::kRunning && !is_suspended_ && now >= deadline_) {
-    terminate("DUE TO TIME LIMIT", kill_wait_, now);
+  } else if (phase_ == Phase::kRunning && !is_suspended_) {
+    if (now >= warning_time_) {
+      warning_time_ = TimePoint::never();
+      port_.signal(warning_signal_, false);
+    }
+    is_timeout_ = now >= own_end_;
+    if (now >= std::min(deadline_, own_end_)) terminate("DUE TO TIME LIMIT", kill_wait_, now);
   }
 }
 

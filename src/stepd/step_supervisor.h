@@ -48,6 +48,7 @@ class StepSupervisor {
  private:
   enum class Phase { kStarting, kRunning, kTerminating, kKilling, kEnded };
   void give_up_start();
+  void suspend(bool is_suspend, TimePoint now);
   void terminate(const std::string& cause, Duration kill_wait, TimePoint now);
 
   StepId id_;
@@ -59,6 +60,13 @@ class StepSupervisor {
   TimePoint kill_time_ = TimePoint::never();
   TimePoint deadline_;                         ///< a minute past the job's end: for when nobody reaches us
   Duration kill_wait_;
+  Duration own_limit_;                         ///< `srun --time` inside an allocation; zero: the job's limit is enough
+  std::uint16_t warning_signal_ = 0;           ///< `srun --signal`, so long before the own limit's end
+  Duration warning_lead_;
+  TimePoint own_end_ = TimePoint::never();
+  TimePoint warning_time_ = TimePoint::never();
+  TimePoint suspend_time_;
+  bool is_timeout_ = false;
   std::optional<TerminateJob> early_;          ///< asked for before the tasks were started
   bool is_suspended_ = false;
 };

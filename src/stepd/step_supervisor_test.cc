@@ -147,5 +147,57 @@ TEST_F(StepSupervisorTest, FailedStartSaysWhoseFaultItWas) {
   EXPECT_EQ(port.end->error, "no cgroup");
 }
 
+struct OwnLimitTest : ::testing::Test {
+  static LaunchStep launch(JobKind kind) {
+    auto job = std::make_shared<JobSpec>();
+    job->kind = kind;
+    auto spec = std::make_shared<StepSpec>();
+    spec->time_limit = Duration::seconds(60);
+    spec->signal_number = SIGUSR1;
+    spec->signal_seconds = 20;
+    LaunchStep launch = StepSupervisorTest::launch();
+    launch.end_time = at(1000);
+    launch.job = job;
+    launch.step = spec;
+    return launch;
+  }
+  FakePort port;
+};
+
+TEST_F(OwnLimitTest, WarnsThenEndsTheStepAndSaysSo) {
+  StepSupervisor step(launch(JobKind::kBatch), port);
+  step.on_started(1, std::nullopt, at(0));
+  EXPECT_EQ(step.next_tick(), at(40));
+  step.on_tick(at(39));
+  EXPECT_EQ(port.take(), Did{});
+  step.on_tick(at(40));
+  EXPECT_EQ(port.take(), Did{"signal " + std::to_string(SIGUSR1)});
+  step.on_tick(at(59));
+  EXPECT_EQ(port.take(), Did{});
+  step.on_tick(at(60));
+  EXPECT_EQ(port.take(), (Did{"notice DUE TO TIME LIMIT", "signal 18", "signal 15"}));
+  step.on_task_exit(0, ExitStatus::signalled(15), at(61));
+  step.on_empty({}, false);
+  EXPECT_TRUE(port.end->is_timeout);
+}
+
+TEST_F(OwnLimitTest, StandsStillWhileSuspended) {
+  StepSupervisor step(launch(JobKind::kBatch), port);
+  step.on_started(1, std::nullopt, at(0));
+  step.on_message(SuspendJob{JobId(1), 0, true}, at(10));
+  step.on_tick(at(100));
+  step.on_message(SuspendJob{JobId(1), 0, false}, at(110));
+  port.take();
+  step.on_tick(at(139));
+  EXPECT_EQ(port.take(), Did{});
+  EXPECT_EQ(step.next_tick(), at(140));
+}
+
+TEST_F(OwnLimitTest, IsTheJobsWhereTheJobIsTheStep) {
+  StepSupervisor step(launch(JobKind::kRun), port);
+  step.on_started(1, std::nullopt, at(0));
+  EXPECT_EQ(step.next_tick(), at(1060));
+}
+
 }  // namespace
 }  // namespace muster

@@ -99,7 +99,7 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path
     auto statements = std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10");
     std::string mode;
     statements->session << "PRAGMA journal_mode=WAL", soci::into(mode);
-    statements->session << "PRAGMA synchronous=NORMAL";  // the journal has what a power cut would take from here
+    statements->session << "PRAGMA synchronous=NORMAL";  // the journal keeps what a power cut would take from here
     for (const char* statement : kSchema) statements->session << statement;
     long long watermark = 0;
     statements->session << "SELECT value FROM meta WHERE name = 'watermark'", soci::into(watermark);
@@ -121,6 +121,19 @@ Status HistoryStore::append(const std::vector<HistoryObject>& objects, Seq water
     transaction.commit();
   }));
   watermark_ = watermark;
+  return {};
+}
+
+Status HistoryStore::make_durable() {
+  long long busy = 0;
+  TRY(sql_guard([&] {
+    // With synchronous=NORMAL a WAL is synced when it is copied into the database file, and only then.
+    long long pages = 0;
+    long long copied = 0;
+    sql_->session << "PRAGMA wal_checkpoint(FULL)", soci::into(busy), soci::into(pages), soci::into(copied);
+    busy = busy != 0 || pages != copied ? 1 : 0;
+  }));
+  if (busy != 0) return fail(ErrorCode::kUnavailable, "history is being read");
   return {};
 }
 

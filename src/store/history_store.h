@@ -26,7 +26,10 @@ class HistoryStore {
   /// Every batch up to it has been projected.
   Seq watermark() const { return watermark_; }
   /// Stores the objects and moves the watermark, in one transaction. What is there already is replaced.
+  /// A power cut may take it back until make_durable(): the journal must keep its batches until then.
   Status append(const std::vector<HistoryObject>& objects, Seq watermark);
+  /// Everything appended is on stable storage. Cost: a file sync and the copying of what was written since the last.
+  Status make_durable();
 
   /// Attempts that match and were in the system between `since` and `until`, with their steps, oldest first.
   /// Requires: the filter's host and license lists are empty. `visit` gets each job with its steps.

@@ -99,11 +99,18 @@ def test_time_limit_warns_then_ends(own_cluster):
     cluster = own_cluster(nodes=1, conf={"KillWait": "1", "OverTimeLimit": "0"})
     job = cluster.sbatch("trap 'echo warned' USR1; for i in 1 2 3 4 5 6 7 8 9; do sleep 10 & wait $!; done", "--time=0:02",
                          "--signal=B:USR1@50", "-o", "limit.out")
+    by_step = cluster.sbatch("srun -n1 --time=1 --signal=USR1@50 sh -c 'trap \"echo warned\" USR1; for i in 1 2 3 4 5 6 7; do sleep 10; done'\n"
+                             "echo code $?", "-n1", "-o", "step.out", "-e", "step.err")
     row = cluster.wait_ended(job, timeout=90)
     assert row["State"] == "TIMEOUT"
     text = read(cluster, "limit.out")
     assert "warned" in text
     assert re.search(rf"slurmstepd: error: \*\*\* JOB {job} ON node1 CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*", text)
+    # A limit of the step's own ends the step and lets the script go on.
+    assert cluster.wait_ended(by_step, timeout=90)["State"] == "COMPLETED"
+    assert cluster.run("sacct", "-n", "-P", "-j", f"{by_step}.0", "-o", "State").out == "TIMEOUT\n"
+    assert "warned" in read(cluster, "step.out") and "code 0" not in read(cluster, "step.out")
+    assert f"STEP {by_step}.0 ON node1 CANCELLED" in read(cluster, "step.err")
 
 
 def test_hold_release_and_requeue(cluster):
@@ -163,3 +170,28 @@ def test_a_task_inherits_nothing_of_the_daemons(cluster):
     job = cluster.sbatch(f"exec /usr/bin/python3 -I -c \"{probe}\"", "-o", "inherit.out")
     cluster.wait_ended(job)
     assert read(cluster, "inherit.out") == plain.out
+
+
+def test_mail_is_sent_by_the_mail_program(own_cluster, tmp_path):
+    tmp_path.chmod(0o777)
+    sent = tmp_path / "sent"
+    program = tmp_path / "mail.sh"
+    program.write_text(f'#!/bin/sh\nprintf "%s|%s|%s|%s\\n" "$1" "$2" "$3" "$SLURM_JOB_ID" >> {sent}\n')
+    program.chmod(0o755)
+    cluster = own_cluster(nodes=1, conf={"MailProg": str(program)})
+    job = cluster.sbatch("exit 3", "--mail-type=BEGIN,FAIL", "--mail-user=ada", "-J", "train")
+    cluster.wait_ended(job)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and (not sent.exists() or len(sent.read_text().splitlines()) < 2):
+        time.sleep(0.05)
+    begun, failed = sent.read_text().splitlines()
+    assert begun.startswith(f"-s|Slurm Job_id={job} Name=train Began, Queued time ") and begun.endswith(f"|ada|{job}")
+    assert "Failed, Run time" in failed and "FAILED, ExitCode 3" in failed
+
+
+def test_defaults_become_facts_of_the_job(own_cluster):
+    cluster = own_cluster(nodes=1, conf={"JobRequeue": "0", "DefMemPerCPU": "100"})
+    job = cluster.sbatch("true", "-n2", "--hold")
+    shown = cluster.run("scontrol", "show", "job", job).out
+    assert "Requeue=0" in shown and "MinMemoryCPU=100M" in shown
+    assert "Requeue=1" in cluster.run("scontrol", "show", "job", cluster.sbatch("true", "--hold", "--requeue")).out

@@ -57,3 +57,24 @@ def test_srun_survives_a_restart_of_the_controller(own_cluster):
     cluster.up()
     out, err = step.communicate(timeout=30)
     assert out == "one\ntwo\n" and step.returncode == 6, (out, err)
+
+
+def test_a_failing_task_ends_the_step_at_once_with_K(cluster):
+    begin = time.monotonic()
+    result = cluster.run("srun", "-K1", "-n2", "sh", "-c", '[ "$SLURM_PROCID" = 0 ] && exit 7; exec sleep 60', check=False)
+    assert result.code == 7 or result.code == 143, result
+    assert "task 0: Exited with exit code 7" in result.err and "Terminating" in result.err
+    assert time.monotonic() - begin < 30
+
+
+def test_an_end_is_told_although_something_left_behind_holds_the_output(cluster):
+    result = cluster.run("srun", "-K1", "-n2", "sh", "-c", '[ "$SLURM_PROCID" = 0 ] && { sleep 60 & exit 7; }; exec sleep 60', check=False)
+    assert "task 0: Exited with exit code 7" in result.err and "Terminating" in result.err
+
+
+def test_gpus_of_a_step_are_those_asked_for(cluster):
+    job = cluster.sbatch("srun -n2 -N2 --gpus=2 -l sh -c 'echo $CUDA_VISIBLE_DEVICES'\nsrun -n1 -N1 --gpus=5 true",
+                         "-N2", "-n2", "--gpus-per-node=2", "-o", "gpus.out")
+    cluster.wait_ended(job)
+    out = (cluster.work / "gpus.out").read_text()
+    assert "0: 0\n" in out and "1: 0\n" in out and "does not have the nodes or generic resources" in out, out

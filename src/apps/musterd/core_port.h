@@ -31,7 +31,9 @@ class ChannelCorePort final : public CorePort, public JournalPort {
   }
   void plan_consumed(Seq until) override { channels_.planner.push(PlanConsumed{until}); }
   void fetch_blob(BlobId id) override { channels_.journal.push(FetchBlob{id, 0}); }
-  void mail(const std::string&, const std::string&) override {}
+  void mail(Mail mail) override {
+    if (!mail_program_.empty()) channels_.mail.push(MailOrder{mail_program_, std::move(mail)});
+  }
 
  private:
   Channels& channels_;

@@ -160,6 +160,7 @@ int run(const std::string& conf_path) {
   std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
   std::thread([&] { run_history(*channels, *recovered->history); }).detach();
   std::thread([&] { run_lookup(*channels); }).detach();
+  std::thread([&] { run_mail(*channels); }).detach();
   std::thread([&] { run_planner(*channels, planner); }).detach();
   std::thread([&] {
     run_core(*channels, core, port, options, *agent_fd, recovered->epoch, recovered->config);

@@ -51,6 +51,9 @@ using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, 
 // ---- to the look-up worker ----
 struct NamesQuery { UserId user; GroupId group; std::uint64_t token = 0; };
 
+// ---- to the mail worker ----
+struct MailOrder { std::string program; Mail mail; };
+
 struct Channels {
   Channel<ToCore> core;
   Channel<ToJournal> journal;
@@ -58,6 +61,7 @@ struct Channels {
   Channel<ToHistory> history;
   Channel<ToGateway> gateway;
   Channel<NamesQuery> lookup;
+  Channel<MailOrder> mail;
 };
 
 }  // namespace muster::daemon

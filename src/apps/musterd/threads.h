@@ -50,6 +50,7 @@ void run_planner(Channels& channels, PlannerRole& planner);
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options);
 void run_history(Channels& channels, HistoryStore& store);
 void run_lookup(Channels& channels);
+void run_mail(Channels& channels);
 
 /// The wall clock. Time points that reach the state come from here alone.
 TimePoint wall_clock();

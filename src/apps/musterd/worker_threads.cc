@@ -23,6 +23,8 @@ constexpr off_t kReserveBytes = 16 << 20;
 /// Batches after which a checkpoint is worth its cost.
 constexpr std::uint64_t kBatchesPerCheckpoint = 50'000;
 constexpr std::uint32_t kRowsPerTruncation = 500;
+/// Batches that history takes in before it syncs although it is busy.
+constexpr std::uint64_t kBatchesPerRelease = 20'000;
 
 Error disk_full() {
   return Error{ErrorCode::kResourceExhausted, "Unable to write to the controller's disk",
@@ -212,8 +214,20 @@ void run_planner(Channels& channels, PlannerRole& planner) {
   }
 }
 
+namespace {
+
+/// Lets the journal give up what history has on stable storage.
+void release_journal(Channels& channels, HistoryStore& store, Seq& released) {
+  if (released == store.watermark() || !store.make_durable().has_value()) return;
+  released = store.watermark();
+  channels.journal.push(TruncateNote{released});
+}
+
+}  // namespace
+
 void run_history(Channels& channels, HistoryStore& store) {
   lower_priority();
+  Seq released;
   for (;;) {
     wait_for(channels.history.fd(), 1000);
     std::vector<HistoryObject> objects;
@@ -231,12 +245,13 @@ void run_history(Channels& channels, HistoryStore& store) {
       const Status stored = store.append(objects, seq);
       if (stored.has_value()) {
         channels.core.push(HistoryNote{seq});
-        channels.journal.push(TruncateNote{seq});
       } else {
         restart_process("history: " + stored.error().text());
       }
     }
     for (const HistoryQuery& query : queries) answer_history(channels, store, query);
+    const bool is_idle = objects.empty() && queries.empty();
+    if (is_idle || store.watermark().value() - released.value() > kBatchesPerRelease) release_journal(channels, store, released);
   }
 }
 

@@ -28,6 +28,7 @@ struct StepProgress {
   bool is_out_of_memory = false;
   bool is_lost = false;
   bool is_node_fault = false;
+  bool is_timeout = false;
   std::string error;                  ///< the first one reported
 };
 

@@ -46,8 +46,8 @@ Result<std::vector<std::string>> names_in(std::string_view text) {
 
 /// The nodes that the step may use: -w first and all of them, then the others in the job's order.
 Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const Job& job, const StepSpec& spec,
-                                              std::size_t& required_count) {
-  std::vector<NodeRoom> rooms = rooms_of(job, spec.is_overlap || spec.is_interactive);
+                                              bool is_sharing, std::size_t& required_count) {
+  std::vector<NodeRoom> rooms = rooms_of(job, is_sharing);
   if (spec.relative_node != UINT32_MAX) {
     if (spec.relative_node >= rooms.size()) {
       return fail(ErrorCode::kInvalidArgument, "Node count specification invalid",
@@ -123,12 +123,57 @@ Result<std::vector<GresAmount>> amounts_in(std::string_view text) {
   return parse_gres(text);
 }
 
-Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& room, std::uint32_t task_count) {
-  auto per_node = TRY(amounts_in(spec.get(StepText::kGresPerNode)));
+bool is_of(const GresGrant& gres, const GresAmount& amount) {
+  return gres.name == amount.name && (amount.type.empty() || gres.type == amount.type);
+}
+
+std::uint32_t free_devices(const NodeRoom& room, const GresAmount& amount) {
+  std::size_t count = 0;
+  for (const GresGrant& gres : room.grant->gres) {
+    if (!is_of(gres, amount)) continue;
+    Bitmap devices = gres.devices;
+    devices &= room.free_gres.at(gres.name);
+    count += devices.count();
+  }
+  return static_cast<std::uint32_t>(count);
+}
+
+/// What each of the first `node_count` rooms gives of an amount that the step asked for as a whole.
+Result<std::vector<std::vector<GresAmount>>> shares_of_step(const StepSpec& spec, const std::vector<NodeRoom>& rooms,
+                                                            std::size_t node_count) {
+  std::vector<std::vector<GresAmount>> shares(node_count);
+  for (const GresAmount& amount : TRY(amounts_in(spec.get(StepText::kGresPerStep)))) {
+    std::vector<std::uint32_t> capacities;
+    for (std::size_t i = 0; i < node_count; ++i) capacities.push_back(free_devices(rooms[i], amount));
+    const auto counts = spread(amount.count, capacities);
+    if (counts.empty()) return fail(busy());
+    for (std::size_t i = 0; i < node_count; ++i) {
+      if (counts[i] != 0) shares[i].push_back({amount.name, amount.type, counts[i]});
+    }
+  }
+  return shares;
+}
+
+/// Several options that name the same devices all hold: the largest amount counts.
+void at_least(std::vector<GresAmount>& amounts, const GresAmount& wanted) {
+  for (GresAmount& amount : amounts) {
+    if (amount.name != wanted.name || amount.type != wanted.type) continue;
+    amount.count = std::max(amount.count, wanted.count);
+    return;
+  }
+  amounts.push_back(wanted);
+}
+
+/// `amounts`: this node's share of what the step asked for as a whole.
+Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& room, std::uint32_t task_count,
+                                         std::vector<GresAmount> amounts) {
+  std::vector<GresAmount> per_node = std::move(amounts);
+  for (const GresAmount& amount : TRY(amounts_in(spec.get(StepText::kGresPerNode)))) at_least(per_node, amount);
   for (GresAmount amount : TRY(amounts_in(spec.get(StepText::kGresPerTask)))) {
     amount.count *= task_count;
-    per_node.push_back(std::move(amount));
+    at_least(per_node, amount);
   }
+  if (per_node.empty() && !spec.get(StepText::kGresPerStep).empty()) return std::vector<GresGrant>{};
   std::vector<GresGrant> grants;
   if (per_node.empty()) {
     for (const GresGrant& gres : room.grant->gres) {
@@ -139,13 +184,15 @@ Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& r
     }
     return grants;
   }
+  auto free = room.free_gres;
   for (const GresAmount& amount : per_node) {
     std::uint32_t missing = amount.count;
     for (const GresGrant& gres : room.grant->gres) {
-      if (gres.name != amount.name || (!amount.type.empty() && gres.type != amount.type) || missing == 0) continue;
+      if (!is_of(gres, amount) || missing == 0) continue;
       GresGrant part = gres;
-      part.devices &= room.free_gres.at(gres.name);
+      part.devices &= free.at(gres.name);
       part.devices = part.devices.lowest(missing);
+      free.at(gres.name) -= part.devices;
       missing -= static_cast<std::uint32_t>(part.devices.count());
       if (!part.devices.empty()) grants.push_back(std::move(part));
     }
@@ -154,29 +201,9 @@ Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& r
   return grants;
 }
 
-/// Whether the job could ever hold the step, were all its other steps over.
-bool could_ever_fit(const Job& job, const StepSpec& spec, std::uint32_t cpus_per_task) {
-  std::uint64_t places = 0;
-  for (const NodeGrant& grant : job.run->allocation->nodes) places += capacity(grant.cpus.count(), spec, cpus_per_task);
-  return places >= spec.task_count;
-}
-
-}  // namespace
-
-Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec) {
-  std::size_t required = 0;
-  std::vector<NodeRoom> rooms = TRY(candidate_rooms(state, job, spec, required));
-  if (rooms.empty()) return fail(too_large("no node is left for the step"));
+/// Tasks per node on as few of the rooms as the step may have. Empty: there is no room now.
+std::vector<std::uint32_t> task_counts(const StepSpec& spec, const std::vector<NodeRoom>& rooms, std::uint32_t wanted) {
   const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
-  if (!could_ever_fit(job, spec, cpus_per_task)) {
-    return fail(ErrorCode::kInvalidArgument, "More processors requested than permitted",
-                fmt::format("{} tasks of {} CPUs do not fit in job {}", spec.task_count, cpus_per_task, job.id.value()));
-  }
-  const std::uint32_t wanted = TRY(node_count_for(spec, rooms.size(), required));
-  // Nodes with room come first, in the job's order, so that a step takes what is free before it waits.
-  std::stable_partition(rooms.begin() + static_cast<std::ptrdiff_t>(required), rooms.end(), [&](const NodeRoom& room) {
-    return capacity(room.free_cpus.count(), spec, cpus_per_task) > 0;
-  });
   std::vector<std::uint32_t> counts;
   for (std::uint32_t nodes = wanted; nodes <= rooms.size(); ++nodes) {
     std::vector<std::uint32_t> capacities;
@@ -184,19 +211,58 @@ Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, co
     counts = spread(spec.task_count, capacities);
     if (!counts.empty() || spec.min_nodes != 0 || spec.max_nodes != 0) break;
   }
+  const bool has_idle_node = std::ranges::find(counts, 0U) != counts.end();
+  return has_idle_node && !spec.is_interactive ? std::vector<std::uint32_t>{} : counts;
+}
+
+/// Lays the step out on what the rooms have free. Errors: kUnavailable when they have too little.
+Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& spec, std::size_t required) {
+  const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
+  const std::uint32_t wanted = TRY(node_count_for(spec, rooms.size(), required));
+  // Nodes with room come first, in the job's order, so that a step takes what is free before it waits.
+  std::stable_partition(rooms.begin() + static_cast<std::ptrdiff_t>(required), rooms.end(), [&](const NodeRoom& room) {
+    return capacity(room.free_cpus.count(), spec, cpus_per_task) > 0;
+  });
+  const std::vector<std::uint32_t> counts = task_counts(spec, rooms, wanted);
   if (counts.empty()) return fail(busy());
+  auto shares = TRY(shares_of_step(spec, rooms, counts.size()));
   auto layout = std::make_shared<StepLayout>();
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == 0 && !spec.is_interactive) return fail(busy());
     NodeGrant part = *rooms[i].grant;
     part.task_count = counts[i];
     part.cpus = spec.is_exact && !spec.is_overcommit ? rooms[i].free_cpus.lowest(std::size_t{counts[i]} * cpus_per_task)
                                                      : rooms[i].free_cpus;
-    part.gres = TRY(step_gres(spec, rooms[i], counts[i]));
+    part.gres = TRY(step_gres(spec, rooms[i], counts[i], std::move(shares[i])));
     layout->nodes.push_back(std::move(part));
   }
   std::ranges::sort(layout->nodes, {}, [](const NodeGrant& grant) { return grant.node; });
   return StepLayoutRef(std::move(layout));
+}
+
+/// Why the step would not fit even if it had the whole job to itself.
+Error never_fits(const Job& job, const StepSpec& spec) {
+  const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
+  std::uint64_t places = 0;
+  for (const NodeGrant& grant : job.run->allocation->nodes) places += capacity(grant.cpus.count(), spec, cpus_per_task);
+  if (places < spec.task_count) {
+    return Error{ErrorCode::kInvalidArgument, "More processors requested than permitted",
+                 fmt::format("{} tasks of {} CPUs do not fit in job {}", spec.task_count, cpus_per_task, job.id.value())};
+  }
+  return too_large(fmt::format("job {} does not have the nodes or generic resources that the step asks for", job.id.value()));
+}
+
+}  // namespace
+
+Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec) {
+  std::size_t required = 0;
+  const bool is_sharing = spec.is_overlap || spec.is_interactive;
+  std::vector<NodeRoom> rooms = TRY(candidate_rooms(state, job, spec, is_sharing, required));
+  if (rooms.empty()) return fail(too_large("no node is left for the step"));
+  auto layout = lay_out_in(std::move(rooms), spec, required);
+  if (layout.has_value() || layout.error().code != ErrorCode::kUnavailable) return layout;
+  std::vector<NodeRoom> whole = TRY(candidate_rooms(state, job, spec, true, required));
+  if (!lay_out_in(std::move(whole), spec, required).has_value()) return fail(never_fits(job, spec));
+  return layout;
 }
 
 Result<StepCreated> create_step(const ClusterState& state, JobId id, StepSpecRef spec, const Identity& identity) {

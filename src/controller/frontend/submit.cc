@@ -142,6 +142,14 @@ std::int64_t initial_priority(const JobSpec& spec) {
   return 1 - std::int64_t{spec.nice};
 }
 
+/// What the user left open becomes a fact of the job. The first partition's defaults count.
+void fill_defaults(JobSpec& spec, const ResourceRequest& need, const ClusterSettings& settings) {
+  if ((spec.given & given_option::kRequeue) == 0) spec.is_requeue = settings.is_job_requeue;
+  if (spec.memory_scope != MemoryScope::kDefault) return;
+  spec.memory_scope = need.memory_scope;
+  spec.memory_mib = need.memory_mib;
+}
+
 }  // namespace
 
 Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity& identity) {
@@ -154,6 +162,7 @@ Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity&
     TRY(check_limits(state.partition(index), spec, state.settings()));
     const ResourceRequest need = TRY(resource_need(spec, state.partition(index), state.settings()));
     TRY(check_names(state, need));
+    if (index == partitions.front()) fill_defaults(*submit.spec, need, state.settings());
   }
   if (state.active_jobs() >= state.settings().max_job_count) {
     return fail(ErrorCode::kResourceExhausted, "Resource temporarily unavailable",

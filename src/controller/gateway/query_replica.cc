@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codec/hostlist.h"
 #include "controller/frontend/frontend.h"
 #include "records/page_codec.h"
 #include "state/views.h"
@@ -37,7 +38,13 @@ void QueryReplica::set_node_facts(std::vector<NodeFact> facts) {
 
 JobView QueryReplica::job_view(const Job& job, QueryDetail detail) const {
   const Reasons* reasons = job.is_pending() && report_ != nullptr ? report_->find(job.id) : nullptr;
-  return view_of(job, state_, detail, reasons);
+  JobView view = view_of(job, state_, detail, reasons);
+  if (reasons != nullptr && !reasons->planned_nodes.empty()) {
+    std::vector<std::string> names;
+    for (const NodeIndex node : reasons->planned_nodes) names.push_back(state_.nodes().at(node).config.name);
+    view.planned_node_list = compress_hostlist(names);
+  }
+  return view;
 }
 
 Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) const {

@@ -1,0 +1,74 @@
+// Runs MailProg: one at a time, `MailProg -s SUBJECT USER` with an empty body, as Slurm does.
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <deque>
+
+#include "apps/musterd/threads.h"
+#include "env/posix/process_runner.h"
+
+namespace muster::daemon {
+namespace {
+
+/// A program that takes longer is ended, so that one hanging mail system does not hold all mails.
+constexpr int kPatienceMs = 30'000;
+constexpr int kPollMs = 20;
+/// Beyond this many that wait, further mails are dropped with a line in the log.
+constexpr std::size_t kWaitingMax = 10'000;
+
+void log_failure(const MailOrder& order, const std::string& why) {
+  fmt::print(stderr, "musterd: mail about job {} to {}: {}\n", order.mail.job.value(), order.mail.to, why);
+}
+
+ProcessSpec process_for(const MailOrder& order) {
+  ProcessSpec spec;
+  spec.arguments = {order.program, "-s", order.mail.subject, order.mail.to};
+  spec.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                      fmt::format("SLURM_JOB_ID={}", order.mail.job.value()), "SLURM_JOB_NAME=" + order.mail.job_name,
+                      "SLURM_JOB_MAIL_TYPE=" + order.mail.type};
+  spec.work_dir = "/";
+  spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
+  return spec;
+}
+
+void send(const MailOrder& order) {
+  const auto pid = start_process(process_for(order));
+  if (!pid.has_value()) {
+    log_failure(order, pid.error().text());
+    return;
+  }
+  int status = 0;
+  for (int waited = 0; ::waitpid(*pid, &status, WNOHANG) == 0; waited += kPollMs) {
+    if (waited >= kPatienceMs) {
+      ::kill(*pid, SIGKILL);
+      ::waitpid(*pid, &status, 0);
+      break;
+    }
+    ::usleep(kPollMs * 1000);
+  }
+  if (status != 0) log_failure(order, fmt::format("{} failed with status {}", order.program, status));
+}
+
+}  // namespace
+
+void run_mail(Channels& channels) {
+  lower_priority();
+  std::deque<MailOrder> waiting;
+  for (;;) {
+    if (waiting.empty()) wait_for(channels.mail.fd(), 60'000);
+    for (MailOrder& order : channels.mail.take()) {
+      if (waiting.size() < kWaitingMax) {
+        waiting.push_back(std::move(order));
+      } else {
+        log_failure(order, "dropped: too many mails wait for MailProg");
+      }
+    }
+    if (waiting.empty()) continue;
+    send(waiting.front());
+    waiting.pop_front();
+  }
+}
+
+}  // namespace muster::daemon
