@@ -123,6 +123,7 @@ class Core {
   void end_with_step(JobId job, const StepEnded& ended, bool is_node_fault, TimePoint now);
   void on_ending(const Job& job, TimePoint now);
   void release_clean_nodes(JobId job, TimePoint now);
+  std::vector<StepPart> take_parts(const Job& job, NodeIndex node);
   void after_clean(JobId job, TimePoint now);
   void end_job(JobId job, JobState state, std::string cause, TimePoint now);
   void settle_dependencies(TimePoint now);

@@ -307,6 +307,60 @@ TEST(CoreJob, LeavesMemoryAfterItsAge) {
   EXPECT_EQ(rig.core.state().jobs().find(job), nullptr);
 }
 
+TEST(CoreJob, AnExitThatOneNodeToldIsNotLostWithTheController) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->kind = JobKind::kRun;
+  spec->min_nodes = spec->task_count = 2;
+  spec->time_limit = Duration::minutes(1);
+  PreparedSubmit submit = submit_of(std::move(spec));
+  auto step = std::make_shared<StepSpec>();
+  step->min_nodes = step->task_count = 2;
+  submit.first_step = step;
+  const JobId job = rig.done(std::move(submit)).job;
+  rig.done(cancel_of(job));
+  StepDone part;
+  part.id = StepId{job, 0, 0};
+  part.tasks = {ExitStatus::exited(15)};
+  part.usage = Usage{100, 10, 5};
+  rig.hear(0, part);
+  ASSERT_TRUE(rig.job(job).is_completing());
+  Rig next(2, rig.stored());
+  next.connect(1, {KnownStep{part.id, StepPhase::kRunning}});
+  part.tasks = {ExitStatus::exited(0)};
+  part.usage = Usage{1, 1, 1};
+  next.hear(1, part);
+  const StepState& ended = next.job(job).run->steps.at(0);
+  EXPECT_FALSE(ended.is_running());
+  EXPECT_EQ(ended.exit, ExitStatus::exited(15));
+  EXPECT_EQ(ended.usage, (Usage{101, 11, 5}));
+}
+
+TEST(CoreJob, APartThatIsToldAgainCountsOnce) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  spec->min_nodes = spec->task_count = 2;
+  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  auto step = std::make_shared<StepSpec>();
+  step->min_nodes = step->task_count = 2;
+  const StepId id = *rig.done(PreparedStep{job, step, {}}).step;
+  rig.done(cancel_of(job));
+  StepDone part;
+  part.id = id;
+  part.usage = Usage{100, 10, 5};
+  rig.hear(0, part);
+  Rig next(2, rig.stored());
+  next.connect_all();
+  next.hear(0, part);
+  next.hear(1, part);
+  EXPECT_EQ(next.job(job).run->steps.at(0).usage, (Usage{200, 20, 5}));
+}
+
 // ---- steps ----
 
 TEST(CoreStep, WaitsForBusyCpusAndIsAnsweredWhenTheyAreFree) {
@@ -466,6 +520,7 @@ TEST(CoreNode, AnotherBootFailsWhatRanThereAtOnce) {
   rig.connect_all();
   rig.plan();
   auto spec = spec_of();
+  spec->given |= given_option::kRequeue;
   spec->is_requeue = false;
   const JobId job = rig.done(submit_of(std::move(spec))).job;
   rig.connect(0, {}, "another boot");

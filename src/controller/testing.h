@@ -152,7 +152,7 @@ class Rig final : public JournalPort, public CorePort {
   }
   void plan_consumed(Seq until) override { planner.consumed(until); }
   void fetch_blob(BlobId id) override { fetched.push_back(id); }
-  void mail(const std::string&, const std::string&) override {}
+  void mail(Mail) override {}
 
   std::vector<EventBatchRef> journal;  ///< appended; the first `durable` of them are stored
   std::map<std::uint64_t, std::vector<Reply>> replies;

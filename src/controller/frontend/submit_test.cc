@@ -92,6 +92,23 @@ TEST(Submit, NiceLowersAndOperatorsSetPriority) {
   EXPECT_EQ(event_of(Log(), set, kRoot).priority, 77);
 }
 
+TEST(Submit, WhatTheUserLeftOpenBecomesAFactOfTheJob) {
+  const LogWith log([](ClusterConfig& config) {
+    config.settings.is_job_requeue = false;
+    config.settings.default_memory_per_cpu_mib = 300;
+    config.partitions[1].default_memory_per_node_mib = 500;
+  });
+  const JobSubmitted event = event_of(log, spec_of());
+  EXPECT_FALSE(event.spec->is_requeue);
+  EXPECT_EQ(event.spec->memory_scope, MemoryScope::kPerCpu);
+  EXPECT_EQ(event.spec->memory_mib, 300U);
+  auto given = spec_of();
+  given->given |= given_option::kRequeue;
+  given->text.set(JobText::kPartition, "other");
+  EXPECT_TRUE(event_of(log, given).spec->is_requeue);
+  EXPECT_EQ(event_of(log, given).spec->memory_scope, MemoryScope::kPerNode);
+}
+
 TEST(Submit, EqualScriptsAreOneBlobAndKnownOnesNone) {
   Log log;
   Draft draft(log.state());
