@@ -47,14 +47,14 @@ def small_disk(folder, size):
 
 def fill(folder):
     """Takes all the room there is, to the last page."""
-    with open(folder / "filler", "ab") as filler:
-        size = 1 << 20
-        while size >= 4096:
-            try:
-                filler.write(b"x" * size)
-                filler.flush()
-            except OSError:
-                size //= 2
+    filler = os.open(folder / "filler", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    size = 1 << 20
+    while size >= 4096:
+        try:
+            os.write(filler, b"x" * size)
+        except OSError:
+            size //= 2
+    os.close(filler)
 
 
 @pytest.mark.root_only
@@ -69,30 +69,35 @@ def test_a_full_disk_refuses_new_work_and_loses_no_end(tmp_path):
     try:
         with small_disk(state, "40m"):
             cluster.up()
-            pid = cluster.pid("controller")
             assert eventually((state / "journal.reserve").exists)
-            running = cluster.sbatch("sleep 4; exit 3")
-            cluster.wait_state(running, "RUNNING")
-            accepted = []
+            pid = cluster.pid("controller")
+            first = cluster.sbatch("sleep 5; exit 3")
+            second = cluster.sbatch("until test -e go; do sleep 0.1; done; exit 4")
+            cluster.wait_state(first, "RUNNING")
+            cluster.wait_state(second, "RUNNING")
             fill(state)
-            refused = None
-            for _ in range(200):  # what is left in the last pages may still take some
-                refused = cluster.run("sbatch", "--parsable", stdin="#!/bin/sh\n#" + "x" * 50_000 + "\n", check=False)
-                if refused.code != 0:
-                    break
-                accepted.append(int(refused.out))
-                fill(state)
-            assert refused.code == 1, "a full disk took 200 scripts of 50 kB"
-            assert "Unable to write to the controller's disk" in refused.err and "is full" in refused.err
-            assert cluster.run("squeue", "-h").code == 0  # reading goes on
-            # The end of what runs is not lost, although there is no room for new work.
-            assert cluster.wait_ended(running, timeout=30)["ExitCode"] == "3:0"
+            accepted = []
+            script = "#!/bin/sh\n#" + "x" * 50_000 + "\n"
+            while (answer := cluster.run("sbatch", "--parsable", stdin=script, check=False)).code == 0:
+                accepted.append(int(answer.out))  # into pages that the journal had already
+                assert len(accepted) < 100
+            assert answer.code == 1 and "Unable to write to the controller's disk" in answer.err and "is full" in answer.err
+            # Reading goes on, and the reserve has room for the ends of what runs.
+            assert cluster.run("squeue", "-h", "-j", first).code == 0
+            assert cluster.wait_ended(first, timeout=30)["ExitCode"] == "3:0"
+            assert cluster.run("sbatch", stdin=script, check=False).code == 1
+            # Somebody takes the reserve as well: the end waits with the node.
+            fill(state)
+            (cluster.work / "go").touch()
+            time.sleep(1.5)
             (state / "filler").unlink()
+            assert eventually(lambda: cluster.run("squeue", "-h", check=False).code == 0, timeout=30)
+            assert cluster.wait_ended(second)["ExitCode"] == "4:0"
             after = eventually(lambda: cluster.run("sbatch", "--parsable", "--wrap", "true", check=False).out.strip())
             assert after, "there is room again and nothing is taken"
             for job in accepted + [int(after)]:
                 assert cluster.wait_ended(job)["State"] == "COMPLETED"
-            assert cluster.pid("controller") == pid and cluster.run("sinfo", "-h").code == 0
+            assert cluster.pid("controller") == pid
             cluster.run("muster", "check", "--dir", cluster.dir)
             cluster.down()
     finally:
@@ -218,7 +223,10 @@ class Recording:
             selector.register(server, selectors.EVENT_READ)
             while True:
                 for key, _ in selector.select(20):
-                    data = key.fileobj.recv(1 << 20)
+                    try:
+                        data = key.fileobj.recv(1 << 20)
+                    except ConnectionResetError:
+                        data = b""
                     if not data:
                         return
                     if key.fileobj is peer:
@@ -314,7 +322,7 @@ def test_a_node_that_stays_silent_is_down_and_its_jobs_fail_or_go_back(own_clust
 @pytest.mark.parametrize("content, text", [
     ("", "Batch script is empty!"),
     (" \n\t\n", "Batch script contains only whitespace!"),
-    ("#!/bin/sh\n\0\n", "The Slurm controller does not allow scripts that\ncontain a NULL character"),
+    ("#!/bin/sh\n\0\n", "contain a NULL character '\\0'."),
 ])
 def test_scripts_that_are_none(cluster, content, text):
     result = cluster.run("sbatch", stdin=content, check=False)
@@ -356,7 +364,7 @@ def test_a_working_folder_that_is_gone_is_a_clear_reason(cluster):
     (["sbatch", "--time=soon", "--wrap", "true"], ["time"]),
     (["sbatch", "--mem=plenty", "--wrap", "true"], ["mem"]),
     (["sbatch", "-n", "many", "--wrap", "true"], ["many"]),
-    (["sbatch", "-N", "3-1", "--wrap", "true"], ["3-1"]),
+    (["sbatch", "-N", "3-1", "--wrap", "true"], ["--nodes"]),
     (["sbatch", "-c", "0", "--wrap", "true"], ["cpus-per-task"]),
     (["sbatch", "--array=5-1", "--wrap", "true"], ["array"]),
     (["sbatch", "--dependency=whenever:1", "--wrap", "true"], ["dependency"]),
