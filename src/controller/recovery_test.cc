@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "journal/testing.h"
+#include "records/batch_codec.h"
 #include "state/testing.h"
 
 namespace muster {
@@ -97,6 +100,37 @@ TEST(Recovery, ALostSliceIsDamageAndNotAnEmptyState) {
   sqlite3_close(raw);
   ClusterState state;
   EXPECT_EQ(recover(*journal, state, nullptr).error().code, ErrorCode::kCorruption);
+}
+
+TEST(Recovery, AnEventOfANewerVersionStopsTheStartByName) {
+  FaultyDisk disk(1);
+  const History history;
+  auto journal = opened();
+  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(append(*journal, history, 0, 9).has_value());
+  const auto bytes_of = [](EventBody body) {
+    EventBatch batch;
+    batch.seq = Seq(10);
+    batch.events.push_back(Event{testing::at(900), std::move(body)});
+    return records::encode_batch(batch);
+  };
+  // The two differ in their kind alone.
+  std::string bytes = bytes_of(JobSuspended{JobId(1)});
+  const std::string other = bytes_of(JobResumed{JobId(1)});
+  *std::ranges::mismatch(bytes, other).in1 = static_cast<char>(200);
+  sqlite3* raw = nullptr;
+  sqlite3_stmt* insert = nullptr;
+  ASSERT_EQ(sqlite3_open("journal.db", &raw), SQLITE_OK);
+  ASSERT_EQ(sqlite3_prepare_v2(raw, "INSERT INTO batches VALUES (10, ?)", -1, &insert, nullptr), SQLITE_OK);
+  sqlite3_bind_blob(insert, 1, bytes.data(), static_cast<int>(bytes.size()), SQLITE_STATIC);
+  ASSERT_EQ(sqlite3_step(insert), SQLITE_DONE);
+  sqlite3_finalize(insert);
+  sqlite3_close(raw);
+  ClusterState state;
+  const Status recovered = recover(*journal, state, nullptr);
+  ASSERT_FALSE(recovered.has_value());
+  EXPECT_EQ(recovered.error().code, ErrorCode::kCorruption);
+  EXPECT_NE(recovered.error().text().find("unknown kind: written by a newer version"), std::string::npos) << recovered.error().text();
 }
 
 TEST(RecoveryProperty, TheStateIsTheOneThatWasAcknowledged) {
