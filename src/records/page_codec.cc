@@ -22,10 +22,14 @@ Result<T> decode(std::string_view bytes) {
   return value;
 }
 
+/// Room for a page in one segment: pages of several are slower to write and to read.
+constexpr std::size_t kWordsPerObject = 112;
+
 }  // namespace
 
 std::string encode_page(const Page& value) {
-  capnp::MallocMessageBuilder message;
+  const std::size_t objects = value.jobs.size() + value.steps.size() + value.nodes.size();
+  capnp::MallocMessageBuilder message(static_cast<unsigned>(1024 + objects * kWordsPerObject));
   auto builder = message.initRoot<schema::Page>();
   MUSTER_WRITE_L(jobs, Jobs)
   MUSTER_WRITE_L(steps, Steps)

@@ -33,7 +33,7 @@ void QueryReplica::set_report(std::shared_ptr<const PlanReport> report) {
 
 void QueryReplica::set_node_facts(std::vector<NodeFact> facts) {
   node_facts_ = std::move(facts);
-  ++change_;
+  ++facts_change_;
 }
 
 JobView QueryReplica::job_view(const Job& job, QueryDetail detail) const {
@@ -133,7 +133,8 @@ std::string QueryReplica::one_page(const Query& query) const {
 
 Result<Pages> QueryReplica::answer(const Query& query) {
   const std::string key = records::encode_query(query);
-  if (const auto found = cache_.find(key); found != cache_.end() && found->second.change == change_) {
+  const std::uint64_t change = change_ + (query.kind == QueryKind::kNodes ? facts_change_ : 0);
+  if (const auto found = cache_.find(key); found != cache_.end() && found->second.change == change) {
     return found->second.pages;
   }
   std::vector<std::string> pages;
@@ -145,7 +146,7 @@ Result<Pages> QueryReplica::answer(const Query& query) {
   }
   if (cache_.size() >= kCacheMax) cache_.clear();
   auto shared = std::make_shared<const std::vector<std::string>>(std::move(pages));
-  cache_[key] = Cached{shared, change_};
+  cache_[key] = Cached{shared, change};
   return Pages(shared);
 }
 

@@ -60,7 +60,8 @@ class QueryReplica {
   std::shared_ptr<const PlanReport> report_;
   std::vector<NodeFact> node_facts_;
   std::map<std::string, Cached> cache_;
-  std::uint64_t change_ = 1;  ///< rises with everything that can change an answer
+  std::uint64_t change_ = 1;        ///< rises with everything that can change an answer
+  std::uint64_t facts_change_ = 1;  ///< rises with what only answers about nodes show
 };
 
 }  // namespace muster
