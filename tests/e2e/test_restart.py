@@ -76,3 +76,15 @@ def test_reconfigure_reads_the_file_again_and_jobs_run_on(own_cluster):
         time.sleep(0.1)
     assert "KillWait                = 7 sec" in cluster.run("scontrol", "show", "config").out
     assert cluster.wait_ended(job)["State"] == "COMPLETED"
+
+
+def test_clusters_of_one_name_keep_apart(own_cluster):
+    """Two clusters whose jobs, nodes and names are alike: the end of a step of one leaves the other's alone."""
+    first, second = own_cluster(nodes=1), own_cluster(nodes=1)
+    longer = second.sbatch("sleep 4; echo whole", "-o", "longer.out")
+    second.wait_state(longer, "RUNNING")
+    shorter = first.sbatch("sleep 1")
+    assert shorter == longer
+    assert first.wait_ended(shorter)["State"] == "COMPLETED"
+    assert second.wait_ended(longer)["State"] == "COMPLETED"
+    assert (second.work / "longer.out").read_text() == "whole\n"

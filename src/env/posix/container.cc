@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "base/hash.h"
+
 namespace muster {
 namespace {
 
@@ -134,17 +136,22 @@ class Descendants final : public ProcessContainer {
 
 }  // namespace
 
-ContainerHost find_container_host(const std::string& cluster_name) {
+ContainerHost find_container_host(const std::string& cluster_name, const std::string& spool) {
+  const std::string folder = fmt::format("muster-{}-{:016x}", cluster_name, Hasher().add(spool).digest());
   ContainerHost host;
   if (::access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0) {
     host.kind = ContainerHost::Kind::kCgroupV2;
-    host.root = "/sys/fs/cgroup/muster-" + cluster_name;
+    host.root = "/sys/fs/cgroup/" + folder;
   } else if (::access("/sys/fs/cgroup/freezer", W_OK) == 0) {
     host.kind = ContainerHost::Kind::kFreezerV1;
-    host.root = "/sys/fs/cgroup/freezer/muster-" + cluster_name;
+    host.root = "/sys/fs/cgroup/freezer/" + folder;
   }
   if (!host.root.empty() && !make_folders(host.root)) host = ContainerHost();
   return host;
+}
+
+void release_container_host(const ContainerHost& host) {
+  if (!host.root.empty()) ::rmdir(host.root.c_str());
 }
 
 std::unique_ptr<ProcessContainer> make_container(const ContainerHost& host, const std::string& name) {
