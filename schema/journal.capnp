@@ -66,7 +66,7 @@ struct JobEnding {
   requeueAfter @7 :Bool;
   holdAfter @8 :UInt16;
 }
-struct NodeReleased { job @0 :UInt32; node @1 :UInt32; }
+struct NodeReleased { job @0 :UInt32; node @1 :UInt32; parts @2 :List(M.StepPart); }
 struct JobRequeued { job @0 :UInt32; eligibleTime @1 :Int64; flags @2 :UInt16; }
 struct JobChanged {
   job @0 :UInt32;

@@ -46,6 +46,13 @@ struct Usage {
   maxRssKib @2 :UInt64;
 }
 
+struct StepPart {
+  step @0 :UInt32;
+  exit @1 :Int32;
+  usage @2 :Usage;
+  detail @3 :Text;
+}
+
 struct JobSpec {
   text @0 :TextPack;
   kind @1 :UInt8;

@@ -11,11 +11,6 @@ std::string text_of(const StepId& step) {
   return fmt::format("{}.{}.{}", step.job.value(), step.attempt, step.step);
 }
 
-ExitStatus worse(ExitStatus a, ExitStatus b) {
-  if ((a.signal() != 0) != (b.signal() != 0)) return a.signal() != 0 ? a : b;
-  return a.raw > b.raw ? a : b;
-}
-
 }  // namespace
 
 void Checker::spawned(NodeIndex node, const StepId& step) {

@@ -194,7 +194,13 @@ void Core::answer(Command& command, TimePoint now) {
     replies.push_back(handle(draft, request, command.identity, orders, now));
     is_refused = is_refused || replies.back().error.has_value();
   }
-  if (!is_refused) {
+  if (is_refused) {
+    for (Reply& reply : replies) {
+      if (reply.error) continue;
+      reply = Reply();
+      reply.error = Error{ErrorCode::kFailedPrecondition, "Not done", "another request of the same batch was refused"};
+    }
+  } else {
     for (const frontend::SignalOrder& order : orders) {
       const Job* job = state_.jobs().find(order.step.job);
       for (const NodeGrant& grant : job->run->find_step(order.step.step)->layout->nodes) {

@@ -126,6 +126,7 @@ class Core {
   void end_with_step(JobId job, const StepEnded& ended, bool is_node_fault, TimePoint now);
   void on_ending(const Job& job, TimePoint now);
   void release_clean_nodes(JobId job, TimePoint now);
+  std::vector<StepPart> take_parts(const Job& job, NodeIndex node);
   void after_clean(JobId job, TimePoint now);
   void end_job(JobId job, JobState state, std::string cause, TimePoint now);
   void settle_dependencies(TimePoint now);
@@ -135,7 +136,9 @@ class Core {
   // core_nodes.cc: agents and silence
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot, TimePoint now);
   void fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now);
+  void fence_jobs_on(NodeIndex node);
   void end_jobs_on(NodeIndex node, TimePoint now);
+  void welcome_back(NodeIndex node, TimePoint now);
   void watch_nodes(TimePoint now);
   void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now);
 

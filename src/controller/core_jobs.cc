@@ -10,25 +10,39 @@
 namespace muster {
 namespace {
 
-/// Worst first: a signal before an exit code, then the higher one.
-ExitStatus worse(ExitStatus a, ExitStatus b) {
-  if ((a.signal() != 0) != (b.signal() != 0)) return a.signal() != 0 ? a : b;
-  return a.raw > b.raw ? a : b;
-}
+constexpr const char* kStepLost = "the step was lost: its supervisor ended without a record";
 
-JobState state_of(const StepProgress& progress) {
-  if (progress.is_out_of_memory) return JobState::kOutOfMemory;
-  if (!progress.error.empty() || progress.is_lost) return JobState::kFailed;
-  return progress.exit.is_success() ? JobState::kCompleted : JobState::kFailed;
+/// What a step came to on all its nodes: those that the job has left already (in the state), and the others.
+StepPart whole_of(const StepState& step, const StepProgress& progress) {
+  StepPart whole{step.id.step, step.exit, step.usage, step.detail};
+  for (const auto& [index, part] : progress.parts) {
+    whole.exit = worse(whole.exit, part.exit);
+    whole.usage += part.usage;
+    if (whole.detail.empty()) whole.detail = part.detail;
+  }
+  const bool is_out_of_memory = progress.is_out_of_memory || step.exit.signal() == kOutOfMemorySignal;
+  if (is_out_of_memory) whole.exit = ExitStatus::signalled(kOutOfMemorySignal);
+  if (whole.detail.empty() && progress.is_lost) whole.detail = kStepLost;
+  return whole;
 }
 
 /// A step that ends because its job was ended shares the job's fate.
-JobState step_state(const Job& job, const StepProgress& progress) {
+JobState step_state(const Job& job, const StepPart& whole, bool is_timeout) {
   const bool is_killed = is_finished(job.state) && job.state != JobState::kCompleted && job.state != JobState::kFailed;
-  if (is_killed && !progress.exit.is_success()) return job.state;
-  if (progress.is_timeout) return JobState::kTimeout;
-  if (progress.exit.signal() == SIGKILL || progress.exit.signal() == SIGTERM) return JobState::kCancelled;
-  return state_of(progress);
+  const bool is_out_of_memory = whole.exit.signal() == kOutOfMemorySignal;
+  if (is_killed && !whole.exit.is_success()) return job.state;
+  if (is_timeout) return JobState::kTimeout;
+  if (whole.exit.signal() == SIGKILL || whole.exit.signal() == SIGTERM) return JobState::kCancelled;
+  if (is_out_of_memory) return JobState::kOutOfMemory;
+  return whole.exit.is_success() && whole.detail.empty() ? JobState::kCompleted : JobState::kFailed;
+}
+
+bool has_released(const Job& job, NodeIndex node) {
+  const auto& nodes = job.run->allocation->nodes;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].node == node) return job.run->released.test(i);
+  }
+  return false;
 }
 
 bool is_in(const std::vector<std::uint32_t>& codes, int code) {
@@ -61,13 +75,17 @@ void Core::on_step_done(NodeIndex node, const StepDone& done, TimePoint now) {
   for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
     if (step->layout->nodes[i].node != node || progress.done.test(i)) continue;
     progress.done.set(i);
-    progress.usage += done.usage;
-    for (const ExitStatus exit : done.tasks) progress.exit = worse(progress.exit, exit);
+    if (has_released(*job, node)) continue;  // told to an earlier controller: its part is in the state
+    StepPart& part = progress.parts[i];
+    part.step = done.id.step;
+    part.usage = done.usage;
+    for (const ExitStatus exit : done.tasks) part.exit = worse(part.exit, exit);
+    if (done.is_out_of_memory) part.exit = ExitStatus::signalled(kOutOfMemorySignal);
+    part.detail = done.error;
     progress.is_out_of_memory = progress.is_out_of_memory || done.is_out_of_memory;
     progress.is_lost = progress.is_lost || done.is_lost;
     progress.is_node_fault = progress.is_node_fault || done.is_node_fault;
     progress.is_timeout = progress.is_timeout || done.is_timeout;
-    if (progress.error.empty()) progress.error = done.error;
   }
   if (progress.done.count() == step->layout->nodes.size()) finish_step(*job, *step, now);
   if (job->is_completing()) release_clean_nodes(done.id.job, now);
@@ -76,15 +94,9 @@ void Core::on_step_done(NodeIndex node, const StepDone& done, TimePoint now) {
 void Core::finish_step(const Job& job, const StepState& step, TimePoint now) {
   const StepProgress progress = progress_[step.id];
   progress_.erase(step.id);
-  StepEnded ended;
-  ended.step = step.id;
-  ended.state = step_state(job, progress);
-  ended.exit = progress.exit;
-  if (progress.is_out_of_memory) ended.exit = ExitStatus::signalled(kOutOfMemorySignal);
-  if ((!progress.error.empty() || progress.is_lost) && ended.exit.is_success()) ended.exit = ExitStatus::exited(1);
-  ended.usage = progress.usage;
-  ended.detail = progress.is_lost && progress.error.empty() ? "the step was lost: its supervisor ended without a record"
-                                                            : progress.error;
+  const StepPart whole = whole_of(step, progress);
+  StepEnded ended{step.id, step_state(job, whole, progress.is_timeout), whole.exit, whole.usage, whole.detail};
+  if (!ended.detail.empty() && ended.exit.is_success()) ended.exit = ExitStatus::exited(1);
   const auto nodes = step.layout;
   emit(ended, now);
   for (const NodeGrant& grant : nodes->nodes) send_when_durable(grant.node, AcknowledgeStep{ended.step});
@@ -157,6 +169,22 @@ void Core::on_ending(const Job& job, TimePoint now) {
   release_clean_nodes(job.id, now);
 }
 
+/// What steps that go on elsewhere came to on a node: journalled with its release, because its agent may be gone by
+/// the time that they end, and this process too.
+std::vector<StepPart> Core::take_parts(const Job& job, NodeIndex node) {
+  std::vector<StepPart> parts;
+  for (const StepState& step : job.run->steps) {
+    const auto progress = progress_.find(step.id);
+    if (!step.is_running() || progress == progress_.end()) continue;
+    for (std::size_t i = 0; i < step.layout->nodes.size(); ++i) {
+      if (step.layout->nodes[i].node != node || !progress->second.parts.contains(i)) continue;
+      parts.push_back(progress->second.parts.extract(i).mapped());
+      if (parts.back().detail.empty() && progress->second.is_lost) parts.back().detail = kStepLost;
+    }
+  }
+  return parts;
+}
+
 void Core::release_clean_nodes(JobId id, TimePoint now) {
   const Job* job = state_.jobs().find(id);
   std::vector<NodeIndex> clean;
@@ -172,7 +200,7 @@ void Core::release_clean_nodes(JobId id, TimePoint now) {
     }
     for (const StepId& step : open) finish_step(*job, *job->run->find_step(step.step), now);
   }
-  for (const NodeIndex node : clean) emit(NodeReleased{id, node}, now);
+  for (const NodeIndex node : clean) emit(NodeReleased{id, node, take_parts(*job, node)}, now);
   if (!clean.empty() && !job->is_completing()) after_clean(id, now);
 }
 

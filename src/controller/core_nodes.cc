@@ -110,12 +110,22 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
   (void)now;
 }
 
+/// A silent node is heard again: it may take work once nothing of a lost run is left on it.
+void Core::welcome_back(NodeIndex index, TimePoint now) {
+  const NodeStatus& status = state_.nodes().at(index).status;
+  if ((status.conditions & node_condition::kNotResponding) == 0 || !links_[index.value()].fenced.empty()) return;
+  const bool is_down_by_silence = (status.conditions & node_condition::kDown) != 0 && status.reason == kNotResponding;
+  if (is_down_by_silence && state_.settings().return_to_service != 0) {
+    mark(index, 0, node_condition::kNotResponding | node_condition::kDown, "", now);
+  } else {
+    mark(index, 0, node_condition::kNotResponding, std::nullopt, now);
+  }
+}
+
 void Core::on_agent(NodeIndex index, const FromAgent& message, TimePoint now) {
   NodeLink& link = links_[index.value()];
   link.last_contact = now;
-  const Node& node = state_.nodes().at(index);
-  const bool is_marked = (node.status.conditions & node_condition::kNotResponding) != 0;
-  if (is_marked && link.fenced.empty()) mark(index, 0, node_condition::kNotResponding, std::nullopt, now);
+  welcome_back(index, now);
   if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
     link.load_hundredths = heartbeat->load_hundredths;
     link.free_memory_mib = heartbeat->free_memory_mib;
@@ -131,7 +141,7 @@ void Core::on_agent(NodeIndex index, const FromAgent& message, TimePoint now) {
     on_step_done(index, *done, now);
   } else if (const auto* clean = std::get_if<JobClean>(&message)) {
     link.fenced.erase({clean->job, clean->attempt});
-    if (link.fenced.empty() && is_marked) mark(index, 0, node_condition::kNotResponding, std::nullopt, now);
+    welcome_back(index, now);
     const Job* job = state_.jobs().find(clean->job);
     if (job == nullptr || job->run == nullptr || job->attempt != clean->attempt || !job->is_completing()) return;
     // Nothing of it runs there: a step that was to run there and never reported is over as well.
@@ -173,6 +183,15 @@ void Core::fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now) {
   }
 }
 
+/// The node is given up while its connection may still stand: what runs there is ended before the node is used again.
+void Core::fence_jobs_on(NodeIndex node) {
+  for (const JobId id : state_.nodes().at(node).jobs) {
+    const std::uint32_t attempt = state_.jobs().find(id)->attempt;
+    links_[node.value()].fenced.insert({id, attempt});
+    send_when_durable(node, TerminateJob{id, attempt, "", Duration()});
+  }
+}
+
 /// An operator took the node down: what runs there is ended, and keeps its resources until the node says that it is gone.
 void Core::end_jobs_on(NodeIndex node, TimePoint now) {
   for (const JobId id : std::vector<JobId>(state_.nodes().at(node).jobs)) {
@@ -195,6 +214,7 @@ void Core::watch_nodes(TimePoint now) {
     if (timeout == Duration() || silent <= timeout) continue;
     if ((conditions & node_condition::kDown) == 0) mark(index, node_condition::kDown, 0, kNotResponding, now);
     if (!state_.nodes().at(index).jobs.empty()) {
+      fence_jobs_on(index);
       fail_jobs_on(index, fmt::format("node {} did not respond for {} s", state_.nodes().at(index).config.name,
                                       state_.settings().slurmd_timeout.seconds()), now);
     }

@@ -59,16 +59,17 @@ Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const Options& option
   std::unique_ptr<SqliteJournal> journal;
   int format = 0;
   TRY(sql_guard([&] {
-    std::string connect = "dbname=\"" + options.path + "\" timeout=10";
-    if (!options.vfs.empty()) connect += " vfs=" + options.vfs;
-    auto statements = std::make_unique<Statements>(connect);
+    auto statements = std::make_unique<Statements>("dbname=\"" + options.path + "\" timeout=10");
     soci::session& sql = statements->session;
     std::string mode;
     sql << "PRAGMA journal_mode=WAL", soci::into(mode);
     sql << "PRAGMA synchronous=FULL";
     sql << "PRAGMA wal_autocheckpoint=0";
+    int has_meta = 0;
+    sql << "SELECT COUNT(*) FROM sqlite_master WHERE name = 'meta'", soci::into(has_meta);
+    if (has_meta != 0) sql << "SELECT value FROM meta WHERE name = 'format'", soci::into(format);
+    if (format > kFormat) return;  // a newer version's file is left as it is
     for (const char* statement : kSchema) sql << statement;
-    sql << "SELECT value FROM meta WHERE name = 'format'", soci::into(format);
     long long last = 0;
     long long generation = 0;
     sql << "SELECT COALESCE(MAX(seq), 0) FROM (SELECT seq FROM batches UNION ALL SELECT seq FROM checkpoints)",

@@ -13,12 +13,12 @@
 namespace muster {
 
 /// One open journal file. Used by one thread at a time. Every method returns kUnavailable when the disk refuses (full,
-/// I/O error): nothing of that call is stored then, and it may be tried again; kCorruption when the file is damaged.
+/// I/O error): nothing of that call is seen then, and it may be tried again; kCorruption when the file is damaged.
+/// After a crash an append that was refused is there whole or not at all, because its sync may have failed too late.
 class SqliteJournal {
  public:
   struct Options {
     std::string path;
-    std::string vfs;  ///< an SQLite VFS by name; empty: the default
   };
   /// Opens or creates. Errors: kFailedPrecondition when the file has a newer format (the message names both).
   static Result<std::unique_ptr<SqliteJournal>> open(const Options& options);

@@ -105,6 +105,7 @@ struct JobEnding {
 struct NodeReleased {
   JobId job;
   NodeIndex node;
+  std::vector<StepPart> parts = {};  ///< of steps that another node has still to end
 };
 
 /// Back in the queue under the same id, one attempt further.

@@ -115,6 +115,20 @@ struct ExitStatus {
   friend constexpr auto operator<=>(const ExitStatus&, const ExitStatus&) = default;
 };
 
+/// Worst first: a signal before an exit code, then the higher one.
+constexpr ExitStatus worse(ExitStatus a, ExitStatus b) {
+  if ((a.signal() != 0) != (b.signal() != 0)) return a.signal() != 0 ? a : b;
+  return a.raw > b.raw ? a : b;
+}
+
+/// What the tasks of one node came to while a step goes on elsewhere.
+struct StepPart {
+  std::uint32_t step = 0;
+  ExitStatus exit;     ///< the worst
+  Usage usage;
+  std::string detail;  ///< what kept it from running, or lost it; empty: it ran
+};
+
 /// The signal number that stands for "killed because memory ran out" in an ExitStatus (sacct shows 0:125).
 inline constexpr int kOutOfMemorySignal = 125;
 

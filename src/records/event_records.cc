@@ -92,7 +92,7 @@ void read(schema::JobStarted::Reader reader, JobStarted& value) {
   F(is_clean, IsClean) F(requeue_after, RequeueAfter) F(hold_after, HoldAfter)
 RECORD(JobEnding, schema::JobEnding, JOB_ENDING_FIELDS)
 
-#define NODE_RELEASED_FIELDS(F, S, L, P, O) F(job, Job) F(node, Node)
+#define NODE_RELEASED_FIELDS(F, S, L, P, O) F(job, Job) F(node, Node) L(parts, Parts)
 RECORD(NodeReleased, schema::NodeReleased, NODE_RELEASED_FIELDS)
 
 #define JOB_REQUEUED_FIELDS(F, S, L, P, O) F(job, Job) F(eligible_time, EligibleTime) F(flags, Flags)

@@ -76,6 +76,9 @@ RECORD(NodeGrant, schema::NodeGrant, NODE_GRANT_FIELDS)
   F(user_cpu_us, UserCpuUs) F(system_cpu_us, SystemCpuUs) F(max_rss_kib, MaxRssKib)
 RECORD(Usage, schema::Usage, USAGE_FIELDS)
 
+#define STEP_PART_FIELDS(F, S, L, P, O) F(step, Step) F(exit, Exit) S(usage, Usage) F(detail, Detail)
+RECORD(StepPart, schema::StepPart, STEP_PART_FIELDS)
+
 #define JOB_SPEC_FIELDS(F, S, L, P, O)                                                               \
   F(kind, Kind) F(user, User) F(group, Group) F(min_nodes, MinNodes)                                 \
   F(max_nodes, MaxNodes) F(task_count, TaskCount) F(tasks_per_node, TasksPerNode)                    \

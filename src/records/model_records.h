@@ -21,6 +21,7 @@ DECLARE_RECORD(StepId, schema::StepId)
 DECLARE_RECORD(GresGrant, schema::GresGrant)
 DECLARE_RECORD(NodeGrant, schema::NodeGrant)
 DECLARE_RECORD(Usage, schema::Usage)
+DECLARE_RECORD(StepPart, schema::StepPart)
 DECLARE_RECORD(JobSpec, schema::JobSpec)
 /// With those of its texts alone whose bits (of JobText) are in `texts`.
 void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t texts);

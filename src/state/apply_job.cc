@@ -206,6 +206,17 @@ void EventApplier::finish_release(Job& job) {
   if (observer != nullptr) observer->attempt_ended(job, now);
 }
 
+/// A running step's exit and usage are those of the nodes that the job has left already.
+void EventApplier::keep_part(JobRun& run, const StepPart& part) {
+  StepState* step = run.find_step(part.step);
+  CHECK(step != nullptr && step->is_running(), "part of step {}, which is over", part.step);
+  run.steps_hash -= hash_of(*step);
+  step->exit = worse(step->exit, part.exit);
+  step->usage += part.usage;
+  if (step->detail.empty()) step->detail = part.detail;
+  run.steps_hash += hash_of(*step);
+}
+
 void EventApplier::operator()(const NodeReleased& event) {
   Job& job = job_at(event.job);
   CHECK(job.run != nullptr && job.is_completing(), "job {} releases a node while it runs", event.job.value());
@@ -213,6 +224,7 @@ void EventApplier::operator()(const NodeReleased& event) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].node == event.node) release_node(job, i);
   }
+  for (const StepPart& part : event.parts) keep_part(*job.run, part);
   finish_release(job);
 }
 

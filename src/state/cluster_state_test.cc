@@ -92,6 +92,22 @@ TEST(ClusterState, NodesAreGivenBackOneByOne) {
   EXPECT_TRUE(log.job(job).is_over());
 }
 
+TEST(ClusterState, AReleasedNodesPartOfAStepIsKept) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  log.start(job, {grant_of(0, 0, 1), grant_of(1, 0, 1)});
+  log.step(job, 0, {grant_of(0, 0, 1), grant_of(1, 0, 1)});
+  log.end(job, JobState::kTimeout, false);
+  const std::uint64_t before = log.state().hash();
+  log.add({NodeReleased{job, NodeIndex(0), {StepPart{0, ExitStatus::exited(3), Usage{1, 2, 30}, "why"}}}});
+  EXPECT_NE(log.state().hash(), before);
+  const StepState& step = log.job(job).run->steps.at(0);
+  EXPECT_TRUE(step.is_running());
+  EXPECT_EQ(step.exit, ExitStatus::exited(3));
+  EXPECT_EQ(step.usage, (Usage{1, 2, 30}));
+  EXPECT_EQ(step.detail, "why");
+}
+
 TEST(ClusterState, SuspensionMovesTheEnd) {
   Log log;
   const JobId job = log.submit(spec_of());

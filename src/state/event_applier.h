@@ -40,6 +40,7 @@ struct EventApplier {
   void become_element(Job& job);
   void count_element(const Job& job, int step);
   void release_node(Job& job, std::size_t position);
+  void keep_part(JobRun& run, const StepPart& part);
   void finish_release(Job& job);
   void note_conditions(NodeIndex index, std::uint16_t set, std::uint16_t clear);
   void reference(BlobId id);

@@ -151,7 +151,7 @@ inline void add_everything(Log& log) {
   log.add({JobResumed{first}});
   log.add({StepEnded{srun, JobState::kFailed, ExitStatus::exited(3), Usage{1, 2, 3}, "why"}});
   log.end(first, JobState::kFailed, false, true);
-  log.add({NodeReleased{first, NodeIndex(1)}});
+  log.add({NodeReleased{first, NodeIndex(1), {StepPart{kBatchStep, ExitStatus::exited(4), Usage{5, 6, 7}, "part"}}}});
   log.add({StepEnded{batch, JobState::kFailed, ExitStatus::signalled(9), {}, ""}, NodeReleased{first, NodeIndex(0)},
            JobRequeued{first, at(500), job_flag::kUserHeld}});
   log.start(element, {grant_of(0, 2, 2)});

@@ -165,9 +165,6 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
         observer(context.unixEventPort, fd, kj::UnixEventPort::FdObserver::OBSERVE_READ), tasks(*this) {
     tasks.add(accept_loop());
   }
-  ~State() {
-    ::close(listen_fd);
-  }
   void taskFailed(kj::Exception&&) override {}  // a peer that went away or spoke nonsense: its connection is gone
 
   kj::Promise<void> accept_loop() {
@@ -198,7 +195,7 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
   }
 
   kj::AsyncIoContext& io;
-  int listen_fd;
+  kj::AutoCloseFd listen_fd;  ///< outlives the observer, which still names it to the event port when it goes
   ClientCalls* clients;
   AgentCalls* agents;
   ServerOptions options;

@@ -95,12 +95,18 @@ void lock_state(const std::string& folder) {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0) die(fmt::format("another controller uses {}: stop it first", folder));
 }
 
-/// Waits while the disk refuses: without a write there is no lead.
-Result<Epoch> lead_with_patience(SqliteJournal& journal) {
+bool is_no_room(const Error& error) {
+  const bool is_full = error.detail.find("full") != std::string::npos || error.detail.find("disk I/O") != std::string::npos;
+  return error.code == ErrorCode::kUnavailable && is_full;
+}
+
+/// Waits while the disk refuses: without a write there is no lead, and nobody else would start this process again.
+template <class Attempt>
+auto with_patience(Attempt&& attempt) {
   for (bool is_told = false;; ::sleep(1)) {
-    auto epoch = journal.take_lead();
-    if (epoch.has_value() || epoch.error().code != ErrorCode::kUnavailable) return epoch;
-    if (!std::exchange(is_told, true)) log_line(epoch.error().text() + ": waiting for room");
+    auto result = attempt();
+    if (result.has_value() || !is_no_room(result.error())) return result;
+    if (!std::exchange(is_told, true)) log_line(result.error().text() + ": waiting for room");
   }
 }
 
@@ -109,9 +115,9 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
   Recovered recovered;
   SqliteJournal::Options journal_options;
   journal_options.path = setup.options.state_folder + "/journal.db";
-  recovered.journal = TRY(SqliteJournal::open(journal_options));
-  recovered.history = TRY(HistoryStore::open(setup.options.state_folder + "/history.db"));
-  recovered.epoch = TRY(lead_with_patience(*recovered.journal));
+  recovered.journal = TRY(with_patience([&] { return SqliteJournal::open(journal_options); }));
+  recovered.history = TRY(with_patience([&] { return HistoryStore::open(setup.options.state_folder + "/history.db"); }));
+  recovered.epoch = TRY(with_patience([&] { return recovered.journal->take_lead(); }));
   ReplayRecorder recorder(state, recovered.history->watermark());
   TRY(recover(*recovered.journal, state, &recorder));
   recovered.unprojected = recorder.take();
@@ -123,7 +129,7 @@ void store_unprojected(Recovered& recovered) {
   if (recovered.unprojected.empty()) return;
   std::vector<HistoryObject> objects;
   for (HistoryRecord& record : recovered.unprojected) objects.push_back(std::move(record.object));
-  const Status stored = recovered.history->append(objects, recovered.journal->last());
+  const Status stored = with_patience([&] { return recovered.history->append(objects, recovered.journal->last()); });
   if (!stored.has_value()) die("history: " + stored.error().text());
 }
 

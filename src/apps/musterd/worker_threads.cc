@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <pwd.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,8 +33,17 @@ Error disk_full() {
                "the disk under StateSaveLocation is full: no new work is taken until there is room again"};
 }
 
+/// Room that must be left beside the reserve before it is laid down again: else the next batch would be refused at once.
+constexpr std::uint64_t kRoomBesideReserve = 2 << 20;
+
 /// True when the reserve file stands in full.
 bool keep_reserve(const std::string& path) {
+  struct stat known{};
+  if (::stat(path.c_str(), &known) == 0 && known.st_size == kReserveBytes) return true;
+  struct statvfs disk{};
+  const std::string folder = path.substr(0, path.rfind('/'));
+  if (::statvfs(folder.c_str(), &disk) != 0) return false;
+  if (std::uint64_t{disk.f_bavail} * disk.f_frsize < kReserveBytes + kRoomBesideReserve) return false;
   const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   if (fd < 0) return false;
   const bool is_kept = ::posix_fallocate(fd, 0, kReserveBytes) == 0;
@@ -47,6 +58,7 @@ class JournalThread {
       : channels_(channels), journal_(journal), reserve_(std::move(reserve)) {}
 
   void run() {
+    watch_disk();
     for (;;) {
       wait_for(channels_.journal.fd(), has_truncation_ ? 20 : 1000);
       std::vector<ToJournal> messages = channels_.journal.take();
@@ -83,6 +95,10 @@ class JournalThread {
   void idle() {
     if (bytes_since_log_ > 0) checkpoint_log();
     if (has_truncation_) truncate();
+    watch_disk();
+  }
+  /// Without the reserve no new work is taken: what room there is belongs to the ends of jobs.
+  void watch_disk() {
     const bool is_kept = keep_reserve(reserve_);
     if (is_kept != is_reserve_kept_) channels_.core.push(DiskNote{is_kept ? std::nullopt : std::optional(disk_full())});
     is_reserve_kept_ = is_kept;

@@ -23,13 +23,11 @@ struct NodeLink {
 struct StepProgress {
   Bitmap running;
   Bitmap done;
-  Usage usage;
-  ExitStatus exit;                    ///< worst of its tasks: a signal before a code, then the highest
+  std::map<std::size_t, StepPart> parts;  ///< of nodes that are done and not released: a release journals its part
   bool is_out_of_memory = false;
   bool is_lost = false;
   bool is_node_fault = false;
   bool is_timeout = false;
-  std::string error;                  ///< the first one reported
 };
 
 }  // namespace muster

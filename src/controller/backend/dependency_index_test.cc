@@ -1,0 +1,213 @@
+#include "controller/backend/dependency_index.h"
+
+#include <gtest/gtest.h>
+
+#include "state/testing.h"
+
+namespace muster {
+namespace {
+
+using testing::at;
+using testing::grant_of;
+using testing::Log;
+using testing::spec_of;
+
+DependencyTerm term(DependencyKind kind, JobId job, std::optional<std::uint32_t> index = {}, Duration delay = {}) {
+  return {kind, job, index, delay, DependencyState::kUnfulfilled};
+}
+
+/// A log with an index that follows it.
+struct Followed : Log {
+  JobId submit_after(std::vector<DependencyTerm> terms, bool is_any = false, std::shared_ptr<JobSpec> spec = spec_of("after")) {
+    JobSubmitted event;
+    event.job = state().next_job();
+    event.spec = std::move(spec);
+    event.partitions = {PartitionIndex(0)};
+    event.dependencies = DependencySet{is_any, std::move(terms)};
+    const JobId job = event.job;
+    add({std::move(event)});
+    follow();
+    return job;
+  }
+  void run(JobId job) {
+    start(job, {grant_of(0, next_cpu_++ % 4, 1)});
+    follow();
+  }
+  void finish(JobId job, JobState outcome) {
+    end(job, outcome, true);
+    follow();
+  }
+  void follow() {
+    for (; seen_ < batches().size(); ++seen_) {
+      for (const Event& event : batches()[seen_]->events) index.on_event(event, state());
+    }
+  }
+  DependencyOutcome outcome(JobId job) const { return evaluate_dependencies(Log::job(job), state()); }
+  DependencyIndex index;
+
+ private:
+  std::size_t seen_ = 0;
+  std::size_t next_cpu_ = 0;
+};
+
+struct Verdict {
+  bool is_satisfied;
+  bool is_never;
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+constexpr Verdict kWaits{false, false};
+constexpr Verdict kHolds{true, false};
+constexpr Verdict kNever{false, true};
+void PrintTo(const Verdict& verdict, std::ostream* out) {
+  *out << (verdict == kWaits ? "waits" : verdict == kHolds ? "holds" : verdict == kNever ? "never" : "both");
+}
+Verdict verdict(const Followed& log, JobId job) {
+  const DependencyOutcome outcome = log.outcome(job);
+  return {outcome.is_satisfied, outcome.is_never};
+}
+
+TEST(Dependencies, EachKindAtEachStageOfTheOther) {
+  struct Case {
+    DependencyKind kind;
+    Verdict while_pending, while_running, completed, failed;
+  };
+  for (const Case& one : {Case{DependencyKind::kAfter, kWaits, kHolds, kHolds, kHolds},
+                          Case{DependencyKind::kAfterAny, kWaits, kWaits, kHolds, kHolds},
+                          Case{DependencyKind::kAfterOk, kWaits, kWaits, kHolds, kNever},
+                          Case{DependencyKind::kAfterNotOk, kWaits, kWaits, kNever, kHolds}}) {
+    SCOPED_TRACE(static_cast<int>(one.kind));
+    for (const bool is_good : {true, false}) {
+      Followed log;
+      const JobId first = log.submit(spec_of("first"));
+      const JobId after = log.submit_after({term(one.kind, first)});
+      EXPECT_EQ(verdict(log, after), one.while_pending);
+      log.run(first);
+      EXPECT_EQ(verdict(log, after), one.while_running);
+      log.finish(first, is_good ? JobState::kCompleted : JobState::kFailed);
+      EXPECT_EQ(verdict(log, after), is_good ? one.completed : one.failed);
+    }
+  }
+}
+
+TEST(Dependencies, ARunThatGoesBackToTheQueueHasNotEnded) {
+  Followed log;
+  const JobId first = log.submit(spec_of("first"));
+  const JobId after = log.submit_after({term(DependencyKind::kAfterAny, first)});
+  log.run(first);
+  log.end(first, JobState::kFailed, true, true);
+  EXPECT_EQ(verdict(log, after), kWaits);
+}
+
+TEST(Dependencies, AfterMayWaitLongerThanTheStart) {
+  Followed log;
+  const JobId first = log.submit(spec_of("first"));
+  const JobId after = log.submit_after({term(DependencyKind::kAfter, first, {}, Duration::minutes(5))});
+  log.run(first);
+  EXPECT_EQ(log.outcome(after).not_before, log.job(first).start_time + Duration::minutes(5));
+}
+
+TEST(Dependencies, AllOfThemOrOneOfThem) {
+  Followed log;
+  const JobId good = log.submit(spec_of("good"));
+  const JobId bad = log.submit(spec_of("bad"));
+  const std::vector both = {term(DependencyKind::kAfterOk, good), term(DependencyKind::kAfterOk, bad)};
+  const JobId all = log.submit_after(both);
+  const JobId any = log.submit_after(both, true);
+  log.run(bad);
+  log.finish(bad, JobState::kFailed);
+  EXPECT_EQ(verdict(log, all), kNever);
+  EXPECT_EQ(verdict(log, any), kWaits);
+  log.run(good);
+  log.finish(good, JobState::kCompleted);
+  EXPECT_EQ(verdict(log, any), kHolds);
+}
+
+TEST(Dependencies, AnArrayIsAllOfItsElementsAndAnElementItself) {
+  Followed log;
+  const JobId array = log.submit(spec_of("array"), ArraySpec{Bitmap::range(0, 2), 0});
+  log.add({ArraySplit{array, 0, log.state().next_job()}});
+  const JobId element = JobId(array.value() + 1);
+  const JobId whole = log.submit_after({term(DependencyKind::kAfterAny, array)});
+  const JobId one = log.submit_after({term(DependencyKind::kAfterAny, array, 0)});
+  const JobId other = log.submit_after({term(DependencyKind::kAfterAny, array, 1)});
+  log.run(element);
+  log.finish(element, JobState::kCompleted);
+  EXPECT_EQ(verdict(log, one), kHolds);
+  EXPECT_EQ(verdict(log, other), kWaits);
+  EXPECT_EQ(verdict(log, whole), kWaits);
+  log.run(array);
+  log.finish(array, JobState::kCompleted);
+  EXPECT_EQ(verdict(log, whole), kHolds);
+  EXPECT_EQ(verdict(log, other), kHolds);
+}
+
+TEST(Dependencies, AJobThatLeftMemoryHasEndedWell) {
+  Followed log;
+  const JobId first = log.submit(spec_of("first"));
+  const JobId ok = log.submit_after({term(DependencyKind::kAfterOk, first)});
+  const JobId not_ok = log.submit_after({term(DependencyKind::kAfterNotOk, first)});
+  log.run(first);
+  log.finish(first, JobState::kCompleted);
+  log.add({JobsEvicted{{first}}});
+  EXPECT_EQ(verdict(log, ok), kHolds);
+  EXPECT_EQ(verdict(log, not_ok), kNever);
+}
+
+TEST(Dependencies, SingletonWaitsForEarlierJobsOfItsUserAndName) {
+  Followed log;
+  const JobId first = log.submit(spec_of("one"));
+  auto of_another = spec_of("one");
+  of_another->user = UserId(7);
+  log.submit(of_another);
+  log.submit(spec_of("two"));
+  const JobId second = log.submit_after({term(DependencyKind::kSingleton, JobId(0))}, false, spec_of("one"));
+  log.submit(spec_of("one"));  // later ones do not matter
+  EXPECT_EQ(verdict(log, second), kWaits);
+  log.run(first);
+  log.finish(first, JobState::kFailed);
+  EXPECT_EQ(verdict(log, second), kHolds);
+}
+
+// ---- who has to be looked at again ----
+
+TEST(DependencyIndex, NamesTheWaitersOfWhatChangedAndNoOthers) {
+  Followed log;
+  const JobId first = log.submit(spec_of("first"));
+  const JobId unrelated = log.submit(spec_of("unrelated"));
+  const JobId after = log.submit_after({term(DependencyKind::kAfterAny, first)});
+  EXPECT_EQ(log.index.take_affected(), std::vector{after});  // itself, to begin with
+  log.run(unrelated);
+  EXPECT_TRUE(log.index.take_affected().empty());
+  log.run(first);
+  EXPECT_EQ(log.index.take_affected(), std::vector{after});
+  log.finish(first, JobState::kCompleted);
+  EXPECT_EQ(log.index.take_affected(), std::vector{after});
+  EXPECT_TRUE(log.index.take_affected().empty());
+}
+
+TEST(DependencyIndex, AnElementMovesThoseThatWaitForItsArray) {
+  Followed log;
+  const JobId array = log.submit(spec_of("array"), ArraySpec{Bitmap::range(0, 2), 0});
+  const JobId after = log.submit_after({term(DependencyKind::kAfterAny, array)});
+  log.add({ArraySplit{array, 0, log.state().next_job()}});
+  log.follow();
+  log.index.take_affected();
+  log.run(JobId(after.value() + 1));
+  EXPECT_EQ(log.index.take_affected(), std::vector{after});
+}
+
+TEST(DependencyIndex, IsTheSameAfterARestart) {
+  Followed log;
+  const JobId first = log.submit(spec_of("one"));
+  const JobId after = log.submit_after({term(DependencyKind::kAfterAny, first)});
+  const JobId single = log.submit_after({term(DependencyKind::kSingleton, JobId(0))}, false, spec_of("one"));
+  DependencyIndex fresh;
+  fresh.load(log.state());
+  EXPECT_EQ(fresh.take_affected(), (std::vector{after, single}));
+  log.start(first, {grant_of(0, 0, 1)});
+  fresh.on_event(log.batches().back()->events.back(), log.state());
+  EXPECT_EQ(fresh.take_affected(), (std::vector{after, single}));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,180 @@
+#include <gtest/gtest.h>
+
+#include "controller/testing.h"
+
+namespace muster {
+namespace {
+
+using testing::at;
+using testing::grant_of;
+using testing::kAlice;
+using testing::kBob;
+using testing::kRoot;
+using testing::Log;
+using testing::spec_of;
+
+struct Updated {
+  std::optional<Error> error;
+  std::vector<EventBody> events;
+};
+Updated update(const Log& log, UpdateKind kind, const std::string& name,
+               std::vector<std::pair<std::string, std::string>> values, const Identity& who) {
+  Draft draft(log.state());
+  const Reply reply = frontend::update(draft, UpdateObject{kind, name, std::move(values)}, who);
+  return {reply.error, draft.events};
+}
+/// Of one job, by its owner.
+JobChanged change_of(const Log& log, JobId job, const std::string& key, const std::string& value, const Identity& who = kAlice) {
+  const Updated updated = update(log, UpdateKind::kJob, std::to_string(job.value()), {{key, value}}, who);
+  EXPECT_FALSE(updated.error) << updated.error->text();
+  EXPECT_EQ(updated.events.size(), 1U);
+  return updated.events.empty() ? JobChanged() : std::get<JobChanged>(updated.events[0]);
+}
+Error refusal_of(const Log& log, JobId job, const std::string& key, const std::string& value, const Identity& who = kAlice) {
+  const Updated updated = update(log, UpdateKind::kJob, std::to_string(job.value()), {{key, value}}, who);
+  EXPECT_TRUE(updated.error) << key << "=" << value << " is taken";
+  return updated.error.value_or(Error());
+}
+
+// ---- jobs ----
+
+TEST(UpdateJob, ChangesWhatIsNamed) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  EXPECT_EQ(change_of(log, job, "TimeLimit", "1:00:00").time_limit, Duration::hours(1));
+  EXPECT_EQ(change_of(log, job, "timelimit", "+5").time_limit, Duration::minutes(15));
+  EXPECT_EQ(change_of(log, job, "timelimit", "-5").time_limit, Duration::minutes(5));
+  EXPECT_EQ(change_of(log, job, "Nice", "10").priority, -9);
+  EXPECT_EQ(change_of(log, job, "Priority", "7", kRoot).priority, 7);
+  EXPECT_EQ(change_of(log, job, "Partition", "other").partitions, std::vector{PartitionIndex(1)});
+  EXPECT_EQ(change_of(log, job, "NumNodes", "1-2").spec->max_nodes, 2U);
+  EXPECT_EQ(change_of(log, job, "JobName", "new").spec->name(), "new");
+  EXPECT_FALSE(change_of(log, job, "Requeue", "0").spec->is_requeue);
+  EXPECT_EQ(change_of(log, job, "ArrayTaskThrottle", "3").array_throttle, 3U);
+  EXPECT_EQ(change_of(log, job, "Comment", "hello").spec->get(JobText::kComment), "hello");
+}
+
+TEST(UpdateJob, RefusesWithTheCause) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  EXPECT_EQ(refusal_of(log, job, "Priority", "9").code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(refusal_of(log, job, "Nice", "-1").code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(refusal_of(log, job, "Partition", "nowhere").message, "Invalid partition name specified");
+  EXPECT_EQ(refusal_of(log, job, "NumNodes", "2-1").message, "Node count specification invalid");
+  EXPECT_EQ(refusal_of(log, job, "TimeLimit", "-10").message, "Requested time limit is invalid (missing or exceeds some limit)");
+  EXPECT_EQ(refusal_of(log, job, "Requeue", "yes").code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(refusal_of(log, job, "Wings", "2").detail.find("'Wings'"), std::string::npos);
+  EXPECT_EQ(refusal_of(log, job, "Comment", "x", kBob).code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(refusal_of(log, JobId(99), "Comment", "x").message, "Invalid job id specified");
+  EXPECT_EQ(update(log, UpdateKind::kJob, "twelve", {}, kAlice).error->message, "Invalid job id specified");
+}
+
+TEST(UpdateJob, OneBadValueLeavesTheOthersUndone) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  const Updated updated = update(log, UpdateKind::kJob, std::to_string(job.value()), {{"Comment", "x"}, {"Wings", "2"}}, kAlice);
+  EXPECT_TRUE(updated.error);
+  EXPECT_TRUE(updated.events.empty());
+}
+
+TEST(UpdateJob, ARunningJobKeepsWhatItRunsWith) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  log.start(job, {grant_of(0, 0, 1)});
+  EXPECT_EQ(refusal_of(log, job, "Partition", "other").message, "Job is no longer pending execution");
+  EXPECT_EQ(refusal_of(log, job, "Dependency", "").message, "Job is no longer pending execution");
+  EXPECT_EQ(refusal_of(log, job, "TimeLimit", "1:00:00").code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(change_of(log, job, "TimeLimit", "1:00:00", kRoot).time_limit, Duration::hours(1));
+  EXPECT_EQ(change_of(log, job, "TimeLimit", "5").time_limit, Duration::minutes(5));
+  log.end(job, JobState::kCompleted, true);
+  EXPECT_EQ(refusal_of(log, job, "Comment", "x").message, "Job/step already completing or completed");
+}
+
+TEST(UpdateJob, DependenciesMayNotGoRound) {
+  Log log;
+  const JobId a = log.submit(spec_of());
+  const JobId b = log.submit(spec_of());
+  const auto text = [](JobId job) { return "afterok:" + std::to_string(job.value()); };
+  log.add({change_of(log, b, "Dependency", text(a))});
+  EXPECT_NE(refusal_of(log, a, "Dependency", text(b)).detail.find("wait for itself"), std::string::npos);
+  EXPECT_NE(refusal_of(log, a, "Dependency", text(a)).detail.find("wait for itself"), std::string::npos);
+  EXPECT_NE(refusal_of(log, a, "Dependency", "afterok:99").detail.find("no job 99"), std::string::npos);
+  EXPECT_FALSE(log.job(b).eligible_time.is_set());
+  log.add({change_of(log, b, "Dependency", "")});
+  EXPECT_TRUE(log.job(b).eligible_time.is_set());
+  EXPECT_FALSE(change_of(log, a, "Dependency", text(b)).dependencies->terms.empty());
+}
+
+TEST(UpdateJob, OneElementOfAnArrayIsOneJob) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 3), 0});
+  const Updated updated = update(log, UpdateKind::kJob, std::to_string(array.value()) + "_1", {{"Comment", "x"}}, kAlice);
+  ASSERT_EQ(updated.events.size(), 2U);
+  EXPECT_EQ(std::get<JobChanged>(updated.events[1]).job, std::get<ArraySplit>(updated.events[0]).element);
+}
+
+// ---- nodes ----
+
+TEST(UpdateNode, IsForOperatorsAndWantsAReasonToDrain) {
+  const Log log;
+  EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"State", "drain"}, {"Reason", "disk"}}, kAlice).error->code,
+            ErrorCode::kPermissionDenied);
+  EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"State", "drain"}}, kRoot).error->message,
+            "You must specify a reason when DOWNING a node");
+  const Updated both = update(log, UpdateKind::kNode, "n[0-1]", {{"State", "DRAIN"}, {"Reason", "disk"}}, kRoot);
+  ASSERT_EQ(both.events.size(), 2U);
+  const auto& second = std::get<NodeChanged>(both.events[1]);
+  EXPECT_EQ(second.node, NodeIndex(1));
+  EXPECT_EQ(second.set_conditions, node_condition::kDrain);
+  EXPECT_EQ(second.reason, "disk");
+  EXPECT_EQ(second.user, kRoot.user);
+}
+
+TEST(UpdateNode, ResumeClearsWhatAnOperatorSetAndTheReason) {
+  const Log log;
+  const Updated updated = update(log, UpdateKind::kNode, "n0", {{"State", "resume"}}, kRoot);
+  const auto& change = std::get<NodeChanged>(updated.events.at(0));
+  EXPECT_EQ(change.clear_conditions & node_condition::kDrain, node_condition::kDrain);
+  EXPECT_EQ(change.clear_conditions & node_condition::kDown, node_condition::kDown);
+  EXPECT_EQ(change.reason, "");
+}
+
+TEST(UpdateNode, RefusesWithTheCause) {
+  const Log log;
+  EXPECT_NE(update(log, UpdateKind::kNode, "n[0-5]", {{"Comment", "x"}}, kRoot).error->detail.find("n2"), std::string::npos);
+  EXPECT_NE(update(log, UpdateKind::kNode, "n0", {{"State", "asleep"}}, kRoot).error->detail.find("'asleep'"), std::string::npos);
+  EXPECT_NE(update(log, UpdateKind::kNode, "n0", {{"Colour", "red"}}, kRoot).error->detail.find("'Colour'"), std::string::npos);
+  EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"Weight", "heavy"}}, kRoot).error->message, "Invalid weight");
+}
+
+// ---- partitions ----
+
+TEST(UpdatePartition, ChangesOneAndKeepsTheRest) {
+  const Log log;
+  const Updated updated = update(log, UpdateKind::kPartition, "other",
+                                 {{"State", "down"}, {"MaxTime", "1:00"}, {"MaxNodes", "UNLIMITED"}, {"Hidden", "YES"}}, kRoot);
+  const auto& change = std::get<PartitionChanged>(updated.events.at(0));
+  EXPECT_EQ(change.partition, PartitionIndex(1));
+  EXPECT_EQ(change.config.state, PartitionState::kDown);
+  EXPECT_EQ(change.config.max_time, Duration::minutes(1));
+  EXPECT_EQ(change.config.max_nodes, 0U);
+  EXPECT_TRUE(change.config.is_hidden);
+  EXPECT_EQ(change.config.nodes, log.state().partition(PartitionIndex(1)).nodes);
+}
+
+TEST(UpdatePartition, RefusesWithTheCause) {
+  const Log log;
+  EXPECT_EQ(update(log, UpdateKind::kPartition, "main", {{"State", "up"}}, kAlice).error->code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(update(log, UpdateKind::kPartition, "none", {{"State", "up"}}, kRoot).error->message, "Invalid partition name specified");
+  EXPECT_EQ(update(log, UpdateKind::kPartition, "main", {{"State", "sideways"}}, kRoot).error->message, "Invalid partition state");
+  EXPECT_EQ(update(log, UpdateKind::kPartition, "main", {{"Hidden", "perhaps"}}, kRoot).error->message, "Invalid value");
+  EXPECT_NE(update(log, UpdateKind::kPartition, "main", {{"Colour", "red"}}, kRoot).error->detail.find("'Colour'"), std::string::npos);
+}
+
+TEST(UpdateStep, IsRefusedByName) {
+  EXPECT_NE(update(Log(), UpdateKind::kStep, "1.0", {{"TimeLimit", "5"}}, kRoot).error->detail.find("steps cannot be updated"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,89 @@
+#include "controller/prepare.h"
+
+#include <gtest/gtest.h>
+
+#include "codec/digest.h"
+#include "controller/testing.h"
+
+namespace muster {
+namespace {
+
+using testing::kAlice;
+using testing::spec_of;
+
+const CallerNames kNames{"alice", "staff"};
+
+SubmitJob job_of(std::shared_ptr<JobSpec> spec = spec_of()) {
+  SubmitJob submit;
+  submit.spec = std::move(spec);
+  submit.script = std::make_shared<const std::string>("#!/bin/sh\n");
+  return submit;
+}
+Error refusal_of(SubmitJob submit, const ClusterSettings& settings = {}) {
+  const auto prepared = prepare(std::move(submit), kAlice, kNames, settings);
+  EXPECT_FALSE(prepared.has_value());
+  return prepared.has_value() ? Error() : prepared.error();
+}
+
+TEST(Prepare, TheIdentityIsTheTransportsWhateverTheClientClaims) {
+  auto spec = spec_of();
+  spec->user = UserId(0);
+  spec->group = GroupId(0);
+  spec->script = spec->environment = BlobId(55);
+  spec->text.set(JobText::kUserName, "root");
+  const auto prepared = prepare(job_of(spec), kAlice, kNames, {});
+  const auto& submit = std::get<PreparedSubmit>(*prepared);
+  EXPECT_EQ(submit.spec->user, kAlice.user);
+  EXPECT_EQ(submit.spec->group, kAlice.group);
+  EXPECT_EQ(submit.spec->get(JobText::kUserName), "alice");
+  EXPECT_EQ(submit.spec->get(JobText::kGroupName), "staff");
+  EXPECT_EQ(submit.spec->script, BlobId());
+  EXPECT_EQ(submit.spec->environment, BlobId());
+  EXPECT_EQ(submit.script.digest, sha256("#!/bin/sh\n"));
+  EXPECT_EQ(submit.environment.bytes, nullptr);
+  EXPECT_EQ(spec->user, UserId(0));  // the client's own is left alone
+}
+
+TEST(Prepare, ParsesArrayAndDependency) {
+  auto spec = spec_of();
+  spec->text.set(JobText::kArray, "0-6:2%2");
+  spec->text.set(JobText::kDependency, "afterok:12");
+  const auto prepared = prepare(job_of(spec), kAlice, kNames, {});
+  const auto& submit = std::get<PreparedSubmit>(*prepared);
+  EXPECT_EQ(submit.array->indices.count(), 4U);
+  EXPECT_EQ(submit.array->throttle, 2U);
+  EXPECT_EQ(submit.dependencies.terms.at(0).job, JobId(12));
+}
+
+TEST(Prepare, RefusesWhatNeedsNoStateToBeRefused) {
+  SubmitJob without = job_of();
+  without.script = nullptr;
+  EXPECT_EQ(refusal_of(without).message, "Job script not specified");
+  ClusterSettings small;
+  small.max_script_size = 9;
+  EXPECT_EQ(refusal_of(job_of(), small).message, "Job script exceeds size limit");
+  small.max_script_size = 10;
+  EXPECT_TRUE(prepare(job_of(), kAlice, kNames, small).has_value());
+  auto relative = spec_of();
+  relative->text.set(JobText::kWorkDir, "here");
+  EXPECT_EQ(refusal_of(job_of(relative)).message, "Invalid working directory");
+  auto array = spec_of();
+  array->text.set(JobText::kArray, "5-1");
+  EXPECT_EQ(refusal_of(job_of(array)).code, ErrorCode::kInvalidArgument);
+  auto dependency = spec_of();
+  dependency->text.set(JobText::kDependency, "afterwards:1");
+  EXPECT_EQ(refusal_of(job_of(dependency)).code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refusal_of(SubmitJob()).code, ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(prepare(CreateStep{}, kAlice, kNames, {}).has_value());
+}
+
+TEST(Prepare, AnInteractiveJobNeedsNoScript) {
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  SubmitJob submit = job_of(spec);
+  submit.script = nullptr;
+  EXPECT_TRUE(prepare(submit, kAlice, kNames, {}).has_value());
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,252 @@
+// Everything that is journalled or sent comes back as it was. The values are drawn member by member (testing.h), so a
+// member of a model struct that its list of fields forgets comes back as its default and fails here.
+#include <gtest/gtest.h>
+
+#include "model/job.h"
+#include "records/batch_codec.h"
+#include "records/bytes.h"
+#include "records/checkpoint_codec.h"
+#include "records/event_records.h"
+#include "records/page_codec.h"
+#include "records/testing.h"
+#include "records/wire_records.h"
+
+namespace muster {
+
+template <> inline constexpr bool testing::kIsRequired<Allocation> = true;
+template <> inline constexpr bool testing::kIsRequired<StepLayout> = true;
+
+namespace {
+
+using testing::difference;
+using testing::draw;
+
+constexpr std::uint64_t kSeeds = 60;
+
+template <class Schema, class T>
+T there_and_back(const T& value) {
+  capnp::MallocMessageBuilder message;
+  records::write(message.initRoot<Schema>(), value);
+  T back;
+  const Status read_it = records::with_message<Schema>(records::message_bytes(message),
+                                                       [&](typename Schema::Reader root) { records::read(root, back); });
+  EXPECT_TRUE(read_it.has_value()) << read_it.error().text();
+  return back;
+}
+
+template <class Schema, class T>
+void expect_round_trips(const char* name) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Rng rng(seed);
+    T value;
+    draw(value, rng);
+    ASSERT_EQ(difference(value, there_and_back<Schema>(value)), "") << name << ", seed " << seed;
+  }
+}
+
+/// Calls `use(value)` for every alternative of a variant.
+template <class Variant, class Use>
+void for_each_alternative(Use&& use) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    (use(Variant(std::in_place_index<i>)), ...);
+  }(std::make_index_sequence<std::variant_size_v<Variant>>());
+}
+
+template <class Schema, class Variant>
+void expect_every_kind_round_trips() {
+  for_each_alternative<Variant>([](Variant kind) {
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      Rng rng(seed);
+      Variant value = kind;
+      draw(value, rng);
+      ASSERT_EQ(difference(value, there_and_back<Schema>(value)), "") << "alternative " << kind.index() << ", seed " << seed;
+    }
+  });
+}
+
+// ---- the means of the test itself ----
+
+TEST(Testing, FindsMembersAndEnumerators) {
+  EXPECT_EQ(testing::member_count<StepId>(), 3);
+  EXPECT_EQ(testing::member_count<NodeConfig>(), 14);
+  EXPECT_EQ(testing::enumerators<JobState>().size(), static_cast<std::size_t>(kJobStateCount));
+  EXPECT_EQ(testing::enumerators<ErrorCode>().front(), ErrorCode::kInvalidArgument);
+  StepId a;
+  StepId b;
+  EXPECT_EQ(difference(a, b), "");
+  b.step = 1;
+  EXPECT_EQ(difference(a, b), ".2!");
+}
+
+TEST(Testing, DrawsEveryMemberOfTheLargestStruct) {
+  Rng rng(1);
+  JobSpec spec;
+  draw(spec, rng);
+  EXPECT_NE(spec.task_count, JobSpec().task_count);
+  EXPECT_NE(spec.environment, BlobId());
+  EXPECT_NE(spec.get(JobText::kRlimits).size() + spec.get(JobText::kName).size(), 0U);
+}
+
+// ---- journal ----
+
+TEST(RoundTrip, EveryKindOfEvent) {
+  for_each_alternative<EventBody>([](EventBody kind) {
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      Rng rng(seed);
+      Event event{TimePoint::from_seconds(1), kind};
+      draw(event, rng);
+      ASSERT_EQ(difference(event, there_and_back<schema::Event>(event)), "") << "kind " << kind.index() << ", seed " << seed;
+    }
+  });
+}
+
+TEST(RoundTrip, Batches) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Rng rng(seed);
+    EventBatch batch;
+    draw(batch, rng);
+    batch.dead_blobs.clear();  // follow from the state
+    for (BlobWrite& blob : batch.blobs) blob.bytes = nullptr;  // have rows of their own
+    const auto back = records::decode_batch(records::encode_batch(batch));
+    ASSERT_TRUE(back.has_value()) << back.error().text();
+    ASSERT_EQ(difference(batch, *back), "") << "seed " << seed;
+  }
+}
+
+TEST(RoundTrip, AnEventOfAKindThatThisVersionDoesNotKnowIsNamed) {
+  capnp::MallocMessageBuilder message;
+  auto event = message.initRoot<schema::EventBatch>().initEvents(1)[0];
+  event.initRequestAnswered();
+  std::string bytes = records::message_bytes(message);
+  // The union's tag is the one 16-bit word that says REQUEST_ANSWERED.
+  const auto known = static_cast<char>(schema::Event::REQUEST_ANSWERED);
+  int found = 0;
+  for (std::size_t at = 8; at + 1 < bytes.size(); at += 2) {
+    if (bytes[at] != known || bytes[at + 1] != 0) continue;
+    std::string changed = bytes;
+    changed[at + 1] = 1;
+    const auto back = records::decode_batch(changed);
+    if (back.has_value() || back.error().text().find("unknown kind") == std::string::npos) continue;
+    ++found;
+    EXPECT_EQ(back.error().code, ErrorCode::kCorruption);
+    EXPECT_NE(back.error().text().find("written by a newer version"), std::string::npos);
+    EXPECT_NE(back.error().text().find(std::to_string(256 + known)), std::string::npos) << back.error().text();
+  }
+  EXPECT_EQ(found, 1);
+}
+
+/// A job as the state may hold it: an element has an index and its array's facts, both or neither.
+Job job_of(Rng& rng) {
+  Job job;
+  draw(job, rng);
+  job.spec_hash = job.hash = 0;  // follow from the rest
+  if (job.run != nullptr) job.run->steps_hash = 0;
+  if (job.detail != nullptr && job.detail->empty()) job.detail = nullptr;
+  if (!job.array_index || job.array != nullptr) job.array_facts = nullptr;
+  if (job.array_index && job.array != nullptr) job.array_facts = std::make_unique<ArrayFacts>(job.array->facts);
+  if (job.array_index && job.array_facts == nullptr) job.array_facts = std::make_unique<ArrayFacts>();
+  return job;
+}
+
+TEST(RoundTrip, CheckpointSlices) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Rng rng(seed);
+    records::SliceToWrite slice;
+    records::Slice expected;
+    draw(expected.cluster, rng);
+    draw(expected.nodes, rng);
+    draw(expected.blobs, rng);
+    draw(expected.answers, rng);
+    for (int i = 0; i < 3; ++i) expected.jobs.push_back(job_of(rng));
+    slice.cluster = expected.cluster;
+    slice.nodes = expected.nodes;
+    slice.blobs = expected.blobs;
+    slice.answers = expected.answers;
+    for (const Job& job : expected.jobs) slice.jobs.push_back(&job);
+    const auto back = records::decode_slice(records::encode_slice(slice));
+    ASSERT_TRUE(back.has_value()) << back.error().text();
+    ASSERT_EQ(difference(expected, *back), "") << "seed " << seed;
+  }
+}
+
+// ---- wire ----
+
+TEST(RoundTrip, EveryKindOfRequest) { expect_every_kind_round_trips<schema::Request, Request>(); }
+TEST(RoundTrip, EveryMessageToAgents) { expect_every_kind_round_trips<schema::AgentMessage, ToAgent>(); }
+TEST(RoundTrip, EveryMessageFromAgents) { expect_every_kind_round_trips<schema::AgentMessage, FromAgent>(); }
+
+TEST(RoundTrip, RepliesAndQueries) {
+  expect_round_trips<schema::Reply, Reply>("Reply");
+  expect_round_trips<schema::Query, Query>("Query");
+  expect_round_trips<schema::JobFilter, JobFilter>("JobFilter");
+}
+
+TEST(RoundTrip, Views) {
+  expect_round_trips<schema::JobView, JobView>("JobView");
+  expect_round_trips<schema::StepView, StepView>("StepView");
+  expect_round_trips<schema::NodeView, NodeView>("NodeView");
+  expect_round_trips<schema::PartitionView, PartitionView>("PartitionView");
+  expect_round_trips<schema::PingView, PingView>("PingView");
+}
+
+TEST(RoundTrip, Pages) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Rng rng(seed);
+    Page page;
+    draw(page, rng);
+    const auto back = records::decode_page(records::encode_page(page));
+    ASSERT_TRUE(back.has_value()) << back.error().text();
+    ASSERT_EQ(difference(page, *back), "") << "seed " << seed;
+  }
+}
+
+TEST(RoundTrip, AMessageForTheOtherDirectionIsRefused) {
+  EXPECT_EQ(records::decode_from_agent(records::encode_message(ToAgent(ForgetJob{JobId(1), 0}))).error().code, ErrorCode::kCorruption);
+  EXPECT_EQ(records::decode_to_agent(records::encode_message(FromAgent(Heartbeat{}))).error().code, ErrorCode::kCorruption);
+}
+
+// ---- hostile bytes ----
+
+/// Cuts, overwrites and flips. Whatever comes out is decoded or refused.
+std::string damaged(std::string bytes, Rng& rng) {
+  if (rng.chance(0.2)) bytes.resize(rng.below(bytes.size() + 1));
+  for (std::uint64_t i = rng.below(6); i > 0 && !bytes.empty(); --i) {
+    bytes[rng.below(bytes.size())] = static_cast<char>(rng.chance(0.3) ? 0xff : rng.below(256));
+  }
+  return bytes;
+}
+
+TEST(HostileBytes, AreDecodedOrRefusedAndNeverMore) {
+  std::uint64_t refused = 0;
+  const auto look = [&](const auto& result) {
+    if (result.has_value()) return;
+    ++refused;
+    ASSERT_EQ(result.error().code, ErrorCode::kCorruption);
+  };
+  for (std::uint64_t seed = 1; seed <= 2'000; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    Rng rng(seed);
+    EventBatch batch;
+    batch.events.push_back(Event{{}, JobSubmitted{}});
+    draw(batch, rng);
+    look(records::decode_batch(damaged(records::encode_batch(batch), rng)));
+    Page page;
+    draw(page, rng);
+    look(records::decode_page(damaged(records::encode_page(page), rng)));
+    ToAgent order = LaunchStep{};
+    draw(order, rng);
+    look(records::decode_to_agent(damaged(records::encode_message(order), rng)));
+    FromAgent report = RegisterNode{};
+    draw(report, rng);
+    look(records::decode_from_agent(damaged(records::encode_message(report), rng)));
+    records::SliceToWrite slice;
+    const Job job = job_of(rng);
+    slice.jobs = {&job};
+    look(records::decode_slice(damaged(records::encode_slice(slice), rng)));
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(refused, 1'000U);
+}
+
+}  // namespace
+}  // namespace muster
