@@ -12,7 +12,7 @@ from pathlib import Path
 from compare import alone, both
 from compare.cluster import end_marked_processes
 from compare.muster_cluster import MusterCluster
-from compare.report import Report, commit, machine
+from compare.report import Report, commit, load_warning, machine
 from compare.slurm_cluster import SlurmCluster, missing_programs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,6 +127,8 @@ def main(words=None):
     folder.chmod(0o755)
     report = Report()
     print(f"{machine()}; commit {commit(ROOT) or 'unknown'}")
+    if load_warning():
+        report.note(load_warning())
     try:
         measure(options, folder, report)
     except (AssertionError, TimeoutError) as wrong:
