@@ -28,7 +28,7 @@ class Size:
     rounds: int = 3
     submissions: int = 20_000
     pollers: tuple = (0, 200, 2000)
-    seconds: int = 20
+    seconds: int = 15
     plan: tuple = ()
     simulated: int = 0
 

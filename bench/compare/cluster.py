@@ -13,8 +13,8 @@ from pathlib import Path
 from compare.timing import time_command, wait_until
 
 NODES = 4
-CPUS_PER_NODE = 8          # pretended
-MEMORY_MIB_PER_NODE = 4000  # pretended
+CPUS_PER_NODE = 16          # pretended
+MEMORY_MIB_PER_NODE = 8000  # pretended
 MEMORY_MIB_PER_CPU = MEMORY_MIB_PER_NODE // CPUS_PER_NODE
 ARRAY_MAX = 10_001
 JOBS_MAX = 200_000

@@ -15,7 +15,9 @@ SEARCHED = "/usr/sbin:/usr/bin:/sbin:/bin"
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue")
 
 # Quiet logs, no accounting and no accounting gathered: the least that Slurm can be asked to do, as its own advice for
-# high throughput has it. Processes are followed without cgroups, which is the cheaper of its ways.
+# high throughput has it. Processes are followed without cgroups, which is the cheaper of its ways. Scheduling is asked to
+# look at once and at everything: with the defaults bursts of short jobs wait for its timers.
+SCHEDULING = "batch_sched_delay=0,default_queue_depth=1000,partition_job_depth=0,bf_interval=5,sched_min_interval=10000"
 CONF = """\
 ClusterName=bench
 SlurmctldHost={host}({address})
@@ -39,6 +41,7 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 SchedulerType=sched/backfill
+SchedulerParameters={scheduling}
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/none
@@ -89,7 +92,7 @@ class SlurmCluster(Cluster):
         nodes = [NODE.format(n=i + 1, host=host, address="127.0.0.1", port=ports[i + 1], cpus=CPUS_PER_NODE, memory=MEMORY_MIB_PER_NODE)
                  for i in range(NODES)]
         self.conf.write_text(CONF.format(host=host, address="127.0.0.1", ports=ports, user=pwd.getpwuid(os.geteuid()).pw_name,
-                                         folder=self.folder, jobs_max=JOBS_MAX, array_max=ARRAY_MAX,
+                                         folder=self.folder, scheduling=SCHEDULING, jobs_max=JOBS_MAX, array_max=ARRAY_MAX,
                                          memory_per_cpu=MEMORY_MIB_PER_CPU, nodes="\n".join(nodes)), encoding="ascii")
 
     def _spawn(self, name, *words):
