@@ -12,8 +12,9 @@ from pathlib import Path
 from compare import alone, both
 from compare.cluster import end_marked_processes
 from compare.muster_cluster import MusterCluster
-from compare.report import Report, commit, load_warning, machine
+from compare.report import Report, commit, machine
 from compare.slurm_cluster import SlurmCluster, missing_programs
+from compare.timing import Quiet
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,10 +32,11 @@ class Size:
     seconds: int = 15
     plan: tuple = ()
     simulated: int = 0
+    quiet: Quiet = None
 
     @classmethod
     def quick(cls):
-        return cls(calls=10, sruns=5, array=50, queue=100, rounds=1, submissions=200, pollers=(0, 10), seconds=1,
+        return cls(quiet=Quiet(0), calls=10, sruns=5, array=50, queue=100, rounds=1, submissions=200, pollers=(0, 10), seconds=1,
                    plan=("--nodes", 200, "--jobs", 2000, "--running", 600, "--rounds", 3), simulated=2000)
 
 
@@ -68,14 +70,15 @@ def measure_both(names, folder, build, report, size, has_slurm):
 
 
 def measure_alone(names, folder, build, report, size):
-    cluster = MusterCluster(folder / "alone", build / "bin")
-    try:
-        if {"submissions", "latency"} & set(names):
-            cluster.start()
-        for name in names:
+    """Each with a cluster of its own: jobs that have ended stay in memory for a while and would be the next one's load."""
+    for name in names:
+        cluster = MusterCluster(folder / name, build / "bin")
+        try:
+            if name in alone.NEED_CLUSTER:
+                cluster.start()
             alone.PARTS[name](cluster, report, size, build)
-    finally:
-        cluster.stop()
+        finally:
+            cluster.stop()
 
 
 def chosen(only, parts):
@@ -83,7 +86,7 @@ def chosen(only, parts):
 
 
 def measure(options, folder, report):
-    size = Size.quick() if options.quick else Size()
+    size = Size.quick() if options.quick else Size(quiet=Quiet(options.patience))
     missing = missing_programs()
     has_slurm = not options.no_slurm and not missing
     if missing and not options.no_slurm:
@@ -94,6 +97,7 @@ def measure(options, folder, report):
     names = chosen(options.only, alone.PARTS)
     if names:
         measure_alone(names, folder, options.build, report, size)
+    report.note(size.quiet.text())
 
 
 def parse(words):
@@ -103,6 +107,8 @@ def parse(words):
     parser.add_argument("--no-slurm", action="store_true", help="Muster alone")
     parser.add_argument("--only", type=lambda text: text.split(","), default=[],
                         help="some of: " + ",".join([*PARTS_OF_BOTH, *alone.PARTS]))
+    parser.add_argument("--patience", type=int, default=60, metavar="SECONDS",
+                        help="how long, in all, to wait for the rest of the machine to be idle before measurements (60)")
     parser.add_argument("--markdown", type=Path, help="writes the table there too")
     options = parser.parse_args(words)
     unknown = set(options.only) - {*PARTS_OF_BOTH, *alone.PARTS}
@@ -127,8 +133,6 @@ def main(words=None):
     folder.chmod(0o755)
     report = Report()
     print(f"{machine()}; commit {commit(ROOT) or 'unknown'}")
-    if load_warning():
-        report.note(load_warning())
     try:
         measure(options, folder, report)
     except (AssertionError, TimeoutError) as wrong:

@@ -13,11 +13,12 @@ from compare.timing import Series, deadline, time_command, wait_until
 LANES = 8  # concurrent clients
 
 
-def by_turns(clusters, rounds, unit, measure):
+def by_turns(clusters, rounds, unit, measure, quiet):
     """One series for each cluster; `measure(cluster)` gives one value or a list. The first of a round changes."""
     series = {cluster.name: Series(unit) for cluster in clusters}
     for number in range(rounds):
         for cluster in clusters if number % 2 == 0 else reversed(clusters):
+            quiet.wait()
             got = measure(cluster)
             series[cluster.name].values += got if isinstance(got, list) else [got]
     return series
@@ -42,11 +43,13 @@ CALLS = (
 
 def calls(clusters, report, size):
     report.section("one command, from before its start until it is gone")
+    size.quiet.wait()
     floor = Series("ms", [time_command(["/bin/true"], clusters[0].env()) for _ in range(size.calls)])
     report.note(f"`/bin/true` started the same way: {floor.text()}")
     for words, imitates in CALLS:
         assert all(cluster.ask(*words) is not None for cluster in clusters)
-        series = by_turns(clusters, 5, "ms", lambda cluster, words=words: [cluster.time(*words) for _ in range(size.calls // 5)])
+        series = by_turns(clusters, 5, "ms", lambda cluster, words=words: [cluster.time(*words) for _ in range(size.calls // 5)],
+                          size.quiet)
         if words[0] == "sbatch":
             for cluster in clusters:
                 assert cluster.count_jobs("-t", "PENDING") == size.calls // 5 * 5 + 1, "every submission is in the queue"
@@ -69,7 +72,8 @@ def srun(clusters, report, size):
             time.sleep(0.02)  # the cluster is free again: the step before has ended on its node too
         return times
 
-    report.add(row("`srun -n1 true`, free cluster", "an interactive command", by_turns(clusters, 5, "ms", measure), Budget(6, "≤ 6 ms")))
+    report.add(row("`srun -n1 true`, free cluster", "an interactive command", by_turns(clusters, 5, "ms", measure, size.quiet),
+                   Budget(6, "≤ 6 ms")))
 
 
 # ---- batch throughput --------------------------------------------------------------------------------------------------
@@ -100,12 +104,12 @@ def array(clusters, report, size, build):
 
     def measure(cluster):
         nonlocal ladder
-        if cluster is clusters[-1]:
+        if cluster is clusters[-1]:  # the last, so that with Slurm and without it there is one a round
             ceiling, ladder = fork_ceiling(build, size.array)
             ceilings.values.append(ceiling)
         return run_array(cluster, size.array)
 
-    series = by_turns(clusters, size.rounds, "/s", measure)
+    series = by_turns(clusters, size.rounds, "/s", measure, size.quiet)
     share = 100 * series["Muster"].median / ceilings.median
     limit = min(700, 0.8 * ceilings.median)
     report.add(row(f"array of {size.array:,} no-op batch jobs", "a parameter sweep of tiny tasks", series,
@@ -139,6 +143,7 @@ def queue_up(clusters, size, scripts):
     series = {cluster.name: Series("/s") for cluster in clusters}
     for first in range(0, size.queue, block):
         for cluster in clusters:
+            size.quiet.wait()
             part = scripts[first:first + block]
             series[cluster.name].values.append(len(part) / submit_files(cluster, part))
     return series
@@ -184,13 +189,14 @@ def full_queue(clusters, report, size):
     # Before anybody has asked for the list: answers that are kept for the next asker are no job's memory.
     memory = {c.name: Series("KiB", [(c.controller_kib() - before[c.name]) / size.queue]) for c in clusters}
     check_queue(clusters, size)
-    listed = by_turns(clusters, 10, "ms", lambda cluster: list_queue(cluster, size))
+    listed = by_turns(clusters, 10, "ms", lambda cluster: list_queue(cluster, size), size.quiet)
     cancelled = {cluster.name: Series("s") for cluster in clusters}
     for number in range(size.rounds):
         if number > 0:
             queue_up(clusters, size, scripts)
             check_queue(clusters, size)
         for cluster in clusters:
+            size.quiet.wait()
             cancelled[cluster.name].values.append(cancel_queue(cluster))
     report.add(row(f"submitting by {LANES} concurrent `sbatch`", "scripts of many users", submitted))
     report.add(row("memory per pending job", "a deep queue of sbatch jobs", memory, Budget(2, "≤ 2 KiB")))

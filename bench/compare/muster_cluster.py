@@ -30,7 +30,8 @@ class MusterCluster(Cluster):
         self._up()
 
     def stop(self):
-        self._muster("down")
+        if self.conf.exists():
+            self._muster("down")
 
     def controller_pid(self):
         return int((self.folder / "controller.pid").read_text(encoding="ascii"))

@@ -52,12 +52,6 @@ def machine():
     return f"{os.cpu_count()} cores ({model}), {memory_gib:.0f} GiB of memory, Linux {platform.release()}"
 
 
-def load_warning():
-    """Figures of a busy machine are figures of what else it does."""
-    load = os.getloadavg()[0]
-    return f"load {load:.1f} before the run: something else uses this machine, and every figure is worse for it" if load > 0.5 else ""
-
-
 def commit(root):
     """The commit that was measured, or nothing outside a repository."""
     done = subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty"], capture_output=True, text=True, timeout=10,

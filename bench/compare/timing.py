@@ -57,6 +57,42 @@ def deadline(seconds, what):
         signal.signal(signal.SIGALRM, before)
 
 
+class Quiet:
+    """Waits for the rest of the machine to be idle, up to `patience_s` seconds in a whole run."""
+    SAMPLE_S = 0.4
+    BUSY_MAX = 0.12  # share of all CPUs
+
+    def __init__(self, patience_s):
+        self.left_s = patience_s
+        self.begun = 0
+        self.begun_busy = 0
+
+    def wait(self):
+        self.begun += 1
+        begin = time.monotonic()
+        while busy_share(self.SAMPLE_S) > self.BUSY_MAX:
+            if time.monotonic() - begin > self.left_s:
+                self.begun_busy += 1
+                break
+        self.left_s = max(0, self.left_s - (time.monotonic() - begin))
+
+    def text(self):
+        return f"{self.begun_busy} of {self.begun} measurements began while something else used the machine"
+
+
+def busy_share(seconds):
+    """The share of all CPUs' time that was not idle."""
+    def read():
+        with open("/proc/stat", encoding="ascii") as stat:
+            ticks = [int(word) for word in stat.readline().split()[1:9]]
+        return sum(ticks), ticks[3] + ticks[4]
+
+    all_before, idle_before = read()
+    time.sleep(seconds)
+    all_after, idle_after = read()
+    return 1 - (idle_after - idle_before) / max(1, all_after - all_before)
+
+
 def time_command(words, env, output="/dev/null"):
     """Milliseconds from before the program's start until it is gone. Fails when its exit status is not 0.
 
