@@ -111,7 +111,9 @@ void enter_namespaces(const Scene& scene) {
 [[noreturn]] void run_task(const Scene& scene, const Job& job) {
   ::signal(SIGCHLD, SIG_DFL);
   ::setsid();
-  if (scene.rung.has_cgroup) put(job.cgroup(scene) + "/cgroup.procs", "0", 0);
+  // The freezer's "tasks" moves one thread, which spares a grace period; the v2 hierarchy has no such file.
+  const bool has_tasks = ::access((job.cgroup(scene) + "/tasks").c_str(), W_OK) == 0;
+  if (scene.rung.has_cgroup) put(job.cgroup(scene) + (has_tasks ? "/tasks" : "/cgroup.procs"), "0", 0);
   if (scene.rung.has_namespaces) enter_namespaces(scene);
   const int null_fd = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 2; ++fd) ::dup2(null_fd, fd);

@@ -34,7 +34,6 @@ inline constexpr std::uint64_t kBriefTexts = [] {
 struct JobView {
   JobId id;
   JobSpecRef spec;
-  std::uint64_t texts = ~0ULL;          ///< those of the spec that travel; the others read as empty. Bits of JobText
   std::uint32_t attempt = 0;            ///< restart count
   JobState state = JobState::kPending;
   std::uint16_t flags = 0;              ///< job_flag

@@ -204,10 +204,11 @@ RECORD(Query, schema::Query, QUERY_FIELDS)
   L(node_names, NodeNames) F(requested_tres, RequestedTres) F(allocated_tres, AllocatedTres)   \
   F(std_out, StdOut) F(std_err, StdErr) F(std_in, StdIn) S(usage, Usage)             \
   F(planned_node_list, PlannedNodeList)
-void write(schema::JobView::Builder builder, const JobView& value) {
+void write(schema::JobView::Builder builder, const JobView& value, std::uint64_t texts) {
   JOB_VIEW_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
-  if (value.spec != nullptr) write(builder.initSpec(), *value.spec, value.texts);
+  if (value.spec != nullptr) write(builder.initSpec(), *value.spec, texts);
 }
+void write(schema::JobView::Builder builder, const JobView& value) { write(builder, value, ~0ULL); }
 void read(schema::JobView::Reader reader, JobView& value) {
   JOB_VIEW_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
   if (reader.hasSpec()) read_into(reader.getSpec(), value.spec);

@@ -184,10 +184,7 @@ JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail, c
   fill_array(view, job);
   fill_allocation(view, job, state, detail);
   if (job.dependencies != nullptr) view.dependency = dependency_text(*job.dependencies);
-  if (detail == QueryDetail::kBrief) {
-    view.texts = kBriefTexts;
-    return view;
-  }
+  if (detail == QueryDetail::kBrief) return view;
   view.requested_tres = requested_tres(job, state);
   view.std_out = job_file(job, state, JobText::kStdOut);
   view.std_err = job_file(job, state, JobText::kStdErr);

@@ -78,9 +78,9 @@ Result<std::vector<std::string>> QueryReplica::job_pages(const Query& query) con
   Page page;
   for (const Job* job : jobs) {
     page.jobs.push_back(job_view(*job, query.detail));
-    if (page.jobs.size() == per_page) pages.push_back(records::encode_page(std::exchange(page, {})));
+    if (page.jobs.size() == per_page) pages.push_back(records::encode_page(std::exchange(page, {}), query.detail));
   }
-  pages.push_back(records::encode_page(page));
+  pages.push_back(records::encode_page(page, query.detail));
   return pages;
 }
 
