@@ -23,6 +23,7 @@ constexpr std::size_t kCacheMax = 256;
 
 void QueryReplica::apply(const EventBatch& batch) {
   state_.apply(batch);
+  for (const Event& event : batch.events) users_.on_event(event, state_);
   ++change_;
 }
 
@@ -47,8 +48,13 @@ JobView QueryReplica::job_view(const Job& job, QueryDetail detail) const {
   return view;
 }
 
-Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) const {
+Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) {
   std::vector<const Job*> jobs;
+  if (filter.jobs.empty() && !filter.uids.empty()) {
+    jobs = users_.jobs_of(filter.uids, state_);
+    std::erase_if(jobs, [&](const Job* job) { return !frontend::matches(state_, *job, filter); });
+    return jobs;
+  }
   if (filter.jobs.empty()) {
     state_.jobs().for_each([&](const Job& job) {
       if (frontend::matches(state_, job, filter)) jobs.push_back(&job);
@@ -71,7 +77,7 @@ Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) co
   return jobs;
 }
 
-Result<std::vector<std::string>> QueryReplica::job_pages(const Query& query) const {
+Result<std::vector<std::string>> QueryReplica::job_pages(const Query& query) {
   const std::vector<const Job*> jobs = TRY(select(query.filter));
   const std::size_t per_page = query.detail == QueryDetail::kBrief ? kBriefJobsPerPage : kFullJobsPerPage;
   std::vector<std::string> pages;
@@ -84,7 +90,7 @@ Result<std::vector<std::string>> QueryReplica::job_pages(const Query& query) con
   return pages;
 }
 
-Result<std::vector<std::string>> QueryReplica::step_pages(const Query& query) const {
+Result<std::vector<std::string>> QueryReplica::step_pages(const Query& query) {
   const std::vector<const Job*> jobs = TRY(select(query.filter));
   std::vector<std::string> pages;
   Page page;
@@ -151,7 +157,7 @@ Result<Pages> QueryReplica::answer(const Query& query) {
 }
 
 std::vector<std::pair<JobView, std::vector<StepView>>> QueryReplica::live_history(
-    const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored) const {
+    const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored) {
   std::vector<std::pair<JobView, std::vector<StepView>>> result;
   JobFilter all = query.filter;
   if (all.jobs.size() == 1) all.jobs.push_back(all.jobs.front());  // an unknown id is no error here
