@@ -88,3 +88,12 @@ def test_clusters_of_one_name_keep_apart(own_cluster):
     assert first.wait_ended(shorter)["State"] == "COMPLETED"
     assert second.wait_ended(longer)["State"] == "COMPLETED"
     assert (second.work / "longer.out").read_text() == "whole\n"
+
+
+def test_down_ends_everything_although_the_configuration_is_broken(own_cluster):
+    cluster = own_cluster(nodes=2)
+    pids = [cluster.pid(name) for name in ("controller", "agent-node1", "agent-node2")]
+    with open(cluster.dir / "slurm.conf", "a") as conf:
+        conf.write("NoSuchKey=1\n")
+    cluster.run("muster", "down", "--dir", cluster.dir)
+    assert not [pid for pid in pids if os.path.exists(f"/proc/{pid}/exe")]  # a zombie has none
