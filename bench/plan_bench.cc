@@ -4,23 +4,22 @@
 //
 //   plan_bench [--nodes N] [--jobs N] [--running N] [--shapes N] [--rounds N]
 //
-// First the plan's result is compared with a slow reference at a small size. Then it prints medians
-// and worst cases, in milliseconds: of full plans without a memo, and of plans after one event with
-// it.
+// First full plans and plans after one event are compared with a slow reference at a small size
+// (plan_reference.h). Then it prints medians and worst cases, in milliseconds: of full plans without
+// a memo, and of plans after one event with it.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "bench/plan_reference.h"
 #include "sched/fast_path.h"
-#include "sched/placement/partition_fit.h"
 #include "sched/plan.h"
 #include "sched/testing.h"
 
@@ -142,8 +141,8 @@ void queue_up(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
   }
 }
 
-ClusterSnapshot make_site(const Size& size) {
-  Rng rng(42);
+ClusterSnapshot make_site(const Size& size, std::uint64_t seed = 42) {
+  Rng rng(seed);
   ClusterSnapshot snapshot = make_snapshot(site(size, rng));
   fill_half(snapshot, size, rng);
   for (std::uint32_t i = 0; i < size.nodes / 50; ++i) {
@@ -168,54 +167,37 @@ void report(const char* name, std::vector<double> times) {
              times[times.size() / 2], times.back(), times.size());
 }
 
-/// The queue in order, every job tried on every node, windows aside: what a pass without windows
-/// must start.
-std::map<JobId, std::size_t> reference_starts(const ClusterSnapshot& snapshot, const Size& size) {
-  std::vector<std::pair<QueueRank, PartitionIndex>> queue;
-  for (std::uint32_t id = 1; id <= size.jobs; ++id) {
-    const PendingJob& job = *snapshot.find_pending(JobId(id));
-    for (const PartitionIndex partition : job.partitions) {
-      queue.push_back({{snapshot.partition(partition).priority_tier, job.rank()}, partition});
-    }
+/// One event as a follower would report it: a job ends, or one more of a waiting shape is submitted.
+void one_event(ClusterSnapshot& snapshot, const Plan& made, JobId id, Rng& rng) {
+  if (rng.chance(0.5) || made.successors.empty()) {
+    snapshot.end_job(snapshot.ends()[rng.below(snapshot.ends().size())].job);
+    return;
   }
-  std::ranges::stable_sort(queue, {}, &std::pair<QueueRank, PartitionIndex>::first);
-  FreeTable free = snapshot.free();
-  std::map<JobId, std::size_t> started;
-  for (const auto& [rank, partition] : queue) {
-    if (started.contains(rank.rank.job)) continue;
-    const PendingJob& job = *snapshot.find_pending(rank.rank.job);
-    const Shape& shape = snapshot.shape(snapshot.shape_of(job.id));
-    if (partition_refusal(snapshot, *job.request, job.time_limit, partition) !=
-        PendingReason::kNone)
-      continue;
-    const Fitter fitter(snapshot.facts(), shape.demand,
-                        node_rule(snapshot.facts(), *job.request, partition));
-    const auto nodes =
-        place(fitter, TableAvailability(free),
-              node_limits(*job.request, snapshot.partition(partition)).limits,
-              BestFitOrder(snapshot.facts(), snapshot.free()).nodes(),
-              shape.demand.feasible & snapshot.partition_nodes(partition) & snapshot.usable());
-    if (!nodes) continue;
-    for (const NodeAmount& amount : *nodes) free.subtract(amount);
-    started[job.id] = nodes->size();
-  }
-  return started;
+  PendingJob job =
+      *snapshot.find_pending(made.successors[rng.below(made.successors.size())].rank.rank.job);
+  job.id = id;
+  snapshot.add_pending(job);
 }
 
-void check_small() {
-  Size small{60, 600, 180, 30, 1};
-  const ClusterSnapshot snapshot = make_site(small);
+/// Full plans and plans after one event, with and without windows, against the slow reference.
+void check_small(std::uint64_t seed, std::uint32_t reservation_depth) {
+  const Size small{60, 600, 180, 30, 1};
+  constexpr std::uint32_t kEvents = 20;
+  ClusterSnapshot snapshot = make_site(small, seed);
   PlanOptions options;
-  options.reservation_depth = 0;
-  const Plan made = plan(snapshot, at(0), options);
-  const auto reference = reference_starts(snapshot, small);
-  CHECK(made.starts.size() == reference.size(), "{} starts, {} by the reference",
-        made.starts.size(), reference.size());
-  for (const Start& start : made.starts) {
-    const auto found = reference.find(start.job);
-    CHECK(found != reference.end() && found->second == start.nodes.size(), "job {}",
-          start.job.value());
+  options.reservation_depth = reservation_depth;
+  Planner planner;
+  Rng rng(seed);
+  std::size_t starts = 0;
+  for (std::uint32_t i = 1; i <= kEvents; ++i) {
+    const Plan made = planner.plan(snapshot, at(0), options);
+    CHECK(made == plan(snapshot, at(0), options), "the memo changed plan {} of seed {}", i, seed);
+    check_plan(snapshot, made, JobId(small.jobs + kEvents));
+    starts += made.starts.size();
+    apply(snapshot, made);
+    one_event(snapshot, made, JobId(small.jobs + i), rng);
   }
+  CHECK(starts > kEvents, "seed {} starts {} jobs: nothing was compared", seed, starts);
 }
 
 void measure(const Size& size) {
@@ -274,7 +256,9 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--shapes") == 0) size.shapes = value;
     if (std::strcmp(argv[i], "--rounds") == 0) size.rounds = value;
   }
-  muster::sched::check_small();
+  for (std::uint64_t seed = 42; seed < 45; ++seed) {
+    for (const std::uint32_t depth : {0U, 1U, UINT32_MAX}) muster::sched::check_small(seed, depth);
+  }
   muster::sched::measure(size);
   return 0;
 }

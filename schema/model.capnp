@@ -7,9 +7,11 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("muster::schema");
 
 struct TextPack {
-  # Many texts in one buffer: text i ends at ends[i] and begins where text i-1 ends. Missing ends mean empty texts.
-  buffer @0 :Data;
+  # Many texts in one buffer. A bit in `mask` says that the text of that number is there and not empty; in the order of
+  # the bits each ends at its place in `ends` and begins where the one before ends.
+  mask @0 :UInt64;
   ends @1 :List(UInt32);
+  buffer @2 :Data;
 }
 
 struct Error {

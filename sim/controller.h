@@ -37,6 +37,7 @@ class Controller final : public CorePort, public JournalPort {
   void plan_consumed(Seq until) override;
   void fetch_blob(BlobId id) override;
   void mail(Mail) override {}  // users read none here
+  Status reconfigure() override { return fail(ErrorCode::kUnimplemented, "the cluster stays as it was made"); }
 
  private:
   void recover();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,28 +71,66 @@ std::string header_line(const Layout<T>& layout) {
 }
 
 template <class T>
-std::string row_line(const Layout<T>& layout, const T& row, const ShowContext& context) {
-  std::string line = layout.prefix;
-  for (const auto& [column, spec] : layout.columns) line += column_cell(column->show(row, context), spec) + spec.suffix;
-  return line + "\n";
+void append_row(std::string& out, const Layout<T>& layout, const T& row, const ShowContext& context) {
+  out += layout.prefix;
+  for (const auto& [column, spec] : layout.columns) {
+    append_cell(out, column->show(row, context), spec);
+    out += spec.suffix;
+  }
+  out += '\n';
 }
 
-/// Sorts by "P,t,-p": letters of columns, a minus for falling. Stable. Errors: kInvalidArgument for an unknown letter.
 template <class T>
-Status sort_rows(std::vector<T>& rows, std::string_view keys, std::span<const Column<T>> table, const ShowContext& context) {
+std::string row_line(const Layout<T>& layout, const T& row, const ShowContext& context) {
+  std::string line;
+  append_row(line, layout, row, context);
+  return line;
+}
+
+/// Sorts `order`, indices into `values`, stably. Cost: O(n) when they are in order already.
+template <class Value>
+void sort_by(std::vector<std::uint32_t>& order, const std::vector<Value>& values, bool is_falling) {
+  const auto comes_first = [&](std::uint32_t a, std::uint32_t b) {
+    return is_falling ? values[b] < values[a] : values[a] < values[b];
+  };
+  if (!std::ranges::is_sorted(order, comes_first)) std::ranges::stable_sort(order, comes_first);
+}
+
+/// The order of the rows by "P,t,-p": letters of columns, a minus for falling. Stable. Errors: kInvalidArgument for an
+/// unknown letter.
+template <class T>
+Result<std::vector<std::uint32_t>> row_order(const std::vector<T>& rows, std::string_view keys, std::span<const Column<T>> table,
+                                             const ShowContext& context) {
+  std::vector<std::uint32_t> order(rows.size());
+  std::iota(order.begin(), order.end(), 0U);
   const auto words = split_words(keys, ',');
   for (auto word = words.rbegin(); word != words.rend(); ++word) {
     const bool is_falling = word->front() == '-';
     const std::string_view letter = word->substr(is_falling || word->front() == '+' ? 1 : 0);
     const Column<T>* column = letter.size() == 1 ? find_column(table, ColumnSpec{letter.front()}) : nullptr;
     if (column == nullptr) return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid sort specification: {}", *word));
-    std::ranges::stable_sort(rows, [&](const T& a, const T& b) {
-      const T& first = is_falling ? b : a;
-      const T& second = is_falling ? a : b;
-      if (column->number != nullptr) return column->number(first, context) < column->number(second, context);
-      return column->show(first, context) < column->show(second, context);
-    });
+    if (column->number != nullptr) {
+      std::vector<std::int64_t> values;
+      values.reserve(rows.size());
+      for (const T& row : rows) values.push_back(column->number(row, context));
+      sort_by(order, values, is_falling);
+    } else {
+      std::vector<std::string> values;
+      values.reserve(rows.size());
+      for (const T& row : rows) values.push_back(column->show(row, context));
+      sort_by(order, values, is_falling);
+    }
   }
+  return order;
+}
+
+/// Brings the rows into that order.
+template <class T>
+Status sort_rows(std::vector<T>& rows, std::string_view keys, std::span<const Column<T>> table, const ShowContext& context) {
+  std::vector<T> sorted;
+  sorted.reserve(rows.size());
+  for (const std::uint32_t index : TRY(row_order(rows, keys, table, context))) sorted.push_back(std::move(rows[index]));
+  rows = std::move(sorted);
   return {};
 }
 

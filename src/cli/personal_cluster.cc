@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -144,6 +145,20 @@ Result<std::vector<PersonalCluster::Daemon>> PersonalCluster::daemons() const {
   return all;
 }
 
+/// Those that were started, by their pid files: nothing may run on because the configuration has an error by now.
+std::vector<PersonalCluster::Daemon> PersonalCluster::started_daemons() const {
+  const std::string programs = program_folder();
+  std::vector<Daemon> all = {{"controller", {programs + "/musterd"}}};
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
+    const std::string name = entry.path().stem();
+    const bool is_agent = entry.path().extension() == ".pid" && name.starts_with("agent-");
+    if (is_agent) all.push_back({name, {programs + "/muster-agent"}});
+  }
+  std::ranges::sort(all.begin() + 1, all.end(), {}, &Daemon::name);
+  return all;
+}
+
 pid_t PersonalCluster::running(const Daemon& daemon) const {
   const auto text = read_file(folder_ + "/" + daemon.name + ".pid");
   if (!text.has_value()) return 0;
@@ -223,7 +238,7 @@ void PersonalCluster::end_jobs() const {
 }
 
 Status PersonalCluster::stop(const std::function<void(const std::string&)>& say) {
-  const std::vector<Daemon> all = TRY(daemons());
+  const std::vector<Daemon> all = started_daemons();
   end_jobs();
   for (auto daemon = all.rbegin(); daemon != all.rend(); ++daemon) {
     const pid_t pid = running(*daemon);

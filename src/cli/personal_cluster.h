@@ -45,6 +45,7 @@ class PersonalCluster {
     std::vector<std::string> arguments;
   };
   Result<std::vector<Daemon>> daemons() const;
+  std::vector<Daemon> started_daemons() const;
   /// Zero: not running.
   pid_t running(const Daemon& daemon) const;
   Status start_daemon(const Daemon& daemon) const;

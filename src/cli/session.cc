@@ -122,6 +122,10 @@ Result<Page> Session::query(const Query& query) {
   return persist<Page>(kQueryPatience, [&](ControllerClient& connection) -> Result<Page> {
     Page all;
     const auto gather = [&all](Page page) {
+      if (all.jobs.empty() && !page.jobs.empty()) {
+        all.jobs.swap(page.jobs);
+        all.jobs.reserve(all.jobs.size() * 2);
+      }
       std::move(page.jobs.begin(), page.jobs.end(), std::back_inserter(all.jobs));
       std::move(page.steps.begin(), page.steps.end(), std::back_inserter(all.steps));
       std::move(page.nodes.begin(), page.nodes.end(), std::back_inserter(all.nodes));

@@ -168,6 +168,8 @@ std::vector<JobView> expanded(std::vector<JobView> rows) {
   return all;
 }
 
+constexpr std::size_t kPrintAtOnce = 256 * 1024;
+
 int load_failed(const Error& error) {
   std::fflush(stdout);
   const std::string line = fmt::format("slurm_load_jobs error: {}\n", error.message);
@@ -185,20 +187,25 @@ Query query_for(const O& options, bool is_full) {
 }
 
 template <class T>
-Status print_rows(std::vector<T> rows, const O& options, const Layout<T>& layout, std::span<const Column<T>> table,
+Status print_rows(const std::vector<T>& rows, const O& options, const Layout<T>& layout, std::span<const Column<T>> table,
                   std::string_view default_sort, const ShowContext& context) {
-  TRY(sort_rows(rows, options.sort.empty() ? default_sort : std::string_view(options.sort), table, context));
+  const auto order = TRY(row_order(rows, options.sort.empty() ? default_sort : std::string_view(options.sort), table, context));
   if (!options.clusters.empty()) print(fmt::format("CLUSTER: {}\n", context.cluster));
   if (options.is_long || options.repeat_seconds != 0) print(date_line(context) + "\n");
   if (!options.is_no_header) print(header_line(layout));
-  for (const T& row : rows) print(row_line(layout, row, context));
+  std::string text;
+  for (const std::uint32_t index : order) {
+    append_row(text, layout, rows[index], context);
+    if (text.size() > kPrintAtOnce) print(std::exchange(text, {}));
+  }
+  print(text);
   return {};
 }
 
 Status show_jobs(const O& options, Page page, const Layout<JobView>& layout, const ShowContext& context) {
   std::erase_if(page.jobs, [&](const JobView& job) { return !is_shown(options, job); });
-  std::vector<JobView> rows = options.is_array_expanded ? expanded(std::move(page.jobs)) : std::move(page.jobs);
-  return print_rows(std::move(rows), options, layout, job_columns(), options.is_start ? "S" : "P,t,-p", context);
+  const std::vector<JobView> rows = options.is_array_expanded ? expanded(std::move(page.jobs)) : std::move(page.jobs);
+  return print_rows(rows, options, layout, job_columns(), options.is_start ? "S" : "P,t,-p", context);
 }
 
 Status show_steps(const O& options, Page page, const Layout<StepView>& layout, const ShowContext& context) {
@@ -207,7 +214,7 @@ Status show_steps(const O& options, Page page, const Layout<StepView>& layout, c
       return wanted.job == step.id.job && wanted.step && *wanted.step != step.id.step;
     });
   });
-  return print_rows(std::move(page.steps), options, layout, step_columns(), "i", context);
+  return print_rows(page.steps, options, layout, step_columns(), "i", context);
 }
 
 int show_once(const Console& console, Session& session, const O& options, const ColumnFormat& format) {

@@ -130,12 +130,22 @@ Result<ColumnFormat> parse_accounting_format(std::string_view text) {
   return format;
 }
 
+void append_cell(std::string& out, std::string_view text, const ColumnSpec& column, CutMark mark) {
+  const std::size_t size = column.width == 0 ? 0 : character_count(text);
+  if (size > column.width) {
+    out += cut_cell(text, column.width, mark);
+    return;
+  }
+  const std::size_t blanks = column.width - size;
+  if (column.is_right) out.append(blanks, ' ');
+  out += text;
+  if (!column.is_right) out.append(blanks, ' ');
+}
+
 std::string column_cell(std::string_view text, const ColumnSpec& column, CutMark mark) {
-  const std::size_t size = character_count(text);
-  if (column.width == 0) return std::string(text);
-  if (size > column.width) return cut_cell(text, column.width, mark);
-  const std::string blanks(column.width - size, ' ');
-  return column.is_right ? blanks + std::string(text) : std::string(text) + blanks;
+  std::string cell;
+  append_cell(cell, text, column, mark);
+  return cell;
 }
 
 }  // namespace muster

@@ -119,10 +119,12 @@ void Core::on_command(Command command, TimePoint now) {
 /// A repeat is answered as the first time, once that answer is durable.
 void Core::take(Command command, TimePoint now) {
   if (command.request.is_set()) {
-    if (const Answer* earlier = state_.answers().find(command.request);
-        earlier != nullptr && earlier->user == command.identity.user) {
-      replies_.emplace_back(command.token, earlier->replies);
-      return;
+    if (const auto earlier = state_.answers().find(command.request)) {
+      if (earlier->user == command.identity.user) {
+        replies_.emplace_back(command.token, earlier->replies);
+        return;
+      }
+      command.request = RequestId();  // somebody else's number: answered, and not kept
     }
   }
   answer(command, now);
@@ -164,8 +166,12 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
     reply = frontend::release_allocation(draft, *release, identity);
   } else if (const auto* renew = std::get_if<RenewLease>(&request)) {
     if (const auto lease = leases_.find(renew->job); lease != leases_.end()) lease->second = now + options_.lease;
-  } else {
-    reply.error = Error{ErrorCode::kUnimplemented, "Requested operation not supported", ""};
+  } else if (std::holds_alternative<Reconfigure>(request)) {
+    if (!identity.is_operator) {
+      reply.error = Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only an operator may reconfigure"};
+    } else if (const Status read = port_.reconfigure(); !read.has_value()) {
+      reply.error = read.error();
+    }
   }
   return reply;
 }

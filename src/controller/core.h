@@ -55,6 +55,9 @@ class CorePort {
   virtual void fetch_blob(BlobId id) = 0;
   /// Mail for a user, after the event that causes it is durable. Sent at most once: a crash here loses it.
   virtual void mail(Mail mail) = 0;
+  /// The configuration file is to be read again, soon after this returns. Errors: what is wrong with the file; nothing
+  /// changes then.
+  virtual Status reconfigure() = 0;
 };
 
 class Core {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codec/digest.h"
 #include "state/testing.h"
 
 namespace muster {
@@ -10,7 +11,7 @@ namespace {
 using testing::Log;
 using testing::spec_of;
 
-PreparedBlob blob_of(const std::string& text) { return {"digest of " + text, std::make_shared<const std::string>(text)}; }
+PreparedBlob blob_of(const std::string& text) { return {sha256(text), std::make_shared<const std::string>(text)}; }
 
 TEST(Draft, IdsGoOnFromTheState) {
   Log log;

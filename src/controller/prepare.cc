@@ -49,7 +49,6 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
   spec.group = identity.group;
   spec.text.set(JobText::kUserName, names.user);
   spec.text.set(JobText::kGroupName, names.group);
-  spec.text.shrink();
   spec.script = spec.environment = BlobId();
   prepared.script = prepared_blob(std::move(submit.script));
   prepared.environment = prepared_blob(std::move(submit.environment));

@@ -57,22 +57,24 @@ Status write_checkpoint(const ClusterState& state, const std::function<Status(st
   slice.cluster = cluster_of(state);
   for (const Node& node : state.nodes().all()) slice.nodes.emplace_back(node.config, node.status);
   TRY(put(records::encode_slice(std::exchange(slice, {}))));
-  for (const auto& [id, facts] : state.blobs().all()) {
-    slice.blobs.push_back({id, facts.digest, facts.size, facts.references});
-    if (slice.blobs.size() == kEntriesPerSlice) TRY(put(records::encode_slice(std::exchange(slice, {}))));
-  }
-  TRY(put(records::encode_slice(std::exchange(slice, {}))));
   Status outcome;
+  state.blobs().for_each([&](BlobId id, const BlobFacts& facts) {
+    slice.blobs.push_back({id, facts.digest, facts.size, facts.references});
+    if (slice.blobs.size() < kEntriesPerSlice || !outcome.has_value()) return;
+    outcome = put(records::encode_slice(std::exchange(slice, {})));
+  });
+  TRY(std::move(outcome));
+  TRY(put(records::encode_slice(std::exchange(slice, {}))));
+  outcome = {};
   state.jobs().for_each_from(JobId(0), [&](const Job& job) {
     slice.jobs.push_back(&job);
     if (slice.jobs.size() == kJobsPerSlice) outcome = put(records::encode_slice(std::exchange(slice, {})));
     return outcome.has_value();
   });
   TRY(std::move(outcome));
-  for (const RequestId& id : state.answers().in_order()) {
-    const Answer* answer = state.answers().find(id);
-    slice.answers.push_back({id, answer->user, answer->time, answer->replies});
-  }
+  state.answers().for_each([&](RequestId id, const Answer& answer) {
+    slice.answers.push_back({id, answer.user, answer.time, answer.replies});
+  });
   return put(records::encode_slice(slice));
 }
 

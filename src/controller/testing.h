@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/digest.h"
 #include "controller/core.h"
 #include "controller/prepare.h"
 #include "state/testing.h"
@@ -21,7 +22,7 @@ inline constexpr Identity kBob{UserId(1001), GroupId(100), false};
 inline PreparedSubmit submit_of(std::shared_ptr<JobSpec> spec, const std::string& script = "#!/bin/sh\n") {
   PreparedSubmit submit;
   submit.spec = std::move(spec);
-  submit.script = PreparedBlob{"digest of " + script, std::make_shared<const std::string>(script)};
+  submit.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
   return submit;
 }
 inline JobSelector selector_of(JobId job) {
@@ -153,6 +154,7 @@ class Rig final : public JournalPort, public CorePort {
   void plan_consumed(Seq until) override { planner.consumed(until); }
   void fetch_blob(BlobId id) override { fetched.push_back(id); }
   void mail(Mail) override {}
+  Status reconfigure() override { return {}; }
 
   std::vector<EventBatchRef> journal;  ///< appended; the first `durable` of them are stored
   std::map<std::uint64_t, std::vector<Reply>> replies;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/id.h"
+#include "base/small_list.h"
 
 namespace muster {
 
@@ -15,6 +16,8 @@ using JobId = Id<struct JobTag, std::uint32_t>;
 using NodeIndex = Id<struct NodeTag, std::uint32_t>;
 /// A partition's place in the configuration's order, dense from 0.
 using PartitionIndex = Id<struct PartitionTag, std::uint32_t>;
+/// Where a job may run, in the user's order.
+using PartitionList = SmallList<PartitionIndex>;
 /// A stored script or environment. 0 is none.
 using BlobId = Id<struct BlobTag, std::uint64_t>;
 /// The number of a journal batch, from 1. State after batch n is a function of batches 1..n.

@@ -82,7 +82,7 @@ struct Job {
   JobId array_job;           ///< zero: no array
   std::optional<std::uint32_t> array_index;
   PartitionIndex partition;  ///< where it runs
-  std::vector<PartitionIndex> partitions;
+  PartitionList partitions;
   std::unique_ptr<ArrayRecord> array;      ///< of an array's record alone
   std::unique_ptr<ArrayFacts> array_facts; ///< of an element
   std::unique_ptr<DependencySet> dependencies;

@@ -2,9 +2,11 @@
 // they would be a kilobyte of headers for each pending job.
 #pragma once
 
-#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,46 +14,105 @@
 
 namespace muster {
 
-/// One text per enumerator of `Key`, which counts from 0 and ends in `kCount`. Cost: `get` O(1), `set` O(size).
-/// Requires: all texts together below 4 GiB.
+/// One text per enumerator of `Key`, which counts from 0 and ends in `kCount`. Only texts that are not empty take room.
+/// Cost: `get` O(1), `set` O(size). Requires: all texts together below 4 GiB.
 template <class Key>
 class TextPack {
  public:
   static constexpr std::size_t kSize = static_cast<std::size_t>(Key::kCount);
+  static_assert(kSize <= 64);
 
   std::string_view get(Key key) const {
-    const auto index = static_cast<std::size_t>(key);
-    const std::uint32_t begin = index == 0 ? 0 : ends_[index - 1];
-    return std::string_view(buffer_).substr(begin, ends_[index] - begin);
+    if ((mask_ & bit(key)) == 0) return {};
+    const std::size_t place = place_of(key);
+    return span_of(place);
   }
   void set(Key key, std::string_view text) {
-    const auto index = static_cast<std::size_t>(key);
-    const std::uint32_t begin = index == 0 ? 0 : ends_[index - 1];
-    const std::uint32_t old_size = ends_[index] - begin;
-    CHECK(buffer_.size() - old_size + text.size() < UINT32_MAX);
-    buffer_.replace(begin, old_size, text);
-    for (std::size_t i = index; i < kSize; ++i) {
-      ends_[i] = static_cast<std::uint32_t>(ends_[i] + text.size() - old_size);
+    const std::size_t place = place_of(key);
+    const std::size_t known = (mask_ & bit(key)) != 0 ? 1 : 0;
+    const std::size_t kept = count() - known;
+    Builder builder(kept + (text.empty() ? 0 : 1));
+    for (std::size_t i = 0; i < place; ++i) builder.add(span_of(i));
+    if (!text.empty()) builder.add(text);
+    for (std::size_t i = place + known; i < kept + known; ++i) builder.add(span_of(i));
+    mask_ = text.empty() ? mask_ & ~bit(key) : mask_ | bit(key);
+    data_ = std::move(builder).take();
+  }
+  /// A pack of those texts alone whose bits are in `mask`.
+  TextPack only(std::uint64_t mask) const {
+    TextPack pack;
+    pack.mask_ = mask_ & mask;
+    Builder builder(pack.count());
+    for (std::size_t i = 0, key = 0; key < kSize; ++key) {
+      if ((mask_ & (1ULL << key)) == 0) continue;
+      if ((mask & (1ULL << key)) != 0) builder.add(span_of(i));
+      ++i;
     }
+    pack.data_ = std::move(builder).take();
+    return pack;
   }
-  /// All texts one after the other, and where each ends: what a record stores.
-  std::string_view buffer() const { return buffer_; }
-  const std::array<std::uint32_t, kSize>& ends() const { return ends_; }
-  /// From a record. Requires: `ends` does not fall and ends at most at the buffer's end; checked.
-  void assign(std::string_view buffer, const std::array<std::uint32_t, kSize>& ends) {
-    for (std::size_t i = 0; i < kSize; ++i) CHECK(ends[i] >= (i == 0 ? 0 : ends[i - 1]) && ends[i] <= buffer.size());
-    buffer_ = buffer.substr(0, ends[kSize - 1]);
-    ends_ = ends;
+
+  /// What a record stores: which texts there are, and each in the order of the keys.
+  std::uint64_t mask() const { return mask_; }
+  std::size_t count() const { return static_cast<std::size_t>(std::popcount(mask_)); }
+  std::string_view span_of(std::size_t place) const {
+    const std::uint32_t begin = place == 0 ? 0 : end_at(place - 1);
+    return std::string_view(data_).substr(count() * sizeof(std::uint32_t) + begin, end_at(place) - begin);
   }
-  /// Gives back the room that growing left over.
-  void shrink() { buffer_.shrink_to_fit(); }
-  std::size_t bytes() const { return buffer_.capacity(); }
+  /// All texts one after the other.
+  std::string_view buffer() const { return std::string_view(data_).substr(count() * sizeof(std::uint32_t)); }
+  /// From a record. `ends`: where each text that is there ends in `buffer`. Requires: as many as bits in `mask`, none
+  /// beyond kSize, rising, the last at most the buffer's size; checked.
+  void assign(std::uint64_t mask, std::span<const std::uint32_t> ends, std::string_view buffer) {
+    CHECK(std::has_single_bit(mask) || mask == 0 || std::bit_width(mask) <= kSize);
+    CHECK(static_cast<std::size_t>(std::popcount(mask)) == ends.size());
+    mask_ = mask;
+    Builder builder(ends.size());
+    std::uint32_t begin = 0;
+    for (const std::uint32_t end : ends) {
+      CHECK(begin < end && end <= buffer.size());
+      builder.add(buffer.substr(begin, end - begin));
+      begin = end;
+    }
+    data_ = std::move(builder).take();
+  }
+  std::size_t bytes() const { return data_.capacity(); }
 
   friend bool operator==(const TextPack&, const TextPack&) = default;
 
  private:
-  std::string buffer_;
-  std::array<std::uint32_t, kSize> ends_{};
+  static constexpr std::uint64_t bit(Key key) { return 1ULL << static_cast<std::size_t>(key); }
+  std::size_t place_of(Key key) const { return static_cast<std::size_t>(std::popcount(mask_ & (bit(key) - 1))); }
+  std::uint32_t end_at(std::size_t place) const {
+    std::uint32_t end = 0;
+    std::memcpy(&end, data_.data() + place * sizeof end, sizeof end);
+    return end;
+  }
+
+  /// Lays out `data_`: the ends of the texts, then the texts.
+  class Builder {
+   public:
+    explicit Builder(std::size_t count) : head_(count * sizeof(std::uint32_t)), data_(head_, '\0') {}
+    void add(std::string_view text) {
+      CHECK(data_.size() - head_ + text.size() < UINT32_MAX);
+      data_ += text;
+      const auto end = static_cast<std::uint32_t>(data_.size() - head_);
+      std::memcpy(data_.data() + next_, &end, sizeof end);
+      next_ += sizeof end;
+    }
+    std::string take() && {
+      data_.shrink_to_fit();
+      return std::move(data_);
+    }
+
+   private:
+    std::size_t head_;
+    std::size_t next_ = 0;
+    std::string data_;
+  };
+
+  std::uint64_t mask_ = 0;
+  std::string data_;
 };
 
 }  // namespace muster

@@ -19,6 +19,17 @@
 
 namespace muster {
 
+/// The texts of a job that fit a column of a list. Bits of JobText.
+inline constexpr std::uint64_t kBriefTexts = [] {
+  using enum JobText;
+  std::uint64_t bits = 0;
+  for (const JobText key : {kName, kUserName, kGroupName, kAccount, kPartition, kQos, kWckey, kFeatures, kReservation, kLicenses,
+                            kGresPerNode, kGresPerJob, kGresPerTask, kGresPerSocket, kNetwork, kPrefer, kMcsLabel}) {
+    bits |= 1ULL << static_cast<unsigned>(key);
+  }
+  return bits;
+}();
+
 /// One job, array record, or ended attempt.
 struct JobView {
   JobId id;
@@ -147,7 +158,7 @@ enum class QueryKind : std::uint8_t {
   kStateHash = 8,
 };
 
-/// How much of each job is wanted: kBrief leaves out the long texts and grants.
+/// How much of each job is wanted: kBrief leaves out grants and the texts that are not in kBriefTexts.
 enum class QueryDetail : std::uint8_t { kBrief = 0, kFull = 1 };
 
 /// Requires for kHistory: `since` < `until`.

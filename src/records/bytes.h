@@ -6,6 +6,7 @@
 #include <capnp/serialize.h>
 #include <kj/exception.h>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -27,11 +28,17 @@ inline std::string message_bytes(capnp::MessageBuilder& message) {
 template <class Root, class Use>
 Status with_message(std::string_view bytes, Use&& use) {
   auto failure = kj::runCatchingExceptions([&] {
-    kj::Array<capnp::word> aligned = kj::heapArray<capnp::word>(bytes.size() / sizeof(capnp::word));
-    std::memcpy(aligned.begin(), bytes.data(), aligned.size() * sizeof(capnp::word));
+    const std::size_t count = bytes.size() / sizeof(capnp::word);
+    kj::Array<capnp::word> copy;
+    auto words = kj::arrayPtr(reinterpret_cast<const capnp::word*>(bytes.data()), count);
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(capnp::word) != 0) {
+      copy = kj::heapArray<capnp::word>(count);
+      std::memcpy(copy.begin(), bytes.data(), count * sizeof(capnp::word));
+      words = copy;
+    }
     capnp::ReaderOptions options;
     options.traversalLimitInWords = UINT64_MAX;  // our own bytes, read once: the bound is their size
-    capnp::FlatArrayMessageReader reader(aligned, options);
+    capnp::FlatArrayMessageReader reader(words, options);
     use(reader.template getRoot<Root>());
   });
   KJ_IF_MAYBE (exception, failure) {

@@ -19,6 +19,7 @@
 
 #include "base/bitmap.h"
 #include "base/id.h"
+#include "base/small_list.h"
 #include "base/time.h"
 #include "model/step.h"
 #include "model/text_pack.h"
@@ -103,7 +104,13 @@ void read_list(List list, std::vector<T>& values) {
   for (auto wire : list) take_element(wire, values.emplace_back());
 }
 template <class List, class T>
-void write_list(List list, const std::vector<T>& values) {
+void read_list(List list, SmallList<T>& values) {
+  std::vector<T> all;
+  read_list(list, all);
+  values = all;
+}
+template <class List, class Values>
+void write_list(List list, const Values& values) {
   for (unsigned i = 0; i < values.size(); ++i) put_element(list, i, values[i]);
 }
 

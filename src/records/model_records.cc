@@ -1,5 +1,9 @@
 #include "records/model_records.h"
 
+#include <array>
+#include <bit>
+#include <span>
+
 #include "records/fields.h"
 
 namespace muster::records {
@@ -17,25 +21,31 @@ namespace {
 
 template <class Key>
 void write(schema::TextPack::Builder builder, const TextPack<Key>& pack) {
+  const auto count = static_cast<unsigned>(pack.count());
+  if (count == 0) return;
+  builder.setMask(pack.mask());
+  auto ends = builder.initEnds(count);
+  std::uint32_t end = 0;
+  for (unsigned i = 0; i < count; ++i) ends.set(i, end += static_cast<std::uint32_t>(pack.span_of(i).size()));
   const std::string_view all = pack.buffer();
   builder.setBuffer(kj::arrayPtr(reinterpret_cast<const kj::byte*>(all.data()), all.size()));
-  builder.setEnds(kj::arrayPtr(pack.ends().data(), pack.ends().size()));
 }
 
-/// Texts that an older writer did not know are empty; a newer writer's are refused.
 template <class Key>
 void read(schema::TextPack::Reader reader, TextPack<Key>& pack) {
+  const std::uint64_t mask = reader.getMask();
   const auto buffer = reader.getBuffer();
-  const auto ends = reader.getEnds();
-  KJ_REQUIRE(ends.size() <= TextPack<Key>::kSize, "written by a newer version", ends.size());
-  std::array<std::uint32_t, TextPack<Key>::kSize> all_ends{};
+  const auto wire_ends = reader.getEnds();
+  KJ_REQUIRE(std::bit_width(mask) <= static_cast<int>(TextPack<Key>::kSize), "written by a newer version", mask);
+  KJ_REQUIRE(wire_ends.size() == static_cast<unsigned>(std::popcount(mask)), "texts and their number differ");
+  std::array<std::uint32_t, 64> ends{};
   std::uint32_t last = 0;
-  for (unsigned i = 0; i < all_ends.size(); ++i) {
-    const std::uint32_t end = i < ends.size() ? ends[i] : last;
-    KJ_REQUIRE(last <= end && end <= buffer.size(), "texts out of order", i);
-    all_ends[i] = last = end;
+  for (unsigned i = 0; i < wire_ends.size(); ++i) {
+    KJ_REQUIRE(last < wire_ends[i] && wire_ends[i] <= buffer.size(), "texts out of order", i);
+    ends[i] = last = wire_ends[i];
   }
-  pack.assign(std::string_view(reinterpret_cast<const char*>(buffer.begin()), buffer.size()), all_ends);
+  pack.assign(mask, std::span(ends).first(wire_ends.size()),
+              std::string_view(reinterpret_cast<const char*>(buffer.begin()), buffer.size()));
 }
 
 }  // namespace
@@ -70,7 +80,7 @@ RECORD(Usage, schema::Usage, USAGE_FIELDS)
 RECORD(StepPart, schema::StepPart, STEP_PART_FIELDS)
 
 #define JOB_SPEC_FIELDS(F, S, L, P, O)                                                               \
-  S(text, Text) F(kind, Kind) F(user, User) F(group, Group) F(min_nodes, MinNodes)                   \
+  F(kind, Kind) F(user, User) F(group, Group) F(min_nodes, MinNodes)                                 \
   F(max_nodes, MaxNodes) F(task_count, TaskCount) F(tasks_per_node, TasksPerNode)                    \
   F(tasks_per_socket, TasksPerSocket) F(tasks_per_core, TasksPerCore) F(tasks_per_gpu, TasksPerGpu)  \
   F(cpus_per_task, CpusPerTask) F(min_cpus_per_node, MinCpusPerNode) F(cpus_per_gpu, CpusPerGpu)     \
@@ -87,7 +97,19 @@ RECORD(StepPart, schema::StepPart, STEP_PART_FIELDS)
   F(signal_batch_only, SignalBatchOnly) F(signal_at_reservation, SignalAtReservation)                \
   F(submit_session, SubmitSession) F(core_spec, CoreSpec) F(oom_kill_step, OomKillStep)              \
   F(script, Script) F(environment, Environment)
-RECORD(JobSpec, schema::JobSpec, JOB_SPEC_FIELDS)
+void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t texts) {
+  if ((value.text.mask() & ~texts) == 0) {
+    write(builder.initText(), value.text);
+  } else {
+    write(builder.initText(), value.text.only(texts));
+  }
+  JOB_SPEC_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+}
+void write(schema::JobSpec::Builder builder, const JobSpec& value) { write(builder, value, ~0ULL); }
+void read(schema::JobSpec::Reader reader, JobSpec& value) {
+  read(reader.getText(), value.text);
+  JOB_SPEC_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+}
 
 #define STEP_SPEC_FIELDS(F, S, L, P, O)                                                              \
   S(text, Text) F(task_count, TaskCount) F(min_nodes, MinNodes) F(max_nodes, MaxNodes)               \

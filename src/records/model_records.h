@@ -23,6 +23,8 @@ DECLARE_RECORD(NodeGrant, schema::NodeGrant)
 DECLARE_RECORD(Usage, schema::Usage)
 DECLARE_RECORD(StepPart, schema::StepPart)
 DECLARE_RECORD(JobSpec, schema::JobSpec)
+/// With those of its texts alone whose bits (of JobText) are in `texts`.
+void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t texts);
 DECLARE_RECORD(StepSpec, schema::StepSpec)
 DECLARE_RECORD(GresPool, schema::GresPool)
 DECLARE_RECORD(NodeConfig, schema::NodeConfig)

@@ -22,12 +22,18 @@ Result<T> decode(std::string_view bytes) {
   return value;
 }
 
+/// Room for a page in one segment: pages of several are slower to write and to read.
+constexpr std::size_t kWordsPerObject = 112;
+
 }  // namespace
 
-std::string encode_page(const Page& value) {
-  capnp::MallocMessageBuilder message;
+std::string encode_page(const Page& value, QueryDetail detail) {
+  const std::size_t objects = value.jobs.size() + value.steps.size() + value.nodes.size();
+  capnp::MallocMessageBuilder message(static_cast<unsigned>(1024 + objects * kWordsPerObject));
   auto builder = message.initRoot<schema::Page>();
-  MUSTER_WRITE_L(jobs, Jobs)
+  const std::uint64_t texts = detail == QueryDetail::kBrief ? kBriefTexts : ~0ULL;
+  auto jobs = builder.initJobs(static_cast<unsigned>(value.jobs.size()));
+  for (unsigned i = 0; i < jobs.size(); ++i) write(jobs[i], value.jobs[i], texts);
   MUSTER_WRITE_L(steps, Steps)
   MUSTER_WRITE_L(nodes, Nodes)
   MUSTER_WRITE_L(partitions, Partitions)

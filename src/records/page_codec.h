@@ -10,7 +10,8 @@
 
 namespace muster::records {
 
-std::string encode_page(const Page& page);
+/// In brief the jobs' texts are those of kBriefTexts alone.
+std::string encode_page(const Page& page, QueryDetail detail = QueryDetail::kFull);
 /// Errors: kCorruption.
 Result<Page> decode_page(std::string_view bytes);
 

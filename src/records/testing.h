@@ -96,6 +96,8 @@ std::vector<E> enumerators() {
 
 template <class T> inline constexpr bool is_vector = false;
 template <class T> inline constexpr bool is_vector<std::vector<T>> = true;
+template <class T> inline constexpr bool is_small_list = false;
+template <class T> inline constexpr bool is_small_list<SmallList<T>> = true;
 template <class T> inline constexpr bool is_optional = false;
 template <class T> inline constexpr bool is_optional<std::optional<T>> = true;
 template <class T> inline constexpr bool is_pointer = false;
@@ -147,6 +149,10 @@ void draw(T& value, Rng& rng) {
     for (std::size_t i = 0; i < T::kSize; ++i) value.set(static_cast<Key>(i), random_text(rng));
   } else if constexpr (is_vector<T>) {
     for (std::uint64_t i = rng.below(4); i > 0; --i) draw(value.emplace_back(), rng);
+  } else if constexpr (is_small_list<T>) {
+    std::vector<typename T::value_type> values;
+    draw(values, rng);
+    value = values;
   } else if constexpr (is_optional<T>) {
     if (rng.chance(0.7)) draw(value.emplace(), rng);
   } else if constexpr (is_pointer<T>) {

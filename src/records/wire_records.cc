@@ -192,7 +192,7 @@ void read(schema::AgentMessage::Reader reader, FromAgent& value) {
 RECORD(Query, schema::Query, QUERY_FIELDS)
 
 #define JOB_VIEW_FIELDS(F, S, L, P, O)                                                         \
-  F(id, Id) P(spec, Spec) F(attempt, Attempt) F(state, State) F(flags, Flags)                  \
+  F(id, Id) F(attempt, Attempt) F(state, State) F(flags, Flags)                                \
   S(reasons, Reasons) F(priority, Priority) F(partition, Partition) F(time_limit, TimeLimit)   \
   F(submit_time, SubmitTime) F(eligible_time, EligibleTime) F(start_time, StartTime)           \
   F(end_time, EndTime) F(suspend_time, SuspendTime) F(suspended_before, SuspendedBefore)       \
@@ -204,7 +204,15 @@ RECORD(Query, schema::Query, QUERY_FIELDS)
   L(node_names, NodeNames) F(requested_tres, RequestedTres) F(allocated_tres, AllocatedTres)   \
   F(std_out, StdOut) F(std_err, StdErr) F(std_in, StdIn) S(usage, Usage)             \
   F(planned_node_list, PlannedNodeList)
-RECORD(JobView, schema::JobView, JOB_VIEW_FIELDS)
+void write(schema::JobView::Builder builder, const JobView& value, std::uint64_t texts) {
+  JOB_VIEW_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+  if (value.spec != nullptr) write(builder.initSpec(), *value.spec, texts);
+}
+void write(schema::JobView::Builder builder, const JobView& value) { write(builder, value, ~0ULL); }
+void read(schema::JobView::Reader reader, JobView& value) {
+  JOB_VIEW_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+  if (reader.hasSpec()) read_into(reader.getSpec(), value.spec);
+}
 
 #define STEP_VIEW_FIELDS(F, S, L, P, O)                                                        \
   S(id, Id) P(spec, Spec) F(name, Name) F(user, User) F(partition, Partition)                  \

@@ -10,6 +10,8 @@ DECLARE_RECORD(JobFilter, schema::JobFilter)
 DECLARE_RECORD(Request, schema::Request)
 DECLARE_RECORD(Query, schema::Query)
 DECLARE_RECORD(JobView, schema::JobView)
+/// With those of its specification's texts alone whose bits (of JobText) are in `texts`.
+void write(schema::JobView::Builder builder, const JobView& value, std::uint64_t texts);
 DECLARE_RECORD(StepView, schema::StepView)
 DECLARE_RECORD(NodeView, schema::NodeView)
 DECLARE_RECORD(PartitionView, schema::PartitionView)

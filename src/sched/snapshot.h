@@ -35,7 +35,7 @@ namespace muster::sched {
 struct PendingJob {
   JobId id;
   std::shared_ptr<const ResourceRequest> request;  ///< not null
-  std::vector<PartitionIndex> partitions;          ///< not empty
+  PartitionList partitions;                        ///< not empty
   Duration time_limit = Duration::infinite();      ///< effective
   std::int64_t priority = 0;                       ///< higher first
   TimePoint submit_time;
@@ -71,7 +71,7 @@ struct Shape {
   std::uint64_t serial =
       0;  ///< unlike that of every other shape there ever was; 0: the place is vacant
   Duration time_limit;
-  std::vector<PartitionIndex> partitions;
+  PartitionList partitions;
   Demand demand;         ///< `demand.feasible`: nodes that can carry at least one task when empty
   std::set<Rank> ready;  ///< jobs that could start if there were room, best first
   std::uint32_t job_count = 0;  ///< all its jobs, ready or not

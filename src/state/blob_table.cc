@@ -1,79 +1,84 @@
+#include "state/blob_table.h"
+
+#include <cstring>
+
 #include "base/check.h"
 #include "base/hash.h"
-#include "state/cluster_state.h"
 
 namespace muster {
 namespace {
 
-std::uint64_t hash_of(BlobId id, const BlobFacts& facts) {
-  return Hasher().add(id.value()).add(facts.digest).add(facts.size).add(facts.references).digest();
+std::uint64_t hash_of(BlobId id, std::string_view digest, std::uint64_t size, std::uint32_t references) {
+  return Hasher().add(id.value()).add(digest).add(size).add(references).digest();
 }
 
 }  // namespace
 
-void BlobTable::add(BlobId id, std::string digest, std::uint64_t size) {
-  restore(id, BlobFacts{std::move(digest), size, 0});
+const BlobTable::Entry* BlobTable::find_entry(BlobId id) const {
+  const std::size_t chunk = id.value() / kChunk;
+  if (chunk >= chunks_.size() || chunks_[chunk] == nullptr) return nullptr;
+  const Entry& entry = chunks_[chunk]->entries[id.value() % kChunk];
+  return entry.is_there ? &entry : nullptr;
 }
 
-void BlobTable::restore(BlobId id, BlobFacts facts) {
-  by_digest_.emplace(facts.digest, id);
-  hash_ += hash_of(id, facts);
-  const bool is_new = blobs_.emplace(id, std::move(facts)).second;
-  CHECK(is_new, "blob {} is there already", id.value());
+BlobTable::Entry& BlobTable::entry_at(BlobId id) {
+  auto* entry = const_cast<Entry*>(find_entry(id));
+  CHECK(entry != nullptr, "no blob {}", id.value());
+  return *entry;
+}
+
+void BlobTable::add(BlobId id, const std::string& digest, std::uint64_t size) { restore(id, BlobFacts{digest, size, 0}); }
+
+void BlobTable::restore(BlobId id, const BlobFacts& facts) {
+  CHECK(facts.digest.size() == sizeof(Entry::digest), "blob {} has a digest of {} bytes", id.value(), facts.digest.size());
+  CHECK(find_entry(id) == nullptr, "blob {} is there already", id.value());
+  const std::size_t chunk = id.value() / kChunk;
+  if (chunk >= chunks_.size()) chunks_.resize(chunk + 1);
+  if (chunks_[chunk] == nullptr) chunks_[chunk] = std::make_unique<Chunk>();
+  Entry& entry = chunks_[chunk]->entries[id.value() % kChunk];
+  std::memcpy(entry.digest.data(), facts.digest.data(), entry.digest.size());
+  entry.size = facts.size;
+  entry.references = facts.references;
+  entry.is_there = true;
+  ++chunks_[chunk]->used;
+  hash_ += hash_of(id, facts.digest, facts.size, facts.references);
+  if (by_digest_) by_digest_->insert(id);
 }
 
 void BlobTable::reference(BlobId id) {
-  const auto found = blobs_.find(id);
-  CHECK(found != blobs_.end(), "no blob {}", id.value());
-  hash_ -= hash_of(id, found->second);
-  ++found->second.references;
-  hash_ += hash_of(id, found->second);
+  Entry& entry = entry_at(id);
+  hash_ -= hash_of(id, entry.digest_view(), entry.size, entry.references);
+  ++entry.references;
+  hash_ += hash_of(id, entry.digest_view(), entry.size, entry.references);
 }
 
 bool BlobTable::release(BlobId id) {
-  const auto found = blobs_.find(id);
-  CHECK(found != blobs_.end() && found->second.references > 0, "blob {} is not referenced", id.value());
-  hash_ -= hash_of(id, found->second);
-  if (--found->second.references > 0) {
-    hash_ += hash_of(id, found->second);
+  Entry& entry = entry_at(id);
+  CHECK(entry.references > 0, "blob {} is not referenced", id.value());
+  hash_ -= hash_of(id, entry.digest_view(), entry.size, entry.references);
+  if (--entry.references > 0) {
+    hash_ += hash_of(id, entry.digest_view(), entry.size, entry.references);
     return false;
   }
-  by_digest_.erase(found->second.digest);
-  blobs_.erase(found);
+  if (by_digest_) by_digest_->erase(id);
+  entry = {};
+  const std::size_t chunk = id.value() / kChunk;
+  if (--chunks_[chunk]->used == 0) chunks_[chunk].reset();
   return true;
 }
 
 BlobId BlobTable::find(const std::string& digest) const {
-  const auto found = by_digest_.find(digest);
-  return found == by_digest_.end() ? BlobId(0) : found->second;
-}
-
-const BlobFacts* BlobTable::facts(BlobId id) const {
-  const auto found = blobs_.find(id);
-  return found == blobs_.end() ? nullptr : &found->second;
-}
-
-void AnswerTable::add(RequestId id, Answer answer) {
-  if (!answers_.emplace(id, std::move(answer)).second) return;
-  order_.push_back(id);
-  while (order_.size() > kMaxAnswers) {
-    answers_.erase(order_.front());
-    order_.pop_front();
+  if (!by_digest_) {
+    by_digest_.emplace(64, ByDigest{this}, ByDigest{this});
+    for_each([this](BlobId id, const BlobFacts&) { by_digest_->insert(id); });
   }
+  const auto found = by_digest_->find(std::string_view(digest));
+  return found == by_digest_->end() ? BlobId(0) : *found;
 }
 
-void AnswerTable::expire(TimePoint now) {
-  while (!order_.empty()) {
-    const auto oldest = answers_.find(order_.front());
-    if (oldest->second.time + kKept > now) return;
-    answers_.erase(oldest);
-    order_.pop_front();
-  }
-}
-
-const Answer* AnswerTable::find(RequestId id) const {
-  const auto found = answers_.find(id);
-  return found == answers_.end() ? nullptr : &found->second;
+std::optional<BlobFacts> BlobTable::facts(BlobId id) const {
+  const Entry* entry = find_entry(id);
+  return entry == nullptr ? std::nullopt : std::optional(entry->facts());
 }
 
 }  // namespace muster

@@ -61,7 +61,7 @@ std::uint64_t ClusterState::hash() const {
   for (const PartitionConfig& partition : partitions_) sum += hash_of(partition);
   Hasher rest;
   rest.add(epoch_.value()).add(next_job_.value()).add(next_blob_.value()).add(time_.microseconds());
-  rest.add(settings_.cluster_name).add(active_jobs_).add(answers_.in_order().size());
+  rest.add(settings_.cluster_name).add(active_jobs_).add(answers_.size());
   return sum + rest.digest();
 }
 
@@ -117,9 +117,9 @@ void ClusterState::copy_from(const ClusterState& other) {
     statuses.push_back(node.status);
   }
   restore_nodes(configs, std::move(statuses));
-  for (const auto& [id, facts] : other.blobs_.all()) restore_blob(id, facts);
+  other.blobs_.for_each([&](BlobId id, const BlobFacts& facts) { restore_blob(id, facts); });
   other.jobs_.for_each([&](const Job& job) { restore_job(copy_of(job)); });
-  for (const RequestId& id : other.answers_.in_order()) restore_answer(id, *other.answers_.find(id));
+  other.answers_.for_each([&](RequestId id, const Answer& answer) { restore_answer(id, answer); });
   restore_seq(other.seq_);
   CHECK(hash() == other.hash(), "a copy of the state differs from it");
 }

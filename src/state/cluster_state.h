@@ -4,11 +4,9 @@
 // (an unknown id, a CPU given twice) is a bug of whoever made the event, and stops the process before it spreads.
 #pragma once
 
-#include <deque>
-#include <map>
-#include <unordered_map>
-
 #include "model/event.h"
+#include "state/answer_table.h"
+#include "state/blob_table.h"
 #include "state/job_table.h"
 #include "state/node_table.h"
 
@@ -21,53 +19,6 @@ class ApplyObserver {
   /// A job came in, started, or changed in what history shows of it before its end.
   virtual void attempt_ended(const Job& job, TimePoint now) = 0;
   virtual void step_ended(const Job& job, const StepState& step, TimePoint now) = 0;
-};
-
-/// Scripts and environments that the state names: how often, and what they are.
-struct BlobFacts {
-  std::string digest;  ///< SHA-256, 32 bytes
-  std::uint64_t size = 0;
-  std::uint32_t references = 0;
-};
-
-class BlobTable {
- public:
-  void add(BlobId id, std::string digest, std::uint64_t size);
-  void reference(BlobId id);
-  /// Takes one reference back. True: nothing names it any more, and it is forgotten.
-  bool release(BlobId id);
-  /// The blob of that digest, or zero.
-  BlobId find(const std::string& digest) const;
-  const BlobFacts* facts(BlobId id) const;
-  const std::map<BlobId, BlobFacts>& all() const { return blobs_; }
-  void restore(BlobId id, BlobFacts facts);
-  std::uint64_t hash() const { return hash_; }
-
- private:
-  std::map<BlobId, BlobFacts> blobs_;
-  std::unordered_map<std::string, BlobId> by_digest_;
-  std::uint64_t hash_ = 0;
-};
-
-/// Answers kept for repeats: ten minutes of event time, and at most kMaxAnswers.
-struct Answer {
-  UserId user;
-  TimePoint time;
-  std::vector<Reply> replies;
-};
-class AnswerTable {
- public:
-  static constexpr std::size_t kMaxAnswers = 200'000;
-  static constexpr Duration kKept = Duration::minutes(10);
-  void add(RequestId id, Answer answer);
-  /// Forgets answers older than kKept at `now`.
-  void expire(TimePoint now);
-  const Answer* find(RequestId id) const;
-  const std::deque<RequestId>& in_order() const { return order_; }
-
- private:
-  std::unordered_map<RequestId, Answer> answers_;
-  std::deque<RequestId> order_;
 };
 
 class ClusterState {
@@ -113,9 +64,9 @@ class ClusterState {
                        JobId next_job, BlobId next_blob, TimePoint time);
   void restore_seq(Seq seq) { seq_ = seq; }
   void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);
-  void restore_blob(BlobId id, BlobFacts facts) { blobs_.restore(id, std::move(facts)); }
+  void restore_blob(BlobId id, const BlobFacts& facts) { blobs_.restore(id, facts); }
   void restore_job(Job job);
-  void restore_answer(RequestId id, Answer answer) { answers_.add(id, std::move(answer)); }
+  void restore_answer(RequestId id, const Answer& answer) { answers_.add(id, answer); }
 
  private:
   friend struct EventApplier;

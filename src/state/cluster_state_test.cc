@@ -131,18 +131,18 @@ TEST(ClusterState, BlobsLiveAsLongAsAJobNamesThem) {
   EXPECT_EQ(log.state().blobs().facts(BlobId(1))->references, 1U);
   log.end(event.job, JobState::kCancelled, false);
   log.add({JobsEvicted{{event.job}}});
-  EXPECT_EQ(log.state().blobs().facts(BlobId(1)), nullptr);
+  EXPECT_FALSE(log.state().blobs().facts(BlobId(1)).has_value());
   EXPECT_EQ(log.batches().back()->dead_blobs, std::vector<BlobId>{BlobId(1)});
 }
 
 TEST(ClusterState, AnswersAreKeptForTenMinutes) {
   Log log;
   log.add({RequestAnswered{RequestId{7, 7}, UserId(1), {Reply{}}}});
-  EXPECT_NE(log.state().answers().find(RequestId{7, 7}), nullptr);
+  EXPECT_TRUE(log.state().answers().find(RequestId{7, 7}).has_value());
   ClusterState copy;
   copy.copy_from(log.state());
   copy.apply(Event{at(10'000), JobsEvicted{{}}});
-  EXPECT_EQ(copy.answers().find(RequestId{7, 7}), nullptr);
+  EXPECT_FALSE(copy.answers().find(RequestId{7, 7}).has_value());
 }
 
 TEST(ClusterStateDeathTest, StopsBeforeACpuIsGivenTwice) {

@@ -47,8 +47,8 @@ void add(Hasher& hasher, const JobRun& run) {
 
 template <class Key>
 void add(Hasher& hasher, const TextPack<Key>& pack) {
-  hasher.add(pack.buffer());
-  for (const std::uint32_t end : pack.ends()) hasher.add(end);
+  hasher.add(pack.mask()).add(pack.buffer());
+  for (std::size_t i = 0; i < pack.count(); ++i) hasher.add(pack.span_of(i).size());
 }
 
 }  // namespace

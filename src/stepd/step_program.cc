@@ -67,6 +67,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     check_end();
     paf.promise.wait(io_.waitScope);
     container_->remove();
+    if (agent_ == nullptr) release_container_host(options_.container);  // nobody is there to start another step
   }
 
   // ---- StepPort ----

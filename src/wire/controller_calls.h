@@ -25,7 +25,7 @@ struct WaitAnswer {
 };
 
 /// Sends one page; the promise is fulfilled when the next may be sent.
-using SendPage = std::function<kj::Promise<void>(std::string bytes)>;
+using SendPage = std::function<kj::Promise<void>(const std::string& bytes)>;
 
 /// Implemented by the controller's gateway. Called on the thread of the connection.
 class ClientCalls {

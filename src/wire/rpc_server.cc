@@ -95,8 +95,8 @@ class ControllerImpl final : public schema::Controller::Server {
     auto sink = context.getParams().getSink();
     context.releaseParams();
     auto shared_sink = std::make_shared<schema::PageSink::Client>(kj::mv(sink));
-    SendPage send = [shared_sink](std::string bytes) {
-      auto request = shared_sink->pageRequest();
+    SendPage send = [shared_sink](const std::string& bytes) {
+      auto request = shared_sink->pageRequest(capnp::MessageSize{bytes.size() / sizeof(capnp::word) + 16, 0});
       request.setBytes(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()));
       return request.send();
     };

@@ -99,7 +99,7 @@ def test_time_limit_warns_then_ends(own_cluster):
     cluster = own_cluster(nodes=1, conf={"KillWait": "1", "OverTimeLimit": "0"})
     job = cluster.sbatch("trap 'echo warned' USR1; for i in 1 2 3 4 5 6 7 8 9; do sleep 10 & wait $!; done", "--time=0:02",
                          "--signal=B:USR1@50", "-o", "limit.out")
-    by_step = cluster.sbatch("srun -n1 --time=1 --signal=USR1@50 sh -c 'trap \"echo warned\" USR1; for i in 1 2 3 4 5 6 7; do sleep 10; done'\n"
+    by_step = cluster.sbatch("srun -n1 --time=1 --signal=USR1@50 sh -c 'trap \"echo warned\" USR1; for i in 1 2 3 4 5 6 7 8 9; do sleep 10; done'\n"
                              "echo code $?", "-n1", "-o", "step.out", "-e", "step.err")
     row = cluster.wait_ended(job, timeout=90)
     assert row["State"] == "TIMEOUT"

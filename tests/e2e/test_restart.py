@@ -58,3 +58,42 @@ def test_silent_node_is_marked(own_cluster):
     while time.monotonic() < deadline and "*" in cluster.run("sinfo", "-h", "-N", "-o", "%t").out:
         time.sleep(0.1)
     assert "*" not in cluster.run("sinfo", "-h", "-N", "-o", "%t").out
+
+
+def test_reconfigure_reads_the_file_again_and_jobs_run_on(own_cluster):
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("sleep 4; echo done", "-o", "run.out")
+    cluster.wait_state(job, "RUNNING")
+    conf = cluster.dir / "slurm.conf"
+    good = conf.read_text()
+    conf.write_text(good + "NoSuchKey=1\n")
+    refused = cluster.run("scontrol", "reconfigure", check=False)
+    assert refused.code != 0 and "NoSuchKey" in refused.err
+    conf.write_text("".join(line for line in good.splitlines(True) if not line.startswith("KillWait=")) + "KillWait=7\n")
+    cluster.run("scontrol", "reconfigure")
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and "KillWait                = 7 sec" not in cluster.run("scontrol", "show", "config").out:
+        time.sleep(0.1)
+    assert "KillWait                = 7 sec" in cluster.run("scontrol", "show", "config").out
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+
+
+def test_clusters_of_one_name_keep_apart(own_cluster):
+    """Two clusters whose jobs, nodes and names are alike: the end of a step of one leaves the other's alone."""
+    first, second = own_cluster(nodes=1), own_cluster(nodes=1)
+    longer = second.sbatch("sleep 4; echo whole", "-o", "longer.out")
+    second.wait_state(longer, "RUNNING")
+    shorter = first.sbatch("sleep 1")
+    assert shorter == longer
+    assert first.wait_ended(shorter)["State"] == "COMPLETED"
+    assert second.wait_ended(longer)["State"] == "COMPLETED"
+    assert (second.work / "longer.out").read_text() == "whole\n"
+
+
+def test_down_ends_everything_although_the_configuration_is_broken(own_cluster):
+    cluster = own_cluster(nodes=2)
+    pids = [cluster.pid(name) for name in ("controller", "agent-node1", "agent-node2")]
+    with open(cluster.dir / "slurm.conf", "a") as conf:
+        conf.write("NoSuchKey=1\n")
+    cluster.run("muster", "down", "--dir", cluster.dir)
+    assert not [pid for pid in pids if os.path.exists(f"/proc/{pid}/exe")]  # a zombie has none

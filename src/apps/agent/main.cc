@@ -81,7 +81,7 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
  public:
   AgentProgram(AgentOptions options, RegisterNode self, kj::AsyncIoContext& io)
       : options_(std::move(options)), io_(io), agent_(std::move(self), ::geteuid(), *this),
-        containers_(find_container_host(options_.cluster)), tasks_(*this) {}
+        containers_(find_container_host(options_.cluster, options_.spool)), tasks_(*this) {}
   ~AgentProgram() noexcept override = default;
 
   void run() {

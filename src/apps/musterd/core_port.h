@@ -1,6 +1,8 @@
 // The core's decisions on their way to the other threads and to the agents.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "apps/musterd/messages.h"
@@ -11,8 +13,8 @@ namespace muster::daemon {
 /// Lives on the core's thread. `senders` has one place per node, null while its agent is not connected.
 class ChannelCorePort final : public CorePort, public JournalPort {
  public:
-  ChannelCorePort(Channels& channels, std::string mail_program)
-      : channels_(channels), mail_program_(std::move(mail_program)) {}
+  ChannelCorePort(Channels& channels, std::string mail_program, std::function<Status()> reconfigure)
+      : channels_(channels), mail_program_(std::move(mail_program)), reconfigure_(std::move(reconfigure)) {}
 
   std::vector<AgentSender*>& senders() { return senders_; }
 
@@ -34,10 +36,12 @@ class ChannelCorePort final : public CorePort, public JournalPort {
   void mail(Mail mail) override {
     if (!mail_program_.empty()) channels_.mail.push(MailOrder{mail_program_, std::move(mail)});
   }
+  Status reconfigure() override { return reconfigure_(); }
 
  private:
   Channels& channels_;
   std::string mail_program_;
+  std::function<Status()> reconfigure_;
   std::vector<AgentSender*> senders_;
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +29,8 @@ namespace muster::daemon {
 namespace {
 
 char** g_arguments = nullptr;
+/// How long the answer to `scontrol reconfigure` has before the start.
+constexpr auto kReplyTravels = std::chrono::milliseconds(200);
 
 constexpr const char* kHelp =
     "musterd: the controller of a Muster cluster\n"
@@ -137,6 +140,18 @@ void raise_file_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// A start reads the configuration, so reading it again is a start: clients repeat what they have in flight, nodes come
+/// back, and jobs run on. A file with an error changes nothing.
+Status read_again(const std::string& conf_path) {
+  const auto setup = set_up(conf_path);
+  if (!setup.has_value()) return fail(setup.error());
+  std::thread([] {
+    std::this_thread::sleep_for(kReplyTravels);
+    restart_process("scontrol reconfigure");
+  }).detach();
+  return {};
+}
+
 int run(const std::string& conf_path) {
   auto setup = set_up(conf_path);
   if (!setup.has_value()) die(setup.error().text());
@@ -144,7 +159,7 @@ int run(const std::string& conf_path) {
   lock_state(options.state_folder);
 
   auto channels = std::make_unique<Channels>();
-  ChannelCorePort port(*channels, setup->conf.cluster.settings.mail_program);
+  ChannelCorePort port(*channels, setup->conf.cluster.settings.mail_program, [&] { return read_again(conf_path); });
   Core::Options core_options;
   core_options.version = options.version;
   Core core(core_options, port, port);

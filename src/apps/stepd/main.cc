@@ -59,6 +59,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "muster-stepd: --spool is missing; this program is started by muster-agent\n");
     return 1;
   }
-  options.container = muster::find_container_host(cluster);
-  return muster::run_spawner(STDIN_FILENO, [&](std::string bytes) { return supervise(bytes, options); });
+  options.container = muster::find_container_host(cluster, options.spool);
+  const int code = muster::run_spawner(STDIN_FILENO, [&](std::string bytes) { return supervise(bytes, options); });
+  muster::release_container_host(options.container);
+  return code;
 }

@@ -13,7 +13,7 @@ namespace muster {
 /// Least recently used leave first. Bound: kBytesMax, and one blob however large.
 class BlobCache {
  public:
-  static constexpr std::size_t kBytesMax = 32U << 20;
+  static constexpr std::size_t kBytesMax = 2U << 20;
   void put(BlobId id, Bytes bytes) {
     if (entries_.contains(id)) return;
     order_.push_front(id);

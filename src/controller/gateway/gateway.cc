@@ -134,13 +134,30 @@ kj::Promise<WaitAnswer> Gateway::wait(const Identity&, JobId job, std::uint32_t 
   return paf.promise.exclusiveJoin(kj::mv(timeout)).attach(kj::mv(forget));
 }
 
-kj::Promise<std::optional<Error>> Gateway::send_pages(Pages pages, SendPage send) {
-  kj::Promise<void> sent = kj::READY_NOW;
-  for (const std::string& page : *pages) {
-    sent = sent.then([send, page = &page] { return send(*page); });
+namespace {
+
+/// Pages on their way at once: the client reads one while the next travels.
+constexpr int kPagesInFlight = 3;
+
+/// Sends pages in order.
+struct PageStream {
+  Pages pages;
+  SendPage send;
+  std::size_t next = 0;
+  kj::Promise<void> lane() {
+    if (next == pages->size()) return kj::READY_NOW;
+    return send((*pages)[next++]).then([this] { return lane(); });
   }
-  return sent.then([]() -> std::optional<Error> { return std::nullopt; }).attach(kj::heap<Pages>(pages));
+};
+
+kj::Promise<std::optional<Error>> send_pages(Pages pages, SendPage send) {
+  auto stream = kj::heap<PageStream>(PageStream{std::move(pages), std::move(send)});
+  auto lanes = kj::heapArrayBuilder<kj::Promise<void>>(kPagesInFlight);
+  for (int i = 0; i < kPagesInFlight; ++i) lanes.add(stream->lane());
+  return kj::joinPromises(lanes.finish()).then([]() -> std::optional<Error> { return std::nullopt; }).attach(kj::mv(stream));
 }
+
+}  // namespace
 
 kj::Promise<std::optional<Error>> Gateway::query(const Identity& identity, Query query, SendPage send) {
   if (query.kind == QueryKind::kHistory) return query_history(std::move(query), std::move(send));

@@ -55,7 +55,6 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   };
   kj::Promise<std::vector<Reply>> submit_named(const Identity& identity, std::vector<Request> requests, RequestId id,
                                                const CallerNames& names);
-  kj::Promise<std::optional<Error>> send_pages(Pages pages, SendPage send);
   kj::Promise<std::optional<Error>> query_history(Query query, SendPage send);
   kj::Promise<std::optional<Error>> query_script(const Identity& identity, const Query& query, SendPage send);
   std::optional<WaitAnswer> answer_now(JobId job, const Waiter& waiter) const;

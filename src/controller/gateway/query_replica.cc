@@ -23,6 +23,7 @@ constexpr std::size_t kCacheMax = 256;
 
 void QueryReplica::apply(const EventBatch& batch) {
   state_.apply(batch);
+  for (const Event& event : batch.events) users_.on_event(event, state_);
   ++change_;
 }
 
@@ -33,7 +34,7 @@ void QueryReplica::set_report(std::shared_ptr<const PlanReport> report) {
 
 void QueryReplica::set_node_facts(std::vector<NodeFact> facts) {
   node_facts_ = std::move(facts);
-  ++change_;
+  ++facts_change_;
 }
 
 JobView QueryReplica::job_view(const Job& job, QueryDetail detail) const {
@@ -47,8 +48,13 @@ JobView QueryReplica::job_view(const Job& job, QueryDetail detail) const {
   return view;
 }
 
-Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) const {
+Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) {
   std::vector<const Job*> jobs;
+  if (filter.jobs.empty() && !filter.uids.empty()) {
+    jobs = users_.jobs_of(filter.uids, state_);
+    std::erase_if(jobs, [&](const Job* job) { return !frontend::matches(state_, *job, filter); });
+    return jobs;
+  }
   if (filter.jobs.empty()) {
     state_.jobs().for_each([&](const Job& job) {
       if (frontend::matches(state_, job, filter)) jobs.push_back(&job);
@@ -71,20 +77,20 @@ Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) co
   return jobs;
 }
 
-Result<std::vector<std::string>> QueryReplica::job_pages(const Query& query) const {
+Result<std::vector<std::string>> QueryReplica::job_pages(const Query& query) {
   const std::vector<const Job*> jobs = TRY(select(query.filter));
   const std::size_t per_page = query.detail == QueryDetail::kBrief ? kBriefJobsPerPage : kFullJobsPerPage;
   std::vector<std::string> pages;
   Page page;
   for (const Job* job : jobs) {
     page.jobs.push_back(job_view(*job, query.detail));
-    if (page.jobs.size() == per_page) pages.push_back(records::encode_page(std::exchange(page, {})));
+    if (page.jobs.size() == per_page) pages.push_back(records::encode_page(std::exchange(page, {}), query.detail));
   }
-  pages.push_back(records::encode_page(page));
+  pages.push_back(records::encode_page(page, query.detail));
   return pages;
 }
 
-Result<std::vector<std::string>> QueryReplica::step_pages(const Query& query) const {
+Result<std::vector<std::string>> QueryReplica::step_pages(const Query& query) {
   const std::vector<const Job*> jobs = TRY(select(query.filter));
   std::vector<std::string> pages;
   Page page;
@@ -133,7 +139,8 @@ std::string QueryReplica::one_page(const Query& query) const {
 
 Result<Pages> QueryReplica::answer(const Query& query) {
   const std::string key = records::encode_query(query);
-  if (const auto found = cache_.find(key); found != cache_.end() && found->second.change == change_) {
+  const std::uint64_t change = change_ + (query.kind == QueryKind::kNodes ? facts_change_ : 0);
+  if (const auto found = cache_.find(key); found != cache_.end() && found->second.change == change) {
     return found->second.pages;
   }
   std::vector<std::string> pages;
@@ -145,12 +152,12 @@ Result<Pages> QueryReplica::answer(const Query& query) {
   }
   if (cache_.size() >= kCacheMax) cache_.clear();
   auto shared = std::make_shared<const std::vector<std::string>>(std::move(pages));
-  cache_[key] = Cached{shared, change_};
+  cache_[key] = Cached{shared, change};
   return Pages(shared);
 }
 
 std::vector<std::pair<JobView, std::vector<StepView>>> QueryReplica::live_history(
-    const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored) const {
+    const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored) {
   std::vector<std::pair<JobView, std::vector<StepView>>> result;
   JobFilter all = query.filter;
   if (all.jobs.size() == 1) all.jobs.push_back(all.jobs.front());  // an unknown id is no error here

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/gateway/user_index.h"
 #include "controller/planning/planner_role.h"
 #include "model/view.h"
 #include "state/cluster_state.h"
@@ -39,7 +40,7 @@ class QueryReplica {
   Result<Pages> answer(const Query& query);
   /// The live part of a history answer: jobs not over, and those over that `is_stored` does not name.
   std::vector<std::pair<JobView, std::vector<StepView>>> live_history(
-      const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored) const;
+      const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored);
 
   JobView job_view(const Job& job, QueryDetail detail) const;
 
@@ -48,19 +49,21 @@ class QueryReplica {
     Pages pages;
     std::uint64_t change = 0;
   };
-  Result<std::vector<const Job*>> select(const JobFilter& filter) const;
-  Result<std::vector<std::string>> job_pages(const Query& query) const;
-  Result<std::vector<std::string>> step_pages(const Query& query) const;
+  Result<std::vector<const Job*>> select(const JobFilter& filter);
+  Result<std::vector<std::string>> job_pages(const Query& query);
+  Result<std::vector<std::string>> step_pages(const Query& query);
   std::vector<std::string> node_pages() const;
   std::string one_page(const Query& query) const;
 
   std::string host_;
   std::string version_;
   ClusterState state_;
+  UserIndex users_;
   std::shared_ptr<const PlanReport> report_;
   std::vector<NodeFact> node_facts_;
   std::map<std::string, Cached> cache_;
-  std::uint64_t change_ = 1;  ///< rises with everything that can change an answer
+  std::uint64_t change_ = 1;        ///< rises with everything that can change an answer
+  std::uint64_t facts_change_ = 1;  ///< rises with what only answers about nodes show
 };
 
 }  // namespace muster

@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "base/hash.h"
+
 namespace muster {
 namespace {
 
@@ -70,7 +72,9 @@ class CgroupV2 final : public ProcessContainer {
 class FreezerV1 final : public ProcessContainer {
  public:
   explicit FreezerV1(std::string folder) : folder_(std::move(folder)) {}
-  std::string enter_file() const override { return folder_ + "/cgroup.procs"; }
+  /// "tasks" and not "cgroup.procs": moving one thread by itself spares the kernel its wait for a grace period, which
+  /// is some ten milliseconds. A child that has just been forked has one thread.
+  std::string enter_file() const override { return folder_ + "/tasks"; }
   std::vector<pid_t> processes() const override { return pids_in(folder_ + "/cgroup.procs"); }
   void kill_all() override {
     const std::vector<pid_t> few = processes();
@@ -132,17 +136,22 @@ class Descendants final : public ProcessContainer {
 
 }  // namespace
 
-ContainerHost find_container_host(const std::string& cluster_name) {
+ContainerHost find_container_host(const std::string& cluster_name, const std::string& spool) {
+  const std::string folder = fmt::format("muster-{}-{:016x}", cluster_name, Hasher().add(spool).digest());
   ContainerHost host;
   if (::access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0) {
     host.kind = ContainerHost::Kind::kCgroupV2;
-    host.root = "/sys/fs/cgroup/muster-" + cluster_name;
+    host.root = "/sys/fs/cgroup/" + folder;
   } else if (::access("/sys/fs/cgroup/freezer", W_OK) == 0) {
     host.kind = ContainerHost::Kind::kFreezerV1;
-    host.root = "/sys/fs/cgroup/freezer/muster-" + cluster_name;
+    host.root = "/sys/fs/cgroup/freezer/" + folder;
   }
   if (!host.root.empty() && !make_folders(host.root)) host = ContainerHost();
   return host;
+}
+
+void release_container_host(const ContainerHost& host) {
+  if (!host.root.empty()) ::rmdir(host.root.c_str());
 }
 
 std::unique_ptr<ProcessContainer> make_container(const ContainerHost& host, const std::string& name) {

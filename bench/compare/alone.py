@@ -1,0 +1,84 @@
+"""What only Muster is measured in: programs of this folder against a controller of `muster up`, the planner and the
+simulator. Each asserts its result before its time.
+"""
+import re
+import subprocess
+
+from compare.report import Budget, Row
+from compare.timing import Series
+
+SUBMISSION = re.compile(r"(\d+) submissions, \d+ in flight, 0 refused: (\d+)/s")
+PLAN = re.compile(r"^(.+?) +median +([\d.]+) ms +worst +([\d.]+) ms", re.MULTILINE)
+SIMULATION = re.compile(r": (\d+) jobs ended.* (\d+) jobs a minute")
+
+
+def program(build, name, *words, timeout=300):
+    """The program's standard output; fails when it does."""
+    done = subprocess.run([str(build / "bin" / name), *(str(w) for w in words)], capture_output=True, text=True, timeout=timeout,
+                          check=False)
+    assert done.returncode == 0, f"{name}: exit {done.returncode}: {done.stdout[-300:]}{done.stderr[-500:]}"
+    return done.stdout
+
+
+# ---- durable submissions -----------------------------------------------------------------------------------------------
+def submissions(cluster, report, size, build):
+    report.section("durable submissions over one connection: 3 KB environments, distinct 2 KB scripts")
+    for in_flight, budget in ((1, None), (64, Budget(30_000, "≥ 30,000/s", is_most=False))):
+        count = size.submissions if in_flight > 1 else size.submissions // 5
+        rates = Series("/s")
+        for _ in range(size.rounds):
+            size.quiet.wait()
+            found = SUBMISSION.search(program(build, "submit_bench", cluster.address, count, in_flight, "hold"))
+            assert found and int(found.group(1)) == count, "every submission was accepted"
+            assert cluster.count_jobs("-t", "PENDING") == count, "every submission is in the queue"
+            cluster.cancel_all()
+            rates.values.append(float(found.group(2)))
+        report.add(Row(f"durable submissions, {in_flight} in flight", "a workflow engine", rates, budget=budget))
+
+
+# ---- latency of a submission ---------------------------------------------------------------------------------------------
+def latency(cluster, report, size, build):
+    report.section("latency of a durable submission")
+    cluster.fill()
+    for pollers in size.pollers:
+        queue = size.queue if pollers else 0
+        size.quiet.wait()
+        line = program(build, "latency_bench", cluster.address, "--queue", queue, "--pollers", pollers, "--seconds", size.seconds)
+        told = dict(pair.split("=") for pair in line.split())
+        assert int(told["submissions"]) > 0
+        assert cluster.count_jobs("-t", "PENDING") == queue + int(told["submissions"]), "every submission is in the queue"
+        cluster.cancel_all("-t", "PENDING")
+        name = f"beside {queue:,} pending jobs of 200 shapes and {pollers:,} pollers" if pollers else "in an empty queue"
+        report.add(Row(f"submission, p99, {name}", "a script in the afternoon", Series("ms", [float(told["p99_ms"])]),
+                       budget=Budget(20, "≤ 20 ms")))
+        report.note(f"{name}: p50 {float(told['p50_ms']):.2f} ms, worst {float(told['worst_ms']):.1f} ms of {told['submissions']}; "
+                    f"{told['polls']} polls answered, the slowest in {told['worst_poll_ms']} ms")
+    cluster.cancel_all()
+
+
+# ---- the planner ---------------------------------------------------------------------------------------------------------
+def planning(_cluster, report, size, build):
+    report.section("planning: 10,000 nodes, 30,000 running jobs, 100,000 pending jobs of 200 shapes, 20 partitions")
+    size.quiet.wait()
+    out = program(build, "plan_bench", *size.plan, timeout=600)
+    budgets = {"full plan": Budget(250, "≤ 250 ms"), "plan after": Budget(5, "≤ 5 ms")}
+    for name, median, worst in PLAN.findall(out):
+        budget = next((b for prefix, b in budgets.items() if name.startswith(prefix)), None)
+        report.add(Row(name, f"a mixed site; worst {float(worst):.1f} ms", Series("ms", [float(median)]), budget=budget))
+
+
+# ---- simulated time --------------------------------------------------------------------------------------------------------
+def simulation(_cluster, report, size, build):
+    report.section("simulated jobs in a minute")
+    rates = Series("/min")
+    for seed in range(1, size.rounds + 1):
+        size.quiet.wait()
+        words = ["--seed", seed, "--recipe", "throughput", "-v"] + (["--requests", size.simulated] if size.simulated else [])
+        found = SIMULATION.search(program(build, "sim", *words, timeout=600))
+        assert found and int(found.group(1)) > 0, "the simulation ended jobs"
+        rates.values.append(float(found.group(2)))
+    report.add(Row("simulated jobs", "32 nodes, 4,000 submissions a second", rates, budget=Budget(1e6, "≥ 1 million/min", is_most=False)))
+
+
+PARTS = {"submissions": submissions, "latency": latency, "planning": planning, "simulation": simulation}
+NEED_CLUSTER = {"submissions", "latency"}
