@@ -15,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -63,13 +64,18 @@ void apply_limits(const std::string& text) {
   }
 }
 
+/// By the kernel's own calls: the C library keeps 32 and 33 to itself, and a parent that ignores them would hand that down.
 void reset_signals() {
-  struct sigaction action {};
-  action.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &action, nullptr);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  constexpr std::size_t kMaskBytes = 8;
+  const struct {
+    void (*handler)(int) = SIG_DFL;
+    unsigned long flags = 0;
+    void (*restorer)() = nullptr;
+    std::uint64_t mask = 0;
+  } action;
+  for (int signal = 1; signal < NSIG; ++signal) ::syscall(SYS_rt_sigaction, signal, &action, nullptr, kMaskBytes);
+  const std::uint64_t none = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, kMaskBytes);
 }
 
 void set_affinity(const Bitmap& cpus) {
