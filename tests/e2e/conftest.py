@@ -5,6 +5,7 @@ A cluster lives in a temporary folder and is ended with the test process, whatev
 """
 import atexit
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +43,16 @@ class Result:
 
     def __repr__(self):
         return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+def ends_told(text):
+    """What srun says of its tasks' ends, by task: those that end together share a line, and which do is a matter of time."""
+    told = {}
+    for numbers, end in re.findall(r"^srun: error: \S+: tasks? ([\d,-]+): (.*)$", text, re.M):
+        for part in numbers.split(","):
+            first, _, last = part.partition("-")
+            told.update({task: end for task in range(int(first), int(last or first) + 1)})
+    return told
 
 
 class Cluster:
