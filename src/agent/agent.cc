@@ -193,7 +193,8 @@ void Agent::on_step_closed(const StepId& id, TimePoint now) {
   if (const auto done = world_.find_end(id)) finish(id, found->second, *done);
 }
 
-/// No supervisor and no end: it never started, or its end is not known. It is not started again.
+/// No supervisor and no end: it never started, or its end is not known. It is not started again here; that it was lost
+/// is the node's fault, so the job may run anew.
 void Agent::lose(const StepId& id, Step& step) {
   if (const auto done = world_.find_end(id)) {
     finish(id, step, *done);
@@ -204,6 +205,7 @@ void Agent::lose(const StepId& id, Step& step) {
   done.id = id;
   done.tasks = {ExitStatus::signalled(9)};
   done.is_lost = true;
+  done.is_node_fault = true;
   finish(id, step, std::move(done));
 }
 

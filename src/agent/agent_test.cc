@@ -137,6 +137,7 @@ TEST_F(AgentTest, StepWithoutSupervisorIsLostOnce) {
   EXPECT_EQ(world.cleaned.size(), 1U);
   ASSERT_EQ(world.count<StepDone>(), 1U);
   EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
+  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_node_fault);
 }
 
 TEST_F(AgentTest, SupervisorGivenUpForLostIsEndedWhenItComesAfterAll) {
