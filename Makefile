@@ -47,7 +47,7 @@ lint: build ## layers, style rules, clang-tidy on changed files
 	@tools/clang_tidy.sh $(BUILD)
 
 install: build ## install under DESTDIR/PREFIX (default /usr/local)
-	@cmake --install $(BUILD) --prefix $${DESTDIR}$${PREFIX:-/usr/local}
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$${PREFIX:-/usr/local}"
 
 clean: ## remove what was built
 	@rm -rf build
