@@ -5,6 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+case "${1:---help}" in
+  -h | --help) exec env PYTHONPATH=bench /usr/bin/python3 -m compare --help ;;
+esac
+
 is_wanted() { [[ " $* " != *" --no-slurm "* ]]; }
 is_there() {
   local program
