@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "wire/controller_client.h"
 
@@ -35,14 +36,13 @@ SubmitJob request(int number, bool is_held) {
 
 struct Run {
   ControllerClient& client;
-  int count;
-  bool is_held;
-  int next = 0;
+  std::vector<SubmitJob> jobs;  ///< made before the clock starts: it is the controller that is measured
+  std::size_t next = 0;
   int failed = 0;
 
   kj::Promise<void> lane() {
-    if (next == count) return kj::READY_NOW;
-    return client.submit_async({request(next++, is_held)}, fresh_request_id()).then([this](std::vector<Reply> replies) {
+    if (next == jobs.size()) return kj::READY_NOW;
+    return client.submit_async({std::move(jobs[next++])}, fresh_request_id()).then([this](std::vector<Reply> replies) {
       if (replies.size() != 1 || replies[0].error || replies[0].job.value() == 0) ++failed;
       return lane();
     });
@@ -59,7 +59,8 @@ int main_of(int argc, char** argv) {
     fmt::print(stderr, "{}\n", client.error().text());
     return 1;
   }
-  Run run{**client, count, argc > 4};
+  Run run{**client, {}};
+  for (int i = 0; i < count; ++i) run.jobs.push_back(request(i, argc > 4));
   const auto begin = std::chrono::steady_clock::now();
   auto lanes = kj::heapArrayBuilder<kj::Promise<void>>(static_cast<std::size_t>(in_flight));
   for (int i = 0; i < in_flight; ++i) lanes.add(run.lane());

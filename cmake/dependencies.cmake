@@ -22,7 +22,14 @@ muster_static_library(static_sqlite libsqlite3.a)
 muster_static_library(static_soci_core libsoci_core.a)
 muster_static_library(static_soci_sqlite libsoci_sqlite3.a)
 muster_static_library(static_crypto libcrypto.a)
+muster_static_library(static_jemalloc libjemalloc_pic.a)
 find_library(HWLOC_FILE hwloc REQUIRED)
+
+# The allocator of programs whose threads hand memory to each other; the sanitizers bring their own.
+add_library(muster_allocator INTERFACE)
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_link_libraries(muster_allocator INTERFACE static_jemalloc ${CMAKE_DL_LIBS} Threads::Threads m)
+endif()
 
 # fmt is used header-only: Debian ships no static fmt, and a shared one would cost every client call a load.
 add_library(fmt_header_only INTERFACE)

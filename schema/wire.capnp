@@ -113,6 +113,50 @@ struct JobView {
   plannedNodeList @39 :Text;
 }
 
+struct JobRow {
+  # A job as the usual columns of a list need it. What few jobs have is in `more`, which is null where there is none of it.
+  id @0 :UInt32;
+  attempt @1 :UInt32;
+  state @2 :UInt8;
+  flags @3 :UInt16;
+  reason @4 :UInt8;
+  expectedStart @5 :Int64;
+  priority @6 :Int64;
+  partition @7 :Text;
+  timeLimit @8 :Int64;
+  submitTime @9 :Int64;
+  eligibleTime @10 :Int64;
+  startTime @11 :Int64;
+  endTime @12 :Int64;
+  arrayJob @13 :UInt32;
+  hasArrayIndex @14 :Bool;
+  arrayIndex @15 :UInt32;
+  arrayRemainingCount @16 :UInt32;
+  nodeList @17 :Text;
+  nodeCount @18 :UInt32;
+  cpuCount @19 :UInt32;
+  exit @20 :Int32;
+  user @21 :UInt32;
+  name @22 :Text;
+  userName @23 :Text;
+  account @24 :Text;
+  qos @25 :Text;
+  more @26 :More;
+
+  struct More {
+    suspendTime @0 :Int64;
+    suspendedBefore @1 :Int64;
+    derivedExit @2 :Int32;
+    cancelledBy @3 :UInt32;
+    detail @4 :Text;
+    arrayRemaining @5 :Text;
+    arrayThrottle @6 :UInt32;
+    dependency @7 :Text;
+    plannedNodeList @8 :Text;
+    batchHost @9 :Text;
+  }
+}
+
 struct StepView {
   id @0 :M.StepId;
   spec @1 :M.StepSpec;
@@ -179,6 +223,7 @@ struct Page {
   settings @4 :M.ClusterSettings;
   bytes @5 :Data;
   ping @6 :PingView;
+  rows @7 :List(JobRow);   # in place of jobs, where rows were asked for
 }
 
 # ---- client and controller ----

@@ -67,7 +67,7 @@ void Workload::send(const std::shared_ptr<Call>& call) {
   if (!is_lost) {
     world_.timeline.after(world_.latency(), [this, token, call] {
       if (world_.controller == nullptr) return;
-      auto prepared = prepare(call->request, call->identity, CallerNames{"u", "g"}, world_.config->settings);
+      auto prepared = prepare(call->request, call->identity, CallerNames{"u", "g"}, world_.config->settings, environments_);
       CHECK(prepared.has_value(), "{}", prepared.error().text());
       Command command{token, call->identity, call->id, {}};
       command.requests.push_back(std::move(prepared).value());

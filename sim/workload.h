@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/command.h"
+#include "controller/prepare.h"
 #include "model/request.h"
 #include "sim/world.h"
 
@@ -69,6 +70,7 @@ class Workload {
   JobId any_job();
 
   World& world_;
+  LastBlob environments_;
   std::uint32_t asked_ = 0;
   std::uint64_t next_token_ = 1;
   std::uint64_t submitted_ = 0;

@@ -15,8 +15,19 @@
 #include "cli/local_zone.h"
 #include "codec/column_format.h"
 #include "codec/words.h"
+#include "model/view.h"
 
 namespace muster::cli {
+
+/// What a table notes of each column: by type of row. Of jobs, how much of one the column needs.
+template <class T>
+struct ColumnNote {
+  using Type = bool;
+};
+template <>
+struct ColumnNote<JobView> {
+  using Type = QueryDetail;
+};
 
 /// A column of rows of type T. `number` is what it sorts by; null: by its text.
 template <class T>
@@ -26,7 +37,7 @@ struct Column {
   const char* header;
   std::string (*show)(const T&, const ShowContext&);
   std::int64_t (*number)(const T&, const ShowContext&) = nullptr;
-  bool is_full = false;  ///< needs the long texts or the grants of a job
+  typename ColumnNote<T>::Type note = {};
 };
 
 /// The columns that a format selects, with their sizes.
@@ -34,8 +45,11 @@ template <class T>
 struct Layout {
   std::string prefix;
   std::vector<std::pair<const Column<T>*, ColumnSpec>> columns;
-  bool is_full() const {
-    return std::ranges::any_of(columns, [](const auto& column) { return column.first->is_full; });
+  /// The highest note of any of them.
+  auto note() const {
+    typename ColumnNote<T>::Type most = {};
+    for (const auto& column : columns) most = std::max(most, column.first->note);
+    return most;
   }
 };
 
@@ -96,42 +110,107 @@ void sort_by(std::vector<std::uint32_t>& order, const std::vector<Value>& values
   if (!std::ranges::is_sorted(order, comes_first)) std::ranges::stable_sort(order, comes_first);
 }
 
-/// The order of the rows by "P,t,-p": letters of columns, a minus for falling. Stable. Errors: kInvalidArgument for an
-/// unknown letter.
+/// What rows are sorted by, gathered row by row, so that the rows themselves need not be kept.
 template <class T>
-Result<std::vector<std::uint32_t>> row_order(const std::vector<T>& rows, std::string_view keys, std::span<const Column<T>> table,
-                                             const ShowContext& context) {
-  std::vector<std::uint32_t> order(rows.size());
-  std::iota(order.begin(), order.end(), 0U);
-  const auto words = split_words(keys, ',');
-  for (auto word = words.rbegin(); word != words.rend(); ++word) {
-    const bool is_falling = word->front() == '-';
-    const std::string_view letter = word->substr(is_falling || word->front() == '+' ? 1 : 0);
-    const Column<T>* column = letter.size() == 1 ? find_column(table, ColumnSpec{letter.front()}) : nullptr;
-    if (column == nullptr) return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid sort specification: {}", *word));
-    if (column->number != nullptr) {
-      std::vector<std::int64_t> values;
-      values.reserve(rows.size());
-      for (const T& row : rows) values.push_back(column->number(row, context));
-      sort_by(order, values, is_falling);
-    } else {
-      std::vector<std::string> values;
-      values.reserve(rows.size());
-      for (const T& row : rows) values.push_back(column->show(row, context));
-      sort_by(order, values, is_falling);
+class RowOrder {
+ public:
+  /// `keys`: "P,t,-p", letters of columns, a minus for falling. Errors: kInvalidArgument for an unknown letter.
+  static Result<RowOrder> create(std::string_view keys, std::span<const Column<T>> table) {
+    RowOrder order;
+    for (const std::string_view word : split_words(keys, ',')) {
+      const bool is_falling = word.front() == '-';
+      const std::string_view letter = word.substr(is_falling || word.front() == '+' ? 1 : 0);
+      const Column<T>* column = letter.size() == 1 ? find_column(table, ColumnSpec{letter.front()}) : nullptr;
+      if (column == nullptr) return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid sort specification: {}", word));
+      order.keys_.push_back({column, is_falling, {}, {}});
     }
+    return order;
   }
-  return order;
-}
+  void add(const T& row, const ShowContext& context) {
+    for (Key& key : keys_) {
+      if (key.column->number != nullptr) {
+        key.numbers.push_back(key.column->number(row, context));
+      } else {
+        key.texts.push_back(key.column->show(row, context));
+      }
+    }
+    ++count_;
+  }
+  /// The rows' places in the order of the keys. Stable.
+  std::vector<std::uint32_t> order() const {
+    std::vector<std::uint32_t> order(count_);
+    std::iota(order.begin(), order.end(), 0U);
+    for (auto key = keys_.rbegin(); key != keys_.rend(); ++key) {
+      if (key->column->number != nullptr) {
+        sort_by(order, key->numbers, key->is_falling);
+      } else {
+        sort_by(order, key->texts, key->is_falling);
+      }
+    }
+    return order;
+  }
 
-/// Brings the rows into that order.
+ private:
+  struct Key {
+    const Column<T>* column;
+    bool is_falling;
+    std::vector<std::int64_t> numbers;
+    std::vector<std::string> texts;
+  };
+  std::vector<Key> keys_;
+  std::size_t count_ = 0;
+};
+
+/// Brings rows into that order. Errors: as RowOrder.
 template <class T>
 Status sort_rows(std::vector<T>& rows, std::string_view keys, std::span<const Column<T>> table, const ShowContext& context) {
+  RowOrder<T> order = TRY(RowOrder<T>::create(keys, table));
+  for (const T& row : rows) order.add(row, context);
   std::vector<T> sorted;
   sorted.reserve(rows.size());
-  for (const std::uint32_t index : TRY(row_order(rows, keys, table, context))) sorted.push_back(std::move(rows[index]));
+  for (const std::uint32_t index : order.order()) sorted.push_back(std::move(rows[index]));
   rows = std::move(sorted);
   return {};
 }
+
+/// The lines of a table, made as rows come: long lists cost their text and nothing else.
+template <class T>
+class TableLines {
+ public:
+  TableLines(const Layout<T>& layout, RowOrder<T> order, const ShowContext& context)
+      : layout_(layout), empty_order_(std::move(order)), context_(context) {
+    clear();
+  }
+  void clear() {
+    order_ = empty_order_;
+    text_.clear();
+    ends_.clear();
+  }
+  void add(const T& row) {
+    order_.add(row, context_);
+    append_row(text_, layout_, row, context_);
+    ends_.push_back(text_.size());
+  }
+  /// Calls `print` with pieces of the sorted table.
+  template <class Print>
+  void print_sorted(Print&& print) const {
+    constexpr std::size_t kPrintAtOnce = 256 * 1024;
+    std::string piece;
+    for (const std::uint32_t index : order_.order()) {
+      const std::size_t begin = index == 0 ? 0 : ends_[index - 1];
+      piece.append(text_, begin, ends_[index] - begin);
+      if (piece.size() > kPrintAtOnce) print(std::exchange(piece, {}));
+    }
+    print(piece);
+  }
+
+ private:
+  const Layout<T>& layout_;
+  RowOrder<T> empty_order_;
+  RowOrder<T> order_ = empty_order_;
+  const ShowContext& context_;
+  std::string text_;
+  std::vector<std::size_t> ends_;
+};
 
 }  // namespace muster::cli

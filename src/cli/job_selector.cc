@@ -73,7 +73,7 @@ Result<std::vector<JobSelector>> parse_job_selectors(std::string_view text) {
 }
 
 std::string selector_text(const JobSelector& selector) {
-  std::string text = fmt::format("{}", selector.job.value());
+  std::string text = fmt::to_string(selector.job.value());
   if (selector.is_element) {
     const std::string indices = array_indices_text(selector.indices);
     text += selector.indices.count() == 1 ? "_" + indices : "_[" + indices + "]";
@@ -83,7 +83,7 @@ std::string selector_text(const JobSelector& selector) {
 }
 
 std::string job_id_text(const JobView& job, std::size_t array_text_max) {
-  if (job.array_job.value() == 0) return fmt::format("{}", job.id.value());
+  if (job.array_job.value() == 0) return fmt::to_string(job.id.value());
   if (job.array_index) return fmt::format("{}_{}", job.array_job.value(), *job.array_index);
   std::string left = job.array_remaining;
   if (job.array_throttle != 0) left += fmt::format("%{}", job.array_throttle);
@@ -93,7 +93,7 @@ std::string job_id_text(const JobView& job, std::size_t array_text_max) {
 std::string step_id_text(const StepView& step) {
   const std::string job = step.array_index && step.array_job.value() != 0
                               ? fmt::format("{}_{}", step.array_job.value(), *step.array_index)
-                              : fmt::format("{}", step.id.job.value());
+                              : fmt::to_string(step.id.job.value());
   return job + "." + step_text(step.id.step);
 }
 

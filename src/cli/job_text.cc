@@ -44,7 +44,7 @@ std::string nodes_or_reason(const JobView& job) {
   const bool has_reason = job.state == JobState::kPending || job.state == JobState::kTimeout ||
                           job.state == JobState::kOutOfMemory || job.state == JobState::kDeadline ||
                           job.state == JobState::kFailed;
-  if (has_reason && !is_completing) return fmt::format("({})", reason_word(job));
+  if (has_reason && !is_completing) return std::string("(").append(reason_word(job)) += ')';
   return job.node_list;
 }
 

@@ -139,6 +139,13 @@ Result<Page> Session::query(const Query& query) {
   });
 }
 
+Status Session::query_jobs(const Query& query, const std::function<void()>& begin, const std::function<void(JobView&)>& visit) {
+  return persist<void>(kQueryPatience, [&](ControllerClient& connection) -> Status {
+    begin();
+    return connection.query_jobs(query, visit);
+  });
+}
+
 Result<WaitAnswer> Session::wait_for(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step) {
   for (;;) {
     auto answer = persist<WaitAnswer>(kSubmitPatience, [&](ControllerClient& connection) {

@@ -44,6 +44,8 @@ class Session {
   /// Waits up to five seconds for a controller that restarts. Pages that came before a connection was lost come once:
   /// they are kept back until the answer is whole.
   Result<Page> query(const Query& query);
+  /// The same for jobs, one by one. When a connection is lost midway all of them come again, after another `begin`.
+  Status query_jobs(const Query& query, const std::function<void()>& begin, const std::function<void(JobView&)>& visit);
   /// Asks again for as long as the controller answers "still not", also across restarts of it.
   Result<WaitAnswer> wait_for(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step = 0);
   /// The connection, for callers with promises of their own. Null: not there; `drop` then `client` connects anew.

@@ -145,7 +145,7 @@ Text all(const Group&, const Context&) { return "all"; }
 Text blank(const Group&, const Context&) { return ""; }
 Text cluster(const Group&, const Context& context) { return context.cluster; }
 
-/// `is_full` marks what differs between nodes of one group: counts, lists and sizes.
+/// The note marks what differs between nodes of one group: counts, lists and sizes.
 // clang-format off
 constexpr Column<Group> kColumns[] = {
     {'a', "Available", "AVAIL", of_partition<availability>},
@@ -208,7 +208,7 @@ bool is_total(const Column<Group>& column) {
 std::string key_of(const Group& single, const Layout<Group>& layout, const Grouping& grouping, const Context& context) {
   std::string key = grouping.is_per_node && first(single) != nullptr ? first(single)->config.name : "";
   for (const auto& [column, spec] : layout.columns) {
-    const bool differs = is_total(*column) || (column->is_full && !grouping.is_exact);
+    const bool differs = is_total(*column) || (column->note && !grouping.is_exact);
     if (!differs) key += '\0' + column->show(single, context);
   }
   return key;

@@ -152,23 +152,15 @@ bool is_shown(const O& options, const JobView& job) {
 }
 
 /// One row for each element of an array that still waits as a whole.
-std::vector<JobView> expanded(std::vector<JobView> rows) {
-  std::vector<JobView> all;
-  for (JobView& row : rows) {
-    const auto left = parse_array(row.array_remaining, UINT32_MAX);
-    if (row.array_remaining.empty() || !left.has_value()) {
-      all.push_back(std::move(row));
-      continue;
-    }
-    left->indices.for_each([&](std::size_t index) {
-      all.push_back(row);
-      all.back().array_index = static_cast<std::uint32_t>(index);
-    });
-  }
-  return all;
+template <class Visit>
+void each_element(JobView row, Visit&& visit) {
+  const auto left = parse_array(row.array_remaining, UINT32_MAX);
+  if (row.array_remaining.empty() || !left.has_value()) return visit(row);
+  left->indices.for_each([&](std::size_t index) {
+    row.array_index = static_cast<std::uint32_t>(index);
+    visit(row);
+  });
 }
-
-constexpr std::size_t kPrintAtOnce = 256 * 1024;
 
 int load_failed(const Error& error) {
   std::fflush(stdout);
@@ -177,63 +169,71 @@ int load_failed(const Error& error) {
   return environment_number("SLURM_EXIT_ERROR", 1);
 }
 
-Query query_for(const O& options, bool is_full) {
+Query query_for(const O& options, QueryDetail detail) {
   Query query;
   query.kind = options.is_steps ? QueryKind::kSteps : QueryKind::kJobs;
-  query.detail = is_full ? QueryDetail::kFull : QueryDetail::kBrief;
+  query.detail = detail;
   query.filter = options.filter;
   query.filter.is_active_only = options.filter.jobs.empty() && !options.states;
   return query;
 }
 
+/// The order in force, and what goes before the rows.
 template <class T>
-Status print_rows(const std::vector<T>& rows, const O& options, const Layout<T>& layout, std::span<const Column<T>> table,
-                  std::string_view default_sort, const ShowContext& context) {
-  const auto order = TRY(row_order(rows, options.sort.empty() ? default_sort : std::string_view(options.sort), table, context));
+Result<TableLines<T>> begin_table(const O& options, const Layout<T>& layout, std::span<const Column<T>> table,
+                                  std::string_view default_sort, const ShowContext& context) {
+  auto order = TRY(RowOrder<T>::create(options.sort.empty() ? default_sort : std::string_view(options.sort), table));
+  return TableLines<T>(layout, std::move(order), context);
+}
+
+template <class T>
+void print_table(const O& options, const Layout<T>& layout, const TableLines<T>& lines, const ShowContext& context) {
   if (!options.clusters.empty()) print(fmt::format("CLUSTER: {}\n", context.cluster));
   if (options.is_long || options.repeat_seconds != 0) print(date_line(context) + "\n");
   if (!options.is_no_header) print(header_line(layout));
-  std::string text;
-  for (const std::uint32_t index : order) {
-    append_row(text, layout, rows[index], context);
-    if (text.size() > kPrintAtOnce) print(std::exchange(text, {}));
-  }
-  print(text);
-  return {};
+  lines.print_sorted([](std::string_view piece) { print(piece); });
 }
 
-Status show_jobs(const O& options, Page page, const Layout<JobView>& layout, const ShowContext& context) {
-  std::erase_if(page.jobs, [&](const JobView& job) { return !is_shown(options, job); });
-  const std::vector<JobView> rows = options.is_array_expanded ? expanded(std::move(page.jobs)) : std::move(page.jobs);
-  return print_rows(rows, options, layout, job_columns(), options.is_start ? "S" : "P,t,-p", context);
-}
-
-Status show_steps(const O& options, Page page, const Layout<StepView>& layout, const ShowContext& context) {
-  std::erase_if(page.steps, [&](const StepView& step) {
-    return std::ranges::any_of(options.filter.jobs, [&](const JobSelector& wanted) {
-      return wanted.job == step.id.job && wanted.step && *wanted.step != step.id.step;
-    });
+int show_jobs(const Console& console, Session& session, const O& options, const ColumnFormat& format, const ShowContext& context) {
+  const auto layout = layout_of(format, job_columns(), "job");
+  if (!layout.has_value()) return console.fail(layout.error());
+  auto lines = begin_table(options, *layout, job_columns(), options.is_start ? "S" : "P,t,-p", context);
+  if (!lines.has_value()) return console.fail(lines.error());
+  const auto add = [&](const JobView& row) { lines->add(row); };
+  const Status loaded = session.query_jobs(query_for(options, layout->note()), [&] { lines->clear(); }, [&](JobView& job) {
+    if (!is_shown(options, job)) return;
+    options.is_array_expanded ? each_element(std::move(job), add) : add(job);
   });
-  return print_rows(page.steps, options, layout, step_columns(), "i", context);
+  if (!loaded.has_value()) return load_failed(loaded.error());
+  print_table(options, *layout, *lines, context);
+  return 0;
+}
+
+bool is_shown(const O& options, const StepView& step) {
+  return std::ranges::none_of(options.filter.jobs, [&](const JobSelector& wanted) {
+    return wanted.job == step.id.job && wanted.step && *wanted.step != step.id.step;
+  });
+}
+
+int show_steps(const Console& console, Session& session, const O& options, const ColumnFormat& format, const ShowContext& context) {
+  const auto layout = layout_of(format, step_columns(), "step");
+  if (!layout.has_value()) return console.fail(layout.error());
+  auto lines = begin_table(options, *layout, step_columns(), "i", context);
+  if (!lines.has_value()) return console.fail(lines.error());
+  const auto page = session.query(query_for(options, QueryDetail::kRow));
+  if (!page.has_value()) return load_failed(page.error());
+  for (const StepView& step : page->steps) {
+    if (is_shown(options, step)) lines->add(step);
+  }
+  print_table(options, *layout, *lines, context);
+  return 0;
 }
 
 int show_once(const Console& console, Session& session, const O& options, const ColumnFormat& format) {
   ShowContext context = show_context(session.cluster().cluster_name);
   context.is_converted = options.is_converted;
-  Result<Layout<JobView>> jobs_layout = Layout<JobView>{};
-  Result<Layout<StepView>> steps_layout = Layout<StepView>{};
-  if (options.is_steps) {
-    steps_layout = layout_of(format, step_columns(), "step");
-    if (!steps_layout.has_value()) return console.fail(steps_layout.error());
-  } else {
-    jobs_layout = layout_of(format, job_columns(), "job");
-    if (!jobs_layout.has_value()) return console.fail(jobs_layout.error());
-  }
-  auto page = session.query(query_for(options, !options.is_steps && jobs_layout->is_full()));
-  if (!page.has_value()) return load_failed(page.error());
-  const Status shown = options.is_steps ? show_steps(options, std::move(page).value(), *steps_layout, context)
-                                        : show_jobs(options, std::move(page).value(), *jobs_layout, context);
-  return shown.has_value() ? 0 : console.fail(shown.error());
+  return options.is_steps ? show_steps(console, session, options, format, context)
+                          : show_jobs(console, session, options, format, context);
 }
 
 }  // namespace

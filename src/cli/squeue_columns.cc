@@ -22,7 +22,7 @@ std::string list(const Job& job, const Context&) {
 }
 template <auto Member>
 std::string spec_number(const Job& job, const Context&) {
-  return fmt::format("{}", (*job.spec).*Member);
+  return fmt::to_string((*job.spec).*Member);
 }
 template <auto Member>
 std::string spec_star(const Job& job, const Context&) {
@@ -31,7 +31,7 @@ std::string spec_star(const Job& job, const Context&) {
 template <auto Member>
 std::string spec_number_or_na(const Job& job, const Context&) {
   const auto value = (*job.spec).*Member;
-  return value == 0 ? "N/A" : fmt::format("{}", value);
+  return value == 0 ? "N/A" : fmt::to_string(value);
 }
 template <auto Member>
 std::string spec_flag(const Job& job, const Context&) {
@@ -39,7 +39,7 @@ std::string spec_flag(const Job& job, const Context&) {
 }
 template <auto Member>
 std::string number(const Job& job, const Context&) {
-  return fmt::format("{}", job.*Member);
+  return fmt::to_string(job.*Member);
 }
 template <auto Member>
 std::int64_t as_number(const Job& job, const Context&) {
@@ -72,13 +72,13 @@ std::string zero(const Job&, const Context&) { return "0"; }
 std::string no(const Job&, const Context&) { return "no"; }
 
 std::string id(const Job& job, const Context& context) { return job_id_text(job, context.array_text_max); }
-std::string raw_id(const Job& job, const Context&) { return fmt::format("{}", job.id.value()); }
+std::string raw_id(const Job& job, const Context&) { return fmt::to_string(job.id.value()); }
 std::int64_t id_number(const Job& job, const Context&) { return job.id.value(); }
 std::string array_id(const Job& job, const Context&) {
-  return fmt::format("{}", (job.array_job.value() != 0 ? job.array_job : job.id).value());
+  return fmt::to_string((job.array_job.value() != 0 ? job.array_job : job.id).value());
 }
 std::string array_task(const Job& job, const Context& context) {
-  if (job.array_index) return fmt::format("{}", *job.array_index);
+  if (job.array_index) return fmt::to_string(*job.array_index);
   if (job.array_job.value() == 0) return "N/A";
   const std::string whole = job_id_text(job, context.array_text_max);
   return whole.substr(whole.find('[') + 1, whole.size() - whole.find('[') - 2);
@@ -89,10 +89,10 @@ std::string state_code(const Job& job, const Context&) { return std::string(show
 std::int64_t state_number(const Job& job, const Context&) { return static_cast<std::int64_t>(job.state); }
 std::string user(const Job& job, const Context&) {
   const std::string_view name = job.spec->get(JobText::kUserName);
-  return name.empty() ? fmt::format("{}", job.spec->user.value()) : std::string(name);
+  return name.empty() ? fmt::to_string(job.spec->user.value()) : std::string(name);
 }
-std::string uid(const Job& job, const Context&) { return fmt::format("{}", job.spec->user.value()); }
-std::string gid(const Job& job, const Context&) { return fmt::format("{}", job.spec->group.value()); }
+std::string uid(const Job& job, const Context&) { return fmt::to_string(job.spec->user.value()); }
+std::string gid(const Job& job, const Context&) { return fmt::to_string(job.spec->group.value()); }
 std::string time_used(const Job& job, const Context& context) { return short_duration_text(run_time(job, context.now)); }
 std::int64_t time_used_number(const Job& job, const Context& context) { return run_time(job, context.now).seconds(); }
 std::string limit(const Job& job, const Context&) { return short_duration_text(job.time_limit); }
@@ -108,9 +108,9 @@ std::int64_t start_number(const Job& job, const Context&) {
 }
 std::string pending_time(const Job& job, const Context& context) {
   const TimePoint end = job.start_time.is_set() && job.state != JobState::kPending ? job.start_time : context.now;
-  return fmt::format("{}", std::max<std::int64_t>(0, (end - job.submit_time).seconds()));
+  return fmt::to_string(std::max<std::int64_t>(0, (end - job.submit_time).seconds()));
 }
-std::string priority(const Job& job, const Context&) { return fmt::format("{}", job.priority); }
+std::string priority(const Job& job, const Context&) { return fmt::to_string(job.priority); }
 std::string priority_ratio(const Job& job, const Context&) {
   return fmt::format("{:.14f}", static_cast<double>(job.priority) / 4294967295.0);
 }
@@ -128,7 +128,7 @@ std::string memory(const Job& job, const Context& context) {
 std::string tmp_disk(const Job& job, const Context& context) {
   return context.is_converted ? memory_text(job.spec->tmp_disk_mib) : fmt::format("{}M", job.spec->tmp_disk_mib);
 }
-std::string min_cpus(const Job& job, const Context&) { return fmt::format("{}", least_cpus_per_node(*job.spec)); }
+std::string min_cpus(const Job& job, const Context&) { return fmt::to_string(least_cpus_per_node(*job.spec)); }
 std::string sharing(const Job& job, const Context&) {
   switch (job.spec->sharing) {
     case Sharing::kExclusive: return "NO";
@@ -148,12 +148,12 @@ std::string session(const Job& job, const Context&) {
   return fmt::format("{}:{}", job.spec->get(JobText::kSubmitHost), job.spec->submit_session);
 }
 std::string batch_flag(const Job& job, const Context&) { return job.spec->kind == JobKind::kBatch ? "1" : "0"; }
-std::string exit_code(const Job& job, const Context&) { return fmt::format("{}", job.exit.code()); }
-std::string derived_exit(const Job& job, const Context&) { return fmt::format("{}", job.derived_exit.code()); }
+std::string exit_code(const Job& job, const Context&) { return fmt::to_string(job.exit.code()); }
+std::string derived_exit(const Job& job, const Context&) { return fmt::to_string(job.derived_exit.code()); }
 std::string cluster(const Job&, const Context& context) { return context.cluster; }
-std::string restarts(const Job& job, const Context&) { return fmt::format("{}", job.attempt); }
-std::string max_nodes(const Job& job, const Context&) { return fmt::format("{}", job.spec->max_nodes); }
-std::string tasks(const Job& job, const Context&) { return fmt::format("{}", job.spec->task_count); }
+std::string restarts(const Job& job, const Context&) { return fmt::to_string(job.attempt); }
+std::string max_nodes(const Job& job, const Context&) { return fmt::to_string(job.spec->max_nodes); }
+std::string tasks(const Job& job, const Context&) { return fmt::to_string(job.spec->task_count); }
 std::string tres(const Job& job, const Context&) {
   return or_null(job.allocated_tres.empty() ? job.requested_tres : job.allocated_tres);
 }
@@ -165,127 +165,130 @@ std::string memory_per_gpu(const Job& job, const Context&) {
 }
 std::string deadline(const Job& job, const Context& context) { return context.time(job.spec->deadline, "N/A"); }
 std::string system_comment(const Job& job, const Context&) { return or_null(job.detail); }
-std::string runtime(const Job& job, const Context& context) { return fmt::format("{}", run_time(job, context.now).seconds()); }
+std::string runtime(const Job& job, const Context& context) { return fmt::to_string(run_time(job, context.now).seconds()); }
 
 // clang-format off
+constexpr QueryDetail kBrief = QueryDetail::kBrief;
+constexpr QueryDetail kFull = QueryDetail::kFull;
+
 constexpr Column<Job> kJobs[] = {
     {'a', "Account", "ACCOUNT", text<JobText::kAccount>},
     {0, "AccrueTime", "ACCRUE_TIME", time<&Job::eligible_time>, time_number<&Job::eligible_time>},
-    {0, "admin_comment", "ADMIN_COMMENT", text<JobText::kAdminComment>, nullptr, true},
-    {0, "AllocNodes", "ALLOC_NODES", text<JobText::kSubmitHost>, nullptr, true},
-    {0, "AllocSID", "ALLOC_SID", session, nullptr, true},
+    {0, "admin_comment", "ADMIN_COMMENT", text<JobText::kAdminComment>, nullptr, kFull},
+    {0, "AllocNodes", "ALLOC_NODES", text<JobText::kSubmitHost>, nullptr, kFull},
+    {0, "AllocSID", "ALLOC_SID", session, nullptr, kFull},
     {'F', "ArrayJobID", "ARRAY_JOB_ID", array_id},
     {'K', "ArrayTaskID", "ARRAY_TASK_ID", array_task},
     {0, "AssocId", "ASSOC_ID", zero},
-    {0, "BatchFlag", "BATCH_FLAG", batch_flag},
+    {0, "BatchFlag", "BATCH_FLAG", batch_flag, nullptr, kBrief},
     {'B', "BatchHost", "EXEC_HOST", batch_host},
     {0, "BoardsPerNode", "BOARDS_PER_NODE", not_available},
     {0, "BurstBuffer", "BURST_BUFFER", null_text},
     {0, "BurstBufferState", "BURST_BUFFER_STATE", null_text},
     {0, "Cluster", "CLUSTER", cluster},
     {0, "ClusterFeature", "CLUSTER_FEATURES", null_text},
-    {'o', "Command", "COMMAND", text<JobText::kCommand>, nullptr, true},
-    {'k', "Comment", "COMMENT", text<JobText::kComment>, nullptr, true},
+    {'o', "Command", "COMMAND", text<JobText::kCommand>, nullptr, kFull},
+    {'k', "Comment", "COMMENT", text<JobText::kComment>, nullptr, kFull},
     {0, "Container", "CONTAINER", null_text},
     {0, "ContainerID", "CONTAINER_ID", null_text},
-    {'O', "Contiguous", "CONTIGUOUS", spec_flag<&JobSpec::is_contiguous>},
-    {'I', "Cores", "CORES_PER_SOCKET", spec_star<&JobSpec::cores_per_socket>},
-    {'X', "CoreSpec", "CORE_SPEC", spec_number_or_na<&JobSpec::core_spec>},
-    {0, "cpus-per-task", "CPUS_PER_TASK", spec_number_or_na<&JobSpec::cpus_per_task>},
-    {0, "cpus-per-tres", "CPUS_PER_TRES", cpus_per_gpu},
+    {'O', "Contiguous", "CONTIGUOUS", spec_flag<&JobSpec::is_contiguous>, nullptr, kBrief},
+    {'I', "Cores", "CORES_PER_SOCKET", spec_star<&JobSpec::cores_per_socket>, nullptr, kBrief},
+    {'X', "CoreSpec", "CORE_SPEC", spec_number_or_na<&JobSpec::core_spec>, nullptr, kBrief},
+    {0, "cpus-per-task", "CPUS_PER_TASK", spec_number_or_na<&JobSpec::cpus_per_task>, nullptr, kBrief},
+    {0, "cpus-per-tres", "CPUS_PER_TRES", cpus_per_gpu, nullptr, kBrief},
     {0, "CronJob", "CRON_JOB", no},
-    {0, "Deadline", "DEADLINE", deadline},
+    {0, "Deadline", "DEADLINE", deadline, nullptr, kBrief},
     {0, "DelayBoot", "DELAY_BOOT", zero},
     {'E', "Dependency", "DEPENDENCY", dependency},
     {0, "DerivedEC", "DERIVED_EC", derived_exit},
     {0, "EligibleTime", "ELIGIBLE_TIME", time<&Job::eligible_time>, time_number<&Job::eligible_time>},
     {'e', "EndTime", "END_TIME", time<&Job::end_time>, time_number<&Job::end_time>},
-    {'x', "ExcNodes", "EXC_NODES", list<JobText::kExcludeList>, nullptr, true},
-    {0, "Exclusive", "EXCLUSIVE", exclusive},
+    {'x', "ExcNodes", "EXC_NODES", list<JobText::kExcludeList>, nullptr, kFull},
+    {0, "Exclusive", "EXCLUSIVE", exclusive, nullptr, kBrief},
     {0, "exit_code", "EXIT_CODE", exit_code},
-    {'f', "Feature", "FEATURES", text<JobText::kFeatures>},
-    {'G', "GroupID", "GROUP", gid},
-    {'g', "GroupName", "GROUP", text<JobText::kGroupName>},
+    {'f', "Feature", "FEATURES", text<JobText::kFeatures>, nullptr, kBrief},
+    {'G', "GroupID", "GROUP", gid, nullptr, kBrief},
+    {'g', "GroupName", "GROUP", text<JobText::kGroupName>, nullptr, kBrief},
     {0, "HetJobID", "HET_JOB_ID", not_available},
     {0, "HetJobIDSet", "HET_JOB_ID_SET", not_available},
     {0, "HetJobOffset", "HET_JOB_OFFSET", not_available},
     {'i', "JobArrayID", "JOBID", id, id_number},
     {'A', "JobID", "JOBID", raw_id, id_number},
     {0, "LastSchedEval", "LAST_SCHED_EVAL", not_available},
-    {'W', "Licenses", "LICENSES", text<JobText::kLicenses>},
+    {'W', "Licenses", "LICENSES", text<JobText::kLicenses>, nullptr, kBrief},
     {0, "LicensesAlloc", "LICENSES_ALLOC", null_text},
     {0, "MaxCPUs", "MAX_CPUS", zero},
-    {0, "MaxNodes", "MAX_NODES", max_nodes},
-    {0, "mem-per-tres", "MEM_PER_TRES", memory_per_gpu},
-    {0, "MCSLabel", "MCSLABEL", text<JobText::kMcsLabel>},
-    {'c', "MinCPUs", "MIN_CPUS", min_cpus},
-    {'m', "MinMemory", "MIN_MEMORY", memory},
+    {0, "MaxNodes", "MAX_NODES", max_nodes, nullptr, kBrief},
+    {0, "mem-per-tres", "MEM_PER_TRES", memory_per_gpu, nullptr, kBrief},
+    {0, "MCSLabel", "MCSLABEL", text<JobText::kMcsLabel>, nullptr, kBrief},
+    {'c', "MinCPUs", "MIN_CPUS", min_cpus, nullptr, kBrief},
+    {'m', "MinMemory", "MIN_MEMORY", memory, nullptr, kBrief},
     {0, "MinTime", "TIME_MIN", not_available},
-    {'d', "MinTmpDisk", "MIN_TMP_DISK", tmp_disk},
+    {'d', "MinTmpDisk", "MIN_TMP_DISK", tmp_disk, nullptr, kBrief},
     {'j', "Name", "NAME", text<JobText::kName>},
-    {0, "Network", "NETWORK", text<JobText::kNetwork>},
-    {'y', "Nice", "NICE", spec_number<&JobSpec::nice>},
+    {0, "Network", "NETWORK", text<JobText::kNetwork>, nullptr, kBrief},
+    {'y', "Nice", "NICE", spec_number<&JobSpec::nice>, nullptr, kBrief},
     {'N', "NodeList", "NODELIST", node_list},
-    {0, "NTPerCore", "NTASKS_PER_CORE", spec_number_or_na<&JobSpec::tasks_per_core>},
-    {0, "NTPerNode", "NTASKS_PER_NODE", spec_number<&JobSpec::tasks_per_node>},
-    {0, "NTPerSocket", "NTASKS_PER_SOCKET", spec_number_or_na<&JobSpec::tasks_per_socket>},
+    {0, "NTPerCore", "NTASKS_PER_CORE", spec_number_or_na<&JobSpec::tasks_per_core>, nullptr, kBrief},
+    {0, "NTPerNode", "NTASKS_PER_NODE", spec_number<&JobSpec::tasks_per_node>, nullptr, kBrief},
+    {0, "NTPerSocket", "NTASKS_PER_SOCKET", spec_number_or_na<&JobSpec::tasks_per_socket>, nullptr, kBrief},
     {0, "NTPerBoard", "NTASKS_PER_BOARD", not_available},
     {'C', "NumCPUs", "CPUS", number<&Job::cpu_count>, as_number<&Job::cpu_count>},
     {'D', "NumNodes", "NODES", number<&Job::node_count>, as_number<&Job::node_count>},
-    {0, "NumTasks", "TASKS", tasks},
+    {0, "NumTasks", "TASKS", tasks, nullptr, kBrief},
     {0, "Origin", "ORIGIN", null_text},
-    {'h', "OverSubscribe", "OVER_SUBSCRIBE", sharing},
+    {'h', "OverSubscribe", "OVER_SUBSCRIBE", sharing, nullptr, kBrief},
     {'P', "Partition", "PARTITION", partition},
     {0, "PendingTime", "PENDING_TIME", pending_time},
     {0, "PreemptTime", "PREEMPT_TIME", not_available},
-    {0, "Prefer", "PREFER", text<JobText::kPrefer>},
+    {0, "Prefer", "PREFER", text<JobText::kPrefer>, nullptr, kBrief},
     {'p', "Priority", "PRIORITY", priority_ratio, as_number<&Job::priority>},
     {'Q', "PriorityLong", "PRIORITY", priority, as_number<&Job::priority>},
     {0, "Profile", "PROFILE", null_text},
     {'q', "QOS", "QOS", text<JobText::kQos>},
     {'r', "Reason", "REASON", reason},
     {'R', "ReasonList", "NODELIST(REASON)", reason_list},
-    {0, "Reboot", "REBOOT", spec_flag<&JobSpec::is_reboot>},
-    {'n', "ReqNodes", "REQ_NODES", list<JobText::kNodeList>, nullptr, true},
+    {0, "Reboot", "REBOOT", spec_flag<&JobSpec::is_reboot>, nullptr, kBrief},
+    {'n', "ReqNodes", "REQ_NODES", list<JobText::kNodeList>, nullptr, kFull},
     {0, "ReqSwitch", "REQ_SWITCH", zero},
-    {0, "Requeue", "REQUEUE", spec_flag<&JobSpec::is_requeue>},
-    {'v', "Reservation", "RESERVATION", text<JobText::kReservation>},
+    {0, "Requeue", "REQUEUE", spec_flag<&JobSpec::is_requeue>, nullptr, kBrief},
+    {'v', "Reservation", "RESERVATION", text<JobText::kReservation>, nullptr, kBrief},
     {0, "ResizeTime", "RESIZE_TIME", not_available},
     {0, "RestartCnt", "RESTART_COUNT", restarts},
     {0, "Runtime", "RUNTIME", runtime},
     {'Y', "SchedNodes", "SCHEDNODES", planned_nodes},
-    {'z', "SCT", "S:C:T", shape},
+    {'z', "SCT", "S:C:T", shape, nullptr, kBrief},
     {0, "SegmentSize", "SEGMENT_SIZE", zero},
     {'s', "SLUID", "SLUID", null_text},
-    {'H', "Sockets", "SOCKETS_PER_NODE", spec_star<&JobSpec::sockets_per_node>},
+    {'H', "Sockets", "SOCKETS_PER_NODE", spec_star<&JobSpec::sockets_per_node>, nullptr, kBrief},
     {'S', "StartTime", "START_TIME", start, start_number},
     {'T', "State", "STATE", state, state_number},
     {'t', "StateCompact", "ST", state_code, state_number},
-    {0, "STDERR", "STDERR", view_text<&Job::std_err>, nullptr, true},
-    {0, "STDIN", "STDIN", view_text<&Job::std_in>, nullptr, true},
-    {0, "STDOUT", "STDOUT", view_text<&Job::std_out>, nullptr, true},
+    {0, "STDERR", "STDERR", view_text<&Job::std_err>, nullptr, kFull},
+    {0, "STDIN", "STDIN", view_text<&Job::std_in>, nullptr, kFull},
+    {0, "STDOUT", "STDOUT", view_text<&Job::std_out>, nullptr, kFull},
     {'V', "SubmitTime", "SUBMIT_TIME", time<&Job::submit_time>, time_number<&Job::submit_time>},
     {0, "system_comment", "SYSTEM_COMMENT", system_comment},
-    {'J', "Threads", "THREADS_PER_CORE", spec_star<&JobSpec::threads_per_core>},
+    {'J', "Threads", "THREADS_PER_CORE", spec_star<&JobSpec::threads_per_core>, nullptr, kBrief},
     {'L', "TimeLeft", "TIME_LEFT", time_left, time_left_number},
     {'l', "TimeLimit", "TIME_LIMIT", limit, limit_number},
     {'M', "TimeUsed", "TIME", time_used, time_used_number},
-    {0, "tres", "TRES_ALLOC", tres, nullptr, true},
-    {0, "tres-alloc", "TRES_ALLOC", tres, nullptr, true},
-    {0, "tres-bind", "TRES_BIND", text<JobText::kTresBind>, nullptr, true},
-    {0, "tres-freq", "TRES_FREQ", text<JobText::kTresFreq>, nullptr, true},
-    {0, "tres-per-job", "TRES_PER_JOB", gres<JobText::kGresPerJob>},
-    {'b', "tres-per-node", "TRES_PER_NODE", gres<JobText::kGresPerNode>},
-    {0, "tres-per-socket", "TRES_PER_SOCKET", gres<JobText::kGresPerSocket>},
-    {0, "tres-per-task", "TRES_PER_TASK", gres<JobText::kGresPerTask>},
+    {0, "tres", "TRES_ALLOC", tres, nullptr, kFull},
+    {0, "tres-alloc", "TRES_ALLOC", tres, nullptr, kFull},
+    {0, "tres-bind", "TRES_BIND", text<JobText::kTresBind>, nullptr, kFull},
+    {0, "tres-freq", "TRES_FREQ", text<JobText::kTresFreq>, nullptr, kFull},
+    {0, "tres-per-job", "TRES_PER_JOB", gres<JobText::kGresPerJob>, nullptr, kBrief},
+    {'b', "tres-per-node", "TRES_PER_NODE", gres<JobText::kGresPerNode>, nullptr, kBrief},
+    {0, "tres-per-socket", "TRES_PER_SOCKET", gres<JobText::kGresPerSocket>, nullptr, kBrief},
+    {0, "tres-per-task", "TRES_PER_TASK", gres<JobText::kGresPerTask>, nullptr, kBrief},
     {'U', "UserID", "UID", uid},
     {'u', "UserName", "USER", user},
     {0, "Wait4Switch", "WAIT4SWITCH", zero},
-    {'w', "WCKey", "WCKEY", text<JobText::kWckey>},
-    {'Z', "WorkDir", "WORK_DIR", text<JobText::kWorkDir>, nullptr, true},
+    {'w', "WCKey", "WCKEY", text<JobText::kWckey>, nullptr, kBrief},
+    {'Z', "WorkDir", "WORK_DIR", text<JobText::kWorkDir>, nullptr, kFull},
     // Names of earlier versions.
-    {0, "gres", "TRES_PER_NODE", gres<JobText::kGresPerNode>},
-    {0, "Shared", "OVER_SUBSCRIBE", sharing},
+    {0, "gres", "TRES_PER_NODE", gres<JobText::kGresPerNode>, nullptr, kBrief},
+    {0, "Shared", "OVER_SUBSCRIBE", sharing, nullptr, kBrief},
     {0, "Nodes", "NODELIST", node_list},
 };
 // clang-format on
@@ -302,9 +305,9 @@ std::string step_text(const Step& step, const Context&) {
 }
 template <auto Member>
 std::string step_number(const Step& step, const Context&) {
-  return fmt::format("{}", step.*Member);
+  return fmt::to_string(step.*Member);
 }
-std::string step_uid(const Step& step, const Context&) { return fmt::format("{}", step.uid.value()); }
+std::string step_uid(const Step& step, const Context&) { return fmt::to_string(step.uid.value()); }
 std::string step_used(const Step& step, const Context& context) { return short_duration_text(run_time(step, context.now)); }
 std::string step_limit(const Step& step, const Context&) { return short_duration_text(step.time_limit); }
 std::string step_start(const Step& step, const Context& context) { return context.time(step.start_time, "N/A"); }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/testing.h"
+#include "records/page_codec.h"
 
 namespace muster::cli {
 namespace {
@@ -91,6 +92,77 @@ TEST(SqueueColumns, EveryLetterAndNameIsThereOnce) {
   }
   // All letters of squeue(1) -o.
   for (const char letter : std::string("aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ")) EXPECT_TRUE(letters.contains(letter)) << letter;
+}
+
+/// A job with something in every field that a column shows.
+JobView crowded_job(JobView job) {
+  JobSpec spec = test_spec();
+  for (std::size_t key = 0; key < TextPack<JobText>::kSize; ++key) {
+    spec.text.set(static_cast<JobText>(key), fmt::format("text{}", key));
+  }
+  spec.nice = 3;
+  spec.cpus_per_gpu = 5;
+  spec.core_spec = 1;
+  spec.max_nodes = 6;
+  spec.tmp_disk_mib = 7;
+  spec.tasks_per_node = spec.tasks_per_core = spec.tasks_per_socket = 2;
+  spec.min_cpus_per_node = 9;
+  spec.sockets_per_node = spec.cores_per_socket = spec.threads_per_core = 2;
+  spec.is_contiguous = spec.is_reboot = true;
+  spec.is_requeue = false;
+  spec.kind = JobKind::kInteractive;
+  spec.sharing = Sharing::kExclusive;
+  spec.deadline = test_now();
+  job.spec = std::make_shared<const JobSpec>(spec);
+  job.attempt = 2;
+  job.reasons.expected_start = test_now() + Duration::hours(1);
+  job.exit = job.derived_exit = ExitStatus::exited(4);
+  job.cancelled_by = UserId(5);
+  job.detail = "why";
+  job.array_job = JobId(10);
+  job.dependency = "afterok:3";
+  job.planned_node_list = "n9";
+  job.suspended_before = Duration::seconds(5);
+  return job;
+}
+
+TEST(SqueueColumns, EachColumnShowsTheSameFromAsMuchOfAJobAsItAsksFor) {
+  JobView element = array_job();
+  element.array_index = 4;
+  JobView suspended = running_job();
+  suspended.state = JobState::kSuspended;
+  suspended.suspend_time = test_now() - Duration::seconds(20);
+  for (const JobView& plain : {pending_job(), running_job(), array_job(), element, suspended}) {
+    const JobView job = crowded_job(plain);
+    for (const auto& column : job_columns()) {
+      const auto seen = records::decode_page(records::encode_page({.jobs = {job}}, column.note));
+      ASSERT_TRUE(seen.has_value() && seen->jobs.size() == 1);
+      EXPECT_EQ(column.show(seen->jobs[0], test_context()), column.show(job, test_context())) << column.name;
+      if (column.number != nullptr) {
+        EXPECT_EQ(column.number(seen->jobs[0], test_context()), column.number(job, test_context())) << column.name;
+      }
+    }
+  }
+}
+
+TEST(SqueueColumns, LinesComeSortedAndStartAnew) {
+  const auto layout = layout_of(parse_short_format("%i").value(), job_columns(), "job");
+  const ShowContext context = test_context();
+  TableLines<JobView> lines(*layout, RowOrder<JobView>::create("-p", job_columns()).value(), context);
+  const auto printed = [&] {
+    std::string text;
+    lines.print_sorted([&](std::string_view piece) { text += piece; });
+    return text;
+  };
+  JobView job = pending_job();
+  lines.add(job);
+  lines.clear();
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    job.id = JobId(i);
+    job.priority = i == 2 ? 9 : 1;
+    lines.add(job);
+  }
+  EXPECT_EQ(printed(), "2\n1\n3\n");
 }
 
 TEST(SqueueColumns, UnknownColumnIsAnError) {

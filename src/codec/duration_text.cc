@@ -1,5 +1,6 @@
 #include "codec/duration_text.h"
 
+#include <fmt/compile.h>
 #include <fmt/core.h>
 
 #include <array>
@@ -97,8 +98,8 @@ Result<Duration> parse_time_limit(std::string_view text) {
 std::string short_duration_text(Duration duration) {
   if (auto text = common_text(duration)) return *text;
   const Parts p = take_apart(duration);
-  return p.hours != 0 ? fmt::format("{}:{:02}:{:02}", p.hours, p.minutes, p.seconds)
-                      : fmt::format("{}:{:02}", p.minutes, p.seconds);
+  return p.hours != 0 ? fmt::format(FMT_COMPILE("{}:{:02}:{:02}"), p.hours, p.minutes, p.seconds)
+                      : fmt::format(FMT_COMPILE("{}:{:02}"), p.minutes, p.seconds);
 }
 
 std::string padded_duration_text(Duration duration) {

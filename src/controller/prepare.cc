@@ -29,7 +29,7 @@ Status check_script(const SubmitJob& submit, const ClusterSettings& settings) {
 }
 
 Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identity, const CallerNames& names,
-                                       const ClusterSettings& settings) {
+                                       const ClusterSettings& settings, LastBlob& environments) {
   if (submit.spec == nullptr) return fail(ErrorCode::kInvalidArgument, "a submission without a job");
   TRY(check_script(submit, settings));
   PreparedSubmit prepared;
@@ -51,30 +51,38 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
   spec.text.set(JobText::kGroupName, names.group);
   spec.script = spec.environment = BlobId();
   prepared.script = prepared_blob(std::move(submit.script));
-  prepared.environment = prepared_blob(std::move(submit.environment));
+  prepared.environment = environments.prepared(std::move(submit.environment));
   prepared.first_step = std::move(submit.first_step);
   prepared.is_test_only = submit.is_test_only;
   return PreparedRequest(std::move(prepared));
 }
 
-Result<PreparedRequest> prepare_step(CreateStep create) {
+Result<PreparedRequest> prepare_step(CreateStep create, LastBlob& environments) {
   if (create.spec == nullptr) return fail(ErrorCode::kInvalidArgument, "a step without a specification");
   PreparedStep prepared;
   prepared.job = create.job;
   prepared.spec = std::make_shared<StepSpec>(*create.spec);
   prepared.spec->environment = BlobId();
-  prepared.environment = prepared_blob(std::move(create.environment));
+  prepared.environment = environments.prepared(std::move(create.environment));
   return PreparedRequest(std::move(prepared));
 }
 
 }  // namespace
 
+PreparedBlob LastBlob::prepared(Bytes bytes) {
+  const bool is_known = bytes != nullptr && last_.bytes != nullptr && *bytes == *last_.bytes;
+  if (is_known) return last_;
+  PreparedBlob fresh = prepared_blob(std::move(bytes));
+  if (fresh.bytes != nullptr) last_ = fresh;
+  return fresh;
+}
+
 Result<PreparedRequest> prepare(Request request, const Identity& identity, const CallerNames& names,
-                                const ClusterSettings& settings) {
+                                const ClusterSettings& settings, LastBlob& environments) {
   if (auto* submit = std::get_if<SubmitJob>(&request)) {
-    return prepare_submit(std::move(*submit), identity, names, settings);
+    return prepare_submit(std::move(*submit), identity, names, settings, environments);
   }
-  if (auto* create = std::get_if<CreateStep>(&request)) return prepare_step(std::move(*create));
+  if (auto* create = std::get_if<CreateStep>(&request)) return prepare_step(std::move(*create), environments);
   return std::visit(
       [](auto&& other) -> Result<PreparedRequest> {
         using Kind = std::decay_t<decltype(other)>;

@@ -13,9 +13,19 @@ struct CallerNames {
   std::string group;
 };
 
+/// Remembers one blob: whoever submits many jobs does so from one environment, and comparing is cheaper than a digest.
+class LastBlob {
+ public:
+  /// Equal bytes in a row get one digest and one copy.
+  PreparedBlob prepared(Bytes bytes);
+
+ private:
+  PreparedBlob last_;
+};
+
 /// Checks texts, parses array and dependencies, computes digests, and puts the verified identity into the spec.
 /// Errors: kInvalidArgument with Slurm's text in `message`.
 Result<PreparedRequest> prepare(Request request, const Identity& identity, const CallerNames& names,
-                                const ClusterSettings& settings);
+                                const ClusterSettings& settings, LastBlob& environments);
 
 }  // namespace muster

@@ -19,8 +19,12 @@ SubmitJob job_of(std::shared_ptr<JobSpec> spec = spec_of()) {
   submit.script = std::make_shared<const std::string>("#!/bin/sh\n");
   return submit;
 }
+Result<PreparedRequest> prepared_by(Request request, const Identity& identity, const CallerNames& names, const ClusterSettings& settings) {
+  LastBlob environments;
+  return prepare(std::move(request), identity, names, settings, environments);
+}
 Error refusal_of(SubmitJob submit, const ClusterSettings& settings = {}) {
-  const auto prepared = prepare(std::move(submit), kAlice, kNames, settings);
+  const auto prepared = prepared_by(std::move(submit), kAlice, kNames, settings);
   EXPECT_FALSE(prepared.has_value());
   return prepared.has_value() ? Error() : prepared.error();
 }
@@ -31,7 +35,7 @@ TEST(Prepare, TheIdentityIsTheTransportsWhateverTheClientClaims) {
   spec->group = GroupId(0);
   spec->script = spec->environment = BlobId(55);
   spec->text.set(JobText::kUserName, "root");
-  const auto prepared = prepare(job_of(spec), kAlice, kNames, {});
+  const auto prepared = prepared_by(job_of(spec), kAlice, kNames, {});
   const auto& submit = std::get<PreparedSubmit>(*prepared);
   EXPECT_EQ(submit.spec->user, kAlice.user);
   EXPECT_EQ(submit.spec->group, kAlice.group);
@@ -44,11 +48,25 @@ TEST(Prepare, TheIdentityIsTheTransportsWhateverTheClientClaims) {
   EXPECT_EQ(spec->user, UserId(0));  // the client's own is left alone
 }
 
+TEST(Prepare, EqualEnvironmentsInARowAreOneBlob) {
+  LastBlob environments;
+  const auto bytes = [](const char* text) { return std::make_shared<const std::string>(text); };
+  const PreparedBlob first = environments.prepared(bytes("A=1"));
+  EXPECT_EQ(environments.prepared(bytes("A=1")).bytes, first.bytes);
+  EXPECT_EQ(environments.prepared(nullptr).bytes, nullptr);
+  const PreparedBlob again = environments.prepared(bytes("A=1"));
+  EXPECT_EQ(again.bytes, first.bytes);
+  EXPECT_EQ(again.digest, sha256("A=1"));
+  const PreparedBlob other = environments.prepared(bytes("A=2"));
+  EXPECT_EQ(other.digest, sha256("A=2"));
+  EXPECT_NE(other.bytes, first.bytes);
+}
+
 TEST(Prepare, ParsesArrayAndDependency) {
   auto spec = spec_of();
   spec->text.set(JobText::kArray, "0-6:2%2");
   spec->text.set(JobText::kDependency, "afterok:12");
-  const auto prepared = prepare(job_of(spec), kAlice, kNames, {});
+  const auto prepared = prepared_by(job_of(spec), kAlice, kNames, {});
   const auto& submit = std::get<PreparedSubmit>(*prepared);
   EXPECT_EQ(submit.array->indices.count(), 4U);
   EXPECT_EQ(submit.array->throttle, 2U);
@@ -63,7 +81,7 @@ TEST(Prepare, RefusesWhatNeedsNoStateToBeRefused) {
   small.max_script_size = 9;
   EXPECT_EQ(refusal_of(job_of(), small).message, "Job script exceeds size limit");
   small.max_script_size = 10;
-  EXPECT_TRUE(prepare(job_of(), kAlice, kNames, small).has_value());
+  EXPECT_TRUE(prepared_by(job_of(), kAlice, kNames, small).has_value());
   auto relative = spec_of();
   relative->text.set(JobText::kWorkDir, "here");
   EXPECT_EQ(refusal_of(job_of(relative)).message, "Invalid working directory");
@@ -74,7 +92,7 @@ TEST(Prepare, RefusesWhatNeedsNoStateToBeRefused) {
   dependency->text.set(JobText::kDependency, "afterwards:1");
   EXPECT_EQ(refusal_of(job_of(dependency)).code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(refusal_of(SubmitJob()).code, ErrorCode::kInvalidArgument);
-  EXPECT_FALSE(prepare(CreateStep{}, kAlice, kNames, {}).has_value());
+  EXPECT_FALSE(prepared_by(CreateStep{}, kAlice, kNames, {}).has_value());
 }
 
 TEST(Prepare, AnInteractiveJobNeedsNoScript) {
@@ -82,7 +100,7 @@ TEST(Prepare, AnInteractiveJobNeedsNoScript) {
   spec->kind = JobKind::kInteractive;
   SubmitJob submit = job_of(spec);
   submit.script = nullptr;
-  EXPECT_TRUE(prepare(submit, kAlice, kNames, {}).has_value());
+  EXPECT_TRUE(prepared_by(submit, kAlice, kNames, {}).has_value());
 }
 
 }  // namespace

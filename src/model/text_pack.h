@@ -2,6 +2,7 @@
 // they would be a kilobyte of headers for each pending job.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +48,18 @@ class TextPack {
       if ((mask_ & (1ULL << key)) == 0) continue;
       if ((mask & (1ULL << key)) != 0) builder.add(span_of(i));
       ++i;
+    }
+    pack.data_ = std::move(builder).take();
+    return pack;
+  }
+
+  /// A pack of texts that are at hand at once: one for each key, empty where there is none. Cost: O(size), once.
+  static TextPack of(const std::array<std::string_view, kSize>& texts) {
+    TextPack pack;
+    for (std::size_t key = 0; key < kSize; ++key) pack.mask_ |= std::uint64_t{!texts[key].empty()} << key;
+    Builder builder(pack.count());
+    for (const std::string_view text : texts) {
+      if (!text.empty()) builder.add(text);
     }
     pack.data_ = std::move(builder).take();
     return pack;

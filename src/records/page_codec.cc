@@ -24,16 +24,24 @@ Result<T> decode(std::string_view bytes) {
 
 /// Room for a page in one segment: pages of several are slower to write and to read.
 constexpr std::size_t kWordsPerObject = 112;
+constexpr std::size_t kWordsPerRow = 32;
 
 }  // namespace
 
 std::string encode_page(const Page& value, QueryDetail detail) {
   const std::size_t objects = value.jobs.size() + value.steps.size() + value.nodes.size();
-  capnp::MallocMessageBuilder message(static_cast<unsigned>(1024 + objects * kWordsPerObject));
+  const std::size_t words = detail == QueryDetail::kRow ? kWordsPerRow : kWordsPerObject;
+  capnp::MallocMessageBuilder message(static_cast<unsigned>(1024 + objects * words));
   auto builder = message.initRoot<schema::Page>();
-  const std::uint64_t texts = detail == QueryDetail::kBrief ? kBriefTexts : ~0ULL;
-  auto jobs = builder.initJobs(static_cast<unsigned>(value.jobs.size()));
-  for (unsigned i = 0; i < jobs.size(); ++i) write(jobs[i], value.jobs[i], texts);
+  const auto job_count = static_cast<unsigned>(value.jobs.size());
+  if (detail == QueryDetail::kRow) {
+    auto rows = builder.initRows(job_count);
+    for (unsigned i = 0; i < job_count; ++i) write(rows[i], value.jobs[i]);
+  } else {
+    const std::uint64_t texts = detail == QueryDetail::kBrief ? kBriefTexts : ~0ULL;
+    auto jobs = builder.initJobs(job_count);
+    for (unsigned i = 0; i < job_count; ++i) write(jobs[i], value.jobs[i], texts);
+  }
   MUSTER_WRITE_L(steps, Steps)
   MUSTER_WRITE_L(nodes, Nodes)
   MUSTER_WRITE_L(partitions, Partitions)
@@ -46,7 +54,8 @@ std::string encode_page(const Page& value, QueryDetail detail) {
 Result<Page> decode_page(std::string_view bytes) {
   Page value;
   TRY(with_message<schema::Page>(bytes, [&](schema::Page::Reader reader) {
-    MUSTER_READ_L(jobs, Jobs)
+    for (const auto job : reader.getJobs()) read(job, value.jobs.emplace_back());
+    for (const auto row : reader.getRows()) read(row, value.jobs.emplace_back());
     MUSTER_READ_L(steps, Steps)
     MUSTER_READ_L(nodes, Nodes)
     MUSTER_READ_L(partitions, Partitions)
@@ -56,6 +65,20 @@ Result<Page> decode_page(std::string_view bytes) {
     value.bytes.assign(reinterpret_cast<const char*>(data.begin()), data.size());
   }));
   return value;
+}
+
+Status each_job(std::string_view bytes, const std::function<void(JobView&)>& visit) {
+  return with_message<schema::Page>(bytes, [&](schema::Page::Reader reader) {
+    const auto visit_all = [&visit](auto list) {
+      for (const auto wire : list) {
+        JobView job;
+        read(wire, job);
+        visit(job);
+      }
+    };
+    visit_all(reader.getJobs());
+    visit_all(reader.getRows());
+  });
 }
 
 std::string encode_query(const Query& query) { return encode<schema::Query>(query); }

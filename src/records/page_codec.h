@@ -1,6 +1,7 @@
 // Pages of query answers, and messages between supervisor and agent, as bytes.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -10,10 +11,14 @@
 
 namespace muster::records {
 
-/// In brief the jobs' texts are those of kBriefTexts alone.
+/// Of the jobs as much as `detail` says. Requires with kRow: every job has a specification.
 std::string encode_page(const Page& page, QueryDetail detail = QueryDetail::kFull);
 /// Errors: kCorruption.
 Result<Page> decode_page(std::string_view bytes);
+
+/// The page's jobs one after the other: a long list need not lie in memory as a whole. Errors: kCorruption; some may have
+/// been visited then.
+Status each_job(std::string_view bytes, const std::function<void(JobView&)>& visit);
 
 /// Equal queries have equal bytes.
 std::string encode_query(const Query& query);

@@ -231,6 +231,10 @@ TEST(HostileBytes, AreDecodedOrRefusedAndNeverMore) {
     Page page;
     draw(page, rng);
     look(records::decode_page(damaged(records::encode_page(page), rng)));
+    for (JobView& job : page.jobs) {
+      if (job.spec == nullptr) job.spec = std::make_shared<const JobSpec>();
+    }
+    look(records::decode_page(damaged(records::encode_page(page, QueryDetail::kRow), rng)));
     ToAgent order = LaunchStep{};
     draw(order, rng);
     look(records::decode_to_agent(damaged(records::encode_message(order), rng)));

@@ -2,13 +2,16 @@
 
 #include "records/fields.h"
 
+#include <array>
+#include <cstring>
+
 namespace muster::records {
 
 template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
 template <> inline constexpr unsigned kEnumCount<JobVerb> = 8;
 template <> inline constexpr unsigned kEnumCount<UpdateKind> = 4;
 template <> inline constexpr unsigned kEnumCount<QueryKind> = 9;
-template <> inline constexpr unsigned kEnumCount<QueryDetail> = 2;
+template <> inline constexpr unsigned kEnumCount<QueryDetail> = 3;
 template <> inline constexpr unsigned kEnumCount<StepPhase> = 4;
 template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
 
@@ -212,6 +215,64 @@ void write(schema::JobView::Builder builder, const JobView& value) { write(build
 void read(schema::JobView::Reader reader, JobView& value) {
   JOB_VIEW_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
   if (reader.hasSpec()) read_into(reader.getSpec(), value.spec);
+}
+
+#define JOB_ROW_FIELDS(F, S, L, P, O)                                                          \
+  F(id, Id) F(attempt, Attempt) F(state, State) F(flags, Flags) F(priority, Priority)          \
+  F(partition, Partition) F(time_limit, TimeLimit) F(submit_time, SubmitTime)                  \
+  F(eligible_time, EligibleTime) F(start_time, StartTime) F(end_time, EndTime)                 \
+  F(array_job, ArrayJob) O(array_index, ArrayIndex) F(array_remaining_count, ArrayRemainingCount) \
+  F(node_list, NodeList) F(node_count, NodeCount) F(cpu_count, CpuCount) F(exit, Exit)
+#define JOB_ROW_MORE_FIELDS(F, S, L, P, O)                                                     \
+  F(suspend_time, SuspendTime) F(suspended_before, SuspendedBefore) F(derived_exit, DerivedExit) \
+  F(cancelled_by, CancelledBy) F(detail, Detail) F(array_remaining, ArrayRemaining)            \
+  F(array_throttle, ArrayThrottle) F(dependency, Dependency)                                   \
+  F(planned_node_list, PlannedNodeList) F(batch_host, BatchHost)
+namespace {
+
+void write(schema::JobRow::More::Builder builder, const JobView& value) {
+  JOB_ROW_MORE_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+}
+void read(schema::JobRow::More::Reader reader, JobView& value) {
+  JOB_ROW_MORE_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+}
+bool has_more(const JobView& job) {
+  return job.suspend_time.is_set() || job.suspended_before != Duration() || job.derived_exit != ExitStatus() ||
+         job.cancelled_by != UserId() || job.array_throttle != 0 || !job.detail.empty() || !job.array_remaining.empty() ||
+         !job.dependency.empty() || !job.planned_node_list.empty() || !job.batch_host.empty();
+}
+
+/// The specification's texts in a row, each with its field.
+#define JOB_ROW_TEXTS(X) X(kName, Name) X(kUserName, UserName) X(kAccount, Account) X(kQos, Qos)
+
+}  // namespace
+
+void write(schema::JobRow::Builder builder, const JobView& value) {
+  JOB_ROW_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+  builder.setReason(to_wire(value.reasons.word));
+  builder.setExpectedStart(to_wire(value.reasons.expected_start));
+  builder.setUser(to_wire(value.spec->user));
+#define WRITE_TEXT(Key, Name)                                                               \
+  if (const std::string_view text = value.spec->get(JobText::Key); !text.empty()) {         \
+    std::memcpy(builder.init##Name(static_cast<unsigned>(text.size())).begin(), text.data(), text.size()); \
+  }
+  JOB_ROW_TEXTS(WRITE_TEXT)
+#undef WRITE_TEXT
+  if (has_more(value)) write(builder.initMore(), value);
+}
+void read(schema::JobRow::Reader reader, JobView& value) {
+  JOB_ROW_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+  from_wire(reader.getReason(), value.reasons.word);
+  from_wire(reader.getExpectedStart(), value.reasons.expected_start);
+  auto spec = std::make_shared<JobSpec>();
+  from_wire(reader.getUser(), spec->user);
+  std::array<std::string_view, TextPack<JobText>::kSize> texts{};
+#define READ_TEXT(Key, Name) texts[static_cast<std::size_t>(JobText::Key)] = {reader.get##Name().begin(), reader.get##Name().size()};
+  JOB_ROW_TEXTS(READ_TEXT)
+#undef READ_TEXT
+  spec->text = TextPack<JobText>::of(texts);
+  value.spec = std::move(spec);
+  if (reader.hasMore()) read(reader.getMore(), value);
 }
 
 #define STEP_VIEW_FIELDS(F, S, L, P, O)                                                        \

@@ -12,6 +12,9 @@ DECLARE_RECORD(Query, schema::Query)
 DECLARE_RECORD(JobView, schema::JobView)
 /// With those of its specification's texts alone whose bits (of JobText) are in `texts`.
 void write(schema::JobView::Builder builder, const JobView& value, std::uint64_t texts);
+/// What QueryDetail::kRow asks for. Requires: `value.spec` is not null.
+void write(schema::JobRow::Builder builder, const JobView& value);
+void read(schema::JobRow::Reader reader, JobView& value);
 DECLARE_RECORD(StepView, schema::StepView)
 DECLARE_RECORD(NodeView, schema::NodeView)
 DECLARE_RECORD(PartitionView, schema::PartitionView)

@@ -112,7 +112,7 @@ void fill_allocation(JobView& view, const Job& job, const ClusterState& state, Q
     view.usage += step.usage;
     if (step.exit > view.derived_exit && step.id.step < kInteractiveStep) view.derived_exit = step.exit;
   }
-  if (detail == QueryDetail::kBrief) return;
+  if (detail != QueryDetail::kFull) return;
   view.grants = grants;
   view.node_names = names;
   view.allocated_tres = allocated_tres(grants);
@@ -184,7 +184,7 @@ JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail, c
   fill_array(view, job);
   fill_allocation(view, job, state, detail);
   if (job.dependencies != nullptr) view.dependency = dependency_text(*job.dependencies);
-  if (detail == QueryDetail::kBrief) return view;
+  if (detail != QueryDetail::kFull) return view;
   view.requested_tres = requested_tres(job, state);
   view.std_out = job_file(job, state, JobText::kStdOut);
   view.std_err = job_file(job, state, JobText::kStdErr);

@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// kBrief leaves out grants, node names, TRES and expanded file names. `reasons` come from the planner; null: none yet.
+/// All but kFull leave out grants, node names, TRES and expanded file names. `reasons` come from the planner; null: none yet.
 /// Cost: O(nodes of the job).
 JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail, const Reasons* reasons = nullptr);
 StepView view_of(const StepState& step, const Job& job, const ClusterState& state);

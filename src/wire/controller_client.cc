@@ -33,17 +33,16 @@ namespace {
 /// Pages arrive by call; a malformed one ends the query.
 class SinkImpl final : public schema::PageSink::Server {
  public:
-  explicit SinkImpl(const std::function<void(Page)>& visit) : visit_(visit) {}
+  explicit SinkImpl(const std::function<Status(std::string_view)>& visit) : visit_(visit) {}
   kj::Promise<void> page(PageContext context) override {
     const auto bytes = context.getParams().getBytes();
-    auto page = records::decode_page(std::string_view(reinterpret_cast<const char*>(bytes.begin()), bytes.size()));
-    KJ_REQUIRE(page.has_value(), "malformed page");
-    visit_(std::move(page).value());
+    const Status read = visit_(std::string_view(reinterpret_cast<const char*>(bytes.begin()), bytes.size()));
+    KJ_REQUIRE(read.has_value(), "malformed page");
     return kj::READY_NOW;
   }
 
  private:
-  const std::function<void(Page)>& visit_;
+  const std::function<Status(std::string_view)>& visit_;
 };
 
 /// Runs a call to its end, with the transport's exceptions as kUnavailable.
@@ -91,6 +90,17 @@ Result<Reply> ControllerClient::submit_one(Request request, RequestId id) {
 }
 
 Status ControllerClient::query(const Query& query, const std::function<void(Page)>& visit) {
+  return query_pages(query, [&visit](std::string_view bytes) -> Status {
+    visit(TRY(records::decode_page(bytes)));
+    return {};
+  });
+}
+
+Status ControllerClient::query_jobs(const Query& query, const std::function<void(JobView&)>& visit) {
+  return query_pages(query, [&visit](std::string_view bytes) { return records::each_job(bytes, visit); });
+}
+
+Status ControllerClient::query_pages(const Query& query, const std::function<Status(std::string_view)>& visit) {
   std::optional<Error> refused;
   auto failure = kj::runCatchingExceptions([&] {
     auto call = state_->controller.queryRequest();

@@ -23,6 +23,8 @@ class ControllerClient {
   Result<Reply> submit_one(Request request, RequestId id = {});
   /// Calls `visit` for each page as it comes.
   Status query(const Query& query, const std::function<void(Page)>& visit);
+  /// The same for jobs, one by one.
+  Status query_jobs(const Query& query, const std::function<void(JobView&)>& visit);
   Result<WaitAnswer> wait(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step = 0);
 
   kj::Promise<std::vector<Reply>> submit_async(const std::vector<Request>& requests, RequestId id);
@@ -30,6 +32,7 @@ class ControllerClient {
 
  private:
   struct State;
+  Status query_pages(const Query& query, const std::function<Status(std::string_view)>& visit);
   explicit ControllerClient(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -52,7 +52,7 @@ kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity, 
   command.request = id;
   const std::size_t count = requests.size();
   for (Request& request : requests) {
-    auto prepared = prepare(std::move(request), identity, names, replica_.state().settings());
+    auto prepared = prepare(std::move(request), identity, names, replica_.state().settings(), environments_);
     if (!prepared.has_value()) return refusals(count, prepared.error());
     command.requests.push_back(std::move(prepared).value());
   }

@@ -68,6 +68,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   std::unordered_map<std::uint64_t, kj::Own<kj::PromiseFulfiller<std::vector<Reply>>>> replies_;
   std::unordered_map<JobId, std::map<std::uint64_t, Waiter>> waiters_;
   std::unordered_map<UserId, CallerNames> names_;
+  LastBlob environments_;
 };
 
 }  // namespace muster

@@ -12,12 +12,22 @@ namespace muster {
 namespace {
 
 /// Objects per page: about 1 MiB when encoded.
-constexpr std::size_t kBriefJobsPerPage = 2048;
+constexpr std::size_t kRowsPerPage = 2048;
+constexpr std::size_t kBriefJobsPerPage = 1024;
 constexpr std::size_t kFullJobsPerPage = 512;
 constexpr std::size_t kNodesPerPage = 1024;
 constexpr std::size_t kStepsPerPage = 1024;
 /// Different queries remembered at once.
 constexpr std::size_t kCacheMax = 256;
+
+std::size_t jobs_per_page(QueryDetail detail) {
+  switch (detail) {
+    case QueryDetail::kRow: return kRowsPerPage;
+    case QueryDetail::kBrief: return kBriefJobsPerPage;
+    case QueryDetail::kFull: break;
+  }
+  return kFullJobsPerPage;
+}
 
 }  // namespace
 
@@ -79,7 +89,7 @@ Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) {
 
 Result<std::vector<std::string>> QueryReplica::job_pages(const Query& query) {
   const std::vector<const Job*> jobs = TRY(select(query.filter));
-  const std::size_t per_page = query.detail == QueryDetail::kBrief ? kBriefJobsPerPage : kFullJobsPerPage;
+  const std::size_t per_page = jobs_per_page(query.detail);
   std::vector<std::string> pages;
   Page page;
   for (const Job* job : jobs) {

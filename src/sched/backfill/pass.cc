@@ -14,6 +14,7 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
       options_(options),
       memo_(memo),
       timeline_(snapshot, now, options),
+      started_on_(snapshot.node_count()),
       claimed_(snapshot.node_count()),
       claims_(snapshot.node_count(), 0) {
   plan_.revision = snapshot.revision();
@@ -78,7 +79,8 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition, const 
              NodeSet(),
              false,
              0,
-             NodeSet()};
+             NodeSet(),
+             {}};
   }
   if (!known.is_possible) return PendingReason::kBadConstraints;
   if (known.usable.size() != snapshot_.usable().size() || known.usable != snapshot_.usable()) {
@@ -264,6 +266,7 @@ void Pass::commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmou
   ++progress.started;
   must_restart_ = progress.has_window;
   plan_.starts.push_back({job, part.partition, end, std::move(nodes)});
+  for (const NodeAmount& amount : plan_.starts.back().nodes) started_on_.set(amount.node);
   timeline_.start(plan_.starts.back());
 }
 
@@ -274,12 +277,24 @@ bool Pass::may_reserve(const Lane& lane) const {
       lane.parts, [this](const Lane::Part& part) { return !claimed_.contains(part.allowed); });
 }
 
+/// Most of a pass is this search, and most events concern few nodes: an answer is used again while nothing that it came
+/// from has changed.
+std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane::Part& part) {
+  const Duration duration = lane.shape_ref->time_limit;
+  WindowMemo& known = memo_.screened[{lane.shape_ref->serial, part.partition}].window;
+  WindowMemo::Question question{snapshot_, timeline_, part.allowed, duration, timeline_.kept_on(part.allowed)};
+  const bool is_disturbed = started_on_.intersects(part.allowed);
+  if (!is_disturbed && known.holds_for(question)) return known.answer();
+  auto found = timeline_.earliest_start(part.fitter, part.limits, memo_.static_order, part.allowed, part.room, duration);
+  known = is_disturbed ? WindowMemo() : WindowMemo(std::move(question), found);
+  return found;
+}
+
 void Pass::reserve(Lane& lane) {
   std::optional<FuturePlacement> best;
   const Lane::Part* best_part = nullptr;
   for (const Lane::Part& part : lane.parts) {
-    auto found = timeline_.earliest_start(part.fitter, part.limits, memo_.static_order,
-                                          part.allowed, part.room, lane.shape_ref->time_limit);
+    auto found = earliest_start(lane, part);
     if (!found || (best && best->start <= found->start)) continue;
     best = std::move(found);
     best_part = &part;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sched/backfill/window_memo.h"
 #include "sched/placement/partition_fit.h"
 #include "sched/plan.h"
 #include "sched/timeline/timeline.h"
@@ -24,6 +25,7 @@ struct PassMemo {
     bool is_available = false;        ///< with these
     std::uint64_t room_revision = 0;  ///< the snapshot's when `room` was right; 0: never
     NodeSet room;  ///< nodes that could take a task of it, windows and conditions aside
+    WindowMemo window;
   };
   std::uint64_t config_revision = 0;
   std::vector<NodeIndex> static_order;
@@ -86,6 +88,7 @@ class Pass {
   bool try_start(Lane& lane);
   void commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmount> nodes);
   bool may_reserve(const Lane& lane) const;
+  std::optional<FuturePlacement> earliest_start(const Lane& lane, const Lane::Part& part);
   void reserve(Lane& lane);
   void claim(const Lane& lane);
   void restart_queue();
@@ -99,6 +102,7 @@ class Pass {
   Timeline timeline_;
   std::vector<NodeIndex> changed_;  ///< nodes changed since the memo's last pass
   bool is_change_known_ = false;
+  NodeSet started_on_;  ///< nodes of this pass's starts
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> heap_;
   bool is_tail_ = false;                          ///< the first job has been blocked

@@ -99,6 +99,14 @@ void Timeline::clear_windows() {
   slots_.clear();
 }
 
+std::vector<KeptRoom> Timeline::kept_on(const NodeSet& nodes) const {
+  std::vector<KeptRoom> kept;
+  for (const Slot& slot : slots_) {
+    if (nodes.test(slot.amount.node)) kept.push_back({slot.start, slot.end, slot.amount});
+  }
+  return kept;
+}
+
 void Timeline::sort_planned() {
   const auto by_end = [this](std::uint32_t a, std::uint32_t b) {
     return std::pair(planned_[a].end, a) < std::pair(planned_[b].end, b);

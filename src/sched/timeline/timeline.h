@@ -22,6 +22,14 @@ struct FuturePlacement {
   std::vector<NodeAmount> nodes;
 };
 
+/// What a window keeps on one node, from `start` until `end`.
+struct KeptRoom {
+  TimePoint start;
+  TimePoint end;
+  NodeAmount amount;
+  friend bool operator==(const KeptRoom&, const KeptRoom&) = default;
+};
+
 class Timeline {
  public:
   /// Lifetime: the snapshot outlives the timeline and does not change meanwhile. Cost: O(nodes).
@@ -37,6 +45,9 @@ class Timeline {
   void keep(const Window& window);
   /// Gives up all windows; planned starts stay.
   void clear_windows();
+
+  /// What the windows keep on these nodes, in the order in which they were kept. Cost: O(windows' nodes).
+  std::vector<KeptRoom> kept_on(const NodeSet& nodes) const;
 
   /// What is free now, windows aside.
   const FreeTable& free() const { return free_; }
