@@ -87,6 +87,7 @@ struct JobChanged {
   hasReason @15 :Bool;
   reason @16 :UInt8;
   array @17 :M.ArraySpec;
+  isWarned @18 :Bool;
 }
 struct JobSuspended { job @0 :UInt32; }
 struct JobResumed { job @0 :UInt32; }

@@ -217,8 +217,8 @@ struct ClusterSettings {
   minJobAge @3 :Int64;
   slurmdTimeout @4 :Int64;
   overTimeLimit @5 :Int64;
-  inactiveLimit @6 :Int64;
-  batchStartTimeout @7 :Int64;
+  unused6 @6 :Int64;
+  unused7 @7 :Int64;
   requeueDelay @8 :Int64;
   maxJobCount @9 :UInt32;
   maxArraySize @10 :UInt32;
@@ -226,7 +226,7 @@ struct ClusterSettings {
   maxTasksPerNode @12 :UInt32;
   maxBatchRequeue @13 :UInt32;
   firstJobId @14 :UInt32;
-  maxJobId @15 :UInt32;
+  unused15 @15 :UInt32;
   maxScriptSize @16 :UInt64;
   defaultMemoryPerCpuMib @17 :UInt64;
   defaultMemoryPerNodeMib @18 :UInt64;

@@ -81,6 +81,11 @@ int run_up(const std::vector<std::string>& words) {
   if (const auto code = parse(app, words)) return *code;
   options.folder = absolute(options.folder);
   PersonalCluster cluster(options.folder);
+  const bool is_shaped = app.count("--nodes") + app.count("--gpus") + app.count("--cpus") + app.count("--memory") > 0;
+  if (is_shaped && cluster.is_configured() && !cluster.has_nodes_of(options)) {
+    return complain(Error{ErrorCode::kAlreadyExists, "the cluster in " + options.folder + " has other nodes than were asked for",
+                          "start it as it is by leaving --nodes, --gpus, --cpus and --memory out, edit its slurm.conf, or take another --dir"});
+  }
   if (const Status done = cluster.configure(options); !done.has_value()) return complain(done.error());
   if (const Status done = cluster.start(say); !done.has_value()) return complain(done.error());
   say(fmt::format("the cluster in {0} is up; in a shell: eval \"$(muster env --dir {0})\"", options.folder));

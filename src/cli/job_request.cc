@@ -90,7 +90,10 @@ Status settle_nodes(SubmitOptions& options) {
     job.min_nodes = is_given(options, given_option::kTaskCount) ? std::min(count, job.task_count) : count;
     return {};
   }
-  if (job.max_nodes >= count) return {};
+  if (job.max_nodes >= count) {
+    job.min_nodes = std::max(job.min_nodes, is_given(options, given_option::kTaskCount) ? std::min(count, job.task_count) : count);
+    return {};
+  }
   return fail(ErrorCode::kInvalidArgument, "Required nodelist includes more nodes than permitted by max-node count",
               fmt::format("({} > {})", count, job.max_nodes));
 }
@@ -171,6 +174,24 @@ Status settle(SubmitOptions& options, Words& warnings) {
     return fail(ErrorCode::kInvalidArgument, "--exact and --whole are mutually exclusive.");
   }
   return {};
+}
+
+std::optional<int> settle_and_tell(const Console& console, SubmitOptions& options) {
+  if (options.verbosity > 0) {
+    const std::string rule = fmt::format("{0} {0}", std::string(20, '-'));
+    console.say("defined options");
+    console.say(rule);
+    for (const auto& [name, value] : options.defined) console.say(fmt::format("{:<20}: {}", name, value));
+    console.say(rule);
+    console.say("end of defined options");
+  }
+  Words warnings;
+  if (const Status settled = settle(options, warnings); !settled.has_value()) {
+    console.fatal(settled.error().text());
+    return 1;
+  }
+  for (const std::string& warning : warnings) console.warn(warning);
+  return std::nullopt;
 }
 
 JobSpec job_of(const SubmitOptions& options, const SubmitScene& scene) {

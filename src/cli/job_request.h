@@ -2,6 +2,7 @@
 // (host, session, limits, mask) is gathered here too.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ SubmitScene submit_scene(Words command_line);
 /// Works out what follows from several options together: node counts from -w, task counts from -N and GPUs, gres texts.
 /// Errors: kInvalidArgument, fatal conflicts, in the words that sbatch(1) prints. `warnings` are for standard error.
 Status settle(SubmitOptions& options, Words& warnings);
+
+/// The same for a command: what was given is said with -v, warnings are said. The exit code after a conflict.
+std::optional<int> settle_and_tell(const Console& console, SubmitOptions& options);
 
 /// The job of settled options. The command's own texts (name, command, arguments) are the caller's.
 JobSpec job_of(const SubmitOptions& options, const SubmitScene& scene);

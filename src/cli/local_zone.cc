@@ -44,13 +44,29 @@ TimePoint clock_now() {
   return TimePoint::from_microseconds(std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000);
 }
 
+namespace {
+
+/// The nearer the day, the less is said of it. Source: squeue(1), SLURM_TIME_FORMAT=relative.
+const char* relative_format(const std::tm& when, const std::tm& today) {
+  const auto days = [](const std::tm& day) { return days_from_date(day.tm_year + 1900, day.tm_mon + 1, day.tm_mday); };
+  const std::int64_t ahead = days(when) - days(today);
+  if (ahead == -1) return "Ystday %H:%M";
+  if (ahead == 0) return "%H:%M:%S";
+  if (ahead == 1) return "Tomorr %H:%M";
+  if (ahead < -365 || ahead > 365) return "%-d %b %Y";
+  return ahead < -1 || ahead > 6 ? "%-d %b %H:%M" : "%a %H:%M";
+}
+
+}  // namespace
+
 std::string ShowContext::time(TimePoint point, std::string_view absent) const {
   if (!point.is_set() || point.is_never()) return std::string(absent);
   if (time_format.empty() || time_format == "standard") return iso_time_text(point, *zone);
   if (time_format == "%s") return fmt::format("{}", point.seconds());
   const std::tm parts = local_parts(point);
+  const char* format = time_format == "relative" ? relative_format(parts, local_parts(now)) : time_format.c_str();
   std::array<char, 256> text{};
-  const std::size_t size = std::strftime(text.data(), text.size(), time_format.c_str(), &parts);
+  const std::size_t size = std::strftime(text.data(), text.size(), format, &parts);
   return std::string(text.data(), size);
 }
 

@@ -18,6 +18,7 @@
 #include <sstream>
 
 #include "codec/slurm_conf.h"
+#include "codec/words.h"
 #include "env/posix/process_runner.h"
 #include "wire/controller_client.h"
 
@@ -78,12 +79,28 @@ bool is_program(pid_t pid, const std::string& program) {
   return target.substr(target.rfind('/') + 1) == program;
 }
 
-std::string conf_text(const PersonalClusterOptions& options, const std::string& folder) {
-  const std::uint32_t cpus = options.cpus != 0 ? options.cpus : static_cast<std::uint32_t>(std::max(1, ::get_nprocs()));
+std::uint32_t cpus_of_node(const PersonalClusterOptions& options) {
+  return options.cpus != 0 ? options.cpus : static_cast<std::uint32_t>(std::max(1, ::get_nprocs()));
+}
+
+std::uint64_t memory_of_node(const PersonalClusterOptions& options) {
+  if (options.memory_mib != 0) return options.memory_mib;
   struct sysinfo info {};
   ::sysinfo(&info);
   const std::uint64_t all = (static_cast<std::uint64_t>(info.totalram) * info.mem_unit) >> 20;
-  const std::uint64_t memory = options.memory_mib != 0 ? options.memory_mib : std::max<std::uint64_t>(256, all / options.nodes);
+  return std::max<std::uint64_t>(256, all / options.nodes);
+}
+
+std::vector<std::string> node_lines(const PersonalClusterOptions& options) {
+  std::vector<std::string> lines;
+  for (std::uint32_t i = 0; i < options.nodes; ++i) {
+    lines.push_back(fmt::format("NodeName=node{} NodeAddr={} CPUs={} RealMemory={}{}", i + 1, node_address(i), cpus_of_node(options),
+                                memory_of_node(options), options.gpus > 0 ? fmt::format(" Gres=gpu:{}", options.gpus) : ""));
+  }
+  return lines;
+}
+
+std::string conf_text(const PersonalClusterOptions& options, const std::string& folder) {
   std::string text = fmt::format(
       "# Written by `muster up`; edit it and run `muster down` and `muster up` again.\n"
       "ClusterName=muster\n"
@@ -98,12 +115,9 @@ std::string conf_text(const PersonalClusterOptions& options, const std::string& 
       "ReturnToService=2\n"
       "KillWait=5\n"
       "DefMemPerCPU={1}\n",
-      folder, std::max<std::uint64_t>(1, memory / cpus));
+      folder, std::max<std::uint64_t>(1, memory_of_node(options) / cpus_of_node(options)));
   if (options.gpus > 0) text += "GresTypes=gpu\n";
-  for (std::uint32_t i = 0; i < options.nodes; ++i) {
-    text += fmt::format("NodeName=node{} NodeAddr={} CPUs={} RealMemory={}{}\n", i + 1, node_address(i), cpus, memory,
-                        options.gpus > 0 ? fmt::format(" Gres=gpu:{}", options.gpus) : "");
-  }
+  for (const std::string& line : node_lines(options)) text += line + "\n";
   text += "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=1-00:00:00 State=UP\n";
   return text;
 }
@@ -116,6 +130,16 @@ std::string hosts_text(std::uint32_t nodes) {
 }
 
 }  // namespace
+
+bool PersonalCluster::has_nodes_of(const PersonalClusterOptions& options) const {
+  const auto text = read_file(conf());
+  if (!text.has_value()) return false;
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(*text, '\n')) {
+    if (line.starts_with("NodeName=")) lines.emplace_back(line);
+  }
+  return lines == node_lines(options);
+}
 
 bool PersonalCluster::is_configured() const { return ::access(conf().c_str(), R_OK) == 0; }
 

@@ -36,6 +36,8 @@ class PersonalCluster {
   /// Node names, from the configuration.
   Result<std::vector<std::string>> nodes() const;
   bool is_configured() const;
+  /// True when its nodes are those that these options would make.
+  bool has_nodes_of(const PersonalClusterOptions& options) const;
   const std::string& folder() const { return folder_; }
   std::string conf() const { return folder_ + "/slurm.conf"; }
 

@@ -51,6 +51,8 @@ Text gid(const Row& row, const Context&) { return row.step == nullptr ? fmt::for
 
 Text state(const Row& row, const Context&) {
   const JobState value = row.step == nullptr ? row.job->state : row.step->state;
+  const bool is_requeued = row.step == nullptr && value == JobState::kCancelled && (row.job->flags & job_flag::kRequeueAfter) != 0;
+  if (is_requeued) return "REQUEUED";
   const Text word(job_state_name(value));
   if (row.step != nullptr || value != JobState::kCancelled) return word;
   return fmt::format("{} by {}", word, row.job->cancelled_by.value());
@@ -63,7 +65,7 @@ Text reason(const Row& row, const Context&) { return row.step == nullptr ? Text(
 
 std::uint32_t cpu_count(const Row& row) {
   if (row.step != nullptr) return row.step->cpu_count;
-  return is_pending(row) ? 0 : row.job->cpu_count;
+  return is_pending(row) || !row.job->start_time.is_set() ? 0 : row.job->cpu_count;
 }
 Text allocated_cpus(const Row& row, const Context&) { return fmt::format("{}", cpu_count(row)); }
 Text requested_cpus(const Row& row, const Context&) { return fmt::format("{}", row.step == nullptr ? row.job->cpu_count : row.step->cpu_count); }

@@ -117,12 +117,7 @@ int run_salloc(const Words& words) {
   const ReadWords read = reader.read(words, OptionSource::kCommandLine);
   if (read.exit_code) return *read.exit_code;
   if (options.is_quiet) console.set_quiet();
-  Words warnings;
-  if (const Status settled = settle(options, warnings); !settled.has_value()) {
-    console.fatal(settled.error().text());
-    return 1;
-  }
-  for (const std::string& warning : warnings) console.warn(warning);
+  if (const auto code = settle_and_tell(console, options)) return *code;
 
   capture_signals(all_signals());
   Session session(console);

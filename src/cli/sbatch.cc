@@ -109,6 +109,19 @@ SubmitJob submission(const SubmitOptions& options, const SubmitScene& scene, con
   return submit;
 }
 
+/// A full queue empties by itself: waits longer each time, as sbatch does. Source: sbatch(1), MaxJobCount.
+Result<Reply> submit_with_patience(const Console& console, Session& session, const SubmitJob& submit) {
+  constexpr int kTriesMax = 15;
+  for (int attempt = 1;; ++attempt) {
+    auto reply = session.submit_one(submit);
+    const bool is_full = reply.has_value() && reply->error && reply->error->code == ErrorCode::kResourceExhausted &&
+                         reply->error->message == "Resource temporarily unavailable";
+    if (!is_full || attempt == kTriesMax) return reply;
+    console.error("Slurm job queue full, sleeping and retrying");
+    session.sleep(Duration::seconds(attempt));
+  }
+}
+
 void say_test_only(const Console& console, const SubmitOptions& options, const Reply& reply) {
   console.say(fmt::format("Job {} to start at {} a {}", reply.job.value(), options.context.time(reply.expected_start, "Unknown"),
                           reply.text));
@@ -184,17 +197,12 @@ int run_sbatch(const Words& words) {
   reader.read(words, OptionSource::kCommandLine);
   if (options.is_quiet) console.set_quiet();
 
-  Words warnings;
-  if (const Status settled = settle(options, warnings); !settled.has_value()) {
-    console.fatal(settled.error().text());
-    return 1;
-  }
-  for (const std::string& warning : warnings) console.warn(warning);
+  if (const auto code = settle_and_tell(console, options)) return *code;
   auto variables = exported_environment(options, scene);
   if (!variables.has_value()) return console.fail(variables.error());
 
   Session session(console);
-  const auto reply = session.submit_one(submission(options, scene, *script, std::move(variables).value()));
+  const auto reply = submit_with_patience(console, session, submission(options, scene, *script, std::move(variables).value()));
   if (!reply.has_value()) return submit_failed(console, reply.error());
   for (const std::string& warning : reply->warnings) console.say(warning);
   if (reply->error && options.is_test_only) {

@@ -1,5 +1,6 @@
 // scancel: ends or signals jobs and steps.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -164,6 +165,27 @@ Status confirm(Session& session, O& options) {
   return {};
 }
 
+/// "job_name=a,b partition=main": the conditions of a filter.
+std::string filter_text(const JobFilter& filter) {
+  std::string text;
+  const auto add = [&text](std::string_view name, const auto& values) {
+    if (!values.empty()) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, fmt::join(values, ","));
+  };
+  std::vector<std::string_view> states;
+  for (const JobState state : filter.states) states.push_back(job_state_name(state));
+  add("account", filter.accounts);
+  add("job_name", filter.names);
+  add("nodelist", filter.nodes);
+  add("partition", filter.partitions);
+  add("qos", filter.qos);
+  add("reservation", filter.reservations);
+  add("state", states);
+  add("user_name", filter.users);
+  add("user_id", filter.uids);
+  add("wckey", filter.wckeys);
+  return text;
+}
+
 Result<int> cancel_jobs(const Console& console, Session& session, const O& options) {
   CancelJobs cancel;
   cancel.filter = options.filter;
@@ -182,7 +204,9 @@ Result<int> cancel_jobs(const Console& console, Session& session, const O& optio
     if (!is_by_id) announce(console, options, outcome.job);
     code = std::max(code, report(console, options, outcome));
   }
-  if (reply.outcomes.empty() && options.verbosity > 0) console.error("No active jobs match ALL job filters");
+  if (reply.outcomes.empty() && options.verbosity > 0) {
+    console.error(fmt::format("No active jobs match ALL job filters, including: {}", filter_text(options.filter)));
+  }
   return code;
 }
 

@@ -130,6 +130,10 @@ int show_jobs(Call& call) {
     query.filter.jobs.push_back(*selector);
   }
   const auto page = call.controller().query(query);
+  const bool is_element = !query.filter.jobs.empty() && query.filter.jobs.front().is_element;
+  if (!page.has_value() && is_element && page.error().code == ErrorCode::kNotFound) {
+    return call.failed(fmt::format("Job {} not found", selector_text(query.filter.jobs.front())));
+  }
   if (!page.has_value()) return call.failed(fmt::format("slurm_load_jobs error: {}", page.error().message));
   const ShowContext context = call.context();
   std::size_t count = 0;
@@ -354,7 +358,10 @@ int update(Call& call) {
       target = named;
       object.name = word.substr(equals + 1);
     } else {
-      object.values.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+      // "TimeLimit+=5" is written "TimeLimit=+5" between us and the controller.
+      const bool is_relative = equals > 1 && (word[equals - 1] == '+' || word[equals - 1] == '-');
+      object.values.emplace_back(word.substr(0, is_relative ? equals - 1 : equals),
+                                 (is_relative ? std::string(1, word[equals - 1]) : std::string()) + word.substr(equals + 1));
     }
   }
   if (object.name.empty()) return call.failed("No valid entity in update command\nInput line must include \"JobId\", \"NodeName\", \"PartitionName\" or \"StepId\"");

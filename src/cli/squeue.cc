@@ -210,9 +210,13 @@ int show_jobs(const Console& console, Session& session, const O& options, const 
 }
 
 bool is_shown(const O& options, const StepView& step) {
-  return std::ranges::none_of(options.filter.jobs, [&](const JobSelector& wanted) {
-    return wanted.job == step.id.job && wanted.step && *wanted.step != step.id.step;
-  });
+  bool is_named = false;  // by a selector of the job, whichever step that means
+  for (const JobSelector& wanted : options.filter.jobs) {
+    if (wanted.job != step.id.job || !wanted.step) continue;
+    if (*wanted.step == step.id.step) return true;
+    is_named = true;
+  }
+  return !is_named;
 }
 
 int show_steps(const Console& console, Session& session, const O& options, const ColumnFormat& format, const ShowContext& context) {

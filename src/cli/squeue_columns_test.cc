@@ -134,8 +134,10 @@ TEST(SqueueColumns, EachColumnShowsTheSameFromAsMuchOfAJobAsItAsksFor) {
   suspended.suspend_time = test_now() - Duration::seconds(20);
   for (const JobView& plain : {pending_job(), running_job(), array_job(), element, suspended}) {
     const JobView job = crowded_job(plain);
+    Page page;
+    page.jobs.push_back(job);
     for (const auto& column : job_columns()) {
-      const auto seen = records::decode_page(records::encode_page({.jobs = {job}}, column.note));
+      const auto seen = records::decode_page(records::encode_page(page, column.note));
       ASSERT_TRUE(seen.has_value() && seen->jobs.size() == 1);
       EXPECT_EQ(column.show(seen->jobs[0], test_context()), column.show(job, test_context())) << column.name;
       if (column.number != nullptr) {

@@ -184,12 +184,7 @@ int run_srun(const Words& words) {
   if (std::ranges::find(read.operands, ":") != read.operands.end()) {
     return console.fail(refused_option("a heterogeneous step (\":\")"));
   }
-  Words warnings;
-  if (const Status settled = settle(options, warnings); !settled.has_value()) {
-    console.fatal(settled.error().text());
-    return 1;
-  }
-  for (const std::string& warning : warnings) console.warn(warning);
+  if (const auto code = settle_and_tell(console, options)) return *code;
   auto command = command_of(options, read.operands);
   if (!command.has_value()) return console.fail(command.error());
   return run_step(console, options, scene, std::move(command).value());

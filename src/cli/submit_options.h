@@ -2,6 +2,7 @@
 // Reading them is here; turning them into a job or a step is job_request.h's.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,6 +40,7 @@ struct SubmitOptions {
   std::optional<std::uint32_t> umask;
   std::optional<std::uint32_t> immediate_seconds;
   std::uint32_t verbosity = 0;
+  std::map<std::string, std::string> defined;  ///< every option that was given, with the value that counts
   bool is_quiet = false;
   // sbatch
   std::optional<std::string> wrap;

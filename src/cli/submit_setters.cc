@@ -33,7 +33,7 @@ Result<std::uint32_t> read_number_of_nodes(Value text) {
     factor = to_lower(text.back()) == 'k' ? 1024 : 1024 * 1024;
     text.remove_suffix(1);
   }
-  const auto number = parse_whole32(text, 65536);
+  const auto number = parse_whole32(text, INT32_MAX / factor);
   if (!number || *number == 0) return fail(ErrorCode::kInvalidArgument, fmt::format("invalid number of nodes '{}'", text));
   return *number * factor;
 }
@@ -305,6 +305,12 @@ Status priority(SubmitOptions& options, Value value) {
 }
 
 Status propagate(SubmitOptions& options, Value value) {
+  static constexpr std::string_view kNames[] = {"ALL", "NONE", "AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE",
+                                                "NPROC", "RSS", "STACK"};
+  for (const std::string_view word : split_words(value, ',')) {
+    const bool is_known = std::ranges::any_of(kNames, [&](std::string_view name) { return equal_ignoring_case(name, word); });
+    if (!is_known) return fail(ErrorCode::kInvalidArgument, fmt::format("Bad rlimit name: {}", word));
+  }
   options.propagate = value.empty() ? "ALL" : std::string(value);
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 
 #include "codec/conf_form.h"
@@ -79,6 +80,31 @@ Status set_select_type(SlurmConf&, std::string_view value) {
   return fail(
       ErrorCode::kUnimplemented, "not supported",
       "write select/cons_tres; for whole nodes set OverSubscribe=EXCLUSIVE on the partition");
+}
+
+/// Bounds on how much of the queue Slurm's scheduler looks at, and how often: the planner looks at all of it.
+bool is_scheduler_bound(std::string_view name) {
+  static constexpr std::array<std::string_view, 10> kBounds = {
+      "default_queue_depth", "partition_job_depth", "sched_interval",  "sched_min_interval", "sched_max_job_start",
+      "batch_sched_delay",   "max_sched_time",      "max_rpc_cnt",     "defer",              "build_queue_timeout"};
+  return name.starts_with("bf_") || std::ranges::find(kBounds, name) != kBounds.end();
+}
+
+Status set_scheduler_parameters(SlurmConf& conf, std::string_view value) {
+  for (const std::string_view word : split_words(value, ',')) {
+    const std::string name = lower(word.substr(0, word.find('=')));
+    if (name == "max_script_size") {
+      const auto size = parse_whole(word.substr(std::min(word.size(), name.size() + 1)), 512U << 20);
+      if (!size || *size == 0) return must_be("max_script_size=BYTES, at most 512 MiB");
+      conf.cluster.settings.max_script_size = *size;
+    } else if (is_scheduler_bound(name)) {
+      conf.notes.push_back(fmt::format("SchedulerParameters={} has no effect: the planner looks at every job, whenever something changes", word));
+    } else {
+      return fail(ErrorCode::kUnimplemented, "not supported",
+                  fmt::format("of SchedulerParameters Muster knows max_script_size and the bounds on scheduling, not {}", name));
+    }
+  }
+  return {};
 }
 
 struct SelectWord {
@@ -181,8 +207,6 @@ constexpr auto kKeys = std::to_array<Key>({
     setting<&ClusterSettings::kill_wait, Seconds>("KillWait"),
     setting<&ClusterSettings::min_job_age, Seconds>("MinJobAge"),
     setting<&ClusterSettings::slurmd_timeout, Seconds>("SlurmdTimeout"),
-    setting<&ClusterSettings::inactive_limit, Seconds>("InactiveLimit"),
-    setting<&ClusterSettings::batch_start_timeout, Seconds>("BatchStartTimeout"),
     setting<&ClusterSettings::over_time_limit, Minutes>("OverTimeLimit"),
     setting<&ClusterSettings::max_job_count, Number<std::uint32_t, 1, 100'000'000>>("MaxJobCount"),
     setting<&ClusterSettings::max_array_size, Number<std::uint32_t, 0, 4'000'001>>("MaxArraySize"),
@@ -193,7 +217,6 @@ constexpr auto kKeys = std::to_array<Key>({
     setting<&ClusterSettings::max_batch_requeue, Number<std::uint32_t, 0, 1'000'000>>(
         "MaxBatchRequeue"),
     setting<&ClusterSettings::first_job_id, Number<std::uint32_t, 1, 0x03ff0000>>("FirstJobId"),
-    setting<&ClusterSettings::max_job_id, Number<std::uint32_t, 1, 0x03ff0000>>("MaxJobId"),
     setting<&ClusterSettings::default_memory_per_cpu_mib, Memory>("DefMemPerCPU"),
     setting<&ClusterSettings::default_memory_per_node_mib, Memory>("DefMemPerNode"),
     setting<&ClusterSettings::default_memory_per_gpu_mib, Memory>("DefMemPerGPU"),
@@ -226,6 +249,7 @@ constexpr auto kKeys = std::to_array<Key>({
     setting<&ClusterSettings::requeue_exit, ExitCodes>("RequeueExit"),
     setting<&ClusterSettings::requeue_exit_hold, ExitCodes>("RequeueExitHold"),
     setting<&ClusterSettings::gres_types, Names>("GresTypes"),
+    {"SchedulerParameters", ConfHandling::kHonoured, {}, {}, &set_scheduler_parameters, nullptr},
     setting<&ClusterSettings::mail_program, Text>("MailProg"),
     // --- accepted without effect ---
     no_effect("AuthType", kIdentity),
@@ -253,9 +277,9 @@ constexpr auto kKeys = std::to_array<Key>({
     no_effect("SrunPortRange", kOwnTransport),
     no_effect("CommunicationParameters", kOwnTransport),
     no_effect("SlurmctldTimeout", kOwnTransport),
+    no_effect("BatchStartTimeout", "a launch is repeated until its node has taken it or is down"),
     no_effect("MaxNodeCount", "the number of nodes has no bound to set"),
     no_effect("SchedulerType", "there is one planner"),
-    no_effect("SchedulerParameters", "the planner looks at every job and needs no such bounds"),
     no_effect("SchedulerTimeSlice", "jobs are not time-sliced"),
     no_effect("PriorityType", "weights are refused by name where they are not 0"),
     no_effect("PriorityDecayHalfLife", "no weight is in force that would use it"),
@@ -286,6 +310,8 @@ constexpr auto kKeys = std::to_array<Key>({
             "limits and associations are not enforced from here: take the key out"),
     refused("PrivateData", "none",
             "jobs and nodes are visible to every user: take the key out, knowing that"),
+    refused("InactiveLimit", "0", kNotYet),
+    refused("MaxJobId", "67043328|999999999", "ids rise up to 4294967294 and are not used again: take the key out"),
     refused("Licenses", "", kNotYet),
     refused("WaitTime", "0", kNotYet),
     refused("CompleteWait", "0", kNotYet),

@@ -89,6 +89,9 @@ class Builder {
         return at(line, fmt::format("{} is set a second time", key->name), "keep one of the two");
       }
       if (key->handling != ConfHandling::kHonoured) accepted_[key->name] = pair.value;
+      if (key->handling == ConfHandling::kNoEffect) {
+        conf_.notes.push_back(fmt::format("{}={} has no effect: {}", key->name, pair.value, key->reason));
+      }
     }
     return {};
   }
@@ -159,8 +162,6 @@ class Builder {
     const auto wrong = [&](std::string_view what, std::string way) {
       return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", file, what), std::move(way));
     };
-    if (settings.first_job_id > settings.max_job_id)
-      return wrong("FirstJobId is above MaxJobId", "exchange them");
     if (settings.default_memory_per_cpu_mib != 0 && settings.default_memory_per_node_mib != 0) {
       return wrong("DefMemPerCPU and DefMemPerNode are both set", "set one of them");
     }

@@ -52,6 +52,7 @@ struct SlurmConf {
   ClusterConfig cluster;
   DaemonSettings daemons;
   std::vector<InitialNode> initial_nodes;  ///< index = NodeIndex
+  std::vector<std::string> notes;          ///< keys that were given and have no effect here, each with the reason
   friend bool operator==(const SlurmConf&, const SlurmConf&) = default;
 };
 

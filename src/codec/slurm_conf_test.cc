@@ -55,10 +55,10 @@ TEST(SlurmConf, ReadsEverySetting) {
           "SlurmctldPort=7001\nSlurmdPort=7002\nStateSaveLocation=/s\n"
           "SlurmdSpoolDir=/spool/%n\nSlurmctldLogFile=/l/c\nSlurmdLogFile=/l/"
           "d\nKillWait=5\nMinJobAge=60\n"
-          "SlurmdTimeout=100\nInactiveLimit=7\nBatchStartTimeout=8\nOverTimeLimit="
+          "SlurmdTimeout=100\nInactiveLimit=0\nBatchStartTimeout=8\nOverTimeLimit="
           "UNLIMITED\nMaxJobCount=20\n"
           "MaxArraySize=50\nMaxStepCount=9\nMaxTasksPerNode=10\nMaxBatchRequeue=2\nFirstJobId="
-          "5\nMaxJobId=50\n"
+          "5\nSchedulerParameters=max_script_size=9000,bf_window=10\n"
           "DefMemPerCPU=1G\nDefMemPerGPU=10\nMaxMemPerNode=UNLIMITED\nMaxMemPerCPU="
           "2048\nJobRequeue=0\nJobFileAppend=1\n"
           "EnforcePartLimits=ALL\nSelectType=select/"
@@ -80,8 +80,6 @@ TEST(SlurmConf, ReadsEverySetting) {
   EXPECT_EQ(s.kill_wait, Duration::seconds(5));
   EXPECT_EQ(s.min_job_age, Duration::seconds(60));
   EXPECT_EQ(s.slurmd_timeout, Duration::seconds(100));
-  EXPECT_EQ(s.inactive_limit, Duration::seconds(7));
-  EXPECT_EQ(s.batch_start_timeout, Duration::seconds(8));
   EXPECT_TRUE(s.over_time_limit.is_infinite());
   EXPECT_EQ(s.max_job_count, 20U);
   EXPECT_EQ(s.max_array_size, 50U);
@@ -89,7 +87,10 @@ TEST(SlurmConf, ReadsEverySetting) {
   EXPECT_EQ(s.max_tasks_per_node, 10U);
   EXPECT_EQ(s.max_batch_requeue, 2U);
   EXPECT_EQ(s.first_job_id, 5U);
-  EXPECT_EQ(s.max_job_id, 50U);
+  EXPECT_EQ(s.max_script_size, 9000U);
+  ASSERT_EQ(conf.notes.size(), 3U);
+  EXPECT_EQ(conf.notes[0], "BatchStartTimeout=8 has no effect: a launch is repeated until its node has taken it or is down");
+  EXPECT_TRUE(conf.notes[1].starts_with("SchedulerParameters=bf_window=10 has no effect")) << conf.notes[1];
   EXPECT_EQ(s.default_memory_per_cpu_mib, 1024U);
   EXPECT_EQ(s.default_memory_per_gpu_mib, 10U);
   EXPECT_EQ(s.max_memory_per_cpu_mib, 2048U);
@@ -212,7 +213,9 @@ TEST(SlurmConf, ErrorsNameThePlaceTheKeyAndTheWayOut) {
       {"TaskPlugin=task/none,task/x\n", "write one of task/none, task/affinity, task/cgroup"},
       {"RequeueExit=0\n", "exit codes from 1 to 255"},
       {"RequeueExit=5-300\n", "exit codes from 1 to 255"},
-      {"FirstJobId=9\nMaxJobId=8\n", "slurm.conf: FirstJobId is above MaxJobId"},
+      {"MaxJobId=8\n", "slurm.conf:4: MaxJobId=8 is not supported: ids rise"},
+      {"InactiveLimit=7\n", "InactiveLimit=7 is not supported"},
+      {"SchedulerParameters=nonsense\n", "not nonsense"},
       {"DefMemPerCPU=1\nDefMemPerNode=1\n",
        "slurm.conf: DefMemPerCPU and DefMemPerNode are both set"},
       {"NodeSet=x Nodes=n1\n", "slurm.conf:4: NodeSet is not supported"},

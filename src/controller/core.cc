@@ -1,5 +1,7 @@
 #include "controller/core.h"
 
+#include "controller/config_alignment.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +32,8 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
   dependencies_.load(state_);
   is_started_ = true;
   emit(EpochStarted{epoch}, now);
-  emit(ConfigApplied{std::move(config)}, now);
+  emit(ConfigApplied{aligned_config(state_, config)}, now);
+  for (NodeChanged& change : changes_of_named_nodes(state_, *config)) emit(std::move(change), now);
   links_.resize(state_.nodes().all().size());
   state_.jobs().for_each([&](const Job& job) {
     arm(job);
@@ -161,7 +164,13 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
   } else if (const auto* control = std::get_if<ControlJobs>(&request)) {
     reply = frontend::control(draft, *control, identity);
   } else if (const auto* update = std::get_if<UpdateObject>(&request)) {
+    const std::size_t before = draft.events.size();
     reply = frontend::update(draft, *update, identity);
+    for (std::size_t i = before; i < draft.events.size() && !reply.error; ++i) {
+      const auto* change = std::get_if<JobChanged>(&draft.events[i]);
+      if (change == nullptr) continue;
+      if (const Status possible = check_change(*change); !possible.has_value()) reply.error = possible.error();
+    }
   } else if (const auto* release = std::get_if<ReleaseAllocation>(&request)) {
     reply = frontend::release_allocation(draft, *release, identity);
   } else if (const auto* renew = std::get_if<RenewLease>(&request)) {
@@ -176,6 +185,16 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
   return reply;
 }
 
+/// An update that makes a waiting job impossible is refused. One that was impossible before may still be renamed.
+Status Core::check_change(const JobChanged& change) const {
+  const Job* job = state_.jobs().find(change.job);
+  if (job == nullptr || !job->is_pending() || (change.spec == nullptr && !change.partitions)) return {};
+  const auto& partitions = change.partitions ? *change.partitions : job->partitions.to_vector();
+  const Status possible = check_satisfiable(change.spec != nullptr ? *change.spec : *job->spec, partitions);
+  if (possible.has_value() || !check_satisfiable(*job->spec, job->partitions.to_vector()).has_value()) return {};
+  return possible;
+}
+
 /// A batch is atomic: when one request is refused, none of it is applied.
 void Core::answer(Command& command, TimePoint now) {
   if (command.requests.size() == 1 && std::holds_alternative<PreparedStep>(command.requests.front())) {
@@ -186,7 +205,7 @@ void Core::answer(Command& command, TimePoint now) {
     replies_.emplace_back(token, std::vector<Reply>{std::move(reply)});
     return;
   }
-  Draft draft(state_);
+  Draft draft(state_, now);
   std::vector<Reply> replies;
   std::vector<frontend::SignalOrder> orders;
   bool is_refused = false;
@@ -227,7 +246,7 @@ Reply Core::create_step(const PreparedStep& request, const Identity& identity, T
     reply.error = refusal_;
     return reply;
   }
-  Draft draft(state_);
+  Draft draft(state_, now);
   auto spec = std::make_shared<StepSpec>(*request.spec);
   spec->environment = draft.blob_for(request.environment);
   const bool is_immediate = spec->is_immediate;

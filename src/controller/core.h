@@ -114,10 +114,10 @@ class Core {
   void start_successors(TimePoint now);
   bool commit(const sched::Start& start, TimePoint now);
   void create_first_step(const Job& job, TimePoint now);
-  void refuse_unsatisfiable(Draft& draft, const PreparedSubmit& submit);
+  Status check_change(const JobChanged& change) const;
   Status check_satisfiable(const JobSpec& spec, const std::vector<PartitionIndex>& partitions) const;
   void order_launch(const StepId& step);
-  void launch(const StepId& step);
+  bool launch(const StepId& step);
   Bytes bytes_of(BlobId id, const StepId& waiting);
 
   // core_jobs.cc: from running to ended
@@ -129,6 +129,7 @@ class Core {
   std::vector<StepPart> take_parts(const Job& job, NodeIndex node);
   void after_clean(JobId job, TimePoint now);
   void end_job(JobId job, JobState state, std::string cause, TimePoint now);
+  std::optional<std::uint32_t> split_decided_elements(const Job& record, TimePoint now);
   void settle_dependencies(TimePoint now);
   void retry_waiting_steps(JobId job, TimePoint now);
   bool is_running_on(const Job& job, NodeIndex node) const;
@@ -201,6 +202,8 @@ class Core {
   std::set<Timer> timers_;
   std::map<StepId, StepProgress> progress_;
   std::map<BlobId, std::vector<StepId>> waiting_launches_;
+  /// What has come for a launch that waits for more: the cache may be too small for all that one launch needs.
+  std::map<StepId, std::map<BlobId, Bytes>> fetched_;
   std::map<JobId, TimePoint> leases_;
   std::map<JobId, std::vector<Command>> waiting_steps_;
 };

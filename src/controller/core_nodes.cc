@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controller/config_alignment.h"
 #include "controller/core.h"
 
 namespace muster {
@@ -61,7 +62,7 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   }
   const std::uint8_t policy = state_.settings().return_to_service;
   const bool is_down_by_silence = node.status.reason == kNotResponding;
-  if ((node.status.conditions & node_condition::kDown) != 0 && (policy == 2 || (policy == 1 && is_down_by_silence))) {
+  if ((node.status.conditions & node_condition::kDown) != 0 && !is_unnamed(node) && (policy == 2 || (policy == 1 && is_down_by_silence))) {
     event.clear_conditions |= node_condition::kDown;
   }
   if (!is_same_boot) fail_jobs_on(*index, fmt::format("node {} restarted", hello.node_name), now);

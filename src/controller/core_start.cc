@@ -38,7 +38,7 @@ Status Core::check_satisfiable(const JobSpec& spec, const std::vector<PartitionI
 /// When and where the job would start, were it submitted now. Nothing is kept.
 Reply Core::test_only(const PreparedSubmit& submit, const Identity& identity, TimePoint now) {
   Reply reply;
-  Draft draft(state_);
+  Draft draft(state_, now);
   auto submitted = frontend::submit(draft, submit, identity);
   if (!submitted.has_value()) {
     reply.error = submitted.error();
@@ -161,6 +161,26 @@ bool Core::commit(const sched::Start& start, TimePoint now) {
   return true;
 }
 
+namespace {
+
+/// The allocation was made for this step, which has all of it. Nodes that serve devices beyond the tasks asked for, as
+/// with "-n1 --gpus=4" on nodes of two, have no task of it.
+std::vector<NodeGrant> first_step_nodes(const Job& job) {
+  std::vector<NodeGrant> nodes = job.run->allocation->nodes;
+  std::uint32_t surplus = 0;
+  for (const NodeGrant& grant : nodes) surplus += grant.task_count;
+  surplus -= std::min(surplus, std::max(job.first_step->task_count, 1U));
+  for (auto grant = nodes.rbegin(); grant != nodes.rend() && surplus > 0; ++grant) {
+    const std::uint32_t cut = std::min(surplus, grant->task_count);
+    grant->task_count -= cut;
+    surplus -= cut;
+  }
+  std::erase_if(nodes, [](const NodeGrant& grant) { return grant.task_count == 0; });
+  return nodes;
+}
+
+}  // namespace
+
 void Core::create_first_step(const Job& job, TimePoint now) {
   if (job.spec->kind == JobKind::kBatch) {
     auto layout = std::make_shared<StepLayout>();
@@ -172,19 +192,10 @@ void Core::create_first_step(const Job& job, TimePoint now) {
     return;
   }
   if (job.first_step == nullptr) return;
-  const auto layout = frontend::lay_out_step(state_, job, *job.first_step);
-  if (!layout.has_value()) {
-    JobEnding ending;
-    ending.job = job.id;
-    ending.state = JobState::kFailed;
-    ending.reason = PendingReason::kJobLaunchFailure;
-    ending.exit = ExitStatus::exited(1);
-    ending.detail = layout.error().text();
-    emit(std::move(ending), now);
-    return;
-  }
+  auto layout = std::make_shared<StepLayout>();
+  layout->nodes = first_step_nodes(job);
   const StepId step{job.id, job.attempt, job.run->next_step};
-  emit(StepCreated{step, job.first_step, *layout}, now);
+  emit(StepCreated{step, job.first_step, std::move(layout)}, now);
   order_launch(step);
 }
 
@@ -195,6 +206,9 @@ void Core::order_launch(const StepId& step) {
 Bytes Core::bytes_of(BlobId id, const StepId& waiting) {
   if (id.value() == 0) return std::make_shared<const std::string>();
   if (Bytes bytes = blobs_.get(id)) return bytes;
+  if (const auto kept = fetched_.find(waiting); kept != fetched_.end()) {
+    if (const auto found = kept->second.find(id); found != kept->second.end()) return found->second;
+  }
   auto& steps = waiting_launches_[id];
   if (steps.empty()) port_.fetch_blob(id);
   if (std::ranges::find(steps, waiting) == steps.end()) steps.push_back(waiting);
@@ -206,8 +220,11 @@ void Core::on_blob(BlobId id, Bytes bytes) {
   if (found == waiting_launches_.end()) return;
   const std::vector<StepId> steps = std::move(found->second);
   waiting_launches_.erase(found);
-  blobs_.put(id, std::move(bytes));
-  for (const StepId& step : steps) launch(step);
+  blobs_.put(id, bytes);
+  for (const StepId& step : steps) {
+    fetched_[step][id] = bytes;
+    if (launch(step)) fetched_.erase(step);
+  }
 }
 
 namespace {
@@ -247,17 +264,17 @@ std::uint32_t rank_in(const std::vector<NodeGrant>& grants, NodeIndex node) {
 
 }  // namespace
 
-/// Sends a step to those of its nodes that are connected and have not said that they run it.
-void Core::launch(const StepId& id) {
+/// Sends a step to those of its nodes that are connected and have not said that they run it. False: it waits for blobs.
+bool Core::launch(const StepId& id) {
   const Job* job = state_.jobs().find(id.job);
-  if (job == nullptr || job->run == nullptr || job->attempt != id.attempt || is_finished(job->state)) return;
+  if (job == nullptr || job->run == nullptr || job->attempt != id.attempt || is_finished(job->state)) return true;
   const StepState* step = job->run->find_step(id.step);
-  if (step == nullptr || !step->is_running()) return;
+  if (step == nullptr || !step->is_running()) return true;
   const BlobId environment = step->spec != nullptr && step->spec->environment.value() != 0 ? step->spec->environment
                                                                                             : job->spec->environment;
   const Bytes environment_bytes = bytes_of(environment, id);
   const Bytes script = step->spec == nullptr ? bytes_of(job->spec->script, id) : std::make_shared<const std::string>();
-  if (environment_bytes == nullptr || script == nullptr) return;
+  if (environment_bytes == nullptr || script == nullptr) return false;
   LaunchStep message = launch_of(*job, *step, state_);
   message.script = script;
   message.environment = environment_bytes;
@@ -275,6 +292,7 @@ void Core::launch(const StepId& id) {
     port_.send(grant.node, message);
     if (over_time_limit(*job) != Duration()) port_.send(grant.node, end_of(*job));
   }
+  return true;
 }
 
 }  // namespace muster

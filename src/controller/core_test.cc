@@ -558,6 +558,23 @@ TEST(CoreNode, BlobsThatLeftTheCacheAreFetchedBeforeALaunch) {
   EXPECT_EQ(next.job(job).state, JobState::kRunning);
 }
 
+TEST(CoreNode, ALaunchGathersBlobsThatDoNotFitTheCacheTogether) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  const auto large = [](char fill) { return std::make_shared<const std::string>(BlobCache::kBytesMax - 10, fill); };
+  PreparedSubmit submit = submit_of(spec_of());
+  submit.script = PreparedBlob{std::string(32, 's'), large('s')};
+  submit.environment = PreparedBlob{std::string(32, 'e'), large('e')};
+  rig.done(std::move(submit));
+  for (int turn = 0; turn < 4 && !rig.fetched.empty(); ++turn) {
+    for (const BlobId blob : std::exchange(rig.fetched, {})) rig.core.on_blob(blob, large(blob == rig.job(JobId(1)).spec->script ? 's' : 'e'));
+  }
+  ASSERT_EQ(rig.count_sent<LaunchStep>(0), 1U);
+  EXPECT_EQ(rig.last_sent<LaunchStep>().script->front(), 's');
+  EXPECT_EQ(rig.last_sent<LaunchStep>().environment->front(), 'e');
+}
+
 // ---- dependencies ----
 
 TEST(CoreDependency, ReleasesAndRefusesAsTheFirstEnds) {
@@ -578,6 +595,106 @@ TEST(CoreDependency, ReleasesAndRefusesAsTheFirstEnds) {
   EXPECT_EQ(rig.job(any).state, JobState::kRunning);
   EXPECT_TRUE(rig.job(ok).is_pending());
   EXPECT_EQ(rig.job(ok).reason, PendingReason::kDependencyNeverSatisfied);
+}
+
+TEST(CoreDependency, EachElementOfACorrespondingArrayWaitsForItsOwn) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  PreparedSubmit first = submit_of(spec_of("first"));
+  first.array = ArraySpec{Bitmap::range(0, 3), 0};
+  const JobId array = rig.done(std::move(first)).job;
+  PreparedSubmit second = submit_of(spec_of("second"));
+  second.array = ArraySpec{Bitmap::range(0, 3), 0};
+  second.dependencies.terms.push_back(DependencyTerm{DependencyKind::kAfterCorr, array, {}, {}, {}});
+  const JobId after = rig.done(std::move(second)).job;
+  rig.plan();
+  const auto element = [&](JobId of, std::uint32_t index) {
+    const auto* elements = rig.core.state().jobs().elements(of);
+    const auto found = elements == nullptr ? decltype(elements->end()){} : elements->find(index);
+    return elements == nullptr || found == elements->end() ? JobId(0) : found->second;
+  };
+  ASSERT_NE(element(array, 0), JobId(0));
+  rig.step_done(0, rig.batch_step(element(array, 0)), ExitStatus());
+  rig.step_done(0, rig.batch_step(element(array, 1)), ExitStatus::exited(1));
+  rig.plan();
+  ASSERT_NE(element(after, 0), JobId(0)) << "its own has ended well";
+  EXPECT_EQ(rig.job(element(after, 0)).state, JobState::kRunning);
+  ASSERT_NE(element(after, 1), JobId(0)) << "its own has failed";
+  EXPECT_EQ(rig.job(element(after, 1)).reason, PendingReason::kDependencyNeverSatisfied);
+  EXPECT_TRUE(rig.job(after).is_pending());
+  rig.step_done(0, rig.batch_step(element(array, 2)), ExitStatus());
+  rig.plan();
+  EXPECT_EQ(rig.job(after).state, JobState::kRunning) << "the last one keeps the record";
+}
+
+// ---- the passing of time ----
+
+TEST(CoreTime, TheWarningIsSentOnceInARun) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->signal_number = 10;
+  spec->signal_seconds = 50;
+  spec->signal_batch_only = true;
+  spec->time_limit = Duration::minutes(1);
+  const JobId job = rig.done(submit_of(spec)).job;
+  ASSERT_EQ(rig.job(job).state, JobState::kRunning);
+  rig.hear(0, StepRunning{rig.batch_step(job)});
+  rig.pass(Duration::seconds(11));
+  EXPECT_EQ(rig.count_sent<SignalStep>(0), 1U);
+  rig.done(UpdateObject{UpdateKind::kJob, std::to_string(job.value()), {{"Comment", "x"}}}, kRoot);
+  rig.pass(Duration::seconds(1));
+  EXPECT_EQ(rig.count_sent<SignalStep>(0), 1U);
+  Rig next(2, rig.stored());
+  next.connect(0, {KnownStep{next.batch_step(job), StepPhase::kRunning}});
+  next.pass(Duration::seconds(1));
+  EXPECT_EQ(next.count_sent<SignalStep>(0), 0U);
+}
+
+TEST(CoreTime, AWaitingJobIsGivenUpWhenItCanNoLongerMeetItsDeadline) {
+  Rig rig;
+  auto spec = spec_of();
+  spec->time_limit = Duration::minutes(10);
+  spec->deadline = rig.now + Duration::minutes(15);
+  const JobId job = rig.done(submit_of(spec)).job;
+  rig.pass(Duration::minutes(4));
+  EXPECT_TRUE(rig.job(job).is_pending());
+  rig.pass(Duration::minutes(2));
+  EXPECT_EQ(rig.job(job).state, JobState::kDeadline);
+}
+
+// ---- configurations that change ----
+
+TEST(CoreConfig, NodesAndPartitionsMayChangeTheirPlaces) {
+  Rig rig(3);
+  rig.connect_all();
+  rig.plan();
+  auto other = spec_of();
+  other->text.set(JobText::kPartition, "other");
+  const JobId job = rig.done(submit_of(other)).job;
+  ASSERT_EQ(rig.job(job).state, JobState::kRunning);
+  auto config = std::make_shared<ClusterConfig>(*testing::config_of(3));
+  std::swap(config->nodes[0], config->nodes[2]);
+  config->nodes.erase(config->nodes.begin() + 1);  // n1 is gone
+  NodeConfig fresh = config->nodes[0];
+  fresh.name = "fresh";
+  config->nodes.insert(config->nodes.begin(), fresh);
+  std::swap(config->partitions[0], config->partitions[1]);
+  config->partitions[0].nodes = {NodeIndex(0), NodeIndex(1)};  // fresh and n2
+  Rig next(config, rig.stored());
+  const ClusterState& state = next.core.state();
+  EXPECT_EQ(state.nodes().at(NodeIndex(0)).config.name, "n0");
+  EXPECT_EQ(state.nodes().at(NodeIndex(3)).config.name, "fresh");
+  EXPECT_NE(state.nodes().at(NodeIndex(1)).status.conditions & node_condition::kDown, 0);
+  EXPECT_EQ(state.nodes().at(NodeIndex(1)).status.reason, "not in slurm.conf any more");
+  EXPECT_EQ(state.partition(next.job(job).partition).name, "other");
+  EXPECT_EQ(state.partition(*state.find_partition("other")).nodes, (std::vector{NodeIndex(2), NodeIndex(3)}));
+  // Named again, it may be used again.
+  Rig last(testing::config_of(3), next.stored());
+  EXPECT_EQ(last.core.state().nodes().at(NodeIndex(1)).status.reason, "");
+  EXPECT_EQ(last.core.state().partition(*last.core.state().find_partition("main")).nodes.size(), 3U);
 }
 
 }  // namespace

@@ -10,6 +10,16 @@ Duration Core::over_time_limit(const Job& job) const {
   return of_partition < Duration() ? state_.settings().over_time_limit : of_partition;
 }
 
+namespace {
+
+/// After this a job cannot end before its deadline. Requires: it has one. Source: sbatch(1), --deadline.
+TimePoint latest_start(const Job& job) {
+  const Duration least = job.spec->time_min != Duration() ? job.spec->time_min : job.time_limit;
+  return least.is_infinite() ? job.spec->deadline : job.spec->deadline - least;
+}
+
+}  // namespace
+
 /// Sets the timers that the job's present condition asks for. Timers that no longer hold are dropped when they fire.
 void Core::arm(const Job& job) {
   if (job.is_over()) {
@@ -17,7 +27,7 @@ void Core::arm(const Job& job) {
     return;
   }
   if (job.is_pending()) {
-    if (job.spec->deadline.is_set()) timers_.insert(Timer{job.spec->deadline, job.id, job.attempt, TimerKind::kDeadline});
+    if (job.spec->deadline.is_set()) timers_.insert(Timer{latest_start(job), job.id, job.attempt, TimerKind::kDeadline});
     if (job.eligible_time.is_set()) timers_.insert(Timer{job.eligible_time, job.id, job.attempt, TimerKind::kEligible});
     return;
   }
@@ -27,7 +37,7 @@ void Core::arm(const Job& job) {
     const Duration left = job.time_limit * (100 - percent) / 100;
     timers_.insert(Timer{std::max(job.end_time - left, job.start_time), job.id, job.attempt, TimerKind::kTimeShare});
   }
-  if (job.spec->signal_number != 0) {
+  if (job.spec->signal_number != 0 && (job.flags & job_flag::kWarned) == 0) {
     const TimePoint at = job.end_time - Duration::seconds(job.spec->signal_seconds);
     timers_.insert(Timer{std::max(at, job.start_time), job.id, job.attempt, TimerKind::kWarning});
   }
@@ -54,7 +64,8 @@ void Core::fire(const Timer& timer, TimePoint now) {
       }
       break;
     case TimerKind::kWarning:
-      if (is_running && job->end_time.is_set() && job->end_time - Duration::seconds(job->spec->signal_seconds) <= now) {
+      if (is_running && (job->flags & job_flag::kWarned) == 0 && job->end_time.is_set() &&
+          job->end_time - Duration::seconds(job->spec->signal_seconds) <= now) {
         warn(*job, now);
       }
       break;
@@ -65,7 +76,9 @@ void Core::fire(const Timer& timer, TimePoint now) {
       evict(timer.job, now);
       break;
     case TimerKind::kDeadline:
-      if (job->is_pending()) end_job(job->id, JobState::kDeadline, "its deadline passed before it could start", now);
+      if (job->is_pending() && latest_start(*job) <= now) {
+        end_job(job->id, JobState::kDeadline, "it can no longer end before its deadline", now);
+      }
       break;
     case TimerKind::kEligible:
       if (job->is_pending()) candidates_.push_back(job->id);
@@ -82,7 +95,8 @@ void Core::fire(const Timer& timer, TimePoint now) {
   }
 }
 
-void Core::warn(const Job& job, TimePoint) {
+/// Once in a run, whatever becomes of the job's limit later and however often the controller starts.
+void Core::warn(const Job& job, TimePoint now) {
   for (const StepState& step : job.run->steps) {
     if (!step.is_running()) continue;
     const bool is_batch = step.id.step == kBatchStep;
@@ -91,6 +105,10 @@ void Core::warn(const Job& job, TimePoint) {
       send_when_durable(grant.node, SignalStep{step.id, job.spec->signal_number, is_batch});
     }
   }
+  JobChanged change;
+  change.job = job.id;
+  change.is_warned = true;
+  emit(std::move(change), now);
 }
 
 /// The limit may have been moved since the timer was set: the share is taken anew.

@@ -1,6 +1,7 @@
 // What one batch of requests will do, put together before any of it is applied: either all of it happens or none.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -14,10 +15,12 @@ namespace muster {
 
 class Draft {
  public:
-  explicit Draft(const ClusterState& state)
-      : state_(state), next_job_(state.next_job()), next_blob_(state.next_blob()) {}
+  /// `now`: when the requests are answered; unset: as far as the state has come.
+  explicit Draft(const ClusterState& state, TimePoint now = {})
+      : state_(state), now_(std::max(now, state.time())), next_job_(state.next_job()), next_blob_(state.next_blob()) {}
 
   const ClusterState& state() const { return state_; }
+  TimePoint now() const { return now_; }
   /// The next free job id; each call gives another one.
   JobId allot_job() {
     const JobId id = next_job_;
@@ -67,6 +70,7 @@ class Draft {
 
  private:
   const ClusterState& state_;
+  TimePoint now_;
   JobId next_job_;
   BlobId next_blob_;
   std::map<std::string, BlobId> new_blobs_;

@@ -14,6 +14,37 @@ PreparedBlob prepared_blob(Bytes bytes) {
   return PreparedBlob{sha256(*bytes), std::move(bytes)};
 }
 
+/// The longest that a text may be, in bytes. Every replica keeps every text.
+std::size_t size_max(JobText key) {
+  switch (key) {
+    case JobText::kWorkDir:
+    case JobText::kStdOut:
+    case JobText::kStdErr:
+    case JobText::kStdIn: return 4096;  // PATH_MAX
+    case JobText::kNodeList:
+    case JobText::kExcludeList: return 64 * 1024;
+    case JobText::kDependency:
+    case JobText::kCommand:
+    case JobText::kSubmitLine:
+    case JobText::kScriptArgs: return 128 * 1024;
+    case JobText::kExport:
+    case JobText::kRlimits:
+    case JobText::kArray: return 16 * 1024;
+    default: return 1024;
+  }
+}
+
+Status check_texts(const JobSpec& spec) {
+  for (unsigned i = 0; i < TextPack<JobText>::kSize; ++i) {
+    const auto key = static_cast<JobText>(i);
+    const std::string_view text = spec.get(key);
+    if (text.size() <= size_max(key)) continue;
+    return fail(ErrorCode::kInvalidArgument, "Pathname of a file, directory or other parameter too long",
+                fmt::format("'{}...' has {} characters, {} are allowed", text.substr(0, 32), text.size(), size_max(key)));
+  }
+  return {};
+}
+
 Status check_script(const SubmitJob& submit, const ClusterSettings& settings) {
   if (submit.spec->kind != JobKind::kBatch) return {};
   if (submit.script == nullptr || submit.script->empty()) {
@@ -32,6 +63,7 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
                                        const ClusterSettings& settings, LastBlob& environments) {
   if (submit.spec == nullptr) return fail(ErrorCode::kInvalidArgument, "a submission without a job");
   TRY(check_script(submit, settings));
+  TRY(check_texts(*submit.spec));
   PreparedSubmit prepared;
   prepared.spec = std::make_shared<JobSpec>(*submit.spec);
   JobSpec& spec = *prepared.spec;

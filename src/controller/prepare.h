@@ -1,6 +1,9 @@
 // The part of validating a request that needs no state: done before the core, on the gateway's thread.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 #include "controller/command.h"
 #include "model/cluster_config.h"
@@ -11,6 +14,7 @@ namespace muster {
 struct CallerNames {
   std::string user;
   std::string group;
+  std::vector<std::string> groups = {};  ///< all that the user is a member of
 };
 
 /// Remembers one blob: whoever submits many jobs does so from one environment, and comparing is cheaper than a digest.

@@ -20,8 +20,6 @@ struct ClusterSettings {
   Duration min_job_age = Duration::seconds(300);
   Duration slurmd_timeout = Duration::seconds(300);
   Duration over_time_limit;                     ///< infinite: never kill
-  Duration inactive_limit;
-  Duration batch_start_timeout = Duration::seconds(10);
   Duration requeue_delay = Duration::seconds(0);  ///< before a requeued job may start again
   std::uint32_t max_job_count = 1'000'000;
   std::uint32_t max_array_size = 1001;
@@ -29,7 +27,6 @@ struct ClusterSettings {
   std::uint32_t max_tasks_per_node = 512;
   std::uint32_t max_batch_requeue = 5;
   std::uint32_t first_job_id = 1;
-  std::uint32_t max_job_id = 0x03ff0000;
   std::uint64_t max_script_size = 4U << 20;     ///< bytes
   std::uint64_t default_memory_per_cpu_mib = 0;
   std::uint64_t default_memory_per_node_mib = 0;

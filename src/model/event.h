@@ -128,6 +128,7 @@ struct JobChanged {
   std::optional<std::vector<PartitionIndex>> partitions;
   std::optional<PendingReason> reason;
   std::optional<ArraySpec> array;             ///< remaining elements, when some are cancelled unsplit
+  bool is_warned = false;                     ///< --signal has been sent in this run
 };
 
 struct JobSuspended {

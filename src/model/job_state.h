@@ -37,6 +37,7 @@ inline constexpr std::uint16_t kUserHeld = 1U << 3;     ///< held by its owner
 inline constexpr std::uint16_t kAdminHeld = 1U << 4;    ///< held by an operator
 inline constexpr std::uint16_t kRequeueHeld = 1U << 5;  ///< requeued into hold
 inline constexpr std::uint16_t kRequeueAfter = 1U << 6; ///< goes back to the queue once it is clean
+inline constexpr std::uint16_t kWarned = 1U << 7;       ///< --signal has been sent in this run
 inline constexpr std::uint16_t kAnyHold = kUserHeld | kAdminHeld | kRequeueHeld;
 }  // namespace job_flag
 

@@ -24,6 +24,7 @@ struct Identity {
   UserId user;
   GroupId group;
   bool is_operator = false;  ///< root, or the user that the controller runs as
+  std::vector<std::string> groups = {};  ///< names of all that the user is a member of; looked up by the gateway
 };
 
 using Bytes = std::shared_ptr<const std::string>;

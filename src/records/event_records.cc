@@ -101,7 +101,7 @@ RECORD(JobRequeued, schema::JobRequeued, JOB_REQUEUED_FIELDS)
 #define JOB_CHANGED_FIELDS(F, S, L, P, O)                                              \
   F(job, Job) P(spec, Spec) O(priority, Priority) O(time_limit, TimeLimit)             \
   O(eligible_time, EligibleTime) O(flags, Flags) P(dependencies, Dependencies)         \
-  O(array_throttle, ArrayThrottle) O(reason, Reason) P(array, Array)
+  O(array_throttle, ArrayThrottle) O(reason, Reason) P(array, Array) F(is_warned, IsWarned)
 void write(schema::JobChanged::Builder builder, const JobChanged& value) {
   JOB_CHANGED_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
   if (value.partitions) {

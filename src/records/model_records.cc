@@ -159,10 +159,9 @@ RECORD(PartitionConfig, schema::PartitionConfig, PARTITION_CONFIG_FIELDS)
 #define CLUSTER_SETTINGS_FIELDS(F, S, L, P, O)                                                       \
   F(cluster_name, ClusterName) F(controller_host, ControllerHost) F(kill_wait, KillWait)             \
   F(min_job_age, MinJobAge) F(slurmd_timeout, SlurmdTimeout) F(over_time_limit, OverTimeLimit)       \
-  F(inactive_limit, InactiveLimit) F(batch_start_timeout, BatchStartTimeout)                         \
   F(requeue_delay, RequeueDelay) F(max_job_count, MaxJobCount) F(max_array_size, MaxArraySize)       \
   F(max_step_count, MaxStepCount) F(max_tasks_per_node, MaxTasksPerNode)                             \
-  F(max_batch_requeue, MaxBatchRequeue) F(first_job_id, FirstJobId) F(max_job_id, MaxJobId)          \
+  F(max_batch_requeue, MaxBatchRequeue) F(first_job_id, FirstJobId)                                  \
   F(max_script_size, MaxScriptSize) F(default_memory_per_cpu_mib, DefaultMemoryPerCpuMib)            \
   F(default_memory_per_node_mib, DefaultMemoryPerNodeMib)                                            \
   F(default_memory_per_gpu_mib, DefaultMemoryPerGpuMib)                                              \

@@ -69,7 +69,8 @@ class Explanation {
     const PendingReason now =
         partition_refusal(snapshot_, *shape_.demand.request, job_.time_limit, partition);
     if (now != PendingReason::kNone) return now;
-    for (const ShapeOutcome& outcome : plan_.outcomes) {
+    const auto of_shape = std::ranges::equal_range(plan_.outcomes, snapshot_.shape_of(job_.id), {}, &ShapeOutcome::shape);
+    for (const ShapeOutcome& outcome : of_shape) {
       if (outcome.serial == shape_.serial && outcome.partition == partition) return outcome.refusal;
     }
     return PendingReason::kNone;

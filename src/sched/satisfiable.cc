@@ -161,8 +161,8 @@ class Question {
       return fmt::format("gres: {} asked for, all nodes together have {}", demand_.per_job[0].count,
                          devices);
     }
-    return fmt::format("tasks: {} asked for on at most {} nodes, {} nodes hold {}",
-                       request().task_count, limits.max, nodes, tasks);
+    const std::string bound = limits.max == UINT32_MAX ? "" : fmt::format(" on at most {} nodes", limits.max);
+    return fmt::format("tasks: {} asked for{}, {} nodes hold {}", request().task_count, bound, nodes, tasks);
   }
 
   const ClusterFacts& facts_;

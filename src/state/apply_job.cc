@@ -277,6 +277,7 @@ void EventApplier::operator()(const JobChanged& event) {
       job.partitions = *event.partitions;
       job.partition = job.partitions.front();
     }
+    if (event.is_warned) job.flags |= job_flag::kWarned;
     if (event.reason) job.reason = *event.reason;
     if (event.array_throttle && job.array != nullptr) job.array->remaining.throttle = *event.array_throttle;
     if (event.array && job.array != nullptr) job.array->remaining = *event.array;

@@ -59,6 +59,11 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
   need.max_nodes = spec.max_nodes;
   need.task_count = spec.task_count;
   need.tasks_per_node = spec.tasks_per_node;
+  // A run is one step of all its tasks, which MaxTasksPerNode bounds on each node.
+  const bool is_bounded = spec.kind == JobKind::kRun && spec.task_count > settings.max_tasks_per_node;
+  if (is_bounded && (need.tasks_per_node == 0 || need.tasks_per_node > settings.max_tasks_per_node)) {
+    need.tasks_per_node = settings.max_tasks_per_node;
+  }
   need.cpus_per_task = spec.cpus_per_task;
   need.min_cpus_per_node = spec.min_cpus_per_node;
   need.cpus_per_gpu = spec.cpus_per_gpu != 0 ? spec.cpus_per_gpu : partition.default_cpus_per_gpu;
@@ -77,6 +82,8 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
   need.gres_per_task = TRY(gres_of(spec, JobText::kGresPerTask));
   if (!spec.get(JobText::kFeatures).empty()) need.features = TRY(parse_features(spec.get(JobText::kFeatures)));
   need.required_nodes = TRY(sorted_nodes(spec.get(JobText::kNodeList)));
+  // Each required node takes part.
+  need.min_nodes = std::max(need.min_nodes, static_cast<std::uint32_t>(need.required_nodes.size()));
   need.excluded_nodes = TRY(sorted_nodes(spec.get(JobText::kExcludeList)));
   if (need.memory_scope == MemoryScope::kDefault) {
     const MemoryDefault of_partition{partition.default_memory_per_node_mib, partition.default_memory_per_cpu_mib,

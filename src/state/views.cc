@@ -72,6 +72,22 @@ std::string partition_list(const Job& job, const ClusterState& state) {
   return names;
 }
 
+/// Why it waits that the planner has nothing to say about: its time has not come, or enough of its elements run.
+Reasons not_its_turn(const Job& job, const ClusterState& state) {
+  Reasons reasons;
+  if (job.eligible_time > state.time()) {
+    reasons.word = PendingReason::kBeginTime;
+    reasons.details.push_back({PendingReason::kBeginTime, "begin time is ahead", 0, 0, {}, {}});
+    reasons.expected_start = job.eligible_time;
+  } else if (job.array != nullptr && !job.array_index && job.array->remaining.throttle != 0 &&
+             job.array->active_elements >= job.array->remaining.throttle) {
+    reasons.word = PendingReason::kJobArrayTaskLimit;
+    reasons.details.push_back({PendingReason::kJobArrayTaskLimit, "array elements at once",
+                               job.array->active_elements + std::uint64_t{1}, job.array->remaining.throttle, {}, {}});
+  }
+  return reasons;
+}
+
 /// What the state alone says about why a job waits or ended as it did.
 Reasons standing_reasons(const Job& job) {
   Reasons reasons;
@@ -168,7 +184,9 @@ JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail, c
   view.state = job.state;
   view.flags = job.flags;
   view.reasons = standing_reasons(job);
-  if (reasons != nullptr && job.is_pending() && view.reasons.word == PendingReason::kNone) view.reasons = *reasons;
+  if (job.is_pending() && view.reasons.word == PendingReason::kNone) {
+    view.reasons = reasons != nullptr ? *reasons : not_its_turn(job, state);
+  }
   view.priority = job.is_held() ? 0 : std::max<std::int64_t>(1, job.priority);
   view.partition = partition_list(job, state);
   view.time_limit = job.time_limit;

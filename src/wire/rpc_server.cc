@@ -42,7 +42,13 @@ class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandl
       flush();
     }));
   }
-  void taskFailed(kj::Exception&&) override { is_busy_ = true; }  // the connection is gone: nothing more is sent
+  /// A connection that is gone takes nothing more. An agent that refused a call, being of another version perhaps, is
+  /// still told what comes after it.
+  void taskFailed(kj::Exception&& exception) override {
+    if (exception.getType() == kj::Exception::Type::DISCONNECTED) return;
+    is_busy_ = false;
+    flush();
+  }
 
   schema::Agent::Client agent_;
   std::vector<ToAgent> waiting_;

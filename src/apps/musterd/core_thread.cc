@@ -99,9 +99,9 @@ void run_core(Channels& channels, Core& core, ChannelCorePort& port, const Daemo
               std::shared_ptr<const ClusterConfig> config) {
   auto io = kj::setupAsyncIo();
   auto thread = kj::heap<CoreThread>(channels, core, io);
-  port.senders().resize(config->nodes.size());
   thread->attach(port.senders());
   core.start(epoch, std::move(config), wall_clock());
+  port.senders().resize(core.state().nodes().all().size());  // with those that the file no longer names
   ServerOptions server_options;
   server_options.operator_uid = options.operator_uid;
   RpcServer server(io, listen_fd, nullptr, thread.get(), server_options);

@@ -73,6 +73,7 @@ Result<Setup> set_up(const std::string& path) {
   Setup setup;
   const std::string text = TRY(read_file(path));
   setup.conf = TRY(parse_slurm_conf(path, text));
+  for (const std::string& note : setup.conf.notes) log_line(path + ": " + note);
   const std::string folder = folder_of(path);
   const std::string& address = setup.conf.daemons.controller_address;
   setup.options.state_folder = setup.conf.daemons.state_folder;

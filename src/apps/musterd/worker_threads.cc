@@ -161,6 +161,30 @@ void answer_history(Channels& channels, HistoryStore& store, const HistoryQuery&
   }
 }
 
+/// Nullopt: there is no such group.
+std::optional<std::string> group_name(gid_t id) {
+  std::vector<char> buffer(1 << 16);
+  ::group entry{};
+  ::group* found = nullptr;
+  if (::getgrgid_r(id, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return std::nullopt;
+  return std::string(found->gr_name);
+}
+
+std::vector<std::string> groups_of(const char* user, gid_t group) {
+  std::vector<gid_t> ids(64);
+  auto count = static_cast<int>(ids.size());
+  if (::getgrouplist(user, group, ids.data(), &count) < 0) {
+    ids.resize(static_cast<std::size_t>(count));
+    if (::getgrouplist(user, group, ids.data(), &count) < 0) return {};
+  }
+  ids.resize(static_cast<std::size_t>(count));
+  std::vector<std::string> names;
+  for (const gid_t id : ids) {
+    if (auto name = group_name(id)) names.push_back(std::move(*name));
+  }
+  return names;
+}
+
 CallerNames look_up(UserId user, GroupId group) {
   CallerNames names{std::to_string(user.value()), std::to_string(group.value())};
   std::vector<char> buffer(1 << 16);
@@ -168,12 +192,9 @@ CallerNames look_up(UserId user, GroupId group) {
   passwd* found = nullptr;
   if (::getpwuid_r(user.value(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
     names.user = found->pw_name;
+    names.groups = groups_of(found->pw_name, group.value());
   }
-  ::group group_entry{};
-  ::group* found_group = nullptr;
-  if (::getgrgid_r(group.value(), &group_entry, buffer.data(), buffer.size(), &found_group) == 0 && found_group != nullptr) {
-    names.group = found_group->gr_name;
-  }
+  names.group = group_name(group.value()).value_or(names.group);
   return names;
 }
 

@@ -70,10 +70,10 @@ TermOutcome singleton(const Job& job, const ClusterState& state) {
   return outcome;
 }
 
-TermOutcome evaluate_term(const DependencyTerm& term, const Job& job, const ClusterState& state) {
+TermOutcome evaluate_term(const DependencyTerm& term, const Job& job, std::optional<std::uint32_t> element, const ClusterState& state) {
   if (term.state != DependencyState::kUnfulfilled) return {term.state, {}};
   if (term.kind == DependencyKind::kSingleton) return singleton(job, state);
-  const auto index = term.kind == DependencyKind::kAfterCorr && job.array_index ? job.array_index : term.array_index;
+  const auto index = term.kind == DependencyKind::kAfterCorr && element ? element : term.array_index;
   const std::vector<const Job*> jobs = named_jobs(term, state, index);
   if (term.kind == DependencyKind::kAfter) return after_start(jobs, term.delay);
   // A job that has left memory has ended; how is no longer known here, and only success can be relied on.
@@ -83,13 +83,21 @@ TermOutcome evaluate_term(const DependencyTerm& term, const Job& job, const Clus
 
 }  // namespace
 
-DependencyOutcome evaluate_dependencies(const Job& job, const ClusterState& state) {
+bool waits_by_element(const Job& job) {
+  return job.array != nullptr && !job.array_index && job.dependencies != nullptr &&
+         std::ranges::any_of(job.dependencies->terms, [](const DependencyTerm& term) {
+           return term.kind == DependencyKind::kAfterCorr && term.state == DependencyState::kUnfulfilled;
+         });
+}
+
+DependencyOutcome evaluate_dependencies(const Job& job, const ClusterState& state, std::optional<std::uint32_t> element) {
+  if (!element) element = job.array_index;
   DependencyOutcome outcome;
   outcome.set = *job.dependencies;
   std::size_t fulfilled = 0;
   std::size_t failed = 0;
   for (DependencyTerm& term : outcome.set.terms) {
-    const TermOutcome result = evaluate_term(term, job, state);
+    const TermOutcome result = evaluate_term(term, job, element, state);
     term.state = result.state;
     outcome.not_before = std::max(outcome.not_before, result.not_before);
     fulfilled += result.state == DependencyState::kFulfilled ? 1 : 0;
@@ -123,7 +131,8 @@ void DependencyIndex::affect_waiters_of(const Job& job) {
   const auto found = singletons_.find({job.spec->user, std::string(job.spec->name())});
   if (found == singletons_.end()) return;
   if (job.is_over()) found->second.erase(job.id);
-  affected_.insert(found->second.begin(), found->second.end());
+  // The others wait for the first of them at least.
+  if (!found->second.empty()) affected_.insert(*found->second.begin());
   if (found->second.empty()) singletons_.erase(found);
 }
 

@@ -77,8 +77,10 @@ struct Sizes {
   std::uint32_t node_count;
 };
 
-std::uint32_t capacity(std::size_t cpus, const StepSpec& spec, std::uint32_t cpus_per_task) {
+/// `task_max`: MaxTasksPerNode.
+std::uint32_t capacity(std::size_t cpus, const StepSpec& spec, std::uint32_t cpus_per_task, std::uint32_t task_max) {
   std::uint32_t tasks = spec.is_overcommit ? UINT32_MAX : static_cast<std::uint32_t>(cpus) / std::max(1U, cpus_per_task);
+  tasks = std::min(tasks, task_max);
   if (spec.tasks_per_node != 0) tasks = std::min(tasks, spec.tasks_per_node);
   return tasks;
 }
@@ -202,12 +204,13 @@ Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& r
 }
 
 /// Tasks per node on as few of the rooms as the step may have. Empty: there is no room now.
-std::vector<std::uint32_t> task_counts(const StepSpec& spec, const std::vector<NodeRoom>& rooms, std::uint32_t wanted) {
+std::vector<std::uint32_t> task_counts(const StepSpec& spec, const std::vector<NodeRoom>& rooms, std::uint32_t wanted,
+                                       std::uint32_t task_max) {
   const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
   std::vector<std::uint32_t> counts;
   for (std::uint32_t nodes = wanted; nodes <= rooms.size(); ++nodes) {
     std::vector<std::uint32_t> capacities;
-    for (std::uint32_t i = 0; i < nodes; ++i) capacities.push_back(capacity(rooms[i].free_cpus.count(), spec, cpus_per_task));
+    for (std::uint32_t i = 0; i < nodes; ++i) capacities.push_back(capacity(rooms[i].free_cpus.count(), spec, cpus_per_task, task_max));
     counts = spread(spec.task_count, capacities);
     if (!counts.empty() || spec.min_nodes != 0 || spec.max_nodes != 0) break;
   }
@@ -216,14 +219,14 @@ std::vector<std::uint32_t> task_counts(const StepSpec& spec, const std::vector<N
 }
 
 /// Lays the step out on what the rooms have free. Errors: kUnavailable when they have too little.
-Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& spec, std::size_t required) {
+Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& spec, std::size_t required, std::uint32_t task_max) {
   const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
   const std::uint32_t wanted = TRY(node_count_for(spec, rooms.size(), required));
   // Nodes with room come first, in the job's order, so that a step takes what is free before it waits.
   std::stable_partition(rooms.begin() + static_cast<std::ptrdiff_t>(required), rooms.end(), [&](const NodeRoom& room) {
-    return capacity(room.free_cpus.count(), spec, cpus_per_task) > 0;
+    return capacity(room.free_cpus.count(), spec, cpus_per_task, task_max) > 0;
   });
-  const std::vector<std::uint32_t> counts = task_counts(spec, rooms, wanted);
+  const std::vector<std::uint32_t> counts = task_counts(spec, rooms, wanted, task_max);
   if (counts.empty()) return fail(busy());
   auto shares = TRY(shares_of_step(spec, rooms, counts.size()));
   auto layout = std::make_shared<StepLayout>();
@@ -240,10 +243,15 @@ Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& sp
 }
 
 /// Why the step would not fit even if it had the whole job to itself.
-Error never_fits(const Job& job, const StepSpec& spec) {
+Error never_fits(const Job& job, const StepSpec& spec, std::uint32_t task_max) {
   const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
   std::uint64_t places = 0;
-  for (const NodeGrant& grant : job.run->allocation->nodes) places += capacity(grant.cpus.count(), spec, cpus_per_task);
+  for (const NodeGrant& grant : job.run->allocation->nodes) places += capacity(grant.cpus.count(), spec, cpus_per_task, task_max);
+  const std::uint64_t tasks_allowed = std::uint64_t{task_max} * job.run->allocation->nodes.size();
+  if (spec.task_count > tasks_allowed) {
+    return Error{ErrorCode::kInvalidArgument, "Task count specification invalid",
+                 fmt::format("MaxTasksPerNode={} allows {} tasks in job {}", task_max, tasks_allowed, job.id.value())};
+  }
   if (places < spec.task_count) {
     return Error{ErrorCode::kInvalidArgument, "More processors requested than permitted",
                  fmt::format("{} tasks of {} CPUs do not fit in job {}", spec.task_count, cpus_per_task, job.id.value())};
@@ -256,12 +264,13 @@ Error never_fits(const Job& job, const StepSpec& spec) {
 Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec) {
   std::size_t required = 0;
   const bool is_sharing = spec.is_overlap || spec.is_interactive;
+  const std::uint32_t task_max = state.settings().max_tasks_per_node;
   std::vector<NodeRoom> rooms = TRY(candidate_rooms(state, job, spec, is_sharing, required));
   if (rooms.empty()) return fail(too_large("no node is left for the step"));
-  auto layout = lay_out_in(std::move(rooms), spec, required);
+  auto layout = lay_out_in(std::move(rooms), spec, required, task_max);
   if (layout.has_value() || layout.error().code != ErrorCode::kUnavailable) return layout;
   std::vector<NodeRoom> whole = TRY(candidate_rooms(state, job, spec, true, required));
-  if (!lay_out_in(std::move(whole), spec, required).has_value()) return fail(never_fits(job, spec));
+  if (!lay_out_in(std::move(whole), spec, required, task_max).has_value()) return fail(never_fits(job, spec, task_max));
   return layout;
 }
 

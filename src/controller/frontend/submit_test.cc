@@ -206,5 +206,73 @@ TEST(Submit, LimitsOfAPartitionOnlyMakeTheJobWaitUnlessTheyAreEnforced) {
   EXPECT_TRUE(submitted(log, submit_of(spec)).has_value());
 }
 
+TEST(Submit, MemoryBeyondTheLimitsIsRefusedOrHadByMoreCpus) {
+  const LogWith log([](ClusterConfig& config) {
+    config.settings.max_memory_per_node_mib = 800;
+    config.partitions[1].max_memory_per_node_mib = 500;
+    config.partitions[0].max_memory_per_cpu_mib = 100;
+  });
+  auto spec = spec_of();
+  spec->memory_scope = MemoryScope::kPerNode;
+  spec->memory_mib = 600;
+  EXPECT_EQ(event_of(log, spec).spec->min_cpus_per_node, 6U);
+  auto elsewhere = std::make_shared<JobSpec>(*spec);
+  elsewhere->text.set(JobText::kPartition, "other");
+  EXPECT_EQ(submitted(log, submit_of(elsewhere)).error().message, "Memory required by task is not available");
+  auto per_cpu = spec_of();
+  per_cpu->memory_scope = MemoryScope::kPerCpu;
+  per_cpu->memory_mib = 250;
+  const JobSubmitted event = event_of(log, per_cpu);
+  EXPECT_EQ(event.spec->cpus_per_task, 3U);
+  EXPECT_EQ(event.spec->memory_mib, 84U);
+}
+
+TEST(Submit, QosAndGroupsOpenPartitions) {
+  const LogWith log([](ClusterConfig& config) {
+    config.partitions[0].allow_qos = {"q1"};
+    config.partitions[1].allow_groups = {"lab"};
+  });
+  auto spec = spec_of();
+  EXPECT_EQ(submitted(log, submit_of(spec)).error().message, "Invalid qos specification");
+  spec->text.set(JobText::kQos, "q1");
+  EXPECT_TRUE(submitted(log, submit_of(spec)).has_value());
+  auto grouped = spec_of();
+  grouped->text.set(JobText::kPartition, "other");
+  EXPECT_EQ(submitted(log, submit_of(grouped)).error().code, ErrorCode::kPermissionDenied);
+  Identity member = kAlice;
+  member.groups = {"staff", "lab"};
+  EXPECT_TRUE(submitted(log, submit_of(grouped), member).has_value());
+}
+
+TEST(Submit, AJobThatCannotEndBeforeItsDeadlineIsRefused) {
+  const Log log;
+  auto spec = spec_of();
+  spec->deadline = log.state().time() + Duration::minutes(5);
+  spec->time_limit = Duration::minutes(10);
+  EXPECT_EQ(submitted(log, submit_of(spec)).error().message, "Requested time limit is invalid (missing or exceeds some limit)");
+  spec->time_min = Duration::minutes(2);
+  EXPECT_TRUE(submitted(log, submit_of(spec)).has_value());
+  auto unlimited = spec_of();
+  unlimited->deadline = spec->deadline;
+  EXPECT_EQ(event_of(log, unlimited).time_limit, Duration::minutes(5));
+}
+
+TEST(Submit, OfAJobThatLeftMemoryOnlyItsEndIsKnown) {
+  Log log;
+  const JobId first = log.submit(spec_of());
+  log.start(first, {testing::grant_of(0, 0, 1)});
+  log.end(first, JobState::kFailed, true);
+  const auto after = [&](DependencyKind kind) {
+    PreparedSubmit submit = submit_of(spec_of());
+    submit.dependencies.terms.push_back(DependencyTerm{kind, first, {}, {}, {}});
+    return submitted(log, submit);
+  };
+  EXPECT_TRUE(after(DependencyKind::kAfterOk).has_value());
+  log.add({JobsEvicted{{first}}});
+  EXPECT_EQ(after(DependencyKind::kAfterOk).error().message, "Job dependency problem");
+  EXPECT_EQ(after(DependencyKind::kAfterNotOk).error().message, "Job dependency problem");
+  EXPECT_TRUE(after(DependencyKind::kAfterAny).has_value());
+}
+
 }  // namespace
 }  // namespace muster

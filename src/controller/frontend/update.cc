@@ -11,6 +11,8 @@
 #include "codec/hostlist.h"
 #include "codec/words.h"
 #include "controller/frontend/frontend.h"
+#include "controller/frontend/job_check.h"
+#include "state/resource_need.h"
 
 namespace muster::frontend {
 namespace {
@@ -59,13 +61,12 @@ Refusal set_time_limit(JobEdit& edit, const std::string& value) {
 }
 
 Refusal set_priority(JobEdit& edit, const std::string& value) {
-  const auto number = parse_whole(value);
-  if (!number) return invalid("Invalid priority", value);
-  if (!edit.identity.is_operator && static_cast<std::int64_t>(*number) > edit.job.priority) {
-    return not_allowed("only an operator may raise a priority");
-  }
-  edit.change.priority = static_cast<std::int64_t>(*number);
-  edit.edit_spec().priority = static_cast<std::uint32_t>(*number);
+  constexpr std::uint32_t kPriorityMax = 4294967293;
+  const auto number = parse_whole32(value, kPriorityMax);
+  if (!number) return invalid("Invalid priority", fmt::format("'{}': use 0 to {}", value, kPriorityMax));
+  if (!edit.identity.is_operator && *number > edit.job.priority) return not_allowed("only an operator may raise a priority");
+  edit.change.priority = *number;
+  edit.edit_spec().priority = *number;
   return std::nullopt;
 }
 
@@ -82,13 +83,9 @@ Refusal set_nice(JobEdit& edit, const std::string& value) {
 
 Refusal set_partition(JobEdit& edit, const std::string& value) {
   if (auto refused = edit.require_pending()) return refused;
-  std::vector<PartitionIndex> partitions;
-  for (const std::string_view name : split(value, ',')) {
-    const auto index = edit.state.find_partition(name);
-    if (!index) return invalid("Invalid partition name specified", fmt::format("there is no partition {}", name));
-    partitions.push_back(*index);
-  }
-  edit.change.partitions = std::move(partitions);
+  auto partitions = choose_partitions(edit.state, value);
+  if (!partitions.has_value()) return partitions.error();
+  edit.change.partitions = std::move(partitions).value();
   edit.edit_spec().text.set(JobText::kPartition, value);
   return std::nullopt;
 }
@@ -123,8 +120,7 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
     set = std::move(parsed).value();
   }
   for (const DependencyTerm& term : set.terms) {
-    const bool is_known = term.kind == DependencyKind::kSingleton || (term.job.value() != 0 && term.job < edit.state.next_job());
-    if (!is_known) return invalid("Job dependency problem", fmt::format("there is no job {}", term.job.value()));
+    if (const Status known = check_dependency(edit.state, term); !known.has_value()) return known.error();
   }
   if (waits_for(edit.state, set.terms, edit.job)) {
     return invalid("Job dependency problem", fmt::format("{} would wait for itself", value));
@@ -137,20 +133,21 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
 }
 
 Refusal set_throttle(JobEdit& edit, const std::string& value) {
-  const auto number = parse_whole(value);
+  const auto number = parse_whole32(value);
   if (!number) return invalid("Invalid array throttle", value);
-  edit.change.array_throttle = static_cast<std::uint32_t>(*number);
+  if (edit.job.array == nullptr) return invalid("Invalid array throttle", fmt::format("job {} is not an array", edit.job.id.value()));
+  edit.change.array_throttle = *number;
   return std::nullopt;
 }
 
 Refusal set_node_count(JobEdit& edit, const std::string& value) {
   if (auto refused = edit.require_pending()) return refused;
   const auto dash = value.find('-');
-  const auto low = parse_whole(std::string_view(value).substr(0, dash));
-  const auto high = dash == std::string::npos ? low : parse_whole(std::string_view(value).substr(dash + 1));
+  const auto low = parse_whole32(std::string_view(value).substr(0, dash));
+  const auto high = dash == std::string::npos ? low : parse_whole32(std::string_view(value).substr(dash + 1));
   if (!low || !high || *high < *low || *low == 0) return invalid("Node count specification invalid", value);
-  edit.edit_spec().min_nodes = static_cast<std::uint32_t>(*low);
-  edit.edit_spec().max_nodes = static_cast<std::uint32_t>(*high);
+  edit.edit_spec().min_nodes = *low;
+  edit.edit_spec().max_nodes = *high;
   return std::nullopt;
 }
 
@@ -166,6 +163,11 @@ Refusal set_text(JobEdit& edit, JobText key, const std::string& value, bool only
   }
   edit.edit_spec().text.set(key, value);
   return std::nullopt;
+}
+
+Refusal set_admin_comment(JobEdit& edit, const std::string& value) {
+  if (!edit.identity.is_operator) return not_allowed("only an operator may set AdminComment");
+  return set_text(edit, JobText::kAdminComment, value, false);
 }
 
 struct JobField {
@@ -190,7 +192,7 @@ const std::vector<JobField>& job_fields() {
       {"jobname", text_field(JobText::kName, false)},
       {"name", text_field(JobText::kName, false)},
       {"comment", text_field(JobText::kComment, false)},
-      {"admincomment", text_field(JobText::kAdminComment, false)},
+      {"admincomment", set_admin_comment},
       {"extra", text_field(JobText::kExtra, false)},
       {"account", text_field(JobText::kAccount, false)},
       {"qos", text_field(JobText::kQos, false)},
@@ -207,6 +209,26 @@ const std::vector<JobField>& job_fields() {
   return kFields;
 }
 
+/// The job as it will be has to pass what a submission passes, as far as it has changed.
+Status check_edited(const JobEdit& edit) {
+  if (edit.spec == nullptr || !edit.job.is_pending()) return {};
+  const JobSpec& spec = *edit.spec;
+  const auto has_new = [&](JobText key) { return spec.get(key) != edit.job.spec->get(key); };
+  const bool has_new_place = edit.change.partitions.has_value() || has_new(JobText::kAccount) || has_new(JobText::kQos);
+  const auto& partitions = edit.change.partitions ? *edit.change.partitions : edit.job.partitions;
+  for (const PartitionIndex index : partitions) {
+    const PartitionConfig& partition = edit.state.partition(index);
+    if (has_new_place) TRY(check_access(partition, spec, edit.identity));
+    if (edit.change.partitions || edit.change.time_limit || spec.min_nodes != edit.job.spec->min_nodes) {
+      TRY(check_limits(partition, spec, edit.state.settings()));
+    }
+    const ResourceRequest need = TRY(resource_need(spec, partition, edit.state.settings()));
+    TRY(check_names(edit.state, need));
+    TRY(check_memory(partition, need, edit.state.settings()));
+  }
+  return {};
+}
+
 /// `job` is the record itself, or the array that the draft splits `id` off.
 Refusal update_one_job(Draft& draft, JobId id, const Job& job, const UpdateObject& update, const Identity& identity) {
   JobEdit edit{draft.state(), job, identity, {}, nullptr};
@@ -219,6 +241,7 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const UpdateObjec
     }
     if (auto refused = field->set(edit, value)) return refused;
   }
+  if (const Status sound = check_edited(edit); !sound.has_value()) return sound.error();
   edit.change.spec = std::move(edit.spec);
   draft.add(std::move(edit.change));
   return std::nullopt;
@@ -265,7 +288,8 @@ Refusal set_node_state(NodeChanged& change, const Node& node, std::string value,
   value = lower(value);
   if (value == "down" || value == "drain" || value == "fail") {
     if (!has_reason && node.status.reason.empty()) {
-      return invalid("You must specify a reason when DOWNING a node", "add Reason=\"...\"");
+      return invalid(fmt::format("You must specify a reason when {} a node", value == "drain" ? "DRAINING" : "DOWNING"),
+                     "add Reason=\"...\"");
     }
     change.set_conditions = value == "down" ? node_condition::kDown : value == "drain" ? node_condition::kDrain : node_condition::kFail;
     return std::nullopt;
@@ -297,9 +321,9 @@ Refusal update_one_node(Draft& draft, NodeIndex index, const UpdateObject& updat
     if (key == "state") {
       if (auto refused = set_node_state(change, node, value, change.reason.has_value())) return refused;
     } else if (key == "weight") {
-      const auto number = parse_whole(value);
+      const auto number = parse_whole32(value);
       if (!number) return invalid("Invalid weight", value);
-      change.weight = static_cast<std::uint32_t>(*number);
+      change.weight = *number;
     } else if (key == "availablefeatures" || key == "activefeatures" || key == "features") {
       change.features.emplace();
       for (const std::string_view feature : split(value, ',')) change.features->emplace_back(feature);
@@ -349,12 +373,12 @@ Refusal set_partition_value(PartitionConfig& partition, const std::string& name,
   }
   if (key == "maxnodes" || key == "minnodes" || key == "prioritytier" || key == "priorityjobfactor") {
     const bool is_unlimited = lower_value == "unlimited" || lower_value == "infinite";
-    const auto number = is_unlimited ? std::optional<std::uint64_t>(0) : parse_whole(value);
+    const auto number = is_unlimited ? std::optional<std::uint32_t>(0) : parse_whole32(value);
     if (!number) return invalid("Invalid number", fmt::format("{}={}", name, value));
     auto& field = key == "maxnodes" ? partition.max_nodes
                   : key == "minnodes" ? partition.min_nodes
                   : key == "prioritytier" ? partition.priority_tier : partition.priority_job_factor;
-    field = static_cast<std::uint32_t>(*number);
+    field = *number;
     return std::nullopt;
   }
   if (key == "hidden" || key == "rootonly" || key == "default") {
@@ -366,6 +390,17 @@ Refusal set_partition_value(PartitionConfig& partition, const std::string& name,
   return invalid("Unsupported partition attribute", fmt::format("'{}' cannot be updated; see scontrol --help", name));
 }
 
+/// There is one default partition.
+void unset_other_defaults(Draft& draft, PartitionIndex chosen) {
+  const auto& partitions = draft.state().partitions();
+  for (std::uint32_t i = 0; i < partitions.size(); ++i) {
+    if (PartitionIndex(i) == chosen || !partitions[i].is_default) continue;
+    PartitionChanged change{PartitionIndex(i), partitions[i]};
+    change.config.is_default = false;
+    draft.add(std::move(change));
+  }
+}
+
 Refusal update_partition(Draft& draft, const UpdateObject& update, const Identity& identity) {
   if (!identity.is_operator) return not_allowed("only an operator may update partitions");
   const auto index = draft.state().find_partition(update.name);
@@ -374,6 +409,7 @@ Refusal update_partition(Draft& draft, const UpdateObject& update, const Identit
   for (const auto& [name, value] : update.values) {
     if (auto refused = set_partition_value(change.config, name, value)) return refused;
   }
+  if (change.config.is_default) unset_other_defaults(draft, *index);
   draft.add(std::move(change));
   return std::nullopt;
 }

@@ -50,7 +50,8 @@ TEST(UpdateJob, ChangesWhatIsNamed) {
   EXPECT_EQ(change_of(log, job, "NumNodes", "1-2").spec->max_nodes, 2U);
   EXPECT_EQ(change_of(log, job, "JobName", "new").spec->name(), "new");
   EXPECT_FALSE(change_of(log, job, "Requeue", "0").spec->is_requeue);
-  EXPECT_EQ(change_of(log, job, "ArrayTaskThrottle", "3").array_throttle, 3U);
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 4), 0});
+  EXPECT_EQ(change_of(log, array, "ArrayTaskThrottle", "3").array_throttle, 3U);
   EXPECT_EQ(change_of(log, job, "Comment", "hello").spec->get(JobText::kComment), "hello");
 }
 
@@ -67,6 +68,32 @@ TEST(UpdateJob, RefusesWithTheCause) {
   EXPECT_EQ(refusal_of(log, job, "Comment", "x", kBob).code, ErrorCode::kPermissionDenied);
   EXPECT_EQ(refusal_of(log, JobId(99), "Comment", "x").message, "Invalid job id specified");
   EXPECT_EQ(update(log, UpdateKind::kJob, "twelve", {}, kAlice).error->message, "Invalid job id specified");
+}
+
+TEST(UpdateJob, AnUpdatedJobPassesWhatASubmissionPasses) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  PartitionConfig closed = log.state().partition(PartitionIndex(1));
+  closed.is_root_only = true;
+  log.add({PartitionChanged{PartitionIndex(1), closed}});
+  EXPECT_EQ(refusal_of(log, job, "Partition", "other").code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(change_of(log, job, "Partition", "other", kRoot).partitions, std::vector{PartitionIndex(1)});
+  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+           {"ReqNodeList", "node["}, {"ReqNodeList", "nosuch"}, {"ExcNodeList", "nosuch"}, {"Features", "[x"}, {"Features", "nosuch"},
+           {"NumNodes", "4294967297"}, {"ArrayTaskThrottle", "3"}, {"Priority", "9223372041149743103"}}) {
+    EXPECT_FALSE(refusal_of(log, job, key, value).message.empty());
+  }
+  EXPECT_EQ(refusal_of(log, job, "AdminComment", "mine").code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(change_of(log, job, "AdminComment", "ours", kRoot).spec->get(JobText::kAdminComment), "ours");
+}
+
+TEST(UpdateJob, APartitionThatHasClosedMeanwhileDoesNotForbidAComment) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  PartitionConfig closed = log.state().partition(PartitionIndex(0));
+  closed.state = PartitionState::kDrain;
+  log.add({PartitionChanged{PartitionIndex(0), closed}});
+  EXPECT_EQ(change_of(log, job, "Comment", "hello").spec->get(JobText::kComment), "hello");
 }
 
 TEST(UpdateJob, OneBadValueLeavesTheOthersUndone) {
@@ -120,7 +147,7 @@ TEST(UpdateNode, IsForOperatorsAndWantsAReasonToDrain) {
   EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"State", "drain"}, {"Reason", "disk"}}, kAlice).error->code,
             ErrorCode::kPermissionDenied);
   EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"State", "drain"}}, kRoot).error->message,
-            "You must specify a reason when DOWNING a node");
+            "You must specify a reason when DRAINING a node");
   const Updated both = update(log, UpdateKind::kNode, "n[0-1]", {{"State", "DRAIN"}, {"Reason", "disk"}}, kRoot);
   ASSERT_EQ(both.events.size(), 2U);
   const auto& second = std::get<NodeChanged>(both.events[1]);
@@ -160,6 +187,14 @@ TEST(UpdatePartition, ChangesOneAndKeepsTheRest) {
   EXPECT_EQ(change.config.max_nodes, 0U);
   EXPECT_TRUE(change.config.is_hidden);
   EXPECT_EQ(change.config.nodes, log.state().partition(PartitionIndex(1)).nodes);
+}
+
+TEST(UpdatePartition, ThereIsOneDefault) {
+  Log log;
+  const Updated updated = update(log, UpdateKind::kPartition, "other", {{"Default", "YES"}}, kRoot);
+  ASSERT_EQ(updated.events.size(), 2U);
+  EXPECT_FALSE(std::get<PartitionChanged>(updated.events[0]).config.is_default);
+  EXPECT_TRUE(std::get<PartitionChanged>(updated.events[1]).config.is_default);
 }
 
 TEST(UpdatePartition, RefusesWithTheCause) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/frontend/frontend.h"
+#include "controller/gateway/view_filter.h"
 #include "records/page_codec.h"
 
 namespace muster {
@@ -49,6 +50,7 @@ kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity, 
   Command command;
   command.token = next_token_++;
   command.identity = identity;
+  command.identity.groups = names.groups;
   command.request = id;
   const std::size_t count = requests.size();
   for (Request& request : requests) {
@@ -190,6 +192,7 @@ kj::Promise<std::optional<Error>> Gateway::query_history(Query query, SendPage s
                    -> kj::Promise<std::optional<Error>> {
     if (!stored.has_value()) return std::optional<Error>(stored.error());
     HistoryRows all = std::move(stored).value();
+    std::erase_if(all, [&query](const auto& row) { return !matches(row.first, query.filter); });
     std::map<std::pair<JobId, std::uint32_t>, bool> known;
     std::map<JobId, std::uint32_t> newest;
     for (const auto& [job, steps] : all) {

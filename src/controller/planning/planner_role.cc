@@ -1,6 +1,7 @@
 #include "controller/planning/planner_role.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "sched/reasons.h"
@@ -42,11 +43,29 @@ std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
   return PlanResult{state_.seq(), plan, report(*plan)};
 }
 
+/// The word alone, in rows that all jobs of that word share.
+void PlannerRole::report_words(const sched::Shape& shape, const sched::Plan& plan,
+                               std::map<PendingReason, std::uint32_t>& word_rows, PlanReport& report) const {
+  const auto row_of = [&](PendingReason word) {
+    const auto [found, is_new] = word_rows.try_emplace(word, static_cast<std::uint32_t>(report.rows.size()));
+    if (is_new) report.rows.emplace_back().word = word;
+    return found->second;
+  };
+  const PendingReason first = sched::reason_word(snapshot_, plan, shape.ready.begin()->job);
+  const PendingReason behind = first == PendingReason::kResources ? PendingReason::kPriority : first;
+  for (const sched::Rank& rank : shape.ready) report.row_of[rank.job] = row_of(rank == *shape.ready.begin() ? first : behind);
+}
+
 std::shared_ptr<const PlanReport> PlannerRole::report(const sched::Plan& plan) const {
   auto report = std::make_shared<PlanReport>();
   report->seq = state_.seq();
+  std::map<PendingReason, std::uint32_t> word_rows;
   for (const sched::Shape& shape : snapshot_.shapes()) {
-    if (shape.serial == 0 || shape.ready.empty() || report->rows.size() >= kRowsMax) continue;
+    if (shape.serial == 0 || shape.ready.empty()) continue;
+    if (report->rows.size() >= kRowsMax) {
+      report_words(shape, plan, word_rows, *report);
+      continue;
+    }
     std::uint32_t shared_row = UINT32_MAX;
     for (const sched::Rank& rank : shape.ready) {
       const JobId job = rank.job;

@@ -2,6 +2,7 @@
 // been consumed.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -50,6 +51,8 @@ class PlannerRole {
 
  private:
   std::shared_ptr<const PlanReport> report(const sched::Plan& plan) const;
+  void report_words(const sched::Shape& shape, const sched::Plan& plan, std::map<PendingReason, std::uint32_t>& word_rows,
+                    PlanReport& report) const;
 
   sched::PlanOptions options_;
   ClusterState state_;

@@ -1,0 +1,91 @@
+#include "controller/config_alignment.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kNotNamed = "not in slurm.conf any more";
+
+/// Puts the nodes in order and says where each of the configuration's own places has gone.
+std::vector<NodeIndex> align_nodes(const ClusterState& state, ClusterConfig& config) {
+  std::map<std::string_view, std::size_t> place_of;
+  for (std::size_t i = 0; i < config.nodes.size(); ++i) place_of[config.nodes[i].name] = i;
+  std::vector<NodeIndex> moved(config.nodes.size());
+  std::vector<bool> is_placed(config.nodes.size(), false);
+  std::vector<NodeConfig> nodes;
+  for (const Node& node : state.nodes().all()) {
+    const auto found = place_of.find(node.config.name);
+    if (found != place_of.end()) {
+      moved[found->second] = NodeIndex(static_cast<std::uint32_t>(nodes.size()));
+      is_placed[found->second] = true;
+    }
+    nodes.push_back(found != place_of.end() ? config.nodes[found->second] : node.config);
+  }
+  for (std::size_t i = 0; i < config.nodes.size(); ++i) {
+    if (is_placed[i]) continue;
+    moved[i] = NodeIndex(static_cast<std::uint32_t>(nodes.size()));
+    nodes.push_back(config.nodes[i]);
+  }
+  config.nodes = std::move(nodes);
+  return moved;
+}
+
+PartitionConfig without_nodes(PartitionConfig partition) {
+  partition.nodes.clear();
+  partition.nodes_text.clear();
+  partition.state = PartitionState::kInactive;
+  partition.is_default = false;
+  return partition;
+}
+
+void align_partitions(const ClusterState& state, ClusterConfig& config) {
+  std::vector<PartitionConfig> partitions;
+  for (const PartitionConfig& known : state.partitions()) {
+    const auto found = std::ranges::find(config.partitions, known.name, &PartitionConfig::name);
+    partitions.push_back(found != config.partitions.end() ? *found : without_nodes(known));
+  }
+  for (const PartitionConfig& partition : config.partitions) {
+    const bool is_known = std::ranges::find(state.partitions(), partition.name, &PartitionConfig::name) != state.partitions().end();
+    if (!is_known) partitions.push_back(partition);
+  }
+  config.partitions = std::move(partitions);
+}
+
+}  // namespace
+
+std::shared_ptr<const ClusterConfig> aligned_config(const ClusterState& state, std::shared_ptr<const ClusterConfig> config) {
+  auto aligned = std::make_shared<ClusterConfig>(*config);
+  const std::vector<NodeIndex> moved = align_nodes(state, *aligned);
+  for (PartitionConfig& partition : aligned->partitions) {
+    for (NodeIndex& node : partition.nodes) node = moved.at(node.value());
+    std::ranges::sort(partition.nodes);
+  }
+  align_partitions(state, *aligned);
+  return aligned;
+}
+
+bool is_unnamed(const Node& node) { return node.status.reason == kNotNamed; }
+
+std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state, const ClusterConfig& named) {
+  std::set<std::string_view> names;
+  for (const NodeConfig& node : named.nodes) names.insert(node.name);
+  std::vector<NodeChanged> changes;
+  for (std::uint32_t i = 0; i < state.nodes().all().size(); ++i) {
+    const Node& node = state.nodes().at(NodeIndex(i));
+    const bool is_named = names.contains(node.config.name);
+    if (is_named != is_unnamed(node)) continue;
+    NodeChanged change;
+    change.node = NodeIndex(i);
+    (is_named ? change.clear_conditions : change.set_conditions) = node_condition::kDown;
+    change.reason = is_named ? "" : std::string(kNotNamed);
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+}  // namespace muster

@@ -1,0 +1,139 @@
+"""What operators and careful users rely on: configurations that change, limits that hold, reasons, filters of old jobs."""
+import os
+import re
+import time
+
+import pytest
+
+
+def wait_until(condition, timeout=20):
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline and not condition():
+        time.sleep(0.1)
+    assert condition()
+
+
+def edit_conf(cluster, change):
+    conf = cluster.dir / "slurm.conf"
+    conf.write_text(change(conf.read_text()))
+
+
+def test_a_large_script_runs_with_its_environment(cluster):
+    """Larger together than the controller's cache of scripts."""
+    script = "#!/bin/sh\n" + "# padding padding padding padding\n" * 90_000 + "echo done\n"
+    job = cluster.sbatch(script, "-o", "large.out")
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert (cluster.work / "large.out").read_text() == "done\n"
+
+
+def test_every_waiting_job_says_why(cluster):
+    later = cluster.sbatch("true", "--begin=now+1hour")
+    array = cluster.sbatch("sleep 20", "--array=0-3%1")
+    cluster.wait_state(f"{array}_0", "RUNNING")
+    assert cluster.run("squeue", "-h", "-j", later, "-o", "%r").out == "BeginTime\n"
+    assert cluster.run("squeue", "-h", "-j", array, "-t", "PD", "-o", "%r").out == "JobArrayTaskLimit\n"
+    assert "begin time is ahead" in cluster.run("muster", "why", later).out
+    assert "wants 2, there is 1" in cluster.run("muster", "why", array).out
+    cluster.run("scancel", later, array)
+
+
+def test_what_was_given_is_told(cluster):
+    result = cluster.run("sbatch", "-v", "-H", "-J", "told", "--mem=100", "--wrap", "true")
+    assert re.search(r"^sbatch: job-name +: told$", result.err, re.M) and re.search(r"^sbatch: mem +: 100$", result.err, re.M)
+    cluster.run("scancel", "-n", "told")
+    none = cluster.run("scancel", "-v", "-n", "nobody", "-p", "main", check=False)
+    assert "No active jobs match ALL job filters, including: job_name=nobody partition=main" in none.err
+
+
+def test_values_that_are_refused(cluster):
+    for words, text in ((["-N", "4096m"], "invalid number of nodes"), (["-J", "x" * 5000], "too long"),
+                        (["--propagate=BOGUS"], "Bad rlimit name: BOGUS"),
+                        (["--deadline=now+5minutes", "-t", "10"], "Requested time limit is invalid")):
+        result = cluster.run("sbatch", *words, "--wrap", "true", check=False)
+        assert result.code != 0 and text in result.err, (words, result)
+    missing = cluster.run("scontrol", "show", "job", f"{cluster.sbatch('true', '--array=1-2')}_99", check=False)
+    assert missing.code == 1 and re.search(r"Job \d+_99 not found", missing.err + missing.out)
+    relative = cluster.sbatch("true", "-H", "-t", "10")
+    cluster.run("scontrol", "update", f"jobid={relative}", "TimeLimit+=5")
+    assert cluster.run("squeue", "-h", "-j", relative, "-o", "%l").out == "15:00\n"
+    cluster.run("scancel", relative)
+
+
+def test_limits_of_the_configuration_hold(own_cluster):
+    cluster = own_cluster(nodes=2, cpus=4, conf={"MaxMemPerNode": "2000", "MaxTasksPerNode": "2", "MaxJobCount": "3"})
+    refused = cluster.run("sbatch", "--mem=3000", "--wrap", "true", check=False)
+    assert refused.code != 0 and "Memory required by task is not available" in refused.err
+    assert sorted(cluster.run("srun", "-n4", "hostname").out.split()) == ["node1", "node1", "node2", "node2"]
+    held = [cluster.sbatch("true", "-H") for _ in range(3)]
+    waiting = cluster.popen("sbatch", "--wrap", "true")
+    time.sleep(0.5)
+    cluster.run("scancel", *held)
+    out, err = waiting.communicate(timeout=20)
+    assert waiting.returncode == 0 and "Submitted" in out
+    assert "sbatch: error: Slurm job queue full, sleeping and retrying" in err
+
+
+@pytest.mark.parametrize("order", ["reversed", "one less"])
+def test_nodes_and_partitions_may_be_reordered(own_cluster, order):
+    cluster = own_cluster(nodes=3)
+    running = cluster.sbatch("sleep 3; hostname", "-w", "node3", "-o", "run.out")
+    cluster.wait_state(running, "RUNNING")
+
+    def change(text):
+        nodes = [line for line in text.splitlines() if line.startswith("NodeName=")]
+        others = [line for line in text.splitlines() if not line.startswith(("NodeName=", "PartitionName="))]
+        nodes = nodes[::-1] if order == "reversed" else nodes[1:]
+        partitions = ["PartitionName=first Nodes=node3 State=UP", "PartitionName=main Nodes=ALL Default=YES State=UP"]
+        return "\n".join(others + nodes + partitions) + "\n"
+
+    edit_conf(cluster, change)
+    cluster.run("scontrol", "reconfigure")
+    wait_until(lambda: "first" in cluster.run("sinfo", "-h", "-o", "%R", check=False).out)
+    assert cluster.run("squeue", "-h", "-j", running, "-o", "%P %N", check=False).out in ("main node3\n", "")
+    assert cluster.wait_ended(running)["State"] == "COMPLETED"
+    assert (cluster.work / "run.out").read_text() == "node3\n"
+    assert cluster.job(running, "Partition")["Partition"] == "main"
+    wait_until(lambda: cluster.run("srun", "-p", "first", "hostname", check=False).out == "node3\n")
+    assert cluster.run("muster", "check", "--dir", cluster.dir).code == 0
+
+
+def test_old_jobs_are_filtered_as_new_ones(own_cluster):
+    cluster = own_cluster(nodes=1, conf={"MinJobAge": "1"})
+    job = cluster.sbatch("true", "-A", "physics", "--wckey", "k1")
+    cluster.wait_ended(job)
+    wait_until(lambda: cluster.run("squeue", "-h", "-t", "all", "-j", job, check=False).out == "")
+    for words, is_there in ((["-A", "physics"], True), (["-A", "nope"], False), (["-r", "main"], True), (["-r", "nope"], False),
+                            (["-W", "k1"], True), (["-W", "nope"], False), (["-N", "node1"], True), (["-N", "node7"], False)):
+        out = cluster.run("sacct", "-a", "-X", "-n", "-P", "-o", "JobID", *words).out
+        assert (out == f"{job}\n") == is_there, (words, out)
+    late = cluster.run("sbatch", "-d", f"afterok:{job}", "--wrap", "true", check=False)
+    assert late.code != 0 and "Job dependency problem" in late.err
+    cluster.run("sbatch", "-d", f"afterany:{job}", "--wrap", "true")
+
+
+def test_several_steps_can_be_asked_for(cluster):
+    job = cluster.sbatch("srun -n1 --overlap sleep 20 & srun -n1 --overlap sleep 20 & wait")
+    wait_until(lambda: len(cluster.run("squeue", "-h", "-s", "-j", job, check=False).out.splitlines()) == 3)
+    out = cluster.run("squeue", "-h", f"--steps={job}.0,{job}.batch", "-o", "%i").out
+    assert sorted(out.split()) == [f"{job}.0", f"{job}.batch"]
+    cluster.run("scancel", job)
+
+
+def test_a_cluster_that_is_there_keeps_its_nodes(cluster):
+    result = cluster.run("muster", "up", "--dir", cluster.dir, "--nodes", "7", "--detach", check=False)
+    assert result.code == 1 and "has other nodes than were asked for" in result.err
+
+
+@pytest.mark.root_only
+def test_an_update_passes_the_doors_of_a_submission(own_cluster):
+    cluster = own_cluster(nodes=1)
+    edit_conf(cluster, lambda text: text + "PartitionName=rootp Nodes=ALL RootOnly=YES State=UP\n")
+    cluster.run("scontrol", "reconfigure")
+    wait_until(lambda: "rootp" in cluster.run("sinfo", "-h", "-o", "%R", check=False).out)
+    os.chmod(cluster.dir, 0o755)
+    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    job = cluster.run(*as_nobody, "sbatch", "--parsable", "-H", "-D", "/tmp", "-o", "/dev/null", "--wrap", "true").out.strip()
+    for change in ("partition=rootp", "priority=9223372041149743103", "admincomment=mine", "numnodes=4294967297", "features=[x"):
+        result = cluster.run(*as_nobody, "scontrol", "update", f"jobid={job}", change, check=False)
+        assert result.code == 1, (change, result)
+    assert "Priority=0 " in cluster.run("scontrol", "-o", "show", "job", job).out
