@@ -181,7 +181,7 @@ def full_queue(clusters, report, size):
     for cluster in clusters:
         cluster.wait_idle()
         cluster.fill()
-        submit_files(cluster, scripts[:100])  # warm: what the first jobs load is no job's memory
+        submit_files(cluster, scripts[:size.queue // 5])  # warm: caches of fixed size that the first jobs fill are no job's memory
         cluster.cancel_all("-t", "PENDING")
     before = {cluster.name: cluster.controller_kib() for cluster in clusters}
     submitted = queue_up(clusters, size, scripts)

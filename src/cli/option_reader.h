@@ -25,6 +25,33 @@ struct OptionRow {
   const char* help;                                ///< "" leaves it out of --help
 };
 
+/// What a pointer to a member points into.
+template <class Pointer>
+struct MemberPointer;
+template <class Class, class Type>
+struct MemberPointer<Type Class::*> {
+  using Owner = Class;
+};
+template <auto kMember>
+using OwnerOf = typename MemberPointer<decltype(kMember)>::Owner;
+
+/// Setters of rows whose option is a plain member.
+template <auto kMember, bool kTo = true>
+Status set_flag(OwnerOf<kMember>& options, std::string_view) {
+  options.*kMember = kTo;
+  return {};
+}
+template <auto kMember>
+Status set_text(OwnerOf<kMember>& options, std::string_view value) {
+  options.*kMember = std::string(value);
+  return {};
+}
+/// For what holds anyway.
+template <class Target>
+Status holds_anyway(Target&, std::string_view) {
+  return {};
+}
+
 /// The part of a row that reading needs.
 struct OptionForm {
   const char* name;

@@ -45,12 +45,6 @@ Status names(O& options, Value value) {
   for (std::string& name : split_list(value)) (options.query.filter.*Member).push_back(std::move(name));
   return {};
 }
-template <bool O::*Member, bool To = true>
-Status flag(O& options, Value) {
-  options.*Member = To;
-  return {};
-}
-Status nothing(O&, Value) { return {}; }
 Status format(O& options, Value value) {
   options.format += (options.format.empty() ? "" : ",") + std::string(value);
   return {};
@@ -99,14 +93,14 @@ Status units(O& options, Value value) {
 
 constexpr OptionRow<O> kOptions[] = {
     {"accounts", 'A', Takes::kValue, names<&JobFilter::accounts>, "only jobs of these accounts"},
-    {"allocations", 'X', Takes::kNothing, flag<&O::is_allocations_only>, "jobs without their steps"},
-    {"allusers", 'a', Takes::kNothing, flag<&O::is_all_users>, "jobs of all users"},
-    {"array", 0, Takes::kNothing, nothing, ""},
+    {"allocations", 'X', Takes::kNothing, set_flag<&O::is_allocations_only>, "jobs without their steps"},
+    {"allusers", 'a', Takes::kNothing, set_flag<&O::is_all_users>, "jobs of all users"},
+    {"array", 0, Takes::kNothing, holds_anyway, ""},
     {"associations", 'x', Takes::kValue, nullptr, ""},
-    {"batch-script", 'B', Takes::kNothing, flag<&O::is_batch_script>, "the batch script of the job"},
-    {"brief", 'b', Takes::kNothing, flag<&O::is_brief>, "id, state and exit code"},
+    {"batch-script", 'B', Takes::kNothing, set_flag<&O::is_batch_script>, "the batch script of the job"},
+    {"brief", 'b', Takes::kNothing, set_flag<&O::is_brief>, "id, state and exit code"},
     {"clusters", 'M', Takes::kValue, clusters, "this cluster's own name; there are no others"},
-    {"allclusters", 'L', Takes::kNothing, nothing, ""},
+    {"allclusters", 'L', Takes::kNothing, holds_anyway, ""},
     {"completion", 'c', Takes::kNothing, nullptr, ""},
     {"constraints", 'C', Takes::kValue, nullptr, ""},
     {"delimiter", 0, Takes::kValue, delimiter, "between fields, with -p or -P"},
@@ -118,19 +112,19 @@ constexpr OptionRow<O> kOptions[] = {
     {"format", 'o', Takes::kValue, format, "fields, each with its width: JobID%20,State"},
     {"gid", 'g', Takes::kValue, nullptr, ""},
     {"group", 0, Takes::kValue, nullptr, ""},
-    {"helpformat", 'e', Takes::kNothing, flag<&O::is_help_format>, "list the fields"},
+    {"helpformat", 'e', Takes::kNothing, set_flag<&O::is_help_format>, "list the fields"},
     {"jobs", 'j', Takes::kValue, jobs, "only these jobs: 12,13_4,14.0"},
     {"json", 0, Takes::kMaybe, nullptr, ""},
-    {"local", 0, Takes::kNothing, nothing, ""},
-    {"long", 'l', Takes::kNothing, flag<&O::is_long>, "more fields"},
+    {"local", 0, Takes::kNothing, holds_anyway, ""},
+    {"long", 'l', Takes::kNothing, set_flag<&O::is_long>, "more fields"},
     {"name", 0, Takes::kValue, names<&JobFilter::names>, "only jobs of these names"},
     {"ncpus", 'I', Takes::kValue, nullptr, ""},
     {"nnodes", 'i', Takes::kValue, nullptr, ""},
-    {"noconvert", 0, Takes::kNothing, flag<&O::is_converted, false>, "memory in KiB"},
+    {"noconvert", 0, Takes::kNothing, set_flag<&O::is_converted, false>, "memory in KiB"},
     {"nodelist", 'N', Takes::kValue, nodes, "only jobs on these nodes"},
-    {"noheader", 'n', Takes::kNothing, flag<&O::is_no_header>, "no header lines"},
-    {"parsable", 'p', Takes::kNothing, flag<&O::is_parsable>, "fields with a delimiter after each"},
-    {"parsable2", 'P', Takes::kNothing, flag<&O::is_parsable_plain>, "fields with a delimiter between them"},
+    {"noheader", 'n', Takes::kNothing, set_flag<&O::is_no_header>, "no header lines"},
+    {"parsable", 'p', Takes::kNothing, set_flag<&O::is_parsable>, "fields with a delimiter after each"},
+    {"parsable2", 'P', Takes::kNothing, set_flag<&O::is_parsable_plain>, "fields with a delimiter between them"},
     {"partition", 'r', Takes::kValue, names<&JobFilter::partitions>, "only jobs of these partitions"},
     {"qos", 'q', Takes::kValue, names<&JobFilter::qos>, "only these qualities of service"},
     {"reason", 'R', Takes::kValue, nullptr, ""},
@@ -141,11 +135,11 @@ constexpr OptionRow<O> kOptions[] = {
     {"truncate", 'T', Takes::kNothing, nullptr, ""},
     {"uid", 0, Takes::kValue, uids, ""},
     {"units", 0, Takes::kValue, units, "memory in K, M, G, T or P"},
-    {"use-local-uid", 0, Takes::kNothing, nothing, ""},
+    {"use-local-uid", 0, Takes::kNothing, holds_anyway, ""},
     {"user", 'u', Takes::kValue, users, "only jobs of these users"},
-    {"verbose", 'v', Takes::kNothing, nothing, ""},
+    {"verbose", 'v', Takes::kNothing, holds_anyway, ""},
     {"wckeys", 'W', Takes::kValue, names<&JobFilter::wckeys>, "only jobs of these keys"},
-    {"whole-hetjob", 0, Takes::kMaybe, nothing, ""},
+    {"whole-hetjob", 0, Takes::kMaybe, holds_anyway, ""},
     {"yaml", 0, Takes::kMaybe, nullptr, ""},
 };
 

@@ -45,11 +45,6 @@ Status names(O& options, Value value) {
   return {};
 }
 template <bool O::*Member>
-Status flag(O& options, Value) {
-  options.*Member = true;
-  return {};
-}
-template <bool O::*Member>
 Status filter_flag(O& options, Value) {
   options.*Member = options.is_filtered = true;
   return {};
@@ -107,7 +102,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"nodelist", 'w', Takes::kValue, nodes, "only jobs on these nodes"},
     {"partition", 'p', Takes::kValue, names<&JobFilter::partitions>, "only jobs of these partitions"},
     {"qos", 'q', Takes::kValue, names<&JobFilter::qos>, "only jobs of these qualities of service"},
-    {"quiet", 'Q', Takes::kNothing, flag<&O::is_quiet>, "say nothing about ended jobs"},
+    {"quiet", 'Q', Takes::kNothing, set_flag<&O::is_quiet>, "say nothing about ended jobs"},
     {"reservation", 'R', Takes::kValue, names<&JobFilter::reservations>, "only jobs of these reservations"},
     {"sibling", 0, Takes::kValue, nullptr, ""},
     {"signal", 's', Takes::kValue, signal, "send this signal instead of ending"},

@@ -39,22 +39,21 @@ Status quiet(O& options, std::string_view) {
   options.is_quiet = true;
   return {};
 }
-Status nothing(O&, std::string_view) { return {}; }
 Status clusters(O&, std::string_view value) { return check_clusters(value); }
 
 constexpr OptionRow<O> kOptions[] = {
-    {"all", 'a', Takes::kNothing, nothing, "hidden partitions too (they always show)"},
+    {"all", 'a', Takes::kNothing, holds_anyway, "hidden partitions too (they always show)"},
     {"clusters", 'M', Takes::kValue, clusters, "this cluster's own name; there are no others"},
     {"details", 'd', Takes::kNothing, details, "devices and CPUs of each node"},
-    {"future", 'F', Takes::kNothing, nothing, ""},
-    {"hide", 0, Takes::kNothing, nothing, ""},
+    {"future", 'F', Takes::kNothing, holds_anyway, ""},
+    {"hide", 0, Takes::kNothing, holds_anyway, ""},
     {"json", 0, Takes::kMaybe, nullptr, ""},
-    {"local", 0, Takes::kNothing, nothing, ""},
+    {"local", 0, Takes::kNothing, holds_anyway, ""},
     {"oneliner", 'o', Takes::kNothing, one_line, "each object on one line"},
     {"quiet", 'Q', Takes::kNothing, quiet, "say nothing about what failed"},
     {"sibling", 0, Takes::kNothing, nullptr, ""},
     {"uid", 'u', Takes::kValue, nullptr, ""},
-    {"verbose", 'v', Takes::kNothing, nothing, ""},
+    {"verbose", 'v', Takes::kNothing, holds_anyway, ""},
     {"yaml", 0, Takes::kMaybe, nullptr, ""},
 };
 

@@ -36,17 +36,6 @@ struct SinfoOptions {
 using O = SinfoOptions;
 using Value = std::string_view;
 
-template <bool O::*Member>
-Status flag(O& options, Value) {
-  options.*Member = true;
-  return {};
-}
-template <std::string O::*Member>
-Status text(O& options, Value value) {
-  options.*Member = std::string(value);
-  return {};
-}
-Status nothing(O&, Value) { return {}; }
 Status partitions(O& options, Value value) {
   options.partitions = split_list(value);
   return {};
@@ -73,31 +62,31 @@ Status repeat(O& options, Value value) {
 }
 
 constexpr OptionRow<O> kOptions[] = {
-    {"all", 'a', Takes::kNothing, flag<&O::is_all>, "hidden partitions too"},
+    {"all", 'a', Takes::kNothing, set_flag<&O::is_all>, "hidden partitions too"},
     {"clusters", 'M', Takes::kValue, clusters, "this cluster's own name; there are no others"},
-    {"dead", 'd', Takes::kNothing, flag<&O::is_dead_only>, "only nodes that do not respond"},
-    {"exact", 'e', Takes::kNothing, flag<&O::is_exact>, "nodes of different size on lines of their own"},
+    {"dead", 'd', Takes::kNothing, set_flag<&O::is_dead_only>, "only nodes that do not respond"},
+    {"exact", 'e', Takes::kNothing, set_flag<&O::is_exact>, "nodes of different size on lines of their own"},
     {"federation", 0, Takes::kNothing, nullptr, ""},
-    {"format", 'o', Takes::kValue, text<&O::format>, "columns by letter: \"%N %G\""},
-    {"Format", 'O', Takes::kValue, text<&O::long_format>, "columns by name: NodeHost,Gres:40"},
-    {"future", 'F', Takes::kNothing, nothing, ""},
-    {"hide", 0, Takes::kNothing, flag<&O::is_hidden_left_out>, "no hidden partitions"},
+    {"format", 'o', Takes::kValue, set_text<&O::format>, "columns by letter: \"%N %G\""},
+    {"Format", 'O', Takes::kValue, set_text<&O::long_format>, "columns by name: NodeHost,Gres:40"},
+    {"future", 'F', Takes::kNothing, holds_anyway, ""},
+    {"hide", 0, Takes::kNothing, set_flag<&O::is_hidden_left_out>, "no hidden partitions"},
     {"iterate", 'i', Takes::kValue, repeat, "again every so many seconds"},
     {"json", 0, Takes::kMaybe, nullptr, ""},
-    {"list-reasons", 'R', Takes::kNothing, flag<&O::is_reasons>, "why nodes are down or drained"},
-    {"local", 0, Takes::kNothing, nothing, ""},
-    {"long", 'l', Takes::kNothing, flag<&O::is_long>, "more columns"},
-    {"noconvert", 0, Takes::kNothing, nothing, ""},
-    {"Node", 'N', Takes::kNothing, flag<&O::is_per_node>, "one line for each node"},
+    {"list-reasons", 'R', Takes::kNothing, set_flag<&O::is_reasons>, "why nodes are down or drained"},
+    {"local", 0, Takes::kNothing, holds_anyway, ""},
+    {"long", 'l', Takes::kNothing, set_flag<&O::is_long>, "more columns"},
+    {"noconvert", 0, Takes::kNothing, holds_anyway, ""},
+    {"Node", 'N', Takes::kNothing, set_flag<&O::is_per_node>, "one line for each node"},
     {"nodes", 'n', Takes::kValue, nodes, "only these nodes"},
-    {"noheader", 'h', Takes::kNothing, flag<&O::is_no_header>, "no header line"},
+    {"noheader", 'h', Takes::kNothing, set_flag<&O::is_no_header>, "no header line"},
     {"partition", 'p', Takes::kValue, partitions, "only these partitions"},
     {"reservation", 'T', Takes::kNothing, nullptr, ""},
-    {"responding", 'r', Takes::kNothing, flag<&O::is_responding_only>, "only nodes that respond"},
-    {"sort", 'S', Takes::kValue, text<&O::sort>, "by column letters: P,-t"},
+    {"responding", 'r', Takes::kNothing, set_flag<&O::is_responding_only>, "only nodes that respond"},
+    {"sort", 'S', Takes::kValue, set_text<&O::sort>, "by column letters: P,-t"},
     {"states", 't', Takes::kValue, states, "only nodes in these states"},
-    {"summarize", 's', Takes::kNothing, flag<&O::is_summary>, "one line for each partition"},
-    {"verbose", 'v', Takes::kNothing, nothing, ""},
+    {"summarize", 's', Takes::kNothing, set_flag<&O::is_summary>, "one line for each partition"},
+    {"verbose", 'v', Takes::kNothing, holds_anyway, ""},
     {"yaml", 0, Takes::kMaybe, nullptr, ""},
 };
 

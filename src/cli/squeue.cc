@@ -39,17 +39,6 @@ Status names(O& options, Value value) {
   for (std::string& name : split_list(value)) (options.filter.*Member).push_back(std::move(name));
   return {};
 }
-template <bool O::*Member, bool To = true>
-Status flag(O& options, Value) {
-  options.*Member = To;
-  return {};
-}
-template <std::string O::*Member>
-Status text(O& options, Value value) {
-  options.*Member = std::string(value);
-  return {};
-}
-Status nothing(O&, Value) { return {}; }
 Status jobs(O& options, Value value) {
   for (JobSelector& job : TRY(parse_job_selectors(value))) options.filter.jobs.push_back(std::move(job));
   return {};
@@ -81,37 +70,37 @@ Status repeat(O& options, Value value) {
 
 constexpr OptionRow<O> kOptions[] = {
     {"account", 'A', Takes::kValue, names<&JobFilter::accounts>, "only these accounts"},
-    {"all", 'a', Takes::kNothing, nothing, "also jobs in hidden partitions (they always show)"},
-    {"array", 'r', Takes::kNothing, flag<&O::is_array_expanded>, "one line for each array element"},
-    {"array-unique", 0, Takes::kNothing, flag<&O::is_array_expanded>, ""},
+    {"all", 'a', Takes::kNothing, holds_anyway, "also jobs in hidden partitions (they always show)"},
+    {"array", 'r', Takes::kNothing, set_flag<&O::is_array_expanded>, "one line for each array element"},
+    {"array-unique", 0, Takes::kNothing, set_flag<&O::is_array_expanded>, ""},
     {"clusters", 'M', Takes::kValue, clusters, "this cluster's own name; there are no others"},
     {"federation", 0, Takes::kNothing, nullptr, ""},
-    {"format", 'o', Takes::kValue, text<&O::format>, "columns by letter: \"%.18i %j\""},
-    {"Format", 'O', Takes::kValue, text<&O::long_format>, "columns by name: JobID:10,Name"},
-    {"hide", 0, Takes::kNothing, nothing, ""},
+    {"format", 'o', Takes::kValue, set_text<&O::format>, "columns by letter: \"%.18i %j\""},
+    {"Format", 'O', Takes::kValue, set_text<&O::long_format>, "columns by name: JobID:10,Name"},
+    {"hide", 0, Takes::kNothing, holds_anyway, ""},
     {"iterate", 'i', Takes::kValue, repeat, "again every so many seconds"},
     {"jobs", 'j', Takes::kValue, jobs, "only these jobs: 12,13_4"},
     {"json", 0, Takes::kMaybe, nullptr, ""},
     {"licenses", 'L', Takes::kValue, names<&JobFilter::licenses>, "only jobs with these licenses"},
-    {"local", 0, Takes::kNothing, nothing, ""},
-    {"long", 'l', Takes::kNothing, flag<&O::is_long>, "more columns"},
+    {"local", 0, Takes::kNothing, holds_anyway, ""},
+    {"long", 'l', Takes::kNothing, set_flag<&O::is_long>, "more columns"},
     {"me", 0, Takes::kNothing, me, "only my jobs"},
     {"name", 'n', Takes::kValue, names<&JobFilter::names>, "only jobs of these names"},
-    {"noconvert", 0, Takes::kNothing, flag<&O::is_converted, false>, "amounts in MiB"},
+    {"noconvert", 0, Takes::kNothing, set_flag<&O::is_converted, false>, "amounts in MiB"},
     {"nodelist", 'w', Takes::kValue, nodes, "only jobs on these nodes"},
-    {"noheader", 'h', Takes::kNothing, flag<&O::is_no_header>, "no header line"},
-    {"only-job-state", 0, Takes::kNothing, flag<&O::is_state_only>, "ids and states alone"},
+    {"noheader", 'h', Takes::kNothing, set_flag<&O::is_no_header>, "no header line"},
+    {"only-job-state", 0, Takes::kNothing, set_flag<&O::is_state_only>, "ids and states alone"},
     {"partition", 'p', Takes::kValue, names<&JobFilter::partitions>, "only these partitions"},
-    {"priority", 'P', Takes::kNothing, nothing, ""},
+    {"priority", 'P', Takes::kNothing, holds_anyway, ""},
     {"qos", 'q', Takes::kValue, names<&JobFilter::qos>, "only these qualities of service"},
     {"reservation", 'R', Takes::kValue, names<&JobFilter::reservations>, "only jobs of these reservations"},
     {"sibling", 0, Takes::kNothing, nullptr, ""},
-    {"sort", 'S', Takes::kValue, text<&O::sort>, "by column letters: P,t,-p"},
-    {"start", 0, Takes::kNothing, flag<&O::is_start>, "when pending jobs are expected to start"},
+    {"sort", 'S', Takes::kValue, set_text<&O::sort>, "by column letters: P,t,-p"},
+    {"start", 0, Takes::kNothing, set_flag<&O::is_start>, "when pending jobs are expected to start"},
     {"states", 't', Takes::kValue, states, "only these states; all: ended jobs too"},
     {"steps", 's', Takes::kMaybe, steps, "steps instead of jobs"},
     {"user", 'u', Takes::kValue, users, "only jobs of these users"},
-    {"verbose", 'v', Takes::kNothing, nothing, ""},
+    {"verbose", 'v', Takes::kNothing, holds_anyway, ""},
     {"yaml", 0, Takes::kMaybe, nullptr, ""},
 };
 
@@ -122,10 +111,10 @@ Status read_environment(O& options) {
     Status (*set)(O&, Value);
   };
   static constexpr Variable kVariables[] = {
-      {"SQUEUE_ACCOUNT", names<&JobFilter::accounts>}, {"SQUEUE_ARRAY", flag<&O::is_array_expanded>},
+      {"SQUEUE_ACCOUNT", names<&JobFilter::accounts>}, {"SQUEUE_ARRAY", set_flag<&O::is_array_expanded>},
       {"SQUEUE_LICENSES", names<&JobFilter::licenses>}, {"SQUEUE_NAMES", names<&JobFilter::names>},
       {"SQUEUE_PARTITION", names<&JobFilter::partitions>}, {"SQUEUE_QOS", names<&JobFilter::qos>},
-      {"SQUEUE_SORT", text<&O::sort>}, {"SQUEUE_STATES", states}, {"SQUEUE_USERS", users}};
+      {"SQUEUE_SORT", set_text<&O::sort>}, {"SQUEUE_STATES", states}, {"SQUEUE_USERS", users}};
   for (const Variable& variable : kVariables) {
     if (const auto value = environment_value(variable.name); !value.empty()) TRY(variable.set(options, value));
   }
