@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -20,8 +21,6 @@ namespace muster::cli {
 namespace {
 
 constexpr std::size_t kBuffer = 64 * 1024;
-/// Standard input stops above so many unsent bytes.
-constexpr std::size_t kUnsentMax = 1U << 20;
 
 std::string fresh_key() {
   std::uint64_t words[2] = {};
@@ -45,8 +44,10 @@ struct Peer {
   FrameReader reader;
   char buffer[kBuffer];
   std::string unsent;
+  std::size_t input_under_way = 0;  ///< bytes sent, or to be sent, that were not taken yet
   bool is_writing = false;
   bool is_closing = false;
+  bool is_broken = false;           ///< nothing can be sent any more; the end of reading follows
   bool is_known = false;
   std::uint32_t node = 0;
 };
@@ -93,7 +94,10 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
       auto frame = peer->reader.next();
       if (!frame.has_value()) return false;
       if (!*frame) return true;
-      if (peer->is_known) {
+      if (peer->is_known && (*frame)->kind == FrameKind::kInputTaken) {
+        peer->input_under_way -= std::min<std::size_t>(peer->input_under_way, (*frame)->task);
+        wake();
+      } else if (peer->is_known) {
         events.frame(peer->node, std::move(**frame));
       } else if (!admit(peer, **frame)) {
         return false;
@@ -117,32 +121,44 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
     const auto known = peers.find(peer.node);
     if (!peer.is_known || known == peers.end() || known->second.get() != &peer) return;
     peers.erase(known);
+    wake();  // nobody waits for what it will not take any more
     events.lost(peer.node);
+  }
+
+  void append(const std::shared_ptr<Peer>& peer, FrameKind kind, std::uint32_t task, std::string_view payload) {
+    if (peer->is_broken) return;
+    if (kind == FrameKind::kInput) peer->input_under_way += payload.size();
+    append_frame(peer->unsent, kind, task, payload);
+    write(peer);
   }
 
   void write(const std::shared_ptr<Peer>& peer) {
     if (peer->is_writing) return;
     if (peer->unsent.empty()) {
-      if (peer->is_closing) peer->stream->shutdownWrite();
+      if (std::exchange(peer->is_closing, false)) kj::runCatchingExceptions([&] { peer->stream->shutdownWrite(); });
       return;
     }
     peer->is_writing = true;
     auto bytes = kj::heap<std::string>(std::exchange(peer->unsent, {}));
-    auto promise = peer->stream->write(bytes->data(), bytes->size());
-    tasks.add(promise.attach(kj::mv(bytes)).catch_([](kj::Exception&&) {}).then([this, peer] {
+    // A write to a connection that has ended throws at once rather than in its promise.
+    auto written = kj::evalNow([&] { return peer->stream->write(bytes->data(), bytes->size()); });
+    tasks.add(written.attach(kj::mv(bytes)).then([] { return true; }, [](kj::Exception&&) { return false; }).then([this, peer](bool is_sent) {
       peer->is_writing = false;
-      write(peer);
-      if (has_room() && waiting_for_room.get() != nullptr) {
-        waiting_for_room->fulfill();
-        waiting_for_room = nullptr;
-      }
+      if (is_sent) return write(peer);
+      peer->is_broken = true;
+      peer->unsent.clear();
+      peer->input_under_way = 0;
+      wake();
     }));
   }
 
   bool has_room() const {
-    std::size_t unsent = 0;
-    for (const auto& [node, peer] : peers) unsent = std::max(unsent, peer->unsent.size());
-    return unsent < kUnsentMax;
+    return std::ranges::all_of(peers, [](const auto& entry) { return entry.second->input_under_way < kInputWindow; });
+  }
+  void wake() {
+    if (waiting_for_room.get() == nullptr || !has_room()) return;
+    waiting_for_room->fulfill();
+    waiting_for_room = nullptr;
   }
 
   kj::AsyncIoContext& io;
@@ -177,14 +193,12 @@ std::size_t StepServer::joined_count() const { return state_->peers.size(); }
 void StepServer::send(std::uint32_t node, FrameKind kind, std::uint32_t task, std::string_view payload) {
   const auto peer = state_->peers.find(node);
   if (peer == state_->peers.end()) return;
-  append_frame(peer->second->unsent, kind, task, payload);
-  state_->write(peer->second);
+  state_->append(peer->second, kind, task, payload);
 }
 
 void StepServer::send_all(FrameKind kind, std::uint32_t task, std::string_view payload) {
   for (const auto& [node, peer] : state_->peers) {
-    append_frame(peer->unsent, kind, task, payload);
-    state_->write(peer);
+    state_->append(peer, kind, task, payload);
   }
 }
 

@@ -37,7 +37,7 @@ class StepServer {
   /// Closes one connection, after what was sent.
   void close(std::uint32_t node);
   std::size_t joined_count() const;
-  /// Fulfilled when little is waiting to be sent: what bounds standard input.
+  /// Fulfilled when no supervisor has kInputWindow bytes of input under way: what bounds standard input. One waiter.
   kj::Promise<void> room();
 
  private:

@@ -152,7 +152,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       case FrameKind::kStart:
         if (started_.tasks.empty() && !supervisor_.is_ended()) start();
         break;
-      case FrameKind::kInput: feed(frame); break;
+      case FrameKind::kInput: feed(std::move(frame)); break;
       case FrameKind::kInputEnd: end_input(frame.task); break;
       case FrameKind::kSignal:
         supervisor_.on_message(SignalStep{launch_.id, static_cast<std::uint16_t>(frame.task), false}, wall_clock());
@@ -185,17 +185,31 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     kj::Own<kj::AsyncOutputStream> stream;
     kj::Promise<void> tail = kj::READY_NOW;
   };
-  void feed(const Frame& frame) {
-    for (std::size_t i = 0; i < started_.tasks.size(); ++i) {
+  /// The bytes of one input frame, until every task that they are for has them or will not read them any more.
+  struct InputChunk {
+    std::string bytes;
+    std::size_t waiting_tasks = 1;  ///< one for the feeding itself
+  };
+  void feed(Frame frame) {
+    auto chunk = std::make_shared<InputChunk>(InputChunk{std::move(frame.payload)});
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const bool is_for = frame.task == kAllTasks || started_.tasks[i].rank == frame.task;
-      if (!is_for || i >= inputs_.size() || inputs_[i] == nullptr) continue;
-      auto bytes = kj::heap<std::string>(frame.payload);
+      if (!is_for || inputs_[i] == nullptr) continue;
+      ++chunk->waiting_tasks;
       Input& input = *inputs_[i];
       input.tail = input.tail
-                       .then([&input, bytes = bytes.get()] { return input.stream->write(bytes->data(), bytes->size()); })
-                       .attach(kj::mv(bytes))
-                       .eagerlyEvaluate([](kj::Exception&&) {});
+                       .then([&input, chunk]() -> kj::Promise<void> {
+                         if (input.stream.get() == nullptr) return kj::READY_NOW;
+                         return input.stream->write(chunk->bytes.data(), chunk->bytes.size());
+                       })
+                       .catch_([&input](kj::Exception&&) { input.stream = nullptr; })
+                       .then([this, chunk] { on_taken(*chunk); })
+                       .eagerlyEvaluate(nullptr);
     }
+    on_taken(*chunk);
+  }
+  void on_taken(InputChunk& chunk) {
+    if (--chunk.waiting_tasks == 0) srun_->send(FrameKind::kInputTaken, static_cast<std::uint32_t>(chunk.bytes.size()), "");
   }
   void end_input(std::uint32_t task) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {

@@ -24,7 +24,8 @@ kj::Promise<void> MessageLink::write_loop() {
     return kj::READY_NOW;
   }
   writing_ = std::exchange(waiting_, {});
-  return stream_->write(writing_.data(), writing_.size()).then([this] { return write_loop(); });
+  // A write to a connection that has ended throws at once rather than in its promise.
+  return kj::evalNow([this] { return stream_->write(writing_.data(), writing_.size()); }).then([this] { return write_loop(); });
 }
 
 kj::Promise<void> MessageLink::flushed() {

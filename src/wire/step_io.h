@@ -4,6 +4,9 @@
 //   supervisor ─ kHello ▶ srun        srun waits until every node has said hello,
 //   supervisor ◀ kStart ─ srun        then releases all tasks at once: a step starts whole or not at all
 //   kOutput, kErrorOutput, kTaskExit, kNotice ▶        ◀ kInput, kInputEnd, kSignal, kWindowSize
+//   kInputTaken ▶                                      once the tasks have the bytes of an input frame, or will never
+//                                                      read them; srun has at most kInputWindow bytes under way, so that
+//                                                      neither side heaps up input and signals always get through
 //   supervisor ─ kDone ▶ srun         after all output of all its tasks; srun then closes
 // Bytes: kind u8, 3 zero bytes, task u32, size u32 (little endian), then `size` bytes. Bound: kFrameMax.
 #pragma once
@@ -30,10 +33,13 @@ enum class FrameKind : std::uint8_t {
   kSignal = 9,       ///< `task` holds the signal's number; to all tasks of the node
   kWindowSize = 10,  ///< payload: "ROWS COLUMNS"
   kDone = 11,
+  kInputTaken = 12,  ///< `task` holds the number of bytes
 };
 inline constexpr std::uint32_t kAllTasks = UINT32_MAX;
 inline constexpr std::size_t kFrameMax = 1U << 20;
 inline constexpr std::size_t kFrameHeader = 12;
+/// Input to one supervisor that it has not taken yet; srun goes over it by less than a frame.
+inline constexpr std::size_t kInputWindow = 1U << 20;
 
 struct Frame {
   FrameKind kind = FrameKind::kHello;
@@ -61,7 +67,7 @@ class FrameReader {
     const char* header = buffer_.data() + begin_;
     const std::uint32_t size = number(header + 8);
     const auto kind = static_cast<std::uint8_t>(header[0]);
-    if (kind < 1 || kind > 11 || size > kFrameMax) return fail(ErrorCode::kCorruption, "not a step's stream");
+    if (kind < 1 || kind > 12 || size > kFrameMax) return fail(ErrorCode::kCorruption, "not a step's stream");
     if (buffer_.size() - begin_ < kFrameHeader + size) return compact();
     Frame frame{static_cast<FrameKind>(kind), number(header + 4), buffer_.substr(begin_ + kFrameHeader, size)};
     begin_ += kFrameHeader + size;

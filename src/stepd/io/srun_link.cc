@@ -20,7 +20,8 @@ kj::Promise<void> SrunLink::write_loop() {
     return kj::READY_NOW;
   }
   writing_ = std::exchange(waiting_, {});
-  return stream_->write(writing_.data(), writing_.size()).then([this] { return write_loop(); });
+  // A write to a connection that has ended throws at once rather than in its promise.
+  return kj::evalNow([this] { return stream_->write(writing_.data(), writing_.size()); }).then([this] { return write_loop(); });
 }
 
 void SrunLink::wake() {
