@@ -219,19 +219,35 @@ void copy_texts(StepSpec& step, const JobSpec& job) {
   step.text.set(StepText::kComment, job.get(JobText::kComment));
 }
 
-/// Where a standard stream goes: "" and "all" to srun, "none" to /dev/null, a number is that task's stream alone.
-void set_streams(StepSpec& step, const JobSpec& job) {
-  const auto path = [](std::string_view text) {
-    return text == "all" ? std::string() : text == "none" ? std::string("/dev/null") : std::string(text);
-  };
-  step.text.set(StepText::kStdOut, path(job.get(JobText::kStdOut)));
-  step.text.set(StepText::kStdErr, path(job.get(JobText::kStdErr)));
-  const std::string_view in = job.get(JobText::kStdIn);
-  if (parse_whole32(in)) {
-    step.text.set(StepText::kInputTask, in);
+/// Where a standard stream goes: "" and "all" to srun, "none" to /dev/null, a task's number is that task's stream alone.
+/// Anything else is a file, a number that no task has too.
+void set_stream(StepSpec& step, std::string_view text, StepText path, StepText only_task) {
+  if (const auto task = parse_whole32(text); task && *task < step.task_count) {
+    step.text.set(only_task, fmt::format("{}", *task));
   } else {
-    step.text.set(StepText::kStdIn, path(in));
+    step.text.set(path, text == "all" ? std::string_view() : text == "none" ? std::string_view("/dev/null") : text);
   }
+}
+
+void set_streams(StepSpec& step, const JobSpec& job) {
+  set_stream(step, job.get(JobText::kStdOut), StepText::kStdOut, StepText::kOutputTask);
+  set_stream(step, job.get(JobText::kStdErr), StepText::kStdErr, StepText::kErrorTask);
+  set_stream(step, job.get(JobText::kStdIn), StepText::kStdIn, StepText::kInputTask);
+  if (job.get(JobText::kStdErr) == "all") step.text.set(StepText::kErrorTask, "all");
+}
+
+/// Devices that were asked for and are none ("--gres=none", "--gpus=0") differ from nothing said, which gives a step all.
+void set_no_devices(StepSpec& step, const JobSpec& job) {
+  constexpr std::uint32_t kDevices =
+      given_option::kGpus | given_option::kGpusPerNode | given_option::kGpusPerTask | given_option::kGres;
+  const bool has_some = !job.get(JobText::kGresPerJob).empty() || !job.get(JobText::kGresPerNode).empty() || !job.get(JobText::kGresPerTask).empty();
+  if ((job.given & kDevices) != 0 && !has_some) step.text.set(StepText::kGresPerStep, "none");
+}
+
+/// --ntasks-per-gpu says how tasks share GPUs, unless a binding does.
+void set_gpu_bind(StepSpec& step, const JobSpec& job) {
+  if (!step.get(StepText::kGpuBind).empty() || (job.given & given_option::kTasksPerGpu) == 0) return;
+  step.text.set(StepText::kGpuBind, fmt::format("single:{}", job.tasks_per_gpu));
 }
 
 std::string base_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
@@ -241,8 +257,11 @@ std::string base_name(std::string_view path) { return std::string(path.substr(pa
 StepSpec step_of(const SubmitOptions& options, const SubmitScene& scene, const Words& command) {
   const JobSpec& job = options.job;
   StepSpec step = options.step;
+  step.task_count = job.task_count;
   copy_texts(step, job);
   set_streams(step, job);
+  set_no_devices(step, job);
+  set_gpu_bind(step, job);
   const std::string_view name = job.get(JobText::kName);
   step.text.set(StepText::kName, name.empty() ? base_name(command.front()) : std::string(name));
   step.text.set(StepText::kCommand, joined_by_nul(command));
@@ -250,7 +269,6 @@ StepSpec step_of(const SubmitOptions& options, const SubmitScene& scene, const W
                                                                          : absolute_path(scene, step.get(StepText::kWorkDir)));
   step.text.set(StepText::kSubmitHost, scene.host);
   step.text.set(StepText::kSubmitLine, fmt::format("{}", fmt::join(scene.command_line, " ")));
-  step.task_count = job.task_count;
   step.min_nodes = is_given(options, given_option::kNodes) || !job.get(JobText::kNodeList).empty() ? job.min_nodes : 0;
   step.max_nodes = is_given(options, given_option::kNodes) ? job.max_nodes : 0;
   step.tasks_per_node = job.tasks_per_node;

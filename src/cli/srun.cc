@@ -63,6 +63,54 @@ void wait_for_end(const Run& run, const StepId& step, WaitUntil end) {
   ended.exclusiveJoin(io.provider->getTimer().afterDelay(kEndPatience)).wait(io.waitScope);
 }
 
+/// Where a step that exists runs. A step can be over before anybody asks.
+Result<StepPlace> place_of(const Run& run, const StepId& id) {
+  Query query;
+  query.kind = QueryKind::kSteps;
+  query.is_steps = false;  // ended ones too
+  query.filter.jobs.push_back(JobSelector{id.job, {}, false, std::nullopt});
+  const Page page = TRY(run.session.query(query));
+  for (const StepView& step : page.steps) {
+    if (step.id == id) {
+      std::vector<std::string> hosts = TRY(expand_hostlist(step.node_list));
+      return StepPlace{id, std::move(hosts)};
+    }
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("step {}.{} is not there any more", id.job.value(), id.step));
+}
+
+/// Of the step of an allocation of our own: its tasks need not reach all of the allocation's nodes.
+Result<StepPlace> place_in(const Run& run, const JobView& job, const StepId& id) {
+  std::vector<std::string> hosts = TRY(expand_hostlist(job.node_list));
+  if (hosts.size() > 1) return place_of(run, id);
+  return StepPlace{id, std::move(hosts)};
+}
+
+FilePatternValues file_names(const JobView& job, const StepId& id) {
+  FilePatternValues names;
+  names.job = id.job;
+  names.array_job = job.array_job;
+  names.array_index = job.array_index;
+  names.step = id.step;
+  names.user = std::string(job.spec->get(JobText::kUserName));
+  names.job_name = std::string(job.spec->name());
+  names.restart_count = id.attempt;
+  return names;
+}
+
+/// For a step in a job that others made: asked for only where a file's name needs it.
+Result<FilePatternValues> file_names(const Run& run, const StepSpec& step, const StepId& id) {
+  const auto has_symbols = [&](StepText text) { return step.get(text).find('%') != std::string_view::npos; };
+  if (!has_symbols(StepText::kStdOut) && !has_symbols(StepText::kStdErr)) return FilePatternValues{};
+  Query query;
+  query.filter.jobs.push_back(JobSelector{id.job, {}, false, std::nullopt});
+  const Page page = TRY(run.session.query(query));
+  for (const JobView& job : page.jobs) {
+    if (job.id == id.job) return file_names(job, id);
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("job {} is not there any more", id.job.value()));
+}
+
 /// An allocation whose only step this is.
 int run_alone(const Run& run, StepWatch& watch) {
   const StepSpec step = listening_step(run, watch);
@@ -78,26 +126,12 @@ int run_alone(const Run& run, StepWatch& watch) {
   if (!start.job) return start.exit_code;
   const StepId id{reply->job, start.job->attempt, 0};
   const auto lease = keep_lease(run.session.io(), run.session.cluster().controller, id.job).eagerlyEvaluate([](kj::Exception&&) {});
-  const auto hosts = expand_hostlist(start.job->node_list);
-  const int code = watch.run(StepPlace{id, hosts.value_or(std::vector<std::string>{})}, step);
+  auto place = place_in(run, *start.job, id);
+  if (!place.has_value()) return run.console.fail(place.error());
+  place->names = file_names(*start.job, id);
+  const int code = watch.run(std::move(place).value(), step);
   wait_for_end(run, id, WaitUntil::kEnded);
   return code;
-}
-
-/// Where a step that exists runs. A step can be over before anybody asks.
-Result<StepPlace> place_of(const Run& run, const StepId& id) {
-  Query query;
-  query.kind = QueryKind::kSteps;
-  query.is_steps = false;  // ended ones too
-  query.filter.jobs.push_back(JobSelector{id.job, {}, false, std::nullopt});
-  const Page page = TRY(run.session.query(query));
-  for (const StepView& step : page.steps) {
-    if (step.id == id) {
-      std::vector<std::string> hosts = TRY(expand_hostlist(step.node_list));
-      return StepPlace{id, std::move(hosts)};
-    }
-  }
-  return fail(ErrorCode::kNotFound, fmt::format("step {}.{} is not there any more", id.job.value(), id.step));
 }
 
 /// Asks for the step; while the job's resources are busy the answer waits, and the user is told why.
@@ -132,6 +166,9 @@ int run_inside(const Run& run, StepWatch& watch) {
   }
   auto place = place_of(run, *reply->step);
   if (!place.has_value()) return run.console.fail(place.error());
+  auto names = file_names(run, step, *reply->step);
+  if (!names.has_value()) return run.console.fail(names.error());
+  place->names = std::move(names).value();
   const int code = watch.run(std::move(place).value(), step);
   wait_for_end(run, *reply->step, WaitUntil::kStepEnded);
   return code;

@@ -1,13 +1,17 @@
 #include "cli/step_watch.h"
 
 #include <fmt/format.h>
+#include <fcntl.h>
 #include <kj/async-unix.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 
 #include "cli/allocation.h"
 #include "codec/words.h"
@@ -22,16 +26,21 @@ constexpr auto kLastOutput = 2 * kj::SECONDS;
 constexpr auto kKillAfter = 30 * kj::SECONDS;
 constexpr Duration kSecondInterrupt = Duration::seconds(1);
 constexpr std::size_t kInputChunk = 64 * 1024;
+constexpr std::uint8_t kAppend = 2;  ///< StepSpec::open_mode
 
-/// All of it, however slow the reader is. False: nobody reads any more.
-bool write_all(int fd, std::string_view bytes) {
+/// All of it, however slow the reader is. The error's number when it cannot be; 0: done.
+int write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t size = ::write(fd, bytes.data(), bytes.size());
-    if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (size <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(size));
+    if (size < 0 && errno == EAGAIN) {
+      pollfd writable{fd, POLLOUT, 0};
+      ::poll(&writable, 1, -1);
+    } else if (size < 0 && errno != EINTR) {
+      return errno;
+    }
+    if (size > 0) bytes.remove_prefix(static_cast<std::size_t>(size));
   }
-  return true;
+  return 0;
 }
 
 bool contains(const std::vector<std::uint32_t>& nodes, std::uint32_t node) { return std::ranges::find(nodes, node) != nodes.end(); }
@@ -83,6 +92,11 @@ std::string StepWatch::host(std::uint32_t node) const {
 int StepWatch::run(StepPlace place, const StepSpec& spec) {
   auto& io = session_.io();
   place_ = std::move(place);
+  if (const Status opened = open_files(spec); !opened.has_value()) {
+    console_.error(opened.error());
+    give_up(console_.exit_error());
+    return *forced_exit_;
+  }
   has_input_ = spec.get(StepText::kStdIn).empty();
   kills_on_bad_exit_ = spec.kill_on_bad_exit < 0 ? session_.cluster().kills_on_bad_exit : spec.kill_on_bad_exit == 1;
   wait_seconds_ = spec.wait_seconds;
@@ -95,10 +109,62 @@ int StepWatch::run(StepPlace place, const StepSpec& spec) {
   }));
   start_if_complete();
   paf.promise.wait(io.waitScope);
-  write_all(1, output_.finish());
-  write_all(2, errors_.finish());
+  show(output_fd_, output_.finish());
+  show(error_fd_, errors_.finish());
   report_ends();
   return forced_exit_ && report_.exit_code() == 0 ? *forced_exit_ : report_.exit_code();
+}
+
+// ---- output ----
+
+/// Opens what one file gathers of all tasks. Errors: the file's, with its name.
+Status StepWatch::open_files(const StepSpec& step) {
+  const auto open_one = [&](StepText pattern) -> Result<int> {
+    std::string path = expand_file_pattern(step.get(pattern), place_->names);
+    if (path.front() != '/') path = fmt::format("{}/{}", step.get(StepText::kWorkDir), path);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (step.open_mode == kAppend ? 0 : O_TRUNC), 0666);
+    if (fd >= 0) return fd;
+    return muster::fail(ErrorCode::kNotFound, fmt::format("Could not open {} file {}", pattern == StepText::kStdOut ? "stdout" : "stderr", path),
+                        std::strerror(errno));
+  };
+  if (is_gathered(step.get(StepText::kStdOut))) {
+    output_file_ = kj::AutoCloseFd(TRY(open_one(StepText::kStdOut)));
+    output_fd_ = output_file_.get();
+  }
+  if (step.get(StepText::kStdErr).empty() && step.get(StepText::kErrorTask).empty() && output_fd_ != 1) error_fd_ = output_fd_;
+  if (step.get(StepText::kStdErr) == step.get(StepText::kStdOut) && output_fd_ != 1) {
+    error_fd_ = output_fd_;
+  } else if (is_gathered(step.get(StepText::kStdErr))) {
+    error_file_ = kj::AutoCloseFd(TRY(open_one(StepText::kStdErr)));
+    error_fd_ = error_file_.get();
+  }
+  return {};
+}
+
+void StepWatch::show(int fd, std::string_view bytes) {
+  if (bytes.empty() || std::ranges::find(unwritable_, fd) != unwritable_.end()) return;
+  if (const int error = write_all(fd, bytes); error != 0) on_unwritable(fd, error);
+}
+
+/// When nobody reads what the tasks write, they are ended, as a program in a pipeline is by SIGPIPE. A file that takes no
+/// more is told of once.
+void StepWatch::on_unwritable(int fd, int error) {
+  unwritable_.push_back(fd);
+  if (error != EPIPE) {
+    console_.error(fmt::format("cannot write the step's output: {}", std::strerror(error)));
+    return;
+  }
+  is_terminating_ = true;
+  server_->send_all(FrameKind::kSignal, SIGKILL, "");
+}
+
+/// Before anything runs.
+void StepWatch::give_up(int exit_code) {
+  forced_exit_ = exit_code;
+  auto cancelled = submit_until_answered(session_.io(), session_.cluster().controller, CancelStep{place_->id, SIGKILL}).ignoreResult();
+  if (finished_.get() == nullptr) return cancelled.wait(session_.io().waitScope);
+  tasks_.add(kj::mv(cancelled));
+  finished_->fulfill();
 }
 
 /// A step starts whole: only when every node's supervisor is there are the tasks let go.
@@ -115,9 +181,9 @@ void StepWatch::start_if_complete() {
 
 void StepWatch::on_frame(std::uint32_t node, Frame frame) {
   switch (frame.kind) {
-    case FrameKind::kOutput: write_all(1, output_.add(frame.task, frame.payload)); break;
-    case FrameKind::kErrorOutput: write_all(2, errors_.add(frame.task, frame.payload)); break;
-    case FrameKind::kNotice: write_all(2, frame.payload); break;
+    case FrameKind::kOutput: show(output_fd_, output_.add(frame.task, frame.payload)); break;
+    case FrameKind::kErrorOutput: show(error_fd_, errors_.add(frame.task, frame.payload)); break;
+    case FrameKind::kNotice: show(2, frame.payload); break;
     case FrameKind::kTaskExit: on_task_exit(node, frame); break;
     case FrameKind::kDone:
       if (!contains(done_, node)) done_.push_back(node);
@@ -222,9 +288,7 @@ kj::Promise<void> StepWatch::signal_loop() {
 
 void StepWatch::on_signal(int number) {
   if (!is_started_) {  // nothing runs yet: the step is given up
-    tasks_.add(submit_until_answered(session_.io(), session_.cluster().controller, CancelStep{place_->id, SIGKILL}).ignoreResult());
-    forced_exit_ = 1;
-    if (finished_.get() != nullptr) finished_->fulfill();
+    give_up(1);
     return;
   }
   if (number == SIGINT) {

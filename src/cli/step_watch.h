@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kj/async-io.h>
+#include <kj/io.h>
 
 #include <memory>
 #include <optional>
@@ -12,8 +13,9 @@
 #include "cli/job_request.h"
 #include "cli/session.h"
 #include "cli/step_server.h"
-#include "cli/task_output.h"
 #include "cli/task_report.h"
+#include "codec/file_pattern.h"
+#include "codec/task_output.h"
 
 namespace muster::cli {
 
@@ -21,6 +23,7 @@ namespace muster::cli {
 struct StepPlace {
   StepId id;
   std::vector<std::string> hosts;
+  FilePatternValues names = {};  ///< for the files that srun writes
 };
 
 class StepWatch final : private kj::TaskSet::ErrorHandler {
@@ -42,6 +45,10 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   void on_lost(std::uint32_t node);
   void on_step_ended(const WaitAnswer& answer);
   void finish_if_done();
+  Status open_files(const StepSpec& step);
+  void show(int fd, std::string_view bytes);
+  void on_unwritable(int fd, int error);
+  void give_up(int exit_code);
   void report_ends();
   void report_ends_soon();
   void after_first_end();
@@ -60,6 +67,11 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   std::unique_ptr<StepServer> server_;
   TaskOutput output_;
   TaskOutput errors_;
+  kj::AutoCloseFd output_file_;       ///< -1: to standard output
+  kj::AutoCloseFd error_file_;        ///< -1: to standard error
+  int output_fd_ = 1;
+  int error_fd_ = 2;
+  std::vector<int> unwritable_;       ///< descriptors that take no more
   TaskReport report_;
   std::optional<StepPlace> place_;
   std::uint32_t input_task_ = kAllTasks;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "cli/multi_prog.h"
-#include "cli/task_output.h"
 
 namespace muster::cli {
 namespace {
@@ -43,21 +42,6 @@ TEST(TaskReport, ARepeatedEndCountsOnce) {
   report.add(0, "n1", {ExitStatus::exited(2)});
   EXPECT_EQ(report.take_lines().size(), 1U);
   EXPECT_EQ(report.ended_count(), 1U);
-}
-
-TEST(TaskOutput, UnlabelledPassesBytes) {
-  TaskOutput output(false, 2);
-  EXPECT_EQ(output.add(0, std::string("a\0b", 3)), std::string("a\0b", 3));
-  EXPECT_EQ(output.finish(), "");
-}
-
-TEST(TaskOutput, LabelsWholeLines) {
-  TaskOutput output(true, 11);
-  EXPECT_EQ(output.add(3, "one\ntw"), " 3: one\n");
-  EXPECT_EQ(output.add(10, "x\n"), "10: x\n");
-  EXPECT_EQ(output.add(3, "o\n\n"), " 3: two\n 3: \n");
-  EXPECT_EQ(output.add(3, "rest"), "");
-  EXPECT_EQ(output.finish(), " 3: rest\n");
 }
 
 TEST(MultiProg, PicksByRank) {

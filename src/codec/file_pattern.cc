@@ -104,6 +104,10 @@ FileScope file_scope(std::string_view pattern) {
   return scope;
 }
 
+bool is_gathered(std::string_view pattern) {
+  return !pattern.empty() && pattern != "/dev/null" && file_scope(pattern) == FileScope::kOne;
+}
+
 std::string step_text(std::uint32_t step) {
   switch (step) {
     case kBatchStep: return "batch";

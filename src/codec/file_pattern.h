@@ -36,6 +36,9 @@ enum class FileScope { kOne, kPerNode, kPerTask };
 /// kPerTask when %t occurs, else kPerNode when %n or %N does. Such files are opened on the compute node.
 FileScope file_scope(std::string_view pattern);
 
+/// Whether srun itself writes such a file of a step, all tasks' output into one: what has one name for all, but /dev/null.
+bool is_gathered(std::string_view pattern);
+
 /// "0", "batch", "extern", "interactive": a step's name in ids such as 12.batch.
 std::string step_text(std::uint32_t step);
 

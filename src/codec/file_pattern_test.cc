@@ -67,5 +67,11 @@ TEST(FilePattern, KnowsWhichNeedFilesOfTheirOwn) {
   EXPECT_EQ(file_scope("\\out-%t"), FileScope::kOne);
 }
 
+TEST(FilePattern, OneFileForAllIsGathered) {
+  EXPECT_TRUE(is_gathered("out-%j.%s"));
+  EXPECT_TRUE(is_gathered("\\out-%t"));
+  for (const char* pattern : {"", "/dev/null", "out-%t", "out-%N", "out-%3n"}) EXPECT_FALSE(is_gathered(pattern)) << pattern;
+}
+
 }  // namespace
 }  // namespace muster

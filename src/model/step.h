@@ -20,8 +20,8 @@ enum class StepText : std::uint8_t {
   kName = 0,
   kCommand = 1,       ///< the words, joined by NUL
   kWorkDir = 2,
-  kStdOut = 3,        ///< pattern; empty: to srun
-  kStdErr = 4,        ///< pattern; empty: to srun (or where standard output goes, if that is a file)
+  kStdOut = 3,        ///< pattern; empty: to srun. Without %t, %n and %N it is srun that writes the file
+  kStdErr = 4,        ///< pattern; empty: with standard output
   kStdIn = 5,         ///< path; "none"; empty: from srun
   kNodeList = 6,      ///< -w
   kExcludeList = 7,   ///< -x
@@ -41,7 +41,9 @@ enum class StepText : std::uint8_t {
   kComment = 21,
   kMultiProg = 22,    ///< the contents of a --multi-prog file; empty: no
   kSubmitLine = 23,
-  kCount = 24,
+  kOutputTask = 24,   ///< task number whose standard output alone srun shows; empty: all
+  kErrorTask = 25,    ///< the same of standard error; "all": though standard output has a file or a task, all to srun
+  kCount = 26,
 };
 
 /// A step as asked for. Memory in MiB; zero means "not given".

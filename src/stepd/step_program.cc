@@ -8,11 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <ctime>
 #include <map>
 
+#include "codec/task_output.h"
 #include "records/page_codec.h"
 #include "stepd/io/srun_link.h"
 #include "stepd/step_supervisor.h"
@@ -231,8 +233,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     started_ = std::move(started).value();
     open_streams_ = 0;
     for (const StartedTask& task : started_.tasks) {
-      watch(task.output, FrameKind::kOutput, task.rank);
-      watch(task.error, FrameKind::kErrorOutput, task.rank);
+      watch(task.output, FrameKind::kOutput, task.rank, task.output_file);
+      watch(task.error, FrameKind::kErrorOutput, task.rank, task.error_file);
       std::unique_ptr<Input> input;
       if (task.input >= 0) {
         input = std::make_unique<Input>();
@@ -251,29 +253,51 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       srun_->send(FrameKind::kTaskExit, rank, std::to_string(ExitStatus::exited(code).raw));
     }
   }
-  void watch(int fd, FrameKind kind, std::uint32_t rank) {
+  /// Where a task's stream goes: to srun, or line by line with its label into a file of this node.
+  struct Relay {
+    explicit Relay(int fd, std::uint32_t task_count) : file(fd), labelled(true, task_count) {}
+    kj::AutoCloseFd file;
+    TaskOutput labelled;
+    char buffer[64 * 1024];
+  };
+  void watch(int fd, FrameKind kind, std::uint32_t rank, int file) {
     if (fd < 0) return;
     ++open_streams_;
     ++open_streams_of_[rank];
     auto stream = io_.lowLevelProvider->wrapInputFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
                                                             kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC);
-    auto buffer = kj::heapArray<char>(64 * 1024);
+    auto to = kj::heap<Relay>(file, launch_.step == nullptr ? 0U : launch_.step->task_count);
     auto* raw = stream.get();
-    auto* bytes = buffer.begin();
-    tasks_.add(relay(*raw, bytes, kind, rank)
-                   .then([this, rank] {
+    Relay& target = *to;
+    tasks_.add(relay(*raw, target, kind, rank)
+                   .then([this, rank, &target] {
+                     write_labelled(target.file, target.labelled.finish());
                      --open_streams_;
                      --open_streams_of_[rank];
                      check_end();
                    })
-                   .attach(kj::mv(stream), kj::mv(buffer)));
+                   .attach(kj::mv(stream), kj::mv(to)));
   }
-  kj::Promise<void> relay(kj::AsyncInputStream& stream, char* buffer, FrameKind kind, std::uint32_t rank) {
-    return stream.tryRead(buffer, 1, 64 * 1024).then([this, &stream, buffer, kind, rank](std::size_t n) -> kj::Promise<void> {
+  kj::Promise<void> relay(kj::AsyncInputStream& stream, Relay& to, FrameKind kind, std::uint32_t rank) {
+    return stream.tryRead(to.buffer, 1, sizeof to.buffer).then([this, &stream, &to, kind, rank](std::size_t n) -> kj::Promise<void> {
       if (n == 0) return kj::READY_NOW;
-      srun_->send(kind, rank, std::string_view(buffer, n));
-      return srun_->room().then([this, &stream, buffer, kind, rank] { return relay(stream, buffer, kind, rank); });
+      const std::string_view bytes(to.buffer, n);
+      if (to.file.get() >= 0) {
+        write_labelled(to.file, to.labelled.add(rank, bytes));
+        return relay(stream, to, kind, rank);
+      }
+      srun_->send(kind, rank, bytes);
+      return srun_->room().then([this, &stream, &to, kind, rank] { return relay(stream, to, kind, rank); });
     });
+  }
+  /// Files take all or fail; what a full disk does not take is lost, as it is for a task that writes itself.
+  static void write_labelled(int fd, std::string_view bytes) {
+    while (fd >= 0 && !bytes.empty()) {
+      const ssize_t size = ::write(fd, bytes.data(), bytes.size());
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) return;
+      bytes.remove_prefix(static_cast<std::size_t>(size));
+    }
   }
 
   kj::Promise<void> reap_loop() {

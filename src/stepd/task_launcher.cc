@@ -81,38 +81,56 @@ class Files {
   std::map<std::string, int> open_;
 };
 
-/// The texts and modes of the streams, of the batch script or of the step.
+/// Where one of the tasks' output streams goes.
+struct OutputRule {
+  std::string pattern;  ///< a file of this node; empty: to srun, or nowhere when there is none
+  std::string only_task;  ///< of this task alone, the others' nowhere; empty: of all
+};
+
+/// The rules and modes of the streams, of the batch script or of the step.
 struct Streams {
   std::string_view work_dir;
-  std::string out;
-  std::string error;
+  OutputRule out;
+  OutputRule error;
   std::string in;
   bool is_append = false;
   bool is_piped = false;  ///< what has no file goes to srun
+  bool is_labelled = false;
 };
 
-Streams streams_of(const LaunchStep& launch) {
-  Streams streams;
+Streams streams_of_script(const LaunchStep& launch) {
   const JobSpec& job = *launch.job;
-  if (launch.step == nullptr) {
-    streams.work_dir = job.get(JobText::kWorkDir);
-    streams.out = std::string(job.get(JobText::kStdOut));
-    if (streams.out.empty()) streams.out = launch.array_job.value() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
-    streams.error = std::string(job.get(JobText::kStdErr));
-    if (streams.error.empty()) streams.error = streams.out;
-    streams.in = job.get(JobText::kStdIn).empty() ? "/dev/null" : std::string(job.get(JobText::kStdIn));
-    streams.is_append = job.open_mode == kAppend || (launch.is_file_append && job.open_mode != kTruncate);
-    return streams;
-  }
+  Streams streams;
+  streams.work_dir = job.get(JobText::kWorkDir);
+  streams.out.pattern = std::string(job.get(JobText::kStdOut));
+  if (streams.out.pattern.empty()) streams.out.pattern = launch.array_job.value() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
+  streams.error.pattern = std::string(job.get(JobText::kStdErr));
+  if (streams.error.pattern.empty()) streams.error = streams.out;
+  streams.in = job.get(JobText::kStdIn).empty() ? "/dev/null" : std::string(job.get(JobText::kStdIn));
+  streams.is_append = job.open_mode == kAppend || (launch.is_file_append && job.open_mode != kTruncate);
+  return streams;
+}
+
+/// A file that all tasks share is srun's to write: supervisors of several nodes would empty it under each other.
+OutputRule output_rule(std::string_view pattern, std::string_view only_task, bool is_piped) {
+  return {is_piped && is_gathered(pattern) ? std::string() : std::string(pattern), std::string(only_task)};
+}
+
+Streams streams_of(const LaunchStep& launch) {
+  if (launch.step == nullptr) return streams_of_script(launch);
   const StepSpec& step = *launch.step;
-  streams.work_dir = step.get(StepText::kWorkDir).empty() ? job.get(JobText::kWorkDir) : step.get(StepText::kWorkDir);
-  streams.out = std::string(step.get(StepText::kStdOut));
-  streams.error = std::string(step.get(StepText::kStdErr));
-  if (streams.error.empty()) streams.error = streams.out;
+  Streams streams;
+  streams.work_dir = step.get(StepText::kWorkDir).empty() ? launch.job->get(JobText::kWorkDir) : step.get(StepText::kWorkDir);
+  streams.is_piped = !step.get(StepText::kIoAddress).empty();
+  streams.out = output_rule(step.get(StepText::kStdOut), step.get(StepText::kOutputTask), streams.is_piped);
+  const std::string_view error_task = step.get(StepText::kErrorTask);
+  const bool is_like_output = step.get(StepText::kStdErr).empty() && error_task.empty();
+  streams.error = is_like_output ? streams.out
+                                 : output_rule(step.get(StepText::kStdErr), error_task == "all" ? "" : error_task, streams.is_piped);
   streams.in = std::string(step.get(StepText::kStdIn));
   if (streams.in == "none") streams.in = "/dev/null";
   streams.is_append = step.open_mode == kAppend;
-  streams.is_piped = !step.get(StepText::kIoAddress).empty();
+  streams.is_labelled = step.is_label;
   return streams;
 }
 
@@ -199,21 +217,32 @@ class TaskStarter {
       task.input = pipe.ours;
       spec.standard_in = theirs(pipe.theirs);
     }
-    if (!streams_.out.empty()) {
-      spec.standard_out = TRY(files_.output(streams_.out, task.rank, streams_.is_append));
-    } else if (streams_.is_piped) {
-      const Pipe pipe = TRY(make_pipe(false));
-      task.output = pipe.ours;
-      spec.standard_out = theirs(pipe.theirs);
+    TRY(connect_output(streams_.out, task.rank, OutputEnds{spec.standard_out, task.output, task.output_file}));
+    TRY(connect_output(streams_.error, task.rank, OutputEnds{spec.standard_error, task.error, task.error_file}));
+    return {};
+  }
+
+  struct OutputEnds {
+    int& theirs;
+    int& ours;
+    int& file;
+  };
+  Status connect_output(const OutputRule& rule, std::uint32_t rank, OutputEnds ends) {
+    if (!rule.only_task.empty() && rule.only_task != std::to_string(rank)) return {};
+    if (!rule.pattern.empty()) {
+      const int file = TRY(files_.output(rule.pattern, rank, streams_.is_append));
+      if (&rule == &streams_.error) notice_fd_ = file;
+      if (!streams_.is_labelled) {
+        ends.theirs = file;
+        return {};
+      }
+      ends.file = ::fcntl(file, F_DUPFD_CLOEXEC, 10);
+    } else if (!streams_.is_piped) {
+      return {};
     }
-    if (!streams_.error.empty()) {
-      spec.standard_error = TRY(files_.output(streams_.error, task.rank, streams_.is_append));
-      notice_fd_ = spec.standard_error;
-    } else if (streams_.is_piped) {
-      const Pipe pipe = TRY(make_pipe(false));
-      task.error = pipe.ours;
-      spec.standard_error = theirs(pipe.theirs);
-    }
+    const Pipe pipe = TRY(make_pipe(false));
+    ends.ours = pipe.ours;
+    ends.theirs = theirs(pipe.theirs);
     return {};
   }
 

@@ -19,6 +19,8 @@ struct StartedTask {
   int input = -1;
   int output = -1;
   int error = -1;
+  int output_file = -1;  ///< what comes from `output` is to be labelled and written there; -1: goes to srun
+  int error_file = -1;
 };
 
 /// Tasks by local id, and the files that notices of ours go to.

@@ -1,5 +1,5 @@
-// Lines of a step's tasks on srun's standard streams: passed on as they come, or labelled with the task's rank.
-// Pure: bytes in, bytes out.
+// Lines of a step's tasks on their way to srun's standard streams or to files: passed on as they come, or labelled with the
+// task's rank. Pure: bytes in, bytes out.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace muster::cli {
+namespace muster {
 
 /// One stream (output or errors) of all tasks. Binary safe.
 class TaskOutput {
@@ -26,4 +26,4 @@ class TaskOutput {
   std::map<std::uint32_t, std::string> partial_;
 };
 
-}  // namespace muster::cli
+}  // namespace muster

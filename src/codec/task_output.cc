@@ -1,8 +1,8 @@
-#include "cli/task_output.h"
+#include "codec/task_output.h"
 
 #include <fmt/format.h>
 
-namespace muster::cli {
+namespace muster {
 
 TaskOutput::TaskOutput(bool is_labelled, std::uint32_t task_count)
     : is_labelled_(is_labelled), width_(fmt::format("{}", task_count == 0 ? 0 : task_count - 1).size()) {}
@@ -35,4 +35,4 @@ std::string TaskOutput::finish() {
   return out;
 }
 
-}  // namespace muster::cli
+}  // namespace muster
