@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <csignal>
 
-#include "codec/gres_text.h"
 #include "codec/rank_layout.h"
+#include "codec/requested_variables.h"
 
 namespace muster::cli {
 namespace {
@@ -130,38 +130,6 @@ std::string counts_of(const JobView& job, bool is_tasks) {
   return counts_text(counts);
 }
 
-/// What the user asked for reaches the environment; what was only assumed does not.
-void add_given(Environment& environment, const JobSpec& spec) {
-  const auto set_if = [&](std::uint32_t bit, const char* name, std::string_view value) {
-    if ((spec.given & bit) != 0 && !value.empty()) set_variable(environment, name, value);
-  };
-  using namespace given_option;
-  set_if(kTaskCount, "SLURM_NTASKS", fmt::format("{}", spec.task_count));
-  set_if(kTaskCount, "SLURM_NPROCS", fmt::format("{}", spec.task_count));
-  set_if(kTasksPerNode, "SLURM_NTASKS_PER_NODE", fmt::format("{}", spec.tasks_per_node));
-  set_if(kTasksPerGpu, "SLURM_NTASKS_PER_GPU", fmt::format("{}", spec.tasks_per_gpu));
-  set_if(kCpusPerTask, "SLURM_CPUS_PER_TASK", fmt::format("{}", spec.cpus_per_task));
-  set_if(kCpusPerGpu, "SLURM_CPUS_PER_GPU", fmt::format("{}", spec.cpus_per_gpu));
-  set_if(kThreadsPerCore, "SLURM_THREADS_PER_CORE", fmt::format("{}", spec.threads_per_core));
-  set_if(kDistribution, "SLURM_DISTRIBUTION", spec.get(JobText::kDistribution));
-  const auto gpus = [](std::string_view text) {
-    std::string counts;
-    const auto amounts = parse_gres(text);
-    for (const GresAmount& amount : amounts.value_or(std::vector<GresAmount>{})) {
-      if (amount.name != "gpu") continue;
-      counts += fmt::format("{}{}{}{}", counts.empty() ? "" : ",", amount.type, amount.type.empty() ? "" : ":", amount.count);
-    }
-    return counts;
-  };
-  set_if(kGpus, "SLURM_GPUS", gpus(spec.get(JobText::kGresPerJob)));
-  set_if(kGpusPerNode, "SLURM_GPUS_PER_NODE", gpus(spec.get(JobText::kGresPerNode)));
-  set_if(kGpusPerTask, "SLURM_GPUS_PER_TASK", gpus(spec.get(JobText::kGresPerTask)));
-  const char* memory = spec.memory_scope == MemoryScope::kPerCpu   ? "SLURM_MEM_PER_CPU"
-                       : spec.memory_scope == MemoryScope::kPerGpu ? "SLURM_MEM_PER_GPU"
-                                                                   : "SLURM_MEM_PER_NODE";
-  set_if(kMemory, memory, fmt::format("{}", spec.memory_mib));
-}
-
 }  // namespace
 
 void add_allocation_variables(Environment& environment, const JobView& job, const SubmitScene& scene, const std::string& cluster) {
@@ -186,7 +154,7 @@ void add_allocation_variables(Environment& environment, const JobView& job, cons
   set("SLURM_CLUSTER_NAME", cluster);
   set("SLURM_SUBMIT_DIR", scene.work_dir);
   set("SLURM_SUBMIT_HOST", scene.host);
-  add_given(environment, spec);
+  add_requested_variables(environment, spec);
 }
 
 }  // namespace muster::cli

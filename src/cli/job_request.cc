@@ -108,7 +108,8 @@ bool is_setting(std::string_view name) {
 
 bool is_of_job(std::string_view name, bool has_devices) {
   if (name.starts_with("SLURM_") || name.starts_with("SLURMD_") || name == "SRUN_DEBUG") return !is_setting(name);
-  return has_devices && (name == "CUDA_VISIBLE_DEVICES" || name == "GPU_DEVICE_ORDINAL" || name == "ROCR_VISIBLE_DEVICES");
+  return has_devices && (name == "CUDA_VISIBLE_DEVICES" || name == "GPU_DEVICE_ORDINAL" || name == "ROCR_VISIBLE_DEVICES" ||
+                         name == "ZE_AFFINITY_MASK");
 }
 
 /// The variables that a login gives, for --export without ALL.
@@ -200,6 +201,7 @@ JobSpec job_of(const SubmitOptions& options, const SubmitScene& scene) {
   job.submit_session = scene.session;
   job.text.set(JobText::kWorkDir, job.get(JobText::kWorkDir).empty() ? scene.work_dir
                                                                      : absolute_path(scene, job.get(JobText::kWorkDir)));
+  if (job.get(JobText::kWorkDir) != scene.work_dir) job.text.set(JobText::kSubmitDir, scene.work_dir);
   job.text.set(JobText::kSubmitLine, fmt::format("{}", fmt::join(scene.command_line, " ")));
   job.text.set(JobText::kSubmitHost, scene.host);
   job.text.set(JobText::kRlimits, limits_kept(scene.limits, options.propagate));

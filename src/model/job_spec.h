@@ -56,7 +56,8 @@ enum class JobText : std::uint8_t {
   kDistribution = 38,  ///< canonical: "block", "cyclic", "block:cyclic", "plane=4"
   kClusters = 39,
   kRlimits = 40,       ///< "NOFILE=1024,CORE=0,...": soft limits at submission
-  kCount = 41,
+  kSubmitDir = 41,     ///< where it was submitted; empty: kWorkDir
+  kCount = 42,
 };
 
 enum class MemoryScope : std::uint8_t { kDefault = 0, kPerNode = 1, kPerCpu = 2, kPerGpu = 3 };

@@ -5,6 +5,7 @@
 
 #include "model/agent_message.h"
 #include "env/posix/container.h"
+#include "stepd/task_binding.h"
 
 namespace muster {
 
@@ -16,6 +17,7 @@ struct StepdOptions {
   std::string conf_path;     ///< for SLURM_CONF
   std::string hosts_file;    ///< bound over /etc/hosts; empty: no
   ContainerHost container;
+  NodeShape shape;           ///< how the node's CPUs lie in cores and sockets
 };
 
 /// Runs the step to its end. The exit status of the supervisor: 0.

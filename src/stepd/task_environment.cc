@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
-#include "codec/gres_text.h"
+#include "codec/requested_variables.h"
 
 namespace muster {
 namespace {
@@ -25,31 +26,6 @@ class Writer {
   Environment& environment_;
 };
 
-bool is_given(const JobSpec& spec, std::uint32_t option) { return (spec.given & option) != 0; }
-
-std::string devices_text(const NodeGrant& grant, std::string_view name) {
-  std::string text;
-  for (const GresGrant& gres : grant.gres) {
-    if (gres.name != name) continue;
-    gres.devices.for_each([&](std::size_t index) { text += (text.empty() ? "" : ",") + std::to_string(index); });
-  }
-  return text;
-}
-
-std::size_t device_count(const NodeGrant& grant, std::string_view name) {
-  std::size_t count = 0;
-  for (const GresGrant& gres : grant.gres) count += gres.name == name ? gres.devices.count() : 0;
-  return count;
-}
-
-std::string cpu_mask_text(const Bitmap& cpus) {
-  const auto& words = cpus.words();
-  if (words.empty()) return "0x0";
-  std::string text = fmt::format("0x{:X}", words.back());
-  for (std::size_t i = words.size() - 1; i-- > 0;) text += fmt::format("{:016X}", words[i]);
-  return text;
-}
-
 void add_identity(Writer& out, const LaunchStep& launch) {
   const JobSpec& job = *launch.job;
   out.number("SLURM_JOB_ID", launch.id.job.value());
@@ -58,7 +34,7 @@ void add_identity(Writer& out, const LaunchStep& launch) {
   out.text("SLURM_CLUSTER_NAME", launch.cluster_name);
   out.text("SLURM_JOB_PARTITION", launch.partition);
   out.text("SLURM_JOB_ACCOUNT", job.get(JobText::kAccount));
-  out.text("SLURM_JOB_QOS", job.get(JobText::kQos).empty() ? "normal" : job.get(JobText::kQos));
+  out.text("SLURM_JOB_QOS", job.get(JobText::kQos));
   out.text("SLURM_JOB_RESERVATION", job.get(JobText::kReservation));
   out.text("SLURM_JOB_LICENSES", job.get(JobText::kLicenses));
   out.text("SLURM_JOB_DEPENDENCY", job.get(JobText::kDependency));
@@ -69,7 +45,7 @@ void add_identity(Writer& out, const LaunchStep& launch) {
   out.text("SLURM_JOB_GROUP", job.get(JobText::kGroupName));
   out.number("SLURM_JOB_START_TIME", launch.start_time.seconds());
   if (!launch.end_time.is_never()) out.number("SLURM_JOB_END_TIME", launch.end_time.seconds());
-  out.text("SLURM_SUBMIT_DIR", job.get(JobText::kWorkDir));
+  out.text("SLURM_SUBMIT_DIR", job.get(JobText::kSubmitDir).empty() ? job.get(JobText::kWorkDir) : job.get(JobText::kSubmitDir));
   out.text("SLURM_SUBMIT_HOST", job.get(JobText::kSubmitHost));
   out.number("SLURM_RESTART_COUNT", launch.restart_count);
 }
@@ -83,42 +59,13 @@ void add_allocation(Writer& out, const LaunchStep& launch) {
   out.text("SLURM_TASKS_PER_NODE", counts_text(launch.job_tasks));
   out.text("SLURMD_NODENAME", launch.node_name);
   out.number("SLURM_CPUS_ON_NODE", launch.job_grant.cpus.count());
-  const std::size_t gpus = device_count(launch.job_grant, "gpu");
-  if (gpus > 0) out.number("SLURM_GPUS_ON_NODE", gpus);
-  if (launch.step == nullptr) out.text("SLURM_JOB_GPUS", devices_text(launch.job_grant, "gpu"));
+  if (launch.step == nullptr) out.text("SLURM_JOB_GPUS", index_text(gpus_of(launch.job_grant)));
   if (launch.job->sharing == Sharing::kExclusive) out.number("SLURM_JOB_EXCLUSIVE", 1);
 }
 
-/// Only what was asked for: programs take these for the user's word.
-void add_requested(Writer& out, const LaunchStep& launch) {
-  const JobSpec& job = *launch.job;
-  const bool has_tasks = is_given(job, given_option::kTaskCount | given_option::kTasksPerNode |
-                                           given_option::kTasksPerGpu | given_option::kTasksPerCore |
-                                           given_option::kTasksPerSocket);
-  if (has_tasks) {
-    out.number("SLURM_NTASKS", job.task_count);
-    out.number("SLURM_NPROCS", job.task_count);
-  }
-  if (is_given(job, given_option::kTasksPerNode)) out.number("SLURM_NTASKS_PER_NODE", job.tasks_per_node);
-  if (is_given(job, given_option::kTasksPerCore)) out.number("SLURM_NTASKS_PER_CORE", job.tasks_per_core);
-  if (is_given(job, given_option::kTasksPerSocket)) out.number("SLURM_NTASKS_PER_SOCKET", job.tasks_per_socket);
-  if (is_given(job, given_option::kTasksPerGpu)) out.number("SLURM_NTASKS_PER_GPU", job.tasks_per_gpu);
-  if (is_given(job, given_option::kCpusPerTask)) out.number("SLURM_CPUS_PER_TASK", job.cpus_per_task);
-  if (is_given(job, given_option::kCpusPerGpu)) out.number("SLURM_CPUS_PER_GPU", job.cpus_per_gpu);
-  if (is_given(job, given_option::kThreadsPerCore)) out.number("SLURM_THREADS_PER_CORE", job.threads_per_core);
-  const auto without_name = [](std::string_view gres) {
-    return gres.substr(0, 4) == "gpu:" ? std::string(gres.substr(4)) : std::string(gres);
-  };
-  if (is_given(job, given_option::kGpus)) out.text("SLURM_GPUS", without_name(job.get(JobText::kGresPerJob)));
-  if (is_given(job, given_option::kGpusPerNode)) out.text("SLURM_GPUS_PER_NODE", without_name(job.get(JobText::kGresPerNode)));
-  if (is_given(job, given_option::kGpusPerTask)) out.text("SLURM_GPUS_PER_TASK", without_name(job.get(JobText::kGresPerTask)));
-  if (is_given(job, given_option::kMemory)) {
-    const char* name = job.memory_scope == MemoryScope::kPerCpu   ? "SLURM_MEM_PER_CPU"
-                       : job.memory_scope == MemoryScope::kPerGpu ? "SLURM_MEM_PER_GPU" : "SLURM_MEM_PER_NODE";
-    out.number(name, job.memory_mib);
-  }
-  if (is_given(job, given_option::kDistribution)) out.text("SLURM_DISTRIBUTION", job.get(JobText::kDistribution));
-  if (job.is_overcommit) out.number("SLURM_OVERCOMMIT", 1);
+void add_requested(Environment& environment, const JobSpec& job) {
+  add_requested_variables(environment, job);
+  Writer out(environment);
   out.text("SLURM_UMASK", fmt::format("{:04o}", job.umask));
   out.text("SLURM_EXPORT_ENV", job.get(JobText::kExport));
 }
@@ -152,38 +99,58 @@ void add_step(Writer& out, const LaunchStep& launch, const RankLayout& layout) {
   out.number("SLURM_NODEID", launch.node_rank);
   out.text("SLURM_GTIDS", ranks_text(layout[launch.node_rank]));
   if (step.is_cpus_per_task_given) out.number("SLURM_CPUS_PER_TASK", step.cpus_per_task);
+  out.text("SLURM_TRES_PER_TASK",
+           tres_per_task_text(step.is_cpus_per_task_given ? step.cpus_per_task : 0, step.get(StepText::kGresPerTask)));
   if (step.tasks_per_node != 0) out.number("SLURM_NTASKS_PER_NODE", step.tasks_per_node);
-  out.text("SLURM_STEP_GPUS", devices_text(launch.step_grant, "gpu"));
-  out.text("SLURM_DISTRIBUTION", step.get(StepText::kDistribution));
   out.text("SLURM_SRUN_COMM_HOST", step.get(StepText::kSubmitHost));
   out.text("SLURM_LAUNCH_NODE_IPADDR", step.get(StepText::kSubmitHost));
-  out.text("SLURM_CPU_BIND", fmt::format("quiet,mask_cpu:{}", cpu_mask_text(launch.step_grant.cpus)));
-  out.text("SLURM_CPU_BIND_TYPE", "mask_cpu:");
-  out.text("SLURM_CPU_BIND_LIST", cpu_mask_text(launch.step_grant.cpus));
-  out.text("SLURM_CPU_BIND_VERBOSE", "quiet");
 }
 
-void set_devices(Environment& environment, const std::string& devices) {
+/// The tasks' masks, as one where they are all the same.
+std::string masks_text(const TaskBinding& binding) {
+  if (binding.cpu_bind.kind == CpuBindKind::kNone) return "";
+  const bool is_same = std::ranges::adjacent_find(binding.cpus, std::not_equal_to<>()) == binding.cpus.end();
+  std::string list;
+  for (const Bitmap& mask : binding.cpus) {
+    if (is_same && !list.empty()) break;
+    list += (list.empty() ? "" : ",") + mask_text(mask);
+  }
+  return list;
+}
+
+void add_cpu_bind(Environment& environment, const TaskBinding& binding) {
+  const char* voice = binding.cpu_bind.is_verbose ? "verbose" : "quiet";
+  const char* type = binding.cpu_bind.kind == CpuBindKind::kNone ? "none" : "mask_cpu:";
+  const std::string list = masks_text(binding);
+  unset_variable(environment, "SLURM_CPU_BIND_LIST");
+  Writer out(environment);
+  out.text("SLURM_CPU_BIND", fmt::format("{},{}{}", voice, type, list));
+  out.text("SLURM_CPU_BIND_TYPE", type);
+  out.text("SLURM_CPU_BIND_LIST", list);
+  out.text("SLURM_CPU_BIND_VERBOSE", voice);
+}
+
+/// On a node with GPUs the lists are ours to say: who has none must not see those of whoever submitted, or of the job around
+/// the step. On others they are the user's own.
+void set_devices(Environment& environment, const LaunchStep& launch, const Bitmap& gpus) {
+  const bool has_gpus = std::ranges::find(launch.pools, "gpu", &GresPool::name) != launch.pools.end();
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
-    set_variable(environment, name, devices);
+    if (!gpus.empty()) {
+      set_variable(environment, name, index_text(gpus));
+    } else if (has_gpus) {
+      unset_variable(environment, name);
+    }
   }
 }
 
-/// A task's share of the node's devices when so many were asked for per task: consecutive, by local id.
-std::string task_devices(const LaunchStep& launch, std::uint32_t local_id) {
-  if (launch.step == nullptr || launch.step->get(StepText::kGresPerTask).empty()) return "";
-  const auto per_task = parse_gres(launch.step->get(StepText::kGresPerTask));
-  std::uint32_t count = 0;
-  for (const GresAmount& amount : per_task.value_or(std::vector<GresAmount>{})) count += amount.name == "gpu" ? amount.count : 0;
-  std::vector<std::size_t> all;
-  for (const GresGrant& gres : launch.step_grant.gres) {
-    if (gres.name == "gpu") gres.devices.for_each([&](std::size_t index) { all.push_back(index); });
-  }
-  std::string text;
-  for (std::size_t i = std::size_t{local_id} * count; i < all.size() && i < std::size_t{local_id + 1} * count; ++i) {
-    text += (text.empty() ? "" : ",") + std::to_string(all[i]);
-  }
-  return text;
+void add_devices(Environment& environment, const LaunchStep& launch) {
+  const bool is_batch = launch.step == nullptr;
+  const Bitmap gpus = gpus_of(is_batch ? launch.job_grant : launch.step_grant);
+  for (const char* name : {"SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS"}) unset_variable(environment, name);
+  Writer out(environment);
+  if (!gpus.empty()) out.number("SLURM_GPUS_ON_NODE", gpus.count());
+  if (!is_batch) out.text("SLURM_STEP_GPUS", index_text(gpus));
+  set_devices(environment, launch, gpus);
 }
 
 }  // namespace
@@ -200,28 +167,30 @@ RankLayout step_layout(const LaunchStep& launch) {
   return rank_layout(launch.step_tasks, rule);
 }
 
-Environment node_environment(const LaunchStep& launch, const RankLayout& layout, const std::string& conf_path) {
+Environment node_environment(const LaunchStep& launch, const RankLayout& layout, const TaskBinding& binding,
+                             const std::string& conf_path) {
   Environment environment = parse_environment(launch.environment == nullptr ? "" : *launch.environment);
   Writer out(environment);
   add_identity(out, launch);
   add_allocation(out, launch);
-  add_requested(out, launch);
+  add_requested(environment, *launch.job);
   add_array(out, launch);
   add_step(out, launch, layout);
+  if (launch.step != nullptr) {
+    set_distribution(environment, launch.step->get(StepText::kDistribution));
+    add_cpu_bind(environment, binding);
+  }
+  add_devices(environment, launch);
   out.text("SLURM_CONF", conf_path);
   if (!get_variable(environment, "TMPDIR")) set_variable(environment, "TMPDIR", "/tmp");
-  const std::string devices = devices_text(launch.step == nullptr ? launch.job_grant : launch.step_grant, "gpu");
-  if (!devices.empty()) set_devices(environment, devices);
   return environment;
 }
 
-void add_task_variables(Environment& environment, const LaunchStep& launch, std::uint32_t rank, std::uint32_t local_id,
-                        std::int64_t process_id) {
-  set_variable(environment, "SLURM_PROCID", std::to_string(rank));
-  set_variable(environment, "SLURM_LOCALID", std::to_string(local_id));
-  set_variable(environment, "SLURM_TASK_PID", std::to_string(process_id));
-  const std::string devices = task_devices(launch, local_id);
-  if (!devices.empty()) set_devices(environment, devices);
+void add_task_variables(Environment& environment, const LaunchStep& launch, const TaskBinding& binding, const TaskIdentity& task) {
+  set_variable(environment, "SLURM_PROCID", std::to_string(task.rank));
+  set_variable(environment, "SLURM_LOCALID", std::to_string(task.local_id));
+  set_variable(environment, "SLURM_TASK_PID", std::to_string(task.process_id));
+  set_devices(environment, launch, binding.gpus[task.local_id]);
 }
 
 }  // namespace muster

@@ -8,6 +8,7 @@
 #include "codec/environment_text.h"
 #include "codec/rank_layout.h"
 #include "model/agent_message.h"
+#include "stepd/task_binding.h"
 
 namespace muster {
 
@@ -16,10 +17,15 @@ RankLayout step_layout(const LaunchStep& launch);
 
 /// The environment of all tasks of the step on this node: job, array, allocation and step variables over the user's own.
 /// `conf_path` is told as SLURM_CONF; empty: not set.
-Environment node_environment(const LaunchStep& launch, const RankLayout& layout, const std::string& conf_path);
+Environment node_environment(const LaunchStep& launch, const RankLayout& layout, const TaskBinding& binding,
+                             const std::string& conf_path);
 
-/// Adds what is one task's own: ranks, process id, its devices when devices were asked for per task.
-void add_task_variables(Environment& environment, const LaunchStep& launch, std::uint32_t rank, std::uint32_t local_id,
-                        std::int64_t process_id);
+struct TaskIdentity {
+  std::uint32_t rank = 0;      ///< in the step
+  std::uint32_t local_id = 0;  ///< on this node
+  std::int64_t process_id = 0;
+};
+/// Adds what is one task's own: ranks, process id, its GPUs.
+void add_task_variables(Environment& environment, const LaunchStep& launch, const TaskBinding& binding, const TaskIdentity& task);
 
 }  // namespace muster

@@ -148,10 +148,11 @@ Result<Pipe> make_pipe(bool is_input) {
 
 class TaskStarter {
  public:
-  TaskStarter(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout, const std::string& enter_file)
+  TaskStarter(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout, TaskBinding binding,
+              const std::string& enter_file)
       : launch_(launch), options_(options), ranks_(layout[launch.node_rank]), streams_(streams_of(launch)),
-        files_(launch, streams_.work_dir), environment_(node_environment(launch, layout, options.conf_path)),
-        enter_file_(enter_file) {}
+        files_(launch, streams_.work_dir), binding_(std::move(binding)),
+        environment_(node_environment(launch, layout, binding_, options.conf_path)), enter_file_(enter_file) {}
 
   Result<StartedTasks> start() {
     StartedTasks started;
@@ -174,6 +175,12 @@ class TaskStarter {
     task.rank = ranks_[local];
     ProcessSpec spec = process(local);
     TRY(connect(spec, task));
+    const int error = spec.standard_error;
+    spec.finish_environment = [this, local, error](std::vector<std::string>& variables, pid_t pid) {
+      add_task_variables(variables, launch_, binding_, {ranks_[local], local, pid});
+      const std::string notice = binding_notice(binding_, launch_, local, ranks_[local], pid);
+      if (!notice.empty() && error >= 0) [[maybe_unused]] const auto ignored = ::write(error, notice.data(), notice.size());
+    };
     spec.arguments = TRY(arguments(task.rank));
     task.pid = TRY(start_process(spec));
     return task;
@@ -183,9 +190,6 @@ class TaskStarter {
     const JobSpec& job = *launch_.job;
     ProcessSpec spec;
     spec.environment = environment_;
-    spec.finish_environment = [this, local](std::vector<std::string>& variables, pid_t pid) {
-      add_task_variables(variables, launch_, ranks_[local], local, pid);
-    };
     spec.work_dir = std::string(streams_.work_dir);
     spec.umask = launch_.step == nullptr ? job.umask : launch_.step->umask;
     spec.limits = std::string(job.get(JobText::kRlimits));
@@ -193,20 +197,8 @@ class TaskStarter {
     spec.enter_file = enter_file_;
     spec.hosts_file = options_.hosts_file;
     spec.host_name = launch_.node_name;
-    spec.cpus = real_cpus(task_cpus(local));
+    spec.cpus = real_cpus(binding_.cpus[local]);
     return spec;
-  }
-
-  /// With CPUs per task given, each task has its own; else all of the step's.
-  Bitmap task_cpus(std::uint32_t local) const {
-    const Bitmap& all = launch_.step_grant.cpus;
-    if (launch_.step == nullptr) return launch_.job_grant.cpus;
-    if (launch_.step->get(StepText::kCpuBind).find("none") != std::string_view::npos) return {};
-    const std::size_t each = std::max(1U, launch_.step->cpus_per_task);
-    if (launch_.step->is_overcommit || all.count() < each * ranks_.size() || !launch_.step->is_exact) return all;
-    Bitmap before = all.lowest(each * local);
-    Bitmap upto = all.lowest(each * (local + 1));
-    return upto -= before;
   }
 
   Status connect(ProcessSpec& spec, StartedTask& task) {
@@ -292,6 +284,7 @@ class TaskStarter {
   const std::vector<std::uint32_t>& ranks_;
   Streams streams_;
   Files files_;
+  TaskBinding binding_;
   Environment environment_;
   std::string enter_file_;
   int notice_fd_ = -1;
@@ -315,7 +308,9 @@ Bitmap real_cpus(const Bitmap& cpus) {
 
 Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout,
                                  const std::string& enter_file) {
-  return TaskStarter(launch, options, layout, enter_file).start();
+  const auto task_count = static_cast<std::uint32_t>(layout[launch.node_rank].size());
+  TaskBinding binding = TRY(bind_tasks(launch, task_count, options.shape));
+  return TaskStarter(launch, options, layout, std::move(binding), enter_file).start();
 }
 
 }  // namespace muster

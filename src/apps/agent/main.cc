@@ -74,6 +74,8 @@ struct AgentOptions {
   std::string cluster;
   std::string hosts_file;
   std::string stepd;        ///< path of muster-stepd
+  std::uint32_t cores_per_socket = 1;  ///< as configured: that is how the node's CPUs are numbered
+  std::uint32_t threads_per_core = 1;
 };
 
 /// The agent with real sockets, files and processes.
@@ -141,6 +143,7 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) die("socketpair");
     ProcessSpec spec;
     spec.arguments = {options_.stepd, "--spool", options_.spool, "--conf", options_.conf_path, "--cluster", options_.cluster};
+    spec.arguments.insert(spec.arguments.end(), {"--shape", fmt::format("{}:{}", options_.cores_per_socket, options_.threads_per_core)});
     if (!options_.hosts_file.empty()) spec.arguments.insert(spec.arguments.end(), {"--hosts", options_.hosts_file});
     for (char** variable = environ; *variable != nullptr; ++variable) spec.environment.emplace_back(*variable);
     spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
@@ -309,6 +312,8 @@ int run(const std::string& conf_path, const std::string& name) {
     if (candidate.name == name) node = &candidate;
   }
   if (node == nullptr) die(fmt::format("{} has no node {}: name one with -N", conf_path, name));
+  options.cores_per_socket = node->cores_per_socket;
+  options.threads_per_core = node->threads_per_core;
   RegisterNode self = take_inventory(conf->daemons.is_config_override ? node : nullptr);
   self.node_name = name;
   auto io = kj::setupAsyncIo();

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -21,6 +22,7 @@ constexpr const char* kHelp =
     "  --conf FILE      told to tasks as SLURM_CONF\n"
     "  --cluster NAME   names the cgroups\n"
     "  --hosts FILE     bound over /etc/hosts for tasks\n"
+    "  --shape C:T      cores of a socket and threads of a core, as the node's CPUs are numbered\n"
     "  -V, --version    print the version\n";
 
 /// A launch message: the exit log's path, a NUL, the time of the launch in microseconds, a NUL, the encoded LaunchStep.
@@ -35,11 +37,20 @@ int supervise(const std::string& bytes, muster::StepdOptions options) {
   return muster::run_step(std::get<muster::LaunchStep>(*order), options);
 }
 
+muster::NodeShape shape_of(const char* text) {
+  char* end = nullptr;
+  muster::NodeShape shape;
+  shape.cores_per_socket = static_cast<std::uint32_t>(std::max(1UL, std::strtoul(text, &end, 10)));
+  if (*end == ':') shape.threads_per_core = static_cast<std::uint32_t>(std::max(1UL, std::strtoul(end + 1, nullptr, 10)));
+  return shape;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   static const option kOptions[] = {{"spool", required_argument, nullptr, 's'},   {"conf", required_argument, nullptr, 'f'},
                                     {"cluster", required_argument, nullptr, 'c'}, {"hosts", required_argument, nullptr, 'H'},
+                                    {"shape", required_argument, nullptr, 'S'},
                                     {"version", no_argument, nullptr, 'V'},       {"help", no_argument, nullptr, 'h'},
                                     {nullptr, 0, nullptr, 0}};
   muster::StepdOptions options;
@@ -50,6 +61,7 @@ int main(int argc, char** argv) {
       case 'f': options.conf_path = optarg; break;
       case 'c': cluster = optarg; break;
       case 'H': options.hosts_file = optarg; break;
+      case 'S': options.shape = shape_of(optarg); break;
       case 'V': fmt::print("muster {}\n", muster::kVersion); return 0;
       case 'h': fmt::print("{}", kHelp); return 0;
       default: fmt::print(stderr, "{}", kHelp); return 1;
