@@ -48,7 +48,7 @@ constexpr SubmitRow kRows[] = {
     {"core-spec", 'S', kAll, kValue, kRefused, nullptr, ""},
     {"cores-per-socket", 0, kAll, kValue, kHonoured, count<&JobSpec::cores_per_socket>,
      "nodes with at least so many cores per socket"},
-    {"cpu-bind", 0, kR, kValue, kHonoured, step_text<StepText::kCpuBind>, "how tasks are bound to CPUs"},
+    {"cpu-bind", 0, kR, kValue, kHonoured, cpu_bind, "none, threads, cores, sockets, rank, map_cpu:LIST, mask_cpu:LIST"},
     {"cpu-freq", 0, kAll, kValue, kRefused, nullptr, ""},
     {"cpus-per-gpu", 0, kAll, kValue, kHonoured, count<&JobSpec::cpus_per_gpu, given_option::kCpusPerGpu>,
      "CPUs for each GPU"},
@@ -72,7 +72,7 @@ constexpr SubmitRow kRows[] = {
      "sockets[:cores[:threads]] that nodes must have"},
     {"get-user-env", 0, kB, kNothing, kRefused, nullptr, ""},
     {"gid", 0, kB, kValue, kRefused, nullptr, ""},
-    {"gpu-bind", 0, kAll, kValue, kHonoured, gpu_bind, "how tasks see GPUs"},
+    {"gpu-bind", 0, kAll, kValue, kHonoured, gpu_bind, "which GPUs tasks see: none, closest, single:N, per_task:N, map:LIST, mask:LIST"},
     {"gpu-freq", 0, kAll, kValue, kRefused, nullptr, ""},
     {"gpus", 'G', kAll, kValue, kHonoured, gpus, "GPUs for the whole job: 4, h100:4"},
     {"gpus-per-node", 0, kAll, kValue, kHonoured, gpus_per_node, "GPUs on each node"},
@@ -136,7 +136,8 @@ constexpr SubmitRow kRows[] = {
     {"overcommit", 'O', kAll, kNothing, kHonoured, job_flag<&JobSpec::is_overcommit>, "let tasks share CPUs"},
     {"overlap", 0, kR, kMaybe, kHonoured, overlap, "share CPUs and devices with other steps"},
     {"oversubscribe", 's', kAll, kNothing, kHonoured, shared, "may share nodes"},
-    {"parsable", 0, kB | kR, kNothing, kHonoured, flag<&SubmitOptions::is_parsable>, "print the job id alone"},
+    {"parsable", 0, kB, kNothing, kHonoured, flag<&SubmitOptions::is_parsable>, "print the job id alone"},
+    {"parsable", 0, kR, kNothing, kRefused, nullptr, ""},
     {"partition", 'p', kAll, kValue, kHonoured, text<JobText::kPartition, given_option::kPartition>,
      "partition, or several with commas"},
     {"prefer", 0, kAll, kValue, kRefused, nullptr, ""},
@@ -198,9 +199,9 @@ constexpr SubmitRow kRows[] = {
      "all CPUs of the job on each node of the step"},
     {"wrap", 0, kB, kValue, kHonoured, wrap, "run this command line in a shell"},
     {"x11", 0, kA | kR, kMaybe, kRefused, nullptr, ""},
-    {"verbose", 'v', kAll, kNothing, kHonoured, verbose, "say more; repeat for more"},
+    {"verbose", 'v', kAll, kNothing, kHonoured, verbose, "show what was asked for"},
     // Spellings of earlier versions.
-    {"cpu_bind", 0, kR, kValue, kHonoured, step_text<StepText::kCpuBind>, ""},
+    {"cpu_bind", 0, kR, kValue, kHonoured, cpu_bind, ""},
     {"cluster", 0, kAll, kValue, kHonoured, clusters, ""},
     {"pack-group", 0, kR, kValue, kRefused, nullptr, ""},
 };
@@ -208,7 +209,7 @@ constexpr SubmitRow kRows[] = {
 constexpr SubmitVariable kVariables[] = {
     {"ACCOUNT", "account", kAll}, {"ARRAY_INX", "array", kB}, {"CLUSTERS", "clusters", kA | kB},
     {"CONSTRAINT", "constraint", kAll}, {"CPU_BIND", "cpu-bind", kR}, {"CPUS_PER_GPU", "cpus-per-gpu", kAll},
-    {"CPUS_PER_TASK", "cpus-per-task", kR}, {"DEPENDENCY", "dependency", kR}, {"DISABLE_STATUS", "disable-status", kR},
+    {"TRES_PER_TASK", "tres-per-task", kAll}, {"CPUS_PER_TASK", "cpus-per-task", kR}, {"DEPENDENCY", "dependency", kR}, {"DISABLE_STATUS", "disable-status", kR},
     {"DISTRIBUTION", "distribution", kAll}, {"ERROR", "error", kB}, {"EXACT", "exact", kR},
     {"EXCLUSIVE", "exclusive", kAll}, {"EXPORT", "export", kB}, {"EXPORT_ENV", "export", kR},
     {"GPU_BIND", "gpu-bind", kAll}, {"GPUS", "gpus", kAll}, {"GPUS_PER_NODE", "gpus-per-node", kAll},
@@ -224,7 +225,7 @@ constexpr SubmitVariable kVariables[] = {
     {"PARTITION", "partition", kAll}, {"QOS", "qos", kAll}, {"REQUEUE", "requeue", kB}, {"SIGNAL", "signal", kA | kB},
     {"TASK_PROLOG", "task-prolog", kR}, {"TASK_EPILOG", "task-epilog", kR},
     {"THREADS_PER_CORE", "threads-per-core", kA | kB}, {"TIMELIMIT", "time", kAll},
-    {"TRES_PER_TASK", "tres-per-task", kAll}, {"UMASK", "umask", kB}, {"UNBUFFEREDIO", "unbuffered", kR},
+    {"UMASK", "umask", kB}, {"UNBUFFEREDIO", "unbuffered", kR},
     {"WAIT", "wait", kB | kR}, {"WAIT_ALL_NODES", "wait-all-nodes", kA | kB}, {"WCKEY", "wckey", kAll},
     {"WHOLE", "whole", kR}, {"RESERVATION", "reservation", kAll}, {"REQ_SWITCH", "switches", kAll},
     {"GRES_FLAGS", "gres-flags", kA | kB}, {"HINT", "hint", kA | kB}, {"SEGMENT_SIZE", "segment", kA | kB},
@@ -239,8 +240,9 @@ bool is_memory(const SubmitRow& row) {
   return name == "mem" || name == "mem-per-cpu" || name == "mem-per-gpu";
 }
 
-bool is_gpu_amount(const SubmitRow& row) {
+bool is_gpu_amount(const SubmitRow& row, std::string_view value) {
   static constexpr std::string_view kNames[] = {"gpus", "gpus-per-node", "gpus-per-task", "gres"};
+  if (std::string_view(row.name) == "tres-per-task") return value.find("gres") != std::string_view::npos;
   return std::ranges::find(kNames, std::string_view(row.name)) != std::end(kNames);
 }
 
@@ -276,9 +278,18 @@ std::vector<OptionForm> forms_of(const std::vector<const SubmitRow*>& rows) {
   return forms;
 }
 
+/// Inside a step SLURM_CPU_BIND tells that step's masks, unless somebody has changed it since.
+bool tells_masks_of_step() {
+  const std::string told = fmt::format("{},{}{}", environment_value("SLURM_CPU_BIND_VERBOSE"), environment_value("SLURM_CPU_BIND_TYPE"),
+                                       environment_value("SLURM_CPU_BIND_LIST"));
+  return environment_value("SLURM_CPU_BIND_TYPE") == "mask_cpu:" && environment_value("SLURM_CPU_BIND") == told;
+}
+
 /// Inside a job SLURM_JOB_NAME is the job's, not the step's.
 bool is_of_the_job(const SubmitVariable& variable, Submitter by) {
-  return by == Submitter::kRun && std::string_view(variable.suffix) == "JOB_NAME" && !environment_value("SLURM_JOB_ID").empty();
+  const std::string_view suffix = variable.suffix;
+  if (by != Submitter::kRun) return false;
+  return (suffix == "JOB_NAME" && !environment_value("SLURM_JOB_ID").empty()) || (suffix == "CPU_BIND" && tells_masks_of_step());
 }
 
 /// What a flag's variable says: "0" and "no" leave it off, as nobody means the opposite by them.
@@ -329,7 +340,7 @@ Status SubmitReader::set(const SubmitRow& row, std::string_view value, OptionSou
     memory_source_ = source;
     memory_option_ = row.name;
   }
-  if (is_gpu_amount(row)) {
+  if (is_gpu_amount(row, value)) {
     // What the environment says of an enclosing job's devices gives way to what is written here.
     if (gpu_source_ == OptionSource::kEnvironment && source == OptionSource::kCommandLine) forget_gpus(options_);
     gpu_source_ = source;

@@ -213,7 +213,7 @@ TEST(JobRequest, NestedSubmissionDropsTheJobsVariables) {
 }
 
 TEST(JobRequest, StepsTakeTheirStreamsAndExactness) {
-  const SubmitOptions options = settled(Submitter::kRun, {"-c2", "-o", "none", "-i", "3", "--jobid=7", "python", "-u"});
+  const SubmitOptions options = settled(Submitter::kRun, {"-n4", "-c2", "-o", "none", "-i", "3", "--jobid=7", "python", "-u"});
   const StepSpec step = step_of(options, test_scene(), {"python", "-u"});
   EXPECT_TRUE(step.is_exact);
   EXPECT_EQ(step.get(StepText::kStdOut), "/dev/null");
@@ -223,6 +223,91 @@ TEST(JobRequest, StepsTakeTheirStreamsAndExactness) {
   EXPECT_EQ(step.get(StepText::kName), "python");
   EXPECT_EQ(step.cpus_per_task, 2U);
   EXPECT_FALSE(step_of(settled(Submitter::kRun, {"-c2", "--whole", "a"}), test_scene(), {"a"}).is_exact);
+}
+
+TEST(JobRequest, ATasksNumberIsThatTasksStreamAlone) {
+  const auto step_with = [](const Words& words) { return step_of(settled(Submitter::kRun, words), test_scene(), {"a"}); };
+  const StepSpec first = step_with({"-n2", "-o", "1", "-e", "err.txt", "a"});
+  EXPECT_EQ(first.get(StepText::kOutputTask), "1");
+  EXPECT_EQ(first.get(StepText::kStdOut), "");
+  EXPECT_EQ(first.get(StepText::kErrorTask), "");
+  EXPECT_EQ(first.get(StepText::kStdErr), "err.txt");
+  const StepSpec second = step_with({"-n2", "-o", "2", "-e", "all", "-i", "2", "a"});
+  EXPECT_EQ(second.get(StepText::kOutputTask), "");  // no task has that number: a file's name
+  EXPECT_EQ(second.get(StepText::kStdOut), "2");
+  EXPECT_EQ(second.get(StepText::kErrorTask), "all");
+  EXPECT_EQ(second.get(StepText::kStdIn), "2");
+}
+
+TEST(JobRequest, TheFolderOfSubmissionIsKeptWhereTheJobRunsElsewhere) {
+  EXPECT_EQ(job_of(settled(Submitter::kBatch, {"-D", "sub"}), test_scene()).get(JobText::kSubmitDir), "/home/ada");
+  EXPECT_EQ(job_of(settled(Submitter::kBatch, {}), test_scene()).get(JobText::kSubmitDir), "");
+}
+
+TEST(JobRequest, NoDevicesIsNotNothingSaid) {
+  const auto gres_of = [](const Words& words) {
+    return std::string(step_of(settled(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGresPerStep));
+  };
+  EXPECT_EQ(gres_of({"a"}), "");
+  EXPECT_EQ(gres_of({"--gres=none", "a"}), "none");
+  EXPECT_EQ(gres_of({"--gpus=0", "a"}), "none");
+  EXPECT_EQ(gres_of({"--gpus=2", "a"}), "gpu:2");
+}
+
+TEST(JobRequest, TasksPerGpuBindUnlessABindingIsGiven) {
+  const auto bind_of = [](const Words& words) {
+    return std::string(step_of(settled(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGpuBind));
+  };
+  EXPECT_EQ(bind_of({"-G2", "--ntasks-per-gpu=2", "a"}), "single:2");
+  EXPECT_EQ(bind_of({"-G2", "--ntasks-per-gpu=2", "--gpu-bind=none", "a"}), "none");
+  EXPECT_EQ(bind_of({"-G2", "a"}), "");
+}
+
+std::string srun_error_of(const Words& words) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(read(Submitter::kRun, words).words.exit_code.has_value());
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(SubmitReader, BindingsThatAreNotHonouredAreRefusedByName) {
+  EXPECT_EQ(srun_error_of({"--cpu-bind=ldoms", "a"}), "sbatch: error: --cpu-bind=ldoms is not supported by Muster yet\n");
+  EXPECT_NE(srun_error_of({"--cpu-bind=bogus", "a"}).find("bogus"), std::string::npos);
+  EXPECT_NE(srun_error_of({"--gpu-bind=bogus", "a"}).find("bogus"), std::string::npos);
+  EXPECT_EQ(error_of({"--signal=R:USR1@30", "x"}),
+            "sbatch: error: --signal=R:USR1@30 (at a reservation's start) is not supported by Muster yet\n");
+  EXPECT_NE(error_of({"--propagate=BOGUS", "x"}).find("BOGUS"), std::string::npos);
+}
+
+/// What srun makes of the variables of the job around it.
+SubmitOptions inherited(const std::vector<std::pair<const char*, const char*>>& variables) {
+  SubmitOptions options;
+  options.by = Submitter::kRun;
+  options.context = test_context();
+  const Console console("srun");
+  for (const auto& [name, value] : variables) ::setenv(name, value, 1);
+  EXPECT_FALSE(SubmitReader(console, options).read_environment().has_value());
+  for (const auto& [name, value] : variables) ::unsetenv(name);
+  return options;
+}
+
+TEST(SubmitReader, APlaneIsInheritedFromTwoVariables) {
+  const SubmitOptions options = inherited({{"SLURM_DISTRIBUTION", "plane"}, {"SLURM_DIST_PLANESIZE", "3"}});
+  EXPECT_EQ(options.step.get(StepText::kDistribution), "plane=3");
+}
+
+TEST(SubmitReader, CpusPerTaskAreStrongerThanTresPerTask) {
+  const SubmitOptions options = inherited({{"SLURM_TRES_PER_TASK", "cpu=4,gres/gpu=1"}, {"SLURM_CPUS_PER_TASK", "1"}});
+  EXPECT_EQ(options.job.cpus_per_task, 1U);
+  EXPECT_EQ(options.gpus_per_task.size(), 1U);
+}
+
+TEST(SubmitReader, TheMasksOfTheStepAroundAreNotInherited) {
+  const SubmitOptions own = inherited({{"SLURM_CPU_BIND", "quiet,mask_cpu:0x1"},
+                                       {"SLURM_CPU_BIND_VERBOSE", "quiet"},
+                                       {"SLURM_CPU_BIND_TYPE", "mask_cpu:"},
+                                       {"SLURM_CPU_BIND_LIST", "0x1"}});
+  EXPECT_EQ(own.step.get(StepText::kCpuBind), "");
+  EXPECT_EQ(inherited({{"SLURM_CPU_BIND", "none"}}).step.get(StepText::kCpuBind), "none");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "cli/session.h"
 #include "codec/array_text.h"
+#include "codec/binding_text.h"
 #include "codec/dependency_text.h"
 #include "codec/duration_text.h"
 #include "codec/environment_text.h"
@@ -124,10 +125,14 @@ Status directory(SubmitOptions& options, Value value) {
   return {};
 }
 
+/// A job's environment has a plane's size in a variable of its own.
 Status distribution(SubmitOptions& options, Value value) {
-  TRY(parse_distribution(value));
-  options.step.text.set(StepText::kDistribution, value);
-  return text<JobText::kDistribution, given_option::kDistribution>(options, value);
+  std::string whole(value);
+  const auto size = environment_value("SLURM_DIST_PLANESIZE");
+  if (equal_ignoring_case(value, "plane") && !size.empty()) whole += "=" + std::string(size);
+  TRY(parse_distribution(whole));
+  options.step.text.set(StepText::kDistribution, whole);
+  return text<JobText::kDistribution, given_option::kDistribution>(options, whole);
 }
 
 Status exclude(SubmitOptions& options, Value value) {
@@ -163,7 +168,13 @@ Status extra_node_info(SubmitOptions& options, Value value) {
   return {};
 }
 
+Status cpu_bind(SubmitOptions& options, Value value) {
+  TRY(parse_cpu_bind(value));
+  return step_text<StepText::kCpuBind>(options, value);
+}
+
 Status gpu_bind(SubmitOptions& options, Value value) {
+  TRY(parse_gpu_bind(value));
   options.job.text.set(JobText::kTresBind, fmt::format("gres/gpu:{}", value));
   options.step.text.set(StepText::kGpuBind, value);
   return {};
@@ -334,10 +345,10 @@ Status shared(SubmitOptions& options, Value) {
 
 Status signal(SubmitOptions& options, Value value) {
   const SignalOption parsed = TRY(parse_signal_option(value));
+  if (parsed.is_at_reservation) return unsupported(fmt::format("--signal={} (at a reservation's start)", value));
   options.job.signal_number = options.step.signal_number = parsed.number;
   options.job.signal_seconds = options.step.signal_seconds = parsed.seconds;
   options.job.signal_batch_only = parsed.is_batch_only;
-  options.job.signal_at_reservation = parsed.is_at_reservation;
   return {};
 }
 

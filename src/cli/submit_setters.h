@@ -52,6 +52,7 @@ Status array(SubmitOptions& options, Value value);
 Status begin(SubmitOptions& options, Value value);
 Status clusters(SubmitOptions& options, Value value);
 Status constraint(SubmitOptions& options, Value value);
+Status cpu_bind(SubmitOptions& options, Value value);
 Status cpus_per_task(SubmitOptions& options, Value value);
 Status deadline(SubmitOptions& options, Value value);
 Status dependency(SubmitOptions& options, Value value);

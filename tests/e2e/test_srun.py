@@ -80,3 +80,118 @@ def test_gpus_of_a_step_are_those_asked_for(cluster):
     cluster.wait_ended(job)
     out = (cluster.work / "gpus.out").read_text()
     assert "0: 0\n" in out and "1: 0\n" in out and "does not have the nodes or generic resources" in out, out
+
+
+def test_output_of_one_task_alone(cluster):
+    say = ["sh", "-c", "echo out $SLURM_PROCID; echo err $SLURM_PROCID >&2"]
+    one = cluster.run("srun", "-n3", "-o", "1", *say)
+    assert one.out == "out 1\n" and one.err == "err 1\n" and not (cluster.work / "1").exists()
+    both = cluster.run("srun", "-n2", "-o", "0", "-e", "all", *say)
+    assert both.out == "out 0\n" and sorted(both.err.splitlines()) == ["err 0", "err 1"]
+    cluster.run("srun", "-n2", "-o", "7", *say)  # no task has that number
+    assert sorted((cluster.work / "7").read_text().splitlines()) == ["err 0", "err 1", "out 0", "out 1"]
+
+
+def test_one_output_file_gathers_all_nodes(cluster):
+    (cluster.work / "all.txt").write_text("old\n")
+    cluster.run("srun", "-N2", "-n4", "-l", "-o", "all.txt", "sh", "-c", "echo $SLURMD_NODENAME; printf end")
+    got = sorted((cluster.work / "all.txt").read_text().splitlines())
+    assert [line[:3] for line in got] == ["0: ", "0: ", "1: ", "1: ", "2: ", "2: ", "3: ", "3: "], got
+    assert {line[3:] for line in got} == {"end", "node1", "node2"}
+    cluster.run("srun", "-N2", "-o", "all.txt", "--open-mode=append", "hostname")
+    assert len((cluster.work / "all.txt").read_text().splitlines()) == 10
+    job = cluster.sbatch("srun -o '%x-%j.%s.txt' -e 'e-%A.txt' sh -c 'echo out; echo err >&2'", "-J", "named")
+    cluster.wait_ended(job)
+    assert (cluster.work / f"named-{job}.0.txt").read_text() == "out\n" and (cluster.work / f"e-{job}.txt").read_text() == "err\n"
+
+
+def test_files_of_single_tasks_are_labelled_too(cluster):
+    cluster.run("srun", "-N2", "-l", "-o", "task-%t.txt", "sh", "-c", "echo one; printf two")
+    assert [(cluster.work / f"task-{i}.txt").read_text() for i in range(2)] == ["0: one\n0: two\n", "1: one\n1: two\n"]
+
+
+def test_an_output_file_that_cannot_be_opened_fails_the_step(cluster):
+    result = cluster.run("srun", "-o", "/nowhere/x", "true", check=False)
+    assert result.code == 1 and "/nowhere/x" in result.err and "No such file" in result.err
+    assert cluster.run("squeue", "-h").out == ""
+
+
+def test_a_reader_that_has_gone_ends_the_step(cluster):
+    begin = time.monotonic()
+    out = cluster.run("sh", "-c", "srun -n2 yes | head -1; sleep 1; squeue -h")
+    assert out.out == "y\n" and time.monotonic() - begin < 30
+
+
+def test_devices_of_others_are_not_seen(cluster):
+    seen = "echo ${CUDA_VISIBLE_DEVICES-unset} ${SLURM_STEP_GPUS-unset} ${SLURM_GPUS_ON_NODE-unset}"
+    outside = {"CUDA_VISIBLE_DEVICES": "7"}
+    assert cluster.run("srun", "sh", "-c", seen, env=outside).out == "unset unset unset\n"
+    job = cluster.sbatch(f"{seen}\nsrun -n1 --gres=none sh -c '{seen}'\nsrun -n1 --gpus=0 sh -c '{seen}'\nsrun -n1 sh -c '{seen}'",
+                         "--gpus-per-node=2", "-o", "devices.out", env=outside)
+    cluster.wait_ended(job)
+    rows = (cluster.work / "devices.out").read_text().splitlines()
+    assert rows == ["0,1 unset 2", "unset unset unset", "unset unset unset", "0,1 0,1 2"], rows
+
+
+def test_gpu_binding(cluster):
+    def seen(*options, amount="--gpus=2"):
+        out = cluster.run("srun", "-N1", "-n2", amount, "-l", *options, "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+        return [line.split()[1] for line in lines(out)]
+
+    assert seen() == ["0,1", "0,1"] and seen("--gpu-bind=closest") == ["0,1", "0,1"]
+    assert seen("--gpu-bind=single:1") == ["0", "1"] and seen("--gpu-bind=single:2") == ["0", "0"]
+    assert seen("--gpu-bind=per_task:1") == ["0", "1"] and seen("--gpu-bind=map:1,0") == ["1", "0"]
+    assert seen("--gpu-bind=mask:0x2,3") == ["1", "0,1"] and seen("--ntasks-per-gpu=1") == ["0", "1"]
+    assert seen(amount="--gpus-per-task=1") == ["0", "1"]
+    assert seen("--gpu-bind=none", amount="--gpus-per-task=1") == ["0,1", "0,1"]
+    told = cluster.run("srun", "-n1", "--gpus=1", "--gpu-bind=verbose,single:1", "true")
+    assert "gpu-bind: usable_gres=0x1" in told.err
+    refused = cluster.run("srun", "--gpu-bind=bogus", "true", check=False)
+    assert refused.code == 1 and "bogus" in refused.err
+
+
+def test_cpu_binding(cluster):
+    told = cluster.run("srun", "-N1", "-n2", "--cpu-bind=verbose,map_cpu:1,0", "true")
+    assert "task  0  0" in told.err and "mask 0x2 set" in told.err and "mask 0x1 set" in told.err
+    told = cluster.run("srun", "-N1", "-n2", "--cpu-bind=cores", "sh", "-c", "echo $SLURM_CPU_BIND")
+    assert lines(told) == ["quiet,mask_cpu:0x1,0x2"] * 2
+    outside = cluster.run("srun", "-n1", "--cpu-bind=map_cpu:77", "true", check=False)
+    assert outside.code != 0 and "CPU binding outside of job step allocation" in outside.err
+    for word in ("ldoms", "bogus"):
+        refused = cluster.run("srun", f"--cpu-bind={word}", "true", check=False)
+        assert refused.code == 1 and word in refused.err
+
+
+def test_variables_of_the_request(cluster):
+    show = "echo $SLURM_SUBMIT_DIR $PWD $SLURM_DISTRIBUTION $SLURM_DIST_PLANESIZE $SLURM_GPUS_PER_NODE $SLURM_TRES_PER_TASK"
+    job = cluster.sbatch(f"{show}\nsrun sh -c '{show}'", "-D", "/tmp", "-m", "plane=1", "--gpus-per-node=2", "-n2", "-c1",
+                         "-o", cluster.work / "request.out")
+    cluster.wait_ended(job)
+    rows = (cluster.work / "request.out").read_text().splitlines()
+    assert rows == [f"{cluster.work} /tmp plane 1 2 cpu=1"] * 3, rows
+
+
+def test_input_is_not_heaped_up_and_an_ended_task_holds_nobody_up(cluster):
+    reader = '[ $SLURM_PROCID = 0 ] && { head -c 1000 >/dev/null; exit 0; }; wc -c'
+    for _ in range(3):
+        out = cluster.run("sh", "-c", f"head -c 30000000 /dev/zero | srun -N2 -n2 sh -c '{reader}'")
+        assert out.out == "30000000\n"
+    step = cluster.popen("sh", "-c", "head -c 300000000 /dev/zero | srun -n1 sleep 4; echo $?")
+    time.sleep(3)
+    sizes = []
+    for folder in os.listdir("/proc"):
+        try:
+            words = open(f"/proc/{folder}/cmdline").read()
+            if "muster-stepd" in words and str(cluster.dir) in words:
+                status = open(f"/proc/{folder}/status").read()
+                sizes += [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")]
+        except OSError:
+            continue
+    assert sizes and max(sizes) < 60_000, sizes
+    assert step.communicate(timeout=30)[0] == "0\n"
+
+
+def test_input_for_steps_that_end_at_once(cluster):
+    for _ in range(10):
+        result = cluster.run("sh", "-c", "echo foo | srun -N2 hostname")
+        assert result.err == "" and len(result.out.split()) == 2
