@@ -79,10 +79,14 @@ Result<StepPlace> place_of(const Run& run, const StepId& id) {
   return fail(ErrorCode::kNotFound, fmt::format("step {}.{} is not there any more", id.job.value(), id.step));
 }
 
-/// Of the step of an allocation of our own: its tasks need not reach all of the allocation's nodes.
+/// Of the step of an allocation of our own: its tasks need not reach all of the allocation's nodes. A step that could not be
+/// made is nowhere; its wait will say why.
 Result<StepPlace> place_in(const Run& run, const JobView& job, const StepId& id) {
   std::vector<std::string> hosts = TRY(expand_hostlist(job.node_list));
-  if (hosts.size() > 1) return place_of(run, id);
+  if (hosts.size() > 1) {
+    auto place = place_of(run, id);
+    if (place.has_value() || place.error().code != ErrorCode::kNotFound) return place;
+  }
   return StepPlace{id, std::move(hosts)};
 }
 
