@@ -214,6 +214,14 @@ std::string damaged(std::string bytes, Rng& rng) {
   return bytes;
 }
 
+/// A page of 32 bytes that says it has half a milliard jobs of no size each.
+TEST(HostileBytes, AShortMessageIsNoLongList) {
+  const std::uint64_t words[] = {0x0000000300000000, 0x0001000000000000, 0x0000000700000001, 0x000000007ffffffc};
+  const auto page = records::decode_page(std::string_view(reinterpret_cast<const char*>(words), sizeof words));
+  ASSERT_FALSE(page.has_value());
+  EXPECT_EQ(page.error().code, ErrorCode::kCorruption);
+}
+
 TEST(HostileBytes, AreDecodedOrRefusedAndNeverMore) {
   std::uint64_t refused = 0;
   const auto look = [&](const auto& result) {
