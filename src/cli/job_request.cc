@@ -242,7 +242,8 @@ void set_streams(StepSpec& step, const JobSpec& job) {
 void set_no_devices(StepSpec& step, const JobSpec& job) {
   constexpr std::uint32_t kDevices =
       given_option::kGpus | given_option::kGpusPerNode | given_option::kGpusPerTask | given_option::kGres;
-  const bool has_some = !job.get(JobText::kGresPerJob).empty() || !job.get(JobText::kGresPerNode).empty() || !job.get(JobText::kGresPerTask).empty();
+  const bool has_some = !job.get(JobText::kGresPerJob).empty() || !job.get(JobText::kGresPerNode).empty() ||
+                        !job.get(JobText::kGresPerTask).empty();
   if ((job.given & kDevices) != 0 && !has_some) step.text.set(StepText::kGresPerStep, "none");
 }
 

@@ -142,7 +142,8 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
     auto bytes = kj::heap<std::string>(std::exchange(peer->unsent, {}));
     // A write to a connection that has ended throws at once rather than in its promise.
     auto written = kj::evalNow([&] { return peer->stream->write(bytes->data(), bytes->size()); });
-    tasks.add(written.attach(kj::mv(bytes)).then([] { return true; }, [](kj::Exception&&) { return false; }).then([this, peer](bool is_sent) {
+    auto sent = written.attach(kj::mv(bytes)).then([] { return true; }, [](kj::Exception&&) { return false; });
+    tasks.add(sent.then([this, peer](bool is_sent) {
       peer->is_writing = false;
       if (is_sent) return write(peer);
       peer->is_broken = true;

@@ -122,10 +122,11 @@ Status StepWatch::open_files(const StepSpec& step) {
   const auto open_one = [&](StepText pattern) -> Result<int> {
     std::string path = expand_file_pattern(step.get(pattern), place_->names);
     if (path.front() != '/') path = fmt::format("{}/{}", step.get(StepText::kWorkDir), path);
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (step.open_mode == kAppend ? 0 : O_TRUNC), 0666);
+    const int mode = step.open_mode == kAppend ? 0 : O_TRUNC;
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | mode, 0666);
     if (fd >= 0) return fd;
-    return muster::fail(ErrorCode::kNotFound, fmt::format("Could not open {} file {}", pattern == StepText::kStdOut ? "stdout" : "stderr", path),
-                        std::strerror(errno));
+    const char* stream = pattern == StepText::kStdOut ? "stdout" : "stderr";
+    return muster::fail(ErrorCode::kNotFound, fmt::format("Could not open {} file {}", stream, path), std::strerror(errno));
   };
   if (is_gathered(step.get(StepText::kStdOut))) {
     output_file_ = kj::AutoCloseFd(TRY(open_one(StepText::kStdOut)));

@@ -209,7 +209,8 @@ constexpr SubmitRow kRows[] = {
 constexpr SubmitVariable kVariables[] = {
     {"ACCOUNT", "account", kAll}, {"ARRAY_INX", "array", kB}, {"CLUSTERS", "clusters", kA | kB},
     {"CONSTRAINT", "constraint", kAll}, {"CPU_BIND", "cpu-bind", kR}, {"CPUS_PER_GPU", "cpus-per-gpu", kAll},
-    {"TRES_PER_TASK", "tres-per-task", kAll}, {"CPUS_PER_TASK", "cpus-per-task", kR}, {"DEPENDENCY", "dependency", kR}, {"DISABLE_STATUS", "disable-status", kR},
+    {"TRES_PER_TASK", "tres-per-task", kAll}, {"CPUS_PER_TASK", "cpus-per-task", kR},  // the later one counts
+    {"DEPENDENCY", "dependency", kR}, {"DISABLE_STATUS", "disable-status", kR},
     {"DISTRIBUTION", "distribution", kAll}, {"ERROR", "error", kB}, {"EXACT", "exact", kR},
     {"EXCLUSIVE", "exclusive", kAll}, {"EXPORT", "export", kB}, {"EXPORT_ENV", "export", kR},
     {"GPU_BIND", "gpu-bind", kAll}, {"GPUS", "gpus", kAll}, {"GPUS_PER_NODE", "gpus-per-node", kAll},

@@ -143,7 +143,8 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) die("socketpair");
     ProcessSpec spec;
     spec.arguments = {options_.stepd, "--spool", options_.spool, "--conf", options_.conf_path, "--cluster", options_.cluster};
-    spec.arguments.insert(spec.arguments.end(), {"--shape", fmt::format("{}:{}", options_.cores_per_socket, options_.threads_per_core)});
+    const std::string shape = fmt::format("{}:{}", options_.cores_per_socket, options_.threads_per_core);
+    spec.arguments.insert(spec.arguments.end(), {"--shape", shape});
     if (!options_.hosts_file.empty()) spec.arguments.insert(spec.arguments.end(), {"--hosts", options_.hosts_file});
     for (char** variable = environ; *variable != nullptr; ++variable) spec.environment.emplace_back(*variable);
     spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
