@@ -160,7 +160,21 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
   return *reply;
 }
 
+/// The job has been granted: what only a job can be asked for says nothing about a step of it.
+void warn_of_job_options(const Run& run) {
+  static constexpr std::string_view kOfJobs[] = {
+      "account",      "begin",          "constraint", "cores-per-socket",  "cpus-per-gpu",     "deadline",    "dependency",
+      "hold",         "licenses",       "mail-type",  "mail-user",         "mincpus",          "nice",        "ntasks-per-gpu",
+      "partition",    "prefer",         "priority",   "qos",               "reservation",      "extra-node-info",
+      "sockets-per-node", "threads-per-core", "time-min", "tmp",           "wckey",            "mem-per-gpu"};
+  for (const std::string& name : run.options.written) {
+    if (std::ranges::find(kOfJobs, name) == std::end(kOfJobs)) continue;
+    run.console.warn(fmt::format("--{} is for a job and has no effect on a step of job {}", name, run.options.inside->value()));
+  }
+}
+
 int run_inside(const Run& run, StepWatch& watch) {
+  warn_of_job_options(run);
   const StepSpec step = listening_step(run, watch);
   const auto reply = create_step(run, step);
   if (!reply.has_value()) {

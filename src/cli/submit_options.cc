@@ -347,6 +347,7 @@ Status SubmitReader::set(const SubmitRow& row, std::string_view value, OptionSou
     gpu_source_ = source;
   }
   if (const Status done = row.set(options_, value); !done.has_value()) return fail(bad_value(row, done.error()));
+  if (source == OptionSource::kCommandLine) options_.written.emplace_back(row.name);
   options_.defined[row.name] = value.empty() ? "set" : std::string(value);
   if (std::string_view(row.name) == "nodes") options_.is_nodes_written = source != OptionSource::kEnvironment;
   return {};

@@ -41,6 +41,7 @@ struct SubmitOptions {
   std::optional<std::uint32_t> immediate_seconds;
   std::uint32_t verbosity = 0;
   std::map<std::string, std::string> defined;  ///< every option that was given, with the value that counts
+  std::vector<std::string> written;       ///< those of the command line
   bool is_quiet = false;
   // sbatch
   std::optional<std::string> wrap;

@@ -119,6 +119,13 @@ def test_several_steps_can_be_asked_for(cluster):
     cluster.run("scancel", job)
 
 
+def test_a_step_is_told_what_it_cannot_have(cluster):
+    result = cluster.run("salloc", "-Q", "-n2", "--mem=500", "sh", "-c", "srun --mem=50G true; srun -p nosuch -C none --mem=400 echo ran")
+    assert "Unable to create step for job" in result.err and "Memory required by task is not available" in result.err
+    assert "--partition is for a job and has no effect on a step" in result.err and "--constraint is for a job" in result.err
+    assert result.out == "ran\nran\n"
+
+
 def test_a_cluster_that_is_there_keeps_its_nodes(cluster):
     result = cluster.run("muster", "up", "--dir", cluster.dir, "--nodes", "7", "--detach", check=False)
     assert result.code == 1 and "has other nodes than were asked for" in result.err

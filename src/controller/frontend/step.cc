@@ -218,6 +218,20 @@ std::vector<std::uint32_t> task_counts(const StepSpec& spec, const std::vector<N
   return has_idle_node && !spec.is_interactive ? std::vector<std::uint32_t>{} : counts;
 }
 
+/// More memory than the job has on a node can never be had by a step of it.
+Status check_memory(const StepSpec& spec, const NodeGrant& granted, const NodeGrant& part) {
+  if (granted.memory_mib == 0 || spec.memory_mib == 0) return {};
+  std::uint64_t wanted = 0;
+  if (spec.memory_scope == MemoryScope::kPerNode) wanted = spec.memory_mib;
+  if (spec.memory_scope == MemoryScope::kPerCpu) {
+    const std::uint64_t cpus = std::uint64_t{std::max(1U, spec.cpus_per_task)} * part.task_count;
+    wanted = spec.memory_mib * std::min<std::uint64_t>(cpus, granted.cpus.count());
+  }
+  if (wanted <= granted.memory_mib) return {};
+  return fail(ErrorCode::kInvalidArgument, "Memory required by task is not available",
+              fmt::format("the step asks for {} MiB on a node where the job has {}", wanted, granted.memory_mib));
+}
+
 /// Lays the step out on what the rooms have free. Errors: kUnavailable when they have too little.
 Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& spec, std::size_t required, std::uint32_t task_max) {
   const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
@@ -235,6 +249,7 @@ Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& sp
     part.task_count = counts[i];
     part.cpus = spec.is_exact && !spec.is_overcommit ? rooms[i].free_cpus.lowest(std::size_t{counts[i]} * cpus_per_task)
                                                      : rooms[i].free_cpus;
+    TRY(check_memory(spec, *rooms[i].grant, part));
     part.gres = TRY(step_gres(spec, rooms[i], counts[i], std::move(shares[i])));
     layout->nodes.push_back(std::move(part));
   }
