@@ -25,12 +25,13 @@ test: build ## the release build and every test, with SEEDS=20 crash seeds
 	@tools/run_tests.sh $(BUILD) $(SEEDS)
 
 test-asan: setup ## unit, scenario and simulation tests under AddressSanitizer and UBSan
-	@cmake --preset asan > /dev/null && cmake --build --preset asan -j $(JOBS)
+	@cmake --preset asan > /dev/null && cmake --build --preset asan -j $(JOBS) --target checked_programs
 	@cd build/asan && ctest --output-on-failure -L 'unit|scenario|sim_smoke' -j $(JOBS)
 
-test-tsan: setup ## the threads' tests under ThreadSanitizer
-	@cmake --preset tsan > /dev/null && cmake --build --preset tsan -j $(JOBS)
-	@cd build/tsan && ctest --output-on-failure -L 'unit' -j $(JOBS)
+test-tsan: build ## the threads under ThreadSanitizer: channels, and a controller with its followers at work
+	@cmake --preset tsan > /dev/null && cmake --build --preset tsan -j $(JOBS) --target env_test musterd
+	@cd build/tsan && ctest --output-on-failure -R '^env_test$$'
+	@tools/tsan_cluster.sh $(BUILD) build/tsan
 
 crash: build ## kill real processes at random: make crash SEEDS=200
 	@tools/setup.sh

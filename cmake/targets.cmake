@@ -1,3 +1,6 @@
+# Everything that ctest's labels unit, scenario and sim_smoke run: what the sanitizers build.
+add_custom_target(checked_programs)
+
 # muster_folder(NAME [SUBFOLDERS sub...] [LINK lib...]): one library per folder of src/, from its sources, and
 # one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
 function(muster_folder name)
@@ -16,6 +19,7 @@ function(muster_folder name)
   if(tests AND MUSTER_TESTS)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE muster_${name} ${ARG_TEST_LINK} gtest_main gtest)
+    add_dependencies(checked_programs ${name}_test)
     add_test(NAME ${name}_test COMMAND ${name}_test)
     set_tests_properties(${name}_test PROPERTIES LABELS unit
       ENVIRONMENT "MUSTER_SOURCE_DIR=${CMAKE_SOURCE_DIR};TZ=UTC")
