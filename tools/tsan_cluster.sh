@@ -13,7 +13,7 @@ mkdir -p "$programs"
 cp -P "$release"/{muster,muster-agent,muster-stepd,sbatch,srun,salloc,squeue,sinfo,scancel,scontrol,sacct} "$programs"
 cp "$tsan/bin/musterd" "$programs"
 
-export TSAN_OPTIONS="log_path=$reports exitcode=0 history_size=4 second_deadlock_stack=1"
+export TSAN_OPTIONS="log_path=$reports exitcode=0 history_size=4 second_deadlock_stack=1 suppressions=$PWD/tools/tsan.supp"
 MUSTER_BIN=$programs PATH="$programs:$PATH" /usr/bin/python3 -m pytest tests/e2e/test_commands.py tests/e2e/test_restart.py \
   tests/e2e/test_batch.py tests/e2e/test_operations.py -q -p no:cacheprovider
 if compgen -G "$reports.*" > /dev/null; then
