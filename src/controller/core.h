@@ -129,7 +129,6 @@ class Core {
   std::vector<StepPart> take_parts(const Job& job, NodeIndex node);
   void after_clean(JobId job, TimePoint now);
   void end_job(JobId job, JobState state, std::string cause, TimePoint now);
-  std::optional<std::uint32_t> split_decided_elements(const Job& record, TimePoint now);
   void settle_dependencies(TimePoint now);
   void retry_waiting_steps(JobId job, TimePoint now);
   bool is_running_on(const Job& job, NodeIndex node) const;

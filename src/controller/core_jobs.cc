@@ -237,31 +237,11 @@ void Core::end_job(JobId id, JobState state, std::string cause, TimePoint now) {
   emit(std::move(ending), now);
 }
 
-/// Elements whose own wait has been decided leave the array record and go on by themselves; the last one keeps the record.
-/// Nullopt: more than one still waits.
-std::optional<std::uint32_t> Core::split_decided_elements(const Job& record, TimePoint now) {
-  const JobId id = record.id;
-  for (const std::size_t index : record.array->remaining.indices.indices()) {
-    const Bitmap& left = state_.jobs().find(id)->array->remaining.indices;
-    const auto element = static_cast<std::uint32_t>(index);
-    if (left.count() == 1) return element;
-    const DependencyOutcome outcome = evaluate_dependencies(*state_.jobs().find(id), state_, element);
-    if (outcome.is_satisfied || outcome.is_never) emit(ArraySplit{id, element, state_.next_job()}, now);
-  }
-  return std::nullopt;
-}
-
 void Core::settle_dependencies(TimePoint now) {
   for (const JobId id : dependencies_.take_affected()) {
     const Job* job = state_.jobs().find(id);
     if (job == nullptr || !job->is_pending() || job->dependencies == nullptr || job->eligible_time.is_set()) continue;
-    std::optional<std::uint32_t> last_element;
-    if (waits_by_element(*job)) {
-      last_element = split_decided_elements(*job, now);
-      if (!last_element) continue;
-      job = state_.jobs().find(id);
-    }
-    const DependencyOutcome outcome = evaluate_dependencies(*job, state_, last_element);
+    const DependencyOutcome outcome = evaluate_dependencies(*job, state_);
     if (outcome.is_never && job->spec->kill_on_invalid_dependency) {
       end_job(id, JobState::kCancelled, "its dependency can never be satisfied", now);
       continue;

@@ -83,13 +83,6 @@ TermOutcome evaluate_term(const DependencyTerm& term, const Job& job, std::optio
 
 }  // namespace
 
-bool waits_by_element(const Job& job) {
-  return job.array != nullptr && !job.array_index && job.dependencies != nullptr &&
-         std::ranges::any_of(job.dependencies->terms, [](const DependencyTerm& term) {
-           return term.kind == DependencyKind::kAfterCorr && term.state == DependencyState::kUnfulfilled;
-         });
-}
-
 DependencyOutcome evaluate_dependencies(const Job& job, const ClusterState& state, std::optional<std::uint32_t> element) {
   if (!element) element = job.array_index;
   DependencyOutcome outcome;
@@ -131,8 +124,7 @@ void DependencyIndex::affect_waiters_of(const Job& job) {
   const auto found = singletons_.find({job.spec->user, std::string(job.spec->name())});
   if (found == singletons_.end()) return;
   if (job.is_over()) found->second.erase(job.id);
-  // The others wait for the first of them at least.
-  if (!found->second.empty()) affected_.insert(*found->second.begin());
+  affected_.insert(found->second.begin(), found->second.end());
   if (found->second.empty()) singletons_.erase(found);
 }
 

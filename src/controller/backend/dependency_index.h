@@ -40,7 +40,5 @@ struct DependencyOutcome {
 };
 /// `element`: as if that element of the array record `job` asked. Requires: job.dependencies. Source: sbatch(1), --dependency.
 DependencyOutcome evaluate_dependencies(const Job& job, const ClusterState& state, std::optional<std::uint32_t> element = {});
-/// True for an array record each of whose elements waits for another job's element (aftercorr).
-bool waits_by_element(const Job& job);
 
 }  // namespace muster
