@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "codec/dependency_text.h"
 #include "controller/prepare.h"
 #include "sim/controller.h"
 
@@ -363,6 +364,7 @@ std::string Workload::unfinished() const {
     text += fmt::format("\n  job {} {} {} attempt {} reason {} ({})", job.id.value(),
                         shown_state_name(job.state, job.flags), job.flags, job.attempt, pending_reason_word(job.reason),
                         pending_reason_word(reasons.word));
+    if (job.dependencies != nullptr) text += " waits for " + dependency_text(*job.dependencies);
     if (job.run == nullptr) return;
     for (const StepState& step : job.run->steps) {
       if (!step.is_running()) continue;

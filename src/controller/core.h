@@ -129,9 +129,13 @@ class Core {
   std::vector<StepPart> take_parts(const Job& job, NodeIndex node);
   void after_clean(JobId job, TimePoint now);
   void end_job(JobId job, JobState state, std::string cause, TimePoint now);
-  void settle_dependencies(TimePoint now);
   void retry_waiting_steps(JobId job, TimePoint now);
   bool is_running_on(const Job& job, NodeIndex node) const;
+
+  // core_dependencies.cc: from waiting to eligible
+  void settle_dependencies(TimePoint now);
+  void settle_dependencies_of(const Job& job, const DependencyOutcome& outcome, TimePoint now);
+  DependencyOutcome settle_elements_of(const Job& record, const std::optional<std::set<std::uint32_t>>& affected, TimePoint now);
 
   // core_nodes.cc: agents and silence
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot, TimePoint now);

@@ -237,32 +237,6 @@ void Core::end_job(JobId id, JobState state, std::string cause, TimePoint now) {
   emit(std::move(ending), now);
 }
 
-void Core::settle_dependencies(TimePoint now) {
-  for (const JobId id : dependencies_.take_affected()) {
-    const Job* job = state_.jobs().find(id);
-    if (job == nullptr || !job->is_pending() || job->dependencies == nullptr || job->eligible_time.is_set()) continue;
-    const DependencyOutcome outcome = evaluate_dependencies(*job, state_);
-    if (outcome.is_never && job->spec->kill_on_invalid_dependency) {
-      end_job(id, JobState::kCancelled, "its dependency can never be satisfied", now);
-      continue;
-    }
-    const bool is_known_never = job->reason == PendingReason::kDependencyNeverSatisfied;
-    if (outcome.set == *job->dependencies && !outcome.is_satisfied && outcome.is_never == is_known_never) continue;
-    JobChanged change;
-    change.job = id;
-    change.dependencies = outcome.set;
-    if (outcome.is_satisfied) {
-      change.eligible_time = std::max({now, job->spec->begin_time, outcome.not_before});
-      change.reason = PendingReason::kNone;
-    } else if (outcome.is_never) {
-      change.reason = PendingReason::kDependencyNeverSatisfied;
-    } else if (is_known_never) {
-      change.reason = PendingReason::kNone;
-    }
-    emit(std::move(change), now);
-  }
-}
-
 void Core::retry_waiting_steps(JobId id, TimePoint now) {
   const auto waiting = waiting_steps_.find(id);
   if (waiting == waiting_steps_.end()) return;

@@ -597,6 +597,59 @@ TEST(CoreDependency, ReleasesAndRefusesAsTheFirstEnds) {
   EXPECT_EQ(rig.job(ok).reason, PendingReason::kDependencyNeverSatisfied);
 }
 
+TEST(CoreDependency, EachElementOfACorrespondingArrayWaitsForItsOwn) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  PreparedSubmit first = submit_of(spec_of("first"));
+  first.array = ArraySpec{Bitmap::range(0, 3), 0};
+  const JobId array = rig.done(std::move(first)).job;
+  PreparedSubmit second = submit_of(spec_of("second"));
+  second.array = ArraySpec{Bitmap::range(0, 3), 0};
+  second.dependencies.terms.push_back(DependencyTerm{DependencyKind::kAfterCorr, array, {}, {}, {}});
+  const JobId after = rig.done(std::move(second)).job;
+  rig.plan();
+  const auto element = [&](JobId of, std::uint32_t index) {
+    const auto* elements = rig.core.state().jobs().elements(of);
+    const auto found = elements == nullptr ? decltype(elements->end()){} : elements->find(index);
+    return elements == nullptr || found == elements->end() ? JobId(0) : found->second;
+  };
+  ASSERT_NE(element(array, 0), JobId(0));
+  rig.step_done(0, rig.batch_step(element(array, 0)), ExitStatus());
+  rig.step_done(0, rig.batch_step(element(array, 1)), ExitStatus::exited(1));
+  rig.plan();
+  ASSERT_NE(element(after, 0), JobId(0)) << "its own has ended well";
+  EXPECT_EQ(rig.job(element(after, 0)).state, JobState::kRunning);
+  ASSERT_NE(element(after, 1), JobId(0)) << "its own has failed";
+  EXPECT_EQ(rig.job(element(after, 1)).reason, PendingReason::kDependencyNeverSatisfied);
+  EXPECT_TRUE(rig.job(after).is_pending());
+  rig.step_done(0, rig.batch_step(element(array, 2)), ExitStatus());
+  rig.plan();
+  EXPECT_EQ(rig.job(after).state, JobState::kRunning) << "the last one keeps the record";
+}
+
+TEST(CoreDependency, ElementsOfOneOutcomeStayTogether) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto held = spec_of("first");
+  held->is_held = true;
+  PreparedSubmit first = submit_of(std::move(held));
+  first.array = ArraySpec{Bitmap::range(0, 100), 0};
+  const JobId array = rig.done(std::move(first)).job;
+  PreparedSubmit second = submit_of(spec_of("second"));
+  second.array = ArraySpec{Bitmap::range(0, 101), 0};  // one more: it waits for nothing
+  second.dependencies.terms.push_back(DependencyTerm{DependencyKind::kAfterCorr, array, {}, {}, {}});
+  const JobId after = rig.done(std::move(second)).job;
+  EXPECT_EQ(rig.core.state().jobs().size(), 3U) << "the hundredth by itself";
+  CancelJobs cancel;
+  cancel.filter.jobs = {selector_of(array)};
+  rig.done(cancel);
+  EXPECT_EQ(rig.core.state().jobs().size(), 3U);
+  EXPECT_EQ(rig.job(after).array->remaining.indices.count(), 100U);
+  EXPECT_EQ(rig.job(after).reason, PendingReason::kDependencyNeverSatisfied);
+}
+
 // ---- the passing of time ----
 
 TEST(CoreTime, TheWarningIsSentOnceInARun) {

@@ -1,6 +1,7 @@
 #include "controller/backend/dependency_index.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster {
 namespace {
@@ -60,21 +61,18 @@ TermOutcome after_end(const std::vector<const Job*>& jobs, DependencyKind kind) 
   }
 }
 
-TermOutcome singleton(const Job& job, const ClusterState& state) {
-  TermOutcome outcome{DependencyState::kFulfilled, {}};
-  state.jobs().for_each([&](const Job& other) {
-    const bool is_same = other.id < job.id && other.spec->user == job.spec->user &&
-                         other.spec->name() == job.spec->name() && other.id != job.array_job;
-    if (is_same && !other.is_over()) outcome.state = DependencyState::kUnfulfilled;
-  });
-  return outcome;
+bool is_by_element(const DependencyTerm& term) {
+  return term.kind == DependencyKind::kAfterCorr && term.state == DependencyState::kUnfulfilled;
 }
 
-TermOutcome evaluate_term(const DependencyTerm& term, const Job& job, std::optional<std::uint32_t> element, const ClusterState& state) {
-  if (term.state != DependencyState::kUnfulfilled) return {term.state, {}};
-  if (term.kind == DependencyKind::kSingleton) return singleton(job, state);
-  const auto index = term.kind == DependencyKind::kAfterCorr && element ? element : term.array_index;
-  const std::vector<const Job*> jobs = named_jobs(term, state, index);
+/// The one element that `job` is or, as a record, still stands for; nullopt: no array, or several.
+std::optional<std::uint32_t> element_of(const Job& job) {
+  if (job.array_index || job.array == nullptr || job.array->remaining.indices.count() != 1) return job.array_index;
+  return static_cast<std::uint32_t>(job.array->remaining.indices.indices().front());
+}
+
+TermOutcome evaluate_term(const DependencyTerm& term, std::optional<std::uint32_t> element, const ClusterState& state) {
+  const std::vector<const Job*> jobs = named_jobs(term, state, is_by_element(term) && element ? element : term.array_index);
   if (term.kind == DependencyKind::kAfter) return after_start(jobs, term.delay);
   // A job that has left memory has ended; how is no longer known here, and only success can be relied on.
   if (jobs.empty() && term.kind == DependencyKind::kAfterNotOk) return {DependencyState::kFailed, {}};
@@ -83,14 +81,28 @@ TermOutcome evaluate_term(const DependencyTerm& term, const Job& job, std::optio
 
 }  // namespace
 
-DependencyOutcome evaluate_dependencies(const Job& job, const ClusterState& state, std::optional<std::uint32_t> element) {
-  if (!element) element = job.array_index;
+bool waits_by_element(const Job& job) {
+  return job.array != nullptr && !element_of(job) && job.dependencies != nullptr &&
+         std::ranges::any_of(job.dependencies->terms, is_by_element);
+}
+
+DependencyOutcome DependencyIndex::evaluate(const Job& job, const ClusterState& state,
+                                            std::optional<std::uint32_t> element) const {
+  if (!element) element = element_of(job);
+  const bool is_record = job.array != nullptr && !element;
   DependencyOutcome outcome;
   outcome.set = *job.dependencies;
   std::size_t fulfilled = 0;
   std::size_t failed = 0;
   for (DependencyTerm& term : outcome.set.terms) {
-    const TermOutcome result = evaluate_term(term, job, element, state);
+    TermOutcome result{term.state, {}};
+    if (term.state != DependencyState::kUnfulfilled || (is_record && is_by_element(term))) {
+      // Decided before, or to be asked for each element.
+    } else if (term.kind == DependencyKind::kSingleton) {
+      if (singletons_.is_first(job, state)) result.state = DependencyState::kFulfilled;
+    } else {
+      result = evaluate_term(term, element, state);
+    }
     term.state = result.state;
     outcome.not_before = std::max(outcome.not_before, result.not_before);
     fulfilled += result.state == DependencyState::kFulfilled ? 1 : 0;
@@ -102,34 +114,41 @@ DependencyOutcome evaluate_dependencies(const Job& job, const ClusterState& stat
   return outcome;
 }
 
-void DependencyIndex::watch(const Job& job) {
+void DependencyIndex::affect(JobId job) { affected_[job] = std::nullopt; }
+
+void DependencyIndex::watch(const Job& job, const ClusterState& state) {
+  for (const JobId id : singletons_.note_change(job, state)) affect(id);
   if (job.dependencies == nullptr || !job.is_pending()) return;
   for (const DependencyTerm& term : job.dependencies->terms) {
-    if (term.kind == DependencyKind::kSingleton) {
-      singletons_[{job.spec->user, std::string(job.spec->name())}].insert(job.id);
-    } else {
-      waiters_[term.job].insert(job.id);
-    }
+    if (term.kind != DependencyKind::kSingleton) waiters_[term.job].insert(job.id);
   }
-  affected_.insert(job.id);
+  affect(job.id);
 }
 
-void DependencyIndex::affect_waiters_of(const Job& job) {
-  for (const JobId id : {job.id, job.array_job}) {
-    if (const auto found = waiters_.find(id); found != waiters_.end()) {
-      affected_.insert(found->second.begin(), found->second.end());
+void DependencyIndex::affect_waiters_of(const Job& job, const ClusterState& state) {
+  for (const JobId id : singletons_.note_run(job, state)) affect(id);
+  for (const JobId named : {job.id, job.array_job}) {
+    const auto found = waiters_.find(named);
+    if (found == waiters_.end()) continue;
+    for (const JobId id : found->second) {
+      const Job* waiter = state.jobs().find(id);
+      if (waiter == nullptr) continue;
+      const bool is_one_element = job.array_index && waits_by_element(*waiter) &&
+                                  std::ranges::all_of(waiter->dependencies->terms, [&](const DependencyTerm& term) {
+                                    return term.job != named || is_by_element(term);
+                                  });
+      if (!is_one_element) {
+        affect(id);
+      } else if (auto& elements = affected_.try_emplace(id, std::in_place).first->second; elements) {
+        elements->insert(*job.array_index);
+      }
     }
   }
-  if (singletons_.empty()) return;
-  const auto found = singletons_.find({job.spec->user, std::string(job.spec->name())});
-  if (found == singletons_.end()) return;
-  if (job.is_over()) found->second.erase(job.id);
-  affected_.insert(found->second.begin(), found->second.end());
-  if (found->second.empty()) singletons_.erase(found);
 }
 
 void DependencyIndex::load(const ClusterState& state) {
-  state.jobs().for_each([&](const Job& job) { watch(job); });
+  singletons_.load(state);
+  state.jobs().for_each([&](const Job& job) { watch(job, state); });
 }
 
 void DependencyIndex::on_event(const Event& event, const ClusterState& state) {
@@ -137,12 +156,13 @@ void DependencyIndex::on_event(const Event& event, const ClusterState& state) {
       [&](const auto& body) {
         using Kind = std::decay_t<decltype(body)>;
         if constexpr (std::is_same_v<Kind, ArraySplit>) {
-          watch(*state.jobs().find(body.element));
-        } else if constexpr (std::is_same_v<Kind, JobSubmitted> || std::is_same_v<Kind, JobChanged>) {
-          watch(*state.jobs().find(body.job));
+          watch(*state.jobs().find(body.element), state);
+        } else if constexpr (std::is_same_v<Kind, JobSubmitted> || std::is_same_v<Kind, JobChanged> ||
+                             std::is_same_v<Kind, JobRequeued>) {
+          watch(*state.jobs().find(body.job), state);
         } else if constexpr (std::is_same_v<Kind, JobStarted> || std::is_same_v<Kind, JobEnding> ||
                              std::is_same_v<Kind, NodeReleased>) {
-          if (!waiters_.empty() || !singletons_.empty()) affect_waiters_of(*state.jobs().find(body.job));
+          affect_waiters_of(*state.jobs().find(body.job), state);
         } else if constexpr (std::is_same_v<Kind, JobsEvicted>) {
           for (const JobId id : body.jobs) waiters_.erase(id);
         }
@@ -150,9 +170,9 @@ void DependencyIndex::on_event(const Event& event, const ClusterState& state) {
       event.body);
 }
 
-std::vector<JobId> DependencyIndex::take_affected() {
-  std::vector<JobId> jobs(affected_.begin(), affected_.end());
-  affected_.clear();
+std::vector<AffectedJob> DependencyIndex::take_affected() {
+  std::vector<AffectedJob> jobs;
+  for (auto& [id, elements] : std::exchange(affected_, {})) jobs.push_back(AffectedJob{id, std::move(elements)});
   return jobs;
 }
 

@@ -4,32 +4,13 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
-#include <utility>
 #include <vector>
 
+#include "controller/backend/singleton_index.h"
 #include "model/event.h"
 #include "state/cluster_state.h"
 
 namespace muster {
-
-/// Derived from the state; lost and rebuilt on restart.
-class DependencyIndex {
- public:
-  void load(const ClusterState& state);
-  /// To be called after `state` applied the event.
-  void on_event(const Event& event, const ClusterState& state);
-  /// Jobs whose dependencies may have changed since the last call, rising.
-  std::vector<JobId> take_affected();
-
- private:
-  void watch(const Job& job);
-  void affect_waiters_of(const Job& job);
-
-  std::map<JobId, std::set<JobId>> waiters_;  ///< by the job (or array record) waited for
-  std::map<std::pair<UserId, std::string>, std::set<JobId>> singletons_;
-  std::set<JobId> affected_;
-};
 
 /// The outcome of a job's dependencies as things stand: each term's state, whether it may start, and whether it never can.
 struct DependencyOutcome {
@@ -37,8 +18,40 @@ struct DependencyOutcome {
   bool is_satisfied = false;
   bool is_never = false;
   TimePoint not_before;  ///< of after:N+minutes; unset: none
+  bool is_decided() const { return is_satisfied || is_never; }
 };
-/// `element`: as if that element of the array record `job` asked. Requires: job.dependencies. Source: sbatch(1), --dependency.
-DependencyOutcome evaluate_dependencies(const Job& job, const ClusterState& state, std::optional<std::uint32_t> element = {});
+
+/// A job whose dependencies may have changed.
+struct AffectedJob {
+  JobId job;
+  /// Of an array record that waits by element: these alone. Nullopt: all.
+  std::optional<std::set<std::uint32_t>> elements;
+};
+
+/// Derived from the state; lost and rebuilt on restart.
+class DependencyIndex {
+ public:
+  void load(const ClusterState& state);
+  /// To be called after `state` applied the event.
+  void on_event(const Event& event, const ClusterState& state);
+  /// Those affected since the last call, rising by id.
+  std::vector<AffectedJob> take_affected();
+
+  /// `element`: as if that element of the array record `job` asked. Without one, what a record waits for by element is
+  /// undecided while it has several. Requires: job.dependencies. Source: sbatch(1), --dependency.
+  DependencyOutcome evaluate(const Job& job, const ClusterState& state, std::optional<std::uint32_t> element = {}) const;
+
+ private:
+  void watch(const Job& job, const ClusterState& state);
+  void affect(JobId job);
+  void affect_waiters_of(const Job& job, const ClusterState& state);
+
+  std::map<JobId, std::set<JobId>> waiters_;  ///< by the job (or array record) waited for
+  SingletonIndex singletons_;
+  std::map<JobId, std::optional<std::set<std::uint32_t>>> affected_;  ///< as AffectedJob::elements
+};
+
+/// True for an array record of several elements, each of which waits for another job's element (aftercorr).
+bool waits_by_element(const Job& job);
 
 }  // namespace muster

@@ -42,7 +42,12 @@ struct Followed : Log {
       for (const Event& event : batches()[seen_]->events) index.on_event(event, state());
     }
   }
-  DependencyOutcome outcome(JobId job) const { return evaluate_dependencies(Log::job(job), state()); }
+  DependencyOutcome outcome(JobId job) const { return index.evaluate(Log::job(job), state()); }
+  std::vector<JobId> affected() {
+    std::vector<JobId> jobs;
+    for (const AffectedJob& one : index.take_affected()) jobs.push_back(one.job);
+    return jobs;
+  }
   DependencyIndex index;
 
  private:
@@ -153,6 +158,8 @@ TEST(Dependencies, AJobThatLeftMemoryHasEndedWell) {
   EXPECT_EQ(verdict(log, not_ok), kNever);
 }
 
+DependencyTerm singleton() { return term(DependencyKind::kSingleton, JobId(0)); }
+
 TEST(Dependencies, SingletonWaitsForEarlierJobsOfItsUserAndName) {
   Followed log;
   const JobId first = log.submit(spec_of("one"));
@@ -160,12 +167,52 @@ TEST(Dependencies, SingletonWaitsForEarlierJobsOfItsUserAndName) {
   of_another->user = UserId(7);
   log.submit(of_another);
   log.submit(spec_of("two"));
-  const JobId second = log.submit_after({term(DependencyKind::kSingleton, JobId(0))}, false, spec_of("one"));
-  log.submit(spec_of("one"));  // later ones do not matter
+  const JobId second = log.submit_after({singleton()}, false, spec_of("one"));
+  log.submit(spec_of("one"));  // later ones that wait do not matter
   EXPECT_EQ(verdict(log, second), kWaits);
   log.run(first);
   log.finish(first, JobState::kFailed);
   EXPECT_EQ(verdict(log, second), kHolds);
+}
+
+TEST(Dependencies, SingletonWaitsForALaterJobThatRuns) {
+  Followed log;
+  const JobId first = log.submit(spec_of("one"));
+  const JobId second = log.submit_after({singleton()}, false, spec_of("one"));
+  const JobId third = log.submit(spec_of("one"));
+  log.run(third);
+  log.run(first);
+  log.finish(first, JobState::kCompleted);
+  EXPECT_EQ(verdict(log, second), kWaits);
+  log.finish(third, JobState::kCompleted);
+  EXPECT_EQ(verdict(log, second), kHolds);
+}
+
+TEST(Dependencies, WhatARecordWaitsForByElementIsOpenWhileItHasSeveral) {
+  Followed log;
+  const JobId array = log.submit(spec_of("array"), ArraySpec{Bitmap::range(0, 2), 0});
+  JobSubmitted event;
+  event.job = log.state().next_job();
+  event.spec = spec_of("corresponding");
+  event.partitions = {PartitionIndex(0)};
+  event.dependencies.terms = {term(DependencyKind::kAfterCorr, array)};
+  event.array = ArraySpec{Bitmap::range(0, 3), 0};
+  const JobId after = event.job;
+  log.add({std::move(event)});
+  log.follow();
+  log.add({ArraySplit{array, 0, log.state().next_job()}});
+  log.follow();
+  const JobId element(after.value() + 1);
+  log.run(element);
+  log.finish(element, JobState::kFailed);
+  EXPECT_EQ(verdict(log, after), kWaits);
+  const auto of_element = [&](std::uint32_t index) {
+    const DependencyOutcome outcome = log.index.evaluate(log.job(after), log.state(), index);
+    return Verdict{outcome.is_satisfied, outcome.is_never};
+  };
+  EXPECT_EQ(of_element(0), kNever);
+  EXPECT_EQ(of_element(1), kWaits);
+  EXPECT_EQ(of_element(2), kHolds) << "the other array never had such an element";
 }
 
 // ---- who has to be looked at again ----
@@ -175,14 +222,14 @@ TEST(DependencyIndex, NamesTheWaitersOfWhatChangedAndNoOthers) {
   const JobId first = log.submit(spec_of("first"));
   const JobId unrelated = log.submit(spec_of("unrelated"));
   const JobId after = log.submit_after({term(DependencyKind::kAfterAny, first)});
-  EXPECT_EQ(log.index.take_affected(), std::vector{after});  // itself, to begin with
+  EXPECT_EQ(log.affected(), std::vector{after});  // itself, to begin with
   log.run(unrelated);
-  EXPECT_TRUE(log.index.take_affected().empty());
+  EXPECT_TRUE(log.affected().empty());
   log.run(first);
-  EXPECT_EQ(log.index.take_affected(), std::vector{after});
+  EXPECT_EQ(log.affected(), std::vector{after});
   log.finish(first, JobState::kCompleted);
-  EXPECT_EQ(log.index.take_affected(), std::vector{after});
-  EXPECT_TRUE(log.index.take_affected().empty());
+  EXPECT_EQ(log.affected(), std::vector{after});
+  EXPECT_TRUE(log.affected().empty());
 }
 
 TEST(DependencyIndex, AnElementMovesThoseThatWaitForItsArray) {
@@ -191,22 +238,70 @@ TEST(DependencyIndex, AnElementMovesThoseThatWaitForItsArray) {
   const JobId after = log.submit_after({term(DependencyKind::kAfterAny, array)});
   log.add({ArraySplit{array, 0, log.state().next_job()}});
   log.follow();
-  log.index.take_affected();
+  log.affected();
   log.run(JobId(after.value() + 1));
-  EXPECT_EQ(log.index.take_affected(), std::vector{after});
+  EXPECT_EQ(log.affected(), std::vector{after});
+}
+
+TEST(DependencyIndex, AnElementThatEndsMovesTheElementThatWaitsForIt) {
+  Followed log;
+  const JobId array = log.submit(spec_of("array"), ArraySpec{Bitmap::range(0, 2), 0});
+  JobSubmitted event;
+  event.job = log.state().next_job();
+  event.spec = spec_of("corresponding");
+  event.partitions = {PartitionIndex(0)};
+  event.dependencies.terms = {term(DependencyKind::kAfterCorr, array)};
+  event.array = ArraySpec{Bitmap::range(0, 2), 0};
+  const JobId after = event.job;
+  log.add({std::move(event), ArraySplit{array, 1, JobId(after.value() + 1)}});
+  log.follow();
+  EXPECT_EQ(log.affected(), std::vector{after});
+  log.run(JobId(after.value() + 1));
+  const std::vector<AffectedJob> affected = log.index.take_affected();
+  ASSERT_EQ(affected.size(), 1U);
+  EXPECT_EQ(affected.front().elements, std::set<std::uint32_t>{1});
+}
+
+TEST(DependencyIndex, OfSingletonsOnlyTheNextIsLookedAt) {
+  Followed log;
+  const JobId first = log.submit(spec_of("one"));
+  const JobId second = log.submit_after({singleton()}, false, spec_of("one"));
+  log.submit_after({singleton()}, false, spec_of("one"));
+  log.affected();
+  log.run(first);
+  log.finish(first, JobState::kCompleted);
+  EXPECT_EQ(log.affected(), std::vector{second});
+}
+
+TEST(DependencyIndex, ANewNameFreesTheSingletonsOfTheOldOne) {
+  Followed log;
+  const JobId first = log.submit(spec_of("one"));
+  const JobId second = log.submit_after({singleton()}, false, spec_of("one"));
+  EXPECT_EQ(verdict(log, second), kWaits);
+  log.affected();
+  JobChanged rename;
+  rename.job = first;
+  rename.spec = spec_of("two");
+  log.add({std::move(rename)});
+  log.follow();
+  EXPECT_EQ(log.affected(), std::vector{second});
+  EXPECT_EQ(verdict(log, second), kHolds);
 }
 
 TEST(DependencyIndex, IsTheSameAfterARestart) {
   Followed log;
   const JobId first = log.submit(spec_of("one"));
   const JobId after = log.submit_after({term(DependencyKind::kAfterAny, first)});
-  const JobId single = log.submit_after({term(DependencyKind::kSingleton, JobId(0))}, false, spec_of("one"));
-  DependencyIndex fresh;
-  fresh.load(log.state());
-  EXPECT_EQ(fresh.take_affected(), (std::vector{after, single}));
+  const JobId single = log.submit_after({singleton()}, false, spec_of("one"));
+  Followed fresh;
+  fresh.index.load(log.state());
+  EXPECT_EQ(fresh.affected(), (std::vector{after, single}));
   log.start(first, {grant_of(0, 0, 1)});
-  fresh.on_event(log.batches().back()->events.back(), log.state());
-  EXPECT_EQ(fresh.take_affected(), (std::vector{after, single}));
+  log.end(first, JobState::kCompleted, true);
+  for (const auto& batch : {log.batches().end()[-2], log.batches().back()}) {
+    for (const Event& event : batch->events) fresh.index.on_event(event, log.state());
+  }
+  EXPECT_EQ(fresh.affected(), (std::vector{after, single}));
 }
 
 }  // namespace

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 
 #include "codec/array_text.h"
 #include "codec/dependency_text.h"
 #include "codec/duration_text.h"
 #include "codec/hostlist.h"
 #include "codec/words.h"
+#include "controller/frontend/dependency_circle.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/job_check.h"
 #include "state/resource_need.h"
@@ -90,27 +90,6 @@ Refusal set_partition(JobEdit& edit, const std::string& value) {
   return std::nullopt;
 }
 
-/// True when one of the terms waits, through however many jobs, for `job`. Cost: O(jobs waited for).
-bool waits_for(const ClusterState& state, const std::vector<DependencyTerm>& terms, const Job& job) {
-  std::vector<JobId> open;
-  std::set<JobId> seen;
-  const auto add = [&](const std::vector<DependencyTerm>& more) {
-    for (const DependencyTerm& term : more) {
-      const bool is_open = term.kind != DependencyKind::kSingleton && term.state == DependencyState::kUnfulfilled;
-      if (is_open && seen.insert(term.job).second) open.push_back(term.job);
-    }
-  };
-  add(terms);
-  while (!open.empty()) {
-    const JobId id = open.back();
-    open.pop_back();
-    if (id == job.id || (id == job.array_job && id.value() != 0)) return true;
-    const Job* other = state.jobs().find(id);
-    if (other != nullptr && other->is_pending() && other->dependencies != nullptr) add(other->dependencies->terms);
-  }
-  return false;
-}
-
 Refusal set_dependency(JobEdit& edit, const std::string& value) {
   if (auto refused = edit.require_pending()) return refused;
   DependencySet set;
@@ -121,9 +100,6 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
   }
   for (const DependencyTerm& term : set.terms) {
     if (const Status known = check_dependency(edit.state, term); !known.has_value()) return known.error();
-  }
-  if (waits_for(edit.state, set.terms, edit.job)) {
-    return invalid("Job dependency problem", fmt::format("{} would wait for itself", value));
   }
   // Unset until the dependencies hold.
   edit.change.eligible_time = set.terms.empty() ? std::max(edit.state.time(), edit.job.spec->begin_time) : TimePoint::unset();
@@ -229,6 +205,16 @@ Status check_edited(const JobEdit& edit) {
   return {};
 }
 
+/// A job that has got other dependencies, or another name that singletons wait under, may not wait for itself.
+Status check_circle(const JobEdit& edit) {
+  const DependencySet* dependencies = edit.change.dependencies ? &*edit.change.dependencies : edit.job.dependencies.get();
+  if (edit.spec == nullptr || !edit.job.is_pending() || dependencies == nullptr) return {};
+  if (!edit.change.dependencies && edit.spec->name() == edit.job.spec->name()) return {};
+  if (!closes_a_circle(edit.state, edit.job, *dependencies, *edit.spec)) return {};
+  return fail(ErrorCode::kInvalidArgument, "Job dependency problem",
+              fmt::format("job {} would wait for itself", edit.job.id.value()));
+}
+
 /// `job` is the record itself, or the array that the draft splits `id` off.
 Refusal update_one_job(Draft& draft, JobId id, const Job& job, const UpdateObject& update, const Identity& identity) {
   JobEdit edit{draft.state(), job, identity, {}, nullptr};
@@ -241,7 +227,9 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const UpdateObjec
     }
     if (auto refused = field->set(edit, value)) return refused;
   }
-  if (const Status sound = check_edited(edit); !sound.has_value()) return sound.error();
+  for (const auto& check : {check_edited, check_circle}) {
+    if (const Status sound = check(edit); !sound.has_value()) return sound.error();
+  }
   edit.change.spec = std::move(edit.spec);
   draft.add(std::move(edit.change));
   return std::nullopt;

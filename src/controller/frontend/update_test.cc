@@ -132,6 +132,20 @@ TEST(UpdateJob, DependenciesMayNotGoRound) {
   EXPECT_FALSE(change_of(log, a, "Dependency", text(b)).dependencies->terms.empty());
 }
 
+TEST(UpdateJob, ASingletonWaitsForTheEarlierOnesOfItsNameToo) {
+  Log log;
+  const JobId a = log.submit(spec_of("one"));
+  const JobId b = log.submit(spec_of("other"));
+  log.add({change_of(log, b, "Dependency", "singleton")});
+  const std::string after_b = "afterany:" + std::to_string(b.value());
+  log.add({change_of(log, a, "Dependency", after_b)});
+  EXPECT_NE(refusal_of(log, a, "JobName", "other").detail.find("wait for itself"), std::string::npos);
+  EXPECT_NE(refusal_of(log, b, "JobName", "one").detail.find("wait for itself"), std::string::npos);
+  log.add({change_of(log, a, "Dependency", "")});
+  log.add({change_of(log, a, "JobName", "other")});
+  EXPECT_NE(refusal_of(log, a, "Dependency", after_b).detail.find("wait for itself"), std::string::npos);
+}
+
 TEST(UpdateJob, OneElementOfAnArrayIsOneJob) {
   Log log;
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 3), 0});

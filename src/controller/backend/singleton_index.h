@@ -1,0 +1,38 @@
+// Which jobs stand before a singleton: the unfinished ones of its user and name.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "state/cluster_state.h"
+
+namespace muster {
+
+/// Derived from the state. Follows the names under which a singleton has waited, and no others.
+class SingletonIndex {
+ public:
+  void load(const ClusterState& state);
+  /// To be called after `job` was submitted, split off, changed or requeued. Returns who must be looked at again.
+  /// Cost: O(log jobs), and once for each name O(jobs in memory).
+  std::vector<JobId> note_change(const Job& job, const ClusterState& state);
+  /// To be called after a run of `job` started, ended or released a node. Returns who must be looked at again.
+  std::vector<JobId> note_run(const Job& job, const ClusterState& state);
+  /// No earlier job of its user and name is unfinished, and no other of them runs. The elements of its own array do not count.
+  /// Source: sbatch(1), --dependency=singleton.
+  bool is_first(const Job& job, const ClusterState& state) const;
+
+ private:
+  using Name = std::pair<UserId, std::string>;
+  using Names = std::map<Name, std::set<JobId>>;
+  static Name name_of(const Job& job);
+  void follow(const Job& job, Names::iterator name);
+  std::vector<JobId> leave(JobId job, const ClusterState& state);
+
+  Names unfinished_;
+  std::map<JobId, Names::iterator> followed_;  ///< the name under which each of them stands
+};
+
+}  // namespace muster

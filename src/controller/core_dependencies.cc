@@ -1,0 +1,69 @@
+// From waiting for other jobs to eligible, or to never.
+#include <algorithm>
+#include <array>
+
+#include "controller/core.h"
+
+namespace muster {
+
+/// Elements of one outcome stay together on the record: those that still wait, or else the most. The others split off.
+/// Returns what the record has come to.
+DependencyOutcome Core::settle_elements_of(const Job& record, const std::optional<std::set<std::uint32_t>>& affected,
+                                           TimePoint now) {
+  const JobId id = record.id;
+  const Bitmap& remaining = record.array->remaining.indices;
+  std::array<std::vector<std::uint32_t>, 3> groups;  // waiting, satisfied, never
+  const auto sort_in = [&](std::size_t index) {
+    const auto element = static_cast<std::uint32_t>(index);
+    const DependencyOutcome outcome = dependencies_.evaluate(record, state_, element);
+    groups[outcome.is_never ? 2 : outcome.is_satisfied ? 1 : 0].push_back(element);
+  };
+  std::size_t count = 0;
+  if (affected) {
+    for (const std::uint32_t index : *affected) {
+      if (remaining.test(index)) sort_in(index), ++count;
+    }
+  } else {
+    for (const std::size_t index : remaining.indices()) sort_in(index), ++count;
+  }
+  const bool is_one_waiting = count < remaining.count() || !groups[0].empty();
+  const std::size_t kept = is_one_waiting ? 0 : groups[1].size() >= groups[2].size() ? 1 : 2;
+  for (std::size_t group = 1; group < groups.size(); ++group) {
+    if (group == kept) continue;
+    for (const std::uint32_t element : groups[group]) emit(ArraySplit{id, element, state_.next_job()}, now);
+  }
+  return kept == 0 ? dependencies_.evaluate(record, state_) : dependencies_.evaluate(record, state_, groups[kept].front());
+}
+
+void Core::settle_dependencies(TimePoint now) {
+  for (const AffectedJob& affected : dependencies_.take_affected()) {
+    const Job* job = state_.jobs().find(affected.job);
+    if (job == nullptr || !job->is_pending() || job->dependencies == nullptr || job->eligible_time.is_set()) continue;
+    DependencyOutcome outcome = dependencies_.evaluate(*job, state_);
+    if (!outcome.is_decided() && waits_by_element(*job)) outcome = settle_elements_of(*job, affected.elements, now);
+    settle_dependencies_of(*job, outcome, now);
+  }
+}
+
+void Core::settle_dependencies_of(const Job& job, const DependencyOutcome& outcome, TimePoint now) {
+  if (outcome.is_never && job.spec->kill_on_invalid_dependency) {
+    end_job(job.id, JobState::kCancelled, "its dependency can never be satisfied", now);
+    return;
+  }
+  const bool is_known_never = job.reason == PendingReason::kDependencyNeverSatisfied;
+  if (outcome.set == *job.dependencies && !outcome.is_satisfied && outcome.is_never == is_known_never) return;
+  JobChanged change;
+  change.job = job.id;
+  change.dependencies = outcome.set;
+  if (outcome.is_satisfied) {
+    change.eligible_time = std::max({now, job.spec->begin_time, outcome.not_before});
+    change.reason = PendingReason::kNone;
+  } else if (outcome.is_never) {
+    change.reason = PendingReason::kDependencyNeverSatisfied;
+  } else if (is_known_never) {
+    change.reason = PendingReason::kNone;
+  }
+  emit(std::move(change), now);
+}
+
+}  // namespace muster

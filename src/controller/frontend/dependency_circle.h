@@ -1,0 +1,14 @@
+// Jobs that would wait for each other for ever.
+#pragma once
+
+#include "model/dependency.h"
+#include "state/cluster_state.h"
+
+namespace muster::frontend {
+
+/// True when `job`, once it had these dependencies and this spec, would wait for itself through however many jobs.
+/// A singleton waits for all earlier unfinished jobs of its user and name, a whole array for each of its elements.
+/// Cost: O(jobs waited for), and O(jobs in memory) for each name of a singleton among them.
+bool closes_a_circle(const ClusterState& state, const Job& job, const DependencySet& dependencies, const JobSpec& spec);
+
+}  // namespace muster::frontend
