@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 
+#include "records/log_record.h"
 #include "records/page_codec.h"
 
 namespace muster {
@@ -19,12 +19,6 @@ namespace {
 
 /// A log longer than this is left behind once none of its steps is open.
 constexpr std::size_t kRotateBytes = 8U << 20;
-
-std::string with_length(const std::string& bytes) {
-  std::string record(4, '\0');
-  for (unsigned i = 0; i < 4; ++i) record[i] = static_cast<char>((bytes.size() >> (8 * i)) & 0xff);
-  return record + bytes;
-}
 
 /// The launch without what is long: enough to know what ran.
 LaunchStep stub_of(const LaunchStep& launch) {
@@ -45,19 +39,6 @@ std::string read_from(const std::string& path, std::size_t offset) {
   }
   ::close(fd);
   return bytes;
-}
-
-/// Calls `visit` with each whole record; the answer is how many bytes they took. A torn last record is left.
-std::size_t each_record(const std::string& bytes, const std::function<void(std::string_view)>& visit) {
-  std::size_t place = 0;
-  while (place + 4 <= bytes.size()) {
-    std::uint32_t size = 0;
-    for (unsigned i = 0; i < 4; ++i) size |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[place + i])) << (8 * i);
-    if (place + 4 + size > bytes.size()) break;
-    visit(std::string_view(bytes).substr(place + 4, size));
-    place += 4 + size;
-  }
-  return place;
 }
 
 std::vector<std::uint64_t> generations_in(const std::string& folder) {
@@ -97,7 +78,7 @@ Result<Spool> Spool::open(const std::string& folder, std::vector<Known>& known) 
   for (const std::uint64_t generation : generations_in(folder)) {
     newest = generation;
     const std::string bytes = read_from(log_name(folder, generation), 0);
-    spool.offsets_[generation] = each_record(bytes, [&](std::string_view record) {
+    spool.offsets_[generation] = records::each_log_record(bytes, [&](std::string_view record) {
       if (const auto order = records::decode_to_agent(record); order.has_value()) {
         if (const auto* launch = std::get_if<LaunchStep>(&*order)) {
           steps[launch->id] = Known{launch->id, launch->node_name, std::nullopt};
@@ -143,7 +124,7 @@ Status Spool::launched(const std::vector<const LaunchStep*>& steps) {
   if (size_ > kRotateBytes) rotate();
   std::string bytes;
   for (const LaunchStep* step : steps) {
-    bytes += with_length(records::encode_message(ToAgent(stub_of(*step))));
+    bytes += records::log_record(records::encode_message(ToAgent(stub_of(*step))));
     open_[step->id] = generation_;
   }
   TRY(append(bytes));
@@ -156,7 +137,7 @@ void Spool::acknowledged(const StepId& step) {
   if (found == open_.end()) return;
   open_.erase(found);
   ends_.erase(step);
-  [[maybe_unused]] const Status ignored = append(with_length(records::encode_message(ToAgent(AcknowledgeStep{step}))));
+  [[maybe_unused]] const Status ignored = append(records::log_record(records::encode_message(ToAgent(AcknowledgeStep{step}))));
 }
 
 /// Starts a new log and deletes those of which no step is open.
@@ -172,7 +153,7 @@ void Spool::rotate() {
 }
 
 void Spool::read_new(const std::string& path, std::size_t& offset) {
-  offset += each_record(read_from(path, offset), [&](std::string_view record) {
+  offset += records::each_log_record(read_from(path, offset), [&](std::string_view record) {
     const auto report = records::decode_from_agent(record);
     if (!report.has_value()) return;
     if (const auto* done = std::get_if<StepDone>(&*report); done != nullptr && open_.contains(done->id)) ends_[done->id] = *done;

@@ -1,7 +1,7 @@
 // What the node must not forget: which steps were launched and how they ended, until the controller has it. A log per
 // generation; a supervisor writes its step's end to the log that it was launched under.
 //
-// steps.N.log: records of a length (u32, little endian) and an encoded message: LaunchStep without its script and
+// steps.N.log: log records (records/log_record.h), each an encoded message: LaunchStep without its script and
 // environment (launched), StepDone (ended; written by supervisors), AcknowledgeStep (may be forgotten).
 #pragma once
 

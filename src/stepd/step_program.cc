@@ -15,6 +15,7 @@
 #include <map>
 
 #include "codec/task_output.h"
+#include "records/log_record.h"
 #include "records/page_codec.h"
 #include "stepd/io/srun_link.h"
 #include "stepd/step_supervisor.h"
@@ -97,8 +98,9 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     if (srun_ != nullptr) srun_->send(FrameKind::kNotice, 0, line);
   }
   void report(const FromAgent& message) override {
-    if (const auto* done = std::get_if<StepDone>(&message)) keep_exit(*done);
     last_report_ = records::encode_message(message);
+    if (std::holds_alternative<StepDone>(message)) unkept_ = records::log_record(last_report_);
+    keep_exit();
     if (agent_ != nullptr) agent_->send(last_report_);
   }
 
@@ -108,11 +110,12 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
 
   // ---- the end is kept in the spool before anybody is told ----
-  void keep_exit(const StepDone& done) {
+  /// What a full disk refuses is tried again until it is kept, or the agent has it.
+  void keep_exit() {
+    if (unkept_.empty()) return;
     const int fd = ::open(options_.exit_log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0) return;
-    const std::string record = exit_record(done);
-    [[maybe_unused]] const auto ignored = ::write(fd, record.data(), record.size());
+    if (::write(fd, unkept_.data(), unkept_.size()) == static_cast<ssize_t>(unkept_.size())) unkept_.clear();
     ::close(fd);
   }
 
@@ -346,6 +349,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       if (open_streams_ > 0 && !is_srun_gone_) return;
       supervisor_.on_empty(usage_, false);
     }
+    keep_exit();
     if (supervisor_.is_ended()) finish();
   }
   void reap_quietly() {
@@ -371,7 +375,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
   void finish() {
     if (has_said_done_) {
-      if (is_flushed_ && finished_.get() != nullptr) finished_->fulfill();
+      const bool is_kept = unkept_.empty() || agent_ != nullptr;
+      if (is_flushed_ && is_kept && finished_.get() != nullptr) finished_->fulfill();
       return;
     }
     has_said_done_ = true;
@@ -414,6 +419,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   std::map<std::uint32_t, std::size_t> open_streams_of_;  ///< by rank
   Usage usage_;
   std::string last_report_;
+  std::string unkept_;  ///< the step's end while the spool has not taken it
   bool is_srun_gone_ = false;
   bool has_said_done_ = false;
   bool is_flushed_ = false;
@@ -424,14 +430,6 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
 };
 
 }  // namespace
-
-std::string exit_record(const StepDone& done) {
-  const std::string bytes = records::encode_message(FromAgent(done));
-  std::string record(4, '\0');
-  const auto size = static_cast<std::uint32_t>(bytes.size());
-  for (unsigned i = 0; i < 4; ++i) record[i] = static_cast<char>((size >> (8 * i)) & 0xff);
-  return record + bytes;
-}
 
 int run_step(const LaunchStep& launch, const StepdOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);

@@ -23,7 +23,4 @@ struct StepdOptions {
 /// Runs the step to its end. The exit status of the supervisor: 0.
 int run_step(const LaunchStep& launch, const StepdOptions& options);
 
-/// One record of the exit log: an encoded StepDone with its length.
-std::string exit_record(const StepDone& done);
-
 }  // namespace muster

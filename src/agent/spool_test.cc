@@ -1,0 +1,91 @@
+#include "agent/spool.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "records/log_record.h"
+#include "records/page_codec.h"
+
+namespace muster {
+namespace {
+
+class SpoolTest : public ::testing::Test {
+ protected:
+  SpoolTest() : folder_(::testing::TempDir() + "spool_test." + std::to_string(::getpid())) {}
+  ~SpoolTest() override { std::filesystem::remove_all(folder_); }
+
+  Spool open() {
+    known.clear();
+    auto spool = Spool::open(folder_, known);
+    EXPECT_TRUE(spool.has_value());
+    return std::move(spool).value();
+  }
+  static void launch(Spool& spool, const StepId& id) {
+    LaunchStep step;
+    step.id = id;
+    step.node_name = "n1";
+    EXPECT_TRUE(spool.launched({&step}).has_value());
+  }
+  /// As a supervisor does.
+  static void write_to(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::app | std::ios::binary) << bytes;
+  }
+  static std::string end_of(const StepId& id, int code) {
+    StepDone done;
+    done.id = id;
+    done.tasks = {ExitStatus::exited(code)};
+    return records::log_record(records::encode_message(FromAgent(done)));
+  }
+
+  const StepId one{JobId(1), 0, 0};
+  const StepId two{JobId(2), 0, 0};
+  std::vector<Spool::Known> known;
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(SpoolTest, FindsTheEndThatASupervisorWrote) {
+  Spool spool = open();
+  launch(spool, one);
+  EXPECT_FALSE(spool.find_end(one).has_value());
+  write_to(spool.log_path(), end_of(one, 3));
+  ASSERT_TRUE(spool.find_end(one).has_value());
+  EXPECT_EQ(spool.find_end(one)->tasks.front().code(), 3);
+}
+
+TEST_F(SpoolTest, ATornRecordHidesNoneOfThoseBehindIt) {
+  {
+    Spool spool = open();
+    launch(spool, one);
+    write_to(spool.log_path(), end_of(one, 1).substr(0, 20));  // the disk was full
+    launch(spool, two);
+    write_to(spool.log_path(), end_of(two, 2));
+    ASSERT_TRUE(spool.find_end(two).has_value());
+    EXPECT_FALSE(spool.find_end(one).has_value());
+    write_to(spool.log_path(), end_of(one, 1));
+    EXPECT_TRUE(spool.find_end(one).has_value());
+  }
+  open();
+  ASSERT_EQ(known.size(), 2U);
+  EXPECT_EQ(known[0].done->tasks.front().code(), 1);
+  EXPECT_EQ(known[1].done->tasks.front().code(), 2);
+}
+
+TEST_F(SpoolTest, ForgetsWhatTheControllerHas) {
+  {
+    Spool spool = open();
+    launch(spool, one);
+    launch(spool, two);
+    spool.acknowledged(one);
+  }
+  open();
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(known.front().id, two);
+}
+
+}  // namespace
+}  // namespace muster

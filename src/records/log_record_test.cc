@@ -1,0 +1,49 @@
+#include "records/log_record.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace muster::records {
+namespace {
+
+std::vector<std::string> read(std::string_view log, std::size_t* end = nullptr) {
+  std::vector<std::string> found;
+  const std::size_t stopped = each_log_record(log, [&](std::string_view bytes) { found.emplace_back(bytes); });
+  if (end != nullptr) *end = stopped;
+  return found;
+}
+
+TEST(LogRecord, ComesBackAsItWas) {
+  const std::string binary("\0\xf5MS1\n", 6);
+  std::size_t end = 0;
+  const std::string log = log_record("first") + log_record("") + log_record(binary);
+  EXPECT_EQ(read(log, &end), (std::vector<std::string>{"first", "", binary}));
+  EXPECT_EQ(end, log.size());
+}
+
+TEST(LogRecord, ATornOneCostsItselfAlone) {
+  const std::string torn = log_record("a record that a full disk cut short");
+  for (std::size_t size = 0; size < torn.size(); ++size) {
+    const std::string log = log_record("before") + torn.substr(0, size) + log_record("after");
+    EXPECT_EQ(read(log), (std::vector<std::string>{"before", "after"})) << size << " bytes";
+  }
+}
+
+TEST(LogRecord, ADamagedOneIsPassedOver) {
+  std::string damaged = log_record("damaged");
+  damaged.back() ^= 1;
+  EXPECT_EQ(read(damaged + log_record("whole")), std::vector<std::string>{"whole"});
+}
+
+TEST(LogRecord, ReadingGoesOnWhereTheRestOfARecordArrives) {
+  const std::string last = log_record("last");
+  std::string log = log_record("first") + last.substr(0, 6);
+  std::size_t end = 0;
+  EXPECT_EQ(read(log, &end), std::vector<std::string>{"first"});
+  log += last.substr(6);
+  EXPECT_EQ(read(std::string_view(log).substr(end)), std::vector<std::string>{"last"});
+}
+
+}  // namespace
+}  // namespace muster::records
