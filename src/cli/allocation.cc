@@ -125,7 +125,7 @@ namespace {
 std::string counts_of(const JobView& job, bool is_tasks) {
   std::vector<std::uint32_t> counts;
   for (const NodeGrant& grant : job.grants) {
-    counts.push_back(is_tasks ? std::max(1U, grant.task_count) : static_cast<std::uint32_t>(grant.cpus.count()));
+    counts.push_back(is_tasks ? job_tasks_on(*job.spec, grant) : static_cast<std::uint32_t>(grant.cpus.count()));
   }
   return counts_text(counts);
 }

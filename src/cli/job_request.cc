@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "codec/gres_options.h"
 #include "codec/gres_text.h"
 #include "codec/hostlist.h"
 #include "codec/words.h"
@@ -40,6 +41,9 @@ Status settle_gres(SubmitOptions& options) {
   std::vector<GresAmount> per_node = options.gres;
   per_node.insert(per_node.end(), options.gpus_per_node.begin(), options.gpus_per_node.end());
   std::ranges::sort(per_node);
+  if (const auto nodes = implied_node_count(options.gpus, per_node); nodes && !is_given(options, given_option::kNodes)) {
+    options.job.min_nodes = options.job.max_nodes = *nodes;
+  }
   options.job.text.set(JobText::kGresPerNode, gres_text(per_node));
   options.job.text.set(JobText::kGresPerJob, gres_text(options.gpus));
   options.job.text.set(JobText::kGresPerTask, gres_text(options.gpus_per_task));

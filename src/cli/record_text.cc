@@ -107,9 +107,9 @@ void add_sizes(Record& record, const JobView& job) {
   const JobSpec& spec = *job.spec;
   const bool is_range = job.state == JobState::kPending && spec.max_nodes > job.node_count;
   record.line().add("NumNodes", is_range ? fmt::format("{}-{}", job.node_count, spec.max_nodes) : fmt::format("{}", job.node_count));
-  record.add("NumCPUs", job.cpu_count).add("NumTasks", spec.task_count);
+  record.add("NumCPUs", job.cpu_count).add("NumTasks", std::max(spec.task_count, job.node_count));
   record.add("CPUs/Task", number_or(spec.cpus_per_task, "N/A"));
-  record.add("ReqB:S:C:T", fmt::format("0:{}:{}:{}", or_star(spec.sockets_per_node), or_star(spec.cores_per_socket), or_star(spec.threads_per_core)));
+  record.add("ReqB:S:C:T", fmt::format("0:{}:{}:{}", spec.sockets_per_node, or_star(spec.cores_per_socket), or_star(spec.threads_per_core)));
   record.line().add("ReqTRES", or_null(job.requested_tres));
   record.line().add("AllocTRES", or_null(job.allocated_tres));
   record.line().add("Socks/Node", or_star(spec.sockets_per_node));

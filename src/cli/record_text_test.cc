@@ -26,7 +26,7 @@ TEST(JobRecord, PendingJob) {
             "   Partition=gpu AllocNode:Sid=login:77\n"
             "   ReqNodeList=(null) ExcNodeList=(null)\n"
             "   NodeList=(null)\n"
-            "   NumNodes=2 NumCPUs=8 NumTasks=4 CPUs/Task=2 ReqB:S:C:T=0:*:*:*\n"
+            "   NumNodes=2 NumCPUs=8 NumTasks=4 CPUs/Task=2 ReqB:S:C:T=0:0:*:*\n"
             "   ReqTRES=cpu=8,mem=8G,node=2,billing=8,gres/gpu=4,gres/gpu:h100=4\n"
             "   AllocTRES=(null)\n"
             "   Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*\n"

@@ -73,7 +73,7 @@ Result<StepPlace> place_of(const Run& run, const StepId& id) {
   for (const StepView& step : page.steps) {
     if (step.id == id) {
       std::vector<std::string> hosts = TRY(expand_hostlist(step.node_list));
-      return StepPlace{id, std::move(hosts)};
+      return StepPlace{id, std::move(hosts), step.task_count};
     }
   }
   return fail(ErrorCode::kNotFound, fmt::format("step {}.{} is not there any more", id.job.value(), id.step));
@@ -81,13 +81,15 @@ Result<StepPlace> place_of(const Run& run, const StepId& id) {
 
 /// Of the step of an allocation of our own: its tasks need not reach all of the allocation's nodes. A step that could not be
 /// made is nowhere; its wait will say why.
-Result<StepPlace> place_in(const Run& run, const JobView& job, const StepId& id) {
+Result<StepPlace> place_in(const Run& run, const JobView& job, const StepId& id, const StepSpec& step) {
   std::vector<std::string> hosts = TRY(expand_hostlist(job.node_list));
   if (hosts.size() > 1) {
     auto place = place_of(run, id);
     if (place.has_value() || place.error().code != ErrorCode::kNotFound) return place;
   }
-  return StepPlace{id, std::move(hosts)};
+  std::uint32_t tasks = step.task_count;
+  if (!step.is_task_count_given && !job.grants.empty()) tasks = job.grants.front().task_count;
+  return StepPlace{id, std::move(hosts), tasks};
 }
 
 FilePatternValues file_names(const JobView& job, const StepId& id) {
@@ -130,7 +132,7 @@ int run_alone(const Run& run, StepWatch& watch) {
   if (!start.job) return start.exit_code;
   const StepId id{reply->job, start.job->attempt, 0};
   const auto lease = keep_lease(run.session.io(), run.session.cluster().controller, id.job).eagerlyEvaluate([](kj::Exception&&) {});
-  auto place = place_in(run, *start.job, id);
+  auto place = place_in(run, *start.job, id, step);
   if (!place.has_value()) return run.console.fail(place.error());
   place->names = file_names(*start.job, id);
   const int code = watch.run(std::move(place).value(), step);
@@ -208,7 +210,7 @@ int run_step(const Console& console, const SubmitOptions& options, const SubmitS
   capture_signals(step_signals());
   Session session(console);
   const Run run{console, session, options, scene, std::move(command), std::move(environment).value()};
-  auto watch = StepWatch::create(console, session, options, options.job.task_count);
+  auto watch = StepWatch::create(console, session, options);
   if (!watch.has_value()) return console.fail(watch.error());
   return options.inside ? run_inside(run, **watch) : run_alone(run, **watch);
 }

@@ -62,13 +62,12 @@ const std::vector<int>& step_signals() {
   return signals;
 }
 
-StepWatch::StepWatch(const Console& console, Session& session, const SubmitOptions& options, std::uint32_t task_count)
-    : console_(console), session_(session), options_(options), output_(options.step.is_label, task_count),
-      errors_(options.step.is_label, task_count), report_(task_count), tasks_(*this) {}
+StepWatch::StepWatch(const Console& console, Session& session, const SubmitOptions& options)
+    : console_(console), session_(session), options_(options), output_(options.step.is_label, 1),
+      errors_(options.step.is_label, 1), report_(1), tasks_(*this) {}
 
-Result<std::unique_ptr<StepWatch>> StepWatch::create(const Console& console, Session& session, const SubmitOptions& options,
-                                                     std::uint32_t task_count) {
-  std::unique_ptr<StepWatch> watch(new StepWatch(console, session, options, task_count));
+Result<std::unique_ptr<StepWatch>> StepWatch::create(const Console& console, Session& session, const SubmitOptions& options) {
+  std::unique_ptr<StepWatch> watch(new StepWatch(console, session, options));
   StepWatch* self = watch.get();
   StepEvents events;
   events.joined = [self](std::uint32_t) { self->start_if_complete(); };
@@ -92,6 +91,9 @@ std::string StepWatch::host(std::uint32_t node) const {
 int StepWatch::run(StepPlace place, const StepSpec& spec) {
   auto& io = session_.io();
   place_ = std::move(place);
+  output_ = TaskOutput(options_.step.is_label, place_->task_count);
+  errors_ = TaskOutput(options_.step.is_label, place_->task_count);
+  report_ = TaskReport(place_->task_count);
   if (const Status opened = open_files(spec); !opened.has_value()) {
     console_.error(opened.error());
     give_up(console_.exit_error());

@@ -23,20 +23,20 @@ namespace muster::cli {
 struct StepPlace {
   StepId id;
   std::vector<std::string> hosts;
+  std::uint32_t task_count = 1;
   FilePatternValues names = {};  ///< for the files that srun writes
 };
 
 class StepWatch final : private kj::TaskSet::ErrorHandler {
  public:
   /// Listens at once: supervisors may dial in before anybody knows how many they are.
-  static Result<std::unique_ptr<StepWatch>> create(const Console& console, Session& session, const SubmitOptions& options,
-                                                   std::uint32_t task_count);
+  static Result<std::unique_ptr<StepWatch>> create(const Console& console, Session& session, const SubmitOptions& options);
   const StepServer& server() const { return *server_; }
   /// The step exists. Runs until its end; the exit code of srun.
   int run(StepPlace place, const StepSpec& spec);
 
  private:
-  StepWatch(const Console& console, Session& session, const SubmitOptions& options, std::uint32_t task_count);
+  StepWatch(const Console& console, Session& session, const SubmitOptions& options);
   void taskFailed(kj::Exception&& exception) override;
 
   void start_if_complete();

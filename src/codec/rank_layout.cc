@@ -11,22 +11,6 @@
 namespace muster {
 namespace {
 
-// Deals `left` tasks out, `portion` to a node at a time and going round, as far as `room` allows.
-std::uint32_t deal_round(std::uint32_t left, std::uint32_t portion,
-                         std::vector<std::uint32_t>& room, std::vector<std::uint32_t>& counts) {
-  for (bool has_dealt = true; left > 0 && has_dealt;) {
-    has_dealt = false;
-    for (std::size_t i = 0; i < counts.size() && left > 0; ++i) {
-      const std::uint32_t part = std::min({portion, room[i], left});
-      counts[i] += part;
-      room[i] -= part;
-      left -= part;
-      has_dealt |= part > 0;
-    }
-  }
-  return left;
-}
-
 // How many ranks a node takes at a time.
 std::uint32_t portion_of(const DistributionRule& rule) {
   switch (rule.kind) {
@@ -56,23 +40,10 @@ Result<DistributionRule> parse_distribution(std::string_view text) {
               fmt::format("'{}': write block, cyclic or plane=SIZE", text));
 }
 
-std::vector<std::uint32_t> tasks_per_node(std::uint32_t task_count,
-                                          std::span<const std::uint32_t> capacities,
-                                          const DistributionRule& rule) {
-  CHECK(!capacities.empty());
-  std::vector<std::uint32_t> counts(capacities.size(), 0);
-  std::vector<std::uint32_t> room(capacities.begin(), capacities.end());
-  std::uint32_t left = task_count;
-  if (rule.kind == Distribution::kBlock) {
-    std::vector<std::uint32_t> one(capacities.size(), 1);
-    left = deal_round(left, 1, one, counts);
-    for (std::size_t i = 0; i < room.size(); ++i) room[i] -= std::min(room[i], counts[i]);
-  }
-  left = deal_round(left, portion_of(rule), room, counts);
-  std::vector<std::uint32_t> endless(capacities.size(), UINT32_MAX);
-  left = deal_round(left, rule.kind == Distribution::kPlane ? rule.plane_size : 1, endless, counts);
-  CHECK(left == 0);
-  return counts;
+std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant) {
+  if ((job.given & given_option::kTaskCount) != 0) return std::max(1U, grant.task_count);
+  const auto by_cpus = static_cast<std::uint32_t>(grant.cpus.count()) / std::max(1U, job.cpus_per_task);
+  return std::max({1U, grant.task_count, by_cpus});
 }
 
 RankLayout rank_layout(std::span<const std::uint32_t> counts, const DistributionRule& rule) {

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/allocation.h"
+#include "model/job_spec.h"
 
 namespace muster {
 
@@ -26,12 +28,9 @@ struct DistributionRule {
 /// Errors: kInvalidArgument, kUnimplemented, naming the text. Source: srun(1) --distribution.
 Result<DistributionRule> parse_distribution(std::string_view text);
 
-/// How many of `task_count` tasks each node takes. Every node takes one first, in order; then block fills each node up to
-/// its capacity before the next, cyclic and plane go round; tasks above all capacities go round (overcommit).
-/// Shape: one count per node, sum = task_count. Requires: capacities not empty. Source: srun(1) --distribution.
-std::vector<std::uint32_t> tasks_per_node(std::uint32_t task_count,
-                                          std::span<const std::uint32_t> capacities,
-                                          const DistributionRule& rule);
+/// How many tasks of a job one of its nodes is for: those planned there or, when the job named no number of tasks, as many
+/// as its CPUs hold. Source: sbatch(1), SLURM_TASKS_PER_NODE.
+std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant);
 
 /// Global ranks by node: ranks[node][local id] is a rank; rising within each node.
 using RankLayout = std::vector<std::vector<std::uint32_t>>;

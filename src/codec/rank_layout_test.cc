@@ -15,19 +15,16 @@ constexpr DistributionRule kBlock{};
 constexpr DistributionRule kCyclic{Distribution::kCyclic, 0};
 constexpr DistributionRule plane(std::uint32_t size) { return {Distribution::kPlane, size}; }
 
-TEST(RankLayout, CountsTasksPerNode) {
-  const Counts kFours = {4, 4};
-  EXPECT_EQ(tasks_per_node(4, Counts{2, 2}, kBlock), (Counts{2, 2}));
-  EXPECT_EQ(tasks_per_node(5, kFours, kBlock), (Counts{4, 1}));
-  EXPECT_EQ(tasks_per_node(3, kFours, kBlock), (Counts{2, 1}));
-  EXPECT_EQ(tasks_per_node(5, kFours, kCyclic), (Counts{3, 2}));
-  EXPECT_EQ(tasks_per_node(5, Counts{1, 9}, kCyclic), (Counts{1, 4}));
-  EXPECT_EQ(tasks_per_node(5, kFours, plane(2)), (Counts{3, 2}));
-  EXPECT_EQ(tasks_per_node(6, Counts{8, 8}, plane(4)), (Counts{4, 2}));
-  EXPECT_EQ(tasks_per_node(1, kFours, kBlock), (Counts{1, 0}));
-  EXPECT_EQ(tasks_per_node(7, Counts{1, 1}, kBlock), (Counts{4, 3}));
-  EXPECT_EQ(tasks_per_node(3, Counts{0, 0}, kBlock), (Counts{2, 1}));
-  EXPECT_EQ(tasks_per_node(0, kFours, kBlock), (Counts{0, 0}));
+TEST(RankLayout, AJobWithoutANumberOfTasksIsForAsManyAsItsCpusHold) {
+  NodeGrant grant;
+  grant.task_count = 1;
+  grant.cpus = Bitmap::range(0, 8);
+  JobSpec job;
+  EXPECT_EQ(job_tasks_on(job, grant), 8U);
+  job.cpus_per_task = 3;
+  EXPECT_EQ(job_tasks_on(job, grant), 2U);
+  job.given = given_option::kTaskCount;
+  EXPECT_EQ(job_tasks_on(job, grant), 1U);
 }
 
 TEST(RankLayout, DealsRanksOut) {
@@ -42,14 +39,11 @@ TEST(RankLayout, PlacesAreTheLayoutReadTheOtherWay) {
   constexpr std::uint64_t kSeed = 9;
   Rng rng(kSeed);
   for (int round = 0; round < 500; ++round) {
-    Counts capacities(1 + rng.below(6));
-    for (std::uint32_t& capacity : capacities) capacity = static_cast<std::uint32_t>(rng.below(5));
+    Counts counts(1 + rng.below(6));
+    for (std::uint32_t& count : counts) count = static_cast<std::uint32_t>(rng.below(6));
     const DistributionRule rule{static_cast<Distribution>(rng.below(3)),
                                 static_cast<std::uint32_t>(1 + rng.below(4))};
-    const auto total = static_cast<std::uint32_t>(rng.below(30));
-    const Counts counts = tasks_per_node(total, capacities, rule);
-    ASSERT_EQ(std::accumulate(counts.begin(), counts.end(), 0U), total)
-        << "seed " << kSeed << " round " << round;
+    const auto total = std::accumulate(counts.begin(), counts.end(), 0U);
     const RankLayout layout = rank_layout(counts, rule);
     const std::vector<TaskPlace> places = task_places(layout);
     ASSERT_EQ(places.size(), total) << "seed " << kSeed << " round " << round;

@@ -34,6 +34,16 @@ std::string tres_per_task_text(std::uint32_t cpus, std::string_view gres) {
   return text;
 }
 
+/// What counts, also when it is the cluster's default. Steps inherit it.
+void set_memory(Environment& environment, const JobSpec& job) {
+  if (job.memory_mib == 0) return;
+  const char* name = job.memory_scope == MemoryScope::kPerCpu    ? "SLURM_MEM_PER_CPU"
+                     : job.memory_scope == MemoryScope::kPerGpu  ? "SLURM_MEM_PER_GPU"
+                     : job.memory_scope == MemoryScope::kPerNode ? "SLURM_MEM_PER_NODE"
+                                                                 : nullptr;
+  if (name != nullptr) set_variable(environment, name, fmt::format("{}", job.memory_mib));
+}
+
 void set_distribution(Environment& environment, std::string_view distribution) {
   if (distribution.empty()) return;
   const auto rule = parse_distribution(distribution);
@@ -70,9 +80,8 @@ void add_requested_variables(Environment& environment, const JobSpec& job) {
   text_if(kGpusPerTask, "SLURM_GPUS_PER_TASK", short_text(job.get(JobText::kGresPerTask)));
   text_if(kCpusPerTask | kGpusPerTask, "SLURM_TRES_PER_TASK",
           tres_per_task_text(is_given(kCpusPerTask) ? job.cpus_per_task : 0, job.get(JobText::kGresPerTask)));
-  number_if(kMemory, job.memory_scope == MemoryScope::kPerCpu ? "SLURM_MEM_PER_CPU"
-                     : job.memory_scope == MemoryScope::kPerGpu ? "SLURM_MEM_PER_GPU" : "SLURM_MEM_PER_NODE",
-            job.memory_mib);
+  set_memory(environment, job);
+  if (job.open_mode != 0) set_variable(environment, "SLURM_OPEN_MODE", job.open_mode == 2 ? "a" : "t");
   if (is_given(kDistribution)) set_distribution(environment, job.get(JobText::kDistribution));
   if (job.is_overcommit) set_variable(environment, "SLURM_OVERCOMMIT", "1");
 }

@@ -65,5 +65,15 @@ TEST(RequestedVariables, MemoryUnderTheNameOfItsScope) {
   EXPECT_EQ(value_of(environment, "SLURM_NTASKS"), "4");
 }
 
+TEST(RequestedVariables, TheClustersDefaultMemoryCountsToo) {
+  JobSpec job;
+  job.memory_scope = MemoryScope::kPerCpu;
+  job.memory_mib = 512;
+  EXPECT_EQ(value_of(requested(job), "SLURM_MEM_PER_CPU"), "512");
+  job.memory_scope = MemoryScope::kPerNode;
+  job.memory_mib = 0;  // --mem=0: all there is
+  EXPECT_EQ(value_of(requested(job), "SLURM_MEM_PER_NODE"), "(unset)");
+}
+
 }  // namespace
 }  // namespace muster

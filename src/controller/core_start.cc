@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "codec/hostlist.h"
+#include "codec/rank_layout.h"
 #include "controller/core.h"
 #include "controller/planning/commit.h"
 #include "sched/fast_path.h"
@@ -161,26 +162,6 @@ bool Core::commit(const sched::Start& start, TimePoint now) {
   return true;
 }
 
-namespace {
-
-/// The allocation was made for this step, which has all of it. Nodes that serve devices beyond the tasks asked for, as
-/// with "-n1 --gpus=4" on nodes of two, have no task of it.
-std::vector<NodeGrant> first_step_nodes(const Job& job) {
-  std::vector<NodeGrant> nodes = job.run->allocation->nodes;
-  std::uint32_t surplus = 0;
-  for (const NodeGrant& grant : nodes) surplus += grant.task_count;
-  surplus -= std::min(surplus, std::max(job.first_step->task_count, 1U));
-  for (auto grant = nodes.rbegin(); grant != nodes.rend() && surplus > 0; ++grant) {
-    const std::uint32_t cut = std::min(surplus, grant->task_count);
-    grant->task_count -= cut;
-    surplus -= cut;
-  }
-  std::erase_if(nodes, [](const NodeGrant& grant) { return grant.task_count == 0; });
-  return nodes;
-}
-
-}  // namespace
-
 void Core::create_first_step(const Job& job, TimePoint now) {
   if (job.spec->kind == JobKind::kBatch) {
     auto layout = std::make_shared<StepLayout>();
@@ -192,10 +173,17 @@ void Core::create_first_step(const Job& job, TimePoint now) {
     return;
   }
   if (job.first_step == nullptr) return;
-  auto layout = std::make_shared<StepLayout>();
-  layout->nodes = first_step_nodes(job);
+  auto layout = frontend::lay_out_first_step(state_, job);
+  std::uint32_t tasks = 0;
+  for (const NodeGrant& grant : layout->nodes) tasks += grant.task_count;
+  auto spec = job.first_step;
+  if (tasks != spec->task_count) {
+    auto counted = std::make_shared<StepSpec>(*spec);
+    counted->task_count = tasks;
+    spec = std::move(counted);
+  }
   const StepId step{job.id, job.attempt, job.run->next_step};
-  emit(StepCreated{step, job.first_step, std::move(layout)}, now);
+  emit(StepCreated{step, std::move(spec), std::move(layout)}, now);
   order_launch(step);
 }
 
@@ -240,7 +228,7 @@ LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& 
   message.step_node_list = compress_hostlist(node_names(step.layout->nodes, state));
   for (const NodeGrant& grant : job.run->allocation->nodes) {
     message.job_cpus.push_back(static_cast<std::uint32_t>(grant.cpus.count()));
-    message.job_tasks.push_back(grant.task_count);
+    message.job_tasks.push_back(job_tasks_on(*job.spec, grant));
   }
   for (const NodeGrant& grant : step.layout->nodes) message.step_tasks.push_back(grant.task_count);
   message.partition = state.partition(job.partition).name;

@@ -145,7 +145,7 @@ class FastPath {
     const Fitter fitter(snapshot_.facts(), shape.demand,
                         node_rule(snapshot_.facts(), request, partition));
     const NodeLimits limits = node_limits(request, snapshot_.partition(partition)).limits;
-    return place(fitter, interval, limits, order, allowed);
+    return place_widest(fitter, interval, limits, order, allowed);
   }
 
   const ClusterSnapshot& snapshot_;

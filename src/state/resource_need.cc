@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codec/feature_text.h"
+#include "codec/gres_options.h"
 #include "codec/gres_text.h"
 #include "codec/hostlist.h"
 
@@ -64,8 +65,15 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
   if (is_bounded && (need.tasks_per_node == 0 || need.tasks_per_node > settings.max_tasks_per_node)) {
     need.tasks_per_node = settings.max_tasks_per_node;
   }
+  // A task takes one node at most: a range of nodes ends there.
+  const bool is_range = need.max_nodes > need.min_nodes && (spec.given & given_option::kTaskCount) != 0;
+  if (is_range) need.max_nodes = std::max(need.min_nodes, std::min(need.max_nodes, need.task_count));
   need.cpus_per_task = spec.cpus_per_task;
   need.min_cpus_per_node = spec.min_cpus_per_node;
+  // --ntasks-per-node sets CPUs aside for so many on each node, also where fewer tasks come to lie. Source: sbatch(1).
+  if (spec.tasks_per_node > 1 && spec.task_count >= spec.tasks_per_node && !spec.is_overcommit) {
+    need.min_cpus_per_node = std::max(need.min_cpus_per_node, spec.tasks_per_node * std::max(1U, spec.cpus_per_task));
+  }
   need.cpus_per_gpu = spec.cpus_per_gpu != 0 ? spec.cpus_per_gpu : partition.default_cpus_per_gpu;
   need.tasks_per_gpu = spec.tasks_per_gpu;
   need.sockets_per_node = spec.sockets_per_node;
@@ -80,6 +88,7 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
   need.gres_per_node = TRY(gres_of(spec, JobText::kGresPerNode));
   need.gres_per_job = TRY(gres_of(spec, JobText::kGresPerJob));
   need.gres_per_task = TRY(gres_of(spec, JobText::kGresPerTask));
+  TRY(combine_gres(need));
   if (!spec.get(JobText::kFeatures).empty()) need.features = TRY(parse_features(spec.get(JobText::kFeatures)));
   need.required_nodes = TRY(sorted_nodes(spec.get(JobText::kNodeList)));
   // Each required node takes part.

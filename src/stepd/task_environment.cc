@@ -58,7 +58,8 @@ void add_allocation(Writer& out, const LaunchStep& launch) {
   out.text("SLURM_JOB_CPUS_PER_NODE", counts_text(launch.job_cpus));
   out.text("SLURM_TASKS_PER_NODE", counts_text(launch.job_tasks));
   out.text("SLURMD_NODENAME", launch.node_name);
-  out.number("SLURM_CPUS_ON_NODE", launch.job_grant.cpus.count());
+  const NodeGrant& here = launch.step == nullptr ? launch.job_grant : launch.step_grant;
+  out.number("SLURM_CPUS_ON_NODE", here.cpus.count());
   if (launch.step == nullptr) out.text("SLURM_JOB_GPUS", index_text(gpus_of(launch.job_grant)));
   if (launch.job->sharing == Sharing::kExclusive) out.number("SLURM_JOB_EXCLUSIVE", 1);
 }

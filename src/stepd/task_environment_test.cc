@@ -69,6 +69,13 @@ TEST_F(TaskEnvironmentTest, GpusOfTheStepAndOfEachTask) {
   EXPECT_EQ(value("CUDA_VISIBLE_DEVICES", 1), "0");
 }
 
+TEST_F(TaskEnvironmentTest, AStepCountsItsOwnCpus) {
+  launch.step_grant.cpus = Bitmap::range(0, 3);
+  EXPECT_EQ(value("SLURM_CPUS_ON_NODE"), "3");
+  EXPECT_EQ(value("SLURM_JOB_CPUS_PER_NODE"), "4");
+  EXPECT_EQ(batch_value("SLURM_CPUS_ON_NODE"), "4");
+}
+
 TEST_F(TaskEnvironmentTest, TheFolderOfSubmissionIsNotWhereTheJobRuns) {
   EXPECT_EQ(value("SLURM_SUBMIT_DIR"), "/work");
   job.text.set(JobText::kSubmitDir, "/home/ada");

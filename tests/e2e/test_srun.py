@@ -150,6 +150,30 @@ def test_gpu_binding(cluster):
     assert refused.code == 1 and "bogus" in refused.err
 
 
+def test_options_about_the_same_gpus_do_not_add_up(cluster):
+    def seen(*options):
+        out = cluster.run("srun", *options, "sh", "-c", "echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES $SLURM_GPUS_ON_NODE")
+        return sorted(lines(out))
+
+    one_each = ["node1 0 2", "node1 1 2", "node2 0 2", "node2 1 2"]
+    assert seen("-N2", "--gpus-per-node=2", "--ntasks-per-node=2", "--gpus-per-task=1") == one_each
+    assert seen("-N2", "--gres=gpu:2", "-n4", "--gpus-per-task=1") == one_each
+    assert seen("-n4", "--gpus=4", "--gpus-per-node=2", "--gpus-per-task=1") == one_each
+    assert seen("--gpus=4", "--gres=gpu:2") == ["node1 0,1 2", "node2 0,1 2"]
+    assert seen("-N1", "-n2", "--gpus=2", "--gpus-per-task=1") == one_each[:2]
+    refused = cluster.run("srun", "-n2", "--gpus=3", "--gpus-per-task=1", "true", check=False)
+    assert refused.code == 1 and "Invalid generic resource (gres) specification" in refused.err
+
+
+def test_a_range_of_nodes_is_as_wide_as_there_is_room(cluster):
+    show = "echo $SLURMD_NODENAME $SLURM_NNODES $SLURM_NTASKS"
+    assert sorted(lines(cluster.run("srun", "-N1-2", "sh", "-c", show))) == ["node1 2 2", "node2 2 2"]
+    assert lines(cluster.run("srun", "-N1-2", "-n1", "sh", "-c", show)) == ["node1 1 1"]
+    job = cluster.sbatch("echo $SLURM_TASKS_PER_NODE; srun hostname | wc -l", "-N1-2", "--exclusive", "-o", cluster.work / "range.out")
+    cluster.wait_ended(job)
+    assert (cluster.work / "range.out").read_text().split() == ["4(x2)", "2"]
+
+
 def test_cpu_binding(cluster):
     told = cluster.run("srun", "-N1", "-n2", "--cpu-bind=verbose,map_cpu:1,0", "true")
     assert "task  0  0" in told.err and "mask 0x2 set" in told.err and "mask 0x1 set" in told.err

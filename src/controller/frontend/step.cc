@@ -289,6 +289,43 @@ Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, co
   return layout;
 }
 
+namespace {
+
+/// How many tasks of a step the whole of a node's part of the job can carry.
+std::uint32_t whole_capacity(const NodeGrant& grant, const StepSpec& spec, std::uint32_t cpus_per_task, std::uint32_t task_max) {
+  std::uint32_t tasks = capacity(grant.cpus.count(), spec, cpus_per_task, task_max);
+  for (const GresAmount& amount : amounts_in(spec.get(StepText::kGresPerTask)).value_or(std::vector<GresAmount>())) {
+    std::size_t devices = 0;
+    for (const GresGrant& gres : grant.gres) devices += is_of(gres, amount) ? gres.devices.count() : 0;
+    if (amount.count != 0) tasks = std::min(tasks, static_cast<std::uint32_t>(devices / amount.count));
+  }
+  return tasks;
+}
+
+}  // namespace
+
+StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job) {
+  const StepSpec& spec = *job.first_step;
+  auto layout = std::make_shared<StepLayout>();
+  layout->nodes = job.run->allocation->nodes;
+  std::uint32_t planned = 0;
+  std::vector<std::uint32_t> capacities;
+  for (const NodeGrant& grant : layout->nodes) {
+    planned += grant.task_count;
+    capacities.push_back(whole_capacity(grant, spec, job.spec->cpus_per_task, state.settings().max_tasks_per_node));
+  }
+  const std::uint32_t tasks = spec.is_task_count_given ? std::max(spec.task_count, 1U) : planned;
+  const std::vector<std::uint32_t> counts = spread(tasks, capacities);
+  const bool is_exact = spec.is_exact && spec.is_task_count_given && !spec.is_overcommit;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    NodeGrant& part = layout->nodes[i];
+    part.task_count = counts[i];
+    if (is_exact) part.cpus = part.cpus.lowest(std::size_t{counts[i]} * std::max(1U, job.spec->cpus_per_task));
+  }
+  std::erase_if(layout->nodes, [](const NodeGrant& grant) { return grant.task_count == 0; });
+  return layout;
+}
+
 Result<StepCreated> create_step(const ClusterState& state, JobId id, StepSpecRef spec, const Identity& identity) {
   const Job* job = state.jobs().find(id);
   if (job == nullptr) return fail(ErrorCode::kNotFound, "Invalid job id specified");

@@ -55,6 +55,53 @@ TEST(Step, TakesTurnsOverTheNodesOfTheJob) {
   EXPECT_EQ(task_counts(*log.ask(tasks(1))), std::vector<std::uint32_t>{1});
 }
 
+/// A job on two nodes of four CPUs and four GPUs; the plan put three tasks on the first and one on the second.
+struct ForOneStep : Log {
+  explicit ForOneStep(StepSpec step) : Log(2) {
+    JobSubmitted event;
+    event.job = state().next_job();
+    event.spec = spec_of();
+    event.partitions = {PartitionIndex(0)};
+    event.first_step = std::make_shared<const StepSpec>(std::move(step));
+    const JobId job = event.job;
+    add({std::move(event)});
+    std::vector<NodeGrant> grants = {grant_of(0, 0, 4), grant_of(1, 0, 4)};
+    grants[0].task_count = 3;
+    grants[1].task_count = 1;
+    for (NodeGrant& grant : grants) grant.gres.push_back(GresGrant{"gpu", "", Bitmap::range(0, 4)});
+    start(job, grants);
+    layout = frontend::lay_out_first_step(state(), Log::job(job));
+  }
+  std::vector<std::uint32_t> counts() const {
+    std::vector<std::uint32_t> counts;
+    for (const NodeGrant& grant : layout->nodes) counts.push_back(grant.task_count);
+    return counts;
+  }
+  StepLayoutRef layout;
+};
+using Counts = std::vector<std::uint32_t>;
+
+TEST(FirstStep, SharesTheAllocationEvenly) {
+  StepSpec four = tasks(4);
+  four.is_task_count_given = true;
+  EXPECT_EQ(ForOneStep(four).counts(), (Counts{2, 2}));
+  EXPECT_EQ(ForOneStep(four).layout->nodes[0].cpus.count(), 4U);
+  four.is_exact = true;
+  EXPECT_EQ(ForOneStep(four).layout->nodes[0].cpus.count(), 2U);
+  four.text.set(StepText::kGresPerTask, "gpu:2");
+  EXPECT_EQ(ForOneStep(four).counts(), (Counts{2, 2}));
+}
+
+TEST(FirstStep, WithoutANumberOfTasksItHasThePlannedOnes) {
+  EXPECT_EQ(ForOneStep(tasks(1)).counts(), (Counts{2, 2}));
+}
+
+TEST(FirstStep, NodesBeyondItsTasksHaveNone) {
+  StepSpec one = tasks(1);
+  one.is_task_count_given = true;
+  EXPECT_EQ(ForOneStep(one).counts(), Counts{1});
+}
+
 TEST(Step, WithoutExactItHasAllOfItsNodesFreeCpus) {
   Allocated log;
   EXPECT_EQ(log.ask(tasks(1))->layout->nodes[0].cpus.count(), 4U);

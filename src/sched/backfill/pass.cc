@@ -252,8 +252,8 @@ std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::P
   std::vector<NodeIndex> dead;
   auto placement =
       options_.is_backfill
-          ? place(part.fitter, interval, part.limits, part.order, part.live, &dead)
-          : place(part.fitter, interval, part.limits, part.order, part.live - claimed_, &dead);
+          ? place_widest(part.fitter, interval, part.limits, part.order, part.live, &dead)
+          : place_widest(part.fitter, interval, part.limits, part.order, part.live - claimed_, &dead);
   for (const NodeIndex node : dead) part.live.reset(node);
   part.dead_count += dead.size();
   return placement;

@@ -312,4 +312,26 @@ std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availab
   return Selection(fitter, availability, limits).run(order, allowed, dead);
 }
 
+std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter,
+                                                    const Availability& availability,
+                                                    NodeLimits limits,
+                                                    std::span<const NodeIndex> order,
+                                                    const NodeSet& allowed,
+                                                    std::vector<NodeIndex>* dead) {
+  auto fewest = place(fitter, availability, limits, order, allowed, dead);
+  const ResourceRequest& request = fitter.request();
+  if (!fewest || request.max_nodes <= request.min_nodes) return fewest;
+  std::uint32_t room = 0;
+  for (const NodeIndex node : order) {
+    if (room == limits.max) break;
+    if (allowed.test(node) && candidate_at(fitter, node, availability.at(node))) ++room;
+  }
+  // The widest nearly always fits; where it does not, a few steps less will.
+  constexpr std::uint32_t kTryMax = 8;
+  for (std::uint32_t tries = 0; tries < kTryMax && room > fewest->size(); ++tries, --room) {
+    if (auto wide = place(fitter, availability, {room, room}, order, allowed)) return wide;
+  }
+  return fewest;
+}
+
 }  // namespace muster::sched

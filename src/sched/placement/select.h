@@ -42,4 +42,13 @@ std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availab
                                              const NodeSet& allowed,
                                              std::vector<NodeIndex>* dead = nullptr);
 
+/// As place, for a job that starts now: one that asked for a range of nodes gets as many of them as there are.
+/// Source: sbatch(1), --nodes.
+std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter,
+                                                    const Availability& availability,
+                                                    NodeLimits limits,
+                                                    std::span<const NodeIndex> order,
+                                                    const NodeSet& allowed,
+                                                    std::vector<NodeIndex>* dead = nullptr);
+
 }  // namespace muster::sched
