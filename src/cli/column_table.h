@@ -38,6 +38,7 @@ struct Column {
   std::string (*show)(const T&, const ShowContext&);
   std::int64_t (*number)(const T&, const ShowContext&) = nullptr;
   typename ColumnNote<T>::Type note = {};
+  bool is_uncut = false;  ///< shows whole where the column is too narrow
 };
 
 /// The columns that a format selects, with their sizes.
@@ -77,6 +78,20 @@ Result<Layout<T>> layout_of(const ColumnFormat& format, std::span<const Column<T
   return layout;
 }
 
+/// The format "%all": every column with a letter, small letters first, parted by bars.
+template <class T>
+ColumnFormat all_columns(std::span<const Column<T>> table) {
+  ColumnFormat format;
+  for (const std::string_view letters : {"abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}) {
+    for (const char letter : letters) {
+      if (find_column(table, ColumnSpec{letter}) == nullptr) continue;
+      if (!format.columns.empty()) format.columns.back().suffix += '|';
+      format.columns.push_back(ColumnSpec{letter});
+    }
+  }
+  return format;
+}
+
 template <class T>
 std::string header_line(const Layout<T>& layout) {
   std::string line = layout.prefix;
@@ -88,7 +103,12 @@ template <class T>
 void append_row(std::string& out, const Layout<T>& layout, const T& row, const ShowContext& context) {
   out += layout.prefix;
   for (const auto& [column, spec] : layout.columns) {
-    append_cell(out, column->show(row, context), spec);
+    const std::string text = column->show(row, context);
+    if (column->is_uncut && text.size() > spec.width) {
+      out += text;
+    } else {
+      append_cell(out, text, spec);
+    }
     out += spec.suffix;
   }
   out += '\n';

@@ -73,6 +73,17 @@ TimePoint start_of(const JobView& job) {
   return job.state == JobState::kPending ? job.reasons.expected_start : job.start_time;
 }
 
+TimePoint end_of(const JobView& job) {
+  if (job.state != JobState::kPending) return job.end_time;
+  if (!start_of(job).is_set() || job.time_limit.is_infinite()) return TimePoint::unset();
+  return start_of(job) + job.time_limit;
+}
+
+TimePoint eligible_of(const JobView& job) {
+  const bool is_held = job.state == JobState::kPending && (job.flags & job_flag::kAnyHold) != 0;
+  return is_held ? TimePoint::unset() : job.eligible_time;
+}
+
 bool wants_gpus(const JobSpec& spec) {
   return !spec.get(JobText::kGresPerNode).empty() || !spec.get(JobText::kGresPerJob).empty() ||
          !spec.get(JobText::kGresPerTask).empty();

@@ -30,6 +30,10 @@ std::string or_star(std::uint32_t count);
 std::string date_line(const ShowContext& context);
 /// When a pending job is expected to start, or a started one did.
 TimePoint start_of(const JobView& job);
+/// As start_of: of a pending job the end that its time limit allows. Unset: unknown.
+TimePoint end_of(const JobView& job);
+/// Unset: unknown, also of a job that is held.
+TimePoint eligible_of(const JobView& job);
 bool wants_gpus(const JobSpec& spec);
 /// "0:0": exit code and signal.
 std::string exit_text(ExitStatus status);

@@ -42,7 +42,7 @@ StateWords state_words(const NodeView& node) {
 
 std::string suffix(const NodeView& node) {
   if (has(node, node_condition::kNotResponding | node_condition::kUnknown)) return "*";
-  return node.is_planned && is_allocated(node) ? "-" : "";
+  return node.is_planned && is_allocated(node) && !is_full(node) ? "-" : "";
 }
 
 /// Conditions and their names in -t and in State=.
@@ -82,7 +82,7 @@ std::string node_state_flags(const NodeView& node) {
   for (const ConditionWord& known : kConditions) {
     if (has(node, known.condition)) text += fmt::format("+{}", known.flag);
   }
-  if (node.is_planned) text += "+PLANNED";
+  if (node.is_planned && !is_full(node)) text += "+PLANNED";
   return text;
 }
 
@@ -104,6 +104,7 @@ bool node_has_state(const NodeView& node, std::string_view word) {
   for (const ConditionWord& known : kConditions) {
     if (equal_ignoring_case(word, known.filter) && has(node, known.condition)) return true;
   }
+  if (equal_ignoring_case(word, "idle") && words.code == "plnd") return true;
   const bool wants_completing = equal_ignoring_case(word, "comp") || equal_ignoring_case(word, "completing");
   return (wants_completing && node.is_completing) || (equal_ignoring_case(word, "down") && has(node, node_condition::kDown));
 }

@@ -84,9 +84,9 @@ void add_state(Record& record, const JobView& job, bool has_detail) {
 void add_times(Record& record, const JobView& job, const ShowContext& context) {
   record.line().add("RunTime", padded(run_time(job, context.now))).add("TimeLimit", padded(job.time_limit)).add("TimeMin", "N/A");
   record.line().add("SubmitTime", context.time(job.submit_time, "Unknown"));
-  record.add("EligibleTime", context.time(job.eligible_time, "Unknown"));
-  record.line().add("AccrueTime", context.time(job.eligible_time, "Unknown"));
-  record.line().add("StartTime", context.time(start_of(job), "Unknown")).add("EndTime", context.time(job.end_time, "Unknown"));
+  record.add("EligibleTime", context.time(eligible_of(job), "Unknown"));
+  record.line().add("AccrueTime", context.time(eligible_of(job), "Unknown"));
+  record.line().add("StartTime", context.time(start_of(job), "Unknown")).add("EndTime", context.time(end_of(job), "Unknown"));
   record.add("Deadline", context.time(job.spec->deadline, "N/A"));
   record.line().add("SuspendTime", context.time(job.suspend_time, "None"));
   record.add("SecsPreSuspend", fmt::format("{}", job.suspended_before.seconds()));
@@ -98,14 +98,14 @@ void add_places(Record& record, const JobView& job) {
   record.line().add("Partition", job.partition);
   record.add("AllocNode:Sid", fmt::format("{}:{}", spec.get(JobText::kSubmitHost), spec.submit_session));
   record.line().add("ReqNodeList", or_null(spec.get(JobText::kNodeList))).add("ExcNodeList", or_null(spec.get(JobText::kExcludeList)));
-  record.line().add("NodeList", or_null(job.node_list));
+  record.line().add("NodeList", job.node_list);
   if (!job.planned_node_list.empty()) record.add("SchedNodeList", job.planned_node_list);
   if (!job.batch_host.empty()) record.line().add("BatchHost", job.batch_host);
 }
 
 void add_sizes(Record& record, const JobView& job) {
   const JobSpec& spec = *job.spec;
-  const bool is_range = job.state == JobState::kPending && spec.max_nodes > job.node_count;
+  const bool is_range = job.state == JobState::kPending && spec.max_nodes >= job.node_count;
   record.line().add("NumNodes", is_range ? fmt::format("{}-{}", job.node_count, spec.max_nodes) : fmt::format("{}", job.node_count));
   record.add("NumCPUs", job.cpu_count).add("NumTasks", std::max(spec.task_count, job.node_count));
   record.add("CPUs/Task", number_or(spec.cpus_per_task, "N/A"));

@@ -14,6 +14,7 @@
 #include "cli/record_text.h"
 #include "cli/session.h"
 #include "codec/hostlist.h"
+#include "codec/time_text.h"
 #include "codec/words.h"
 
 namespace muster::cli {
@@ -125,7 +126,7 @@ int show_jobs(Call& call) {
   JobSelector wanted;
   if (!call.words.empty()) {
     const auto selector = parse_job_selector(call.words.front());
-    if (!selector.has_value()) return call.failed("slurm_load_jobs error: Invalid job id specified");
+    if (!selector.has_value()) return call.failed("scontrol_print_job error: Invalid job id specified");
     query.filter.jobs.push_back(*selector);
   }
   const auto page = call.controller().query(query);
@@ -195,7 +196,8 @@ int show_nodes(Call& call) {
   for (const std::string& name : wanted) {
     const auto node = std::ranges::find(page->nodes, name, [](const NodeView& view) { return view.config.name; });
     if (node == page->nodes.end()) {
-      code = call.failed(fmt::format("Node {} not found", name));
+      print(fmt::format("Node {} not found\n", name));
+      code = 1;
     } else {
       show(*node);
     }
@@ -214,7 +216,9 @@ int show_partitions(Call& call) {
     print(partition_record(partition, call.options.is_one_line));
     is_found = true;
   }
-  return is_found ? 0 : call.failed(fmt::format("Partition {} not found", call.words.front()));
+  if (is_found) return 0;
+  print(fmt::format("Partition {} not found\n", call.words.front()));
+  return 1;
 }
 
 int ping(Call& call) {
@@ -359,8 +363,14 @@ int update(Call& call) {
     } else {
       // "TimeLimit+=5" is written "TimeLimit=+5" between us and the controller.
       const bool is_relative = equals > 1 && (word[equals - 1] == '+' || word[equals - 1] == '-');
-      object.values.emplace_back(word.substr(0, is_relative ? equals - 1 : equals),
-                                 (is_relative ? std::string(1, word[equals - 1]) : std::string()) + word.substr(equals + 1));
+      std::string value = (is_relative ? std::string(1, word[equals - 1]) : std::string()) + word.substr(equals + 1);
+      if (key == "starttime" || key == "eligibletime") {
+        const ShowContext context = call.context();
+        const auto time = parse_time(value, TimeContext{context.now, *context.zone});
+        if (!time.has_value()) return call.failed(time.error().text());
+        value = fmt::format("{}", time->seconds());
+      }
+      object.values.emplace_back(word.substr(0, is_relative ? equals - 1 : equals), std::move(value));
     }
   }
   if (object.name.empty()) return call.failed("No valid entity in update command\nInput line must include \"JobId\", \"NodeName\", \"PartitionName\" or \"StepId\"");
@@ -432,6 +442,15 @@ const Verb* find_verb(std::string_view word) {
   return nullptr;
 }
 
+/// What scontrol(1) has and is not here yet.
+bool is_slurms(std::string_view word) {
+  static constexpr std::string_view kOthers[] = {
+      "abort",     "cancel_reboot", "completing", "create",     "delete",   "fsdampeningfactor", "getaddrs",      "getent",  "liststeps",
+      "listjobs",  "listpids",      "notify",     "pidinfo",    "power",    "reboot",            "reboot_nodes",  "script",  "schedloglevel",
+      "setdebug",  "setdebugflags", "shutdown",   "takeover",   "token",    "top",               "wait_job"};
+  return std::ranges::find(kOthers, word) != std::end(kOthers);
+}
+
 std::string usage() {
   std::string text = "Usage: scontrol [OPTIONS] VERB [ARGUMENTS]\n\n";
   for (const Verb& verb : kVerbs) text += fmt::format("  {:<12} {}\n", verb.name, verb.help);
@@ -449,6 +468,9 @@ int run_scontrol(const Words& words) {
     return console.fail(Error{ErrorCode::kUnimplemented, "there is no interactive mode", "give a verb; see scontrol --help"});
   }
   const Verb* verb = find_verb(read.operands.front());
+  if (verb == nullptr && is_slurms(read.operands.front())) {
+    return console.fail(Error{ErrorCode::kUnimplemented, fmt::format("{} is not supported by Muster yet", read.operands.front()), ""});
+  }
   if (verb == nullptr) {
     return console.fail(Error{ErrorCode::kInvalidArgument, fmt::format("invalid keyword: {}", read.operands.front()), "see scontrol --help"});
   }

@@ -24,6 +24,7 @@ struct SinfoOptions {
   bool is_per_node = false;
   bool is_reasons = false;
   bool is_summary = false;
+  bool is_reservations = false;
   bool is_no_header = false;
   bool is_exact = false;
   bool is_all = false;
@@ -81,7 +82,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"nodes", 'n', Takes::kValue, nodes, "only these nodes"},
     {"noheader", 'h', Takes::kNothing, set_flag<&O::is_no_header>, "no header line"},
     {"partition", 'p', Takes::kValue, partitions, "only these partitions"},
-    {"reservation", 'T', Takes::kNothing, nullptr, ""},
+    {"reservation", 'T', Takes::kNothing, set_flag<&O::is_reservations>, "reservations (there are none)"},
     {"responding", 'r', Takes::kNothing, set_flag<&O::is_responding_only>, "only nodes that respond"},
     {"sort", 'S', Takes::kValue, set_text<&O::sort>, "by column letters: P,-t"},
     {"states", 't', Takes::kValue, states, "only nodes in these states"},
@@ -91,7 +92,7 @@ constexpr OptionRow<O> kOptions[] = {
 };
 
 std::size_t widest(const Page& page, bool is_node) {
-  std::size_t width = is_node ? 8 : 9;
+  std::size_t width = 9;
   if (is_node) {
     for (const NodeView& node : page.nodes) width = std::max(width, node.config.name.size());
   } else {
@@ -104,14 +105,15 @@ std::size_t widest(const Page& page, bool is_node) {
 
 Result<ColumnFormat> chosen_format(const O& options, const Page& page) {
   if (!options.long_format.empty()) return parse_long_format(options.long_format);
+  if (options.format == "%all") return all_columns(sinfo_columns());
   if (!options.format.empty()) return parse_short_format(options.format);
   const std::size_t partition = widest(page, false);
   const std::size_t node = widest(page, true);
-  if (options.is_summary) return parse_short_format(fmt::format("%{}P %.5a %.10l %.16F  %N", partition));
+  if (options.is_summary) return parse_short_format(fmt::format("%{}P %.5a %.10l %.16F %N", partition));
   if (const auto format = environment_value("SINFO_FORMAT"); !format.empty()) return parse_short_format(format);
   if (options.is_reasons) return parse_short_format(options.is_long ? "%20E %12U %19H %6t %N" : "%20E %9u %19H %N");
   if (options.is_per_node) {
-    return parse_short_format(options.is_long ? fmt::format("%{}N %.6D %.{}P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E", node, partition)
+    return parse_short_format(options.is_long ? fmt::format("%{}N %.6D %.{}P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E", node, partition)
                                               : fmt::format("%{}N %.6D %.{}P %6t", node, partition));
   }
   return parse_short_format(options.is_long ? fmt::format("%{}P %.5a %.10l %.10s %.4r %.13h %.10g %.6D %.11T %.11i %N", partition)
@@ -161,8 +163,10 @@ Status show_once(Session& session, const O& options) {
   Grouping grouping;
   grouping.is_exact = options.is_exact;
   grouping.is_per_node = options.is_per_node;
-  grouping.keeps_empty = options.states.empty() && options.nodes.empty() && !options.is_reasons && !options.is_per_node &&
-                         !options.is_dead_only && !options.is_responding_only;
+  const bool is_of_partitions = std::ranges::any_of(layout.columns, [](const auto& column) {
+    return column.first->letter == 'P' || column.first->letter == 'R';
+  });
+  grouping.keeps_empty = is_of_partitions && !options.is_reasons && !options.is_per_node;
   std::vector<NodeGroup> groups = group_nodes(page.partitions, page.nodes, layout, grouping, context);
   // Groups come in the order of the configuration; within a partition the states that need attention come first.
   if (!options.sort.empty()) {
@@ -196,6 +200,10 @@ int run_sinfo(const Words& words) {
   if (read.exit_code) return *read.exit_code;
   if (!read.operands.empty()) {
     return console.fail(Error{ErrorCode::kInvalidArgument, fmt::format("Unrecognized option: {}", read.operands.front()), ""});
+  }
+  if (options.is_reservations) {
+    print("No reservations in the system\n");
+    return 0;
   }
   Session session(console);
   for (;;) {

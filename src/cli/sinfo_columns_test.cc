@@ -47,6 +47,20 @@ TEST(SinfoColumns, SizesOfAGroupMayDiffer) {
             "PARTITION CPUS NODES\ngpu 8 1\ngpu 16 1\nlong 8 1\n");
 }
 
+TEST(SinfoColumns, APlannedNodeIsIdleAndAFullOneIsNotPlanned) {
+  NodeView node = test_node("n1");
+  node.is_planned = true;
+  EXPECT_EQ(node_state_code(node), "plnd");
+  EXPECT_TRUE(node_has_state(node, "idle"));
+  NodeView full = busy_node("n2", 8);
+  full.is_planned = true;
+  EXPECT_EQ(node_state_code(full), "alloc");
+  EXPECT_EQ(node_state_flags(full), "ALLOCATED");
+  NodeView mixed = busy_node("n3", 3);
+  mixed.is_planned = true;
+  EXPECT_EQ(node_state_code(mixed), "mix-");
+}
+
 TEST(SinfoColumns, PerNode) {
   EXPECT_EQ(lines("%8N %.6D %.9P %6t", {test_node("n1"), test_node("n2")}, Grouping{.is_per_node = true}),
             "NODELIST  NODES PARTITION STATE \n"

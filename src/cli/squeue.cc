@@ -124,6 +124,7 @@ Status read_environment(O& options) {
 /// The format in force: the options', then the environment's, then the one for the kind of list.
 Result<ColumnFormat> chosen_format(const O& options) {
   if (!options.long_format.empty()) return parse_long_format(options.long_format);
+  if (options.format == "%all") return options.is_steps ? all_columns(step_columns()) : all_columns(job_columns());
   if (!options.format.empty()) return parse_short_format(options.format);
   if (options.is_steps) return parse_short_format(kSqueueStepFormat);
   if (options.is_state_only) return parse_short_format(kSqueueStateFormat);
@@ -222,7 +223,21 @@ int show_steps(const Console& console, Session& session, const O& options, const
   return 0;
 }
 
+/// -w: a name that no node has would give an empty list.
+Status check_nodes(Session& session, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  Query query;
+  query.kind = QueryKind::kNodes;
+  const Page page = TRY(session.query(query));
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(page.nodes, name, [](const NodeView& node) { return node.config.name; });
+    if (found == page.nodes.end()) return fail(ErrorCode::kNotFound, fmt::format("Invalid node name {}", name));
+  }
+  return {};
+}
+
 int show_once(const Console& console, Session& session, const O& options, const ColumnFormat& format) {
+  if (const Status known = check_nodes(session, options.filter.nodes); !known.has_value()) return console.fail(known.error());
   ShowContext context = show_context(session.cluster().cluster_name);
   context.is_converted = options.is_converted;
   return options.is_steps ? show_steps(console, session, options, format, context)

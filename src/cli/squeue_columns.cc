@@ -103,6 +103,10 @@ Duration left(const Job& job, const Context& context) {
 std::string time_left(const Job& job, const Context& context) { return short_duration_text(left(job, context)); }
 std::int64_t time_left_number(const Job& job, const Context& context) { return left(job, context).seconds(); }
 std::string start(const Job& job, const Context& context) { return context.time(start_of(job), "N/A"); }
+std::string end(const Job& job, const Context& context) { return context.time(end_of(job), "N/A"); }
+std::int64_t end_number(const Job& job, const Context&) { return end_of(job).microseconds(); }
+std::string eligible(const Job& job, const Context& context) { return context.time(eligible_of(job), "N/A"); }
+std::int64_t eligible_number(const Job& job, const Context&) { return eligible_of(job).microseconds(); }
 std::int64_t start_number(const Job& job, const Context&) {
   return start_of(job).is_set() ? start_of(job).microseconds() : TimePoint::never().microseconds();
 }
@@ -173,7 +177,7 @@ constexpr QueryDetail kFull = QueryDetail::kFull;
 
 constexpr Column<Job> kJobs[] = {
     {'a', "Account", "ACCOUNT", text<JobText::kAccount>},
-    {0, "AccrueTime", "ACCRUE_TIME", time<&Job::eligible_time>, time_number<&Job::eligible_time>},
+    {0, "AccrueTime", "ACCRUE_TIME", eligible, eligible_number},
     {0, "admin_comment", "ADMIN_COMMENT", text<JobText::kAdminComment>, nullptr, kFull},
     {0, "AllocNodes", "ALLOC_NODES", text<JobText::kSubmitHost>, nullptr, kFull},
     {0, "AllocSID", "ALLOC_SID", session, nullptr, kFull},
@@ -201,8 +205,8 @@ constexpr Column<Job> kJobs[] = {
     {0, "DelayBoot", "DELAY_BOOT", zero},
     {'E', "Dependency", "DEPENDENCY", dependency},
     {0, "DerivedEC", "DERIVED_EC", derived_exit},
-    {0, "EligibleTime", "ELIGIBLE_TIME", time<&Job::eligible_time>, time_number<&Job::eligible_time>},
-    {'e', "EndTime", "END_TIME", time<&Job::end_time>, time_number<&Job::end_time>},
+    {0, "EligibleTime", "ELIGIBLE_TIME", eligible, eligible_number},
+    {'e', "EndTime", "END_TIME", end, end_number},
     {'x', "ExcNodes", "EXC_NODES", list<JobText::kExcludeList>, nullptr, kFull},
     {0, "Exclusive", "EXCLUSIVE", exclusive, nullptr, kBrief},
     {0, "exit_code", "EXIT_CODE", exit_code},
@@ -270,9 +274,9 @@ constexpr Column<Job> kJobs[] = {
     {'V', "SubmitTime", "SUBMIT_TIME", time<&Job::submit_time>, time_number<&Job::submit_time>},
     {0, "system_comment", "SYSTEM_COMMENT", system_comment},
     {'J', "Threads", "THREADS_PER_CORE", spec_star<&JobSpec::threads_per_core>, nullptr, kBrief},
-    {'L', "TimeLeft", "TIME_LEFT", time_left, time_left_number},
-    {'l', "TimeLimit", "TIME_LIMIT", limit, limit_number},
-    {'M', "TimeUsed", "TIME", time_used, time_used_number},
+    {'L', "TimeLeft", "TIME_LEFT", time_left, time_left_number, {}, true},
+    {'l', "TimeLimit", "TIME_LIMIT", limit, limit_number, {}, true},
+    {'M', "TimeUsed", "TIME", time_used, time_used_number, {}, true},
     {0, "tres", "TRES_ALLOC", tres, nullptr, kFull},
     {0, "tres-alloc", "TRES_ALLOC", tres, nullptr, kFull},
     {0, "tres-bind", "TRES_BIND", text<JobText::kTresBind>, nullptr, kFull},
@@ -298,7 +302,8 @@ constexpr Column<Job> kJobs[] = {
 using Step = StepView;
 
 std::string step_id(const Step& step, const Context&) { return step_id_text(step); }
-std::int64_t step_id_number(const Step& step, const Context&) { return std::int64_t{step.id.job.value()} << 32 | step_rank(step.id.step); }
+/// The batch script's step comes after those that it started.
+std::int64_t step_id_number(const Step& step, const Context&) { return std::int64_t{step.id.job.value()} << 32 | step.id.step; }
 template <std::string Step::*Member>
 std::string step_text(const Step& step, const Context&) {
   return or_null(step.*Member);
@@ -328,8 +333,8 @@ constexpr Column<Step> kSteps[] = {
     {'i', "StepID", "STEPID", step_id, step_id_number},
     {'j', "StepName", "NAME", step_text<&Step::name>},
     {0, "Name", "NAME", step_text<&Step::name>},
-    {'l', "TimeLimit", "TIME_LIMIT", step_limit},
-    {'M', "TimeUsed", "TIME", step_used},
+    {'l', "TimeLimit", "TIME_LIMIT", step_limit, nullptr, {}, true},
+    {'M', "TimeUsed", "TIME", step_used, nullptr, {}, true},
     {'N', "Nodes", "NODELIST", step_text<&Step::node_list>},
     {0, "NodeList", "NODELIST", step_text<&Step::node_list>},
     {'P', "Partition", "PARTITION", step_text<&Step::partition>},

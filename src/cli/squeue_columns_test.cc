@@ -38,10 +38,29 @@ TEST(SqueueColumns, DefaultIsByteExact) {
 TEST(SqueueColumns, LongAndStart) {
   EXPECT_EQ(table(kSqueueLongFormat, running_job()),
             "             JOBID PARTITION     NAME     USER    STATE       TIME TIME_LIMI  NODES NODELIST(REASON)\n"
-            "                12       gpu    train      ada  RUNNING       1:05 1-00:00:0      2 n[1-2]\n");
+            "                12       gpu    train      ada  RUNNING       1:05 1-00:00:00      2 n[1-2]\n");
   EXPECT_EQ(table(kSqueueStartFormat, pending_job()),
             "             JOBID PARTITION     NAME     USER ST          START_TIME  NODES SCHEDNODES           NODELIST(REASON)\n"
             "                12       gpu    train      ada PD                 N/A      2 (null)               (Resources)\n");
+}
+
+TEST(SqueueColumns, AllOfThem) {
+  const ColumnFormat format = all_columns(job_columns());
+  EXPECT_EQ(format.columns.size(), 52U);
+  const auto layout = layout_of(format, job_columns(), "job");
+  EXPECT_TRUE(header_line(*layout).starts_with("ACCOUNT|TRES_PER_NODE|MIN_CPUS|MIN_TMP_DISK|END_TIME|"));
+  EXPECT_TRUE(header_line(*layout).ends_with("|SCHEDNODES|WORK_DIR\n"));
+}
+
+TEST(SqueueColumns, TimesOfAPendingJob) {
+  JobView job = pending_job();
+  EXPECT_EQ(cell("EndTime", job), "N/A");
+  job.reasons.expected_start = job.submit_time;
+  EXPECT_EQ(cell("StartTime", job), cell("SubmitTime", job));
+  EXPECT_EQ(cell("EndTime", job), "2026-08-22T15:00:00");
+  EXPECT_NE(cell("EligibleTime", job), "N/A");
+  job.flags |= job_flag::kUserHeld;
+  EXPECT_EQ(cell("EligibleTime", job), "N/A");
 }
 
 TEST(SqueueColumns, ArrayIds) {

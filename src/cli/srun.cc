@@ -179,6 +179,12 @@ int run_inside(const Run& run, StepWatch& watch) {
   warn_of_job_options(run);
   const StepSpec step = listening_step(run, watch);
   const auto reply = create_step(run, step);
+  if (!reply.has_value() && (reply.error().code == ErrorCode::kNotFound || reply.error().message == "Job is pending execution")) {
+    const std::uint32_t job = run.options.inside->value();
+    run.console.error(fmt::format("Unable to confirm allocation for job {}: {}", job, reply.error().message));
+    run.console.say(fmt::format("Check SLURM_JOB_ID environment variable. Expired or invalid job {}", job));
+    return run.console.exit_error();
+  }
   if (!reply.has_value()) {
     return run.console.fail(Error{reply.error().code,
                                   fmt::format("Unable to create step for job {}: {}", run.options.inside->value(), reply.error().message),

@@ -16,7 +16,7 @@ void add_gres(std::vector<GresAmount>& amounts, const std::vector<GresAmount>& m
   for (const GresAmount& amount : more) amounts.push_back({amount.name, amount.type, amount.count * factor});
 }
 
-std::string allocated_tres(const std::vector<NodeGrant>& grants) {
+std::string allocated_tres(const std::vector<NodeGrant>& grants, bool is_billed = true) {
   TresCounts counts;
   for (const NodeGrant& grant : grants) {
     counts.cpus += grant.cpus.count();
@@ -26,7 +26,7 @@ std::string allocated_tres(const std::vector<NodeGrant>& grants) {
       counts.gres.push_back({gres.name, gres.type, static_cast<std::uint32_t>(gres.devices.count())});
     }
   }
-  counts.billing = counts.cpus;
+  if (is_billed) counts.billing = counts.cpus;
   return tres_text(counts);
 }
 
@@ -231,7 +231,7 @@ StepView view_of(const StepState& step, const Job& job, const ClusterState& stat
   view.state = step.state;
   view.start_time = step.start_time;
   view.end_time = step.end_time;
-  view.time_limit = step.spec != nullptr && step.spec->time_limit != Duration() ? step.spec->time_limit : job.time_limit;
+  view.time_limit = step.spec != nullptr && step.spec->time_limit != Duration() ? step.spec->time_limit : Duration::infinite();
   view.exit = step.exit;
   view.cancelled_by = job.cancelled_by;
   view.node_list = compress_hostlist(node_names(step.layout->nodes, state));
@@ -241,7 +241,7 @@ StepView view_of(const StepState& step, const Job& job, const ClusterState& stat
     view.cpu_count += static_cast<std::uint32_t>(grant.cpus.count());
   }
   if (step.id.step == kBatchStep) view.task_count = 1;
-  view.allocated_tres = allocated_tres(step.layout->nodes);
+  view.allocated_tres = allocated_tres(step.layout->nodes, false);
   view.usage = step.usage;
   view.detail = step.detail;
   return view;

@@ -88,7 +88,6 @@ def test_failures_exit_non_zero_with_their_text(cluster):
         (["squeue", "-j", "999999"], "slurm_load_jobs error: Invalid job id specified\n"),
         (["squeue", "-O", "Nope"], "squeue: error: Invalid job format specification: Nope\n"),
         (["sacct", "-o", "nope"], 'sacct: error: Invalid field requested: "nope"\n'),
-        (["scontrol", "show", "node", "nope"], "Node nope not found\n"),
         (["scontrol", "show", "job", "999999"], "slurm_load_jobs error: Invalid job id specified\n"),
         (["sbatch", "--x11", "-"], "sbatch: unrecognized option '--x11'\n"),
         (["sbatch", "--bb=x", "x.sh"], "sbatch: error: --bb is not supported by Muster yet\n"),
@@ -97,6 +96,27 @@ def test_failures_exit_non_zero_with_their_text(cluster):
     for words, text in cases:
         result = cluster.run(*words, check=False)
         assert result.code == 1 and result.err.startswith(text), (words, result)
+    for kind in ("Node", "Partition"):  # on standard output, as Slurm has it
+        result = cluster.run("scontrol", "show", kind.lower(), "nope", check=False)
+        assert (result.code, result.out) == (1, f"{kind} nope not found\n"), result
+    refused = cluster.run("scontrol", "listpids", check=False)
+    assert (refused.code, refused.err) == (1, "scontrol: error: listpids is not supported by Muster yet\n"), refused
+    missing = cluster.run("squeue", "-w", "nope", check=False)
+    assert (missing.code, missing.err) == (1, "squeue: error: Invalid node name nope\n"), missing
+
+
+def test_a_step_of_a_job_that_waits_is_refused_at_once(cluster):
+    job = cluster.sbatch("true", "-H")
+    refused = cluster.run("srun", f"--jobid={job}", "true", check=False)
+    assert refused.code == 1, refused
+    assert refused.err.startswith(f"srun: error: Unable to confirm allocation for job {job}: Job is pending execution\n"), refused
+    cluster.run("scancel", str(job))
+
+
+def test_the_begin_of_a_waiting_job_can_be_moved(cluster):
+    job = cluster.sbatch("true", "--begin=now+1day")
+    cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+    cluster.wait_ended(job)
     assert cluster.run("scancel", "999999").err == ""
 
 

@@ -26,7 +26,7 @@ Refusal hold(Draft& draft, JobId id, const Job& job, const Identity& identity, b
 }
 
 Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity) {
-  if (!job.is_pending()) return precondition("Job is no longer pending execution", "only a held job can be released");
+  if (!job.is_pending()) return std::nullopt;  // nothing holds it
   if ((job.flags & job_flag::kAdminHeld) != 0 && !identity.is_operator) {
     return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "an operator holds this job"};
   }
@@ -35,6 +35,7 @@ Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity
   change.flags = std::uint16_t{0};
   change.priority = job.spec->priority != 0 ? job.spec->priority : 1 - std::int64_t{job.spec->nice};
   change.reason = PendingReason::kNone;
+  if (job.eligible_time.is_set()) change.eligible_time = std::max(draft.now(), job.spec->begin_time);
   draft.add(std::move(change));
   return std::nullopt;
 }
@@ -66,6 +67,7 @@ Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags
 Refusal suspend(Draft& draft, JobId id, const Job& job, const Identity& identity) {
   if (!identity.is_operator) return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only an operator may suspend jobs"};
   if (job.is_pending()) return precondition("Job is pending execution", "");
+  if (job.state == JobState::kSuspended) return std::nullopt;
   if (job.state != JobState::kRunning) return precondition("Job/step already completing or completed", "");
   draft.add(JobSuspended{id});
   return std::nullopt;
@@ -73,7 +75,8 @@ Refusal suspend(Draft& draft, JobId id, const Job& job, const Identity& identity
 
 Refusal resume(Draft& draft, JobId id, const Job& job, const Identity& identity) {
   if (!identity.is_operator) return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only an operator may resume jobs"};
-  if (job.state != JobState::kSuspended) return precondition("Job/step already completing or completed", "the job is not suspended");
+  if (job.state == JobState::kRunning) return precondition("Job is not suspended", "");
+  if (job.state != JobState::kSuspended) return precondition("Job/step already completing or completed", "");
   draft.add(JobResumed{id});
   return std::nullopt;
 }

@@ -330,7 +330,7 @@ Result<StepCreated> create_step(const ClusterState& state, JobId id, StepSpecRef
   const Job* job = state.jobs().find(id);
   if (job == nullptr) return fail(ErrorCode::kNotFound, "Invalid job id specified");
   if (!may_control(*job, identity)) return fail(ErrorCode::kPermissionDenied, "Access/permission denied");
-  if (job->is_pending()) return fail(ErrorCode::kUnavailable, "Job is pending execution");
+  if (job->is_pending()) return fail(ErrorCode::kFailedPrecondition, "Job is pending execution");
   if (is_finished(job->state)) return fail(ErrorCode::kFailedPrecondition, "Job/step already completing or completed");
   if (job->state == JobState::kSuspended) return fail(ErrorCode::kUnavailable, "Job is suspended");
   if (job->run->next_step >= state.settings().max_step_count) {

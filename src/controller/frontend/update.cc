@@ -108,6 +108,17 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
   return std::nullopt;
 }
 
+/// `value`: seconds since the epoch; the client knows its own zone.
+Refusal set_begin(JobEdit& edit, const std::string& value) {
+  if (auto refused = edit.require_pending()) return refused;
+  const auto seconds = parse_whole(value);
+  if (!seconds || *seconds > INT32_MAX * std::uint64_t{4}) return invalid("Invalid time specified", value);
+  const TimePoint begin = TimePoint::from_seconds(static_cast<std::int64_t>(*seconds));
+  edit.edit_spec().begin_time = begin;
+  if (edit.job.eligible_time.is_set()) edit.change.eligible_time = std::max(edit.state.time(), begin);
+  return std::nullopt;
+}
+
 Refusal set_throttle(JobEdit& edit, const std::string& value) {
   const auto number = parse_whole32(value);
   if (!number) return invalid("Invalid array throttle", value);
@@ -162,6 +173,8 @@ const std::vector<JobField>& job_fields() {
       {"nice", set_nice},
       {"partition", set_partition},
       {"dependency", set_dependency},
+      {"starttime", set_begin},
+      {"eligibletime", set_begin},
       {"arraytaskthrottle", set_throttle},
       {"numnodes", set_node_count},
       {"requeue", set_requeue},

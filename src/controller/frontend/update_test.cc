@@ -132,6 +132,17 @@ TEST(UpdateJob, DependenciesMayNotGoRound) {
   EXPECT_FALSE(change_of(log, a, "Dependency", text(b)).dependencies->terms.empty());
 }
 
+TEST(UpdateJob, TheBeginMayBeMoved) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  const auto later = log.state().time() + Duration::hours(1);
+  const JobChanged change = change_of(log, job, "StartTime", std::to_string(later.seconds()));
+  EXPECT_EQ(change.spec->begin_time.seconds(), later.seconds());
+  EXPECT_EQ(change.eligible_time->seconds(), later.seconds());
+  EXPECT_EQ(change_of(log, job, "StartTime", "1").eligible_time, log.state().time());
+  EXPECT_EQ(refusal_of(log, job, "StartTime", "tomorrow").message, "Invalid time specified");
+}
+
 TEST(UpdateJob, ASingletonWaitsForTheEarlierOnesOfItsNameToo) {
   Log log;
   const JobId a = log.submit(spec_of("one"));
