@@ -93,13 +93,8 @@ Result<StepPlace> place_in(const Run& run, const JobView& job, const StepId& id,
 }
 
 FilePatternValues file_names(const JobView& job, const StepId& id) {
-  FilePatternValues names;
-  names.job = id.job;
-  names.array_job = job.array_job;
-  names.array_index = job.array_index;
+  FilePatternValues names = pattern_values_of(job);
   names.step = id.step;
-  names.user = std::string(job.spec->get(JobText::kUserName));
-  names.job_name = std::string(job.spec->name());
   names.restart_count = id.attempt;
   return names;
 }

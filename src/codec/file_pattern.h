@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/ids.h"
+#include "model/job_spec.h"
 
 namespace muster {
 
@@ -25,6 +25,20 @@ struct FilePatternValues {
   std::uint32_t restart_count = 0;  ///< %r
   std::string sluid = {};           ///< %S
 };
+
+/// What a pattern's symbols stand for in the job itself; those of a step and a node are the caller's to add. `job` has `id`,
+/// `array_job`, `array_index`, `spec` and `attempt`: a Job or a JobView.
+template <class AnyJob>
+FilePatternValues pattern_values_of(const AnyJob& job) {
+  FilePatternValues values;
+  values.job = job.id;
+  values.array_job = job.array_job;
+  values.array_index = job.array_index;
+  values.user = std::string(job.spec->get(JobText::kUserName));
+  values.job_name = std::string(job.spec->name());
+  values.restart_count = job.attempt;
+  return values;
+}
 
 /// The pattern with its symbols replaced. `%%` is a percent sign; a number after the percent pads numbers with zeros
 /// ("%4j", at most 10 wide); an unknown symbol stays as it is. A backslash anywhere turns all replacement off and is

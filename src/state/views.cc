@@ -135,13 +135,7 @@ void fill_allocation(JobView& view, const Job& job, const ClusterState& state, Q
 }
 
 FilePatternValues pattern_values(const Job& job, const ClusterState& state) {
-  FilePatternValues values;
-  values.job = job.id;
-  values.array_job = job.array_job;
-  values.array_index = job.array_index;
-  values.user = std::string(job.spec->get(JobText::kUserName));
-  values.job_name = std::string(job.spec->name());
-  values.restart_count = job.attempt;
+  FilePatternValues values = pattern_values_of(job);
   if (job.run != nullptr) {
     values.host = state.nodes().at(job.run->allocation->nodes.front().node).config.name;
   }
