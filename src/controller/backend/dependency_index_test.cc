@@ -18,12 +18,19 @@ DependencyTerm term(DependencyKind kind, JobId job, std::optional<std::uint32_t>
 
 /// A log with an index that follows it.
 struct Followed : Log {
-  JobId submit_after(std::vector<DependencyTerm> terms, bool is_any = false, std::shared_ptr<JobSpec> spec = spec_of("after")) {
+  /// An array each of whose elements waits for that of `array`.
+  JobId submit_corresponding(JobId array, std::size_t count) {
+    return submit_after({term(DependencyKind::kAfterCorr, array)}, false, spec_of("corresponding"),
+                        ArraySpec{Bitmap::range(0, count), 0});
+  }
+  JobId submit_after(std::vector<DependencyTerm> terms, bool is_any = false, std::shared_ptr<JobSpec> spec = spec_of("after"),
+                     std::optional<ArraySpec> array = {}) {
     JobSubmitted event;
     event.job = state().next_job();
     event.spec = std::move(spec);
     event.partitions = {PartitionIndex(0)};
     event.dependencies = DependencySet{is_any, std::move(terms)};
+    event.array = std::move(array);
     const JobId job = event.job;
     add({std::move(event)});
     follow();
@@ -191,15 +198,7 @@ TEST(Dependencies, SingletonWaitsForALaterJobThatRuns) {
 TEST(Dependencies, WhatARecordWaitsForByElementIsOpenWhileItHasSeveral) {
   Followed log;
   const JobId array = log.submit(spec_of("array"), ArraySpec{Bitmap::range(0, 2), 0});
-  JobSubmitted event;
-  event.job = log.state().next_job();
-  event.spec = spec_of("corresponding");
-  event.partitions = {PartitionIndex(0)};
-  event.dependencies.terms = {term(DependencyKind::kAfterCorr, array)};
-  event.array = ArraySpec{Bitmap::range(0, 3), 0};
-  const JobId after = event.job;
-  log.add({std::move(event)});
-  log.follow();
+  const JobId after = log.submit_corresponding(array, 3);
   log.add({ArraySplit{array, 0, log.state().next_job()}});
   log.follow();
   const JobId element(after.value() + 1);
@@ -246,14 +245,8 @@ TEST(DependencyIndex, AnElementMovesThoseThatWaitForItsArray) {
 TEST(DependencyIndex, AnElementThatEndsMovesTheElementThatWaitsForIt) {
   Followed log;
   const JobId array = log.submit(spec_of("array"), ArraySpec{Bitmap::range(0, 2), 0});
-  JobSubmitted event;
-  event.job = log.state().next_job();
-  event.spec = spec_of("corresponding");
-  event.partitions = {PartitionIndex(0)};
-  event.dependencies.terms = {term(DependencyKind::kAfterCorr, array)};
-  event.array = ArraySpec{Bitmap::range(0, 2), 0};
-  const JobId after = event.job;
-  log.add({std::move(event), ArraySplit{array, 1, JobId(after.value() + 1)}});
+  const JobId after = log.submit_corresponding(array, 2);
+  log.add({ArraySplit{array, 1, log.state().next_job()}});
   log.follow();
   EXPECT_EQ(log.affected(), std::vector{after});
   log.run(JobId(after.value() + 1));
