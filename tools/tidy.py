@@ -15,6 +15,7 @@ import tomllib
 from dataclasses import dataclass
 
 CODE = {".cc", ".h"}
+DOCUMENT = ".md"
 TEXT = CODE | {".py", ".toml", ".cmake", ".capnp", ".ts", ".tsx", ".sh", ".txt"}
 SKIPPED = {".git", "build", "node_modules", "__pycache__", "dist", "shared", ".cache"}
 TOP_FOLDERS = ("sim", "bench", "fuzz")
@@ -26,6 +27,8 @@ LITERAL = re.compile(
     r"""|(?<!\w)'(?:\\.|[^'\\\n])+'""",
     re.DOTALL)
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
+# `src/cli/srun.cc` and [text](docs/file.md): paths that a document names.
+NAMED_PATH = re.compile(r"`([\w./-]+\.(?:cc|h|py|sh|md|toml|capnp|sbatch))`|\]\(([^)#:\s]+)\)")
 MARK = "TO" + "DO"
 MARKED = re.compile(rf"\b(?:{MARK}|FIX" + r"ME)\b")
 MARK_FORM = re.compile(rf"\b{MARK}" + r"\(docs/design/\d{4}[^)\s]*\): \S")
@@ -168,6 +171,25 @@ def check_built(source, build_text):
         yield 1, "no target builds this test; put it into a folder that CMake globs, or configure again"
 
 
+def check_named_paths(root, paths):
+    """What documents name must be there: from the root, from their own folder, from src, or as the end of some path."""
+    ends = {"/".join(path.split("/")[-n:]) for path in paths for n in range(1, path.count("/") + 2)}
+    for document in (path for path in paths if path.endswith(DOCUMENT)):
+        for number, line in numbered((root / document).read_text(encoding="utf-8")):
+            for code, link in NAMED_PATH.findall(line):
+                named = code or link
+                if named in ends or (root / document).parent.joinpath(named).exists():
+                    continue
+                yield Violation(document, number, "document", f"there is no {named}; name what there is")
+
+
+def paths_of(root):
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        if not SKIPPED.intersection(relative.parts) and path.is_file():
+            yield relative.as_posix()
+
+
 def sources_of(root, layers):
     for path in sorted(root.rglob("*")):
         relative = path.relative_to(root)
@@ -197,6 +219,7 @@ def violations_of(root, build, config):
         for name, found in checks:
             for number, text in found:
                 yield Violation(source.path, number, name, text)
+    yield from check_named_paths(root, list(paths_of(root)))
 
 
 def split_by_exceptions(violations, exceptions):

@@ -196,6 +196,13 @@ class TidyTest(unittest.TestCase):
     def test_skipped_folders(self):
         self.expect_clean("build/generated.cc", "throw 1;\n")
 
+    def test_documents_name_what_is_there(self):
+        self.tree.add("src/codec/words.h", HEADER)
+        self.tree.write("README.md", "See `src/codec/words.h`, `codec/words.h`, `words.h` and [more](docs/more.md).\n")
+        self.tree.write("docs/more.md", "[back](../README.md), `*.cc`, [elsewhere](https://example.org/x.md)\n")
+        self.assertEqual(self.tree.run(), (0, ""))
+        self.expect("docs/old.md", "Words.\nIt is in `src/codec/gone.cc`.\n", "document", 2, "there is no src/codec/gone.cc")
+
 
 if __name__ == "__main__":
     unittest.main()
