@@ -288,6 +288,7 @@ struct DependencyTerm {
   arrayIndex @3 :UInt32;
   delay @4 :Int64;
   state @5 :UInt8;
+  notBefore @6 :Int64;
 }
 
 struct DependencySet {

@@ -54,12 +54,12 @@ Status settle_gres(SubmitOptions& options) {
 std::uint32_t implied_tasks(const SubmitOptions& options) {
   const JobSpec& job = options.job;
   const std::uint32_t nodes = std::max(1U, job.min_nodes);
-  if (job.tasks_per_node != 0) return nodes * job.tasks_per_node;
-  if (job.tasks_per_gpu != 0 && !options.gpus.empty()) return count_of(options.gpus) * job.tasks_per_gpu;
-  if (job.tasks_per_gpu != 0 && has_gpu(options.gpus_per_node)) return nodes * count_of(options.gpus_per_node) * job.tasks_per_gpu;
   if (!options.gpus.empty() && !options.gpus_per_task.empty()) {
     return count_of(options.gpus) / std::max(1U, count_of(options.gpus_per_task));
   }
+  if (job.tasks_per_node != 0) return nodes * job.tasks_per_node;
+  if (job.tasks_per_gpu != 0 && !options.gpus.empty()) return count_of(options.gpus) * job.tasks_per_gpu;
+  if (job.tasks_per_gpu != 0 && has_gpu(options.gpus_per_node)) return nodes * count_of(options.gpus_per_node) * job.tasks_per_gpu;
   return 0;
 }
 
@@ -82,6 +82,9 @@ void settle_tasks(SubmitOptions& options, Words& warnings) {
   const std::uint32_t implied = implied_tasks(options);
   job.task_count = implied != 0 ? implied : std::max(1U, job.min_nodes);
   if (implied != 0) job.given |= given_option::kTaskCount;
+  if (job.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
+    job.min_nodes = std::max(job.min_nodes, (job.task_count + job.tasks_per_node - 1) / job.tasks_per_node);
+  }
 }
 
 Status settle_nodes(SubmitOptions& options) {

@@ -25,6 +25,15 @@ std::string short_text(std::string_view gres) {
 
 }  // namespace
 
+void set_memory_variable(Environment& environment, MemoryScope scope, std::uint64_t memory_mib) {
+  if (scope == MemoryScope::kDefault || memory_mib == 0) return;
+  for (const char* name : {"SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_MEM_PER_NODE"}) unset_variable(environment, name);
+  const char* name = scope == MemoryScope::kPerCpu   ? "SLURM_MEM_PER_CPU"
+                     : scope == MemoryScope::kPerGpu ? "SLURM_MEM_PER_GPU"
+                                                     : "SLURM_MEM_PER_NODE";
+  set_variable(environment, name, fmt::format("{}", memory_mib));
+}
+
 std::string tres_per_task_text(std::uint32_t cpus, std::string_view gres) {
   std::string text = cpus == 0 ? "" : fmt::format("cpu={}", cpus);
   for (const GresAmount& amount : parse_gres(gres).value_or(std::vector<GresAmount>{})) {
@@ -32,16 +41,6 @@ std::string tres_per_task_text(std::uint32_t cpus, std::string_view gres) {
                         amount.count);
   }
   return text;
-}
-
-/// What counts, also when it is the cluster's default. Steps inherit it.
-void set_memory(Environment& environment, const JobSpec& job) {
-  if (job.memory_mib == 0) return;
-  const char* name = job.memory_scope == MemoryScope::kPerCpu    ? "SLURM_MEM_PER_CPU"
-                     : job.memory_scope == MemoryScope::kPerGpu  ? "SLURM_MEM_PER_GPU"
-                     : job.memory_scope == MemoryScope::kPerNode ? "SLURM_MEM_PER_NODE"
-                                                                 : nullptr;
-  if (name != nullptr) set_variable(environment, name, fmt::format("{}", job.memory_mib));
 }
 
 void set_distribution(Environment& environment, std::string_view distribution) {
@@ -80,7 +79,8 @@ void add_requested_variables(Environment& environment, const JobSpec& job) {
   text_if(kGpusPerTask, "SLURM_GPUS_PER_TASK", short_text(job.get(JobText::kGresPerTask)));
   text_if(kCpusPerTask | kGpusPerTask, "SLURM_TRES_PER_TASK",
           tres_per_task_text(is_given(kCpusPerTask) ? job.cpus_per_task : 0, job.get(JobText::kGresPerTask)));
-  set_memory(environment, job);
+  // What counts, also when it is the cluster's default: steps inherit it.
+  set_memory_variable(environment, job.memory_scope, job.memory_mib);
   if (job.open_mode != 0) set_variable(environment, "SLURM_OPEN_MODE", job.open_mode == 2 ? "a" : "t");
   if (is_given(kDistribution)) set_distribution(environment, job.get(JobText::kDistribution));
   if (job.is_overcommit) set_variable(environment, "SLURM_OVERCOMMIT", "1");

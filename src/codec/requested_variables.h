@@ -13,6 +13,9 @@ namespace muster {
 /// Adds what JobSpec::given says was given. Source: sbatch(1), salloc(1), OUTPUT ENVIRONMENT VARIABLES.
 void add_requested_variables(Environment& environment, const JobSpec& job);
 
+/// SLURM_MEM_PER_CPU, _GPU or _NODE, one in place of the others. Nothing for the default scope and for no amount.
+void set_memory_variable(Environment& environment, MemoryScope scope, std::uint64_t memory_mib);
+
 /// SLURM_DISTRIBUTION, and SLURM_DIST_PLANESIZE with "plane=4" alone. Nothing for an empty text.
 void set_distribution(Environment& environment, std::string_view distribution);
 

@@ -56,7 +56,7 @@ void Core::settle_dependencies_of(const Job& job, const DependencyOutcome& outco
   change.job = job.id;
   change.dependencies = outcome.set;
   if (outcome.is_satisfied) {
-    change.eligible_time = std::max({now, job.spec->begin_time, outcome.not_before});
+    change.eligible_time = std::max({now, job.spec->begin_time, outcome.set.not_before()});
     change.reason = PendingReason::kNone;
   } else if (outcome.is_never) {
     change.reason = PendingReason::kDependencyNeverSatisfied;

@@ -65,6 +65,16 @@ class Draft {
     return element;
   }
 
+  /// Of an element that this draft splits off; nullopt: it does not.
+  std::optional<std::uint32_t> index_of(JobId element) const {
+    for (const auto& [array, elements] : splits_) {
+      for (const auto& [index, id] : elements) {
+        if (id == element) return index;
+      }
+    }
+    return std::nullopt;
+  }
+
   std::vector<EventBody> events;
   std::vector<BlobWrite> blobs;
 

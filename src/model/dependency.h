@@ -1,6 +1,7 @@
 // Dependencies between jobs: parsed, and with each term's outcome.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -28,6 +29,7 @@ struct DependencyTerm {
   std::optional<std::uint32_t> array_index;
   Duration delay;                            ///< after:12+5 (minutes)
   DependencyState state = DependencyState::kUnfulfilled;
+  TimePoint not_before = {};                 ///< of a fulfilled after:12+5: when the delay has passed
   friend bool operator==(const DependencyTerm&, const DependencyTerm&) = default;
 };
 
@@ -36,6 +38,18 @@ struct DependencySet {
   bool is_any = false;
   std::vector<DependencyTerm> terms;
   friend bool operator==(const DependencySet&, const DependencySet&) = default;
+
+  /// Since when what has been fulfilled lets the job go; unset: at once.
+  TimePoint not_before() const {
+    TimePoint time;
+    bool is_first = true;
+    for (const DependencyTerm& term : terms) {
+      if (term.state != DependencyState::kFulfilled) continue;
+      time = is_first ? term.not_before : is_any ? std::min(time, term.not_before) : std::max(time, term.not_before);
+      is_first = false;
+    }
+    return time;
+  }
 };
 
 }  // namespace muster

@@ -194,7 +194,7 @@ RECORD(ArraySpec, schema::ArraySpec, ARRAY_SPEC_FIELDS)
 RECORD(ArrayFacts, schema::ArrayFacts, ARRAY_FACTS_FIELDS)
 
 #define DEPENDENCY_TERM_FIELDS(F, S, L, P, O) \
-  F(kind, Kind) F(job, Job) O(array_index, ArrayIndex) F(delay, Delay) F(state, State)
+  F(kind, Kind) F(job, Job) O(array_index, ArrayIndex) F(delay, Delay) F(state, State) F(not_before, NotBefore)
 RECORD(DependencyTerm, schema::DependencyTerm, DEPENDENCY_TERM_FIELDS)
 
 #define DEPENDENCY_SET_FIELDS(F, S, L, P, O) F(is_any, IsAny) L(terms, Terms)

@@ -25,6 +25,7 @@ void add(Hasher& hasher, const DependencySet& set) {
   for (const DependencyTerm& term : set.terms) {
     hasher.add(term.kind).add(term.job.value()).add(term.array_index.has_value());
     hasher.add(term.array_index.value_or(0)).add(term.delay.microseconds()).add(term.state);
+    if (term.not_before.is_set()) hasher.add(term.not_before.microseconds());
   }
 }
 

@@ -375,8 +375,9 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
   void finish() {
     if (has_said_done_) {
-      const bool is_kept = unkept_.empty() || agent_ != nullptr;
-      if (is_flushed_ && is_kept && finished_.get() != nullptr) finished_->fulfill();
+      if (!is_flushed_) return;
+      if (!unkept_.empty()) return tell_instead_of_keeping();
+      if (finished_.get() != nullptr) finished_->fulfill();
       return;
     }
     has_said_done_ = true;
@@ -392,6 +393,18 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       is_flushed_ = true;
       finish();
     }));
+  }
+
+  /// The spool takes nothing: the end is safe when the agent has it.
+  void tell_instead_of_keeping() {
+    if (agent_ == nullptr || is_telling_) return;
+    is_telling_ = true;
+    tasks_.add(agent_->flushed().then(
+        [this] {
+          unkept_.clear();
+          finish();
+        },
+        [this](kj::Exception&&) { is_telling_ = false; }));
   }
 
   kj::Own<kj::AsyncIoStream> wrap(int fd) {
@@ -423,6 +436,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   bool is_srun_gone_ = false;
   bool has_said_done_ = false;
   bool is_flushed_ = false;
+  bool is_telling_ = false;
   std::unique_ptr<MessageLink> agent_;
   std::unique_ptr<SrunLink> srun_;
   kj::Own<kj::PromiseFulfiller<void>> finished_;

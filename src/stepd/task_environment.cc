@@ -179,6 +179,7 @@ Environment node_environment(const LaunchStep& launch, const RankLayout& layout,
   add_step(out, launch, layout);
   if (launch.step != nullptr) {
     set_distribution(environment, launch.step->get(StepText::kDistribution));
+    set_memory_variable(environment, launch.step->memory_scope, launch.step->memory_mib);
     add_cpu_bind(environment, binding);
   }
   add_devices(environment, launch);

@@ -76,6 +76,16 @@ TEST_F(TaskEnvironmentTest, AStepCountsItsOwnCpus) {
   EXPECT_EQ(batch_value("SLURM_CPUS_ON_NODE"), "4");
 }
 
+TEST_F(TaskEnvironmentTest, AStepsOwnMemoryReplacesTheJobs) {
+  job.memory_scope = MemoryScope::kPerCpu;
+  job.memory_mib = 500;
+  EXPECT_EQ(value("SLURM_MEM_PER_CPU"), "500");
+  step.memory_scope = MemoryScope::kPerNode;
+  step.memory_mib = 1024;
+  EXPECT_EQ(value("SLURM_MEM_PER_NODE"), "1024");
+  EXPECT_EQ(value("SLURM_MEM_PER_CPU"), "(unset)");
+}
+
 TEST_F(TaskEnvironmentTest, TheFolderOfSubmissionIsNotWhereTheJobRuns) {
   EXPECT_EQ(value("SLURM_SUBMIT_DIR"), "/work");
   job.text.set(JobText::kSubmitDir, "/home/ada");

@@ -95,7 +95,7 @@ DependencyOutcome DependencyIndex::evaluate(const Job& job, const ClusterState& 
   std::size_t fulfilled = 0;
   std::size_t failed = 0;
   for (DependencyTerm& term : outcome.set.terms) {
-    TermOutcome result{term.state, {}};
+    TermOutcome result{term.state, term.not_before};
     if (term.state != DependencyState::kUnfulfilled || (is_record && is_by_element(term))) {
       // Decided before, or to be asked for each element.
     } else if (term.kind == DependencyKind::kSingleton) {
@@ -104,7 +104,7 @@ DependencyOutcome DependencyIndex::evaluate(const Job& job, const ClusterState& 
       result = evaluate_term(term, element, state);
     }
     term.state = result.state;
-    outcome.not_before = std::max(outcome.not_before, result.not_before);
+    term.not_before = result.not_before;
     fulfilled += result.state == DependencyState::kFulfilled ? 1 : 0;
     failed += result.state == DependencyState::kFailed ? 1 : 0;
   }

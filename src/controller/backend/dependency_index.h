@@ -17,7 +17,6 @@ struct DependencyOutcome {
   DependencySet set;
   bool is_satisfied = false;
   bool is_never = false;
-  TimePoint not_before;  ///< of after:N+minutes; unset: none
   bool is_decided() const { return is_satisfied || is_never; }
 };
 

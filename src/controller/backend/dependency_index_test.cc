@@ -115,7 +115,25 @@ TEST(Dependencies, AfterMayWaitLongerThanTheStart) {
   const JobId first = log.submit(spec_of("first"));
   const JobId after = log.submit_after({term(DependencyKind::kAfter, first, {}, Duration::minutes(5))});
   log.run(first);
-  EXPECT_EQ(log.outcome(after).not_before, log.job(first).start_time + Duration::minutes(5));
+  EXPECT_EQ(log.outcome(after).set.not_before(), log.job(first).start_time + Duration::minutes(5));
+}
+
+TEST(Dependencies, ADelayIsKeptUntilTheLastOfThemHolds) {
+  Followed log;
+  const JobId first = log.submit(spec_of("first"));
+  const JobId second = log.submit(spec_of("second"));
+  const std::vector terms = {term(DependencyKind::kAfter, first, {}, Duration::minutes(5)), term(DependencyKind::kAfterAny, second)};
+  const JobId after = log.submit_after(terms);
+  log.run(first);
+  const TimePoint due = log.job(first).start_time + Duration::minutes(5);
+  JobChanged known;
+  known.job = after;
+  known.dependencies = log.outcome(after).set;
+  log.add({std::move(known)});
+  log.run(second);
+  log.finish(second, JobState::kCompleted);
+  EXPECT_EQ(verdict(log, after), kHolds);
+  EXPECT_EQ(log.outcome(after).set.not_before(), due);
 }
 
 TEST(Dependencies, AllOfThemOrOneOfThem) {
@@ -193,6 +211,22 @@ TEST(Dependencies, SingletonWaitsForALaterJobThatRuns) {
   EXPECT_EQ(verdict(log, second), kWaits);
   log.finish(third, JobState::kCompleted);
   EXPECT_EQ(verdict(log, second), kHolds);
+}
+
+TEST(Dependencies, AnElementStandsWhereItsArrayDoes) {
+  Followed log;
+  const JobId first = log.submit(spec_of("one"));
+  const JobId array = log.submit_after({singleton()}, false, spec_of("one"), ArraySpec{Bitmap::range(0, 2), 0});
+  const JobId later = log.submit_after({singleton()}, false, spec_of("one"));
+  const JobId element = log.state().next_job();
+  log.add({ArraySplit{array, 0, element}});
+  log.follow();
+  log.affected();
+  log.run(first);
+  log.finish(first, JobState::kCompleted);
+  EXPECT_EQ(log.affected(), (std::vector{array, element}));
+  EXPECT_EQ(verdict(log, element), kHolds);
+  EXPECT_EQ(verdict(log, later), kWaits);
 }
 
 TEST(Dependencies, WhatARecordWaitsForByElementIsOpenWhileItHasSeveral) {

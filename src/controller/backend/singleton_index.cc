@@ -11,36 +11,31 @@ bool is_waiting_singleton(const Job& job) {
              job.dependencies->terms.end();
 }
 
-bool is_of_one_array(const Job& one, const Job& other) {
-  return one.id == other.id || (one.array_job.value() != 0 && one.array_job == other.array_job);
-}
+}  // namespace
 
-/// Those that wait among the first job, or all of its array that come before any other: the rest wait for these.
-std::vector<JobId> front_of(const std::set<JobId>& jobs, const ClusterState& state) {
+/// Those that wait among the first job, or all of its array: the rest wait for these.
+std::vector<JobId> SingletonIndex::front_of(const Unfinished& jobs, const ClusterState& state) {
   std::vector<JobId> front;
-  for (const JobId id : jobs) {
-    const Job& job = *state.jobs().find(id);
-    if (!is_of_one_array(*state.jobs().find(*jobs.begin()), job)) break;
-    if (is_waiting_singleton(job)) front.push_back(id);
+  for (const auto& [order, id] : jobs) {
+    if (order != jobs.begin()->first) break;
+    if (is_waiting_singleton(*state.jobs().find(id))) front.push_back(id);
   }
   return front;
 }
 
-}  // namespace
-
 SingletonIndex::Name SingletonIndex::name_of(const Job& job) { return {job.spec->user, std::string(job.spec->name())}; }
 
 void SingletonIndex::follow(const Job& job, Names::iterator name) {
-  name->second.insert(job.id);
+  name->second.insert({singleton_order(job), job.id});
   followed_[job.id] = name;
 }
 
-std::vector<JobId> SingletonIndex::leave(JobId job, const ClusterState& state) {
-  const auto place = followed_.find(job);
+std::vector<JobId> SingletonIndex::leave(const Job& job, const ClusterState& state) {
+  const auto place = followed_.find(job.id);
   if (place == followed_.end()) return {};
   const Names::iterator name = place->second;
   followed_.erase(place);
-  name->second.erase(job);
+  name->second.erase({singleton_order(job), job.id});
   std::vector<JobId> next = front_of(name->second, state);
   if (name->second.empty()) unfinished_.erase(name);
   return next;
@@ -63,7 +58,7 @@ std::vector<JobId> SingletonIndex::note_change(const Job& job, const ClusterStat
   const Name name = name_of(job);
   std::vector<JobId> affected;
   const auto place = followed_.find(job.id);
-  if (place != followed_.end() && place->second->first != name) affected = leave(job.id, state);
+  if (place != followed_.end() && place->second->first != name) affected = leave(job, state);
   if (job.is_over()) return affected;
   if (const auto known = unfinished_.find(name); known != unfinished_.end()) {
     follow(job, known);
@@ -78,7 +73,7 @@ std::vector<JobId> SingletonIndex::note_change(const Job& job, const ClusterStat
 }
 
 std::vector<JobId> SingletonIndex::note_run(const Job& job, const ClusterState& state) {
-  if (job.is_over()) return leave(job.id, state);
+  if (job.is_over()) return leave(job, state);
   const auto place = followed_.find(job.id);
   return place == followed_.end() ? std::vector<JobId>() : front_of(place->second->second, state);
 }
@@ -86,9 +81,9 @@ std::vector<JobId> SingletonIndex::note_run(const Job& job, const ClusterState& 
 bool SingletonIndex::is_first(const Job& job, const ClusterState& state) const {
   const auto name = unfinished_.find(name_of(job));
   if (name == unfinished_.end()) return true;
-  return std::ranges::none_of(name->second, [&](JobId id) {
-    const Job& other = *state.jobs().find(id);
-    return !is_of_one_array(job, other) && (id < job.id || other.holds_resources());
+  const JobId own = singleton_order(job);
+  return std::ranges::none_of(name->second, [&](const auto& other) {
+    return other.first != own && (other.first < own || state.jobs().find(other.second)->holds_resources());
   });
 }
 

@@ -11,6 +11,9 @@
 
 namespace muster {
 
+/// Where a job stands among singletons of its name: elements stand where their array does, whenever they split off.
+inline JobId singleton_order(const Job& job) { return job.array_job.value() != 0 ? job.array_job : job.id; }
+
 /// Derived from the state. Follows the names under which a singleton has waited, and no others.
 class SingletonIndex {
  public:
@@ -26,10 +29,13 @@ class SingletonIndex {
 
  private:
   using Name = std::pair<UserId, std::string>;
-  using Names = std::map<Name, std::set<JobId>>;
+  /// By `singleton_order`, then by id.
+  using Unfinished = std::set<std::pair<JobId, JobId>>;
+  using Names = std::map<Name, Unfinished>;
   static Name name_of(const Job& job);
   void follow(const Job& job, Names::iterator name);
-  std::vector<JobId> leave(JobId job, const ClusterState& state);
+  static std::vector<JobId> front_of(const Unfinished& jobs, const ClusterState& state);
+  std::vector<JobId> leave(const Job& job, const ClusterState& state);
 
   Names unfinished_;
   std::map<JobId, Names::iterator> followed_;  ///< the name under which each of them stands

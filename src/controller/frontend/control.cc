@@ -2,6 +2,7 @@
 #include <set>
 
 #include "controller/frontend/frontend.h"
+#include "controller/frontend/job_check.h"
 
 namespace muster::frontend {
 namespace {
@@ -30,12 +31,13 @@ Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity
   if ((job.flags & job_flag::kAdminHeld) != 0 && !identity.is_operator) {
     return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "an operator holds this job"};
   }
+  if (!job.is_held() && (job.flags & job_flag::kSpecialExit) == 0 && job.priority != 0) return std::nullopt;
   JobChanged change;
   change.job = id;
   change.flags = std::uint16_t{0};
   change.priority = job.spec->priority != 0 ? job.spec->priority : 1 - std::int64_t{job.spec->nice};
   change.reason = PendingReason::kNone;
-  if (job.eligible_time.is_set()) change.eligible_time = std::max(draft.now(), job.spec->begin_time);
+  if (job.eligible_time.is_set()) change.eligible_time = eligible_from(draft.now(), *job.spec, job.dependencies.get());
   draft.add(std::move(change));
   return std::nullopt;
 }

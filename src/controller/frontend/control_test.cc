@@ -81,12 +81,31 @@ TEST(Release, AnOperatorsHoldIsOnlyLiftedByOne) {
   EXPECT_EQ(released.reason, PendingReason::kNone);
 }
 
+TEST(Release, KeepsTheDelayOfADependency) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  JobChanged depends;
+  depends.job = job;
+  depends.dependencies = DependencySet{};
+  depends.dependencies->terms.push_back({DependencyKind::kAfter, JobId(99), {}, Duration::minutes(5), DependencyState::kFulfilled, at(1'000'000)});
+  log.add({depends});
+  log.add({control(log, JobVerb::kHold, job, kAlice).only<JobChanged>()});
+  EXPECT_EQ(control(log, JobVerb::kRelease, job, kAlice).only<JobChanged>().eligible_time, at(1'000'000));
+}
+
 TEST(Release, CountsFromTheReleaseAndIsNothingToARunningJob) {
   Log log;
   const JobId job = log.submit(spec_of());
   log.add({control(log, JobVerb::kHold, job, kAlice).only<JobChanged>()});
   log.submit(spec_of());  // time passes
   EXPECT_EQ(control(log, JobVerb::kRelease, job, kAlice).only<JobChanged>().eligible_time, log.state().time());
+  const JobId not_held = log.submit(spec_of());
+  JobChanged priority;
+  priority.job = not_held;
+  priority.priority = 1;
+  log.add({priority});
+  const Drafted free = control(log, JobVerb::kRelease, not_held, kAlice);
+  EXPECT_TRUE(!free.error && free.events.empty());
   const Drafted running = control(log, JobVerb::kRelease, running_job(log), kAlice);
   EXPECT_TRUE(!running.error && running.events.empty());
 }

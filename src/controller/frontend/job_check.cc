@@ -104,6 +104,10 @@ Status check_memory(const PartitionConfig& partition, const ResourceRequest& nee
   return {};
 }
 
+TimePoint eligible_from(TimePoint now, const JobSpec& spec, const DependencySet* dependencies) {
+  return std::max({now, spec.begin_time, dependencies == nullptr ? TimePoint() : dependencies->not_before()});
+}
+
 Status check_dependency(const ClusterState& state, const DependencyTerm& term) {
   if (term.kind == DependencyKind::kSingleton) return {};
   if (term.job.value() == 0 || term.job >= state.next_job()) {

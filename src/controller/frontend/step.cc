@@ -203,6 +203,15 @@ Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& r
   return grants;
 }
 
+/// How many tasks of the step a room has CPUs and devices for. `task_max`: MaxTasksPerNode.
+std::uint32_t room_for(const StepSpec& spec, const NodeRoom& room, std::uint32_t cpus_per_task, std::uint32_t task_max) {
+  std::uint32_t tasks = capacity(room.free_cpus.count(), spec, cpus_per_task, task_max);
+  for (const GresAmount& amount : amounts_in(spec.get(StepText::kGresPerTask)).value_or(std::vector<GresAmount>())) {
+    if (amount.count != 0) tasks = std::min(tasks, free_devices(room, amount) / amount.count);
+  }
+  return tasks;
+}
+
 /// Tasks per node on as few of the rooms as the step may have. Empty: there is no room now.
 std::vector<std::uint32_t> task_counts(const StepSpec& spec, const std::vector<NodeRoom>& rooms, std::uint32_t wanted,
                                        std::uint32_t task_max) {
@@ -210,7 +219,7 @@ std::vector<std::uint32_t> task_counts(const StepSpec& spec, const std::vector<N
   std::vector<std::uint32_t> counts;
   for (std::uint32_t nodes = wanted; nodes <= rooms.size(); ++nodes) {
     std::vector<std::uint32_t> capacities;
-    for (std::uint32_t i = 0; i < nodes; ++i) capacities.push_back(capacity(rooms[i].free_cpus.count(), spec, cpus_per_task, task_max));
+    for (std::uint32_t i = 0; i < nodes; ++i) capacities.push_back(room_for(spec, rooms[i], cpus_per_task, task_max));
     counts = spread(spec.task_count, capacities);
     if (!counts.empty() || spec.min_nodes != 0 || spec.max_nodes != 0) break;
   }
@@ -238,7 +247,7 @@ Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& sp
   const std::uint32_t wanted = TRY(node_count_for(spec, rooms.size(), required));
   // Nodes with room come first, in the job's order, so that a step takes what is free before it waits.
   std::stable_partition(rooms.begin() + static_cast<std::ptrdiff_t>(required), rooms.end(), [&](const NodeRoom& room) {
-    return capacity(room.free_cpus.count(), spec, cpus_per_task, task_max) > 0;
+    return room_for(spec, room, cpus_per_task, task_max) > 0;
   });
   const std::vector<std::uint32_t> counts = task_counts(spec, rooms, wanted, task_max);
   if (counts.empty()) return fail(busy());
@@ -289,30 +298,15 @@ Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, co
   return layout;
 }
 
-namespace {
-
-/// How many tasks of a step the whole of a node's part of the job can carry.
-std::uint32_t whole_capacity(const NodeGrant& grant, const StepSpec& spec, std::uint32_t cpus_per_task, std::uint32_t task_max) {
-  std::uint32_t tasks = capacity(grant.cpus.count(), spec, cpus_per_task, task_max);
-  for (const GresAmount& amount : amounts_in(spec.get(StepText::kGresPerTask)).value_or(std::vector<GresAmount>())) {
-    std::size_t devices = 0;
-    for (const GresGrant& gres : grant.gres) devices += is_of(gres, amount) ? gres.devices.count() : 0;
-    if (amount.count != 0) tasks = std::min(tasks, static_cast<std::uint32_t>(devices / amount.count));
-  }
-  return tasks;
-}
-
-}  // namespace
-
 StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job) {
   const StepSpec& spec = *job.first_step;
   auto layout = std::make_shared<StepLayout>();
   layout->nodes = job.run->allocation->nodes;
   std::uint32_t planned = 0;
   std::vector<std::uint32_t> capacities;
-  for (const NodeGrant& grant : layout->nodes) {
-    planned += grant.task_count;
-    capacities.push_back(whole_capacity(grant, spec, job.spec->cpus_per_task, state.settings().max_tasks_per_node));
+  for (const NodeRoom& room : rooms_of(job, true)) {
+    planned += room.grant->task_count;
+    capacities.push_back(room_for(spec, room, job.spec->cpus_per_task, state.settings().max_tasks_per_node));
   }
   const std::uint32_t tasks = spec.is_task_count_given ? std::max(spec.task_count, 1U) : planned;
   const std::vector<std::uint32_t> counts = spread(tasks, capacities);

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "controller/frontend/frontend.h"
-#include "state/testing.h"
+#include "controller/testing.h"
 
 namespace muster::frontend {
 namespace {
@@ -51,6 +50,21 @@ TEST_F(StepGres, AreSpreadOverTheNodesOfTheStep) {
 
 TEST_F(StepGres, StayOnTheNodesThatTheStepHas) {
   EXPECT_EQ(devices_of(**lay_out(1, "gpu:2", 1)), Counts{2});
+}
+
+TEST_F(StepGres, TasksGoWhereTheirDevicesAre) {
+  StepSpec other;
+  other.task_count = 1;
+  other.is_exact = true;
+  other.text.set(StepText::kGresPerStep, "gpu:1");
+  log.add({*create_step(log.state(), job, std::make_shared<const StepSpec>(other), testing::kAlice)});
+  StepSpec spec;
+  spec.task_count = 3;
+  spec.is_exact = true;
+  spec.text.set(StepText::kGresPerTask, "gpu:1");
+  const auto layout = lay_out_step(log.state(), log.job(job), spec);
+  ASSERT_TRUE(layout.has_value()) << layout.error().text();
+  EXPECT_EQ(devices_of(**layout), (Counts{1, 2}));
 }
 
 TEST_F(StepGres, BeyondTheJobAreRefusedAtOnce) {

@@ -34,6 +34,8 @@ struct JobEdit {
   const Identity& identity;
   JobChanged change;
   std::shared_ptr<JobSpec> spec;  ///< made when a text of it changes
+  bool has_new_begin = false;
+  std::optional<std::uint32_t> split_index;  ///< of the element that the draft splits off; `job` is its record then
 
   JobSpec& edit_spec() {
     if (spec == nullptr) spec = std::make_shared<JobSpec>(*job.spec);
@@ -101,8 +103,6 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
   for (const DependencyTerm& term : set.terms) {
     if (const Status known = check_dependency(edit.state, term); !known.has_value()) return known.error();
   }
-  // Unset until the dependencies hold.
-  edit.change.eligible_time = set.terms.empty() ? std::max(edit.state.time(), edit.job.spec->begin_time) : TimePoint::unset();
   edit.change.dependencies = std::move(set);
   edit.edit_spec().text.set(JobText::kDependency, value);
   return std::nullopt;
@@ -115,7 +115,7 @@ Refusal set_begin(JobEdit& edit, const std::string& value) {
   if (!seconds || *seconds > INT32_MAX * std::uint64_t{4}) return invalid("Invalid time specified", value);
   const TimePoint begin = TimePoint::from_seconds(static_cast<std::int64_t>(*seconds));
   edit.edit_spec().begin_time = begin;
-  if (edit.job.eligible_time.is_set()) edit.change.eligible_time = std::max(edit.state.time(), begin);
+  edit.has_new_begin = true;
   return std::nullopt;
 }
 
@@ -149,6 +149,16 @@ Refusal set_text(JobEdit& edit, JobText key, const std::string& value, bool only
     if (auto refused = edit.require_pending()) return refused;
   }
   edit.edit_spec().text.set(key, value);
+  return std::nullopt;
+}
+
+/// SLURM_SUBMIT_DIR stays where the job was submitted.
+Refusal set_work_dir(JobEdit& edit, const std::string& value) {
+  if (auto refused = edit.require_pending()) return refused;
+  if (value.empty() || value.front() != '/') return invalid("Invalid working directory", fmt::format("'{}': write a path from /", value));
+  JobSpec& spec = edit.edit_spec();
+  if (spec.get(JobText::kSubmitDir).empty()) spec.text.set(JobText::kSubmitDir, std::string(spec.get(JobText::kWorkDir)));
+  spec.text.set(JobText::kWorkDir, value);
   return std::nullopt;
 }
 
@@ -193,7 +203,7 @@ const std::vector<JobField>& job_fields() {
       {"stdout", text_field(JobText::kStdOut, true)},
       {"stderr", text_field(JobText::kStdErr, true)},
       {"stdin", text_field(JobText::kStdIn, true)},
-      {"workdir", text_field(JobText::kWorkDir, true)},
+      {"workdir", set_work_dir},
   };
   return kFields;
 }
@@ -218,20 +228,32 @@ Status check_edited(const JobEdit& edit) {
   return {};
 }
 
+/// When the job may start, with its dependencies and its begin as they are now. Unset until new dependencies hold.
+void settle_eligible_time(JobEdit& edit) {
+  const JobSpec& spec = edit.spec != nullptr ? *edit.spec : *edit.job.spec;
+  if (edit.change.dependencies) {
+    const bool waits = !edit.change.dependencies->terms.empty();
+    edit.change.eligible_time = waits ? TimePoint::unset() : eligible_from(edit.state.time(), spec, nullptr);
+  } else if (edit.has_new_begin && edit.job.eligible_time.is_set()) {
+    edit.change.eligible_time = eligible_from(edit.state.time(), spec, edit.job.dependencies.get());
+  }
+}
+
 /// A job that has got other dependencies, or another name that singletons wait under, may not wait for itself.
 Status check_circle(const JobEdit& edit) {
   const DependencySet* dependencies = edit.change.dependencies ? &*edit.change.dependencies : edit.job.dependencies.get();
   if (edit.spec == nullptr || !edit.job.is_pending() || dependencies == nullptr) return {};
   if (!edit.change.dependencies && edit.spec->name() == edit.job.spec->name()) return {};
-  if (!closes_a_circle(edit.state, edit.job, *dependencies, *edit.spec)) return {};
+  if (!closes_a_circle(edit.state, edit.job, edit.split_index, *dependencies, *edit.spec)) return {};
   return fail(ErrorCode::kInvalidArgument, "Job dependency problem",
-              fmt::format("job {} would wait for itself", edit.job.id.value()));
+              fmt::format("job {} would wait for itself", edit.change.job.value()));
 }
 
 /// `job` is the record itself, or the array that the draft splits `id` off.
 Refusal update_one_job(Draft& draft, JobId id, const Job& job, const UpdateObject& update, const Identity& identity) {
-  JobEdit edit{draft.state(), job, identity, {}, nullptr};
+  JobEdit edit{draft.state(), job, identity, {}, nullptr, false, std::nullopt};
   edit.change.job = id;
+  if (id != job.id) edit.split_index = draft.index_of(id);
   for (const auto& [name, value] : update.values) {
     const std::string key = lower(name);
     const auto field = std::ranges::find(job_fields(), key, &JobField::name);
@@ -243,6 +265,7 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const UpdateObjec
   for (const auto& check : {check_edited, check_circle}) {
     if (const Status sound = check(edit); !sound.has_value()) return sound.error();
   }
+  settle_eligible_time(edit);
   edit.change.spec = std::move(edit.spec);
   draft.add(std::move(edit.change));
   return std::nullopt;

@@ -132,6 +132,15 @@ TEST(UpdateJob, DependenciesMayNotGoRound) {
   EXPECT_FALSE(change_of(log, a, "Dependency", text(b)).dependencies->terms.empty());
 }
 
+TEST(UpdateJob, AnotherWorkingDirectoryIsNotWhereItWasSubmitted) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  const JobChanged change = change_of(log, job, "WorkDir", "/data");
+  EXPECT_EQ(change.spec->get(JobText::kWorkDir), "/data");
+  EXPECT_EQ(change.spec->get(JobText::kSubmitDir), "/tmp");
+  EXPECT_EQ(refusal_of(log, job, "WorkDir", "data").message, "Invalid working directory");
+}
+
 TEST(UpdateJob, TheBeginMayBeMoved) {
   Log log;
   const JobId job = log.submit(spec_of());
@@ -141,6 +150,60 @@ TEST(UpdateJob, TheBeginMayBeMoved) {
   EXPECT_EQ(change.eligible_time->seconds(), later.seconds());
   EXPECT_EQ(change_of(log, job, "StartTime", "1").eligible_time, log.state().time());
   EXPECT_EQ(refusal_of(log, job, "StartTime", "tomorrow").message, "Invalid time specified");
+}
+
+TEST(UpdateJob, ADependencyAndABeginTogether) {
+  Log log;
+  const JobId first = log.submit(spec_of());
+  const JobId job = log.submit(spec_of());
+  const auto later = log.state().time() + Duration::hours(1);
+  const std::string begin = std::to_string(later.seconds());
+  const std::string after = "afterok:" + std::to_string(first.value());
+  using Values = std::vector<std::pair<std::string, std::string>>;
+  const auto eligible = [&](Values values) {
+    const Updated updated = update(log, UpdateKind::kJob, std::to_string(job.value()), std::move(values), kAlice);
+    EXPECT_FALSE(updated.error);
+    return std::get<JobChanged>(updated.events.at(0)).eligible_time;
+  };
+  EXPECT_EQ(eligible({{"Dependency", after}, {"StartTime", "1"}}), TimePoint::unset());
+  EXPECT_EQ(eligible({{"StartTime", "1"}, {"Dependency", after}}), TimePoint::unset());
+  log.add({change_of(log, job, "Dependency", after)});
+  EXPECT_EQ(eligible({{"StartTime", begin}}), std::nullopt) << "its dependency decides";
+  for (const Values& values : {Values{{"StartTime", begin}, {"Dependency", ""}}, Values{{"Dependency", ""}, {"StartTime", begin}}}) {
+    EXPECT_EQ(eligible(values)->seconds(), later.seconds());
+  }
+}
+
+TEST(UpdateJob, ElementsOfOneRecordMayWaitForEachOther) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 4), 0});
+  const std::string name = std::to_string(array.value());
+  const auto update_element = [&](int element, const std::string& value) {
+    return update(log, UpdateKind::kJob, name + "_" + std::to_string(element), {{"Dependency", value}}, kAlice);
+  };
+  EXPECT_TRUE(update_element(1, "afterok:" + name).error) << "the whole array has it too";
+  EXPECT_TRUE(update_element(1, "afterok:" + name + "_1").error);
+  const Updated done = update_element(1, "afterok:" + name + "_2");
+  ASSERT_FALSE(done.error) << done.error->text();
+  log.add(done.events);
+  EXPECT_TRUE(update_element(2, "afterok:" + name + "_1").error);
+}
+
+TEST(UpdateJob, AnEarlierSingletonIsFoundThroughAnotherArraysElement) {
+  Log log;
+  const JobId array = log.submit(spec_of("s"), ArraySpec{Bitmap::range(0, 3), 0});
+  log.add({change_of(log, array, "Dependency", "singleton")});
+  const JobId first = log.state().next_job();
+  log.add({ArraySplit{array, 0, first}});
+  const JobId second = log.state().next_job();
+  log.add({ArraySplit{array, 1, second}});
+  const JobId single = log.submit(spec_of("s"));
+  log.add({change_of(log, single, "Dependency", "singleton")});
+  const std::string a = "afterok:" + std::to_string(single.value());
+  const std::string b = "afterok:" + std::to_string(second.value());
+  for (const std::string& value : {a, a + "," + b, b + "," + a}) {
+    EXPECT_NE(refusal_of(log, first, "Dependency", value).detail.find("wait for itself"), std::string::npos) << value;
+  }
 }
 
 TEST(UpdateJob, ASingletonWaitsForTheEarlierOnesOfItsNameToo) {

@@ -326,6 +326,10 @@ std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter,
     if (room == limits.max) break;
     if (allowed.test(node) && candidate_at(fitter, node, availability.at(node))) ++room;
   }
+  const auto& needs = fitter.demand().per_job;
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    if (!fitter.may_lack(i)) room = std::min(room, needs[i].count);  // each node has one of them at least
+  }
   // The widest nearly always fits; where it does not, a few steps less will.
   constexpr std::uint32_t kTryMax = 8;
   for (std::uint32_t tries = 0; tries < kTryMax && room > fewest->size(); ++tries, --room) {
