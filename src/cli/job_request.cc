@@ -63,9 +63,22 @@ std::uint32_t implied_tasks(const SubmitOptions& options) {
   return 0;
 }
 
+/// srun inherits numbers of nodes and tasks from its job: more tasks than --ntasks-per-node allows count for more.
+void settle_tasks_per_node(SubmitOptions& options, Words& warnings) {
+  JobSpec& job = options.job;
+  const bool is_bound = options.by == Submitter::kRun && job.tasks_per_node != 0 && is_given(options, given_option::kNodes) &&
+                        job.max_nodes == job.min_nodes;
+  if (!is_bound || job.task_count <= std::uint64_t{job.tasks_per_node} * job.min_nodes) return;
+  warnings.push_back(fmt::format("can't honor --ntasks-per-node set to {} which doesn't match the requested tasks {} with the number of "
+                                 "requested nodes {}. Ignoring --ntasks-per-node.",
+                                 job.tasks_per_node, job.task_count, job.min_nodes));
+  job.tasks_per_node = 0;
+}
+
 void settle_tasks(SubmitOptions& options, Words& warnings) {
   JobSpec& job = options.job;
   if (is_given(options, given_option::kTaskCount)) {
+    settle_tasks_per_node(options, warnings);
     if (job.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
       job.min_nodes = std::max(job.min_nodes, (job.task_count + job.tasks_per_node - 1) / job.tasks_per_node);
     }

@@ -178,6 +178,17 @@ TEST(Settle, TooManyNodesForTheTasks) {
   EXPECT_EQ(result.options.job.min_nodes, 1U);
 }
 
+TEST(Settle, MoreTasksThanTasksPerNodeAllowCountForMore) {
+  Read result = read(Submitter::kRun, {"-N2", "-n4", "--ntasks-per-node=1", "true"});
+  Words warnings;
+  ASSERT_TRUE(settle(result.options, warnings).has_value());
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings.front().find("Ignoring --ntasks-per-node"), std::string::npos);
+  EXPECT_EQ(result.options.job.tasks_per_node, 0U);
+  EXPECT_EQ(settled(Submitter::kRun, {"-N2", "-n2", "--ntasks-per-node=1", "true"}).job.tasks_per_node, 1U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"--gpus=4", "--gpus-per-task=1", "--ntasks-per-node=2"}).job.min_nodes, 2U);
+}
+
 TEST(Settle, Gres) {
   const SubmitOptions options = settled(Submitter::kBatch, {"--gres=nic:1", "--gpus-per-node=h100:2"});
   EXPECT_EQ(options.job.get(JobText::kGresPerNode), "gpu:h100:2,nic:1");
