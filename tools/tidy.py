@@ -191,13 +191,12 @@ def paths_of(root):
 
 
 def sources_of(root, layers):
-    for path in sorted(root.rglob("*")):
-        relative = path.relative_to(root)
-        if SKIPPED.intersection(relative.parts) or path.suffix not in TEXT or not path.is_file():
+    for path in paths_of(root):
+        suffix = pathlib.PurePosixPath(path).suffix
+        if suffix not in TEXT:
             continue
-        text = path.read_text(encoding="utf-8")
-        code = code_of(text) if path.suffix in CODE else ""
-        yield Source(relative.as_posix(), text, code, layers)
+        text = (root / path).read_text(encoding="utf-8")
+        yield Source(path, text, code_of(text) if suffix in CODE else "", layers)
 
 
 def build_text_of(build):

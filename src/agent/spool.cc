@@ -21,11 +21,11 @@ namespace {
 constexpr std::size_t kRotateBytes = 8U << 20;
 
 /// The launch without what is long: enough to know what ran.
-LaunchStep stub_of(const LaunchStep& launch) {
-  LaunchStep stub;
-  stub.id = launch.id;
-  stub.node_name = launch.node_name;
-  return stub;
+LaunchStep without_bulk(const LaunchStep& launch) {
+  LaunchStep brief;
+  brief.id = launch.id;
+  brief.node_name = launch.node_name;
+  return brief;
 }
 
 std::string read_from(const std::string& path, std::size_t offset) {
@@ -124,7 +124,7 @@ Status Spool::launched(const std::vector<const LaunchStep*>& steps) {
   if (size_ > kRotateBytes) rotate();
   std::string bytes;
   for (const LaunchStep* step : steps) {
-    bytes += records::log_record(records::encode_message(ToAgent(stub_of(*step))));
+    bytes += records::log_record(records::encode_message(ToAgent(without_bulk(*step))));
     open_[step->id] = generation_;
   }
   TRY(append(bytes));

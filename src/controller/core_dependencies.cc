@@ -1,8 +1,8 @@
 // From waiting for other jobs to eligible, or to never.
-#include <algorithm>
 #include <array>
 
 #include "controller/core.h"
+#include "controller/frontend/job_check.h"
 
 namespace muster {
 
@@ -56,7 +56,7 @@ void Core::settle_dependencies_of(const Job& job, const DependencyOutcome& outco
   change.job = job.id;
   change.dependencies = outcome.set;
   if (outcome.is_satisfied) {
-    change.eligible_time = std::max({now, job.spec->begin_time, outcome.set.not_before()});
+    change.eligible_time = frontend::eligible_from(now, *job.spec, &outcome.set);
     change.reason = PendingReason::kNone;
   } else if (outcome.is_never) {
     change.reason = PendingReason::kDependencyNeverSatisfied;

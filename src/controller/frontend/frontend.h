@@ -39,10 +39,9 @@ Reply update(Draft& draft, const UpdateObject& update, const Identity& identity)
 Result<StepCreated> create_step(const ClusterState& state, JobId job, StepSpecRef spec, const Identity& identity);
 /// The layout of a step in a job that holds resources. Requires: job.run.
 Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec);
-/// The layout of the step that the allocation was made for: it has all of it, with -n and --exact
-/// what its tasks need; tasks share nodes evenly; without -n there is
-/// a task on each node at least. Nodes that serve devices beyond the tasks asked for, as with "-n1 --gpus=4" on nodes of
-/// two, have no task of it. Requires: job.run, job.first_step.
+/// The layout of the step that the allocation was made for: it has all of it or, with -n and --exact, what its tasks need.
+/// Tasks share nodes evenly; without -n there is one on each node at least. Nodes that serve devices beyond the tasks asked
+/// for, as with "-n1 --gpus=4" on nodes of two, have no task of it. Requires: job.run, job.first_step.
 StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job);
 
 /// The end of an allocation, asked for by its client.

@@ -28,11 +28,11 @@ Status check_memory(const PartitionConfig& partition, const ResourceRequest& nee
 /// Nodes, generic resources and features that the request names are there. Errors: kInvalidArgument.
 Status check_names(const ClusterState& state, const ResourceRequest& need);
 
-/// The job that a term names was submitted, and how it ended is known where that matters. Errors: kInvalidArgument
-/// "Job dependency problem".
 /// From when on a job may start whose dependencies, if it has any, are fulfilled.
 TimePoint eligible_from(TimePoint now, const JobSpec& spec, const DependencySet* dependencies);
 
+/// The job that a term names was submitted, and how it ended is known where that matters. Errors: kInvalidArgument
+/// "Job dependency problem".
 Status check_dependency(const ClusterState& state, const DependencyTerm& term);
 
 /// More memory per CPU than MaxMemPerCPU allows is had by more CPUs per task. Source: slurm.conf(5), MaxMemPerCPU.
