@@ -106,6 +106,12 @@ class FreeTable {
     return {cpus_[node.value()], memory_mib_[node.value()],
             gres_.data() + node.value() * kind_count_};
   }
+  /// Requires: a row of as many kinds.
+  void set(NodeIndex node, const FreeRow& row) {
+    cpus_[node.value()] = static_cast<std::int32_t>(row.cpus);
+    memory_mib_[node.value()] = row.memory_mib;
+    for (std::size_t i = 0; i < kind_count_; ++i) gres_[node.value() * kind_count_ + i] = row.gres[i];
+  }
   std::int32_t& cpus(NodeIndex node) { return cpus_[node.value()]; }
   std::int64_t& memory_mib(NodeIndex node) { return memory_mib_[node.value()]; }
   std::int32_t& gres(NodeIndex node, GresKindId kind) {

@@ -66,6 +66,22 @@ ResourceRequest random_request(Rng& rng) {
   return request;
 }
 
+/// Many nodes, so that a search for a wide job passes many ends, few of which change between two plans.
+ClusterConfig wide_cluster(Rng& rng) {
+  ClusterConfig config = make_cluster(equal_nodes(pick(rng, 16, 40), pick(rng, 1, 3), 800));
+  config.partitions.push_back(make_partition("half", {0}));
+  for (std::uint32_t i = 1; i < config.nodes.size(); i += 2) config.partitions[1].nodes.push_back(NodeIndex(i));
+  return config;
+}
+
+ResourceRequest wide_request(Rng& rng) {
+  const std::uint32_t count = pick(rng, 8, 16);
+  ResourceRequest request = rng.chance(0.5) ? on_nodes(count, count) : tasks(rng.chance(0.5) ? 2 * count : pick(rng, 1, 3));
+  if (rng.chance(0.2)) request.is_exclusive = true;
+  if (rng.chance(0.1)) request.required_nodes = {"n1", "n3"};
+  return request;
+}
+
 PendingJob random_job(Rng& rng, std::uint32_t id, const std::vector<ResourceRequest>& requests) {
   PendingJob job = make_job(id, requests[rng.below(requests.size())], 10 * rng.between(1, 6));
   job.priority = rng.between(0, 2);
@@ -124,8 +140,9 @@ void expect_whole(const PendingJob& job, const Start& start) {
 /// Random events on a snapshot, as a follower would report them.
 class Events {
  public:
-  Events(Rng& rng, ClusterSnapshot& snapshot) : rng_(rng), snapshot_(snapshot) {
-    for (int i = 0; i < 6; ++i) requests_.push_back(random_request(rng));
+  Events(Rng& rng, ClusterSnapshot& snapshot, ResourceRequest request(Rng&) = random_request)
+      : rng_(rng), snapshot_(snapshot) {
+    for (int i = 0; i < 6; ++i) requests_.push_back(request(rng));
   }
   void submit(int count) {
     for (int i = 0; i < count; ++i) {
@@ -193,6 +210,32 @@ void run_history(std::uint64_t seed) {
 TEST(Properties, HistoriesOfRandomEvents) {
   for (std::uint64_t seed = 1; seed <= 1500 && !::testing::Test::HasFailure(); ++seed)
     run_history(seed);
+}
+
+/// A search that begins where an earlier one came near its end finds what a whole one finds. Time passes slowly: nothing is
+/// overdue, so that much is remembered.
+void run_wide_history(std::uint64_t seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  ClusterSnapshot snapshot = make_snapshot(wide_cluster(rng));
+  const PlanOptions options = random_options(rng);
+  Events events(rng, snapshot, wide_request);
+  events.submit(30);
+  Planner planner;
+  TimePoint now = at(0);
+  std::uint32_t element = 1'000'000;
+  for (int step = 0; step < 60; ++step) {
+    snapshot.advance_time(now);
+    const Plan made = planner.plan(snapshot, now, options);
+    ASSERT_EQ(made, plan(snapshot, now, options)) << "the memo changed a plan at step " << step;
+    if (rng.chance(0.8)) apply(snapshot, made, element += 100);
+    events.one();
+    if (rng.chance(0.2)) now = now + Duration::milliseconds(rng.between(1, 900));
+  }
+}
+
+TEST(Properties, WhatASearchRemembersChangesNoPlan) {
+  for (std::uint64_t seed = 1; seed <= 120 && !::testing::Test::HasFailure(); ++seed) run_wide_history(seed);
 }
 
 /// EASY on one pool of processors by the book, with plain lists.

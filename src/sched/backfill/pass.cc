@@ -278,15 +278,16 @@ bool Pass::may_reserve(const Lane& lane) const {
 }
 
 /// Most of a pass is this search, and most events concern few nodes: an answer is used again while nothing that it came
-/// from has changed.
+/// from has changed, and else the search begins where the last one came near its end.
 std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane::Part& part) {
   const Duration duration = lane.shape_ref->time_limit;
   WindowMemo& known = memo_.screened[{lane.shape_ref->serial, part.partition}].window;
-  WindowMemo::Question question{snapshot_, timeline_, part.allowed, duration, timeline_.kept_on(part.allowed)};
-  const bool is_disturbed = started_on_.intersects(part.allowed);
-  if (!is_disturbed && known.holds_for(question)) return known.answer();
-  auto found = timeline_.earliest_start(part.fitter, part.limits, memo_.static_order, part.allowed, part.room, duration);
-  known = is_disturbed ? WindowMemo() : WindowMemo(std::move(question), found);
+  WindowMemo::Question question{snapshot_, timeline_, part.allowed, started_on_, duration, timeline_.kept_on(part.allowed)};
+  if (known.holds_for(question)) return known.answer();
+  auto memory = known.take_memory(question);
+  const StartQuestion wanted{part.fitter, part.limits, memo_.static_order, part.allowed, part.room, duration};
+  auto found = timeline_.earliest_start(wanted, memory ? &*memory : nullptr);
+  known.keep(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
   return found;
 }
 

@@ -11,34 +11,62 @@ bool is_anything_overdue(const ClusterSnapshot& snapshot, TimePoint now) {
   return !snapshot.ends().empty() && snapshot.ends().front().end <= now;
 }
 
-bool has_changed(const ClusterSnapshot& snapshot, std::uint64_t revision, const NodeSet& nodes) {
+/// The nodes of `among` that have changed. Nullopt: too long ago to tell.
+std::optional<std::vector<NodeIndex>> changed_nodes(const ClusterSnapshot& snapshot, std::uint64_t revision,
+                                                    const NodeSet& among) {
   const auto changes = snapshot.changed_since(revision);
-  return !changes || std::ranges::any_of(*changes, [&](const auto& change) { return nodes.test(change.second); });
+  if (!changes) return std::nullopt;
+  std::vector<NodeIndex> nodes;
+  for (const auto& [when, node] : *changes) {
+    if (among.test(node)) nodes.push_back(node);
+  }
+  return nodes;
 }
 
 }  // namespace
 
-WindowMemo::WindowMemo(Question question, const std::optional<FuturePlacement>& answer) {
+void WindowMemo::keep(Question question, const std::optional<FuturePlacement>& answer, SearchMemory memory) {
   const TimePoint now = question.timeline.now();
+  *this = {};
   if (is_anything_overdue(question.snapshot, now)) return;
   revision_ = question.snapshot.revision();
   now_ = now;
   allowed_ = question.allowed;
+  (question.started_on & question.allowed).for_each([this](NodeIndex node) { unsettled_.push_back(node); });
   kept_ = std::move(question.kept);
   answer_ = answer;
+  checkpoint_ = std::move(memory.checkpoint);
+}
+
+/// True when only nodes that changed can make the answers differ.
+bool WindowMemo::is_comparable(const Question& question) const {
+  if (revision_ == 0 || allowed_ != question.allowed || kept_ != question.kept) return false;
+  const TimePoint now = question.timeline.now();
+  if (is_anything_overdue(question.snapshot, now)) return false;
+  // The search weighs a node first with the windows that begin within the job's time, counted from now.
+  return now == now_ || std::ranges::all_of(kept_, [&](const KeptRoom& room) {
+           return (room.start < now_ + question.duration) == (room.start < now + question.duration);
+         });
 }
 
 bool WindowMemo::holds_for(const Question& question) const {
-  if (revision_ == 0) return false;
-  const TimePoint now = question.timeline.now();
-  if (answer_ && answer_->start <= now) return false;
-  if (is_anything_overdue(question.snapshot, now)) return false;
-  if (allowed_ != question.allowed || has_changed(question.snapshot, revision_, allowed_)) return false;
-  // The search weighs a node first with the windows that begin within the job's time, counted from now.
-  const bool reaches_as_far = now == now_ || std::ranges::all_of(kept_, [&](const KeptRoom& room) {
-    return (room.start < now_ + question.duration) == (room.start < now + question.duration);
-  });
-  return reaches_as_far && kept_ == question.kept;
+  if (!is_comparable(question) || !unsettled_.empty() || question.started_on.intersects(allowed_)) return false;
+  if (answer_ && answer_->start <= question.timeline.now()) return false;
+  const auto changed = changed_nodes(question.snapshot, revision_, allowed_);
+  return changed && changed->empty();
+}
+
+std::optional<SearchMemory> WindowMemo::take_memory(const Question& question) {
+  if (is_anything_overdue(question.snapshot, question.timeline.now())) return std::nullopt;
+  SearchMemory memory;
+  if (!is_comparable(question)) return memory;
+  auto changed = changed_nodes(question.snapshot, revision_, allowed_);
+  if (!changed) return memory;
+  memory.changed = std::move(*changed);
+  memory.changed.insert(memory.changed.end(), unsettled_.begin(), unsettled_.end());
+  (question.started_on & allowed_).for_each([&](NodeIndex node) { memory.changed.push_back(node); });
+  memory.checkpoint = std::move(checkpoint_);
+  return memory;
 }
 
 }  // namespace muster::sched

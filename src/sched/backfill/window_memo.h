@@ -1,4 +1,5 @@
-// An answer of Timeline::earliest_start, with what it came from, so that the next pass can tell whether it still holds.
+// An answer of Timeline::earliest_start, with what it came from, so that the next pass can tell whether it still holds, and
+// begin its search late where it does not.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,7 @@
 
 namespace muster::sched {
 
-/// The earliest start of one shape in one partition. Requires: made and asked under one configuration, for one shape; no
-/// start of the pass stands on the question's nodes.
+/// The earliest start of one shape in one partition. Requires: made and asked under one configuration, for one shape.
 class WindowMemo {
  public:
   /// What the answer depends on besides the shape.
@@ -20,24 +20,32 @@ class WindowMemo {
     const ClusterSnapshot& snapshot;
     const Timeline& timeline;
     const NodeSet& allowed;
-    Duration duration;            ///< the shape's time limit
-    std::vector<KeptRoom> kept;   ///< by windows, on `allowed`
+    const NodeSet& started_on;   ///< by this pass: the snapshot does not know of it yet
+    Duration duration;           ///< the shape's time limit
+    std::vector<KeptRoom> kept;  ///< by windows, on `allowed`
   };
 
-  WindowMemo() = default;
-  WindowMemo(Question question, const std::optional<FuturePlacement>& answer);
+  /// What a search found now; nothing is kept of it while a job is overdue.
+  void keep(Question question, const std::optional<FuturePlacement>& answer, SearchMemory memory);
 
   /// True when a search would give the same answer: nothing is overdue then or now, no allowed node has changed since, the
   /// same windows lie ahead and reach as far into the job's time. Cost: O(changes since + kept rooms + nodes / 64).
   bool holds_for(const Question& question) const;
   const std::optional<FuturePlacement>& answer() const { return answer_; }
 
+  /// What a search may begin with, taken out of the memo. Nullopt: it must not remember either, for a job is overdue.
+  std::optional<SearchMemory> take_memory(const Question& question);
+
  private:
+  bool is_comparable(const Question& question) const;
+
   std::uint64_t revision_ = 0;  ///< the snapshot's; 0: nothing is known
   TimePoint now_;
   NodeSet allowed_;
+  std::vector<NodeIndex> unsettled_;  ///< allowed nodes of starts that the snapshot did not know of
   std::vector<KeptRoom> kept_;
   std::optional<FuturePlacement> answer_;
+  std::optional<SearchCheckpoint> checkpoint_;
 };
 
 }  // namespace muster::sched

@@ -10,43 +10,45 @@
 
 namespace muster::sched {
 
+void SearchSums::raise(const SearchSums& other) {
+  nodes = std::max(nodes, other.nodes);
+  tasks = std::max(tasks, other.tasks);
+  required = std::max(required, other.required);
+  for (std::size_t i = 0; i < kJobNeedMax; ++i) shares[i] = std::max(shares[i], other.shares[i]);
+}
+
 class EarliestStartSearch final : public Availability {
  public:
-  EarliestStartSearch(Timeline& timeline, const Fitter& fitter, NodeLimits limits,
-                      std::span<const NodeIndex> order, const NodeSet& allowed, Duration duration)
-      : timeline_(timeline),
-        fitter_(fitter),
-        limits_(limits),
-        order_(order),
-        allowed_(allowed),
-        duration_(duration),
-        future_(timeline.free_),
-        candidates_(timeline.free_.node_count()),
-        time_(timeline.now_) {
-    tasks_wanted_ = std::max({fitter.request().task_count, limits.min, 1U});
+  EarliestStartSearch(Timeline& timeline, const StartQuestion& question, SearchMemory* memory)
+      : timeline_(timeline), question_(question), fitter_(question.fitter), memory_(memory) {
+    tasks_wanted_ = std::max({fitter_.request().task_count, question.limits.min, 1U});
   }
 
-  std::optional<FuturePlacement> run(const NodeSet& room) {
+  std::optional<FuturePlacement> run() {
     prepare();
-    room.for_each([this](NodeIndex node) { recount(node); });
+    if (!resume()) begin();
     while (advance()) {
-      if (!is_worth_trying()) continue;
-      if (auto nodes = place(fitter_, *this, limits_, order_, allowed_))
-        return FuturePlacement{time_, *nodes};
+      most_.raise(state_.sums);
+      if (!is_worth_trying()) {
+        remember();
+        continue;
+      }
+      if (auto nodes = place(fitter_, *this, question_.limits, question_.order, question_.allowed))
+        return FuturePlacement{state_.time, *nodes};
       ++failed_count_;
     }
     return std::nullopt;
   }
 
-  /// What stays free on the node from time_ on for the job's duration.
+  /// What stays free on the node from the state's time on for the job's duration.
   NodeFree at(NodeIndex node) const override {
-    NodeFree free = future_.at(node);
-    const TimePoint until = time_ + duration_;
+    NodeFree free = state_.future.at(node);
+    const TimePoint until = state_.time + question_.duration;
     bool is_copied = false;
     for (std::uint32_t i = timeline_.first_slot_[node.value()]; i != Timeline::kNone;
          i = timeline_.slots_[i].next) {
       const Timeline::Slot& slot = timeline_.slots_[i];
-      if (slot.start <= time_ || slot.start >= until) continue;  // what has begun is in future_
+      if (slot.start <= state_.time || slot.start >= until) continue;  // what has begun is in the state
       if (!is_copied) row_ = FreeRow(free, slot.spare.gres.size());
       is_copied = true;
       row_.limit(slot.spare);
@@ -64,7 +66,7 @@ class EarliestStartSearch final : public Availability {
     timeline_.sort_planned();
     for (std::uint32_t i = 0; i < timeline_.slots_.size(); ++i) {
       const Timeline::Slot& slot = timeline_.slots_[i];
-      if (!allowed_.test(slot.amount.node)) continue;
+      if (!question_.allowed.test(slot.amount.node)) continue;
       boundaries_.push_back({slot.start, i, true});
       last_boundary_ = std::max(last_boundary_, slot.start);
       if (slot.end.is_never()) continue;
@@ -76,6 +78,56 @@ class EarliestStartSearch final : public Availability {
     while (overdue_ < ends.size() && ends[overdue_].end <= timeline_.now_) ++overdue_;
     next_end_ = overdue_;
     if (timeline_.options_.is_overdue_free) overdue_ = 0;
+  }
+
+  /// From now on, with what has room now.
+  void begin() {
+    if (memory_ != nullptr) memory_->checkpoint.reset();
+    state_ = {timeline_.now_, timeline_.free_, std::vector<Candidate>(timeline_.free_.node_count()), {}};
+    question_.room.for_each([this](NodeIndex node) { recount(node); });
+  }
+
+  /// From the memory's checkpoint on, when even with all that the changed nodes have free by then the job is not worth trying
+  /// before. False: it may be, or there is none.
+  bool resume() {
+    if (memory_ == nullptr || !memory_->checkpoint || overdue_ > 0) return false;
+    SearchCheckpoint& known = *memory_->checkpoint;
+    const TimePoint from = known.state.time;
+    if (from <= timeline_.now_) return false;
+    for (const NodeIndex node : memory_->changed) {
+      if (!question_.allowed.test(node)) continue;
+      const FreeRow row = timeline_.row_without_windows(node, from);
+      if (const auto candidate = candidate_at(fitter_, node, row.view())) count_in(known.most, *candidate, 1);
+    }
+    if (is_enough(known.most)) return false;
+    most_ = known.most;
+    state_ = std::move(known.state);
+    for (const NodeIndex node : memory_->changed) {
+      if (question_.allowed.test(node)) look_again(node, from);
+    }
+    state_.time = from;
+    known.state = state_;
+    skip_to(from);
+    return true;
+  }
+  void look_again(NodeIndex node, TimePoint from) {
+    state_.future.set(node, timeline_.row_at(node, from));
+    state_.time = timeline_.last_change(node, from);
+    recount(node);
+  }
+  /// Past what has happened until `from`.
+  void skip_to(TimePoint from) {
+    const auto& ends = timeline_.snapshot_.ends();
+    const auto is_past = [&](const ExpectedEnd& end) { return end.end <= from; };
+    next_end_ = static_cast<std::size_t>(std::partition_point(ends.begin(), ends.end(), is_past) - ends.begin());
+    while (next_planned_ < timeline_.planned_by_end_.size() && planned(next_planned_).end <= from) ++next_planned_;
+    while (next_boundary_ < boundaries_.size() && boundaries_[next_boundary_].time <= from) ++next_boundary_;
+  }
+  /// Late in the search, since what follows must be walked again; not so late that a few more nodes undo it.
+  void remember() {
+    if (memory_ == nullptr || memory_->checkpoint || failed_count_ > 0) return;
+    if (state_.sums.nodes * 8 < std::int64_t{question_.limits.min} * 7 || state_.sums.tasks * 8 < tasks_wanted_ * 7) return;
+    memory_->checkpoint = SearchCheckpoint{state_, most_};
   }
 
   TimePoint next_time() const {
@@ -98,8 +150,8 @@ class EarliestStartSearch final : public Availability {
     dirty_.clear();
     while (dirty_.empty()) {
       fetch_ahead();
-      time_ = next_time();
-      if (time_.is_never()) return false;
+      state_.time = next_time();
+      if (state_.time.is_never()) return false;
       apply_ends();
       apply_planned();
       apply_boundaries();
@@ -109,15 +161,15 @@ class EarliestStartSearch final : public Availability {
   }
   void apply_ends() {
     const auto& ends = timeline_.snapshot_.ends();
-    if (overdue_ > 0 && time_ == timeline_.now_ + timeline_.options_.overdue_grace) {
+    if (overdue_ > 0 && state_.time == timeline_.now_ + timeline_.options_.overdue_grace) {
       for (std::size_t i = 0; i < overdue_; ++i) release(ends[i]);
       overdue_ = 0;
     }
-    for (; next_end_ < ends.size() && ends[next_end_].end <= time_; ++next_end_)
+    for (; next_end_ < ends.size() && ends[next_end_].end <= state_.time; ++next_end_)
       release(ends[next_end_]);
   }
   void release(const ExpectedEnd& end) {
-    if (end.is_on_one_node() && !allowed_.test(end.sole_node)) return;
+    if (end.is_on_one_node() && !question_.allowed.test(end.sole_node)) return;
     for (const NodeAmount& amount : timeline_.snapshot_.running_slot(end.slot).nodes) {
       change(amount, true);
     }
@@ -131,59 +183,62 @@ class EarliestStartSearch final : public Availability {
     const ClusterSnapshot& snapshot = timeline_.snapshot_;
     __builtin_prefetch(&snapshot.running_slot(ends[next_end_ + kFar].slot));
     const ExpectedEnd& near = ends[next_end_ + kNear];
-    if (near.is_on_one_node() && !allowed_.test(near.sole_node)) return;
+    if (near.is_on_one_node() && !question_.allowed.test(near.sole_node)) return;
     __builtin_prefetch(snapshot.running_slot(near.slot).nodes.data());
   }
   void apply_planned() {
     const std::size_t count = timeline_.planned_by_end_.size();
-    for (; next_planned_ < count && planned(next_planned_).end <= time_; ++next_planned_) {
+    for (; next_planned_ < count && planned(next_planned_).end <= state_.time; ++next_planned_) {
       change(planned(next_planned_).amount, true);
     }
   }
   void apply_boundaries() {
-    for (; next_boundary_ < boundaries_.size() && boundaries_[next_boundary_].time <= time_;
+    for (; next_boundary_ < boundaries_.size() && boundaries_[next_boundary_].time <= state_.time;
          ++next_boundary_) {
       const Timeline::Boundary& boundary = boundaries_[next_boundary_];
       change(timeline_.slots_[boundary.slot].amount, !boundary.is_start);
     }
   }
   void change(const NodeAmount& amount, bool is_release) {
-    if (!allowed_.test(amount.node)) return;
-    is_release ? future_.add(amount) : future_.subtract(amount);
+    if (!question_.allowed.test(amount.node)) return;
+    is_release ? state_.future.add(amount) : state_.future.subtract(amount);
     dirty_.push_back(amount.node);
   }
 
   /// Brings the node's part of the sums up to date. With windows ahead a sum may be too high until
   /// it is tried.
   void recount(NodeIndex node) {
-    Candidate& known = candidates_[node.value()];
-    count_in(known, -1);
+    Candidate& known = state_.candidates[node.value()];
+    count_in(state_.sums, known, -1);
     known = candidate_at(fitter_, node, at(node)).value_or(Candidate{node, 0, {}});
-    count_in(known, 1);
+    count_in(state_.sums, known, 1);
   }
-  void count_in(const Candidate& candidate, int sign) {
+  void count_in(SearchSums& sums, const Candidate& candidate, int sign) const {
     if (candidate.tasks == 0) return;
-    count_ += sign;
-    tasks_ += sign * std::int64_t{candidate.tasks};
-    for (std::size_t i = 0; i < kJobNeedMax; ++i)
-      shares_[i] += sign * std::int64_t{candidate.shares[i]};
-    if (fitter_.demand().required.test(candidate.node)) required_ += sign;
+    sums.nodes += sign;
+    sums.tasks += sign * std::int64_t{candidate.tasks};
+    for (std::size_t i = 0; i < kJobNeedMax; ++i) sums.shares[i] += sign * std::int64_t{candidate.shares[i]};
+    if (fitter_.demand().required.test(candidate.node)) sums.required += sign;
   }
 
-  bool is_worth_trying() const {
-    if (count_ < limits_.min || tasks_ < tasks_wanted_) return false;
-    if (required_ < fitter_.demand().required_count) return false;
+  bool is_enough(const SearchSums& sums) const {
+    if (sums.nodes < question_.limits.min || sums.tasks < tasks_wanted_) return false;
+    if (sums.required < fitter_.demand().required_count) return false;
     const auto& needs = fitter_.demand().per_job;
     for (std::size_t i = 0; i < needs.size(); ++i) {
-      if (shares_[i] < needs[i].count) return false;
+      if (sums.shares[i] < needs[i].count) return false;
     }
-    if (failed_count_ >= kTryMax && time_ < last_boundary_) return false;
-    return !fitter_.request().is_contiguous || longest_run() >= limits_.min;
+    return true;
+  }
+  bool is_worth_trying() const {
+    if (!is_enough(state_.sums)) return false;
+    if (failed_count_ >= kTryMax && state_.time < last_boundary_) return false;
+    return !fitter_.request().is_contiguous || longest_run() >= question_.limits.min;
   }
   std::uint32_t longest_run() const {
     std::uint32_t best = 0;
     std::uint32_t run = 0;
-    for (const Candidate& candidate : candidates_) {
+    for (const Candidate& candidate : state_.candidates) {
       run = candidate.tasks > 0 ? run + 1 : 0;
       best = std::max(best, run);
     }
@@ -191,35 +246,25 @@ class EarliestStartSearch final : public Availability {
   }
 
   Timeline& timeline_;
+  const StartQuestion& question_;
   const Fitter& fitter_;
-  NodeLimits limits_;
-  std::span<const NodeIndex> order_;
-  const NodeSet& allowed_;
-  Duration duration_;
-  FreeTable future_;
-  std::vector<Candidate> candidates_;
+  SearchMemory* memory_;
+  SearchState state_;
+  SearchSums most_;
   std::vector<Timeline::Boundary> boundaries_;
   std::vector<NodeIndex> dirty_;
   mutable FreeRow row_;
-  TimePoint time_;
   TimePoint last_boundary_;
   std::size_t overdue_ = 0;
   std::size_t next_end_ = 0;
   std::size_t next_planned_ = 0;
   std::size_t next_boundary_ = 0;
-  std::int64_t count_ = 0;
-  std::int64_t tasks_ = 0;
-  std::int64_t required_ = 0;
-  std::array<std::int64_t, kJobNeedMax> shares_{};
   std::int64_t tasks_wanted_ = 1;
   int failed_count_ = 0;
 };
 
-std::optional<FuturePlacement> Timeline::earliest_start(const Fitter& fitter, NodeLimits limits,
-                                                        std::span<const NodeIndex> order,
-                                                        const NodeSet& allowed, const NodeSet& room,
-                                                        Duration duration) {
-  return EarliestStartSearch(*this, fitter, limits, order, allowed, duration).run(room);
+std::optional<FuturePlacement> Timeline::earliest_start(const StartQuestion& question, SearchMemory* memory) {
+  return EarliestStartSearch(*this, question, memory).run();
 }
 
 }  // namespace muster::sched

@@ -27,7 +27,7 @@ TimePoint Timeline::effective_end(TimePoint end) const {
   return end > now_ ? end : now_ + options_.overdue_grace;
 }
 
-FreeRow Timeline::row_at(NodeIndex node, TimePoint when) const {
+FreeRow Timeline::row_without_windows(NodeIndex node, TimePoint when) const {
   FreeRow row(free_.at(node), free_.kind_count());
   for (const NodeShare& share : snapshot_.shares_on(node)) {
     const TimePoint end = snapshot_.running_slot(share.slot).end;
@@ -37,10 +37,30 @@ FreeRow Timeline::row_at(NodeIndex node, TimePoint when) const {
   for (const std::uint32_t index : planned_on_[node.value()]) {
     if (planned_[index].end <= when) row.add(planned_[index].amount);
   }
+  return row;
+}
+
+FreeRow Timeline::row_at(NodeIndex node, TimePoint when) const {
+  FreeRow row = row_without_windows(node, when);
   for (std::uint32_t i = first_slot_[node.value()]; i != kNone; i = slots_[i].next) {
     if (slots_[i].start <= when && when < slots_[i].end) row.subtract(slots_[i].amount);
   }
   return row;
+}
+
+/// The last instant until `until` at which what is free on the node changes; now, if it does not.
+TimePoint Timeline::last_change(NodeIndex node, TimePoint until) const {
+  TimePoint last = now_;
+  const auto look = [&](TimePoint when) {
+    if (when <= until) last = std::max(last, when);
+  };
+  for (const NodeShare& share : snapshot_.shares_on(node)) look(effective_end(snapshot_.running_slot(share.slot).end));
+  for (const std::uint32_t index : planned_on_[node.value()]) look(planned_[index].end);
+  for (std::uint32_t i = first_slot_[node.value()]; i != kNone; i = slots_[i].next) {
+    look(slots_[i].start);
+    look(slots_[i].end);
+  }
+  return last;
 }
 
 void Timeline::start(const Start& start) {

@@ -13,6 +13,7 @@
 #include "sched/placement/select.h"
 #include "sched/plan.h"
 #include "sched/snapshot.h"
+#include "sched/timeline/search_memory.h"
 
 namespace muster::sched {
 
@@ -20,6 +21,17 @@ namespace muster::sched {
 struct FuturePlacement {
   TimePoint start;
   std::vector<NodeAmount> nodes;
+};
+
+/// What is searched for: the job, and where. Holds references. Shape: `order` as for place(); `room` holds all of `allowed`
+/// that could take a task now.
+struct StartQuestion {
+  const Fitter& fitter;
+  NodeLimits limits;
+  std::span<const NodeIndex> order;
+  const NodeSet& allowed;
+  const NodeSet& room;
+  Duration duration;
 };
 
 /// What a window keeps on one node, from `start` until `end`.
@@ -66,15 +78,13 @@ class Timeline {
     mutable std::vector<std::int32_t> gres_;
   };
 
-  /// The earliest time after now at which the job fits for `duration` without touching a window,
-  /// and where. Shape: `order` as for place(); `room` holds all of `allowed` that could take a task
-  /// now. Nullopt: never, by what is expected to end. Cost: O(ends + nodes), each end costing the
-  /// nodes that it frees among `allowed`. Determinism: the smallest such time; the first nodes of
-  /// `order`.
-  std::optional<FuturePlacement> earliest_start(const Fitter& fitter, NodeLimits limits,
-                                                std::span<const NodeIndex> order,
-                                                const NodeSet& allowed, const NodeSet& room,
-                                                Duration duration);
+  /// The earliest time after now at which the job fits for its duration without touching a window, and where. Nullopt:
+  /// never, by what is expected to end. Cost: O(ends + nodes), each end costing the nodes that it frees among `allowed`; with
+  /// a memory, O(nodes + the ends after its checkpoint). Determinism: the smallest such time, with a memory or without; the
+  /// first nodes of `order`.
+  /// `memory`, where given: of a search for the same job, nodes and windows, on a snapshot that differs from this timeline's
+  /// on no more than `changed` in what is allowed. Requires of both: nothing overdue.
+  std::optional<FuturePlacement> earliest_start(const StartQuestion& question, SearchMemory* memory = nullptr);
 
  private:
   friend class EarliestStartSearch;
@@ -103,6 +113,8 @@ class Timeline {
   void free_overdue();
   TimePoint effective_end(TimePoint end) const;
   FreeRow row_at(NodeIndex node, TimePoint when) const;
+  FreeRow row_without_windows(NodeIndex node, TimePoint when) const;
+  TimePoint last_change(NodeIndex node, TimePoint until) const;
   void add_slot(const NodeAmount& amount, TimePoint start, TimePoint end);
   void sort_planned();
 

@@ -1,0 +1,47 @@
+// What one search for an earliest start leaves behind, so that the next one for the same job need not begin at the
+// beginning: most events concern few nodes, and what all others give back at which time is known already.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/time.h"
+#include "sched/amounts.h"
+#include "sched/placement/select.h"
+
+namespace muster::sched {
+
+/// How much of a job a set of nodes could carry: nodes, tasks, required nodes, and of each per-job need.
+struct SearchSums {
+  std::int64_t nodes = 0;
+  std::int64_t tasks = 0;
+  std::int64_t required = 0;
+  std::array<std::int64_t, kJobNeedMax> shares{};
+
+  /// Brings every sum to that of `other` where that is higher.
+  void raise(const SearchSums& other);
+};
+
+/// The nodes at one instant of a search.
+struct SearchState {
+  TimePoint time;
+  FreeTable future;                   ///< free then, windows that have begun counted as taken
+  std::vector<Candidate> candidates;  ///< per node, as at its last change; no tasks: it carries nothing
+  SearchSums sums;                    ///< of the candidates
+};
+
+/// A state of a search until which the job was never worth trying. Size: some 60 bytes per node.
+struct SearchCheckpoint {
+  SearchState state;
+  SearchSums most;  ///< no sum was higher until then
+};
+
+/// A search reads it to begin later, and leaves it fit for the next.
+struct SearchMemory {
+  std::optional<SearchCheckpoint> checkpoint;
+  std::vector<NodeIndex> changed;  ///< since the checkpoint was made; may repeat itself
+};
+
+}  // namespace muster::sched
