@@ -2,10 +2,7 @@
 // many CPUs. Reads ../shared/data beside the source tree; without it the tests say that they are
 // skipped.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <queue>
 #include <sstream>
@@ -14,37 +11,13 @@
 
 #include "sched/plan.h"
 #include "sched/testing.h"
+#include "shared_data.h"
 
 namespace muster::sched {
 namespace {
 
 using namespace testing;
-
-std::string data_path(const std::string& name) {
-  const char* source = std::getenv("MUSTER_SOURCE_DIR");
-  return std::string(source == nullptr ? "." : source) + "/../shared/data/" + name;
-}
-
-std::vector<std::string> read_lines(const std::string& path) {
-  std::vector<std::string> lines;
-  gzFile file = gzopen(path.c_str(), "rb");  // reads plain files too
-  if (file == nullptr) return lines;
-  char buffer[4096];
-  while (gzgets(file, buffer, sizeof buffer) != nullptr) {
-    std::string line(buffer);
-    while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
-    lines.push_back(std::move(line));
-  }
-  gzclose(file);
-  return lines;
-}
-
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> fields;
-  std::istringstream stream(line);
-  for (std::string field; std::getline(stream, field, ',');) fields.push_back(field);
-  return fields;
-}
+using namespace shared_data;
 
 struct TraceJob {
   std::uint32_t id = 0;

@@ -80,5 +80,14 @@ def simulation(_cluster, report, size, build):
     report.add(Row("simulated jobs", "32 nodes, 4,000 submissions a second", rates, budget=Budget(1e6, "≥ 1 million/min", is_most=False)))
 
 
-PARTS = {"submissions": submissions, "latency": latency, "planning": planning, "simulation": simulation}
+# ---- searches ----------------------------------------------------------------------------------------------------------------
+def searches(_cluster, report, size, build):
+    report.section("searches of 1,000 trials in virtual time")
+    size.quiet.wait()
+    for name, median, worst in PLAN.findall(program(build, "search_bench", *size.search)):
+        report.add(Row(f"search, {name}", f"a large search; worst {float(worst):.1f} ms", Series("ms", [float(median)]),
+                       budget=Budget(1000, "≤ 1 s")))
+
+
+PARTS = {"submissions": submissions, "latency": latency, "planning": planning, "simulation": simulation, "searches": searches}
 NEED_CLUSTER = {"submissions", "latency"}

@@ -12,6 +12,8 @@ namespace muster {
 class Rng {
  public:
   explicit Rng(std::uint64_t seed) : state_(seed) {}
+  /// What a copy begins with to go on from here.
+  std::uint64_t state() const { return state_; }
 
   std::uint64_t next() {
     std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);

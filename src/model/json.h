@@ -1,0 +1,69 @@
+// A JSON value: what hyperparameters, experiment files and metadata hold where no schema of ours says more.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace muster {
+
+/// Null, a boolean, a whole number, a number, a text, a list or an object. Whole numbers and numbers differ: 1 is not 1.0.
+class Json {
+ public:
+  struct Member;
+  using Array = std::vector<Json>;
+  /// Members in the order in which they were written; a name stands once.
+  using Object = std::vector<Member>;
+  using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object>;
+
+  Json() = default;
+  Json(bool value) : value_(value) {}
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Json(T value) : value_(static_cast<std::int64_t>(value)) {}
+  Json(double value) : value_(value) {}
+  Json(std::string value) : value_(std::move(value)) {}
+  Json(const char* value) : value_(std::string(value)) {}
+  Json(Array value) : value_(std::move(value)) {}
+  Json(Object value) : value_(std::move(value)) {}
+
+  const Value& value() const { return value_; }
+  bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
+  /// The value when it is of that type, else nullptr.
+  const bool* boolean() const { return std::get_if<bool>(&value_); }
+  const std::int64_t* whole() const { return std::get_if<std::int64_t>(&value_); }
+  const std::string* text() const { return std::get_if<std::string>(&value_); }
+  const Array* array() const { return std::get_if<Array>(&value_); }
+  Array* array() { return std::get_if<Array>(&value_); }
+  const Object* object() const { return std::get_if<Object>(&value_); }
+  Object* object() { return std::get_if<Object>(&value_); }
+  /// The number, whole or not; nothing for anything else.
+  std::optional<double> number() const;
+
+  /// The member of that name; nullptr when there is none or this is no object.
+  const Json* find(std::string_view name) const;
+  const Json* find(std::span<const std::string> path) const;
+  /// The member of that name, made where it is missing; what is no object becomes one.
+  Json& member(std::string_view name);
+  /// As member, along a path.
+  Json& at(std::span<const std::string> path);
+
+  friend bool operator==(const Json&, const Json&) = default;
+
+ private:
+  Value value_;
+};
+
+struct Json::Member {
+  std::string name;
+  Json value;
+  friend bool operator==(const Member&, const Member&) = default;
+};
+
+}  // namespace muster

@@ -1,0 +1,116 @@
+#include "search/adaptive_asha.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "search/async_halving.h"
+#include "search/promotion_asha.h"
+#include "search/rungs.h"
+
+namespace muster::search {
+namespace {
+
+std::vector<std::uint32_t> rungs_by_mode(const AdaptiveAsha& config) {
+  const std::uint32_t most = std::min({config.max_rungs, whole_log(static_cast<double>(config.max_time), config.divisor) + 1,
+                                       whole_log(config.max_trials, config.divisor) + 1});
+  std::uint32_t least = 1;
+  if (config.mode == AshaMode::kAggressive) least = most;
+  if (config.mode == AshaMode::kStandard) least = (most - 1) / 2 + 1;
+  std::vector<std::uint32_t> rungs;
+  for (std::uint32_t n = most; n >= least; --n) rungs.push_back(n);
+  return rungs;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> split_trials(std::uint32_t max_trials, double divisor, const std::vector<std::uint32_t>& rungs) {
+  std::vector<double> weights;
+  for (const std::uint32_t n : rungs) weights.push_back(std::pow(divisor, n - 1) / n);
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<std::uint32_t> trials;
+  std::uint32_t given = 0;
+  for (const double weight : weights) {
+    trials.push_back(std::max(1U, static_cast<std::uint32_t>(weight / sum * max_trials)));
+    given += trials.back();
+  }
+  if (given < max_trials) trials[0] += max_trials - given;
+  return trials;
+}
+
+std::vector<std::uint32_t> split_concurrency(std::uint32_t max_concurrent, double divisor,
+                                             const std::vector<std::uint32_t>& trials) {
+  const auto count = static_cast<std::uint32_t>(trials.size());
+  if (max_concurrent == 0) {
+    return std::vector<std::uint32_t>(count, std::max(trials.back(), static_cast<std::uint32_t>(divisor)));
+  }
+  const std::uint32_t total = std::max(max_concurrent, count);
+  std::vector<std::uint32_t> shares(count, total / count);
+  for (std::uint32_t i = 0; i < total % count; ++i) ++shares[i];
+  return shares;
+}
+
+std::vector<BracketPlan> adaptive_brackets(const AdaptiveAsha& config) {
+  std::vector<std::uint32_t> rungs = config.bracket_rungs.empty() ? rungs_by_mode(config) : config.bracket_rungs;
+  std::ranges::sort(rungs, std::greater<>());
+  const auto trials = split_trials(config.max_trials, config.divisor, rungs);
+  std::vector<BracketPlan> brackets;
+  for (std::size_t i = 0; i < rungs.size(); ++i) brackets.push_back({rungs[i], trials[i]});
+  return brackets;
+}
+
+AdaptiveAshaMethod::AdaptiveAshaMethod(const AdaptiveAsha& config) : config_(config) {
+  for (const BracketPlan& plan : adaptive_brackets(config)) {
+    const AsyncHalving halving{plan.num_rungs, plan.max_trials, config.divisor, config.max_time, config.is_promoting};
+    const auto bracket = static_cast<std::uint32_t>(brackets_.size());
+    if (config.is_promoting) {
+      brackets_.push_back(std::make_unique<PromotionAshaMethod>(halving, bracket));
+    } else {
+      brackets_.push_back(std::make_unique<AsyncHalvingMethod>(halving, bracket));
+    }
+    trials_.push_back(plan.max_trials);
+  }
+}
+
+std::optional<WantedRun> AdaptiveAshaMethod::next_run(SearchView& view) {
+  const auto shares = split_concurrency(view.max_concurrent, config_.divisor, trials_);
+  for (std::uint32_t i = 0; i < brackets_.size(); ++i) {
+    if (view.training_in(i) >= shares[i]) continue;
+    auto run = brackets_[i]->next_run(view);
+    if (!run) continue;
+    if (!run->trial) bracket_of_.push_back(i);
+    return run;
+  }
+  return std::nullopt;
+}
+
+void AdaptiveAshaMethod::reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) {
+  brackets_[bracket_of_[trial.value()]]->reported(trial, report, stops);
+}
+
+void AdaptiveAshaMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) {
+  brackets_[bracket_of_[trial.value()]]->exited(trial, exit, metric, stops);
+}
+
+std::uint32_t AdaptiveAshaMethod::natural_concurrency() const {
+  const auto shares = split_concurrency(0, config_.divisor, trials_);
+  return std::accumulate(shares.begin(), shares.end(), 0U);
+}
+
+std::optional<double> AdaptiveAshaMethod::awaits(TrialIndex trial) const {
+  return brackets_[bracket_of_[trial.value()]]->awaits(trial);
+}
+
+double AdaptiveAshaMethod::progress(const SearchTally& tally) const {
+  if (config_.is_promoting) return tally.progress_sum / config_.max_trials;
+  double sum = 0;
+  for (const auto& bracket : brackets_) sum += bracket->progress(tally);
+  return sum / static_cast<double>(brackets_.size());
+}
+
+void AdaptiveAshaMethod::archive(Archive& archive) {
+  archive.fields(bracket_of_);
+  for (const auto& bracket : brackets_) bracket->archive(archive);
+}
+
+}  // namespace muster::search

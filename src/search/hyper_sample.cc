@@ -1,0 +1,89 @@
+#include "search/hyper_sample.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace muster::search {
+namespace {
+
+struct Sampler {
+  Rng& rng;
+  Json operator()(const ConstDomain& domain) const { return domain.val; }
+  Json operator()(const IntDomain& domain) const { return rng.between(domain.minval, domain.maxval); }
+  Json operator()(const DoubleDomain& domain) const { return domain.minval + rng.unit() * (domain.maxval - domain.minval); }
+  Json operator()(const LogDomain& domain) const {
+    return std::pow(domain.base, domain.minval + rng.unit() * (domain.maxval - domain.minval));
+  }
+  Json operator()(const CategoricalDomain& domain) const { return domain.vals[rng.below(domain.vals.size())]; }
+};
+
+/// `count` points from low to high, both included; one is the middle.
+std::vector<double> spread(double low, double high, std::uint32_t count) {
+  if (count == 1) return {low + (high - low) / 2};
+  std::vector<double> points;
+  for (std::uint32_t i = 0; i < count; ++i) points.push_back(low + i * (high - low) / (count - 1));
+  return points;
+}
+
+struct GridAxis {
+  std::vector<Json> operator()(const ConstDomain& domain) const { return {domain.val}; }
+  std::vector<Json> operator()(const CategoricalDomain& domain) const { return domain.vals; }
+  std::vector<Json> operator()(const IntDomain& domain) const {
+    CHECK(domain.count, "a grid needs counts");
+    const auto all = static_cast<std::uint64_t>(domain.maxval - domain.minval) + 1;
+    const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(*domain.count, all));
+    std::vector<Json> values;
+    for (const double offset : spread(0, static_cast<double>(domain.maxval - domain.minval), count)) {
+      values.emplace_back(domain.minval + (count == 1 ? static_cast<std::int64_t>(offset) : std::llround(offset)));
+    }
+    return values;
+  }
+  std::vector<Json> operator()(const DoubleDomain& domain) const {
+    CHECK(domain.count, "a grid needs counts");
+    const auto points = spread(domain.minval, domain.maxval, *domain.count);
+    return {points.begin(), points.end()};
+  }
+  std::vector<Json> operator()(const LogDomain& domain) const {
+    CHECK(domain.count, "a grid needs counts");
+    std::vector<Json> values;
+    for (const double exponent : spread(domain.minval, domain.maxval, *domain.count)) {
+      values.emplace_back(std::pow(domain.base, exponent));
+    }
+    return values;
+  }
+};
+
+}  // namespace
+
+Json sample_value(const HyperDomain& domain, Rng& rng) { return std::visit(Sampler{rng}, domain); }
+
+Json sample(const HyperSpace& space, Rng& rng) {
+  Json result{Json::Object{}};
+  for (const Hyperparameter& one : space) result.at(one.path) = sample_value(one.domain, rng);
+  return result;
+}
+
+std::vector<Json> grid_values(const HyperDomain& domain) { return std::visit(GridAxis{}, domain); }
+
+std::uint64_t grid_size(const HyperSpace& space) {
+  std::uint64_t size = 1;
+  for (const Hyperparameter& one : space) size *= grid_values(one.domain).size();
+  return size;
+}
+
+Json grid_point(const HyperSpace& space, std::uint64_t index) {
+  std::vector<Json> chosen(space.size());
+  for (std::size_t i = space.size(); i-- > 0;) {
+    std::vector<Json> values = grid_values(space[i].domain);
+    chosen[i] = std::move(values[index % values.size()]);
+    index /= values.size();
+  }
+  CHECK(index == 0, "no such point of the grid");
+  Json result{Json::Object{}};
+  for (std::size_t i = 0; i < space.size(); ++i) result.at(space[i].path) = std::move(chosen[i]);
+  return result;
+}
+
+}  // namespace muster::search

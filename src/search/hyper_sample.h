@@ -1,0 +1,27 @@
+// Hyperparameters drawn from their domains: at random, and point by point on a grid.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/rng.h"
+#include "model/hyperparameter.h"
+#include "model/json.h"
+
+namespace muster::search {
+
+/// One value of the domain, drawn at random.
+Json sample_value(const HyperDomain& domain, Rng& rng);
+/// All hyperparameters, drawn at random, nested as their paths say. Determinism: one draw per varying dimension, in the
+/// space's order.
+Json sample(const HyperSpace& space, Rng& rng);
+
+/// The grid's values of a dimension. Shape: rising; whole numbers without repetition. Requires: a count, unless the domain is
+/// const or categorical. Source: Determined 0.38, "Grid": both ends included, one point is the middle.
+std::vector<Json> grid_values(const HyperDomain& domain);
+/// The number of points. Cost: O(dimensions), and their counts.
+std::uint64_t grid_size(const HyperSpace& space);
+/// The point of that number: the last dimension changes fastest. Requires: index < grid_size(space).
+Json grid_point(const HyperSpace& space, std::uint64_t index);
+
+}  // namespace muster::search

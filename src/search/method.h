@@ -1,0 +1,70 @@
+// What every search method is: told what trials reach, asked what to train next. A method owns neither trials nor time; the
+// Searcher (searcher.h) keeps what all have in common and turns answers into actions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/rng.h"
+#include "model/hyperparameter.h"
+#include "model/search_action.h"
+#include "model/search_config.h"
+#include "search/archive.h"
+
+namespace muster::search {
+
+/// Training that a method wants: of a new trial, or of one that waits.
+struct WantedRun {
+  std::optional<TrialIndex> trial;  ///< waits; nothing: a new one
+  std::uint32_t bracket = 0;
+  Json hparams;                          ///< of a new trial
+  std::optional<std::uint64_t> target;   ///< units of training; nothing: to its own end
+  std::optional<TrialIndex> clone_of;    ///< of a new trial
+};
+
+/// What a method is asked under.
+struct SearchView {
+  const HyperSpace& space;
+  Rng& rng;
+  TrialIndex next_trial;                    ///< the number that a new trial will have
+  std::uint32_t max_concurrent = 0;         ///< 0: no limit was set
+  std::span<const std::uint32_t> training;  ///< trials that train now, per bracket; brackets beyond have none
+  std::uint32_t training_in(std::uint32_t bracket) const { return bracket < training.size() ? training[bracket] : 0; }
+};
+
+/// How far all trials are, for progress.
+struct SearchTally {
+  std::uint32_t created = 0;
+  std::uint32_t closed = 0;
+  double progress_sum = 0;  ///< of the trials' own, each 0..1; closed ones count 1
+};
+
+/// Metrics that methods see are signed so that less is better, and never NaN: that is the worst.
+class SearchMethod {
+ public:
+  virtual ~SearchMethod() = default;
+
+  /// The next training that is wanted. Nothing: none until a trial reports or ends. Requires: less trains than may.
+  virtual std::optional<WantedRun> next_run(SearchView& view) = 0;
+  /// A validation of a trial that trains; one with a target has reached it and now waits. Appends the trials to stop.
+  virtual void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) = 0;
+  /// A trial ended that the method had not stopped. `metric`: its last, if it had any. Appends the trials to stop.
+  virtual void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) = 0;
+
+  /// How many train at once when the file sets no limit.
+  virtual std::uint32_t natural_concurrency() const = 0;
+  /// The units of training at which a report decides something about a trial without a target.
+  virtual std::optional<double> awaits(TrialIndex) const { return std::nullopt; }
+  /// 0..1.
+  virtual double progress(const SearchTally& tally) const = 0;
+  /// All that it must remember.
+  virtual void archive(Archive& archive) = 0;
+};
+
+/// The method that a configuration names, at its beginning.
+std::unique_ptr<SearchMethod> make_method(const SearchConfig& config, const HyperSpace& space);
+
+}  // namespace muster::search

@@ -1,0 +1,22 @@
+#include "search/rungs.h"
+
+#include <cmath>
+
+namespace muster::search {
+
+std::vector<std::uint64_t> rung_units(std::uint32_t num_rungs, std::uint64_t max_time, double divisor) {
+  std::vector<std::uint64_t> units(num_rungs);
+  for (std::uint32_t i = 0; i < num_rungs; ++i) {
+    const double whole = static_cast<double>(max_time) / std::pow(divisor, num_rungs - 1 - i);
+    units[i] = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(whole));
+  }
+  return units;
+}
+
+std::uint32_t whole_log(double value, double divisor) {
+  std::uint32_t n = 0;
+  for (double power = divisor; power <= value; power *= divisor) ++n;
+  return n;
+}
+
+}  // namespace muster::search

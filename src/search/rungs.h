@@ -1,0 +1,36 @@
+// Rungs: the amounts of training after which halving methods compare trials.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "model/search_action.h"
+#include "search/archive.h"
+
+namespace muster::search {
+
+/// A trial's result at a rung.
+struct RungEntry {
+  TrialIndex trial;
+  double metric = 0;
+  void archive(Archive& archive) { archive.fields(trial, metric); }
+};
+
+/// Units of training of each rung, lowest first: max_time / divisor^k, whole, at least 1, the last one max_time.
+/// Source: Determined 0.38, async_halving.
+std::vector<std::uint64_t> rung_units(std::uint32_t num_rungs, std::uint64_t max_time, double divisor);
+
+/// The largest n with divisor^n <= value. Requires: divisor > 1, value >= 1. Exact where divisor is whole: quotients of
+/// logarithms round log 243 / log 3 down.
+std::uint32_t whole_log(double value, double divisor);
+
+/// Puts an entry before the first that is not better; its place is its rank, 0 the best. Shape: `entries` best first.
+inline std::uint32_t insert_ranked(std::vector<RungEntry>& entries, RungEntry entry) {
+  const auto place = std::ranges::lower_bound(entries, entry.metric, {}, &RungEntry::metric);
+  const auto rank = static_cast<std::uint32_t>(place - entries.begin());
+  entries.insert(place, entry);
+  return rank;
+}
+
+}  // namespace muster::search

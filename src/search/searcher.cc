@@ -1,0 +1,219 @@
+#include "search/searcher.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/check.h"
+#include "search/adaptive_asha.h"
+#include "search/async_halving.h"
+#include "search/grid_search.h"
+#include "search/hyperband.h"
+#include "search/population_training.h"
+#include "search/promotion_asha.h"
+#include "search/random_search.h"
+#include "search/sync_halving.h"
+#include "search/tpe.h"
+
+namespace muster::search {
+namespace {
+
+constexpr std::uint64_t kTrialSeeds = std::uint64_t{1} << 31;
+
+struct MethodFor {
+  const HyperSpace& space;
+  using Made = std::unique_ptr<SearchMethod>;
+  Made operator()(const RandomSearch& config) const { return std::make_unique<RandomMethod>(config); }
+  Made operator()(const GridSearch&) const { return std::make_unique<GridMethod>(space); }
+  Made operator()(const AsyncHalving& config) const {
+    if (config.is_promoting) return std::make_unique<PromotionAshaMethod>(config);
+    return std::make_unique<AsyncHalvingMethod>(config);
+  }
+  Made operator()(const AdaptiveAsha& config) const { return std::make_unique<AdaptiveAshaMethod>(config); }
+  Made operator()(const SyncHalving& config) const {
+    return std::make_unique<SyncHalvingMethod>(std::vector<SyncBracketPlan>{halving_bracket(config)});
+  }
+  Made operator()(const Hyperband& config) const { return std::make_unique<SyncHalvingMethod>(hyperband_brackets(config)); }
+  Made operator()(const PopulationTraining& config) const { return std::make_unique<PopulationMethod>(config); }
+  Made operator()(const TpeSearch& config) const { return std::make_unique<TpeMethod>(config, space); }
+};
+
+}  // namespace
+
+std::unique_ptr<SearchMethod> make_method(const SearchConfig& config, const HyperSpace& space) {
+  return std::visit(MethodFor{space}, config.method);
+}
+
+Searcher::Searcher(const SearchConfig& config, HyperSpace space, std::uint64_t seed)
+    : config_(config), space_(std::move(space)), method_(make_method(config_, space_)), rng_(seed) {}
+
+Result<Searcher> Searcher::load(const SearchConfig& config, HyperSpace space, std::string_view bytes) {
+  Searcher searcher(config, std::move(space), 0);
+  Archive archive(bytes);
+  searcher.archive(archive);
+  if (!archive.is_ok() || !archive.is_at_end()) {
+    return fail(ErrorCode::kCorruption, "a search's state cannot be read", "it was written for another configuration");
+  }
+  return searcher;
+}
+
+std::string Searcher::save() {
+  Archive archive;
+  this->archive(archive);
+  return archive.bytes();
+}
+
+void Searcher::archive(Archive& archive) {
+  std::uint64_t chance = rng_.state();
+  archive.fields(chance, trials_, training_, ended_, errored_, canceled_, is_finished_, config_.max_concurrent_trials);
+  rng_ = Rng(chance);
+  method_->archive(archive);
+}
+
+std::vector<SearchAction> Searcher::begin() {
+  std::vector<SearchAction> actions;
+  fill(actions);
+  return actions;
+}
+
+Searcher::Trial* Searcher::find(TrialIndex trial) {
+  return trial.value() < trials_.size() ? &trials_[trial.value()] : nullptr;
+}
+
+/// Less is better, and what is not a number is the worst.
+double Searcher::signed_metric(double metric) const {
+  if (std::isnan(metric)) return std::numeric_limits<double>::infinity();
+  return config_.smaller_is_better ? metric : -metric;
+}
+
+std::vector<SearchAction> Searcher::reported(TrialIndex trial, const TrialReport& report) {
+  std::vector<SearchAction> actions;
+  Trial* known = find(trial);
+  if (known == nullptr || known->phase != Phase::kTraining || std::isnan(report.time)) return actions;
+  if (known->target) {
+    if (report.time < static_cast<double>(*known->target)) return actions;
+    set_phase(*known, Phase::kWaiting);
+  }
+  std::vector<StopTrial> stops;
+  method_->reported(trial, {signed_metric(report.metric), report.time}, stops);
+  stop(stops, actions);
+  fill(actions);
+  return actions;
+}
+
+std::vector<SearchAction> Searcher::exited(TrialIndex trial, TrialExit exit, std::optional<double> metric) {
+  std::vector<SearchAction> actions;
+  Trial* known = find(trial);
+  if (known == nullptr || known->phase == Phase::kEnded) return actions;
+  const bool was_stopped = known->phase == Phase::kStopping;
+  set_phase(*known, Phase::kEnded);
+  if (exit == TrialExit::kErrored) ++errored_;
+  if (exit == TrialExit::kCanceled) ++canceled_;
+  std::vector<StopTrial> stops;
+  if (metric) metric = signed_metric(*metric);
+  if (!was_stopped) method_->exited(trial, exit, metric, stops);
+  stop(stops, actions);
+  fill(actions);
+  return actions;
+}
+
+std::vector<SearchAction> Searcher::set_max_concurrent(std::uint32_t limit) {
+  config_.max_concurrent_trials = limit;
+  std::vector<SearchAction> actions;
+  fill(actions);
+  return actions;
+}
+
+void Searcher::set_progress(TrialIndex trial, double progress) {
+  if (Trial* known = find(trial)) known->progress = std::clamp(progress, 0.0, 1.0);
+}
+
+void Searcher::set_phase(Trial& trial, Phase phase) {
+  if (trial.bracket >= training_.size()) training_.resize(trial.bracket + 1, 0);
+  std::uint32_t& training = training_[trial.bracket];
+  if (trial.phase == Phase::kTraining && phase != Phase::kTraining) --training;
+  if (trial.phase != Phase::kTraining && phase == Phase::kTraining) ++training;
+  if (phase == Phase::kEnded) ++ended_;
+  trial.phase = phase;
+}
+
+/// A trial that trains is told to stop, and makes room at once; one that waits has nothing to end.
+void Searcher::stop(const std::vector<StopTrial>& stops, std::vector<SearchAction>& actions) {
+  for (const StopTrial& one : stops) {
+    Trial* known = find(one.trial);
+    CHECK(known != nullptr, "a method stops trial {}, which is not there", one.trial.value());
+    if (known->phase == Phase::kStopping || known->phase == Phase::kEnded) continue;
+    set_phase(*known, known->phase == Phase::kWaiting ? Phase::kEnded : Phase::kStopping);
+    actions.emplace_back(one);
+  }
+}
+
+std::uint32_t Searcher::training_count() const { return std::accumulate(training_.begin(), training_.end(), 0U); }
+
+std::uint32_t Searcher::limit() const {
+  return config_.max_concurrent_trials > 0 ? config_.max_concurrent_trials : std::max(1U, method_->natural_concurrency());
+}
+
+/// Begins what is wanted while there is room for it, and ends the search when nothing more can come of it.
+void Searcher::fill(std::vector<SearchAction>& actions) {
+  if (is_finished_) return;
+  while (training_count() < limit()) {
+    SearchView view{space_, rng_, TrialIndex(static_cast<std::uint32_t>(trials_.size())), config_.max_concurrent_trials, training_};
+    auto run = method_->next_run(view);
+    if (!run) break;
+    launch(std::move(*run), actions);
+  }
+  if (training_count() == 0) close(actions);
+}
+
+void Searcher::launch(WantedRun run, std::vector<SearchAction>& actions) {
+  if (run.trial) {
+    Trial* known = find(*run.trial);
+    CHECK(known != nullptr && known->phase == Phase::kWaiting && run.target, "a method takes a trial further that does not wait");
+    known->target = run.target;
+    set_phase(*known, Phase::kTraining);
+    actions.emplace_back(ContinueTrial{*run.trial, *run.target});
+    return;
+  }
+  const TrialIndex trial(static_cast<std::uint32_t>(trials_.size()));
+  trials_.push_back({Phase::kWaiting, run.bracket, run.target, 0});
+  set_phase(trials_.back(), Phase::kTraining);
+  const auto seed = static_cast<std::uint32_t>(rng_.below(kTrialSeeds));
+  actions.emplace_back(CreateTrial{trial, seed, run.bracket, std::move(run.hparams), run.target, run.clone_of});
+}
+
+/// Nothing trains and nothing is wanted: what still waits has waited in vain.
+void Searcher::close(std::vector<SearchAction>& actions) {
+  for (std::size_t i = 0; i < trials_.size(); ++i) {
+    if (trials_[i].phase != Phase::kWaiting) continue;
+    set_phase(trials_[i], Phase::kEnded);
+    actions.emplace_back(StopTrial{TrialIndex(static_cast<std::uint32_t>(i)), {StopCause::kSearchOver, trials_[i].bracket, 0, 0, 0, 0}});
+  }
+  if (ended_ < trials_.size()) return;  // some are still stopping
+  is_finished_ = true;
+  const auto count = static_cast<std::uint32_t>(trials_.size());
+  SearchOutcome outcome = SearchOutcome::kCompleted;
+  if (count > 0 && errored_ == count) outcome = SearchOutcome::kFailed;
+  if (count > 0 && canceled_ == count) outcome = SearchOutcome::kCanceled;
+  actions.emplace_back(FinishSearch{outcome});
+}
+
+std::optional<double> Searcher::awaits(TrialIndex trial) const {
+  if (trial.value() >= trials_.size()) return std::nullopt;
+  const Trial& known = trials_[trial.value()];
+  if (known.phase != Phase::kTraining) return std::nullopt;
+  if (known.target) return static_cast<double>(*known.target);
+  return method_->awaits(trial);
+}
+
+double Searcher::progress() const {
+  if (is_finished_) return 1;
+  SearchTally tally{static_cast<std::uint32_t>(trials_.size()), ended_, 0};
+  for (const Trial& trial : trials_) {
+    tally.progress_sum += trial.phase == Phase::kEnded || trial.phase == Phase::kStopping ? 1 : trial.progress;
+  }
+  return std::clamp(method_->progress(tally), 0.0, 1.0);
+}
+
+}  // namespace muster::search
