@@ -22,6 +22,7 @@ muster_static_library(static_sqlite libsqlite3.a)
 muster_static_library(static_soci_core libsoci_core.a)
 muster_static_library(static_soci_sqlite libsoci_sqlite3.a)
 muster_static_library(static_crypto libcrypto.a)
+muster_static_library(static_yaml libyaml-cpp.a)
 muster_static_library(static_jemalloc libjemalloc_pic.a)
 find_library(HWLOC_FILE hwloc REQUIRED)
 

@@ -25,6 +25,7 @@ constexpr CommandRow kSubcommands[] = {
     {"down", muster::cli::run_down, "end it"},
     {"env", muster::cli::run_env, "print what points the commands at it, for eval"},
     {"why", muster::cli::run_why, "say all that stands in a job's way"},
+    {"preview-search", muster::cli::run_preview_search, "say how many trials a search has, and how far they train"},
     {"check", muster::cli::run_check, "replay its journal and compare the state's hash"},
     {"version", show_version, "print the version"},
     {"help", show_help, "this list"},
@@ -37,9 +38,9 @@ int show_version(const Words&) {
 
 int show_help(const Words&) {
   print("Usage: muster COMMAND [ARGUMENTS]\n\n");
-  for (const CommandRow& row : kSubcommands) print(fmt::format("  {:<10} {}\n", row.name, row.help));
+  for (const CommandRow& row : kSubcommands) print(fmt::format("  {:<14} {}\n", row.name, row.help));
   print("\nSlurm's commands, also under their own names:\n");
-  for (const CommandRow& row : slurm_commands()) print(fmt::format("  {:<10} {}\n", row.name, row.help));
+  for (const CommandRow& row : slurm_commands()) print(fmt::format("  {:<14} {}\n", row.name, row.help));
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "cli/command_line.h"
 #include "cli/personal_cluster.h"
 #include "env/posix/process_runner.h"
 
@@ -44,17 +45,6 @@ int complain(const Error& error) {
 
 void say(const std::string& line) { fmt::print(stderr, "muster: {}\n", line); }
 
-/// Parses the words; a value means: leave with that exit code (help, or a mistake).
-std::optional<int> parse(CLI::App& app, std::vector<std::string> words) {
-  std::reverse(words.begin(), words.end());
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
-  }
-  return std::nullopt;
-}
-
 void wait_for_interrupt() {
   sigset_t set;
   sigemptyset(&set);
@@ -78,7 +68,7 @@ int run_up(const std::vector<std::string>& words) {
   app.add_option("--cpus", options.cpus, "CPUs per node (default: as many as this machine has)");
   app.add_option("--memory", options.memory_mib, "memory per node in MiB (default: an equal share)");
   app.add_flag("--detach", is_detached, "return once every node is idle");
-  if (const auto code = parse(app, words)) return *code;
+  if (const auto code = parse_words(app, words)) return *code;
   options.folder = absolute(options.folder);
   PersonalCluster cluster(options.folder);
   const bool is_shaped = app.count("--nodes") + app.count("--gpus") + app.count("--cpus") + app.count("--memory") > 0;
@@ -100,7 +90,7 @@ int run_down(const std::vector<std::string>& words) {
   CLI::App app("Ends a cluster that `muster up` started: its jobs, its nodes, its controller.", "muster down");
   std::string folder = default_folder();
   app.add_option("--dir", folder, "folder of the cluster")->capture_default_str();
-  if (const auto code = parse(app, words)) return *code;
+  if (const auto code = parse_words(app, words)) return *code;
   PersonalCluster cluster(absolute(folder));
   if (!cluster.is_configured()) {
     return complain(Error{ErrorCode::kNotFound, "no cluster in " + absolute(folder), "name its folder with --dir"});
@@ -113,7 +103,7 @@ int run_env(const std::vector<std::string>& words) {
   CLI::App app("Prints what points the commands at a cluster; for eval.", "muster env");
   std::string folder = default_folder();
   app.add_option("--dir", folder, "folder of the cluster")->capture_default_str();
-  if (const auto code = parse(app, words)) return *code;
+  if (const auto code = parse_words(app, words)) return *code;
   const std::string conf = absolute(folder) + "/slurm.conf";
   if (::access(conf.c_str(), R_OK) != 0) {
     return complain(Error{ErrorCode::kNotFound, "no cluster in " + absolute(folder), "start one with muster up --dir DIR"});
@@ -126,7 +116,7 @@ int run_check(const std::vector<std::string>& words) {
   CLI::App app("Replays a cluster's journal and prints the state's hash; with the controller up, compares the two.", "muster check");
   std::string folder = default_folder();
   app.add_option("--dir", folder, "folder of the cluster")->capture_default_str();
-  if (const auto code = parse(app, words)) return *code;
+  if (const auto code = parse_words(app, words)) return *code;
   ProcessSpec spec;
   spec.arguments = {program_folder() + "/musterd", "--check", "-f", absolute(folder) + "/slurm.conf"};
   for (char** variable = environ; *variable != nullptr; ++variable) spec.environment.emplace_back(*variable);

@@ -15,8 +15,8 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
+#include "cli/text_file.h"
 #include "codec/slurm_conf.h"
 #include "codec/words.h"
 #include "env/posix/process_runner.h"
@@ -39,14 +39,6 @@ std::string program_folder() {
   const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path - 1);
   const std::string whole(path, size > 0 ? static_cast<std::size_t>(size) : 0);
   return whole.substr(0, whole.rfind('/'));
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(ErrorCode::kNotFound, "cannot read " + path, std::strerror(errno));
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  return bytes.str();
 }
 
 Status write_file(const std::string& path, const std::string& text) {

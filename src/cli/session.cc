@@ -1,12 +1,9 @@
 #include "cli/session.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <array>
 
 #include "cli/local_zone.h"
+#include "cli/text_file.h"
 #include "codec/words.h"
 
 namespace muster::cli {
@@ -15,18 +12,6 @@ namespace {
 constexpr Duration kSubmitPatience = Duration::seconds(60);
 constexpr Duration kQueryPatience = Duration::seconds(5);
 constexpr Duration kRetryPause = Duration::milliseconds(100);
-
-std::optional<std::string> read_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  std::string text;
-  std::array<char, 16384> buffer{};
-  for (ssize_t size = 0; (size = ::read(fd, buffer.data(), buffer.size())) > 0;) {
-    text.append(buffer.data(), static_cast<std::size_t>(size));
-  }
-  ::close(fd);
-  return text;
-}
 
 /// The value of `key` when the line sets it and nothing else: KEY=VALUE, blanks around, a comment after.
 std::optional<std::string_view> value_on(std::string_view line, std::string_view key) {
@@ -61,7 +46,7 @@ ClusterAddress find_cluster() {
   Words paths = {"/etc/muster/slurm.conf", "/etc/slurm/slurm.conf"};
   if (!named.empty()) paths = {named};
   for (const std::string& path : paths) {
-    if (const auto text = read_file(path)) return scan_conf(path, *text);
+    if (const auto text = read_file(path); text.has_value()) return scan_conf(path, *text);
   }
   ClusterAddress none = scan_conf(paths.front(), "");
   none.conf.clear();

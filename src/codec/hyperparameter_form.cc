@@ -1,0 +1,136 @@
+#include "codec/hyperparameter_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "codec/words.h"
+
+namespace muster {
+namespace {
+
+constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr double kFinite = std::numeric_limits<double>::max();
+constexpr std::array<std::string_view, 5> kTypes{"const", "int", "double", "log", "categorical"};
+
+/// The ends of a range and its count on a grid. False: something is missing or wrong.
+template <class Number, class Read>
+bool read_range(FormReader& reader, Number& minval, Number& maxval, std::optional<std::uint32_t>& count, Read read) {
+  const bool has_low = reader.require("minval", "the least value");
+  const bool has_high = reader.require("maxval", "the greatest value");
+  const std::size_t before = reader.context().problems.size();
+  read("minval", minval);
+  read("maxval", maxval);
+  std::uint32_t points = 0;
+  reader.whole("count", points, 1);
+  if (points > 0) count = points;
+  if (!has_low || !has_high || reader.context().problems.size() > before) return false;
+  if (minval <= maxval) return true;
+  reader.refuse("maxval", fmt::format("{} is below minval {}; exchange them", maxval, minval));
+  return false;
+}
+
+template <class Domain>
+std::optional<HyperDomain> read_real(FormReader& reader, Domain domain) {
+  const auto read = [&](std::string_view name, double& out) { reader.number(name, out, -kFinite, kFinite); };
+  if (!read_range(reader, domain.minval, domain.maxval, domain.count, read)) return std::nullopt;
+  return domain;
+}
+
+std::optional<HyperDomain> read_int(FormReader& reader) {
+  IntDomain domain;
+  const auto read = [&](std::string_view name, std::int64_t& out) { reader.whole(name, out, kLeast, kMost); };
+  if (!read_range(reader, domain.minval, domain.maxval, domain.count, read)) return std::nullopt;
+  return domain;
+}
+
+std::optional<HyperDomain> read_log(FormReader& reader) {
+  LogDomain domain;
+  reader.number("base", domain.base, std::numeric_limits<double>::min(), kFinite);
+  auto read = read_real(reader, domain);
+  if (!read) return std::nullopt;
+  const double high = std::pow(domain.base, std::get<LogDomain>(*read).maxval);
+  if (std::isfinite(high)) return read;
+  reader.refuse("maxval", "it is an exponent, and the power is beyond any number; write -3 for 10^-3");
+  return std::nullopt;
+}
+
+std::optional<HyperDomain> read_categorical(FormReader& reader) {
+  if (!reader.require("vals", "the list of values")) return std::nullopt;
+  const Json* vals = reader.take("vals");
+  if (vals->array() != nullptr && !vals->array()->empty()) return CategoricalDomain{*vals->array()};
+  const std::string found = vals->array() != nullptr ? "an empty list" : shown_value(*vals);
+  reader.refuse("vals", fmt::format("{} is not possible; give a list of one value or more", found));
+  return std::nullopt;
+}
+
+std::optional<HyperDomain> read_const(FormReader& reader) {
+  const Json* val = reader.take("val");
+  if (val != nullptr) return ConstDomain{*val};
+  reader.refuse("", "'val' is missing; give the value");
+  return std::nullopt;
+}
+
+std::optional<HyperDomain> read_domain(FormReader& reader) {
+  const auto type = reader.choice("type", kTypes);
+  if (!type) return std::nullopt;
+  std::optional<HyperDomain> domain;
+  switch (*type) {
+    case 0: domain = read_const(reader); break;
+    case 1: domain = read_int(reader); break;
+    case 2: domain = read_real(reader, DoubleDomain{}); break;
+    case 3: domain = read_log(reader); break;
+    default: domain = read_categorical(reader); break;
+  }
+  reader.finish();
+  return domain;
+}
+
+void read_below(FormContext& context, const Json& value, const std::string& path, std::vector<std::string> names,
+                HyperSpace& space) {
+  const Json::Object* members = value.object();
+  const Json* type = value.find("type");
+  if (members == nullptr || members->empty()) {
+    space.push_back({std::move(names), ConstDomain{value}});
+  } else if (type != nullptr && type->text() != nullptr) {
+    FormReader reader(context, &value, path);
+    if (auto domain = read_domain(reader)) space.push_back({std::move(names), *std::move(domain)});
+  } else {
+    for (const Json::Member& member : *members) {
+      std::vector<std::string> inner = names;
+      inner.push_back(member.name);
+      read_below(context, member.value, path + "." + member.name, std::move(inner), space);
+    }
+  }
+}
+
+bool needs_count(const HyperDomain& domain) {
+  if (const auto* whole = std::get_if<IntDomain>(&domain)) return !whole->count;
+  if (const auto* real = std::get_if<DoubleDomain>(&domain)) return !real->count;
+  if (const auto* log = std::get_if<LogDomain>(&domain)) return !log->count;
+  return false;
+}
+
+}  // namespace
+
+HyperSpace read_hyperparameters(FormReader& section) {
+  HyperSpace space;
+  for (const Json::Member& member : section.members()) {
+    section.take(member.name);
+    read_below(section.context(), member.value, section.path_of(member.name), {member.name}, space);
+  }
+  std::ranges::sort(space, {}, &Hyperparameter::path);
+  return space;
+}
+
+void check_grid(const HyperSpace& space, FormReader& section) {
+  for (const Hyperparameter& one : space) {
+    if (needs_count(one.domain)) section.refuse(join(one.path, "."), "a grid needs to know how many points: give 'count'");
+  }
+}
+
+}  // namespace muster

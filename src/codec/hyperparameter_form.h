@@ -1,0 +1,16 @@
+// The `hyperparameters` section of an experiment file. Source: Determined 0.38, "Hyperparameters".
+#pragma once
+
+#include "codec/form_reader.h"
+#include "model/hyperparameter.h"
+
+namespace muster {
+
+/// Every value below `section`: a map with a `type` is a domain, any other map is searched through, all else is constant.
+/// What is wrong is noted and left out. Shape: rising by path.
+HyperSpace read_hyperparameters(FormReader& section);
+
+/// Notes each hyperparameter that has no `count` and needs one to be put on a grid.
+void check_grid(const HyperSpace& space, FormReader& section);
+
+}  // namespace muster

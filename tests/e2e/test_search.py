@@ -1,0 +1,34 @@
+"""Searches from the command line, without a cluster."""
+
+CONFIG = """\
+hyperparameters:
+  lr: {type: log, minval: -4, maxval: -1}
+searcher:
+  name: adaptive_asha
+  metric: accuracy
+  smaller_is_better: false
+  max_trials: 100
+  time_metric: epochs
+  max_time: 64
+"""
+
+
+def test_preview_of_an_experiment_file(cluster):
+    (cluster.work / "asha.yaml").write_text(CONFIG)
+    text = cluster.run("muster", "preview-search", "asha.yaml").out
+    assert text.startswith("adaptive_asha: 100 trials, 16 at once; more in accuracy is better\n") and "\nIn all " in text
+    changed = cluster.run("muster", "preview-search", "-", "--config", "searcher.max_trials=7", stdin=CONFIG).out
+    assert changed.startswith("adaptive_asha: 7 trials, 7 at once;")
+
+
+def test_preview_names_all_that_is_wrong_with_file_and_line(cluster):
+    (cluster.work / "asha.yaml").write_text(CONFIG.replace("max_time: 64", "max_tme: 64").replace("100", "none"))
+    result = cluster.run("muster", "preview-search", "asha.yaml", check=False)
+    prefix = "muster preview-search: error: asha.yaml: line "
+    assert result.code == 1 and result.out == ""
+    assert result.err.splitlines() == [
+        prefix + '7: searcher.max_trials: "none" is not possible; give a whole number of 1 or more',
+        prefix + "3: searcher: 'max_time' is missing; give how long the best trials train, in units of time_metric",
+        prefix + "9: searcher.max_tme: there is no such field here; is it 'max_time'?"]
+    result = cluster.run("muster", "preview-search", "nowhere.yaml", check=False)
+    assert (result.code, result.err) == (1, "muster preview-search: error: cannot read nowhere.yaml: No such file or directory\n")
