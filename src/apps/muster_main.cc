@@ -25,6 +25,7 @@ constexpr CommandRow kSubcommands[] = {
     {"down", muster::cli::run_down, "end it"},
     {"env", muster::cli::run_env, "print what points the commands at it, for eval"},
     {"why", muster::cli::run_why, "say all that stands in a job's way"},
+    {"experiment", muster::cli::run_experiment, "check an experiment's file"},
     {"preview-search", muster::cli::run_preview_search, "say how many trials a search has, and how far they train"},
     {"check", muster::cli::run_check, "replay its journal and compare the state's hash"},
     {"version", show_version, "print the version"},

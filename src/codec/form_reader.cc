@@ -48,18 +48,10 @@ std::string FormReader::path_of(std::string_view name) const {
   return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
 }
 
-/// The nearest enclosing value whose line is known says where.
 void FormReader::refuse(std::string_view name, std::string message) {
   const std::string path = path_of(name);
-  int line = 0;
-  for (std::string_view part = path; line == 0;) {
-    const auto found = context_.lines.find(std::string(part));
-    if (found != context_.lines.end()) line = found->second;
-    if (part.empty()) break;
-    const std::size_t dot = part.rfind('.');
-    part = dot == std::string_view::npos ? std::string_view() : part.substr(0, dot);
-  }
-  context_.problems.push_back({path, std::move(message), line});
+  const auto line = context_.lines.find(path);
+  context_.problems.push_back({path, std::move(message), line == context_.lines.end() ? 0 : line->second});
 }
 
 bool FormReader::has(std::string_view name) const {

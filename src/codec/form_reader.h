@@ -16,7 +16,8 @@
 
 namespace muster {
 
-/// "searcher.max_trials: 0 is too small; give a whole number of 1 or more", and its line (0: not known).
+/// "searcher.max_trials: 0 is not possible; give a whole number of 1 or more", and its line (0: it does not stand in the file, but
+/// in a layer below it or on the command line).
 struct FormProblem {
   std::string path;
   std::string message;

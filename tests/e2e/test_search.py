@@ -1,4 +1,4 @@
-"""Searches from the command line, without a cluster."""
+"""Experiment files from the command line, without a cluster."""
 
 CONFIG = """\
 hyperparameters:
@@ -32,3 +32,17 @@ def test_preview_names_all_that_is_wrong_with_file_and_line(cluster):
         prefix + "9: searcher.max_tme: there is no such field here; is it 'max_time'?"]
     result = cluster.run("muster", "preview-search", "nowhere.yaml", check=False)
     assert (result.code, result.err) == (1, "muster preview-search: error: cannot read nowhere.yaml: No such file or directory\n")
+
+
+def test_check_of_a_whole_file_with_a_template_under_it(cluster):
+    (cluster.work / "asha.yaml").write_text("name: asha\n" + CONFIG)
+    (cluster.work / "site.yaml").write_text("entrypoint: python3 train.py\nresources: {slots_per_trial: 2}\n")
+    result = cluster.run("muster", "experiment", "check", "asha.yaml", check=False)
+    assert result.code == 1 and "'entrypoint' is missing" in result.err
+    told = cluster.run("muster", "experiment", "check", "asha.yaml", "--template", "site.yaml").out
+    assert told == 'asha.yaml: right. Experiment "asha" with 2 slots each, metric accuracy, 5 restarts\n'
+    result = cluster.run("muster", "experiment", "check", "asha.yaml", "--template", "site.yaml",
+                         "--config", "environment.image=my/image", check=False)
+    assert result.code == 1 and "error: asha.yaml: environment.image: trials run without containers; take it out" in result.err
+    assert cluster.run("muster", "experiment", "fly", check=False).err == \
+        "muster experiment: error: there is no verb 'fly'; see muster experiment --help\n"

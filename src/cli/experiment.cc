@@ -1,0 +1,53 @@
+// muster experiment VERB: what can be done with an experiment.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/experiment_file.h"
+#include "codec/config_layers.h"
+#include "codec/experiment_form.h"
+
+namespace muster::cli {
+namespace {
+
+int run_check_file(const Words& words) {
+  ExperimentFile file;
+  CLI::App app("Says all that is wrong with an experiment's file, line by line; nothing is created.", "muster experiment check");
+  file.add_to(app);
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment check");
+  const auto document = file.read();
+  if (!document.has_value()) return console.fail(document.error());
+  const ExperimentForm form = read_experiment(merge_layers(document->root, experiment_defaults()), document->lines);
+  for (const FormProblem& problem : form.problems) console.error(fmt::format("{}: {}", file.path, problem.text()));
+  if (!form.problems.empty()) return 1;
+  const ExperimentConfig& config = form.config;
+  print(fmt::format("{}: right. {} with {} slot{} each, metric {}, {} restarts\n", file.path,
+                    config.name.empty() ? "An unnamed experiment" : fmt::format("Experiment \"{}\"", config.name),
+                    config.resources.slots_per_trial, config.resources.slots_per_trial == 1 ? "" : "s", config.search.metric,
+                    config.max_restarts));
+  return 0;
+}
+
+constexpr std::array kVerbs{CommandRow{"check", run_check_file, "say what is wrong with an experiment's file"}};
+
+int show_verbs() {
+  print("Usage: muster experiment VERB [ARGUMENTS]\n\n");
+  for (const CommandRow& row : kVerbs) print(fmt::format("  {:<10} {}\n", row.name, row.help));
+  return 0;
+}
+
+}  // namespace
+
+int run_experiment(const Words& words) {
+  if (words.empty() || words.front() == "--help" || words.front() == "-h") return show_verbs();
+  const CommandRow* verb = find_command(kVerbs, words.front());
+  if (verb != nullptr) return verb->run(Words(words.begin() + 1, words.end()));
+  Console("muster experiment").error(fmt::format("there is no verb '{}'; see muster experiment --help", words.front()));
+  return 1;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,41 @@
+#include "cli/experiment_file.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/text_file.h"
+#include "codec/config_layers.h"
+#include "codec/config_override.h"
+
+namespace muster::cli {
+namespace {
+
+Result<YamlDocument> read_yaml(const std::string& path) {
+  const std::string text = TRY(read_file(path));
+  auto document = parse_yaml(text);
+  if (!document.has_value()) return fail(document.error().code, fmt::format("{}: {}", path, document.error().message));
+  return document;
+}
+
+}  // namespace
+
+void ExperimentFile::add_to(CLI::App& app) {
+  app.add_option("FILE", path, "the experiment's file; - reads standard input")->required();
+  app.add_option("--template", template_path, "a file whose values hold where FILE says nothing");
+  app.add_option("--config", overrides, "NAME.NAME=VALUE: set one value; may be repeated")->allow_extra_args(false);
+}
+
+Result<YamlDocument> ExperimentFile::read() const {
+  YamlDocument document = TRY(read_yaml(path));
+  for (const std::string& override_text : overrides) {
+    TRY(apply_override(document.root, override_text));
+    document.lines.erase(override_text.substr(0, override_text.find('=')));
+  }
+  if (template_path.empty()) return document;
+  const YamlDocument under = TRY(read_yaml(template_path));
+  document.root = merge_layers(document.root, under.root);
+  return document;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,27 @@
+// Experiment files as commands take them: a file, a template under it, values given on the command line over it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "codec/yaml_text.h"
+
+namespace CLI {
+class App;
+}
+
+namespace muster::cli {
+
+struct ExperimentFile {
+  std::string path;           ///< "-": standard input
+  std::string template_path;  ///< empty: none
+  std::vector<std::string> overrides;
+
+  /// Adds FILE, --template and --config to a command.
+  void add_to(CLI::App& app);
+  /// The user's and the template's words, without the defaults; lines are those of the file. Errors name the file.
+  Result<YamlDocument> read() const;
+};
+
+}  // namespace muster::cli

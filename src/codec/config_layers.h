@@ -1,0 +1,17 @@
+// Experiment configurations in layers: the user's over a template over the defaults.
+// Source: Determined 0.38, configuration precedence.
+#pragma once
+
+#include "model/json.h"
+
+namespace muster {
+
+/// `over` where it says something, `under` elsewhere. Maps are merged field by field, unless their `type` or `name` makes them
+/// different things; lists of mounts, devices, ports and variables are joined, log policies by their names; a null stands for
+/// nothing said.
+Json merge_layers(const Json& over, const Json& under);
+
+/// What a field is when no layer says otherwise.
+const Json& experiment_defaults();
+
+}  // namespace muster

@@ -1,0 +1,288 @@
+#include "codec/experiment_form.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "codec/hyperparameter_form.h"
+#include "codec/searcher_form.h"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kNoContainers = "trials run without containers; take it out";
+
+/// True for what a file may say without asking for anything: null, false, 0, empty.
+bool asks_for_nothing(const Json& value) {
+  if (const bool* flag = value.boolean()) return !*flag;
+  if (const auto number = value.number()) return *number == 0;
+  if (const std::string* text = value.text()) return text->empty();
+  if (const auto* items = value.array()) return items->empty();
+  if (const auto* members = value.object()) return members->empty();
+  return true;
+}
+
+/// Refuses a field by name when it asks for something.
+void refuse_field(FormReader& reader, std::string_view name, std::string_view why) {
+  const Json* value = reader.take(name);
+  if (value != nullptr && !asks_for_nothing(*value)) reader.refuse(name, std::string(why));
+}
+
+/// A list of texts; a single text counts as a list of one where that is allowed.
+void read_texts(FormReader& reader, std::string_view name, std::vector<std::string>& out) {
+  const Json* value = reader.take(name);
+  if (value == nullptr) return;
+  if (value->array() == nullptr) return reader.refuse(name, fmt::format("{} is not a list of texts", shown_value(*value)));
+  for (const Json& item : *value->array()) {
+    if (item.text() == nullptr) return reader.refuse(name, fmt::format("{} is not a text; put it in quotes", shown_value(item)));
+    out.push_back(*item.text());
+  }
+}
+
+void read_entrypoint(FormReader& top, EntryPoint& out) {
+  if (!top.require("entrypoint", "the command that trains, such as python3 train.py")) return;
+  const Json* value = top.take("entrypoint");
+  out.is_shell_line = value->text() != nullptr;
+  if (out.is_shell_line) {
+    out.words = {*value->text()};
+  } else {
+    read_texts(top, "entrypoint", out.words);
+  }
+  if (out.words.empty() || out.words[0].empty()) top.refuse("entrypoint", "it is empty; give the command that trains");
+}
+
+void read_resources(FormReader& top, TrialResources& out) {
+  FormReader reader = top.section("resources");
+  reader.whole("slots_per_trial", out.slots_per_trial, 0);
+  std::uint32_t max_slots = 0;
+  reader.whole("max_slots", max_slots, 1);
+  if (max_slots > 0) out.max_slots = max_slots;
+  reader.number("weight", out.weight, 1e-6, 1e6);
+  std::uint32_t priority = 0;
+  reader.whole("priority", priority, 1, 99);
+  if (priority > 0) out.priority = priority;
+  reader.text("resource_pool", out.resource_pool);
+  reader.flag("is_single_node", out.is_single_node);
+  reader.take("shm_size");  // without containers a trial has all of the node's
+  refuse_field(reader, "devices", kNoContainers);
+  refuse_field(reader, "native_parallel", "it was of use to Horovod alone; take it out");
+  refuse_field(reader, "slots", "it means nothing to an experiment; give slots_per_trial");
+  refuse_field(reader, "agent_label", "labels of agents were dropped; give resource_pool, a partition");
+  if (out.max_slots && *out.max_slots < out.slots_per_trial) {
+    reader.refuse("max_slots", fmt::format("{} are fewer than one trial's {}; nothing could run", *out.max_slots, out.slots_per_trial));
+  }
+  reader.finish();
+}
+
+/// A list, or a map from kinds of slots to lists: ours are then those for GPUs where the trial has slots, else those for CPUs.
+void read_variables(FormReader& environment, bool has_slots, std::vector<std::string>& out) {
+  const Json* value = environment.take("environment_variables");
+  if (value == nullptr) return;
+  if (value->object() == nullptr) {
+    read_texts(environment, "environment_variables", out);
+  } else {
+    FormReader kinds = environment.section("environment_variables");
+    std::vector<std::string> gpu;
+    std::vector<std::string> cpu;
+    read_texts(kinds, "cuda", gpu);
+    read_texts(kinds, "rocm", gpu);
+    read_texts(kinds, "cpu", cpu);
+    kinds.finish();
+    out = has_slots ? gpu : cpu;
+  }
+  for (const std::string& variable : out) {
+    if (variable.empty() || variable.front() == '=') {
+      environment.refuse("environment_variables", fmt::format("\"{}\" names no variable; write NAME=VALUE", variable));
+    }
+  }
+}
+
+void read_environment(FormReader& top, ExperimentConfig& out) {
+  FormReader reader = top.section("environment");
+  read_variables(reader, out.resources.slots_per_trial > 0, out.environment_variables);
+  for (const std::string_view name : {"image", "force_pull_image", "registry_auth", "add_capabilities", "drop_capabilities", "pod_spec"}) {
+    refuse_field(reader, name, kNoContainers);
+  }
+  refuse_field(reader, "ports", "ports of trials are not forwarded yet; take it out");
+  refuse_field(reader, "proxy_ports", "ports of trials are not forwarded yet; take it out");
+  reader.finish();
+}
+
+SharedFolderStorage read_shared_folder(FormReader& reader) {
+  SharedFolderStorage storage;
+  if (reader.require("host_path", "the shared folder")) reader.text("host_path", storage.host_path);
+  reader.text("storage_path", storage.storage_path);
+  reader.take("propagation");  // of a mount into a container
+  if (!storage.host_path.empty() && storage.host_path.front() != '/') {
+    reader.refuse("host_path", fmt::format("\"{}\" is not absolute; begin it with /", storage.host_path));
+  }
+  const bool is_above = storage.storage_path.starts_with("..") || storage.storage_path.find("/..") != std::string::npos;
+  const bool is_elsewhere = storage.storage_path.starts_with('/') && !storage.storage_path.starts_with(storage.host_path);
+  if (is_above || is_elsewhere) reader.refuse("storage_path", "it leads out of host_path; give a folder below it");
+  return storage;
+}
+
+S3Storage read_s3(FormReader& reader) {
+  S3Storage storage;
+  if (reader.require("bucket", "the bucket's name")) reader.text("bucket", storage.bucket);
+  reader.text("access_key", storage.access_key);
+  reader.text("secret_key", storage.secret_key);
+  reader.text("endpoint_url", storage.endpoint_url);
+  reader.text("prefix", storage.prefix);
+  if (storage.access_key.empty() != storage.secret_key.empty()) {
+    reader.refuse("", "access_key and secret_key belong together; give both or neither");
+  }
+  return storage;
+}
+
+void read_checkpoint_storage(FormReader& top, ExperimentConfig& out) {
+  constexpr std::array<std::string_view, 5> kTypes{"shared_fs", "directory", "s3", "gcs", "azure"};
+  FormReader reader = top.section("checkpoint_storage");
+  reader.whole("save_experiment_best", out.retention.save_experiment_best, 0);
+  reader.whole("save_trial_best", out.retention.save_trial_best, 0);
+  reader.whole("save_trial_latest", out.retention.save_trial_latest, 0);
+  const auto type = reader.choice("type", kTypes);
+  if (type == 0U) out.checkpoint_storage = read_shared_folder(reader);
+  if (type == 1U) {
+    LocalFolderStorage storage;
+    if (reader.require("container_path", "the folder")) reader.text("container_path", storage.container_path);
+    out.checkpoint_storage = storage;
+  }
+  if (type == 2U) out.checkpoint_storage = read_s3(reader);
+  if (type == 3U || type == 4U) {
+    return reader.refuse("type", fmt::format("storage of type {} is not there yet; use shared_fs, directory or s3", kTypes[*type]));
+  }
+  if (type || reader.members().empty()) reader.finish();
+}
+
+void read_log_policies(FormReader& top, std::vector<LogPolicy>& out) {
+  constexpr std::array<std::string_view, 2> kActions{"cancel_retries", "exclude_node"};
+  const Json* value = top.take("log_policies");
+  if (value == nullptr) return;
+  if (value->array() == nullptr) return top.refuse("log_policies", fmt::format("{} is not a list", shown_value(*value)));
+  for (std::size_t i = 0; i < value->array()->size(); ++i) {
+    FormReader reader(top.context(), &(*value->array())[i], fmt::format("log_policies.{}", i));
+    LogPolicy policy;
+    reader.text("name", policy.name);
+    reader.text("pattern", policy.pattern);
+    // An action is a word, or a map with the word as its type.
+    if (const Json* action = reader.take("action"); action != nullptr && action->object() != nullptr) {
+      FormReader inner = reader.section("action");
+      if (const auto place = inner.choice("type", kActions)) policy.action = static_cast<LogAction>(*place + 1);
+      inner.finish();
+    } else if (const auto place = reader.choice("action", kActions)) {
+      policy.action = static_cast<LogAction>(*place + 1);
+    }
+    if (policy.name.empty() && policy.pattern.empty()) reader.refuse("", "neither a name nor a pattern; give the pattern to look for");
+    reader.finish();
+    out.push_back(std::move(policy));
+  }
+}
+
+void read_profiling(FormReader& top, Profiling& out) {
+  FormReader reader = top.section("profiling");
+  reader.flag("enabled", out.is_enabled);
+  reader.whole("begin_on_batch", out.begin_on_batch, 0);
+  std::uint64_t end = 0;
+  if (reader.has("end_after_batch")) {
+    reader.whole("end_after_batch", end, 0);
+    out.end_after_batch = end;
+  }
+  reader.take("end_after_batch");
+  reader.flag("sync_timings", out.is_synchronized);
+  reader.finish();
+}
+
+void read_seed_and_retention(FormReader& top, ExperimentConfig& out) {
+  FormReader reproducibility = top.section("reproducibility");
+  if (reproducibility.has("experiment_seed")) reproducibility.whole("experiment_seed", out.experiment_seed.emplace(0), 0, INT32_MAX);
+  reproducibility.take("experiment_seed");
+  reproducibility.finish();
+  FormReader retention = top.section("retention_policy");
+  if (retention.has("log_retention_days")) retention.whole("log_retention_days", out.log_retention_days.emplace(-1), -1, 32767);
+  retention.take("log_retention_days");
+  retention.finish();
+}
+
+/// Fields that stand for nothing any more or for what is not there: each asks for nothing, or is refused with the way out.
+void read_the_rest(FormReader& top) {
+  struct Row {
+    std::string_view name;
+    std::string_view why;
+  };
+  constexpr std::array kRows{
+      Row{"bind_mounts", kNoContainers},
+      Row{"slurm", "trials are jobs here: give resources and a resource_pool instead"},
+      Row{"pbs", "trials are jobs here: give resources and a resource_pool instead"},
+      Row{"integrations", "it is not there yet; take it out"},
+      Row{"tensorboard_storage", "it was dropped; event files lie beside the checkpoints"},
+      Row{"security", "it was dropped; trials run as who submits them"},
+      Row{"data_layer", "it was dropped; read data in the script"},
+      Row{"internal", "it was never for users; take it out"},
+      Row{"scheduling_unit", "it was dropped with the old Trainer; give periods to the Trainer"},
+      Row{"records_per_epoch", "it was dropped with the old Trainer; count epochs in the script"},
+      Row{"optimizations", "it was of use to Horovod alone; give the Trainer these settings"},
+  };
+  for (const Row& row : kRows) refuse_field(top, row.name, row.why);
+  for (const std::string_view name : {"min_validation_period", "min_checkpoint_period"}) {
+    FormReader period = top.section(name);
+    for (const std::string_view unit : {"batches", "records", "epochs"}) {
+      refuse_field(period, unit, "periods are given to the Trainer now: Trainer.fit(validation_period=..., checkpoint_period=...)");
+    }
+    period.finish();
+  }
+}
+
+void read_names(FormReader& top, ExperimentConfig& out) {
+  top.text("name", out.name);
+  top.text("description", out.description);
+  read_texts(top, "labels", out.labels);
+  top.text("workspace", out.workspace);
+  top.text("project", out.project);
+  if (out.workspace.empty() != out.project.empty()) top.refuse("", "workspace and project belong together; give both or neither");
+}
+
+void read_search(FormReader& top, ExperimentConfig& out) {
+  FormReader hyperparameters = top.section("hyperparameters");
+  out.hyperparameters = read_hyperparameters(hyperparameters);
+  if (!top.require("searcher", "the search method and its settings, such as {name: single, metric: loss}")) return;
+  FormReader section = top.section("searcher");
+  SearcherSection searcher = read_searcher(section, out.hyperparameters, hyperparameters);
+  out.search = std::move(searcher.search);
+  out.trial_length = searcher.trial_length;
+  out.source_trial_id = searcher.source_trial_id;
+  out.source_checkpoint_uuid = std::move(searcher.source_checkpoint_uuid);
+}
+
+}  // namespace
+
+ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
+  constexpr std::array<std::string_view, 3> kPolicies{"best", "all", "none"};
+  ExperimentForm form;
+  FormContext context{lines, {}};
+  FormReader top(context, &merged, "");
+  ExperimentConfig& config = form.config;
+  read_names(top, config);
+  read_entrypoint(top, config.entrypoint);
+  read_search(top, config);
+  read_resources(top, config.resources);
+  read_environment(top, config);
+  read_checkpoint_storage(top, config);
+  if (const auto policy = top.choice("checkpoint_policy", kPolicies)) config.checkpoint_policy = static_cast<CheckpointPolicy>(*policy);
+  top.whole("max_restarts", config.max_restarts, 0);
+  std::uint32_t seconds = 3600;
+  top.whole("preemption_timeout", seconds, 1, INT32_MAX);
+  config.preemption_timeout = Duration::seconds(seconds);
+  top.flag("perform_initial_validation", config.does_initial_validation);
+  read_profiling(top, config.profiling);
+  read_seed_and_retention(top, config);
+  read_log_policies(top, config.log_policies);
+  top.flag("debug", config.is_debugged);
+  if (const Json* data = top.take("data")) config.data = *data;
+  read_the_rest(top);
+  top.finish();
+  form.problems = std::move(context.problems);
+  return form;
+}
+
+}  // namespace muster

@@ -1,0 +1,21 @@
+// A whole experiment file: every field of Determined 0.38's, each honoured or refused by name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "codec/form_reader.h"
+#include "model/experiment_config.h"
+
+namespace muster {
+
+/// Reads the merged configuration (config_layers.h). `lines`: where the user's own layer stands, for messages. Everything that is
+/// wrong is in `problems`; the configuration is then of no use.
+struct ExperimentForm {
+  ExperimentConfig config;
+  std::vector<FormProblem> problems;
+};
+ExperimentForm read_experiment(const Json& merged, const LineMap& lines);
+
+}  // namespace muster

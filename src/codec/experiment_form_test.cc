@@ -1,0 +1,156 @@
+// Whole experiment files: Determined's own fields, each honoured or refused by name.
+#include "codec/experiment_form.h"
+
+#include <gtest/gtest.h>
+
+#include "codec/config_layers.h"
+
+namespace muster {
+namespace {
+
+using Problems = std::vector<std::string>;
+
+struct Read {
+  ExperimentConfig config;
+  Problems problems;
+};
+
+Read read(std::string_view text) {
+  const auto document = parse_yaml(text);
+  EXPECT_TRUE(document.has_value()) << document.error().text();
+  if (!document.has_value()) return {};
+  ExperimentForm form = read_experiment(merge_layers(document->root, experiment_defaults()), document->lines);
+  Problems problems;
+  for (const FormProblem& problem : form.problems) problems.push_back(problem.text());
+  return {std::move(form.config), std::move(problems)};
+}
+
+/// A file that is right, with lines added at its end.
+Read with(const std::string& lines) {
+  return read("entrypoint: python3 train.py\nsearcher: {name: single, metric: loss}\n" + lines);
+}
+
+TEST(ExperimentForm, TheShortestFileHasDeterminedsDefaults) {
+  const auto [config, problems] = with("");
+  EXPECT_EQ(problems, Problems{});
+  EXPECT_EQ(config.entrypoint, (EntryPoint{{"python3 train.py"}, true}));
+  EXPECT_EQ(config.resources, TrialResources{});
+  EXPECT_EQ(config.max_restarts, 5U);
+  EXPECT_EQ(config.preemption_timeout, Duration::seconds(3600));
+  EXPECT_EQ(config.retention, (CheckpointRetention{0, 1, 1}));
+  EXPECT_EQ(config.checkpoint_policy, CheckpointPolicy::kBest);
+  ASSERT_EQ(config.log_policies.size(), 2U);
+  EXPECT_EQ(config.log_policies[0], (LogPolicy{"CUDA OOM", ".*CUDA out of memory.*", LogAction::kLabel}));
+}
+
+TEST(ExperimentForm, AReferenceRun) {
+  const auto [config, problems] = read(R"(
+name: cifar-baseline
+description: reference run
+labels: [baseline]
+workspace: Vision
+project: Cifar
+hyperparameters: {learning_rate: 0.05, batch_size: 128, dropout: 0.1}
+searcher: {name: single, metric: validation_loss, smaller_is_better: true}
+resources: {slots_per_trial: 1, resource_pool: gpu, shm_size: 16g}
+checkpoint_storage: {type: shared_fs, host_path: /data/ckpt, save_trial_latest: 2, save_trial_best: 3, save_experiment_best: 1}
+max_restarts: 2
+entrypoint: python3 train.py --epochs 10
+)");
+  EXPECT_EQ(problems, Problems{});
+  EXPECT_EQ(config.name, "cifar-baseline");
+  EXPECT_EQ(config.labels, (std::vector<std::string>{"baseline"}));
+  EXPECT_EQ(config.hyperparameters.size(), 3U);
+  EXPECT_EQ(config.resources.resource_pool, "gpu");
+  EXPECT_EQ(config.checkpoint_storage, CheckpointStorage(SharedFolderStorage{"/data/ckpt", ""}));
+  EXPECT_EQ(config.retention, (CheckpointRetention{1, 3, 2}));
+  EXPECT_EQ(config.max_restarts, 2U);
+}
+
+TEST(ExperimentForm, ADistributedRunWithLogPolicies) {
+  const auto [config, problems] = read(R"(
+name: gpt-small-ddp
+hyperparameters: {global_batch_size: 512, lr: 3.0e-4}
+searcher: {name: single, metric: eval_loss}
+resources: {slots_per_trial: 16, is_single_node: false, priority: 60, max_slots: 16}
+environment:
+  environment_variables: [NCCL_DEBUG=WARN, TOKENIZERS_PARALLELISM=false]
+profiling: {enabled: true}
+log_policies:
+  - {name: bad-node, pattern: "NCCL.*unhandled system error", action: exclude_node}
+  - {name: CUDA OOM, pattern: "CUDA out of memory", action: {type: cancel_retries}}
+  - {name: ECC Error}
+reproducibility: {experiment_seed: 7}
+retention_policy: {log_retention_days: -1}
+entrypoint: [python3, -m, determined.launch.torch_distributed, python3, train.py]
+)");
+  EXPECT_EQ(problems, Problems{});
+  EXPECT_EQ(config.entrypoint.words.size(), 5U);
+  EXPECT_FALSE(config.entrypoint.is_shell_line);
+  EXPECT_EQ(config.environment_variables, (std::vector<std::string>{"NCCL_DEBUG=WARN", "TOKENIZERS_PARALLELISM=false"}));
+  EXPECT_EQ(config.log_policies, (std::vector<LogPolicy>{{"bad-node", "NCCL.*unhandled system error", LogAction::kExcludeNode},
+                                                         {"CUDA OOM", "CUDA out of memory", LogAction::kCancelRetries},
+                                                         {"ECC Error", "", LogAction::kLabel}}));
+  EXPECT_EQ(config.experiment_seed, 7U);
+  EXPECT_EQ(config.log_retention_days, -1);
+  EXPECT_TRUE(config.profiling.is_enabled);
+}
+
+TEST(ExperimentForm, VariablesPerKindOfSlot) {
+  const std::string lines = "environment: {environment_variables: {cuda: [A=1], cpu: [B=2]}}\n";
+  EXPECT_EQ(with(lines).config.environment_variables, (std::vector<std::string>{"A=1"}));
+  EXPECT_EQ(with(lines + "resources: {slots_per_trial: 0}\n").config.environment_variables, (std::vector<std::string>{"B=2"}));
+}
+
+TEST(ExperimentForm, WhatIsNotThereIsRefusedByNameWithItsLine) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"environment: {image: my/image}", "line 3: environment.image: trials run without containers; take it out"},
+      {"environment: {pod_spec: {spec: 1}}", "line 3: environment.pod_spec: trials run without containers; take it out"},
+      {"bind_mounts: [{host_path: /d, container_path: /d}]", "line 3: bind_mounts: trials run without containers; take it out"},
+      {"checkpoint_storage: {type: gcs, bucket: b}",
+       "line 3: checkpoint_storage.type: storage of type gcs is not there yet; use shared_fs, directory or s3"},
+      {"slurm: {sbatch_args: [-A x]}", "line 3: slurm: trials are jobs here: give resources and a resource_pool instead"},
+      {"min_validation_period: {batches: 100}",
+       "line 3: min_validation_period.batches: periods are given to the Trainer now: Trainer.fit(validation_period=..., "
+       "checkpoint_period=...)"},
+      {"max_restart: 3", "line 3: max_restart: there is no such field here; is it 'max_restarts'?"},
+      {"workspace: W", "line 1: workspace and project belong together; give both or neither"},
+      {"resources: {slots_per_trial: 8, max_slots: 4}",
+       "line 3: resources.max_slots: 4 are fewer than one trial's 8; nothing could run"},
+      {"resources: {priority: 100}", "line 3: resources.priority: 100 is not possible; give a whole number from 1 to 99"},
+      {"checkpoint_storage: {type: shared_fs, host_path: data}",
+       "line 3: checkpoint_storage.host_path: \"data\" is not absolute; begin it with /"},
+      {"checkpoint_storage: {type: shared_fs, host_path: /data, storage_path: ../../etc}",
+       "line 3: checkpoint_storage.storage_path: it leads out of host_path; give a folder below it"},
+      {"checkpoint_storage: {type: s3, bucket: b, access_key: k}",
+       "line 3: checkpoint_storage: access_key and secret_key belong together; give both or neither"},
+  };
+  for (const auto& [line, message] : cases) EXPECT_EQ(with(line + "\n").problems, (Problems{message})) << line;
+}
+
+TEST(ExperimentForm, WhatAsksForNothingMayStand) {
+  EXPECT_EQ(with("bind_mounts: []\nenvironment: {image: '', proxy_ports: []}\nresources: {devices: []}\ndata: {url: x}\n").problems,
+            Problems{});
+}
+
+TEST(ExperimentForm, MissingPartsAreNamed) {
+  EXPECT_EQ(read("name: x\n").problems,
+            (Problems{"line 1: 'entrypoint' is missing; give the command that trains, such as python3 train.py",
+                      "line 1: 'searcher' is missing; give the search method and its settings, such as {name: single, metric: loss}"}));
+}
+
+TEST(Layers, TheUsersWordsStandOverTheTemplates) {
+  const Json user = parse_yaml("a: 1\nm: {x: 1}\nl: [1]\nn: null\nlog_policies: [{name: p, pattern: u}]\nbind_mounts: [u]\n")->root;
+  const Json under = parse_yaml("a: 2\nb: 3\nm: {x: 2, y: 3}\nl: [2, 3]\nn: 4\nlog_policies: [{name: p}, {name: q}]\nbind_mounts: [t]\n")->root;
+  EXPECT_EQ(merge_layers(user, under),
+            parse_yaml("a: 1\nm: {x: 1, y: 3}\nl: [1]\nn: 4\nlog_policies: [{name: q}, {name: p, pattern: u}]\nbind_mounts: [t, u]\nb: 3\n")->root);
+}
+
+TEST(Layers, AnotherStorageIsNotCompletedByTheTemplates) {
+  const Json user = parse_yaml("checkpoint_storage: {type: directory, container_path: /c}")->root;
+  const Json under = parse_yaml("checkpoint_storage: {type: shared_fs, host_path: /data}")->root;
+  EXPECT_EQ(merge_layers(user, under), user);
+}
+
+}  // namespace
+}  // namespace muster
