@@ -1,6 +1,5 @@
 #include "search/async_halving.h"
 
-#include <cmath>
 #include <limits>
 
 #include "search/hyper_sample.h"
@@ -61,11 +60,6 @@ void AsyncHalvingMethod::exited(TrialIndex trial, TrialExit exit, std::optional<
 void AsyncHalvingMethod::leave(TrialIndex trial) {
   at_.erase(trial);
   ++ended_;
-}
-
-std::uint32_t AsyncHalvingMethod::natural_concurrency() const {
-  const double first = std::pow(config_.divisor, config_.num_rungs - 1);
-  return static_cast<std::uint32_t>(std::clamp(first, 1.0, static_cast<double>(config_.max_trials)));
 }
 
 std::optional<double> AsyncHalvingMethod::awaits(TrialIndex trial) const {

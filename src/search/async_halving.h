@@ -18,7 +18,7 @@ class AsyncHalvingMethod final : public SearchMethod {
   std::optional<WantedRun> next_run(SearchView& view) override;
   void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) override;
   void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
-  std::uint32_t natural_concurrency() const override;
+  std::uint32_t natural_concurrency() const override { return halving_concurrency(config_); }
   std::optional<double> awaits(TrialIndex trial) const override;
   double progress(const SearchTally& tally) const override;
   void archive(Archive& archive) override { archive.fields(rungs_, at_, counted_, ended_); }

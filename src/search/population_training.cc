@@ -32,10 +32,6 @@ struct Perturb {
   }
 };
 
-bool is_before(const RungEntry& a, const RungEntry& b) {
-  return a.metric != b.metric ? a.metric < b.metric : a.trial < b.trial;
-}
-
 }  // namespace
 
 Json explore(const HyperSpace& space, const Json& hparams, const PopulationTraining& config, Rng& rng) {

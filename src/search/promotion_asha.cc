@@ -1,6 +1,5 @@
 #include "search/promotion_asha.h"
 
-#include <cmath>
 #include <limits>
 
 #include "search/hyper_sample.h"
@@ -115,11 +114,6 @@ void PromotionAshaMethod::close_out(std::vector<StopTrial>& stops) {
       at_.erase(open);
     }
   }
-}
-
-std::uint32_t PromotionAshaMethod::natural_concurrency() const {
-  const double first = std::pow(config_.divisor, config_.num_rungs - 1);
-  return static_cast<std::uint32_t>(std::clamp(first, 1.0, static_cast<double>(config_.max_trials)));
 }
 
 }  // namespace muster::search

@@ -19,7 +19,7 @@ class PromotionAshaMethod final : public SearchMethod {
   std::optional<WantedRun> next_run(SearchView& view) override;
   void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) override;
   void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
-  std::uint32_t natural_concurrency() const override;
+  std::uint32_t natural_concurrency() const override { return halving_concurrency(config_); }
   double progress(const SearchTally& tally) const override { return tally.progress_sum / config_.max_trials; }
   void archive(Archive& archive) override { archive.fields(rungs_, at_, gone_, promoted_, counted_); }
 

@@ -19,4 +19,9 @@ std::uint32_t whole_log(double value, double divisor) {
   return n;
 }
 
+std::uint32_t halving_concurrency(const AsyncHalving& config) {
+  const double first = std::pow(config.divisor, config.num_rungs - 1);
+  return static_cast<std::uint32_t>(std::clamp(first, 1.0, static_cast<double>(config.max_trials)));
+}
+
 }  // namespace muster::search

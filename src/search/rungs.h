@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/search_action.h"
+#include "model/search_config.h"
 #include "search/archive.h"
 
 namespace muster::search {
@@ -24,6 +25,14 @@ std::vector<std::uint64_t> rung_units(std::uint32_t num_rungs, std::uint64_t max
 /// The largest n with divisor^n <= value. Requires: divisor > 1, value >= 1. Exact where divisor is whole: quotients of
 /// logarithms round log 243 / log 3 down.
 std::uint32_t whole_log(double value, double divisor);
+
+/// How many trials train at once when no limit is set: as many as it takes for one to reach the top rung.
+std::uint32_t halving_concurrency(const AsyncHalving& config);
+
+/// Better, or as good and earlier: an order in which it does not matter who came first.
+inline bool is_before(const RungEntry& a, const RungEntry& b) {
+  return a.metric != b.metric ? a.metric < b.metric : a.trial < b.trial;
+}
 
 /// Puts an entry before the first that is not better; its place is its rank, 0 the best. Shape: `entries` best first.
 inline std::uint32_t insert_ranked(std::vector<RungEntry>& entries, RungEntry entry) {

@@ -8,11 +8,6 @@
 namespace muster::search {
 namespace {
 
-/// Results in the order of trials where they are equal, so that the order of arrival cannot matter.
-bool is_before(const RungEntry& a, const RungEntry& b) {
-  return a.metric != b.metric ? a.metric < b.metric : a.trial < b.trial;
-}
-
 std::uint64_t units_of_rung(const SyncBracketPlan& plan, std::uint32_t rung) {
   return plan[rung].units - (rung > 0 ? plan[rung - 1].units : 0);
 }
