@@ -21,7 +21,7 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
   plan_.now = now;
   plan_.options = options;
   if (memo_.config_revision != snapshot.config_revision()) {
-    memo_ = {snapshot.config_revision(), static_order(snapshot.facts()), {}, 0, {}};
+    memo_ = {snapshot.config_revision(), static_order(snapshot.facts()), {}, 0, {}, {}};
   }
   refresh_order();
 }
@@ -281,10 +281,14 @@ bool Pass::may_reserve(const Lane& lane) const {
 /// from has changed, and else the search begins where the last one came near its end.
 std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane::Part& part) {
   const Duration duration = lane.shape_ref->time_limit;
-  WindowMemo& known = memo_.screened[{lane.shape_ref->serial, part.partition}].window;
+  const std::pair key(lane.shape_ref->serial, part.partition);
+  WindowMemo& known = memo_.screened[key].window;
   WindowMemo::Question question{snapshot_, timeline_, part.allowed, started_on_, duration, timeline_.kept_on(part.allowed)};
+  // A checkpoint has the size of all nodes: the first searches, for the jobs that are due first, may leave one.
+  constexpr std::size_t kCheckpointMax = 32;
+  if (searched_.size() < kCheckpointMax) searched_.insert(key);
   if (known.holds_for(question)) return known.answer();
-  auto memory = known.take_memory(question);
+  auto memory = searched_.contains(key) ? known.take_memory(question) : std::nullopt;
   const StartQuestion wanted{part.fitter, part.limits, memo_.static_order, part.allowed, part.room, duration};
   auto found = timeline_.earliest_start(wanted, memory ? &*memory : nullptr);
   known.keep(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
@@ -327,7 +331,16 @@ void Pass::finish() {
     plan_.successors.push_back(successor);
   }
   std::ranges::sort(plan_.successors, {}, &Successor::rank);
+  forget_searches();
   prune_memo();
+}
+
+void Pass::forget_searches() {
+  for (const auto& key : memo_.searched) {
+    const auto found = searched_.contains(key) ? memo_.screened.end() : memo_.screened.find(key);
+    if (found != memo_.screened.end()) found->second.window.forget_search();
+  }
+  memo_.searched = std::move(searched_);
 }
 
 /// Forgets shapes that are gone, once they are the larger part.

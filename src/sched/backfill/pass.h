@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +33,8 @@ struct PassMemo {
   std::map<std::pair<std::uint64_t, PartitionIndex>, Screened> screened;  ///< by shape serial
   std::uint64_t revision = 0;                                             ///< of the last pass
   BestFitOrder order;
+  /// Whose searches for an earliest start were made or answered in the last pass: what others remember of theirs is dropped.
+  std::set<std::pair<std::uint64_t, PartitionIndex>> searched;
 };
 
 /// A shape in the partitions of one tier. Jobs of one shape fail alike: once one does not start,
@@ -94,6 +97,7 @@ class Pass {
   void restart_queue();
   void finish();
   void prune_memo();
+  void forget_searches();
 
   const ClusterSnapshot& snapshot_;
   TimePoint now_;
@@ -110,6 +114,7 @@ class Pass {
   std::unordered_map<JobId, Progress> progress_;  // looked up only
   NodeSet claimed_;                               ///< nodes with as many claims as the depth allows
   std::vector<std::uint32_t> claims_;
+  std::set<std::pair<std::uint64_t, PartitionIndex>> searched_;  ///< in this pass
   Plan plan_;
 };
 
