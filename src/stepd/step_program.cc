@@ -110,10 +110,12 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
 
   // ---- the end is kept in the spool before anybody is told ----
-  /// What a full disk refuses is tried again until it is kept, or the agent has it.
+  /// What a full disk refuses is tried again until it is kept, or the agent has it. Where the spool itself is gone, so is
+  /// whoever would have looked there.
   void keep_exit() {
     if (unkept_.empty()) return;
     const int fd = ::open(options_.exit_log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == ENOENT) unkept_.clear();
     if (fd < 0) return;
     if (::write(fd, unkept_.data(), unkept_.size()) == static_cast<ssize_t>(unkept_.size())) unkept_.clear();
     ::close(fd);

@@ -6,6 +6,20 @@ namespace muster {
 
 MessageLink::MessageLink(kj::Own<kj::AsyncIoStream> stream) : stream_(kj::mv(stream)), tasks_(*this) {}
 
+MessageLink::~MessageLink() noexcept { wake(); }
+
+void MessageLink::taskFailed(kj::Exception&&) {
+  is_broken_ = true;
+  wake();
+}
+
+void MessageLink::wake() {
+  KJ_IF_MAYBE (fulfiller, flushed_) {
+    (*fulfiller)->fulfill();
+    flushed_ = nullptr;
+  }
+}
+
 void MessageLink::send(std::string bytes) {
   if (is_broken_) return;
   const auto size = static_cast<std::uint32_t>(bytes.size());
@@ -17,10 +31,7 @@ void MessageLink::send(std::string bytes) {
 kj::Promise<void> MessageLink::write_loop() {
   if (waiting_.empty()) {
     is_writing_ = false;
-    KJ_IF_MAYBE (fulfiller, flushed_) {
-      (*fulfiller)->fulfill();
-      flushed_ = nullptr;
-    }
+    wake();
     return kj::READY_NOW;
   }
   writing_ = std::exchange(waiting_, {});
@@ -37,7 +48,8 @@ kj::Promise<void> MessageLink::flushed() {
 
 kj::Promise<void> MessageLink::run(std::function<void(std::string)> receive) {
   receive_ = std::move(receive);
-  return read_one();
+  // A peer that dies with something unread breaks the connection rather than ending it.
+  return read_one().catch_([](kj::Exception&&) {});
 }
 
 kj::Promise<void> MessageLink::read_one() {

@@ -14,16 +14,18 @@ class MessageLink final : private kj::TaskSet::ErrorHandler {
  public:
   static constexpr std::uint32_t kMessageMax = 64U << 20;
   explicit MessageLink(kj::Own<kj::AsyncIoStream> stream);
+  ~MessageLink() noexcept;
   void send(std::string bytes);
-  /// Calls `receive` for every message; fulfilled when the stream ends or is malformed.
+  /// Calls `receive` for every message; fulfilled when the stream ends, breaks or is malformed. Never rejected.
   kj::Promise<void> run(std::function<void(std::string)> receive);
-  /// Fulfilled when all that was sent is written.
+  /// Fulfilled when all that was sent is written, or nothing more can be. Never rejected. Requires: one at a time.
   kj::Promise<void> flushed();
 
  private:
   kj::Promise<void> write_loop();
   kj::Promise<void> read_one();
-  void taskFailed(kj::Exception&&) override { is_broken_ = true; }
+  void taskFailed(kj::Exception&&) override;
+  void wake();
 
   kj::Own<kj::AsyncIoStream> stream_;
   std::string waiting_;

@@ -7,6 +7,7 @@ import atexit
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -152,11 +153,32 @@ def make_cluster(**options):
     return cluster.up()
 
 
-def end_cluster(cluster):
+def supervisors(cluster):
+    """The processes that supervise steps in the cluster's folder, by pid."""
+    found = {}
+    for process in Path("/proc").iterdir():
+        try:
+            words = (process / "cmdline").read_text().split("\0")
+        except OSError:  # none, or gone by now
+            continue
+        if words[0].endswith("/muster-stepd") and any(word.startswith(f"{cluster.dir}/") for word in words):
+            found[int(process.name)] = words
+    return found
+
+
+def end_cluster(cluster, patience=10):
+    """Ends it and removes its folder; a supervisor that outlives its cluster is a fault of ours."""
     cluster.down()
     if cluster in _open:
         _open.remove(cluster)
+    deadline = time.monotonic() + patience
+    while supervisors(cluster) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    left = supervisors(cluster)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
     shutil.rmtree(cluster.base, ignore_errors=True)
+    assert not left, f"supervisors outlived their cluster: {left}"
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,10 @@
 """What survives: SIGKILL of the controller and of agents, restarts, a state that replays to the same hash."""
 import os
+import shutil
 import signal
 import time
+
+from conftest import supervisors
 
 
 def test_controller_restart_does_not_touch_a_running_job(own_cluster):
@@ -40,6 +43,21 @@ def test_agent_restart_adopts_its_steps(own_cluster):
     cluster.up()
     assert cluster.wait_ended(job)["ExitCode"] == "4:0"
     assert cluster.wait_ended(ended_away)["ExitCode"] == "5:0"
+
+
+def test_a_supervisor_whose_spool_is_gone_ends_with_its_step(own_cluster):
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("sleep 1.5")
+    cluster.wait_state(job, "RUNNING")
+    for name in ("controller", "agent-node1"):
+        os.kill(cluster.pid(name), signal.SIGKILL)
+    time.sleep(0.3)
+    assert supervisors(cluster), "the step runs on without them"
+    shutil.rmtree(cluster.dir / "spool")
+    deadline = time.monotonic() + 10
+    while supervisors(cluster) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not supervisors(cluster)
 
 
 def test_silent_node_is_marked(own_cluster):

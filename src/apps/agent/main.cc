@@ -196,7 +196,6 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
     auto* raw_id = id.get();
     auto* raw_link = link.get();
     tasks_.add(raw_link->run([this, raw_id, raw_link](std::string bytes) { on_step_message(*raw_id, raw_link, bytes); })
-                   .catch_([](kj::Exception&&) {})
                    .then([this, raw_id, raw_link] { on_link_closed(*raw_id, raw_link); })
                    .attach(kj::mv(id), kj::mv(link)));
   }

@@ -20,5 +20,17 @@ TEST(SrunLink, AnSrunThatIsGoneIsFoundOutWithoutAThrow) {
   link.room().wait(io.waitScope);
 }
 
+TEST(SrunLink, AnSrunThatDiesWithOutputUnreadIsAnEndLikeAnyOther) {
+  auto io = kj::setupAsyncIo();
+  int fds[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+  SrunLink link(io.lowLevelProvider->wrapSocketFd(fds[0], kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP));
+  auto running = link.run([](Frame) {}).then([] { return true; }, [](kj::Exception&&) { return false; });
+  link.send(FrameKind::kNotice, 0, "which nobody reads");
+  link.flushed().wait(io.waitScope);
+  ::close(fds[1]);
+  EXPECT_TRUE(running.wait(io.waitScope));
+}
+
 }  // namespace
 }  // namespace muster
