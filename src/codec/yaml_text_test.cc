@@ -70,7 +70,8 @@ TEST(Yaml, AnchorsAndMergedMaps) {
 
 TEST(Yaml, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(refusal("a: 1\nb: 2\na: 3\n"), "line 3: 'a' stands twice; keep one");
-  EXPECT_EQ(refusal("a: 1\n---\nb: 2\n"), "line 3: a second document begins; one is expected");
+  EXPECT_EQ(refusal("a: 1\n---\nb: 2\n"), "line 2: a second document begins; one is expected");
+  EXPECT_NE(refusal(","), "") << "the library would find documents in it for ever";
   EXPECT_TRUE(refusal("a: [1, 2\nb: 3\n").starts_with("line ")) << refusal("a: [1, 2\nb: 3\n");
   EXPECT_TRUE(refusal("a: *nobody\n").starts_with("line 1: not YAML")) << refusal("a: *nobody\n");
   EXPECT_EQ(refusal("<<: 3\n"), "line 1: '<<' takes a map or a list of maps");
@@ -90,6 +91,35 @@ TEST(Yaml, AliasesThatExplodeAreRefused) {
     text += "]\n";
   }
   EXPECT_NE(refusal(text).find("1,000,000"), std::string::npos);
+}
+
+TEST(Yaml, WhatIsMergedIsBounded) {
+  EXPECT_NE(refusal("<<: &a [*a]\n"), "");
+  std::string bomb = "<<: [&a0 []";
+  for (int i = 1; i < 30; ++i) {
+    bomb += ", &a" + std::to_string(i) + " [";
+    for (int k = 0; k < 9; ++k) bomb += (k > 0 ? ", *a" : "*a") + std::to_string(i - 1);
+    bomb += "]";
+  }
+  EXPECT_NE(refusal(bomb + "]\n"), "");
+}
+
+TEST(Yaml, UnfoldedBytesAreBounded) {
+  std::string texts = "a: &a " + std::string(1 << 20, 'x') + "\nb:\n";
+  for (int i = 0; i < 200; ++i) texts += "- *a\n";
+  EXPECT_NE(refusal(texts).find("64 MiB"), std::string::npos);
+  std::string paths;
+  for (int i = 0; i < 100; ++i) paths += "{" + std::string(1000, 'k') + ": ";
+  paths += "[";
+  for (int i = 0; i < 2000; ++i) paths += "1, ";
+  EXPECT_NE(refusal(paths + "1]" + std::string(100, '}')).find("64 MiB"), std::string::npos);
+}
+
+TEST(Yaml, WhatIsMergedStandsWhereItIsMerged) {
+  const auto document = parse_yaml("base: &b\n  x: 1\n  y: 2\nuse:\n  x: 3\n  <<: *b\n");
+  ASSERT_TRUE(document.has_value()) << document.error().text();
+  EXPECT_EQ(document->lines.at("use.x"), 5);
+  EXPECT_EQ(document->lines.at("use.y"), 6);
 }
 
 TEST(Yaml, DepthIsBounded) { EXPECT_FALSE(parse_yaml(std::string(5000, '[')).has_value()); }

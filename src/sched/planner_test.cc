@@ -235,5 +235,30 @@ TEST(FastPath, FreedRoomIsForTheBestThatCanUseIt) {
   EXPECT_EQ(text(std::get<Start>(go(3)).nodes), "n0:1/2");
 }
 
+/// Room that is there now counts for the search although a window takes it away before the first job ends: node 0 is free
+/// until the pair's window comes within the wide job's reach, and when node 1's job is to end earlier it is needed.
+TEST(Planner, WhatASearchRemembersIncludesTheRoomOfNow) {
+  ClusterConfig config = make_cluster(equal_nodes(17, 4));
+  config.partitions.push_back(make_partition("pair", {0, 16}));
+  ClusterSnapshot snapshot = make_snapshot(config);
+  snapshot.advance_time(at(0));
+  snapshot.start_job({JobId(1), PartitionIndex(0), {{NodeIndex(0), 1, 1, 0, {}}}, at(88)});
+  snapshot.start_job({JobId(2), PartitionIndex(0), {{NodeIndex(1), 1, 4, 0, {}}}, at(300)});
+  snapshot.start_job({JobId(3), PartitionIndex(0), {{NodeIndex(16), 1, 4, 0, {}}}, at(195)});
+  PendingJob pair = make_job(10, on_nodes(2, 2, 4), 100);
+  pair.partitions = {PartitionIndex(1)};
+  pair.priority = 2;
+  snapshot.add_pending(pair);
+  ResourceRequest request = on_nodes(16, 16, 3);
+  request.excluded_nodes = {"n16"};
+  PendingJob wide = make_job(11, request, 140);
+  wide.priority = 1;
+  snapshot.add_pending(wide);
+  Planner planner;
+  EXPECT_EQ(planner.plan(snapshot, at(0), {}), plan(snapshot, at(0)));
+  snapshot.change_end(JobId(2), at(55));
+  EXPECT_EQ(planner.plan(snapshot, at(0), {}), plan(snapshot, at(0)));
+}
+
 }  // namespace
 }  // namespace muster::sched

@@ -65,6 +65,8 @@ std::optional<SearchMemory> WindowMemo::take_memory(const Question& question) {
   memory.changed = std::move(*changed);
   memory.changed.insert(memory.changed.end(), unsettled_.begin(), unsettled_.end());
   (question.started_on & allowed_).for_each([&](NodeIndex node) { memory.changed.push_back(node); });
+  std::ranges::sort(memory.changed);
+  memory.changed.erase(std::unique(memory.changed.begin(), memory.changed.end()), memory.changed.end());
   memory.checkpoint = std::move(checkpoint_);
   return memory;
 }

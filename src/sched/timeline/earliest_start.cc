@@ -85,6 +85,7 @@ class EarliestStartSearch final : public Availability {
     if (memory_ != nullptr) memory_->checkpoint.reset();
     state_ = {timeline_.now_, timeline_.free_, std::vector<Candidate>(timeline_.free_.node_count()), {}};
     question_.room.for_each([this](NodeIndex node) { recount(node); });
+    most_ = state_.sums;  // room that is there now may be gone by the first end
   }
 
   /// From the memory's checkpoint on, when even with all that the changed nodes have free by then the job is not worth trying

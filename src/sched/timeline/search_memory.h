@@ -41,7 +41,7 @@ struct SearchCheckpoint {
 /// A search reads it to begin later, and leaves it fit for the next.
 struct SearchMemory {
   std::optional<SearchCheckpoint> checkpoint;
-  std::vector<NodeIndex> changed;  ///< since the checkpoint was made; may repeat itself
+  std::vector<NodeIndex> changed;  ///< since the checkpoint was made; each once
 };
 
 }  // namespace muster::sched
