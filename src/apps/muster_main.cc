@@ -1,6 +1,9 @@
 // The client: called by one of Slurm's names it is that command, called as muster it takes a subcommand.
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -59,6 +62,13 @@ int run_subcommand(const Words& words) {
   return row->run(Words(words.begin() + 1, words.end()));
 }
 
+/// An answer that could not be written is a failure, whatever came of the request.
+int with_all_said(std::string_view name, int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  muster::cli::Console(std::string(name)).error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  return code != 0 ? code : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -66,5 +76,5 @@ int main(int argc, char** argv) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const Words words(argv + (argc > 0 ? 1 : 0), argv + argc);
   const CommandRow* command = find_command(slurm_commands(), name);
-  return command != nullptr ? command->run(words) : run_subcommand(words);
+  return with_all_said(name, command != nullptr ? command->run(words) : run_subcommand(words));
 }

@@ -10,7 +10,7 @@ std::optional<int> parse_words(CLI::App& app, Words words) {
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    return app.exit(error) == 0 ? 0 : 1;
   }
   return std::nullopt;
 }

@@ -26,7 +26,7 @@ int run_check_file(const Words& words) {
   if (!form.problems.empty()) return 1;
   const ExperimentConfig& config = form.config;
   print(fmt::format("{}: right. {} with {} slot{} each, metric {}, {} restarts\n", file.path,
-                    config.name.empty() ? "An unnamed experiment" : fmt::format("Experiment \"{}\"", config.name),
+                    config.name.empty() ? "An unnamed experiment" : fmt::format("Experiment {}", shown_value(config.name)),
                     config.resources.slots_per_trial, config.resources.slots_per_trial == 1 ? "" : "s", config.search.metric,
                     config.max_restarts));
   return 0;

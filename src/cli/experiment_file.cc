@@ -12,7 +12,8 @@ namespace muster::cli {
 namespace {
 
 Result<YamlDocument> read_yaml(const std::string& path) {
-  const std::string text = TRY(read_file(path));
+  constexpr std::size_t kMost = std::size_t{16} << 20;
+  const std::string text = TRY(read_file(path, kMost));
   auto document = parse_yaml(text);
   if (!document.has_value()) return fail(document.error().code, fmt::format("{}: {}", path, document.error().message));
   return document;
@@ -30,7 +31,8 @@ Result<YamlDocument> ExperimentFile::read() const {
   YamlDocument document = TRY(read_yaml(path));
   for (const std::string& override_text : overrides) {
     TRY(apply_override(document.root, override_text));
-    document.lines.erase(override_text.substr(0, override_text.find('=')));
+    const std::string path_set = override_text.substr(0, override_text.find('='));
+    std::erase_if(document.lines, [&](const auto& line) { return line.first == path_set || line.first.starts_with(path_set + "."); });
   }
   if (template_path.empty()) return document;
   const YamlDocument under = TRY(read_yaml(template_path));

@@ -49,7 +49,10 @@ std::string ended_text(const search::VirtualTrial& trial) {
 std::string preview_text(const SearcherSection& searcher, const HyperSpace& space, const std::string& method_name,
                          std::uint64_t seed) {
   const Lengths lengths(searcher);
-  search::Searcher run(searcher.search, space, seed);
+  SearchConfig previewed = searcher.search;
+  // What Parzen estimators choose says nothing about how many trials there are and how far they train.
+  if (const auto* tpe = std::get_if<TpeSearch>(&previewed.method)) previewed.method = RandomSearch{tpe->max_trials};
+  search::Searcher run(previewed, space, seed);
   const search::LearningCurve curve = [&](TrialIndex trial, const Json&, double) { return Rng(seed ^ (trial.value() * 0x9e37ULL + 1)).unit(); };
   std::uint32_t at_once = 0;
   const search::LearningCurve watched = [&](TrialIndex trial, const Json& hparams, double units) {

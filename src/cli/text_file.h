@@ -1,13 +1,15 @@
 // Whole files, as commands read them.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "base/result.h"
 
 namespace muster::cli {
 
-/// All bytes of a file; of standard input for "-". Errors: kNotFound with the system's reason.
-Result<std::string> read_file(const std::string& path);
+/// All bytes of a file; of standard input for "-". Errors: kNotFound with the system's reason; kInvalidArgument when it has more
+/// than `most` bytes.
+Result<std::string> read_file(const std::string& path, std::size_t most = std::size_t{64} << 20);
 
 }  // namespace muster::cli

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "base/check.h"
@@ -34,18 +36,20 @@ log_policies:
 debug: false
 )";
 
-/// The lists that layers join. Everywhere else the upper list replaces the lower one.
-constexpr std::array<std::string_view, 5> kJoined{"bind_mounts", "devices", "proxy_ports", "ports", "environment_variables"};
+/// The lists that layers join, by path. Everywhere else the upper list replaces the lower one.
+constexpr std::array<std::string_view, 5> kJoined{"bind_mounts", "resources.devices", "environment.proxy_ports", "environment.ports",
+                                                  "environment.environment_variables"};
 constexpr std::string_view kJoinedByName = "log_policies";
 
-/// Two maps of which one cannot complete the other: another storage, another search method.
-bool is_other_thing(const Json& over, const Json& under) {
-  for (const std::string_view mark : {"type", "name"}) {
-    const Json* a = over.find(mark);
-    const Json* b = under.find(mark);
-    if (a != nullptr && b != nullptr && *a != *b) return true;
-  }
-  return false;
+/// Two maps of which one cannot complete the other: another storage, another search method, another kind of range.
+bool is_other_thing(std::string_view path, const Json& over, const Json& under) {
+  const bool is_storage_or_range = path == "checkpoint_storage" || path.starts_with("hyperparameters.");
+  if (path != "searcher" && !is_storage_or_range) return false;
+  const std::string_view mark = path == "searcher" ? "name" : "type";
+  const Json* a = over.find(mark);
+  const Json* b = under.find(mark);
+  if (is_storage_or_range && (a == nullptr) != (b == nullptr) && path != "checkpoint_storage") return true;
+  return a != nullptr && b != nullptr && *a != *b;
 }
 
 Json join_lists(const Json::Array& over, const Json::Array& under) {
@@ -54,8 +58,9 @@ Json join_lists(const Json::Array& over, const Json::Array& under) {
   return joined;
 }
 
+/// The upper ones first, where the user's file counts them.
 Json join_by_name(const Json::Array& over, const Json::Array& under) {
-  Json::Array joined;
+  Json::Array joined = over;
   for (const Json& lower : under) {
     const Json* name = lower.find("name");
     const bool is_replaced = name != nullptr && std::ranges::any_of(over, [&](const Json& upper) {
@@ -64,16 +69,35 @@ Json join_by_name(const Json::Array& over, const Json::Array& under) {
     });
     if (!is_replaced) joined.push_back(lower);
   }
-  joined.insert(joined.end(), over.begin(), over.end());
   return joined;
 }
 
-Json merge_member(std::string_view name, const Json& over, const Json& under) {
-  if (over.array() != nullptr && under.array() != nullptr) {
-    if (name == kJoinedByName) return join_by_name(*over.array(), *under.array());
-    if (std::ranges::find(kJoined, name) != kJoined.end()) return join_lists(*over.array(), *under.array());
+Json merge_at(const std::string& path, const Json& over, const Json& under);
+
+Json merge_maps(const std::string& path, const Json::Object& over, const Json::Object& under) {
+  std::map<std::string_view, const Json*> lower;
+  for (const Json::Member& member : under) lower.emplace(member.name, &member.value);
+  Json::Object merged;
+  for (const Json::Member& member : over) {
+    const auto below = lower.find(member.name);
+    const std::string inner = path.empty() ? member.name : path + "." + member.name;
+    merged.push_back({member.name, below == lower.end() ? member.value : merge_at(inner, member.value, *below->second)});
+    if (below != lower.end()) lower.erase(below);
   }
-  return merge_layers(over, under);
+  for (const Json::Member& member : under) {
+    if (lower.contains(member.name)) merged.push_back(member);
+  }
+  return merged;
+}
+
+Json merge_at(const std::string& path, const Json& over, const Json& under) {
+  if (over.is_null()) return under;
+  if (over.array() != nullptr && under.array() != nullptr) {
+    if (path == kJoinedByName) return join_by_name(*over.array(), *under.array());
+    if (std::ranges::find(kJoined, path) != kJoined.end()) return join_lists(*over.array(), *under.array());
+  }
+  if (over.object() == nullptr || under.object() == nullptr || is_other_thing(path, over, under)) return over;
+  return merge_maps(path, *over.object(), *under.object());
 }
 
 Json parse_defaults() {
@@ -84,16 +108,7 @@ Json parse_defaults() {
 
 }  // namespace
 
-Json merge_layers(const Json& over, const Json& under) {
-  if (over.is_null()) return under;
-  if (over.object() == nullptr || under.object() == nullptr || is_other_thing(over, under)) return over;
-  Json merged = over;
-  for (const Json::Member& lower : *under.object()) {
-    Json& member = merged.member(lower.name);
-    member = merge_member(lower.name, member, lower.value);
-  }
-  return merged;
-}
+Json merge_layers(const Json& over, const Json& under) { return merge_at("", over, under); }
 
 const Json& experiment_defaults() {
   static const Json defaults = parse_defaults();

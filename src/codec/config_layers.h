@@ -6,9 +6,9 @@
 
 namespace muster {
 
-/// `over` where it says something, `under` elsewhere. Maps are merged field by field, unless their `type` or `name` makes them
-/// different things; lists of mounts, devices, ports and variables are joined, log policies by their names; a null stands for
-/// nothing said.
+/// `over` where it says something, `under` elsewhere. Maps are merged field by field, unless they are search methods of
+/// different `name`, or storages or ranges of different `type`; lists of mounts, devices, ports and variables are joined, log
+/// policies by their names, the upper ones first; a null stands for nothing said. Cost: O(fields · log fields).
 Json merge_layers(const Json& over, const Json& under);
 
 /// What a field is when no layer says otherwise.

@@ -20,6 +20,12 @@ Status apply_override(Json& config, std::string_view text) {
   if (!value.has_value()) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("the value of '{}' cannot be read", text), value.error().message);
   }
+  const Json* here = &config;
+  for (std::size_t i = 0; i + 1 < path.size() && here != nullptr; ++i) {
+    here = here->find(path[i]);
+    if (here == nullptr || here->is_null() || here->object() != nullptr) continue;
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' sets nothing", text), fmt::format("'{}' is not a map", path[i]));
+  }
   config.at(path) = std::move(value->root);
   return {};
 }

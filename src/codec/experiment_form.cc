@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "codec/hyperparameter_form.h"
 #include "codec/searcher_form.h"
+#include "codec/words.h"
 
 namespace muster {
 namespace {
@@ -22,10 +24,10 @@ bool asks_for_nothing(const Json& value) {
   return true;
 }
 
-/// Refuses a field by name when it asks for something.
-void refuse_field(FormReader& reader, std::string_view name, std::string_view why) {
+/// Refuses a field by name when it asks for something; its default, written out, asks for nothing.
+void refuse_field(FormReader& reader, std::string_view name, std::string_view why, const Json& usual = {}) {
   const Json* value = reader.take(name);
-  if (value != nullptr && !asks_for_nothing(*value)) reader.refuse(name, std::string(why));
+  if (value != nullptr && !asks_for_nothing(*value) && *value != usual) reader.refuse(name, std::string(why));
 }
 
 /// A list of texts; a single text counts as a list of one where that is allowed.
@@ -49,6 +51,8 @@ void read_entrypoint(FormReader& top, EntryPoint& out) {
     read_texts(top, "entrypoint", out.words);
   }
   if (out.words.empty() || out.words[0].empty()) top.refuse("entrypoint", "it is empty; give the command that trains");
+  const auto has_nul = [](const std::string& word) { return word.find('\0') != std::string::npos; };
+  if (std::ranges::any_of(out.words, has_nul)) top.refuse("entrypoint", "a command cannot hold a NUL character");
 }
 
 void read_resources(FormReader& top, TrialResources& out) {
@@ -63,7 +67,10 @@ void read_resources(FormReader& top, TrialResources& out) {
   if (priority > 0) out.priority = priority;
   reader.text("resource_pool", out.resource_pool);
   reader.flag("is_single_node", out.is_single_node);
-  reader.take("shm_size");  // without containers a trial has all of the node's
+  // Without containers a trial has all of the node's shared memory.
+  if (const Json* size = reader.take("shm_size"); size != nullptr && !size->number() && size->text() == nullptr) {
+    reader.refuse("shm_size", fmt::format("{} is not a size; give bytes, or a text such as 16g", shown_value(*size)));
+  }
   refuse_field(reader, "devices", kNoContainers);
   refuse_field(reader, "native_parallel", "it was of use to Horovod alone; take it out");
   refuse_field(reader, "slots", "it means nothing to an experiment; give slots_per_trial");
@@ -116,9 +123,10 @@ SharedFolderStorage read_shared_folder(FormReader& reader) {
   if (!storage.host_path.empty() && storage.host_path.front() != '/') {
     reader.refuse("host_path", fmt::format("\"{}\" is not absolute; begin it with /", storage.host_path));
   }
-  const bool is_above = storage.storage_path.starts_with("..") || storage.storage_path.find("/..") != std::string::npos;
-  const bool is_elsewhere = storage.storage_path.starts_with('/') && !storage.storage_path.starts_with(storage.host_path);
-  if (is_above || is_elsewhere) reader.refuse("storage_path", "it leads out of host_path; give a folder below it");
+  const auto parts = split(storage.storage_path, '/');
+  const bool is_above = std::ranges::find(parts, "..") != parts.end();
+  const bool is_below = storage.storage_path == storage.host_path || storage.storage_path.starts_with(storage.host_path + "/");
+  if (is_above || (storage.storage_path.starts_with('/') && !is_below)) reader.refuse("storage_path", "it leads out of host_path; give a folder below it");
   return storage;
 }
 
@@ -152,7 +160,12 @@ void read_checkpoint_storage(FormReader& top, ExperimentConfig& out) {
   if (type == 3U || type == 4U) {
     return reader.refuse("type", fmt::format("storage of type {} is not there yet; use shared_fs, directory or s3", kTypes[*type]));
   }
-  if (type || reader.members().empty()) reader.finish();
+  if (!type && !reader.has("type")) {
+    for (const std::string_view name : {"host_path", "storage_path", "container_path", "bucket", "endpoint_url", "prefix"}) {
+      refuse_field(reader, name, "of which storage? give 'type': shared_fs, directory or s3");
+    }
+  }
+  if (type || !reader.has("type")) reader.finish();
 }
 
 void read_log_policies(FormReader& top, std::vector<LogPolicy>& out) {
@@ -219,11 +232,24 @@ void read_the_rest(FormReader& top) {
       Row{"security", "it was dropped; trials run as who submits them"},
       Row{"data_layer", "it was dropped; read data in the script"},
       Row{"internal", "it was never for users; take it out"},
-      Row{"scheduling_unit", "it was dropped with the old Trainer; give periods to the Trainer"},
       Row{"records_per_epoch", "it was dropped with the old Trainer; count epochs in the script"},
-      Row{"optimizations", "it was of use to Horovod alone; give the Trainer these settings"},
   };
   for (const Row& row : kRows) refuse_field(top, row.name, row.why);
+  refuse_field(top, "scheduling_unit", "it was dropped with the old Trainer; give periods to the Trainer", 100);
+  const std::array<Json::Member, 9> usual{{{"aggregation_frequency", 1},
+                                           {"average_aggregated_gradients", true},
+                                           {"average_training_metrics", true},
+                                           {"gradient_compression", false},
+                                           {"grad_updates_size_file", {}},
+                                           {"mixed_precision", "O0"},
+                                           {"tensor_fusion_threshold", 64},
+                                           {"tensor_fusion_cycle_time", 1},
+                                           {"auto_tune_tensor_fusion", false}}};
+  FormReader optimizations = top.section("optimizations");
+  for (const Json::Member& field : usual) {
+    refuse_field(optimizations, field.name, "it was of use to Horovod alone; give the Trainer these settings", field.value);
+  }
+  optimizations.finish();
   for (const std::string_view name : {"min_validation_period", "min_checkpoint_period"}) {
     FormReader period = top.section(name);
     for (const std::string_view unit : {"batches", "records", "epochs"}) {

@@ -122,6 +122,14 @@ TEST(ExperimentForm, WhatIsNotThereIsRefusedByNameWithItsLine) {
        "line 3: checkpoint_storage.host_path: \"data\" is not absolute; begin it with /"},
       {"checkpoint_storage: {type: shared_fs, host_path: /data, storage_path: ../../etc}",
        "line 3: checkpoint_storage.storage_path: it leads out of host_path; give a folder below it"},
+      {"checkpoint_storage: {type: shared_fs, host_path: /data, storage_path: /database/x}",
+       "line 3: checkpoint_storage.storage_path: it leads out of host_path; give a folder below it"},
+      {"checkpoint_storage: {save_trial_best: 3, bucket: b}",
+       "line 3: checkpoint_storage.bucket: of which storage? give 'type': shared_fs, directory or s3"},
+      {"log_policies: [{name: a, patern: x}]", "line 3: log_policies.0.patern: there is no such field here; is it 'pattern'?"},
+      {"optimizations: {aggregation_frequency: 4}",
+       "line 3: optimizations.aggregation_frequency: it was of use to Horovod alone; give the Trainer these settings"},
+      {"resources: {shm_size: [1]}", "line 3: resources.shm_size: a list is not a size; give bytes, or a text such as 16g"},
       {"checkpoint_storage: {type: s3, bucket: b, access_key: k}",
        "line 3: checkpoint_storage: access_key and secret_key belong together; give both or neither"},
   };
@@ -131,6 +139,16 @@ TEST(ExperimentForm, WhatIsNotThereIsRefusedByNameWithItsLine) {
 TEST(ExperimentForm, WhatAsksForNothingMayStand) {
   EXPECT_EQ(with("bind_mounts: []\nenvironment: {image: '', proxy_ports: []}\nresources: {devices: []}\ndata: {url: x}\n").problems,
             Problems{});
+  EXPECT_EQ(with("scheduling_unit: 100\nrecords_per_epoch: 0\noptimizations: {aggregation_frequency: 1, mixed_precision: O0}\n").problems,
+            Problems{});
+  EXPECT_EQ(with("checkpoint_storage: {type: shared_fs, host_path: /data, storage_path: ..cache}\n").problems, Problems{});
+}
+
+TEST(ExperimentForm, EmptyAndBrokenTextsAreRefused) {
+  EXPECT_EQ(read("entrypoint: x\nsearcher: {name: single, metric: ''}\n").problems,
+            (Problems{"line 2: searcher.metric: it is empty; give the validation metric that trials are ranked by"}));
+  EXPECT_EQ(read("entrypoint: \"a\\0b\"\nsearcher: {name: single, metric: l}\n").problems,
+            (Problems{"line 1: entrypoint: a command cannot hold a NUL character"}));
 }
 
 TEST(ExperimentForm, MissingPartsAreNamed) {
@@ -143,7 +161,13 @@ TEST(Layers, TheUsersWordsStandOverTheTemplates) {
   const Json user = parse_yaml("a: 1\nm: {x: 1}\nl: [1]\nn: null\nlog_policies: [{name: p, pattern: u}]\nbind_mounts: [u]\n")->root;
   const Json under = parse_yaml("a: 2\nb: 3\nm: {x: 2, y: 3}\nl: [2, 3]\nn: 4\nlog_policies: [{name: p}, {name: q}]\nbind_mounts: [t]\n")->root;
   EXPECT_EQ(merge_layers(user, under),
-            parse_yaml("a: 1\nm: {x: 1, y: 3}\nl: [1]\nn: 4\nlog_policies: [{name: q}, {name: p, pattern: u}]\nbind_mounts: [t, u]\nb: 3\n")->root);
+            parse_yaml("a: 1\nm: {x: 1, y: 3}\nl: [1]\nn: 4\nlog_policies: [{name: p, pattern: u}, {name: q}]\nbind_mounts: [t, u]\nb: 3\n")->root);
+}
+
+TEST(Layers, ANameOfItsOwnDoesNotShutTheTemplateOut) {
+  const Json user = parse_yaml("name: mine\ndata: {name: a}\n")->root;
+  const Json under = parse_yaml("name: base\nentrypoint: x\ndata: {name: b, ports: [1]}\n")->root;
+  EXPECT_EQ(merge_layers(user, under), parse_yaml("name: mine\ndata: {name: a, ports: [1]}\nentrypoint: x\n")->root);
 }
 
 TEST(Layers, AnotherStorageIsNotCompletedByTheTemplates) {

@@ -15,7 +15,14 @@ struct Shown {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return fmt::format("{}", value); }
-  std::string operator()(const std::string& value) const { return fmt::format("\"{}\"", value); }
+  std::string operator()(const std::string& value) const {
+    std::string text;
+    for (const char c : value) {
+      const auto byte = static_cast<unsigned char>(c);
+      text += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+    }
+    return fmt::format("\"{}\"", text);
+  }
   std::string operator()(const Json::Array&) const { return "a list"; }
   std::string operator()(const Json::Object&) const { return "a map"; }
 };
@@ -99,7 +106,7 @@ void FormReader::number(std::string_view name, double& out, double low, double h
     return;
   }
   refuse(name, fmt::format("{} is not possible; give a number{}", shown_value(*value),
-                           low < -0x1p1000 ? "" : bounds_text(fmt::format("{}", low), fmt::format("{}", high), high < 0x1p1000)));
+                           low < -1e299 ? "" : bounds_text(fmt::format("{}", low), fmt::format("{}", high), high < 1e299)));
 }
 
 std::optional<std::int64_t> FormReader::take_whole(std::string_view name, std::int64_t low, std::int64_t high) {
@@ -111,7 +118,7 @@ std::optional<std::int64_t> FormReader::take_whole(std::string_view name, std::i
     whole = static_cast<std::int64_t>(*number);
   }
   if (whole && *whole >= low && *whole <= high) return whole;
-  constexpr std::int64_t kUnbounded = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kUnbounded = (std::int64_t{1} << 53) - 1;
   refuse(name, fmt::format("{} is not possible; give a whole number{}", shown_value(*value),
                            low < -kUnbounded ? "" : bounds_text(std::to_string(low), std::to_string(high), high < kUnbounded)));
   return std::nullopt;

@@ -8,13 +8,14 @@
 #include <limits>
 
 #include "codec/words.h"
+#include "model/search_config.h"
 
 namespace muster {
 namespace {
 
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr double kFinite = std::numeric_limits<double>::max();
+/// Whole numbers that a double can hold, and numbers whose differences are finite.
+constexpr std::int64_t kMost = std::int64_t{1} << 53;
+constexpr double kFinite = 1e300;
 constexpr std::array<std::string_view, 5> kTypes{"const", "int", "double", "log", "categorical"};
 
 /// The ends of a range and its count on a grid. False: something is missing or wrong.
@@ -43,7 +44,7 @@ std::optional<HyperDomain> read_real(FormReader& reader, Domain domain) {
 
 std::optional<HyperDomain> read_int(FormReader& reader) {
   IntDomain domain;
-  const auto read = [&](std::string_view name, std::int64_t& out) { reader.whole(name, out, kLeast, kMost); };
+  const auto read = [&](std::string_view name, std::int64_t& out) { reader.whole(name, out, -kMost, kMost); };
   if (!read_range(reader, domain.minval, domain.maxval, domain.count, read)) return std::nullopt;
   return domain;
 }
@@ -53,9 +54,9 @@ std::optional<HyperDomain> read_log(FormReader& reader) {
   reader.number("base", domain.base, std::numeric_limits<double>::min(), kFinite);
   auto read = read_real(reader, domain);
   if (!read) return std::nullopt;
-  const double high = std::pow(domain.base, std::get<LogDomain>(*read).maxval);
-  if (std::isfinite(high)) return read;
-  reader.refuse("maxval", "it is an exponent, and the power is beyond any number; write -3 for 10^-3");
+  const auto& ends = std::get<LogDomain>(*read);
+  if (std::isfinite(std::pow(ends.base, ends.minval)) && std::isfinite(std::pow(ends.base, ends.maxval))) return read;
+  reader.refuse("", "minval and maxval are exponents, and a power of them is beyond any number; write -3 for 10^-3");
   return std::nullopt;
 }
 
@@ -120,17 +121,37 @@ bool needs_count(const HyperDomain& domain) {
 HyperSpace read_hyperparameters(FormReader& section) {
   HyperSpace space;
   for (const Json::Member& member : section.members()) {
-    section.take(member.name);
     read_below(section.context(), member.value, section.path_of(member.name), {member.name}, space);
   }
   std::ranges::sort(space, {}, &Hyperparameter::path);
   return space;
 }
 
+namespace {
+
+/// How many points the dimension has on a grid. Requires: it has a count if it needs one.
+double points_of(const HyperDomain& domain) {
+  if (const auto* whole = std::get_if<IntDomain>(&domain)) {
+    return std::min<double>(*whole->count, static_cast<double>(whole->maxval - whole->minval) + 1);
+  }
+  if (const auto* real = std::get_if<DoubleDomain>(&domain)) return *real->count;
+  if (const auto* log = std::get_if<LogDomain>(&domain)) return *log->count;
+  if (const auto* categorical = std::get_if<CategoricalDomain>(&domain)) return static_cast<double>(categorical->vals.size());
+  return 1;
+}
+
+}  // namespace
+
 void check_grid(const HyperSpace& space, FormReader& section) {
+  const std::size_t before = section.context().problems.size();
   for (const Hyperparameter& one : space) {
     if (needs_count(one.domain)) section.refuse(join(one.path, "."), "a grid needs to know how many points: give 'count'");
   }
+  if (section.context().problems.size() > before) return;
+  double points = 1;
+  for (const Hyperparameter& one : space) points *= points_of(one.domain);
+  if (points <= kTrialMax) return;
+  section.refuse("", fmt::format("the grid has {:.4g} points, and a search at most {} trials; lower the counts", points, kTrialMax));
 }
 
 }  // namespace muster

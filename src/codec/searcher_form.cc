@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <functional>
-#include <limits>
 
 #include "codec/hyperparameter_form.h"
 
@@ -12,7 +10,8 @@ namespace muster {
 namespace {
 
 constexpr std::array<std::string_view, 3> kUnits{"batches", "epochs", "records"};
-constexpr double kFinite = std::numeric_limits<double>::max();
+constexpr double kDivisorMax = 1e6;
+constexpr std::int64_t kUnitsMax = std::int64_t{1} << 53;  ///< of training
 
 /// A length as versions up to 0.37 wrote it: `{epochs: 64}`, or a bare number of the given or usual unit.
 struct LegacyLength {
@@ -25,14 +24,15 @@ std::optional<LegacyLength> read_length(FormReader& searcher, std::string_view n
   LegacyLength length;
   const std::size_t before = searcher.context().problems.size();
   if (searcher.take(name)->object() == nullptr) {
-    searcher.whole(name, length.length, 1);
+    searcher.whole(name, length.length, 1, kUnitsMax);
     return length;
   }
   FormReader map = searcher.section(name);
   for (const std::string_view unit : kUnits) {
     if (!map.has(unit)) continue;
+    if (!length.unit.empty()) map.refuse(unit, fmt::format("{} is given too; give one of them", length.unit));
     length.unit = std::string(unit);
-    map.whole(unit, length.length, 1);
+    map.whole(unit, length.length, 1, kUnitsMax);
   }
   map.finish();
   if (length.unit.empty()) searcher.refuse(name, "no unit is given; write {epochs: N}, {batches: N} or {records: N}");
@@ -47,6 +47,9 @@ class SearcherReader {
   void read_common() {
     SearchConfig& search = out_.search;
     if (section_.require("metric", "the validation metric that trials are ranked by")) section_.text("metric", search.metric);
+    if (section_.has("metric") && search.metric.empty() && section_.take("metric")->text() != nullptr) {
+      section_.refuse("metric", "it is empty; give the validation metric that trials are ranked by");
+    }
     section_.flag("smaller_is_better", search.smaller_is_better);
     section_.text("time_metric", search.time_metric);
     std::uint64_t source = 0;
@@ -79,7 +82,7 @@ class SearcherReader {
     AsyncHalving method;
     if (section_.require("num_rungs", "how many rungs there are")) section_.whole("num_rungs", method.num_rungs, 1, 100);
     trials(method.max_trials);
-    section_.number("divisor", method.divisor, 1.001, kFinite);
+    section_.number("divisor", method.divisor, 1.001, kDivisorMax);
     top(method.max_time);
     method.is_promoting = is_promoting();
     concurrency();
@@ -91,9 +94,13 @@ class SearcherReader {
     if (const auto mode = section_.choice("mode", kModes)) method.mode = static_cast<AshaMode>(*mode);
     trials(method.max_trials);
     section_.whole("max_rungs", method.max_rungs, 1, 100);
-    section_.number("divisor", method.divisor, 1.001, kFinite);
+    section_.number("divisor", method.divisor, 1.001, kDivisorMax);
     top(method.max_time);
     bracket_rungs(method.bracket_rungs);
+    if (method.bracket_rungs.size() > method.max_trials) {
+      section_.refuse("bracket_rungs", fmt::format("{} brackets are more than max_trials {}; each has one at least",
+                                                   method.bracket_rungs.size(), method.max_trials));
+    }
     method.is_promoting = is_promoting();
     concurrency();
     out_.search.method = method;
@@ -102,24 +109,32 @@ class SearcherReader {
     SyncHalving method;
     if (section_.require("num_rungs", "how many rungs there are")) section_.whole("num_rungs", method.num_rungs, 1, 100);
     trials(method.max_trials);
-    section_.whole("divisor", method.divisor, 2);
+    section_.whole("divisor", method.divisor, 2, 1'000'000);
     top(method.max_time);
     concurrency();
     out_.search.method = method;
   }
   void read_hyperband() {
     Hyperband method;
-    section_.whole("divisor", method.divisor, 2);
+    section_.whole("divisor", method.divisor, 2, 1'000'000);
     top(method.max_time);
+    // The first bracket has as many trials as the largest power of the divisor below max_time, all together less than three times
+    // as many.
+    std::uint64_t first = 1;
+    while (first <= method.max_time / method.divisor) first *= method.divisor;
+    if (first > kTrialMax / 3) {
+      section_.refuse("max_time", fmt::format("{} would begin with {} trials; count time in a larger unit, or raise the divisor",
+                                              method.max_time, first));
+    }
     concurrency();
     out_.search.method = method;
   }
   void read_population_training() {
     PopulationTraining method;
     if (section_.require("population_size", "how many trials there are at once")) {
-      section_.whole("population_size", method.population_size, 1);
+      section_.whole("population_size", method.population_size, 1, 10'000);
     }
-    if (section_.require("num_rounds", "how many rounds they train")) section_.whole("num_rounds", method.num_rounds, 1);
+    if (section_.require("num_rounds", "how many rounds they train")) section_.whole("num_rounds", method.num_rounds, 1, 10'000);
     if (section_.require("length_per_round", "how long a round is, as {batches: N}")) {
       if (const auto length = read_length(section_, "length_per_round")) take_length(*length, method.length_per_round);
     }
@@ -130,6 +145,10 @@ class SearcherReader {
     explore.number("resample_probability", method.resample_probability, 0, 1);
     explore.number("perturb_factor", method.perturb_factor, 0, 1);
     explore.finish();
+    const double created = method.truncate_fraction * method.population_size * method.num_rounds + method.population_size;
+    if (created > kTrialMax) {
+      section_.refuse("num_rounds", fmt::format("{:.0f} trials would be created, and a search has at most {}", created, kTrialMax));
+    }
     out_.search.max_concurrent_trials = 0;
     concurrency();
     out_.search.method = method;
@@ -137,8 +156,13 @@ class SearcherReader {
   void read_tpe() {
     TpeSearch method;
     trials(method.max_trials);
-    section_.whole("startup_trials", method.startup_trials, 1);
-    section_.whole("candidates", method.candidates, 1);
+    // Each choice weighs all trials before it.
+    constexpr std::uint32_t kMost = 10'000;
+    if (method.max_trials > kMost) {
+      section_.refuse("max_trials", fmt::format("{} are too many for tpe; give {} or fewer, or use random", method.max_trials, kMost));
+    }
+    section_.whole("startup_trials", method.startup_trials, 1, kMost);
+    section_.whole("candidates", method.candidates, 1, 1000);
     concurrency();
     trial_length();
     out_.search.method = method;
@@ -146,12 +170,16 @@ class SearcherReader {
 
  private:
   void trials(std::uint32_t& max_trials) {
-    if (section_.require("max_trials", "how many trials there are in all")) section_.whole("max_trials", max_trials, 1);
+    if (section_.require("max_trials", "how many trials there are in all")) section_.whole("max_trials", max_trials, 1, kTrialMax);
   }
   void concurrency() { section_.whole("max_concurrent_trials", out_.search.max_concurrent_trials, 0); }
 
   void take_length(const LegacyLength& length, std::uint64_t& out) {
     out = length.length;
+    const std::string& named = out_.search.time_metric;
+    if (!length.unit.empty() && !named.empty() && named != length.unit) {
+      section_.refuse("time_metric", fmt::format("\"{}\" and a length in {} do not go together; leave it out", named, length.unit));
+    }
     if (!length.unit.empty()) out_.search.time_metric = length.unit;
     if (out_.search.time_metric.empty()) out_.search.time_metric = "batches";
   }
@@ -169,7 +197,7 @@ class SearcherReader {
       return;
     }
     section_.require("time_metric", "the metric that counts training, such as epochs or batches");
-    if (section_.require("max_time", "how long the best trials train, in units of time_metric")) section_.whole("max_time", max_time, 1);
+    if (section_.require("max_time", "how long the best trials train, in units of time_metric")) section_.whole("max_time", max_time, 1, kUnitsMax);
   }
   /// Up to 0.37 promotion was the rule and `stop_once: true` the exception; since 0.38 trials are stopped.
   bool is_promoting() {

@@ -125,7 +125,7 @@ searcher:
                       "line 4: hyperparameters.act.vals: an empty list is not possible; give a list of one value or more",
                       "line 5: hyperparameters.drop.type: \"flaot\" is not one of const, int, double, log, categorical",
                       "line 12: searcher.mode: \"fast\" is not one of aggressive, standard, conservative",
-                      "line 9: searcher.max_trials: 0 is not possible; give a whole number of 1 or more",
+                      "line 9: searcher.max_trials: 0 is not possible; give a whole number from 1 to 100000",
                       "line 6: searcher: 'time_metric' is missing; give the metric that counts training, such as epochs or batches",
                       "line 11: searcher.max_trails: there is no such field here; is it 'max_trials'?"}));
 }
@@ -142,6 +142,31 @@ TEST(ExperimentFile, WhatCannotBeRunIsRefusedByName) {
 TEST(ExperimentFile, AGridNeedsCounts) {
   EXPECT_EQ(read("hyperparameters: {a: {b: {type: double, minval: 0, maxval: 1}}}\nsearcher: {name: grid, metric: l}\n").problems,
             (Problems{"line 1: hyperparameters.a.b: a grid needs to know how many points: give 'count'"}));
+}
+
+TEST(ExperimentFile, SearchesWithoutBoundsAreRefused) {
+  EXPECT_EQ(read("searcher: {name: random, metric: l, max_trials: 4294967295}").problems,
+            (Problems{"line 1: searcher.max_trials: 4294967295 is not possible; give a whole number from 1 to 100000"}));
+  EXPECT_EQ(read("searcher: {name: hyperband, metric: l, time_metric: batches, max_time: 1000000000}").problems,
+            (Problems{"line 1: searcher.max_time: 1000000000 would begin with 387420489 trials; count time in a larger unit, or raise "
+                      "the divisor"}));
+  EXPECT_EQ(read("searcher: {name: pbt, metric: l, population_size: 10000, num_rounds: 10000, length_per_round: {epochs: 1}}").problems.size(), 1U);
+  EXPECT_EQ(read("searcher: {name: tpe, metric: l, max_trials: 20000}").problems.size(), 1U);
+  const std::string axes = "{type: double, minval: 0, maxval: 1, count: 65536}";
+  EXPECT_EQ(read("hyperparameters: {a: " + axes + ", b: " + axes + ", c: " + axes + ", d: " + axes + "}\nsearcher: {name: grid, metric: l}").problems,
+            (Problems{"line 1: hyperparameters: the grid has 1.845e+19 points, and a search at most 100000 trials; lower the counts"}));
+}
+
+TEST(ExperimentFile, NumbersBeyondWhatASearchCanHoldAreRefused) {
+  EXPECT_EQ(read("hyperparameters: {n: {type: int, minval: 0, maxval: 9223372036854775807}}\nsearcher: {name: single, metric: l}").problems.size(), 1U);
+  EXPECT_EQ(read("hyperparameters: {n: {type: double, minval: -1.7e308, maxval: 1.7e308}}\nsearcher: {name: single, metric: l}").problems.size(), 2U);
+  EXPECT_EQ(read("hyperparameters: {n: {type: log, base: 0.1, minval: -400, maxval: 0}}\nsearcher: {name: single, metric: l}").problems.size(), 1U);
+}
+
+TEST(ExperimentFile, LengthsInTwoUnitsAreRefused) {
+  EXPECT_EQ(read("searcher: {name: single, metric: l, max_length: {epochs: 3, batches: 5}}").problems.size(), 1U);
+  EXPECT_EQ(read("searcher: {name: hyperband, metric: l, time_metric: steps, max_length: {epochs: 9}}").problems,
+            (Problems{"line 1: searcher.time_metric: \"steps\" and a length in epochs do not go together; leave it out"}));
 }
 
 TEST(ExperimentFile, BothSpellingsAtOnceAreRefused) {
@@ -162,6 +187,8 @@ TEST(ConfigOverride, SaysHowToWriteIt) {
   EXPECT_EQ(apply_override(config, "searcher").error().text(), "'searcher' sets nothing: write NAME.NAME=VALUE");
   EXPECT_EQ(apply_override(config, "a..b=3").error().text(), "'a..b=3' sets nothing: write NAME.NAME=VALUE");
   EXPECT_FALSE(apply_override(config, "a=[1").has_value());
+  ASSERT_TRUE(apply_override(config, "entrypoint=python3 train.py").has_value());
+  EXPECT_EQ(apply_override(config, "entrypoint.0=x").error().text(), "'entrypoint.0=x' sets nothing: 'entrypoint' is not a map");
 }
 
 }  // namespace

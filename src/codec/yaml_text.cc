@@ -83,11 +83,11 @@ class Builder final : public YAML::EventHandler {
     add(mark, anchor, value, is_text ? Json(value) : yaml_scalar(value));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
-    open(mark, anchor, Json(Json::Array{}));
+    begin(mark, anchor, Json(Json::Array{}));
   }
   void OnSequenceEnd() override { close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
-    open(mark, anchor, Json(Json::Object{}));
+    begin(mark, anchor, Json(Json::Object{}));
   }
   void OnMapEnd() override { close(); }
 
@@ -145,7 +145,7 @@ class Builder final : public YAML::EventHandler {
     if (anchor != 0) anchors_[anchor] = value;
     put(mark, std::move(value));
   }
-  void open(const YAML::Mark& mark, YAML::anchor_t anchor, Json value) {
+  void begin(const YAML::Mark& mark, YAML::anchor_t anchor, Json value) {
     if (problem_) return;
     if (expects_name()) return refuse(mark, "a name must be a plain text");
     if (stack_.size() >= kDepthMax) return refuse(mark, "nested more than 200 deep");

@@ -8,6 +8,9 @@
 
 namespace muster {
 
+/// No search has more trials: what a slip of the finger asks for would fill the queue.
+inline constexpr std::uint32_t kTrialMax = 100'000;
+
 /// Trials drawn at random; `single` is one of them.
 struct RandomSearch {
   std::uint32_t max_trials = 1;

@@ -18,7 +18,7 @@ std::vector<std::uint32_t> rungs_by_mode(const AdaptiveAsha& config) {
   if (config.mode == AshaMode::kAggressive) least = most;
   if (config.mode == AshaMode::kStandard) least = (most - 1) / 2 + 1;
   std::vector<std::uint32_t> rungs;
-  for (std::uint32_t n = most; n >= least; --n) rungs.push_back(n);
+  for (std::uint32_t n = most; n >= least && rungs.size() < config.max_trials; --n) rungs.push_back(n);
   return rungs;
 }
 

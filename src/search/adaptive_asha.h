@@ -15,7 +15,8 @@ struct BracketPlan {
   friend bool operator==(const BracketPlan&, const BracketPlan&) = default;
 };
 
-/// The brackets of a configuration, most rungs first; their trials add up to max_trials, one each at least.
+/// The brackets of a configuration, most rungs first; their trials add up to max_trials, one each at least. Requires: no more
+/// bracket_rungs than max_trials.
 std::vector<BracketPlan> adaptive_brackets(const AdaptiveAsha& config);
 /// Trials over brackets in proportion to divisor^(rungs-1) / rungs, rounded down, one each at least, what is left to the first.
 std::vector<std::uint32_t> split_trials(std::uint32_t max_trials, double divisor, const std::vector<std::uint32_t>& rungs);

@@ -2,51 +2,56 @@
 
 #include <bit>
 
+#include "base/check.h"
+
 namespace muster::search {
 namespace {
 
-/// How deep a value may lie: what is deeper was not written by us, and would exhaust the stack.
-constexpr int kDepthMax = 64;
+/// Deeper than any file that we read: only bytes that were never written go on so long, and they must not exhaust the stack.
+constexpr int kDepthMax = 400;
+
+void transfer_json(Archive& archive, Json& value, int depth);
+
+template <class T>
+void transfer_scalar(Archive& archive, Json& value) {
+  T held{};
+  if (!archive.is_reading()) held = std::get<T>(value.value());
+  archive.field(held);
+  if (archive.is_reading()) value = Json(std::move(held));
+}
+
+/// The items of a list or the members of an object, made where they are read.
+template <class Items, class Transfer>
+void transfer_items(Archive& archive, Items& items, Transfer&& transfer) {
+  std::uint64_t count = items.size();
+  archive.field(count);
+  for (std::uint64_t i = 0; i < count && archive.is_ok(); ++i) {
+    if (archive.is_reading()) items.emplace_back();
+    transfer(items[i]);
+  }
+}
 
 void transfer_json(Archive& archive, Json& value, int depth) {
   auto kind = static_cast<std::uint8_t>(value.value().index());
   archive.field(kind);
-  const auto scalar = [&]<class T>(T held) {
-    if (const T* there = std::get_if<T>(&value.value())) held = *there;
-    archive.field(held);
-    value = Json(held);
-  };
-  switch (depth > kDepthMax ? 0 : kind) {
-    case 1: return scalar(false);
-    case 2: return scalar(std::int64_t{0});
-    case 3: return scalar(0.0);
-    case 4: return scalar(std::string());
-    case 5: {
-      Json::Array items;
-      if (value.array() != nullptr) items = std::move(*value.array());
-      std::uint64_t count = items.size();
-      archive.field(count);
-      for (std::uint64_t i = 0; i < count && archive.is_ok(); ++i) {
-        if (archive.is_reading()) items.emplace_back();
-        transfer_json(archive, items[i], depth + 1);
-      }
-      value = Json(std::move(items));
-      return;
-    }
-    case 6: {
-      Json::Object members;
-      if (value.object() != nullptr) members = std::move(*value.object());
-      std::uint64_t count = members.size();
-      archive.field(count);
-      for (std::uint64_t i = 0; i < count && archive.is_ok(); ++i) {
-        if (archive.is_reading()) members.emplace_back();
-        archive.field(members[i].name);
-        transfer_json(archive, members[i].value, depth + 1);
-      }
-      value = Json(std::move(members));
-      return;
-    }
-    default: value = Json();
+  if (archive.is_reading()) {
+    value = kind == 5 ? Json(Json::Array{}) : kind == 6 ? Json(Json::Object{}) : Json();
+    if (depth > kDepthMax) return archive.refuse();
+  }
+  CHECK(depth <= kDepthMax, "a value lies deeper than any that is read");
+  switch (kind) {
+    case 1: return transfer_scalar<bool>(archive, value);
+    case 2: return transfer_scalar<std::int64_t>(archive, value);
+    case 3: return transfer_scalar<double>(archive, value);
+    case 4: return transfer_scalar<std::string>(archive, value);
+    case 5:
+      return transfer_items(archive, *value.array(), [&](Json& item) { transfer_json(archive, item, depth + 1); });
+    case 6:
+      return transfer_items(archive, *value.object(), [&](Json::Member& member) {
+        archive.field(member.name);
+        transfer_json(archive, member.value, depth + 1);
+      });
+    default: return;
   }
 }
 
@@ -83,8 +88,7 @@ std::size_t Archive::begin_list(std::size_t count) {
   std::uint64_t wide = count;
   transfer(wide, sizeof(wide));
   if (is_reading_ && wide > rest_.size()) {
-    is_ok_ = false;
-    rest_ = {};
+    refuse();
     return 0;
   }
   return static_cast<std::size_t>(wide);
@@ -92,8 +96,7 @@ std::size_t Archive::begin_list(std::size_t count) {
 
 std::string_view Archive::take(std::size_t size) {
   if (size > rest_.size()) {
-    is_ok_ = false;
-    rest_ = {};
+    refuse();
     return {};
   }
   const std::string_view taken = rest_.substr(0, size);

@@ -27,6 +27,11 @@ class Archive {
   /// True when all has been read.
   bool is_at_end() const { return rest_.empty(); }
   const std::string& bytes() const { return bytes_; }
+  /// What is read was never written.
+  void refuse() {
+    is_ok_ = false;
+    rest_ = {};
+  }
 
   template <class T>
     requires(std::is_integral_v<T> || std::is_enum_v<T>)

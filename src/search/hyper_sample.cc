@@ -67,22 +67,22 @@ Json sample(const HyperSpace& space, Rng& rng) {
 
 std::vector<Json> grid_values(const HyperDomain& domain) { return std::visit(GridAxis{}, domain); }
 
-std::uint64_t grid_size(const HyperSpace& space) {
-  std::uint64_t size = 1;
-  for (const Hyperparameter& one : space) size *= grid_values(one.domain).size();
-  return size;
+Grid::Grid(const HyperSpace& space) : space_(space) {
+  for (const Hyperparameter& one : space) {
+    axes_.push_back(grid_values(one.domain));
+    if (__builtin_mul_overflow(size_, std::uint64_t{axes_.back().size()}, &size_)) size_ = UINT64_MAX;
+  }
 }
 
-Json grid_point(const HyperSpace& space, std::uint64_t index) {
-  std::vector<Json> chosen(space.size());
-  for (std::size_t i = space.size(); i-- > 0;) {
-    std::vector<Json> values = grid_values(space[i].domain);
-    chosen[i] = std::move(values[index % values.size()]);
-    index /= values.size();
+Json Grid::point(std::uint64_t index) const {
+  CHECK(index < size_, "no such point of the grid");
+  std::vector<std::size_t> places(axes_.size());
+  for (std::size_t i = axes_.size(); i-- > 0;) {
+    places[i] = index % axes_[i].size();
+    index /= axes_[i].size();
   }
-  CHECK(index == 0, "no such point of the grid");
   Json result{Json::Object{}};
-  for (std::size_t i = 0; i < space.size(); ++i) result.at(space[i].path) = std::move(chosen[i]);
+  for (std::size_t i = 0; i < axes_.size(); ++i) result.at(space_[i].path) = axes_[i][places[i]];
   return result;
 }
 

@@ -19,9 +19,20 @@ Json sample(const HyperSpace& space, Rng& rng);
 /// The grid's values of a dimension. Shape: rising; whole numbers without repetition. Requires: a count, unless the domain is
 /// const or categorical. Source: Determined 0.38, "Grid": both ends included, one point is the middle.
 std::vector<Json> grid_values(const HyperDomain& domain);
-/// The number of points. Cost: O(dimensions), and their counts.
-std::uint64_t grid_size(const HyperSpace& space);
-/// The point of that number: the last dimension changes fastest. Requires: index < grid_size(space).
-Json grid_point(const HyperSpace& space, std::uint64_t index);
+
+/// All points of a space. Lifetime: the space outlives it.
+class Grid {
+ public:
+  explicit Grid(const HyperSpace& space);
+  /// The number of points; 2^64 - 1 for that many or more.
+  std::uint64_t size() const { return size_; }
+  /// The point of that number: the last dimension changes fastest. Requires: index < size().
+  Json point(std::uint64_t index) const;
+
+ private:
+  const HyperSpace& space_;
+  std::vector<std::vector<Json>> axes_;  ///< the values of each dimension
+  std::uint64_t size_ = 1;
+};
 
 }  // namespace muster::search

@@ -25,15 +25,21 @@ TEST(Grid, EveryPointOnceWithNamesNested) {
   const HyperSpace space{{{"a"}, CategoricalDomain{{"x", "y"}}},
                          {{"b", "c"}, IntDomain{1, 3, 3}},
                          {{"b", "d"}, ConstDomain{Json(true)}}};
-  ASSERT_EQ(grid_size(space), 6U);
+  const Grid grid(space);
+  ASSERT_EQ(grid.size(), 6U);
   std::set<std::string> seen;
   for (std::uint64_t i = 0; i < 6; ++i) {
-    const Json point = grid_point(space, i);
+    const Json point = grid.point(i);
     seen.insert(*point.find("a")->text() + std::to_string(*point.find("b")->find("c")->whole()));
     EXPECT_EQ(*point.find("b")->find("d"), Json(true));
   }
   EXPECT_EQ(seen, (std::set<std::string>{"x1", "x2", "x3", "y1", "y2", "y3"}));
-  EXPECT_EQ(*grid_point(space, 1).find("a"), Json("x")) << "the last dimension changes fastest";
+  EXPECT_EQ(*grid.point(1).find("a"), Json("x")) << "the last dimension changes fastest";
+}
+
+TEST(Grid, ASizeBeyondNumbersIsTheLargestNumber) {
+  const HyperSpace space(5, {{"a"}, DoubleDomain{0, 1, 65536}});
+  EXPECT_EQ(Grid(space).size(), UINT64_MAX);
 }
 
 TEST(Sample, StaysInItsDomainAndReachesItsEnds) {

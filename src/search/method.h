@@ -64,7 +64,7 @@ class SearchMethod {
   virtual void archive(Archive& archive) = 0;
 };
 
-/// The method that a configuration names, at its beginning.
+/// The method that a configuration names, at its beginning. Lifetime: the space outlives it.
 std::unique_ptr<SearchMethod> make_method(const SearchConfig& config, const HyperSpace& space);
 
 }  // namespace muster::search

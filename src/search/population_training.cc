@@ -20,14 +20,15 @@ struct Perturb {
   Json operator()(const CategoricalDomain&) const { return value; }
   Json operator()(const IntDomain& domain) const {
     const double to = moved(value.number().value_or(static_cast<double>(domain.minval)));
-    return std::clamp(static_cast<std::int64_t>(is_up ? std::ceil(to) : std::floor(to)), domain.minval, domain.maxval);
+    const double whole = is_up ? std::ceil(to) : std::floor(to);
+    if (whole <= static_cast<double>(domain.minval)) return domain.minval;
+    return whole >= static_cast<double>(domain.maxval) ? domain.maxval : static_cast<std::int64_t>(whole);
   }
   Json operator()(const DoubleDomain& domain) const {
     return std::clamp(moved(value.number().value_or(domain.minval)), domain.minval, domain.maxval);
   }
   Json operator()(const LogDomain& domain) const {
-    const double low = std::pow(domain.base, domain.minval);
-    const double high = std::pow(domain.base, domain.maxval);
+    const auto [low, high] = std::minmax({std::pow(domain.base, domain.minval), std::pow(domain.base, domain.maxval)});
     return std::clamp(moved(value.number().value_or(low)), low, high);
   }
 };

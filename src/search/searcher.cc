@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "search/adaptive_asha.h"
 #include "search/async_halving.h"
 #include "search/grid_search.h"
@@ -20,6 +21,44 @@ namespace muster::search {
 namespace {
 
 constexpr std::uint64_t kTrialSeeds = std::uint64_t{1} << 31;
+constexpr std::uint32_t kSenselessMax = 100;
+constexpr std::size_t kSealSize = sizeof(std::uint64_t);
+
+/// What a method was made from, but for what may change while it runs.
+struct ConfigFields {
+  Archive& archive;
+  void operator()(RandomSearch config) const { archive.fields(config.max_trials); }
+  void operator()(GridSearch) const {}
+  void operator()(AsyncHalving config) const {
+    archive.fields(config.num_rungs, config.max_trials, config.divisor, config.max_time, config.is_promoting);
+  }
+  void operator()(AdaptiveAsha config) const {
+    archive.fields(config.mode, config.max_rungs, config.max_trials, config.divisor, config.max_time, config.bracket_rungs,
+                   config.is_promoting);
+  }
+  void operator()(SyncHalving config) const {
+    archive.fields(config.num_rungs, config.max_trials, config.divisor, config.max_time);
+  }
+  void operator()(Hyperband config) const { archive.fields(config.divisor, config.max_time); }
+  void operator()(PopulationTraining config) const {
+    archive.fields(config.population_size, config.num_rounds, config.length_per_round, config.truncate_fraction,
+                   config.resample_probability, config.perturb_factor);
+  }
+  void operator()(TpeSearch config) const { archive.fields(config.max_trials, config.startup_trials, config.candidates); }
+};
+
+/// The state with a digest of it and of the configuration behind it.
+std::string sealed(std::string state, const SearchConfig& config) {
+  Archive made_from;
+  std::size_t kind = config.method.index();
+  bool smaller_is_better = config.smaller_is_better;
+  made_from.fields(kind, smaller_is_better);
+  std::visit(ConfigFields{made_from}, config.method);
+  std::uint64_t digest = Hasher().add(made_from.bytes()).add(state).digest();
+  Archive seal;
+  seal.fields(digest);
+  return state + seal.bytes();
+}
 
 struct MethodFor {
   const HyperSpace& space;
@@ -46,27 +85,32 @@ std::unique_ptr<SearchMethod> make_method(const SearchConfig& config, const Hype
 }
 
 Searcher::Searcher(const SearchConfig& config, HyperSpace space, std::uint64_t seed)
-    : config_(config), space_(std::move(space)), method_(make_method(config_, space_)), rng_(seed) {}
+    : config_(config),
+      space_(std::make_unique<const HyperSpace>(std::move(space))),
+      method_(make_method(config_, *space_)),
+      rng_(seed) {}
 
 Result<Searcher> Searcher::load(const SearchConfig& config, HyperSpace space, std::string_view bytes) {
   Searcher searcher(config, std::move(space), 0);
-  Archive archive(bytes);
-  searcher.archive(archive);
-  if (!archive.is_ok() || !archive.is_at_end()) {
-    return fail(ErrorCode::kCorruption, "a search's state cannot be read", "it was written for another configuration");
+  const std::string_view state = bytes.substr(0, bytes.size() - std::min(bytes.size(), kSealSize));
+  if (bytes != sealed(std::string(state), config)) {
+    return fail(ErrorCode::kCorruption, "a search's state cannot be read", "it is damaged, or of another configuration");
   }
+  Archive archive(state);
+  searcher.archive(archive);
+  CHECK(archive.is_ok() && archive.is_at_end(), "a search's state is not what was written");
   return searcher;
 }
 
 std::string Searcher::save() {
   Archive archive;
   this->archive(archive);
-  return archive.bytes();
+  return sealed(archive.bytes(), config_);
 }
 
 void Searcher::archive(Archive& archive) {
   std::uint64_t chance = rng_.state();
-  archive.fields(chance, trials_, training_, ended_, errored_, canceled_, is_finished_, config_.max_concurrent_trials);
+  archive.fields(chance, trials_, training_, ended_, errored_, canceled_, senseless_, is_given_up_, is_finished_, config_.max_concurrent_trials);
   rng_ = Rng(chance);
   method_->archive(archive);
 }
@@ -95,6 +139,7 @@ std::vector<SearchAction> Searcher::reported(TrialIndex trial, const TrialReport
     if (report.time < static_cast<double>(*known->target)) return actions;
     set_phase(*known, Phase::kWaiting);
   }
+  senseless_ = 0;
   std::vector<StopTrial> stops;
   method_->reported(trial, {signed_metric(report.metric), report.time}, stops);
   stop(stops, actions);
@@ -108,14 +153,26 @@ std::vector<SearchAction> Searcher::exited(TrialIndex trial, TrialExit exit, std
   if (known == nullptr || known->phase == Phase::kEnded) return actions;
   const bool was_stopped = known->phase == Phase::kStopping;
   set_phase(*known, Phase::kEnded);
+  senseless_ = exit == TrialExit::kInvalidHparams ? senseless_ + 1 : 0;
   if (exit == TrialExit::kErrored) ++errored_;
   if (exit == TrialExit::kCanceled) ++canceled_;
   std::vector<StopTrial> stops;
   if (metric) metric = signed_metric(*metric);
   if (!was_stopped) method_->exited(trial, exit, metric, stops);
   stop(stops, actions);
+  if (senseless_ >= kSenselessMax) give_up(actions);
   fill(actions);
   return actions;
+}
+
+void Searcher::give_up(std::vector<SearchAction>& actions) {
+  if (is_given_up_) return;
+  is_given_up_ = true;
+  std::vector<StopTrial> all;
+  for (std::size_t i = 0; i < trials_.size(); ++i) {
+    all.push_back({TrialIndex(static_cast<std::uint32_t>(i)), {StopCause::kSearchOver, trials_[i].bracket, 0, 0, 0, 0}});
+  }
+  stop(all, actions);
 }
 
 std::vector<SearchAction> Searcher::set_max_concurrent(std::uint32_t limit) {
@@ -126,7 +183,7 @@ std::vector<SearchAction> Searcher::set_max_concurrent(std::uint32_t limit) {
 }
 
 void Searcher::set_progress(TrialIndex trial, double progress) {
-  if (Trial* known = find(trial)) known->progress = std::clamp(progress, 0.0, 1.0);
+  if (Trial* known = find(trial); known != nullptr && !std::isnan(progress)) known->progress = std::clamp(progress, 0.0, 1.0);
 }
 
 void Searcher::set_phase(Trial& trial, Phase phase) {
@@ -158,8 +215,8 @@ std::uint32_t Searcher::limit() const {
 /// Begins what is wanted while there is room for it, and ends the search when nothing more can come of it.
 void Searcher::fill(std::vector<SearchAction>& actions) {
   if (is_finished_) return;
-  while (training_count() < limit()) {
-    SearchView view{space_, rng_, TrialIndex(static_cast<std::uint32_t>(trials_.size())), config_.max_concurrent_trials, training_};
+  while (!is_given_up_ && training_count() < limit()) {
+    SearchView view{*space_, rng_, TrialIndex(static_cast<std::uint32_t>(trials_.size())), config_.max_concurrent_trials, training_};
     auto run = method_->next_run(view);
     if (!run) break;
     launch(std::move(*run), actions);
@@ -194,8 +251,8 @@ void Searcher::close(std::vector<SearchAction>& actions) {
   is_finished_ = true;
   const auto count = static_cast<std::uint32_t>(trials_.size());
   SearchOutcome outcome = SearchOutcome::kCompleted;
-  if (count > 0 && errored_ == count) outcome = SearchOutcome::kFailed;
-  if (count > 0 && canceled_ == count) outcome = SearchOutcome::kCanceled;
+  if (is_given_up_ || (count > 0 && errored_ == count)) outcome = SearchOutcome::kFailed;
+  if (!is_given_up_ && count > 0 && canceled_ == count) outcome = SearchOutcome::kCanceled;
   actions.emplace_back(FinishSearch{outcome});
 }
 

@@ -6,6 +6,7 @@
 //                           ▼            ▼
 //                        stopping ───▶ ended        (by itself, by a stop, by a user)
 //
+// A search gives up when 100 trials in a row find their hyperparameters invalid: what comes next would be no better.
 // Pure: the same inputs in the same order give the same actions, also from bytes saved in between. What is repeated or comes
 // too late changes nothing.
 #pragma once
@@ -30,7 +31,7 @@ class Searcher {
   /// A search at its beginning. Requires: a configuration that was checked. `seed`: of all chance in it.
   Searcher(const SearchConfig& config, HyperSpace space, std::uint64_t seed);
 
-  /// Takes up what save() gave. Errors: kCorruption.
+  /// Takes up what save() gave. Errors: kCorruption, also for the state of another configuration.
   static Result<Searcher> load(const SearchConfig& config, HyperSpace space, std::string_view bytes);
   std::string save();
 
@@ -68,11 +69,12 @@ class Searcher {
   void fill(std::vector<SearchAction>& actions);
   void launch(WantedRun run, std::vector<SearchAction>& actions);
   void close(std::vector<SearchAction>& actions);
+  void give_up(std::vector<SearchAction>& actions);
   std::uint32_t limit() const;
   void archive(Archive& archive);
 
   SearchConfig config_;
-  HyperSpace space_;
+  std::unique_ptr<const HyperSpace> space_;  ///< in one place although the searcher moves: the method refers to it
   std::unique_ptr<SearchMethod> method_;
   Rng rng_;
   std::vector<Trial> trials_;
@@ -80,6 +82,8 @@ class Searcher {
   std::uint32_t ended_ = 0;
   std::uint32_t errored_ = 0;
   std::uint32_t canceled_ = 0;
+  std::uint32_t senseless_ = 0;  ///< trials in a row that found their hyperparameters invalid
+  bool is_given_up_ = false;
   bool is_finished_ = false;
 };
 

@@ -58,6 +58,47 @@ TEST(Searcher, AnEndIsToldOnce) {
   EXPECT_TRUE(searcher.exited(trial(0), TrialExit::kCompleted, {}).empty());
 }
 
+TEST(Searcher, GivesUpWhenNothingMakesSense) {
+  Searcher searcher(config_of(RandomSearch{1000}, 2), one_real(), 1);
+  searcher.begin();
+  std::vector<SearchAction> last;
+  for (std::uint32_t i = 0; i < 100; ++i) last = searcher.exited(trial(i), TrialExit::kInvalidHparams, {});
+  EXPECT_EQ(only<StopTrial>(last).size(), 1U) << "the other that trains";
+  EXPECT_TRUE(only<CreateTrial>(last).empty());
+  last = searcher.exited(trial(100), TrialExit::kCompleted, 0.5);
+  EXPECT_EQ(only<FinishSearch>(last), (std::vector<FinishSearch>{{SearchOutcome::kFailed}}));
+}
+
+TEST(Searcher, AStateIsOfOneConfigurationAndWhole) {
+  Searcher searcher(config_of(AsyncHalving{3, 9, 3, 9, false}), one_real(), 1);
+  searcher.begin();
+  const std::string state = searcher.save();
+  EXPECT_TRUE(Searcher::load(config_of(AsyncHalving{3, 9, 3, 9, false}, 3), one_real(), state).has_value());
+  EXPECT_FALSE(Searcher::load(config_of(AsyncHalving{1, 9, 3, 9, false}), one_real(), state).has_value());
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    std::string damaged = state;
+    damaged[i] = static_cast<char>(damaged[i] ^ 4);
+    EXPECT_FALSE(Searcher::load(config_of(AsyncHalving{3, 9, 3, 9, false}), one_real(), damaged).has_value()) << "byte " << i;
+  }
+}
+
+TEST(Searcher, SavingChangesNothingHoweverDeepAValueLies) {
+  std::vector<std::string> path(150, "in");
+  const HyperSpace space{{path, DoubleDomain{0, 1, {}}}};
+  const SearchConfig config = config_of(PopulationTraining{4, 3, 1, 0.5, 0, 0.2});
+  const auto run = [&](bool saves) {
+    Searcher searcher(config, space, 3);
+    return run_virtually(searcher, 3, [&](TrialIndex, const Json& hparams, double) {
+      if (saves) (void)searcher.save();
+      return *hparams.find(path)->number();
+    });
+  };
+  const VirtualResult with = run(true);
+  const VirtualResult without = run(false);
+  ASSERT_EQ(with.trials.size(), without.trials.size());
+  for (std::size_t i = 0; i < with.trials.size(); ++i) EXPECT_EQ(with.trials[i].hparams, without.trials[i].hparams);
+}
+
 TEST(GridSearch, TheLastPointFirst) {
   const HyperSpace space{{{"x"}, IntDomain{1, 3, 3}}};
   Searcher searcher(config_of(GridSearch{}, 16), space, 1);

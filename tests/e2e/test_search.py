@@ -27,7 +27,7 @@ def test_preview_names_all_that_is_wrong_with_file_and_line(cluster):
     prefix = "muster preview-search: error: asha.yaml: line "
     assert result.code == 1 and result.out == ""
     assert result.err.splitlines() == [
-        prefix + '7: searcher.max_trials: "none" is not possible; give a whole number of 1 or more',
+        prefix + '7: searcher.max_trials: "none" is not possible; give a whole number from 1 to 100000',
         prefix + "3: searcher: 'max_time' is missing; give how long the best trials train, in units of time_metric",
         prefix + "9: searcher.max_tme: there is no such field here; is it 'max_time'?"]
     result = cluster.run("muster", "preview-search", "nowhere.yaml", check=False)
@@ -46,3 +46,17 @@ def test_check_of_a_whole_file_with_a_template_under_it(cluster):
     assert result.code == 1 and "error: asha.yaml: environment.image: trials run without containers; take it out" in result.err
     assert cluster.run("muster", "experiment", "fly", check=False).err == \
         "muster experiment: error: there is no verb 'fly'; see muster experiment --help\n"
+
+
+def test_an_answer_that_cannot_be_written_is_a_failure(cluster):
+    for words in (["muster", "preview-search", "asha.yaml"], ["squeue"], ["sinfo", "--help"]):
+        (cluster.work / "asha.yaml").write_text(CONFIG)
+        result = cluster.run("sh", "-c", '"$@" > /dev/full', "sh", *words, check=False)
+        assert result.code == 1 and "cannot write to standard output: No space left on device" in result.err, (words, result)
+
+
+def test_files_that_would_fill_the_memory_are_refused(cluster):
+    (cluster.work / "comma.yaml").write_text(",")
+    for name, words in (("/dev/zero", "more than 16 MiB"), ("comma.yaml", "line 1: ")):
+        result = cluster.run("muster", "experiment", "check", name, check=False, timeout=20)
+        assert result.code == 1 and words in result.err
