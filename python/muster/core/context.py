@@ -1,0 +1,192 @@
+"""`init()` and what it gives: the parts of one run, opened in order on every rank and closed in reverse."""
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Callable, Dict, List, Mapping, Optional, Type, Union
+
+from muster.core import local
+from muster.core.backend import Backend
+from muster.core.checkpoints import CheckpointContext
+from muster.core.distributed import DistributedContext, check_alone
+from muster.core.environment import Environment, read_environment
+from muster.core.errors import MusterError
+from muster.core.preempt import EnvironmentSource, PreemptContext, PreemptMode, SignalSource
+from muster.core.profiler import ProfilerContext
+from muster.core.run_folder import RunFolder, default_path
+from muster.core.searcher import SearcherContext
+from muster.core.storage import FolderStorage
+from muster.core.train import TrainContext
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+_log = logging.getLogger("muster")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What this run is. The same on all ranks.
+
+    `run_id` counts the starts of this trial from 1. `latest_checkpoint`: where to resume from, a uuid or a path: what
+    MUSTER_RESUME_FROM says, else the checkpoint that this run folder completed last. `deadline`: seconds since the
+    epoch, when the run must be over. `seed` is 0 unless MUSTER_SEED says otherwise. `job_id`: Slurm's or Muster's.
+    """
+    hparams: Dict[str, Any]
+    seed: int
+    run_dir: Path
+    run_id: int
+    latest_checkpoint: Optional[str]
+    deadline: Optional[float]
+    job_id: Optional[int]
+
+
+class Context:
+    """One run, from `init()` to the end of its `with` block. Use it from one thread; reports may come from any."""
+
+    def __init__(self, info: Run, distributed: DistributedContext, storage: FolderStorage, environment: Environment,
+                 preempt_mode: PreemptMode, folder: Optional[RunFolder], backend: Optional[Backend]) -> None:
+        """`folder` and `backend` are rank 0's."""
+        rank = distributed.rank
+        self.info = info
+        self.distributed = distributed
+        self._folder = folder
+        self._backend = backend
+        self._is_closed = False
+        self._pid = os.getpid()
+        registry = None if backend is None else backend.checkpoints
+        record = None if backend is None else backend.record
+        self.train = TrainContext(rank, info.run_id, info.run_dir, backend)
+        self.checkpoint = CheckpointContext(distributed, storage, registry, self.train.settle)
+        self.searcher = SearcherContext(self.train, rank, environment.max_length, environment.searcher_metric)
+        self.profiler = ProfilerContext(self.train, rank)
+        self.preempt = PreemptContext(distributed, preempt_mode,
+                                      [SignalSource(environment.stop_signal), EnvironmentSource(environment)], record)
+        atexit.register(self.close)
+
+    def __enter__(self) -> "Context":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 _traceback: Optional[TracebackType]) -> None:
+        try:
+            self.close()
+        except MusterError as own:
+            if error is None:
+                raise
+            _log.error("while ending after %s: %s", kind.__name__ if kind else error, own)
+
+    def close(self) -> None:
+        """Keeps what is left, and lets go of everything. May be called again. Errors: what no report has raised yet."""
+        if self._is_closed or os.getpid() != self._pid:  # a forked child's end is not the run's
+            return
+        self._is_closed = True
+        atexit.unregister(self.close)
+        errors = _closed([self.profiler.off, self.train.close])
+        if self._backend is not None:
+            errors += self._backend.close()
+        errors += _closed([self.preempt.close, self.distributed.close])
+        if self._folder is not None:
+            errors += _closed([self._folder.close])
+        if errors:
+            raise errors[0]
+
+
+def _closed(steps: List[Callable[[], None]]) -> List[Exception]:
+    """Takes every step, whatever happens in the others; the answer is what did."""
+    errors: List[Exception] = []
+    for step in steps:
+        try:
+            step()
+        except Exception as error:  # pylint: disable=broad-except
+            errors.append(error)
+    return errors
+
+
+def init(*, distributed: Optional[DistributedContext] = None, checkpoint_storage: Optional[PathLike] = None,
+         preempt_mode: PreemptMode = PreemptMode.WorkersAskChief, run_dir: Optional[PathLike] = None) -> Context:
+    """Begins a run; use it in a `with` statement. All ranks call it.
+
+    `distributed`: the other ranks, if there are any; the context closes it. `checkpoint_storage`: a folder that all nodes
+    share, default checkpoints/ of the run folder. `run_dir`: default MUSTER_RUN_DIR, else muster-runs/job-<id> in a job,
+    else a new folder below muster-runs/.
+    Errors, the same on all ranks: ValueError for a wrong variable, or for several ranks without `distributed`;
+    RunFolderInUseError, StaleRunError, StorageError, CorruptionError.
+    """
+    if distributed is None:
+        check_alone(os.environ)
+        distributed = DistributedContext.single()
+    try:
+        return _opened(distributed, checkpoint_storage, preempt_mode, run_dir, os.environ)
+    except BaseException:
+        distributed.close()
+        raise
+
+
+def _opened(distributed: DistributedContext, checkpoint_storage: Optional[PathLike], preempt_mode: PreemptMode,
+            run_dir: Optional[PathLike], variables: Mapping[str, str]) -> Context:
+    if not isinstance(preempt_mode, PreemptMode):
+        raise TypeError(f"preempt_mode is {preempt_mode!r}; it is a PreemptMode")
+    environment = _agreed(distributed, lambda: read_environment(variables))
+    chief: Optional[_Chief] = None
+    try:
+        if distributed.rank == 0:
+            try:
+                chief = _Chief(environment, checkpoint_storage, run_dir)
+                outcome: Any = chief.info, chief.storage.folder
+            except Exception as error:  # pylint: disable=broad-except
+                distributed.broadcast(error)
+                raise
+            distributed.broadcast(outcome)
+        else:
+            outcome = distributed.broadcast(None)
+            if isinstance(outcome, Exception):
+                raise outcome
+        info, storage_folder = outcome
+        return Context(info, distributed, FolderStorage(storage_folder), environment, preempt_mode,
+                       chief and chief.folder, chief and chief.backend)
+    except BaseException:
+        if chief is not None:
+            chief.close()
+        raise
+
+
+def _agreed(distributed: DistributedContext, work: Callable[[], Environment]) -> Environment:
+    """Each rank's own; an error of one is an error of all, naming the rank."""
+    try:
+        mine, failure = work(), None
+    except ValueError as error:
+        distributed.allgather(str(error))
+        raise
+    texts = distributed.allgather(failure)
+    failed = [f"rank {rank}: {text}" for rank, text in enumerate(texts) if text is not None]
+    if failed:
+        raise ValueError("; ".join(failed))
+    return mine
+
+
+class _Chief:
+    """What rank 0 opens for all."""
+
+    def __init__(self, environment: Environment, checkpoint_storage: Optional[PathLike], run_dir: Optional[PathLike]) -> None:
+        path = Path(run_dir) if run_dir is not None else default_path(environment)
+        self.folder = RunFolder(path, environment)
+        self.backend: Optional[Backend] = None
+        try:
+            self.storage = FolderStorage(Path(checkpoint_storage) if checkpoint_storage is not None
+                                         else self.folder.path / "checkpoints")
+            self.backend = local.open_backend(self.folder, self.storage)
+            self.info = Run(hparams=environment.hparams, seed=environment.seed, run_dir=self.folder.path, run_id=self.folder.run,
+                            latest_checkpoint=environment.resume_from or self.backend.checkpoints.latest(),
+                            deadline=environment.deadline, job_id=environment.job_id)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self.backend is not None:
+            self.backend.close()
+        self.folder.close()

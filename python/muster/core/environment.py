@@ -1,0 +1,139 @@
+"""The environment contract: what whoever starts a script tells it, in variables. Pure: takes the variables as a mapping.
+
+A script without any import reads the same names; python/README.md lists them.
+"""
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, Mapping, Optional, Union
+
+DEADLINE_MARGIN_S = 60.0
+
+_HPARAM_PREFIX = "MUSTER_HP_"
+
+
+@dataclass(frozen=True)
+class MaxLength:
+    """How far to train. `unit` is "epochs", "batches", ...; None when only a number was given."""
+    length: Union[int, float]
+    unit: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The variables, typed. None is "not set"."""
+    hparams: Dict[str, Any] = field(default_factory=dict)
+    resume_from: Optional[str] = None
+    stop_file: Optional[Path] = None
+    deadline: Optional[float] = None            # seconds since the epoch
+    deadline_margin_s: float = DEADLINE_MARGIN_S
+    stop_signal: str = "SIGTERM"
+    run_dir: Optional[Path] = None
+    run_id: Optional[int] = None
+    seed: int = 0
+    restart_count: Optional[int] = None         # Slurm's; not set before the first requeue
+    job_id: Optional[int] = None
+    max_length: Optional[MaxLength] = None
+    searcher_metric: Optional[str] = None
+
+
+def read_environment(variables: Mapping[str, str]) -> Environment:
+    """Errors: ValueError that names the variable and what it holds. An empty variable is one that is not set."""
+    set_ones = {name: value for name, value in variables.items() if value != ""}
+    stop_file, run_dir = set_ones.get("MUSTER_STOP_FILE"), set_ones.get("MUSTER_RUN_DIR")
+    return Environment(
+        hparams=_hparams(set_ones),
+        resume_from=set_ones.get("MUSTER_RESUME_FROM"),
+        stop_file=Path(stop_file) if stop_file else None,
+        deadline=_seconds(set_ones, "MUSTER_DEADLINE"),
+        deadline_margin_s=_or(_seconds(set_ones, "MUSTER_DEADLINE_MARGIN"), DEADLINE_MARGIN_S),
+        stop_signal=_signal_name(set_ones),
+        run_dir=Path(run_dir) if run_dir else None,
+        run_id=_whole(set_ones, "MUSTER_RUN_ID", 1),
+        seed=_or(_whole(set_ones, "MUSTER_SEED", 0), 0),
+        restart_count=_whole(set_ones, "SLURM_RESTART_COUNT", 0),
+        job_id=_whole(set_ones, "SLURM_JOB_ID", 1),
+        max_length=_max_length(set_ones),
+        searcher_metric=set_ones.get("MUSTER_SEARCHER_METRIC"))
+
+
+def _or(value: Any, default: Any) -> Any:
+    return default if value is None else value
+
+
+def _whole(variables: Mapping[str, str], name: str, smallest: int) -> Optional[int]:
+    text = variables.get(name)
+    if text is None:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = smallest - 1
+    if number < smallest:
+        raise ValueError(f"{name} is {text!r}; it is a whole number of {smallest} or more")
+    return number
+
+
+def _seconds(variables: Mapping[str, str], name: str) -> Optional[float]:
+    text = variables.get(name)
+    if text is None:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise ValueError(f"{name} is {text!r}; it is a number of seconds")
+    return number
+
+
+def _json(name: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{name} is {text!r}, which is not JSON: {error}") from None
+
+
+def _hparams(variables: Mapping[str, str]) -> Dict[str, Any]:
+    """MUSTER_HPARAMS whole; without it MUSTER_HP_<NAME>, names in lower case, values as JSON where they are."""
+    text = variables.get("MUSTER_HPARAMS")
+    if text is not None:
+        hparams = _json("MUSTER_HPARAMS", text)
+        if not isinstance(hparams, dict):
+            raise ValueError(f"MUSTER_HPARAMS is {text!r}; it is a JSON object")
+        return hparams
+    return {name[len(_HPARAM_PREFIX):].lower(): _json_or_text(value)
+            for name, value in sorted(variables.items()) if name.startswith(_HPARAM_PREFIX)}
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _signal_name(variables: Mapping[str, str]) -> str:
+    """With or without "SIG", as Slurm's --signal takes it."""
+    allowed = ("SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP")
+    text = variables.get("MUSTER_STOP_SIGNAL", "SIGTERM")
+    name = text if text.startswith("SIG") else "SIG" + text
+    if name not in allowed:
+        raise ValueError(f"MUSTER_STOP_SIGNAL is {text!r}; it is one of {', '.join(allowed)}")
+    return name
+
+
+def _max_length(variables: Mapping[str, str]) -> Optional[MaxLength]:
+    """A number, or {"epochs": 64}: one unit and its number."""
+    text = variables.get("MUSTER_MAX_LENGTH")
+    if text is None:
+        return None
+    value, unit = _json("MUSTER_MAX_LENGTH", text), None
+    if isinstance(value, dict) and len(value) == 1:
+        (unit, value), = value.items()
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise ValueError(f'MUSTER_MAX_LENGTH is {text!r}; it is a positive number or one unit with it: {{"epochs": 64}}')
+    return MaxLength(value, unit)

@@ -1,0 +1,41 @@
+"""What can go wrong, named by what the caller should do. Wrong arguments are ValueError and TypeError, as everywhere."""
+
+
+class MusterError(RuntimeError):
+    """The root of all of them."""
+
+
+class StorageError(MusterError):
+    """A disk refused: full, gone, read-only. The message names the folder. Make room, start again."""
+
+
+class CorruptionError(MusterError):
+    """A file does not hold what was written to it. Stop; a person must look. The message names file and line."""
+
+
+class RunFolderInUseError(MusterError):
+    """Another process uses the run folder. End it, or take another folder. The message names its pid."""
+
+
+class StaleRunError(MusterError):
+    """A newer run of the same folder has begun: this process is a leftover and must end."""
+
+
+class MetricConflictError(MusterError):
+    """The same metric of the same run, group and step was reported with another value. A bug of the script."""
+
+
+class NotChiefError(MusterError):
+    """Only rank 0 may do this. Guard the call with `context.distributed.rank == 0`."""
+
+
+class CheckpointError(MusterError):
+    """A checkpoint could not be written or read whole."""
+
+
+class CheckpointNotFoundError(CheckpointError):
+    """There is no whole checkpoint of this name."""
+
+
+class DistributedError(MusterError):
+    """Ranks lost each other, came too late or disagree about what they do together. The message names the ranks."""

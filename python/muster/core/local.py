@@ -1,0 +1,257 @@
+"""The backend of a run folder: metrics, record and registry as files that a crash leaves whole."""
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+from muster.core import durable, values
+from muster.core.backend import Backend
+from muster.core.errors import MetricConflictError
+from muster.core.metrics import FILE, MetricRow, row_of
+from muster.core.run_folder import RunFolder
+from muster.core.storage import FolderStorage
+
+STEPS_REMEMBERED = 4096  # per group; above ROWS_MAX of the shipper, so that a batch is remembered whole
+PROGRESS_PERIOD_S = 1.0
+_BATCHES = "\0batch_metrics"  # no metric's name: what a row remembers of its batch metrics
+
+_log = logging.getLogger("muster")
+
+
+class _Reported:
+    """What this run has reported of one group, by steps: the STEPS_REMEMBERED used last; others are in the file."""
+
+    def __init__(self) -> None:
+        self.by_steps: Dict[int, Dict[str, Any]] = {}
+        self._evicted: Optional[Tuple[int, int]] = None  # least and greatest
+
+    def may_be_forgotten(self, steps: int) -> bool:
+        return self._evicted is not None and steps not in self.by_steps and self._evicted[0] <= steps <= self._evicted[1]
+
+    def remember(self, steps: int, metrics: Mapping[str, Any]) -> None:
+        self.by_steps[steps] = {**self.by_steps.pop(steps, {}), **metrics}  # at the end: used last
+        if len(self.by_steps) > STEPS_REMEMBERED:
+            oldest = next(iter(self.by_steps))
+            del self.by_steps[oldest]
+            low, high = self._evicted or (oldest, oldest)
+            self._evicted = (min(low, oldest), max(high, oldest))
+
+
+class LocalMetrics:
+    """metrics.jsonl. Cost of a report: O(1), but O(file) for a step among those long past, as its value must be compared."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._log = durable.AppendLog(folder.path / FILE)
+        self._groups: Dict[str, _Reported] = {}
+        if not folder.is_new_run:
+            for row in self._rows_of_this_run():
+                if row.steps is not None:
+                    self._groups.setdefault(row.group, _Reported()).remember(row.steps, _contents(row))
+
+    def append(self, rows: Sequence[MetricRow]) -> None:
+        self._folder.check_current()
+        conflict: Optional[MetricConflictError] = None
+        accepted: List[MetricRow] = []
+        for row in rows:
+            try:
+                fresh = self._admit(row)
+            except MetricConflictError as error:
+                conflict = conflict or error
+                continue
+            if fresh is not None:
+                accepted.append(fresh)
+        self._log.append([row.to_line() for row in accepted])
+        if conflict is not None:
+            raise conflict
+
+    def _admit(self, row: MetricRow) -> Optional[MetricRow]:
+        """What is new in it; None when nothing is. Errors: MetricConflictError, and then nothing of it is kept."""
+        if row.steps is None:
+            return row
+        reported = self._groups.setdefault(row.group, _Reported())
+        if reported.may_be_forgotten(row.steps):
+            self._recall(row.group, row.steps)
+        before = reported.by_steps.get(row.steps)
+        if before is None:
+            reported.remember(row.steps, _contents(row))
+            return row
+        fresh = {}
+        for name, value in _contents(row).items():
+            if name not in before:
+                fresh[name] = value
+            elif before[name] != value:
+                raise MetricConflictError(
+                    f"run {row.run} reported {_shown(name)} of group {row.group!r} at step {row.steps} as {before[name]!r} and now "
+                    f"as {value!r}; report each value once")
+        if not fresh:
+            return None
+        reported.remember(row.steps, fresh)
+        batches = fresh.pop(_BATCHES, None)
+        return replace(row, metrics=fresh, batch_metrics=batches)
+
+    def _recall(self, group: str, steps: int) -> None:
+        for row in self._rows_of_this_run():
+            if (row.group, row.steps) == (group, steps):
+                self._groups[group].remember(steps, _contents(row))
+
+    def _rows_of_this_run(self) -> List[MetricRow]:
+        lines = durable.read_lines(self._folder.path / FILE)
+        return [row_of(line) for line in lines if line.get("run") == self._folder.run]
+
+    def close(self) -> None:
+        self._log.close()
+
+
+def _contents(row: MetricRow) -> Dict[str, Any]:
+    return row.metrics if row.batch_metrics is None else {**row.metrics, _BATCHES: row.batch_metrics}
+
+
+def _shown(name: str) -> str:
+    return "the batch metrics" if name == _BATCHES else repr(name)
+
+
+class LocalRecord:
+    """status.json, of this run alone, and metadata.json, of the trial."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._path = folder.path / "status.json"
+        self._metadata = folder.path / "metadata.json"
+        self._lock = threading.Lock()  # guards all below
+        before = durable.read_document(self._path)
+        self._status: Dict[str, Any] = before if before.get("run") == folder.run else {"run": folder.run}
+        self._written = -PROGRESS_PERIOD_S
+        self._is_behind = False
+
+    def set_progress(self, progress: float) -> None:
+        with self._lock:
+            self._status["progress"] = progress
+            if time.monotonic() - self._written >= PROGRESS_PERIOD_S:
+                self._write(is_durable=False)
+            else:
+                self._is_behind = True
+
+    def set_status(self, status: str) -> None:
+        self._set(status=status)
+
+    def set_early_exit(self, reason: str) -> None:
+        self._set(early_exit=reason)
+
+    def set_searcher_metric(self, length: Union[int, float], metric: Any) -> None:
+        self._set(searcher={"length": length, "metric": metric})
+
+    def acknowledge_stop(self, reason: str) -> None:
+        self._set(stop_acknowledged=reason)
+
+    def metadata(self) -> Dict[str, Any]:
+        with self._lock:
+            document: Dict[str, Any] = values.decode(durable.read_document(self._metadata))
+            return document
+
+    def set_metadata(self, metadata: Mapping[str, Any]) -> None:
+        with self._lock:
+            durable.replace_file(self._metadata, values.encode_document("metadata", metadata))
+
+    def _set(self, **fields: Any) -> None:
+        with self._lock:
+            self._status.update(fields)
+            self._write(is_durable=True)
+
+    def _write(self, is_durable: bool) -> None:
+        durable.replace_file(self._path, {**self._status, "time": time.time()}, is_durable)
+        self._written = time.monotonic()
+        self._is_behind = False
+
+    def close(self) -> None:
+        with self._lock:
+            if self._is_behind:
+                self._write(is_durable=True)
+
+
+class LocalCheckpoints:
+    """checkpoints.jsonl: {"event", "uuid", "run", "time"}, announced also with the "storage" it was to go to.
+
+    States by the last event of a uuid: announced -> completed -> deleted, or announced -> discarded. A crash between a
+    rename and its event is made good at the next opening, as is one between the event and the removal of files.
+    """
+
+    def __init__(self, folder: RunFolder, storage: FolderStorage) -> None:
+        self._folder = folder
+        self._storage = storage
+        self._log = durable.AppendLog(folder.path / "checkpoints.jsonl")
+        self._completed: List[str] = []
+        try:
+            self._reconcile()
+        except BaseException:
+            self._log.close()
+            raise
+
+    def _reconcile(self) -> None:
+        last: Dict[str, str] = {}
+        storages: Dict[str, FolderStorage] = {}
+        for line in durable.read_lines(self._folder.path / "checkpoints.jsonl"):
+            event, uuid = line["event"], line["uuid"]
+            last[uuid] = event
+            if event == "announced":
+                storages[uuid] = FolderStorage(self._folder.path / line["storage"])
+            if event == "completed":
+                self._completed.append(uuid)
+        for uuid, event in last.items():
+            storage = storages.get(uuid, self._storage)
+            if event == "announced" and storage.is_whole(uuid):
+                self._append("completed", uuid)
+                self._completed.append(uuid)
+            elif storage.has_partial(uuid):
+                storage.discard(uuid)
+                if event == "announced":
+                    self._append("discarded", uuid)
+            if event == "deleted" and uuid in self._completed:
+                self._completed.remove(uuid)
+        self._warn_of_unknown(last)
+
+    def _warn_of_unknown(self, announced: Mapping[str, str]) -> None:
+        unknown = self._storage.unfinished_names(announced)
+        if unknown:
+            shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+            _log.warning("%s holds %d entries that are no checkpoints and that this run folder never announced; they are left "
+                         "alone: %s", self._storage.folder, len(unknown), shown)
+
+    def _append(self, event: str, uuid: str, **more: Any) -> None:
+        self._log.append([{"event": event, "uuid": uuid, "run": self._folder.run, "time": time.time(), **more}])
+
+    def announce(self, uuid: str) -> None:
+        self._folder.check_current()
+        folder = self._storage.folder
+        inside = folder == self._folder.path / "checkpoints"
+        self._append("announced", uuid, storage="checkpoints" if inside else str(folder))
+
+    def complete(self, uuid: str, metadata: Mapping[str, Any], resources: Mapping[str, int]) -> None:
+        self._append("completed", uuid, steps_completed=metadata.get("steps_completed"), size_bytes=sum(resources.values()))
+        self._completed.append(uuid)
+
+    def discard(self, uuid: str) -> None:
+        self._append("discarded", uuid)
+
+    def delete(self, uuid: str, resources_left: Mapping[str, int]) -> None:
+        if resources_left:
+            self._append("partially_deleted", uuid, size_bytes=sum(resources_left.values()))
+            return
+        self._append("deleted", uuid)
+        if uuid in self._completed:
+            self._completed.remove(uuid)
+
+    def latest(self) -> Optional[str]:
+        """The one completed last that is still there."""
+        return next((uuid for uuid in reversed(self._completed) if self._storage.is_whole(uuid)), None)
+
+    def close(self) -> None:
+        self._log.close()
+
+
+def open_backend(folder: RunFolder, storage: FolderStorage) -> Backend:
+    """Errors: StorageError, CorruptionError."""
+    return Backend(LocalMetrics(folder), LocalRecord(folder), LocalCheckpoints(folder, storage))

@@ -1,0 +1,97 @@
+"""What the machine does meanwhile."""
+import time
+
+import pytest
+
+from conftest import wait_until
+from muster import core
+from muster.core import profiler
+from muster.core.profiler import Counters, Proc, ProfilerContext, cpu_ticks, disk_bytes, mean, memory_bytes, network_bytes, rates
+
+DISKSTATS = """\
+ 259       0 nvme0n1 10 0 1000 5 20 0 2000 9 0 0 0
+ 259       1 nvme0n1p1 10 0 900 5 20 0 1900 9 0 0 0
+   8       0 sda 1 0 10 5 2 0 20 9 0 0 0
+   8       1 sda1 1 0 10 5 2 0 20 9 0 0 0
+   7       0 loop0 1 0 77 5 2 0 77 9 0 0 0
+ 253       0 dm-0 1 0 77 5 2 0 77 9 0 0 0
+"""
+NET_DEV = """\
+Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo: 999 1 0 0 0 0 0 0 999 1 0 0 0 0 0 0
+  eth0:1500 1 0 0 0 0 0 0 2500 1 0 0 0 0 0 0
+   ib0: 500 1 0 0 0 0 0 0 500 1 0 0 0 0 0 0
+"""
+
+
+def test_reading_proc():
+    assert cpu_ticks("cpu  10 5 15 100 20 1 4 0 7 0\ncpu0 ...") == (35, 155)
+    assert disk_bytes(DISKSTATS) == (1010 * 512, 2020 * 512)
+    assert network_bytes(NET_DEV) == (2000, 3000)
+    assert memory_bytes("MemTotal: 100 kB\nMemFree: 10 kB\nMemAvailable: 60 kB\n") == {
+        "used_bytes": 40960, "available_bytes": 61440}
+
+
+def test_rates_and_means():
+    before, after = Counters(10, 100, 0, 0, 500, 0), Counters(60, 200, 1000, 3000, 500, 8)
+    assert rates(before, after, 2.0) == {"cpu": {"utilization_ratio": 0.5}, "disk": {"read_bytes_per_s": 500, "written_bytes_per_s": 1500},
+                                         "network": {"received_bytes_per_s": 0, "sent_bytes_per_s": 4}}
+    assert rates(before, before, 1.0)["cpu"] == {"utilization_ratio": 0.0}
+    assert mean([{"cpu": {"a": 1.0}}, {"cpu": {"a": 2.0}}]) == {"cpu": {"a": 1.5}}
+
+
+def test_samples_are_averaged_and_kept_by_time(tmp_path):
+    begin = time.time()
+    with core.init(run_dir=tmp_path) as context:
+        context.profiler.on(sampling_interval_s=0.01, samples_per_report=3)
+        with pytest.raises(RuntimeError, match="on already"):
+            context.profiler.on()
+        wait_until(lambda: len(core.read_metrics(tmp_path).get("cpu", [])) >= 2, "two reports")
+        context.profiler.off()
+        context.profiler.off()
+    series = core.read_metrics(tmp_path)
+    assert list(series) == ["cpu", "disk", "memory", "network"]
+    assert all(each.steps is None and begin <= each.time <= time.time() for each in series["cpu"])
+    assert all(0 <= each.metrics["utilization_ratio"] <= 1 for each in series["cpu"])
+    assert all(each.metrics["used_bytes"] > 1e6 for each in series["memory"])
+
+
+class Recorded:
+    def __init__(self):
+        self.reports = []
+
+    def report_system_metrics(self, group, metrics):
+        self.reports.append((group, metrics))
+
+
+def test_how_many_samples_make_a_report():
+    class Fake(Proc):
+        reads = 0
+
+        def counters(self):
+            self.reads += 1
+            return Counters(all_ticks=self.reads)
+
+        def memory(self):
+            return {"used_bytes": float(self.reads)}
+
+    fake, train = Fake(), Recorded()
+    profiled = ProfilerContext(train, 0, fake)
+    profiled.on(0.01, 4)
+    wait_until(lambda: fake.reads >= 7, "six samples")
+    profiled.off()
+    used = [metrics["used_bytes"] for group, metrics in train.reports if group == "memory"]
+    assert used[0] == (2 + 3 + 4 + 5) / 4 and len(used) >= 2  # the rest at the end
+
+
+def test_where_there_is_no_proc_it_says_so_once(tmp_path, caplog):
+    profiled = ProfilerContext(Recorded(), 0, Proc(tmp_path))
+    for _ in range(2):
+        profiled.on()
+        profiled.off()
+    assert caplog.text.count("the profiler stays off") == 1
+    for wrong in ((0, 10), (1, 0)):
+        with pytest.raises(ValueError, match="sampling every"):
+            profiled.on(*wrong)
+    assert profiler.Proc().counters().all_ticks > 0
