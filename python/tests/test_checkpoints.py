@@ -8,6 +8,7 @@ import pytest
 
 from muster import core
 from muster.core.checkpoints import check_same, owners, shared_names
+from muster.core.local import LocalMetrics
 
 
 @pytest.fixture
@@ -150,7 +151,9 @@ def test_storage_elsewhere_and_shared(tmp_path):
             assert contents(path)["model"] == "weights 1"
 
 
-def test_metrics_are_kept_before_the_checkpoint_they_led_to(context):
+def test_metrics_are_kept_before_the_checkpoint_they_led_to(context, monkeypatch):
+    keep = LocalMetrics.append
+    monkeypatch.setattr(LocalMetrics, "append", lambda self, rows: (time.sleep(0.2), keep(self, rows)))
     context.train.report_training_metrics(1, {"loss": 1})
     seen = []
     real = os.rename
@@ -361,6 +364,21 @@ context.distributed.allgather(None)  # the ranks are still in step
     outs = [out for out, _ in sharded(ranks, tmp_path, body, codes=[0, 0, 0])]
     assert outs[2] == "own 'gone'\n" and "was not written; rank 2 could not write its files: KeyError: 'gone'" in outs[0] == outs[1]
     assert os.listdir(tmp_path / "run" / "checkpoints") == []
+
+
+def test_a_failure_in_a_step_that_all_take_leaves_them_in_step(ranks, tmp_path):
+    body = """
+for missing in (0, 1):
+    try:
+        context.checkpoint.upload("/nowhere" if rank == missing else ".", {"steps_completed": 1}, shard=True, selector=lambda _: False)
+    except core.CheckpointError as error:
+        print(error)
+context.distributed.allgather(None)
+"""
+    lines = [out.splitlines() for out, _ in sharded(ranks, tmp_path, body, size=2, codes=[0, 0])]
+    assert lines[0][0] == lines[1][1] == "/nowhere is no folder"
+    assert "rank 1 could not list its files: CheckpointError: /nowhere is no folder" in lines[0][1]
+    assert "rank 0 could not list its files" in lines[1][0] and os.listdir(tmp_path / "run" / "checkpoints") == []
 
 
 def test_a_rank_that_dies_leaves_no_checkpoint(ranks, tmp_path):

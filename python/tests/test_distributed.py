@@ -1,5 +1,6 @@
 """Ranks that exchange values, lose each other, come late or disagree: real processes over loopback."""
 import json
+import pickle
 import random
 import socket
 import subprocess
@@ -193,6 +194,29 @@ def test_a_taken_port_is_passed_over(monkeypatch):
         worker.start()
         assert StarChief(listener, 2, KEY, 15, 5).gather("c") == ["c", "w"]
         worker.join(5)
+
+
+class Unreadable:
+    def __reduce__(self):
+        return (int, ("not a number",))
+
+
+def test_values_that_cannot_travel():
+    def unreadable(one, rank):
+        return one.allgather(Unreadable() if rank == 1 else rank)
+
+    answers = star(3, unreadable)
+    assert all("rank 1 sent a value for allgather that rank 0 cannot read: ValueError" in str(each) for each in answers)
+
+    def not_pickled(one, rank):
+        if rank == 1:
+            with pytest.raises((AttributeError, pickle.PicklingError)):
+                one.allgather(lambda: 1)  # nothing was sent, so the next call is still in step
+        return one.allgather(rank)
+
+    assert star(2, not_pickled) == [[0, 1], [0, 1]]
+    answers = star(2, lambda one, rank: one.allgather((lambda: 1) if rank == 0 else 1))
+    assert all("rank 0 cannot send its value for allgather" in str(each) for each in answers)
 
 
 def test_after_an_error_a_context_stays_broken():

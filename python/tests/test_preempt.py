@@ -130,6 +130,22 @@ def test_another_signal(tmp_path, monkeypatch, name):
     assert signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL
 
 
+def test_a_forked_child_is_ended_by_the_signal(scripts, tmp_path):
+    script = scripts("""
+        import multiprocessing, os, signal, time
+        from muster import core
+        with core.init() as context:
+            child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+            child.start()
+            child.terminate()
+            child.join(10)
+            print(child.exitcode, context.preempt.should_preempt())
+            os.kill(os.getpid(), signal.SIGTERM)
+            print(context.preempt.should_preempt())
+        """, MUSTER_RUN_DIR=tmp_path)
+    assert script.end()[0] == "-15 False\nTrue\n"
+
+
 def test_outside_the_main_thread_no_signal_is_caught(tmp_path, caplog):
     before = signal.getsignal(signal.SIGTERM)
     handlers = []

@@ -153,7 +153,8 @@ class DistributedContext:
         """The ranks of torch's default process group. Port and key go through the group itself.
 
         `chief_ip`: rank 0's address as other nodes reach it; default MASTER_ADDR, else rank 0's host name.
-        Requires: torch.distributed.init_process_group() has been called. Errors: ValueError, DistributedError.
+        Requires: torch.distributed.init_process_group() has been called, and with NCCL torch.cuda.set_device().
+        Errors: ValueError, DistributedError.
         """
         import torch.distributed as dist  # pylint: disable=import-outside-toplevel
         if not (dist.is_available() and dist.is_initialized()):

@@ -30,23 +30,30 @@ def sync_file(path: Path) -> None:
         os.close(descriptor)
 
 
+def make_folder(path: Path) -> None:
+    """Makes it and what is missing above it, durably. Errors: OSError."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    sync_folder(path.parent)
+
+
 def storage_error(attempt: str, folder: Path, error: OSError) -> StorageError:
     return StorageError(f"cannot {attempt} in {folder}: {error.strerror or error}; make room there or choose another folder")
 
 
-def replace_file(path: Path, document: Any, is_durable: bool = True) -> None:
-    """Writes a JSON document so that a reader sees the old or the new one whole. Errors: StorageError."""
+def replace_file(path: Path, document: Any) -> None:
+    """Writes a JSON document, durably, so that a reader sees the old or the new one whole. Errors: StorageError."""
     temporary = path.with_name(path.name + ".new")
     try:
         with open(temporary, "w", encoding="utf-8") as file:
             json.dump(document, file, allow_nan=False, indent=1)
             file.write("\n")
             file.flush()
-            if is_durable:
-                os.fsync(file.fileno())
+            os.fsync(file.fileno())
         os.replace(temporary, path)
-        if is_durable:
-            sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         try:
             temporary.unlink()

@@ -131,7 +131,7 @@ class LocalRecord:
         with self._lock:
             self._status["progress"] = progress
             if time.monotonic() - self._written >= PROGRESS_PERIOD_S:
-                self._write(is_durable=False)
+                self._write()
             else:
                 self._is_behind = True
 
@@ -159,17 +159,17 @@ class LocalRecord:
     def _set(self, **fields: Any) -> None:
         with self._lock:
             self._status.update(fields)
-            self._write(is_durable=True)
+            self._write()
 
-    def _write(self, is_durable: bool) -> None:
-        durable.replace_file(self._path, {**self._status, "time": time.time()}, is_durable)
+    def _write(self) -> None:
+        durable.replace_file(self._path, {**self._status, "time": time.time()})
         self._written = time.monotonic()
         self._is_behind = False
 
     def close(self) -> None:
         with self._lock:
             if self._is_behind:
-                self._write(is_durable=True)
+                self._write()
 
 
 class LocalCheckpoints:

@@ -77,7 +77,7 @@ def _of_torchrun(variables: Mapping[str, str]) -> Placement:
         cross_size=_whole(variables, "GROUP_WORLD_SIZE", -(-size // local_size)),
         chief_ip=variables.get("MASTER_ADDR"),
         launch_id="torchrun {} {} {}".format(*(variables.get(name, "") for name in
-                                               ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"))),
+                                               ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_PORT"))),
         source="RANK and WORLD_SIZE")
 
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import enum
 import logging
+import os
 import signal
 import threading
 import time
+import weakref
 from types import FrameType
 from typing import Any, Callable, List, Optional
 
@@ -15,6 +17,28 @@ from muster.core.environment import Environment
 from muster.core.errors import NotChiefError
 
 _log = logging.getLogger("muster")
+
+_installed: "weakref.WeakSet[SignalSource]" = weakref.WeakSet()
+
+
+def _before_fork() -> None:
+    for source in list(_installed):
+        source.hold()
+
+
+def _after_fork() -> None:
+    for source in list(_installed):
+        source.release()
+
+
+def _restore_in_child() -> None:
+    """A forked child, such as a data loader's worker, is not asked to stop but ended: by the signal's earlier handler."""
+    for source in list(_installed):
+        source.close()
+        source.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_restore_in_child)
 
 
 class PreemptMode(enum.Enum):
@@ -38,6 +62,7 @@ class SignalSource:
         self._reason: Optional[str] = None
         self._before: Any = None
         self._is_installed = False
+        self._forking = threading.local()  # per thread, while it forks: whether it had the signal blocked before
         if threading.current_thread() is not threading.main_thread():
             _log.warning("init() runs outside the main thread, where %s cannot be caught: stop file and deadline remain", name)
             return
@@ -47,6 +72,7 @@ class SignalSource:
             return
         signal.signal(self._number, self._catch)
         self._is_installed = True
+        _installed.add(self)
 
     def _catch(self, number: int, frame: Optional[FrameType]) -> None:
         self._reason = self._reason or self._number.name
@@ -56,6 +82,15 @@ class SignalSource:
 
     def reason(self) -> Optional[str]:
         return self._reason
+
+    def hold(self) -> None:
+        """Keeps the signal pending in this thread until `release`: a child gets it with the handler it is to have."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {self._number})
+        self._forking.was_blocked = self._number in before
+
+    def release(self) -> None:
+        if not getattr(self._forking, "was_blocked", True):
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {self._number})
 
     def close(self) -> None:
         if self._is_installed and signal.getsignal(self._number) == self._catch \
@@ -68,7 +103,7 @@ class EnvironmentSource:
     """The stop file and the deadline of the environment contract."""
 
     def __init__(self, environment: Environment, clock: Callable[[], float] = time.time) -> None:
-        self._stop_file = environment.stop_file
+        self._stop_file = None if environment.stop_file is None else environment.stop_file.absolute()
         self._stop_time = None if environment.deadline is None else environment.deadline - environment.deadline_margin_s
         self._clock = clock
 

@@ -51,7 +51,7 @@ class RunFolder:
         self._lock = -1
         self._log: Optional[durable.AppendLog] = None
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            durable.make_folder(self.path)
             self._lock = _locked(self.path)
         except OSError as error:
             raise durable.storage_error("open a run", self.path, error) from error

@@ -46,6 +46,10 @@ class _WrongKey(EOFError):
     pass
 
 
+class _Unreadable(Exception):
+    """A value came whole, but cannot be unpickled here; the stream is still in order."""
+
+
 class Star(Protocol):
     """What the chief and the others have in common. All ranks call the same methods in the same order."""
 
@@ -96,16 +100,25 @@ def _send(connection: socket.socket, block: bytes, deadline: float) -> None:
     connection.sendall(block)
 
 
-def _frame(kind: bytes, number: int, value: Any) -> bytes:
+def _pickled(value: Any) -> bytes:
+    """Errors: what pickle raises; ValueError when it is too large."""
     payload = pickle.dumps(value, protocol=4)
     if len(payload) > _PAYLOAD_BYTES_MAX:
         raise ValueError(f"a value of {len(payload)} bytes is too large to exchange; at most {_PAYLOAD_BYTES_MAX}")
+    return payload
+
+
+def _frame(kind: bytes, number: int, payload: bytes) -> bytes:
     return _FRAME.pack(kind, number, len(payload)) + payload
 
 
 def _receive_frame(connection: socket.socket, deadline: float) -> Tuple[bytes, int, Any]:
     kind, number, size = _FRAME.unpack(_receive(connection, _FRAME.size, deadline))
-    return kind, number, pickle.loads(_receive(connection, size, deadline))
+    payload = _receive(connection, size, deadline)
+    try:
+        return kind, number, pickle.loads(payload)
+    except Exception as error:
+        raise _Unreadable(f"{type(error).__name__}: {error}") from error
 
 
 def _prepare(connection: socket.socket) -> None:
@@ -224,13 +237,18 @@ class StarChief:
     def allgather(self, value: Any) -> List[Any]:
         with self._lock:
             values = self._collect("allgather", value)
-            self._send_all("allgather", values)
+            try:
+                payload = _pickled(values)
+            except Exception as error:  # pylint: disable=broad-except
+                self._fail(f"rank 0 cannot send its value for allgather: {type(error).__name__}: {error}")
+            self._send_all("allgather", payload)
             return values
 
     def broadcast(self, value: Any) -> Any:
+        payload = _pickled(value)
         with self._lock:
             self._begin()
-            self._send_all("broadcast", value)
+            self._send_all("broadcast", payload)
             return value
 
     def _begin(self) -> None:
@@ -260,8 +278,10 @@ class StarChief:
             kind, number, value = _receive_frame(self._peers[rank], deadline)
         except socket.timeout:
             self._fail(f"rank {rank} stopped in the middle of {name} for {self._timeout_s:g} s")
+        except _Unreadable as error:
+            self._fail(f"rank {rank} sent a value for {name} that rank 0 cannot read: {error}")
         except (OSError, EOFError) as error:
-            self._fail(f"rank {rank} went away during {name}: its process ended ({error})")
+            self._fail(f"rank {rank} went away during {name}: its process ended or closed its context ({error})")
         if kind == _FAILURE:
             self._fail(f"rank {rank}: {value}")
         if (kind, number) != (KINDS[name], self._number):
@@ -269,8 +289,8 @@ class StarChief:
                        f"call {self._number} of rank 0 is {name}")
         return value
 
-    def _send_all(self, name: str, value: Any) -> None:
-        block = _frame(KINDS[name], self._number, value)
+    def _send_all(self, name: str, payload: bytes) -> None:
+        block = _frame(KINDS[name], self._number, payload)
         deadline = time.monotonic() + self._timeout_s
         for rank, peer in self._peers.items():
             try:
@@ -278,12 +298,12 @@ class StarChief:
             except socket.timeout:
                 self._fail(f"rank {rank} did not take what {name} sent within {self._timeout_s:g} s")
             except OSError as error:
-                self._fail(f"rank {rank} went away during {name}: its process ended ({error})")
+                self._fail(f"rank {rank} went away during {name}: its process ended or closed its context ({error})")
 
     def _fail(self, message: str) -> NoReturn:
         """Tells every rank and closes the star, so that none waits for what will not come."""
         self._failure = message
-        block = _frame(_FAILURE, self._number, message)
+        block = _frame(_FAILURE, self._number, _pickled(message))
         for peer in self._peers.values():
             try:
                 _send(peer, block, time.monotonic() + 1.0)
@@ -318,14 +338,16 @@ class StarWorker:
         self._chief = _connect(host, ports, rank, size, key, connect_timeout_s)
 
     def gather(self, value: Any) -> None:
+        payload = _pickled(value)
         with self._lock:
             self._begin()
-            self._give("gather", value)
+            self._give("gather", payload)
 
     def allgather(self, value: Any) -> List[Any]:
+        payload = _pickled(value)
         with self._lock:
             self._begin()
-            self._give("allgather", value)
+            self._give("allgather", payload)
             values: List[Any] = self._take("allgather")
             return values
 
@@ -339,8 +361,8 @@ class StarWorker:
             raise DistributedError(self._failure)
         self._number += 1
 
-    def _give(self, name: str, value: Any) -> None:
-        block = _frame(KINDS[name], self._number, value)
+    def _give(self, name: str, payload: bytes) -> None:
+        block = _frame(KINDS[name], self._number, payload)
         try:
             _send(self._chief, block, time.monotonic() + self._timeout_s)
         except socket.timeout:
@@ -353,8 +375,12 @@ class StarWorker:
             kind, number, value = _receive_frame(self._chief, time.monotonic() + self._timeout_s)
         except socket.timeout:
             self._fail(f"rank {self._rank} waited {self._timeout_s:g} s in {name}: rank 0, or a rank that it waits for, did not come")
+        except _Unreadable as error:
+            message = f"rank 0 sent a value for {name} that rank {self._rank} cannot read: {error}"
+            self._tell(message)
+            self._fail(message)
         except (OSError, EOFError) as error:
-            self._fail(f"rank 0 went away during {name}: its process ended ({error})")
+            self._fail(f"rank 0 went away during {name}: its process ended or closed its context ({error})")
         if kind == _FAILURE:
             self._fail(value)
         if (kind, number) != (KINDS[name], self._number):
@@ -366,7 +392,7 @@ class StarWorker:
 
     def _tell(self, message: str) -> None:
         try:
-            _send(self._chief, _frame(_FAILURE, self._number, message), time.monotonic() + 1.0)
+            _send(self._chief, _frame(_FAILURE, self._number, _pickled(message)), time.monotonic() + 1.0)
         except OSError:
             pass
 

@@ -137,7 +137,7 @@ class FolderStorage:
 
     def begin(self, uuid: str) -> None:
         with disk_errors(f"begin checkpoint {uuid}", self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            durable.make_folder(self.folder)
             self.partial(uuid).mkdir()
             durable.sync_folder(self.folder)
 
