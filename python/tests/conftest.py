@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -11,9 +12,10 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PACKAGE))
-PATIENCE_S = 30
+PATIENCE_S = 120  # one script, on a busy machine
 _CONTRACT = ("MUSTER_", "SLURM_", "OMPI_", "PMIX_", "TORCHELASTIC_")
-_LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+_LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "MASTER_ADDR",
+             "MASTER_PORT")
 
 
 def is_of_contract(name):
@@ -33,8 +35,12 @@ class Script:
         env = {name: value for name, value in os.environ.items() if not is_of_contract(name)}
         env.update(PYTHONPATH=str(PACKAGE), **{name: str(value) for name, value in variables.items()})
         words = [sys.executable, "-c", textwrap.dedent(code)] if "\n" in code else [sys.executable, *code.split()]
-        self.process = subprocess.Popen(words, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(words, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
         self.pid = self.process.pid
+        self._bound = threading.Timer(PATIENCE_S, self.process.kill)  # so that reading its output ends, whatever it does
+        self._bound.daemon = True
+        self._bound.start()
 
     def line(self):
         """The next line of its output, without the line feed; "" at its end."""
@@ -51,6 +57,13 @@ class Script:
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+    def close(self):
+        self._bound.cancel()
+        if self.process.poll() is None:
+            self.kill()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            pipe.close()
 
     def end(self, code=0):
         """Waits for its end; the answer is (stdout, stderr). `code` None is any."""
@@ -70,10 +83,7 @@ def scripts():
 
     yield begin
     for script in begun:
-        if script.process.poll() is None:
-            script.kill()
-        for pipe in (script.process.stdin, script.process.stdout, script.process.stderr):
-            pipe.close()
+        script.close()
 
 
 def rank_variables(size, local_size=None):
@@ -93,7 +103,7 @@ def ranks(scripts):
     return begin
 
 
-def wait_until(is_true, what, seconds=PATIENCE_S):
+def wait_until(is_true, what, seconds=30):
     end = time.monotonic() + seconds
     while not is_true():
         assert time.monotonic() < end, f"{what}: not after {seconds} s"
@@ -107,7 +117,8 @@ def small_disk(tmp_path):
         pytest.skip("a small disk needs root, to mount a tmpfs")
     folder = tmp_path / "disk"
     folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True, text=True, check=False)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True, text=True,
+                          check=False)
     if done.returncode != 0:
         pytest.skip(f"a small disk needs mount: {done.stderr.strip()}")
     yield folder

@@ -51,7 +51,8 @@ def test_upload_and_everything_that_reads(context, tmp_path):
         with context.checkpoint.restore_path(str(path)) as same:  # by its path, as MUSTER_RESUME_FROM may say
             assert same == path and context.checkpoint.get_metadata(str(path))["steps_completed"] == 7
     context.checkpoint.download(uuid, tmp_path / "copy")
-    assert contents(tmp_path / "copy") == {"model": "weights", "sub/optimizer": "moments"} and (tmp_path / "copy/empty").is_dir()
+    assert contents(tmp_path / "copy") == {"model": "weights", "sub/optimizer": "moments"}
+    assert (tmp_path / "copy/empty").is_dir()
     context.checkpoint.download(uuid, tmp_path / "part", selector=lambda path: path.endswith("optimizer"))
     assert contents(tmp_path / "part") == {"sub/optimizer": "moments"}
     assert contents(source) == {"model": "weights", "sub/optimizer": "moments"}
@@ -168,6 +169,29 @@ def test_metrics_are_kept_before_the_checkpoint_they_led_to(context, monkeypatch
     assert [list(each) for each in seen] == [["training"]]
 
 
+def test_every_file_and_folder_is_on_disk_before_the_rename(context, tmp_path, monkeypatch):
+    seen = []
+    sync, rename = os.fsync, os.rename
+    monkeypatch.setattr(os, "fsync", lambda file: (seen.append(os.readlink(f"/proc/self/fd/{file}")), sync(file)))
+    monkeypatch.setattr(os, "rename", lambda old, new: (seen.append("rename"), rename(old, new)))
+    uuid = context.checkpoint.upload(tree(tmp_path / "source", model="m", sub__deep="d"), {"steps_completed": 1})
+    partial = str(context.info.run_dir / "checkpoints" / uuid) + ".partial"
+    before = set(seen[:seen.index("rename")])
+    inside = ("model", "sub", "sub/deep", "metadata.json.new", "resources.json.new")
+    assert {partial, *(f"{partial}/{name}" for name in inside)} <= before
+    assert str(context.info.run_dir / "checkpoints") in seen[seen.index("rename"):]
+
+
+def test_a_folder_that_somebody_else_wrote(context, tmp_path):
+    given = tree(tmp_path / "given", model="m", metadata__x="1")
+    (given / "metadata.json").write_text("{}")
+    context.checkpoint.download(str(given), tmp_path / "copy")
+    assert contents(tmp_path / "copy") == {"model": "m", "metadata/x": "1"}
+    (given / "metadata.json").unlink()
+    with pytest.raises(core.CheckpointNotFoundError, match="has no metadata.json"):
+        context.checkpoint.get_metadata(str(given))
+
+
 WRITING = """
 import os, time
 from muster import core
@@ -270,7 +294,8 @@ def test_a_crash_while_deleting_is_made_good(context, tmp_path, monkeypatch):
 def test_a_full_disk_is_an_error_that_names_the_folder(small_disk, tmp_path):
     with core.init(run_dir=tmp_path / "run", checkpoint_storage=small_disk) as context:
         first = store(context)
-        with pytest.raises(core.StorageError, match=f"cannot write checkpoint .* in {small_disk}: No space left on device; make room"):
+        text = f"cannot write checkpoint .* in {small_disk}: No space left on device; make room"
+        with pytest.raises(core.StorageError, match=text):
             context.checkpoint.upload(tree(tmp_path / "source", big="x" * 3_000_000), {"steps_completed": 2})
         assert os.listdir(small_disk) == [first] and context.checkpoint.latest() == first
         store(context, 3)
@@ -362,7 +387,8 @@ except KeyError as error:
 context.distributed.allgather(None)  # the ranks are still in step
 """
     outs = [out for out, _ in sharded(ranks, tmp_path, body, codes=[0, 0, 0])]
-    assert outs[2] == "own 'gone'\n" and "was not written; rank 2 could not write its files: KeyError: 'gone'" in outs[0] == outs[1]
+    assert outs[2] == "own 'gone'\n" and outs[0] == outs[1]
+    assert "was not written; rank 2 could not write its files: KeyError: 'gone'" in outs[0]
     assert os.listdir(tmp_path / "run" / "checkpoints") == []
 
 
@@ -370,7 +396,8 @@ def test_a_failure_in_a_step_that_all_take_leaves_them_in_step(ranks, tmp_path):
     body = """
 for missing in (0, 1):
     try:
-        context.checkpoint.upload("/nowhere" if rank == missing else ".", {"steps_completed": 1}, shard=True, selector=lambda _: False)
+        context.checkpoint.upload("/nowhere" if rank == missing else ".", {"steps_completed": 1}, shard=True,
+                                  selector=lambda _: False)
     except core.CheckpointError as error:
         print(error)
 context.distributed.allgather(None)

@@ -13,7 +13,8 @@ def test_the_contract_typed(tmp_path):
         "MUSTER_MAX_LENGTH": '{"epochs": 64}', "MUSTER_SEARCHER_METRIC": "loss"})
     assert found == Environment(
         hparams={"lr": 0.1, "net": {"width": 64}}, resume_from="/a/b", stop_file=tmp_path / "s", deadline=1700000000.5,
-        run_dir=tmp_path, run_id=3, seed=17, restart_count=1, job_id=42, max_length=MaxLength(64, "epochs"), searcher_metric="loss")
+        run_dir=tmp_path, run_id=3, seed=17, restart_count=1, job_id=42, max_length=MaxLength(64, "epochs"),
+        searcher_metric="loss")
 
 
 def test_nothing_set_and_set_to_nothing():
@@ -26,8 +27,9 @@ def test_hparams_one_by_one():
 
 
 @pytest.mark.parametrize("name, text", [
-    ("MUSTER_HPARAMS", "{"), ("MUSTER_HPARAMS", "[1]"), ("MUSTER_DEADLINE", "soon"), ("MUSTER_DEADLINE", "nan"), ("MUSTER_SEED", "-1"),
-    ("MUSTER_RUN_ID", "0"), ("MUSTER_RUN_ID", "x"), ("SLURM_RESTART_COUNT", "x"), ("SLURM_JOB_ID", "x"), ("MUSTER_MAX_LENGTH", "0"),
+    ("MUSTER_HPARAMS", "{"), ("MUSTER_HPARAMS", "[1]"), ("MUSTER_DEADLINE", "soon"), ("MUSTER_DEADLINE", "nan"),
+    ("MUSTER_SEED", "-1"), ("MUSTER_RUN_ID", "0"), ("MUSTER_RUN_ID", "x"), ("SLURM_RESTART_COUNT", "x"),
+    ("SLURM_JOB_ID", "x"), ("MUSTER_MAX_LENGTH", "0"),
     ("MUSTER_MAX_LENGTH", '{"a": 1, "b": 2}'), ("MUSTER_MAX_LENGTH", "true"), ("MUSTER_STOP_SIGNAL", "SIGKILL"),
     ("MUSTER_DEADLINE_MARGIN", "-1")])
 def test_a_wrong_variable_is_named(name, text):
@@ -36,8 +38,8 @@ def test_a_wrong_variable_is_named(name, text):
 
 
 def test_info(tmp_path, monkeypatch):
-    for name, text in {"MUSTER_HPARAMS": '{"lr": 1}', "MUSTER_SEED": "5", "SLURM_JOB_ID": "9", "MUSTER_RUN_DIR": str(tmp_path),
-                       "SLURM_RESTART_COUNT": "2", "MUSTER_DEADLINE": "1e12"}.items():
+    for name, text in {"MUSTER_HPARAMS": '{"lr": 1}', "MUSTER_SEED": "5", "SLURM_JOB_ID": "9",
+                       "MUSTER_RUN_DIR": str(tmp_path), "SLURM_RESTART_COUNT": "2", "MUSTER_DEADLINE": "1e12"}.items():
         monkeypatch.setenv(name, text)
     with core.init() as context:
         assert context.info == core.Run(hparams={"lr": 1}, seed=5, run_dir=tmp_path, run_id=3, latest_checkpoint=None,
@@ -51,7 +53,8 @@ def test_info(tmp_path, monkeypatch):
 def test_several_ranks_need_a_distributed_context(tmp_path, monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "4")
-    with pytest.raises(ValueError, match=r"rank 1 of 4 \(RANK and WORLD_SIZE\).*from_torch_distributed\(\).*from_environment\(\)"):
+    text = r"rank 1 of 4 \(RANK and WORLD_SIZE\).*from_torch_distributed\(\).*from_environment\(\)"
+    with pytest.raises(ValueError, match=text):
         core.init(run_dir=tmp_path)
     assert not list(tmp_path.iterdir())
     monkeypatch.setenv("RANK", "0")

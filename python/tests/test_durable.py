@@ -47,6 +47,19 @@ def test_no_file_is_no_lines(tmp_path):
     assert durable.read_document(tmp_path / "none") == {}
 
 
+def test_what_was_appended_or_replaced_is_on_disk(tmp_path, monkeypatch):
+    seen = []
+    sync = os.fsync
+    log = durable.AppendLog(tmp_path / "log")
+    monkeypatch.setattr(os, "fsync", lambda file: (seen.append(os.readlink(f"/proc/self/fd/{file}")), sync(file)))
+    log.append([{"n": 1}])
+    assert seen == [str(tmp_path / "log")]
+    durable.replace_file(tmp_path / "status.json", {})
+    assert seen[1:] == [str(tmp_path / "status.json.new"), str(tmp_path)]
+    durable.make_folder(tmp_path / "a" / "b")
+    assert seen[3:] == [str(tmp_path), str(tmp_path / "a")]
+
+
 def test_a_second_writer_is_noticed(tmp_path):
     log = durable.AppendLog(tmp_path / "log")
     log.append([{"n": 1}])

@@ -13,7 +13,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 TRAIN = str(PACKAGE.parent / "examples/anywhere/train.py")
-TORCHRUN = "-m torch.distributed.run --redirects 1 --tee 1 --nproc_per_node 2 --rdzv_backend c10d --rdzv_endpoint 127.0.0.1:0 "
+TORCHRUN = ("-m torch.distributed.run --redirects 1 --tee 1 --nproc_per_node 2 "
+            "--rdzv_backend c10d --rdzv_endpoint 127.0.0.1:0 ")
 
 
 def weights(folder):
@@ -37,19 +38,21 @@ def train(monkeypatch, capsys, folder, **variables):
 
 
 def test_alone_stopped_and_resumed(scripts, tmp_path, monkeypatch, capsys):
-    parts = scripts(TRAIN, MUSTER_RUN_DIR=tmp_path / "parts")
-    whole = train(monkeypatch, capsys, tmp_path / "whole")
+    hparams = '{"epochs": 80}'
+    parts = scripts(TRAIN, MUSTER_RUN_DIR=tmp_path / "parts", MUSTER_HPARAMS=hparams)
     parts.wait_for("run 1")
     os.kill(parts.pid, signal.SIGTERM)
+    whole = train(monkeypatch, capsys, tmp_path / "whole", MUSTER_HPARAMS=hparams)
     assert "stopped; start again" in parts.end()[0]
     stopped = weights(tmp_path / "parts")["epoch"]
-    assert 1 <= stopped < 40
-    out = train(monkeypatch, capsys, tmp_path / "parts", MUSTER_RUN_ID=3)
+    assert 1 <= stopped < 80
+    out = train(monkeypatch, capsys, tmp_path / "parts", MUSTER_RUN_ID=3, MUSTER_HPARAMS=hparams)
     assert f"run 3 of {tmp_path}/parts begins after epoch {stopped}\n" in out
     assert out.splitlines()[-1] == whole.splitlines()[-1] and "test accuracy 0.9" in out
     assert is_equal(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
     series = core.read_metrics(tmp_path / "parts")
-    assert [(each.run, each.steps) for each in series["validation"]] == [(1 if steps <= stopped else 3, steps) for steps in range(1, 41)]
+    expected = [(1 if steps <= stopped else 3, steps) for steps in range(1, 81)]
+    assert [(each.run, each.steps) for each in series["validation"]] == expected
     assert series["validation"][-1].metrics["accuracy"] > 0.95
 
 

@@ -28,7 +28,8 @@ def test_other_groups_are_replaced_at_or_beyond(group):
 
 
 def test_training_and_validation_take_each_other_back():
-    rows = [row(1, "training", 15), row(1, "validation", 10), row(1, "validation", 20), row(1, "mine", 20), row(2, "training", 10)]
+    rows = [row(1, "training", 15), row(1, "validation", 10), row(1, "validation", 20), row(1, "mine", 20),
+            row(2, "training", 10)]
     assert surviving(rows) == [rows[1], rows[3], rows[4]]
     rows = [row(1, "training", 10), row(1, "training", 20), row(2, "validation", 10)]
     assert surviving(rows) == [rows[0], rows[2]]
@@ -97,7 +98,8 @@ def test_reading_agrees_with_the_rule_word_for_word(tmp_path):
     print(f"seeds {first}..{first + 499} and 0..99")
     for seed in [*range(first, first + 500), *range(100)]:
         rows = random_rows(random.Random(seed))
-        fast = {group: [(one.run, one.steps, one.metrics) for one in series] for group, series in merged(surviving(rows)).items()}
+        fast = {group: [(one.run, one.steps, one.metrics) for one in series]
+                for group, series in merged(surviving(rows)).items()}
         assert fast == slow_read(rows), f"seed {seed}"
     # And once through a file.
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(one.to_line()) + "\n" for one in rows))

@@ -3,10 +3,11 @@ import pytest
 
 from muster.core.placement import first_host, read_placement, tasks_per_node
 
-TORCHRUN = {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4", "GROUP_RANK": "1", "GROUP_WORLD_SIZE": "2",
-            "MASTER_ADDR": "n1", "MASTER_PORT": "29500", "TORCHELASTIC_RUN_ID": "7"}
-SRUN = {"SLURM_PROCID": "3", "SLURM_NTASKS": "4", "SLURM_LOCALID": "0", "SLURM_NODEID": "1", "SLURM_STEP_NODELIST": "n[07-08]",
-        "SLURM_STEP_NUM_NODES": "2", "SLURM_STEP_TASKS_PER_NODE": "3,1", "SLURM_JOB_ID": "9", "SLURM_STEP_ID": "0"}
+TORCHRUN = {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4", "GROUP_RANK": "1",
+            "GROUP_WORLD_SIZE": "2", "MASTER_ADDR": "n1", "MASTER_PORT": "29500", "TORCHELASTIC_RUN_ID": "7"}
+SRUN = {"SLURM_PROCID": "3", "SLURM_NTASKS": "4", "SLURM_LOCALID": "0", "SLURM_NODEID": "1",
+        "SLURM_STEP_NODELIST": "n[07-08]", "SLURM_STEP_NUM_NODES": "2", "SLURM_STEP_TASKS_PER_NODE": "3,1",
+        "SLURM_JOB_ID": "9", "SLURM_STEP_ID": "0"}
 MPIRUN = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "1",
           "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}
 
@@ -49,5 +50,6 @@ def test_lists_of_slurm():
     assert tasks_per_node("2(x3),1") == [2, 2, 2, 1] and tasks_per_node("") == []
     with pytest.raises(ValueError, match="2x3"):
         tasks_per_node("2x3")
-    for text, host in (("n1", "n1"), ("n[03-05,9],m1", "n03"), ("n1-ib,n2", "n1-ib"), ("r[1-2]n[5,7]-ib", "r1n5-ib"), ("", None)):
+    for text, host in (("n1", "n1"), ("n[03-05,9],m1", "n03"), ("n1-ib,n2", "n1-ib"), ("r[1-2]n[5,7]-ib", "r1n5-ib"),
+                       ("", None)):
         assert first_host(text) == host

@@ -6,7 +6,8 @@ import pytest
 from conftest import wait_until
 from muster import core
 from muster.core import profiler
-from muster.core.profiler import Counters, Proc, ProfilerContext, cpu_ticks, disk_bytes, mean, memory_bytes, network_bytes, rates
+from muster.core.profiler import (Counters, Proc, ProfilerContext, cpu_ticks, disk_bytes, mean, memory_bytes,
+                                  network_bytes, rates)
 
 DISKSTATS = """\
  259       0 nvme0n1 10 0 1000 5 20 0 2000 9 0 0 0
@@ -35,7 +36,8 @@ def test_reading_proc():
 
 def test_rates_and_means():
     before, after = Counters(10, 100, 0, 0, 500, 0), Counters(60, 200, 1000, 3000, 500, 8)
-    assert rates(before, after, 2.0) == {"cpu": {"utilization_ratio": 0.5}, "disk": {"read_bytes_per_s": 500, "written_bytes_per_s": 1500},
+    assert rates(before, after, 2.0) == {"cpu": {"utilization_ratio": 0.5},
+                                         "disk": {"read_bytes_per_s": 500, "written_bytes_per_s": 1500},
                                          "network": {"received_bytes_per_s": 0, "sent_bytes_per_s": 4}}
     assert rates(before, before, 1.0)["cpu"] == {"utilization_ratio": 0.0}
     assert mean([{"cpu": {"a": 1.0}}, {"cpu": {"a": 2.0}}]) == {"cpu": {"a": 1.5}}

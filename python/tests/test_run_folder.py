@@ -22,7 +22,8 @@ input()
 def test_two_processes_are_refused_with_the_other_ones_pid(scripts, tmp_path):
     holder = scripts(HOLD, MUSTER_RUN_DIR=tmp_path)
     assert holder.wait_for("open") == "open 1"
-    with pytest.raises(core.RunFolderInUseError, match=f"{tmp_path} is in use by pid {holder.pid} on {socket.gethostname()}"):
+    text = f"{tmp_path} is in use by pid {holder.pid} on {socket.gethostname()}"
+    with pytest.raises(core.RunFolderInUseError, match=text):
         core.init(run_dir=tmp_path)
     holder.kill()
     with core.init(run_dir=tmp_path) as context:

@@ -21,7 +21,8 @@ def row(steps=1, group="training", **metrics):
 
 def test_a_line_per_report(tmp_path):
     with core.init(run_dir=tmp_path) as context:
-        context.train.report_training_metrics(3, {"loss": math.nan, "lr": 0.1}, batch_metrics=[{"loss": math.inf}, {"loss": 2}])
+        context.train.report_training_metrics(3, {"loss": math.nan, "lr": 0.1},
+                                              batch_metrics=[{"loss": math.inf}, {"loss": 2}])
         context.train.report_validation_metrics(3, {"accuracy": 0.5})
         context.train.report_metrics("mine", 4, {"x": True})
         context.train.flush()
@@ -50,7 +51,8 @@ def test_a_different_value_is_an_error_of_a_later_report_and_keeps_the_rest(tmp_
         context.train.report_training_metrics(1, {"a": 1}, batch_metrics=[{"a": 1}])
         context.train.report_training_metrics(1, {**metrics, "lost": 0}, batches)
         context.train.report_training_metrics(2, {"a": 5})
-        with pytest.raises(core.MetricConflictError, match="run 1 reported .* of group 'training' at step 1 as .*1.* and now as .*2"):
+        text = "run 1 reported .* of group 'training' at step 1 as .*1.* and now as .*2"
+        with pytest.raises(core.MetricConflictError, match=text):
             context.train.flush()
         context.train.report_training_metrics(3, {"a": 6})
     assert [(line["steps"], line["metrics"]) for line in lines_of(tmp_path)] == [(1, {"a": 1}), (2, {"a": 5}), (3, {"a": 6})]
@@ -227,7 +229,8 @@ def test_a_kill_while_reporting_loses_nothing_that_was_flushed(scripts, tmp_path
 
 def test_a_full_disk_is_an_error_that_names_the_folder(small_disk):
     context = core.init(run_dir=small_disk / "run")
-    with pytest.raises(core.StorageError, match=f"cannot write metrics.jsonl in {small_disk}/run: No space left on device; make room"):
+    text = f"cannot write metrics.jsonl in {small_disk}/run: No space left on device; make room"
+    with pytest.raises(core.StorageError, match=text):
         for steps in range(1000):
             context.train.report_training_metrics(steps, {"x": "x" * 2000})
             if steps % 50 == 0:

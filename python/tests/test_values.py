@@ -24,13 +24,15 @@ def test_numbers_that_json_lacks_come_back():
 
 
 def test_scalars_of_other_libraries_are_converted():
-    encoded = values.encode_metrics("training", {"a": OneNumber(2.0), "b": OneNumber(True), "c": OneNumber(math.nan), "d": "text"})
+    given = {"a": OneNumber(2.0), "b": OneNumber(True), "c": OneNumber(math.nan), "d": "text"}
+    encoded = values.encode_metrics("training", given)
     assert encoded == {"a": 2.0, "b": True, "c": "NaN", "d": "text"} and encoded["b"] is True
 
 
 def test_scalars_of_numpy_and_torch():
     numpy, torch = pytest.importorskip("numpy"), pytest.importorskip("torch")
-    given = {"a": numpy.float32(0.5), "b": numpy.int64(3), "c": numpy.float64(math.inf), "d": torch.tensor(2.5), "e": numpy.bool_(True)}
+    given = {"a": numpy.float32(0.5), "b": numpy.int64(3), "c": numpy.float64(math.inf), "d": torch.tensor(2.5),
+             "e": numpy.bool_(True)}
     encoded = values.encode_metrics("training", given)
     assert encoded == {"a": 0.5, "b": 3, "c": "Infinity", "d": 2.5, "e": True}
     assert [type(value) for value in encoded.values()] == [float, int, str, float, bool]

@@ -16,8 +16,9 @@ from muster.core.checkpoints import CheckpointContext
 from muster.core.context import Context, Run, init
 from muster.core.distributed import DistributedContext
 from muster.core.environment import MaxLength
-from muster.core.errors import (CheckpointError, CheckpointNotFoundError, CorruptionError, DistributedError, MetricConflictError,
-                                MusterError, NotChiefError, RunFolderInUseError, StaleRunError, StorageError)
+from muster.core.errors import (CheckpointError, CheckpointNotFoundError, CorruptionError, DistributedError,
+                                MetricConflictError, MusterError, NotChiefError, RunFolderInUseError, StaleRunError,
+                                StorageError)
 from muster.core.metrics import MetricRow, read_metrics
 from muster.core.preempt import PreemptContext, PreemptMode
 from muster.core.profiler import ProfilerContext

@@ -27,8 +27,8 @@ class CheckpointContext:
 
     def __init__(self, distributed: DistributedContext, storage: FolderStorage, registry: Optional[CheckpointRegistry],
                  settle_metrics: Callable[[], None]) -> None:
-        """`registry` is rank 0's. `settle_metrics` runs before a checkpoint becomes whole, so that the metrics which led there are
-        kept too."""
+        """`registry` is rank 0's. `settle_metrics` runs before a checkpoint becomes whole, so that the metrics which led
+        there are kept too."""
         self._distributed = distributed
         self._storage = storage
         self._registry = registry
@@ -79,8 +79,8 @@ class CheckpointContext:
 
     def _begin(self, metadata: Optional[Mapping[str, Any]], shard: bool) -> "_Write":
         if not shard and self._distributed.rank != 0:
-            raise NotChiefError(f"rank {self._distributed.rank} writes a checkpoint that is not sharded; only rank 0 does, or all "
-                                "ranks with shard=True")
+            raise NotChiefError(f"rank {self._distributed.rank} writes a checkpoint that is not sharded; only rank 0 "
+                                "does, or all ranks with shard=True")
         ranks = self._distributed if shard else DistributedContext.single()
         return _Write(ranks, self._storage, self._registry, self._settle_metrics, metadata)
 
@@ -138,7 +138,8 @@ class CheckpointContext:
         Errors: NotChiefError; the others have `context.info.latest_checkpoint` of the start.
         """
         if self._registry is None:
-            raise NotChiefError(f"rank {self._distributed.rank} asks for the latest checkpoint; only rank 0 knows it while training")
+            raise NotChiefError(f"rank {self._distributed.rank} asks for the latest checkpoint; while training only "
+                                "rank 0 knows it")
         return self._registry.latest()
 
 
@@ -276,7 +277,8 @@ class _Write:
         shared = shared_names(listings)
         if shared:
             mine = shared.intersection(listings[self.rank])
-            check_same(self.agree("read its files", lambda: {path: _digest(Path(source or "", path)) for path in sorted(mine)}))
+            check_same(self.agree("read its files",
+                                  lambda: {path: _digest(Path(source or "", path)) for path in sorted(mine)}))
         chosen = owners(listings)
         self._resources = {path: listings[rank][path] for path, rank in chosen.items()}
         self.agree("write its files", lambda: self._place([path for path, rank in chosen.items() if rank == self.rank],

@@ -171,7 +171,8 @@ def _agreed(distributed: DistributedContext, work: Callable[[], Environment]) ->
 class _Chief:
     """What rank 0 opens for all."""
 
-    def __init__(self, environment: Environment, checkpoint_storage: Optional[PathLike], run_dir: Optional[PathLike]) -> None:
+    def __init__(self, environment: Environment, checkpoint_storage: Optional[PathLike],
+                 run_dir: Optional[PathLike]) -> None:
         path = Path(run_dir) if run_dir is not None else default_path(environment)
         self.folder = RunFolder(path, environment)
         self.backend: Optional[Backend] = None
@@ -179,7 +180,8 @@ class _Chief:
             self.storage = FolderStorage(Path(checkpoint_storage) if checkpoint_storage is not None
                                          else self.folder.path / "checkpoints")
             self.backend = local.open_backend(self.folder, self.storage)
-            self.info = Run(hparams=environment.hparams, seed=environment.seed, run_dir=self.folder.path, run_id=self.folder.run,
+            self.info = Run(hparams=environment.hparams, seed=environment.seed,
+                            run_dir=self.folder.path, run_id=self.folder.run,
                             latest_checkpoint=environment.resume_from or self.backend.checkpoints.latest(),
                             deadline=environment.deadline, job_id=environment.job_id)
         except BaseException:

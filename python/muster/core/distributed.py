@@ -76,7 +76,8 @@ class DistributedContext:
         places: List[_Local] = self.allgather(_Local(self.cross_rank, self.local_rank, port))
         here = sorted(place.local_rank for place in places if place.cross_rank == self.cross_rank)
         if here != list(range(self.local_size)):
-            raise DistributedError(f"node {self.cross_rank} should have local ranks 0..{self.local_size - 1}, but has {here}")
+            raise DistributedError(f"node {self.cross_rank} should have local ranks 0..{self.local_size - 1}, "
+                                   f"but has {here}")
         if self.local_size == 1:
             return Lone()
         ports = [place.port for place in places if place.cross_rank == self.cross_rank and place.port is not None]
@@ -137,9 +138,9 @@ class DistributedContext:
             return cls.single()
         authkey = variables.get("MUSTER_AUTHKEY")
         if not authkey:
-            raise ValueError(f"{found.source} tell of {found.size} ranks, which need a secret in common: set MUSTER_AUTHKEY before "
-                             "they start (export MUSTER_AUTHKEY=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \\n')), or use "
-                             "from_torch_distributed(), which needs none")
+            raise ValueError(f"{found.source} tell of {found.size} ranks, which need a secret in common: set MUSTER_AUTHKEY "
+                             "before they start (export MUSTER_AUTHKEY=$(head -c 16 /dev/urandom | od -An -tx1 | "
+                             "tr -d ' \\n')), or use from_torch_distributed(), which needs none")
         chief = variables.get("MUSTER_CHIEF_ADDR") or ("127.0.0.1" if found.local_size == found.size else found.chief_ip)
         if not chief:
             raise ValueError(f"{found.source} do not tell where rank 0 is: set MUSTER_CHIEF_ADDR or MASTER_ADDR to its node")

@@ -86,8 +86,8 @@ class LocalMetrics:
                 fresh[name] = value
             elif before[name] != value:
                 raise MetricConflictError(
-                    f"run {row.run} reported {_shown(name)} of group {row.group!r} at step {row.steps} as {before[name]!r} and now "
-                    f"as {value!r}; report each value once")
+                    f"run {row.run} reported {_shown(name)} of group {row.group!r} at step {row.steps} as "
+                    f"{before[name]!r} and now as {value!r}; report each value once")
         if not fresh:
             return None
         reported.remember(row.steps, fresh)
@@ -217,8 +217,8 @@ class LocalCheckpoints:
         unknown = self._storage.unfinished_names(announced)
         if unknown:
             shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-            _log.warning("%s holds %d entries that are no checkpoints and that this run folder never announced; they are left "
-                         "alone: %s", self._storage.folder, len(unknown), shown)
+            _log.warning("%s holds %d entries that are no checkpoints and that this run folder never announced; they are "
+                         "left alone: %s", self._storage.folder, len(unknown), shown)
 
     def _append(self, event: str, uuid: str, **more: Any) -> None:
         self._log.append([{"event": event, "uuid": uuid, "run": self._folder.run, "time": time.time(), **more}])

@@ -95,7 +95,8 @@ def _of_mpirun(variables: Mapping[str, str]) -> Placement:
 
 def _is_slurm_step(variables: Mapping[str, str]) -> bool:
     """A batch script has SLURM_PROCID=0 and SLURM_NTASKS of the whole job, yet is one process: srun's tasks say more."""
-    return any(name in variables for name in ("SLURM_STEP_NODELIST", "SLURM_STEP_NUM_TASKS")) or variables["SLURM_PROCID"] != "0"
+    is_told = "SLURM_STEP_NODELIST" in variables or "SLURM_STEP_NUM_TASKS" in variables
+    return is_told or variables["SLURM_PROCID"] != "0"
 
 
 def _of_srun(variables: Mapping[str, str]) -> Placement:

@@ -64,7 +64,8 @@ class SignalSource:
         self._is_installed = False
         self._forking = threading.local()  # per thread, while it forks: whether it had the signal blocked before
         if threading.current_thread() is not threading.main_thread():
-            _log.warning("init() runs outside the main thread, where %s cannot be caught: stop file and deadline remain", name)
+            _log.warning("init() runs outside the main thread, where %s cannot be caught: stop file and deadline remain",
+                         name)
             return
         self._before = signal.getsignal(self._number)
         if self._before is None:
@@ -142,7 +143,8 @@ class PreemptContext:
         Errors: NotChiefError with ChiefOnly on another rank; DistributedError with WorkersAskChief.
         """
         if self._mode is PreemptMode.ChiefOnly and self._distributed.rank != 0:
-            raise NotChiefError(f"rank {self._distributed.rank} asks should_preempt(), but the mode is ChiefOnly: only rank 0 does")
+            raise NotChiefError(f"rank {self._distributed.rank} asks should_preempt(), but the mode is ChiefOnly: only "
+                                "rank 0 does")
         if self._reason is None:
             self._reason = self._asked()
             if self._reason is not None:

@@ -93,7 +93,8 @@ class Proc:
         self._root = root
 
     def counters(self) -> Counters:
-        return Counters(*cpu_ticks(self._text("stat")), *disk_bytes(self._text("diskstats")), *network_bytes(self._text("net/dev")))
+        return Counters(*cpu_ticks(self._text("stat")), *disk_bytes(self._text("diskstats")),
+                        *network_bytes(self._text("net/dev")))
 
     def memory(self) -> Values:
         return memory_bytes(self._text("meminfo"))
@@ -118,8 +119,8 @@ class ProfilerContext:
     def on(self, sampling_interval_s: float = 1, samples_per_report: int = 10) -> None:
         """Errors: ValueError; RuntimeError when it is on already. Without /proc it says so once and does nothing."""
         if not 0.01 <= sampling_interval_s <= 3600 or samples_per_report < 1:
-            raise ValueError(f"sampling every {sampling_interval_s!r} s, {samples_per_report!r} samples per report: the first lies in "
-                             "0.01..3600, the second is 1 or more")
+            raise ValueError(f"sampling every {sampling_interval_s!r} s, {samples_per_report!r} samples per report: the "
+                             "first lies in 0.01..3600, the second is 1 or more")
         if self._thread is not None:
             raise RuntimeError("the profiler is on already")
         if self._rank != 0:

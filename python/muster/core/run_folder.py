@@ -69,12 +69,12 @@ class RunFolder:
         self.run = run_number(environment, newest)
         self.is_new_run = self.run > newest
         if self.is_new_run:
-            self._log.append([{"run": self.run, "job_id": environment.job_id, "pid": os.getpid(), "host": socket.gethostname(),
-                               "time": time.time()}])
+            self._log.append([{"run": self.run, "job_id": environment.job_id, "pid": os.getpid(),
+                               "host": socket.gethostname(), "time": time.time()}])
         self._runs_size_bytes = self._runs.stat().st_size
 
     def check_current(self) -> None:
-        """Errors: StaleRunError when a newer run has begun although this one has the lock, as a broken network disk allows."""
+        """Errors: StaleRunError when a newer run began although this one has the lock, as a broken network disk allows."""
         try:
             size_bytes = self._runs.stat().st_size
         except OSError as error:

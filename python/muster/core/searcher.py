@@ -38,7 +38,10 @@ class SearcherOperation:
         self._train.report_progress(min(1.0, units_completed / self.length))
 
     def report_completed(self, metric: Any) -> None:
-        """`metric` at `length`; NaN is allowed and ranks worst. Called by rank 0, once. Errors: NotChiefError, MusterError."""
+        """`metric` at `length`; NaN is allowed and ranks worst. Called by rank 0, once.
+
+        Errors: NotChiefError; MusterError the second time.
+        """
         if self._is_completed:
             raise MusterError(f"the operation of length {self.length} was reported as completed before")
         self._train.report_searcher_metric(self.length, metric)

@@ -91,7 +91,8 @@ class Shipper:
         try:
             self._queue.put(entry, timeout=self._patience_s)
         except queue.Full:
-            raise StorageError(f"{ROWS_MAX} metric reports wait for {self._patience_s:g} s: the run folder's disk hangs") from None
+            raise StorageError(f"{ROWS_MAX} metric reports wait for {self._patience_s:g} s: "
+                               "the run folder's disk hangs") from None
 
     def _run(self) -> None:
         is_ending = False

@@ -374,7 +374,8 @@ class StarWorker:
         try:
             kind, number, value = _receive_frame(self._chief, time.monotonic() + self._timeout_s)
         except socket.timeout:
-            self._fail(f"rank {self._rank} waited {self._timeout_s:g} s in {name}: rank 0, or a rank that it waits for, did not come")
+            self._fail(f"rank {self._rank} waited {self._timeout_s:g} s in {name}: rank 0, or a rank that it waits for, "
+                       "did not come")
         except _Unreadable as error:
             message = f"rank 0 sent a value for {name} that rank {self._rank} cannot read: {error}"
             self._tell(message)

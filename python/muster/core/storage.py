@@ -142,14 +142,14 @@ class FolderStorage:
             durable.sync_folder(self.folder)
 
     def finish(self, uuid: str, metadata: Mapping[str, Any], resources: Mapping[str, int]) -> None:
-        """Makes it whole. Requires: every file is there and synced. Errors: CheckpointError when one is not; StorageError."""
+        """Makes it whole. Requires: every file is synced. Errors: CheckpointError when one is not there; StorageError."""
         partial = self.partial(uuid)
         with disk_errors(f"finish checkpoint {uuid}", self.folder):
             for relative, size_bytes in resources.items():
                 path = partial / relative
                 if not (path.is_dir() if relative.endswith("/") else path.is_file() and path.stat().st_size == size_bytes):
-                    raise CheckpointError(f"checkpoint {uuid}: rank 0 does not see {relative} of {size_bytes} bytes in {partial}; "
-                                          "checkpoint storage must be one folder that all nodes share")
+                    raise CheckpointError(f"checkpoint {uuid}: rank 0 does not see {relative} of {size_bytes} bytes in "
+                                          f"{partial}; checkpoint storage must be one folder that all nodes share")
             durable.replace_file(partial / RESOURCES, dict(resources))
             durable.replace_file(partial / METADATA, metadata)
             for parent, _, _ in os.walk(partial):

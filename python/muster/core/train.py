@@ -103,7 +103,7 @@ class TrainContext:
         return self._chief("get_metadata").record.metadata()
 
     def set_metadata(self, metadata: Mapping[str, Any]) -> None:
-        """Replaces the trial's metadata, durably. Nested dicts, lists and scalars. Errors: TypeError that names the place."""
+        """Replaces the trial's metadata, durably. Nested dicts, lists, scalars. Errors: TypeError that names the place."""
         self._chief("set_metadata").record.set_metadata(metadata)
 
     def get_tensorboard_path(self) -> Path:
