@@ -14,6 +14,7 @@ run_e2e() { # NAME COMMAND...
   "$@" || failed=1
 }
 export PATH="$PWD/$build/bin:$PATH"
+run_e2e "the Python package" /usr/bin/python3 -m pytest python/tests -q -p no:cacheprovider
 run_e2e "as $(id -un)" /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovider --seeds "$seeds"
 # Once more as an ordinary user, from copies, because this folder may be closed to others.
 if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then
