@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 #include "codec/hyperparameter_form.h"
 
@@ -101,6 +102,10 @@ class SearcherReader {
       section_.refuse("bracket_rungs", fmt::format("{} brackets are more than max_trials {}; each has one at least",
                                                    method.bracket_rungs.size(), method.max_trials));
     }
+    for (const std::uint32_t rungs : method.bracket_rungs) {
+      if (std::pow(method.divisor, rungs - 1) <= static_cast<double>(kUnitsMax)) continue;
+      section_.refuse("bracket_rungs", fmt::format("{} rungs with divisor {} begin below any unit of training", rungs, method.divisor));
+    }
     method.is_promoting = is_promoting();
     concurrency();
     out_.search.method = method;
@@ -145,6 +150,9 @@ class SearcherReader {
     explore.number("resample_probability", method.resample_probability, 0, 1);
     explore.number("perturb_factor", method.perturb_factor, 0, 1);
     explore.finish();
+    if (method.length_per_round > static_cast<std::uint64_t>(kUnitsMax) / method.num_rounds) {
+      section_.refuse("length_per_round", "all rounds together are beyond what can be counted; count in a larger unit");
+    }
     const double created = method.truncate_fraction * method.population_size * method.num_rounds + method.population_size;
     if (created > kTrialMax) {
       section_.refuse("num_rounds", fmt::format("{:.0f} trials would be created, and a search has at most {}", created, kTrialMax));

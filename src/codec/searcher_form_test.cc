@@ -163,6 +163,15 @@ TEST(ExperimentFile, NumbersBeyondWhatASearchCanHoldAreRefused) {
   EXPECT_EQ(read("hyperparameters: {n: {type: log, base: 0.1, minval: -400, maxval: 0}}\nsearcher: {name: single, metric: l}").problems.size(), 1U);
 }
 
+TEST(ExperimentFile, LaddersBeyondNumbersAreRefused) {
+  EXPECT_EQ(read("searcher: {name: adaptive_asha, metric: l, max_trials: 9, time_metric: e, max_time: 64, divisor: 1000000, "
+                 "bracket_rungs: [100, 1]}").problems,
+            (Problems{"line 1: searcher.bracket_rungs: 100 rungs with divisor 1000000 begin below any unit of training"}));
+  EXPECT_EQ(read("searcher: {name: pbt, metric: l, population_size: 2, num_rounds: 10000, length_per_round: {epochs: 9007199254740992}}")
+                .problems,
+            (Problems{"line 1: searcher.length_per_round: all rounds together are beyond what can be counted; count in a larger unit"}));
+}
+
 TEST(ExperimentFile, LengthsInTwoUnitsAreRefused) {
   EXPECT_EQ(read("searcher: {name: single, metric: l, max_length: {epochs: 3, batches: 5}}").problems.size(), 1U);
   EXPECT_EQ(read("searcher: {name: hyperband, metric: l, time_metric: steps, max_length: {epochs: 9}}").problems,
