@@ -47,13 +47,14 @@ def test_agent_restart_adopts_its_steps(own_cluster):
 
 def test_a_supervisor_whose_spool_is_gone_ends_with_its_step(own_cluster):
     cluster = own_cluster(nodes=1)
-    job = cluster.sbatch("sleep 1.5")
+    job = cluster.sbatch("while [ ! -e go ]; do sleep 0.1; done")
     cluster.wait_state(job, "RUNNING")
     for name in ("controller", "agent-node1"):
         os.kill(cluster.pid(name), signal.SIGKILL)
     time.sleep(0.3)
     assert supervisors(cluster), "the step runs on without them"
     shutil.rmtree(cluster.dir / "spool")
+    (cluster.work / "go").touch()
     deadline = time.monotonic() + 10
     while supervisors(cluster) and time.monotonic() < deadline:
         time.sleep(0.1)
