@@ -390,7 +390,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     }
     tasks_.add(done.then([this]() -> kj::Promise<void> {
                      if (agent_ == nullptr) return kj::READY_NOW;  // the agent reads the spool when it is back
-                     return agent_->flushed();
+                     return agent_->flushed().ignoreResult();
                    }).then([this] {
       is_flushed_ = true;
       finish();
@@ -401,12 +401,11 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   void tell_instead_of_keeping() {
     if (agent_ == nullptr || is_telling_) return;
     is_telling_ = true;
-    tasks_.add(agent_->flushed().then(
-        [this] {
-          unkept_.clear();
-          finish();
-        },
-        [this](kj::Exception&&) { is_telling_ = false; }));
+    tasks_.add(agent_->flushed().then([this](bool is_told) {
+      is_telling_ = false;
+      if (is_told) unkept_.clear();
+      if (is_told) finish();  // else the next tick tells the next agent
+    }));
   }
 
   kj::Own<kj::AsyncIoStream> wrap(int fd) {

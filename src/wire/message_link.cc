@@ -6,16 +6,16 @@ namespace muster {
 
 MessageLink::MessageLink(kj::Own<kj::AsyncIoStream> stream) : stream_(kj::mv(stream)), tasks_(*this) {}
 
-MessageLink::~MessageLink() noexcept { wake(); }
+MessageLink::~MessageLink() noexcept { wake(false); }
 
 void MessageLink::taskFailed(kj::Exception&&) {
   is_broken_ = true;
-  wake();
+  wake(false);
 }
 
-void MessageLink::wake() {
+void MessageLink::wake(bool is_written) {
   KJ_IF_MAYBE (fulfiller, flushed_) {
-    (*fulfiller)->fulfill();
+    (*fulfiller)->fulfill(kj::cp(is_written));
     flushed_ = nullptr;
   }
 }
@@ -31,7 +31,7 @@ void MessageLink::send(std::string bytes) {
 kj::Promise<void> MessageLink::write_loop() {
   if (waiting_.empty()) {
     is_writing_ = false;
-    wake();
+    wake(true);
     return kj::READY_NOW;
   }
   writing_ = std::exchange(waiting_, {});
@@ -39,9 +39,9 @@ kj::Promise<void> MessageLink::write_loop() {
   return kj::evalNow([this] { return stream_->write(writing_.data(), writing_.size()); }).then([this] { return write_loop(); });
 }
 
-kj::Promise<void> MessageLink::flushed() {
-  if (!is_writing_ || is_broken_) return kj::READY_NOW;
-  auto paf = kj::newPromiseAndFulfiller<void>();
+kj::Promise<bool> MessageLink::flushed() {
+  if (!is_writing_ || is_broken_) return !is_broken_;
+  auto paf = kj::newPromiseAndFulfiller<bool>();
   flushed_ = kj::mv(paf.fulfiller);
   return kj::mv(paf.promise);
 }

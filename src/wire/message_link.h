@@ -18,14 +18,15 @@ class MessageLink final : private kj::TaskSet::ErrorHandler {
   void send(std::string bytes);
   /// Calls `receive` for every message; fulfilled when the stream ends, breaks or is malformed. Never rejected.
   kj::Promise<void> run(std::function<void(std::string)> receive);
-  /// Fulfilled when all that was sent is written, or nothing more can be. Never rejected. Requires: one at a time.
-  kj::Promise<void> flushed();
+  /// True once all that was sent is written, false once nothing more can be, also because the link goes. Never rejected.
+  /// Requires: one at a time.
+  kj::Promise<bool> flushed();
 
  private:
   kj::Promise<void> write_loop();
   kj::Promise<void> read_one();
   void taskFailed(kj::Exception&&) override;
-  void wake();
+  void wake(bool is_written);
 
   kj::Own<kj::AsyncIoStream> stream_;
   std::string waiting_;
@@ -35,7 +36,7 @@ class MessageLink final : private kj::TaskSet::ErrorHandler {
   unsigned char header_[4] = {};
   std::string body_;
   std::function<void(std::string)> receive_;
-  kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> flushed_;
+  kj::Maybe<kj::Own<kj::PromiseFulfiller<bool>>> flushed_;
   kj::TaskSet tasks_;
 };
 
