@@ -53,13 +53,12 @@ std::string preview_text(const SearcherSection& searcher, const HyperSpace& spac
   // What Parzen estimators choose says nothing about how many trials there are and how far they train.
   if (const auto* tpe = std::get_if<TpeSearch>(&previewed.method)) previewed.method = RandomSearch{tpe->max_trials};
   search::Searcher run(previewed, space, seed);
-  const search::LearningCurve curve = [&](TrialIndex trial, const Json&, double) { return Rng(seed ^ (trial.value() * 0x9e37ULL + 1)).unit(); };
   std::uint32_t at_once = 0;
-  const search::LearningCurve watched = [&](TrialIndex trial, const Json& hparams, double units) {
+  const search::LearningCurve curve = [&](TrialIndex trial, const Json&, double) {
     at_once = std::max(at_once, run.training_count());
-    return curve(trial, hparams, units);
+    return Rng(seed ^ (trial.value() * 0x9e37ULL + 1)).unit();
   };
-  const search::VirtualResult result = search::run_virtually(run, lengths.own_end, watched);
+  const search::VirtualResult result = search::run_virtually(run, lengths.own_end, curve);
 
   std::map<std::tuple<std::uint32_t, double, std::string>, std::uint32_t> rows;
   for (const search::VirtualTrial& trial : result.trials) ++rows[{trial.stop ? trial.stop->bracket : 0, trial.units, ended_text(trial)}];

@@ -64,7 +64,6 @@ class FormReader {
   /// Notes every field that was not asked for, with the nearest that could have been.
   void finish();
 
-  const std::string& path() const { return path_; }
   FormContext& context() { return context_; }
   std::string path_of(std::string_view name) const;
 

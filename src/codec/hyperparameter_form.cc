@@ -116,19 +116,6 @@ bool needs_count(const HyperDomain& domain) {
   return false;
 }
 
-}  // namespace
-
-HyperSpace read_hyperparameters(FormReader& section) {
-  HyperSpace space;
-  for (const Json::Member& member : section.members()) {
-    read_below(section.context(), member.value, section.path_of(member.name), {member.name}, space);
-  }
-  std::ranges::sort(space, {}, &Hyperparameter::path);
-  return space;
-}
-
-namespace {
-
 /// How many points the dimension has on a grid. Requires: it has a count if it needs one.
 double points_of(const HyperDomain& domain) {
   if (const auto* whole = std::get_if<IntDomain>(&domain)) {
@@ -141,6 +128,15 @@ double points_of(const HyperDomain& domain) {
 }
 
 }  // namespace
+
+HyperSpace read_hyperparameters(FormReader& section) {
+  HyperSpace space;
+  for (const Json::Member& member : section.members()) {
+    read_below(section.context(), member.value, section.path_of(member.name), {member.name}, space);
+  }
+  std::ranges::sort(space, {}, &Hyperparameter::path);
+  return space;
+}
 
 void check_grid(const HyperSpace& space, FormReader& section) {
   const std::size_t before = section.context().problems.size();

@@ -101,10 +101,10 @@ std::optional<double> AdaptiveAshaMethod::awaits(TrialIndex trial) const {
   return brackets_[bracket_of_[trial.value()]]->awaits(trial);
 }
 
-double AdaptiveAshaMethod::progress(const SearchTally& tally) const {
-  if (config_.is_promoting) return tally.progress_sum / config_.max_trials;
+double AdaptiveAshaMethod::progress(double trials) const {
+  if (config_.is_promoting) return trials / config_.max_trials;
   double sum = 0;
-  for (const auto& bracket : brackets_) sum += bracket->progress(tally);
+  for (const auto& bracket : brackets_) sum += bracket->progress(trials);
   return sum / static_cast<double>(brackets_.size());
 }
 

@@ -33,7 +33,7 @@ class AdaptiveAshaMethod final : public SearchMethod {
   void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
   std::uint32_t natural_concurrency() const override;
   std::optional<double> awaits(TrialIndex trial) const override;
-  double progress(const SearchTally& tally) const override;
+  double progress(double trials) const override;
   void archive(Archive& archive) override;
 
  private:

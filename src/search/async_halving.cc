@@ -69,7 +69,7 @@ std::optional<double> AsyncHalvingMethod::awaits(TrialIndex trial) const {
 }
 
 /// Most of the work is in the first rung, until all trials have been there.
-double AsyncHalvingMethod::progress(const SearchTally&) const {
+double AsyncHalvingMethod::progress(double) const {
   const double total = config_.max_trials;
   if (ended_ == 0 || rungs_[0].size() < config_.max_trials) return static_cast<double>(rungs_[0].size()) / (1.2 * total);
   return std::max(ended_ / total, 1 / 1.2);

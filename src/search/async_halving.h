@@ -20,7 +20,7 @@ class AsyncHalvingMethod final : public SearchMethod {
   void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
   std::uint32_t natural_concurrency() const override { return halving_concurrency(config_); }
   std::optional<double> awaits(TrialIndex trial) const override;
-  double progress(const SearchTally& tally) const override;
+  double progress(double trials) const override;
   void archive(Archive& archive) override { archive.fields(rungs_, at_, counted_, ended_); }
 
  private:

@@ -14,7 +14,7 @@ class GridMethod final : public SearchMethod {
   void reported(TrialIndex, const TrialReport&, std::vector<StopTrial>&) override {}
   void exited(TrialIndex, TrialExit, std::optional<double>, std::vector<StopTrial>&) override {}
   std::uint32_t natural_concurrency() const override;
-  double progress(const SearchTally& tally) const override { return tally.progress_sum / static_cast<double>(grid_.size()); }
+  double progress(double trials) const override { return trials / static_cast<double>(grid_.size()); }
   void archive(Archive& archive) override { archive.fields(left_); }
 
  private:

@@ -35,13 +35,6 @@ struct SearchView {
   std::uint32_t training_in(std::uint32_t bracket) const { return bracket < training.size() ? training[bracket] : 0; }
 };
 
-/// How far all trials are, for progress.
-struct SearchTally {
-  std::uint32_t created = 0;
-  std::uint32_t closed = 0;
-  double progress_sum = 0;  ///< of the trials' own, each 0..1; closed ones count 1
-};
-
 /// Metrics that methods see are signed so that less is better, and never NaN: that is the worst.
 class SearchMethod {
  public:
@@ -58,8 +51,8 @@ class SearchMethod {
   virtual std::uint32_t natural_concurrency() const = 0;
   /// The units of training at which a report decides something about a trial without a target.
   virtual std::optional<double> awaits(TrialIndex) const { return std::nullopt; }
-  /// 0..1.
-  virtual double progress(const SearchTally& tally) const = 0;
+  /// 0..1. `trials`: the sum of the trials' own, each 0..1, with 1 for those that have ended.
+  virtual double progress(double trials) const = 0;
   /// All that it must remember.
   virtual void archive(Archive& archive) = 0;
 };

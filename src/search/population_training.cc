@@ -117,7 +117,7 @@ void PopulationMethod::end_round(std::vector<StopTrial>& stops) {
   ++round_;
 }
 
-double PopulationMethod::progress(const SearchTally&) const {
+double PopulationMethod::progress(double) const {
   return static_cast<double>(reports_) / (static_cast<double>(config_.population_size) * config_.num_rounds);
 }
 

@@ -23,7 +23,7 @@ class PopulationMethod final : public SearchMethod {
   void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) override;
   void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
   std::uint32_t natural_concurrency() const override { return config_.population_size; }
-  double progress(const SearchTally& tally) const override;
+  double progress(double trials) const override;
   void archive(Archive& archive) override {
     archive.fields(round_, begun_, wanted_, members_, results_, gone_, reports_);
   }

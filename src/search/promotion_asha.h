@@ -4,9 +4,7 @@
 // as in Determined up to 0.37 (`stop_once: false`).
 #pragma once
 
-#include <deque>
 #include <map>
-#include <set>
 
 #include "search/method.h"
 #include "search/rungs.h"
@@ -20,7 +18,7 @@ class PromotionAshaMethod final : public SearchMethod {
   void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) override;
   void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
   std::uint32_t natural_concurrency() const override { return halving_concurrency(config_); }
-  double progress(const SearchTally& tally) const override { return tally.progress_sum / config_.max_trials; }
+  double progress(double trials) const override { return trials / config_.max_trials; }
   void archive(Archive& archive) override { archive.fields(rungs_, at_, gone_, promoted_, counted_); }
 
  private:

@@ -13,7 +13,7 @@ class RandomMethod final : public SearchMethod {
   void reported(TrialIndex, const TrialReport&, std::vector<StopTrial>&) override {}
   void exited(TrialIndex, TrialExit exit, std::optional<double>, std::vector<StopTrial>&) override;
   std::uint32_t natural_concurrency() const override { return config_.max_trials; }
-  double progress(const SearchTally& tally) const override { return tally.progress_sum / config_.max_trials; }
+  double progress(double trials) const override { return trials / config_.max_trials; }
   void archive(Archive& archive) override { archive.fields(counted_); }
 
  private:

@@ -266,11 +266,11 @@ std::optional<double> Searcher::awaits(TrialIndex trial) const {
 
 double Searcher::progress() const {
   if (is_finished_) return 1;
-  SearchTally tally{static_cast<std::uint32_t>(trials_.size()), ended_, 0};
+  double trials = 0;
   for (const Trial& trial : trials_) {
-    tally.progress_sum += trial.phase == Phase::kEnded || trial.phase == Phase::kStopping ? 1 : trial.progress;
+    trials += trial.phase == Phase::kEnded || trial.phase == Phase::kStopping ? 1 : trial.progress;
   }
-  return std::clamp(method_->progress(tally), 0.0, 1.0);
+  return std::clamp(method_->progress(trials), 0.0, 1.0);
 }
 
 }  // namespace muster::search

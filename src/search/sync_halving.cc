@@ -114,7 +114,7 @@ std::uint32_t SyncHalvingMethod::natural_concurrency() const {
   return most;
 }
 
-double SyncHalvingMethod::progress(const SearchTally&) const {
+double SyncHalvingMethod::progress(double) const {
   return static_cast<double>(trained_units_) / static_cast<double>(total_units_);
 }
 

@@ -28,7 +28,7 @@ class SyncHalvingMethod final : public SearchMethod {
   void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) override;
   void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
   std::uint32_t natural_concurrency() const override;
-  double progress(const SearchTally& tally) const override;
+  double progress(double trials) const override;
   void archive(Archive& archive) override { archive.fields(brackets_, bracket_of_, trained_units_); }
 
  private:

@@ -18,7 +18,7 @@ class TpeMethod final : public SearchMethod {
   void reported(TrialIndex, const TrialReport&, std::vector<StopTrial>&) override {}
   void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
   std::uint32_t natural_concurrency() const override { return 1; }
-  double progress(const SearchTally& tally) const override { return tally.progress_sum / config_.max_trials; }
+  double progress(double trials) const override { return trials / config_.max_trials; }
   void archive(Archive& archive) override { archive.fields(counted_, finished_, open_); }
 
  private:
