@@ -24,7 +24,8 @@ _FRAME = struct.Struct(">cQQ")
 _HELLO = struct.Struct(">32sII")        # the worker's nonce, its rank, the number of ranks
 _NONCE_BYTES = 32
 _DIGEST_BYTES = 32
-_HANDSHAKE_S = 3.0
+_HANDSHAKE_S = 3.0                     # how long the chief listens to one that came
+_PATIENCE_S = 4 * _HANDSHAKE_S         # a worker waits longer, so that whom the chief takes in has not gone away
 _PAYLOAD_BYTES_MAX = 1 << 34
 _FAILURE = b"!"
 KINDS = {"gather": b"g", "allgather": b"a", "broadcast": b"b"}
@@ -415,8 +416,8 @@ def _connect(host: str, ports: Sequence[int], rank: int, size: int, key: bytes, 
         for port in ports:
             connection = None
             try:
-                connection = socket.create_connection((host, port), timeout=min(_HANDSHAKE_S, _seconds_left(deadline)))
-                _introduce(connection, rank, size, key, min(deadline, time.monotonic() + _HANDSHAKE_S))
+                connection = socket.create_connection((host, port), timeout=min(_PATIENCE_S, _seconds_left(deadline)))
+                _introduce(connection, rank, size, key, min(deadline, time.monotonic() + _PATIENCE_S))
                 return connection
             except (OSError, EOFError) as error:
                 if connection is not None:
