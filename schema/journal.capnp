@@ -65,6 +65,7 @@ struct JobEnding {
   isClean @6 :Bool;
   requeueAfter @7 :Bool;
   holdAfter @8 :UInt16;
+  isRestart @9 :Bool;
 }
 struct NodeReleased { job @0 :UInt32; node @1 :UInt32; parts @2 :List(M.StepPart); }
 struct JobRequeued { job @0 :UInt32; eligibleTime @1 :Int64; flags @2 :UInt16; }
@@ -107,6 +108,52 @@ struct RequestAnswered {
   replies @3 :List(M.Reply);
 }
 
+struct StopRequested { job @0 :UInt32; order @1 :M.StopOrder; }
+struct ExperimentCreated {
+  experiment @0 :UInt32;
+  spec @1 :M.ExperimentSpec;
+  labels @2 :M.ExperimentLabels;
+  state @3 :UInt8;
+}
+struct ExperimentChanged {
+  experiment @0 :UInt32;
+  hasState @1 :Bool;
+  state @2 :UInt8;
+  labels @3 :M.ExperimentLabels;
+  hasMaxConcurrent @4 :Bool;
+  maxConcurrent @5 :UInt32;
+  detail @6 :Text;
+}
+struct TrialPlan {
+  trial @0 :UInt32;
+  seed @1 :UInt32;
+  bracket @2 :UInt32;
+  hparams @3 :Text;
+  hasTarget @4 :Bool;
+  target @5 :UInt64;
+  hasCloneOf @6 :Bool;
+  cloneOf @7 :UInt32;
+}
+struct TrialAwait { trial @0 :UInt32; hasUnits @1 :Bool; units @2 :UInt64; }   # the bits of a double
+struct StopTrial { trial @0 :UInt32; reason @1 :M.StopReason; }
+struct ContinueTrial { trial @0 :UInt32; target @1 :UInt64; }
+struct SearchDecided {
+  experiment @0 :UInt32;
+  covered @1 :UInt64;
+  state @2 :Data;
+  progress @3 :UInt64;   # the bits of a double
+  stops @4 :List(StopTrial);
+  continued @5 :List(ContinueTrial);
+  created @6 :List(TrialPlan);
+  firstTrial @7 :UInt32;
+  awaits @8 :List(TrialAwait);
+  hasOutcome @9 :Bool;
+  outcome @10 :UInt8;
+}
+struct TrialReported { trial @0 :UInt32; report @1 :M.TrialReport; isInput @2 :Bool; isAtTarget @3 :Bool; }
+struct TrialFlagged { trial @0 :UInt32; }
+struct TrialEnded { trial @0 :UInt32; state @1 :UInt8; exit @2 :UInt8; detail @3 :Text; }
+
 struct Event {
   time @0 :Int64;
   union {
@@ -128,6 +175,13 @@ struct Event {
     stepCreated @16 :StepCreated;
     stepEnded @17 :StepEnded;
     requestAnswered @18 :RequestAnswered;
+    stopRequested @19 :StopRequested;
+    experimentCreated @20 :ExperimentCreated;
+    experimentChanged @21 :ExperimentChanged;
+    searchDecided @22 :SearchDecided;
+    trialReported @23 :TrialReported;
+    trialFlagged @24 :TrialFlagged;
+    trialEnded @25 :TrialEnded;
   }
 }
 
@@ -187,6 +241,64 @@ struct JobRecord {
   steps @29 :List(StepRecord);
   nextStep @30 :UInt32;
   activeElements @31 :UInt32;
+  stop @32 :M.StopOrder;
+}
+
+struct SearchBegun {}
+struct ReportInput { trial @0 :UInt32; report @1 :M.TrialReport; }
+struct ExitInput { trial @0 :UInt32; exit @1 :UInt8; hasMetric @2 :Bool; metric @3 :UInt64; }
+struct LimitInput { maxConcurrent @0 :UInt32; }
+struct SearchInput {
+  union {
+    searchBegun @0 :SearchBegun;
+    reportInput @1 :ReportInput;
+    exitInput @2 :ExitInput;
+    limitInput @3 :LimitInput;
+  }
+}
+struct ExperimentRecord {
+  # An experiment as a checkpoint keeps it.
+  id @0 :UInt32;
+  spec @1 :M.ExperimentSpec;
+  labels @2 :M.ExperimentLabels;
+  state @3 :UInt8;
+  submitTime @4 :Int64;
+  endTime @5 :Int64;
+  covered @6 :UInt64;
+  inputs @7 :List(SearchInput);
+  searchState @8 :Data;
+  hasOutcome @9 :Bool;
+  outcome @10 :UInt8;
+  progress @11 :UInt64;
+  trials @12 :List(UInt32);
+  openTrials @13 :UInt32;
+  detail @14 :Text;
+}
+struct TrialRecord {
+  id @0 :UInt32;
+  experiment @1 :UInt32;
+  index @2 :UInt32;
+  job @3 :UInt32;
+  state @4 :UInt8;
+  seed @5 :UInt32;
+  bracket @6 :UInt32;
+  hparams @7 :Text;
+  hasTarget @8 :Bool;
+  target @9 :UInt64;
+  hasCloneOf @10 :Bool;
+  cloneOf @11 :UInt32;
+  isWaiting @12 :Bool;
+  stop @13 :M.StopReason;
+  isInvalid @14 :Bool;
+  restarts @15 :UInt32;
+  hasAwaits @16 :Bool;
+  awaits @17 :UInt64;
+  hasMetric @18 :Bool;
+  metric @19 :UInt64;
+  units @20 :UInt64;
+  submitTime @21 :Int64;
+  endTime @22 :Int64;
+  detail @23 :Text;
 }
 
 struct NodeRecord { index @0 :UInt32; config @1 :M.NodeConfig; status @2 :M.NodeStatus; }
@@ -206,6 +318,8 @@ struct CheckpointSlice {
   blobs @2 :List(Blob);
   requests @3 :List(AnsweredRequest);
   cluster @4 :ClusterRecord;
+  experiments @5 :List(ExperimentRecord);
+  trials @6 :List(TrialRecord);
 }
 
 struct ClusterRecord {
@@ -215,4 +329,6 @@ struct ClusterRecord {
   nextJob @3 :UInt32;
   nextBlob @4 :UInt64;
   time @5 :Int64;
+  nextExperiment @6 :UInt32;
+  nextTrial @7 :UInt32;
 }

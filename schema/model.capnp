@@ -103,7 +103,46 @@ struct JobSpec {
   oomKillStep @46 :Int32;
   script @47 :UInt64;
   environment @48 :UInt64;
+  trial @49 :UInt32;
 }
+
+struct ExperimentSpec {
+  user @0 :UInt32;
+  userName @1 :Text;
+  config @2 :Text;
+  original @3 :Text;
+  searcher @4 :Text;
+  metric @5 :Text;
+  smallerIsBetter @6 :Bool;
+  timeMetric @7 :Text;
+  slotsPerTrial @8 :UInt32;
+  maxRestarts @9 :UInt32;
+  preemptionTimeout @10 :Int64;
+  trialLength @11 :UInt64;
+  seed @12 :UInt64;
+  entrypoint @13 :Text;
+  runFolder @14 :Text;
+  job @15 :JobSpec;
+}
+struct ExperimentLabels {
+  name @0 :Text;
+  description @1 :Text;
+  notes @2 :Text;
+  labels @3 :List(Text);
+  workspace @4 :Text;
+  project @5 :Text;
+  isArchived @6 :Bool;
+}
+struct StopReason {
+  cause @0 :UInt8;
+  bracket @1 :UInt32;
+  rung @2 :UInt32;
+  rank @3 :UInt32;
+  cut @4 :UInt32;
+  count @5 :UInt32;
+}
+struct StopOrder { call @0 :UInt8; deadline @1 :Int64; }
+struct TrialReport { metric @0 :UInt64; time @1 :UInt64; }   # the bits of doubles
 
 struct StepSpec {
   text @0 :TextPack;
@@ -318,4 +357,7 @@ struct Reply {
   isStarted @5 :Bool;
   expectedStart @6 :Int64;
   text @7 :Text;
+  experiment @8 :UInt32;
+  experiments @9 :List(ExperimentOutcome);
 }
+struct ExperimentOutcome { experiment @0 :UInt32; error @1 :Error; }

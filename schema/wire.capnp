@@ -43,6 +43,31 @@ struct CreateStep { job @0 :UInt32; spec @1 :M.StepSpec; environment @2 :Data; }
 struct ReleaseAllocation { job @0 :UInt32; attempt @1 :UInt32; exit @2 :Int32; }
 struct RenewLease { job @0 :UInt32; }
 struct CancelStep { step @0 :M.StepId; signal @1 :UInt16; }
+struct CreateExperiment {
+  config @0 :Text;
+  original @1 :Text;
+  job @2 :M.JobSpec;
+  context @3 :Data;
+  environment @4 :Data;
+  isPaused @5 :Bool;
+}
+struct ControlExperiments { verb @0 :UInt8; experiments @1 :List(UInt32); }
+struct UpdateExperiment {
+  experiment @0 :UInt32;
+  hasName @1 :Bool;
+  name @2 :Text;
+  hasDescription @3 :Bool;
+  description @4 :Text;
+  hasNotes @5 :Bool;
+  notes @6 :Text;
+  hasMaxConcurrent @7 :Bool;
+  maxConcurrent @8 :UInt32;
+  addLabels @9 :List(Text);
+  removeLabels @10 :List(Text);
+}
+struct NamedNumber { name @0 :Text; value @1 :UInt64; }   # the bits of a double
+struct ReportTrial { trial @0 :UInt32; run @1 :UInt32; steps @2 :UInt64; metrics @3 :List(NamedNumber); }
+struct FlagTrial { trial @0 :UInt32; run @1 :UInt32; }
 
 struct Request {
   union {
@@ -55,6 +80,11 @@ struct Request {
     renewLease @6 :RenewLease;
     cancelStep @7 :CancelStep;
     reconfigure @8 :Void;
+    createExperiment @9 :CreateExperiment;
+    controlExperiments @10 :ControlExperiments;
+    updateExperiment @11 :UpdateExperiment;
+    reportTrial @12 :ReportTrial;
+    flagTrial @13 :FlagTrial;
   }
 }
 
@@ -66,6 +96,8 @@ struct Query {
   until @4 :Int64;
   isDuplicates @5 :Bool;
   isSteps @6 :Bool;
+  experiments @7 :List(UInt32);
+  trials @8 :List(UInt32);
 }
 
 # ---- views ----
@@ -214,6 +246,56 @@ struct PingView {
   epoch @5 :UInt64;
 }
 
+struct TrialCounts {
+  queued @0 :UInt32;
+  running @1 :UInt32;
+  waiting @2 :UInt32;
+  completed @3 :UInt32;
+  canceled @4 :UInt32;
+  errored @5 :UInt32;
+}
+struct ExperimentView {
+  id @0 :UInt32;
+  spec @1 :M.ExperimentSpec;
+  labels @2 :M.ExperimentLabels;
+  state @3 :UInt8;
+  submitTime @4 :Int64;
+  endTime @5 :Int64;
+  progress @6 :UInt64;   # here and below: the bits of doubles
+  trials @7 :TrialCounts;
+  bestTrial @8 :UInt32;
+  bestMetric @9 :UInt64;
+  detail @10 :Text;
+}
+struct TrialView {
+  id @0 :UInt32;
+  experiment @1 :UInt32;
+  index @2 :UInt32;
+  job @3 :UInt32;
+  state @4 :UInt8;
+  jobState @5 :UInt8;
+  jobReason @6 :UInt8;
+  runs @7 :UInt32;
+  restarts @8 :UInt32;
+  seed @9 :UInt32;
+  bracket @10 :UInt32;
+  hparams @11 :Text;
+  hasTarget @12 :Bool;
+  target @13 :UInt64;
+  isWaiting @14 :Bool;
+  stop @15 :M.StopReason;
+  hasStopping @16 :Bool;
+  stopping @17 :UInt8;
+  hasMetric @18 :Bool;
+  metric @19 :UInt64;
+  units @20 :UInt64;
+  submitTime @21 :Int64;
+  startTime @22 :Int64;
+  endTime @23 :Int64;
+  detail @24 :Text;
+  folder @25 :Text;
+}
+
 struct Page {
   # At most about 1 MiB of one kind of thing.
   jobs @0 :List(JobView);
@@ -224,6 +306,8 @@ struct Page {
   bytes @5 :Data;
   ping @6 :PingView;
   rows @7 :List(JobRow);   # in place of jobs, where rows were asked for
+  experiments @8 :List(ExperimentView);
+  trials @9 :List(TrialView);
 }
 
 # ---- client and controller ----
@@ -271,12 +355,14 @@ struct LaunchStep {
   killWait @24 :Int64;
   isFileAppend @25 :Bool;
   killOnBadExit @26 :UInt8;
+  variables @27 :List(Text);
 }
 struct SignalStep { id @0 :M.StepId; signal @1 :UInt16; batchOnly @2 :Bool; }
 struct TerminateJob { job @0 :UInt32; attempt @1 :UInt32; cause @2 :Text; killWait @3 :Int64; }
 struct SuspendJob { job @0 :UInt32; attempt @1 :UInt32; isSuspend @2 :Bool; }
 struct AcknowledgeStep { id @0 :M.StepId; }
 struct ForgetJob { job @0 :UInt32; attempt @1 :UInt32; }
+struct StopStep { id @0 :M.StepId; call @1 :UInt8; deadline @2 :Int64; signal @3 :UInt16; }
 struct ChangeEnd { job @0 :UInt32; attempt @1 :UInt32; endTime @2 :Int64; }
 
 struct KnownStep { id @0 :M.StepId; phase @1 :UInt8; }
@@ -325,6 +411,7 @@ struct AgentMessage {
     stepRunning @9 :StepRunning;
     stepDone @10 :StepDone;
     jobClean @11 :JobClean;
+    stopStep @12 :StopStep;
   }
 }
 

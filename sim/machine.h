@@ -36,6 +36,7 @@ class Supervised final : public StepPort {
   void signal(std::uint16_t number, bool batch_only) override;
   void kill_all() override;
   void suspend(bool is_suspend) override;
+  void show_stop(StopCall) override {}
   void notice(const std::string& cause) override;
   void report(const FromAgent& message) override;
 

@@ -81,6 +81,8 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
     }
   } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
     if (const auto found = steps_.find(signal->id); found != steps_.end()) order(found->first, found->second, message);
+  } else if (const auto* stop = std::get_if<StopStep>(&message)) {
+    if (const auto found = steps_.find(stop->id); found != steps_.end()) order(found->first, found->second, message);
   } else if (const auto* acknowledge = std::get_if<AcknowledgeStep>(&message)) {
     if (const auto found = steps_.find(acknowledge->id); found != steps_.end() && found->second.done) {
       steps_.erase(found);

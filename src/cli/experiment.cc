@@ -6,6 +6,7 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/experiment_commands.h"
 #include "cli/experiment_file.h"
 #include "codec/config_layers.h"
 #include "codec/experiment_form.h"
@@ -32,7 +33,19 @@ int run_check_file(const Words& words) {
   return 0;
 }
 
-constexpr std::array kVerbs{CommandRow{"check", run_check_file, "say what is wrong with an experiment's file"}};
+constexpr std::array kVerbs{CommandRow{"create", run_experiment_create, "search or train as a file says"},
+                            CommandRow{"list", run_experiment_list, "show experiments"},
+                            CommandRow{"describe", run_experiment_describe, "show one with its trials, and why they stopped"},
+                            CommandRow{"wait", run_experiment_wait, "wait for the end; the exit code says how it was"},
+                            CommandRow{"pause", run_experiment_verb<ExperimentVerb::kPause>, "let trials save a checkpoint and wait"},
+                            CommandRow{"activate", run_experiment_verb<ExperimentVerb::kActivate>, "let paused trials go on"},
+                            CommandRow{"cancel", run_experiment_verb<ExperimentVerb::kCancel>, "let trials save a checkpoint and end"},
+                            CommandRow{"kill", run_experiment_verb<ExperimentVerb::kKill>, "end trials at once"},
+                            CommandRow{"archive", run_experiment_verb<ExperimentVerb::kArchive>, "take what has ended out of lists"},
+                            CommandRow{"unarchive", run_experiment_verb<ExperimentVerb::kUnarchive>, "bring it back"},
+                            CommandRow{"set", run_experiment_set, "name, description, notes, labels, trials at once"},
+                            CommandRow{"config", run_experiment_config, "print the configuration"},
+                            CommandRow{"check", run_check_file, "say what is wrong with a file"}};
 
 int show_verbs() {
   print("Usage: muster experiment VERB [ARGUMENTS]\n\n");

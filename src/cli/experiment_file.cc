@@ -11,8 +11,9 @@
 namespace muster::cli {
 namespace {
 
+constexpr std::size_t kMost = std::size_t{16} << 20;
+
 Result<YamlDocument> read_yaml(const std::string& path) {
-  constexpr std::size_t kMost = std::size_t{16} << 20;
   const std::string text = TRY(read_file(path, kMost));
   auto document = parse_yaml(text);
   if (!document.has_value()) return fail(document.error().code, fmt::format("{}: {}", path, document.error().message));
@@ -20,6 +21,8 @@ Result<YamlDocument> read_yaml(const std::string& path) {
 }
 
 }  // namespace
+
+Result<std::string> ExperimentFile::text() const { return read_file(path, kMost); }
 
 void ExperimentFile::add_to(CLI::App& app) {
   app.add_option("FILE", path, "the experiment's file; - reads standard input")->required();

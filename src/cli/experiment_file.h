@@ -18,6 +18,8 @@ struct ExperimentFile {
   std::string template_path;  ///< empty: none
   std::vector<std::string> overrides;
 
+  /// The text of the file itself. Errors name it.
+  Result<std::string> text() const;
   /// Adds FILE, --template and --config to a command.
   void add_to(CLI::App& app);
   /// The user's and the template's words, without the defaults; lines are those of the file. Errors name the file.

@@ -113,6 +113,8 @@ Result<Page> Session::query(const Query& query) {
       }
       std::move(page.jobs.begin(), page.jobs.end(), std::back_inserter(all.jobs));
       std::move(page.steps.begin(), page.steps.end(), std::back_inserter(all.steps));
+      std::move(page.experiments.begin(), page.experiments.end(), std::back_inserter(all.experiments));
+      std::move(page.trials.begin(), page.trials.end(), std::back_inserter(all.trials));
       std::move(page.nodes.begin(), page.nodes.end(), std::back_inserter(all.nodes));
       std::move(page.partitions.begin(), page.partitions.end(), std::back_inserter(all.partitions));
       if (page.settings) all.settings = std::move(page.settings);

@@ -10,6 +10,7 @@
 
 #include "model/array.h"
 #include "model/dependency.h"
+#include "model/event.h"
 #include "model/request.h"
 
 namespace muster {
@@ -28,6 +29,7 @@ struct PreparedSubmit {
   std::optional<ArraySpec> array;
   DependencySet dependencies;
   bool is_test_only = false;
+  std::uint16_t hold = 0;  ///< hold bits beside the user's own
 };
 
 struct PreparedStep {
@@ -36,8 +38,27 @@ struct PreparedStep {
   PreparedBlob environment;
 };
 
-using PreparedRequest = std::variant<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, UpdateObject,
-                                     ReleaseAllocation, RenewLease, CancelStep, Reconfigure>;
+struct PreparedExperiment {
+  std::shared_ptr<ExperimentSpec> spec;  ///< without job, seed and the experiment's own folder
+  std::shared_ptr<JobSpec> job;
+  ExperimentLabels labels;
+  PreparedBlob script;
+  PreparedBlob environment;
+  std::uint32_t slots_per_trial = 1;
+  bool is_single_node = false;
+  std::optional<std::uint32_t> seed;
+  bool is_paused = false;
+};
+
+/// What the search role made of its inputs. Not for clients.
+struct SearchDecision {
+  SearchDecided decided;       ///< `first_trial` is allotted by the core
+  std::uint64_t basis = 0;     ///< inputs that were covered before
+};
+
+using PreparedRequest =
+    std::variant<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, UpdateObject, ReleaseAllocation, RenewLease, CancelStep,
+                 Reconfigure, PreparedExperiment, ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision>;
 
 /// One atomic batch of a client. `token` is the gateway's, for the replies.
 struct Command {

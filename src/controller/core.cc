@@ -73,7 +73,12 @@ void Core::after_event(const Event& event) {
     if (!waiting_steps_.empty()) room_for_steps_.push_back(started->job);
   } else if (const auto* ending = std::get_if<JobEnding>(&event.body)) {
     endings_.push_back(ending->job);
+    note_trial(ending->job);
     has_freed_ = true;
+  } else if (const auto* stop = std::get_if<StopRequested>(&event.body)) {
+    const Job& job = *state_.jobs().find(stop->job);
+    arm(job);
+    deliver_stop(job, std::nullopt);
   } else if (const auto* suspended = std::get_if<JobSuspended>(&event.body)) {
     const Job& job = *state_.jobs().find(suspended->job);
     tell_nodes(job, SuspendJob{job.id, job.attempt, true});
@@ -87,6 +92,7 @@ void Core::after_event(const Event& event) {
              std::holds_alternative<NodeRegistered>(event.body)) {
     has_freed_ = true;
   }
+  if (const auto* released = std::get_if<NodeReleased>(&event.body)) note_trial(released->job);
   if (const auto* node = std::get_if<NodeChanged>(&event.body);
       node != nullptr && (node->set_conditions & node_condition::kDown) != 0) {
     downed_.push_back(node->node);
@@ -136,7 +142,8 @@ void Core::take(Command command, TimePoint now) {
 namespace {
 
 bool is_new_work(const PreparedRequest& request) {
-  return std::holds_alternative<PreparedSubmit>(request) || std::holds_alternative<PreparedStep>(request);
+  return std::holds_alternative<PreparedSubmit>(request) || std::holds_alternative<PreparedStep>(request) ||
+         std::holds_alternative<PreparedExperiment>(request) || std::holds_alternative<SearchDecision>(request);
 }
 
 }  // namespace
@@ -181,6 +188,8 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
     } else if (const Status read = port_.reconfigure(); !read.has_value()) {
       reply.error = read.error();
     }
+  } else {
+    reply = handle_experiment(draft, request, identity);
   }
   return reply;
 }
@@ -295,6 +304,7 @@ void Core::settle(TimePoint now) {
     for (const JobId id : std::exchange(endings_, {})) {
       if (const Job* job = state_.jobs().find(id)) on_ending(*job, now);
     }
+    end_trials(now);
     settle_dependencies(now);
     start_candidates(now);
     start_successors(now);

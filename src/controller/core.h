@@ -137,6 +137,13 @@ class Core {
   void settle_dependencies_of(const Job& job, const DependencyOutcome& outcome, TimePoint now);
   DependencyOutcome settle_elements_of(const Job& record, const std::optional<std::set<std::uint32_t>>& affected, TimePoint now);
 
+  // core_trials.cc: runs of trials
+  Reply handle_experiment(Draft& draft, const PreparedRequest& request, const Identity& identity);
+  void note_trial(JobId job);
+  void end_trials(TimePoint now);
+  void deliver_stop(const Job& job, std::optional<NodeIndex> only);
+  void end_stopped(const Job& job, TimePoint now);
+
   // core_nodes.cc: agents and silence
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot, TimePoint now);
   void fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now);
@@ -147,7 +154,7 @@ class Core {
   void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now);
 
   // core_timers.cc
-  enum class TimerKind : std::uint8_t { kLimit, kWarning, kEvict, kLease, kDeadline, kEligible, kTimeShare };
+  enum class TimerKind : std::uint8_t { kLimit, kWarning, kEvict, kLease, kDeadline, kEligible, kTimeShare, kStop };
   struct Timer {
     TimePoint at;
     JobId job;
@@ -193,6 +200,7 @@ class Core {
   std::vector<JobId> candidates_;      ///< submitted or unblocked in this turn
   std::vector<JobId> endings_;         ///< jobs whose end was decided in this turn
   std::vector<JobId> room_for_steps_;  ///< jobs in which waiting steps may find room now
+  std::vector<JobId> trial_jobs_;      ///< of trials, whose runs came to an end in this turn
   std::vector<NodeIndex> downed_;      ///< nodes that an operator took down in this turn
   bool has_freed_ = false;
   std::vector<std::pair<std::uint64_t, std::vector<Reply>>> replies_;

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "base/check.h"
+#include "controller/backend/trial_rules.h"
 #include "controller/core.h"
 
 namespace muster {
@@ -131,6 +132,7 @@ void Core::end_with_step(JobId id, const StepEnded& ended, bool is_node_fault, T
     ending.requeue_after = job.spec->is_requeue;
     ending.hold_after = job_flag::kRequeueHeld | job_flag::kSpecialExit;
   }
+  settle_run(state_, job, !is_node_fault, ending);
   ending.is_clean = std::ranges::none_of(job.run->steps, &StepState::is_running);
   emit(std::move(ending), now);
 }
@@ -210,6 +212,10 @@ void Core::after_clean(JobId id, TimePoint now) {
     arm(job);
     return;
   }
+  if (const Trial* trial = trial_of(state_, job)) {
+    emit(JobRequeued{id, now, trial_hold(state_, *trial)}, now);
+    return;
+  }
   JobRequeued requeued{id, now + state_.settings().requeue_delay, job.hold_after};
   const bool is_too_often = job.attempt + 1 > state_.settings().max_batch_requeue && job.state == JobState::kFailed;
   if (is_too_often) requeued.flags |= job_flag::kRequeueHeld;
@@ -234,6 +240,7 @@ void Core::end_job(JobId id, JobState state, std::string cause, TimePoint now) {
     ending.requeue_after = job.spec->is_requeue && job.spec->kind == JobKind::kBatch;
     ending.exit = ExitStatus::exited(1);
   }
+  settle_run(state_, job, state != JobState::kNodeFail, ending);
   emit(std::move(ending), now);
 }
 

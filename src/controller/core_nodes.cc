@@ -100,6 +100,7 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
     if (job.suspend_time.is_set()) {
       send_when_durable(node, SuspendJob{id, job.attempt, job.state == JobState::kSuspended});
     }
+    if (job.run->stop) deliver_stop(job, node);
     for (const StepState& step : job.run->steps) {
       const bool is_here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node) != step.layout->nodes.end();
       if (!step.is_running() || !is_here) continue;

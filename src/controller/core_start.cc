@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "codec/hostlist.h"
 #include "codec/rank_layout.h"
+#include "codec/trial_text.h"
+#include "controller/backend/trial_rules.h"
 #include "controller/core.h"
 #include "controller/planning/commit.h"
 #include "sched/fast_path.h"
@@ -241,6 +243,9 @@ LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& 
   message.kill_wait = state.settings().kill_wait;
   message.is_file_append = state.settings().is_job_file_append;
   message.kill_on_bad_exit = state.settings().kill_on_bad_exit;
+  if (const Trial* trial = trial_of(state, job)) {
+    message.variables = trial_variables(*state.experiments().find(trial->experiment), *trial, job.attempt + 1);
+  }
   return message;
 }
 
@@ -279,6 +284,7 @@ bool Core::launch(const StepId& id) {
     message.step_grant = grant;
     port_.send(grant.node, message);
     if (over_time_limit(*job) != Duration()) port_.send(grant.node, end_of(*job));
+    if (job->run->stop) deliver_stop(*job, grant.node);
   }
   return true;
 }

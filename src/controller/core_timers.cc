@@ -31,6 +31,7 @@ void Core::arm(const Job& job) {
     if (job.eligible_time.is_set()) timers_.insert(Timer{job.eligible_time, job.id, job.attempt, TimerKind::kEligible});
     return;
   }
+  if (job.run != nullptr && job.run->stop) timers_.insert(Timer{job.run->stop->deadline, job.id, job.attempt, TimerKind::kStop});
   if (job.state != JobState::kRunning || !job.end_time.is_set()) return;
   timers_.insert(Timer{job.end_time + over_time_limit(job), job.id, job.attempt, TimerKind::kLimit});
   for (const int percent : mailed_time_shares(*job.spec)) {
@@ -71,6 +72,12 @@ void Core::fire(const Timer& timer, TimePoint now) {
       break;
     case TimerKind::kTimeShare:
       if (is_running) mail_time_share(*job, now);
+      break;
+    case TimerKind::kStop:
+      if (job->attempt == timer.attempt && job->run != nullptr && job->run->stop && job->run->stop->deadline <= now &&
+          !is_finished(job->state)) {
+        end_stopped(*job, now);
+      }
       break;
     case TimerKind::kEvict:
       evict(timer.job, now);

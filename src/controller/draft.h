@@ -17,7 +17,8 @@ class Draft {
  public:
   /// `now`: when the requests are answered; unset: as far as the state has come.
   explicit Draft(const ClusterState& state, TimePoint now = {})
-      : state_(state), now_(std::max(now, state.time())), next_job_(state.next_job()), next_blob_(state.next_blob()) {}
+      : state_(state), now_(std::max(now, state.time())), next_job_(state.next_job()), next_blob_(state.next_blob()),
+        next_experiment_(state.next_experiment()), next_trial_(state.next_trial()) {}
 
   const ClusterState& state() const { return state_; }
   TimePoint now() const { return now_; }
@@ -25,6 +26,17 @@ class Draft {
   JobId allot_job() {
     const JobId id = next_job_;
     next_job_ = JobId(id.value() + 1);
+    return id;
+  }
+  ExperimentId allot_experiment() {
+    const ExperimentId id = next_experiment_;
+    next_experiment_ = ExperimentId(id.value() + 1);
+    return id;
+  }
+  /// The first of `count` ids in a row.
+  TrialId allot_trials(std::size_t count) {
+    const TrialId id = next_trial_;
+    next_trial_ = TrialId(id.value() + static_cast<std::uint32_t>(count));
     return id;
   }
   /// The id under which these bytes are stored: known ones are shared. Zero for none.
@@ -83,6 +95,8 @@ class Draft {
   TimePoint now_;
   JobId next_job_;
   BlobId next_blob_;
+  ExperimentId next_experiment_;
+  TrialId next_trial_;
   std::map<std::string, BlobId> new_blobs_;
   std::set<JobId> claimed_;
   std::map<JobId, std::map<std::uint32_t, JobId>> splits_;

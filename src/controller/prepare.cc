@@ -5,6 +5,7 @@
 #include "codec/array_text.h"
 #include "codec/dependency_text.h"
 #include "codec/digest.h"
+#include "controller/prepare_experiment.h"
 
 namespace muster {
 namespace {
@@ -115,10 +116,13 @@ Result<PreparedRequest> prepare(Request request, const Identity& identity, const
     return prepare_submit(std::move(*submit), identity, names, settings, environments);
   }
   if (auto* create = std::get_if<CreateStep>(&request)) return prepare_step(std::move(*create), environments);
+  if (auto* experiment = std::get_if<CreateExperiment>(&request)) {
+    return PreparedRequest(TRY(prepare_experiment(std::move(*experiment), identity, names, environments)));
+  }
   return std::visit(
       [](auto&& other) -> Result<PreparedRequest> {
         using Kind = std::decay_t<decltype(other)>;
-        if constexpr (std::is_same_v<Kind, SubmitJob> || std::is_same_v<Kind, CreateStep>) {
+        if constexpr (std::is_same_v<Kind, SubmitJob> || std::is_same_v<Kind, CreateStep> || std::is_same_v<Kind, CreateExperiment>) {
           return fail(ErrorCode::kInternal, "prepared elsewhere");
         } else {
           return PreparedRequest(std::forward<decltype(other)>(other));

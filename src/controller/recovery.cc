@@ -19,7 +19,22 @@ void restore_nodes(ClusterState& state, records::Slice& slice) {
 }
 
 records::ClusterEntry cluster_of(const ClusterState& state) {
-  return {state.settings(), state.partitions(), state.epoch(), state.next_job(), state.next_blob(), state.time()};
+  return {state.settings(), state.partitions(), state.epoch(), state.next_job(), state.next_blob(), state.time(),
+          state.next_experiment(), state.next_trial()};
+}
+
+/// One slice per experiment, because its search may remember much, and trials by the hundred.
+Status write_experiments(const ClusterState& state, const std::function<Status(std::string)>& put) {
+  records::SliceToWrite slice;
+  for (const auto& [id, experiment] : state.experiments().experiments()) {
+    slice.experiments.push_back(&experiment);
+    TRY(put(records::encode_slice(std::exchange(slice, {}))));
+  }
+  for (const auto& [id, trial] : state.experiments().trials()) {
+    slice.trials.push_back(&trial);
+    if (slice.trials.size() == kJobsPerSlice) TRY(put(records::encode_slice(std::exchange(slice, {}))));
+  }
+  return put(records::encode_slice(slice));
 }
 
 }  // namespace
@@ -28,12 +43,14 @@ void restore_slice(ClusterState& state, records::Slice slice) {
   if (slice.cluster) {
     auto& cluster = *slice.cluster;
     state.restore_cluster(std::move(cluster.settings), std::move(cluster.partitions), cluster.epoch,
-                          cluster.next_job, cluster.next_blob, cluster.time);
+                          {cluster.next_job, cluster.next_blob, cluster.next_experiment, cluster.next_trial}, cluster.time);
   }
   if (!slice.nodes.empty()) restore_nodes(state, slice);
   for (auto& blob : slice.blobs) {
     state.restore_blob(blob.id, BlobFacts{std::move(blob.digest), blob.size, blob.references});
   }
+  for (Experiment& experiment : slice.experiments) state.restore_experiment(std::move(experiment));
+  for (Trial& trial : slice.trials) state.restore_trial(std::move(trial));
   for (Job& job : slice.jobs) state.restore_job(std::move(job));
   for (auto& answer : slice.answers) {
     state.restore_answer(answer.id, Answer{answer.user, answer.time, std::move(answer.replies)});
@@ -65,6 +82,7 @@ Status write_checkpoint(const ClusterState& state, const std::function<Status(st
   });
   TRY(std::move(outcome));
   TRY(put(records::encode_slice(std::exchange(slice, {}))));
+  TRY(write_experiments(state, put));
   outcome = {};
   state.jobs().for_each_from(JobId(0), [&](const Job& job) {
     slice.jobs.push_back(&job);

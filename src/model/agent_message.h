@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "model/allocation.h"
 #include "model/array.h"
+#include "model/experiment.h"
 #include "model/job_spec.h"
 #include "model/node.h"
 #include "model/request.h"
@@ -53,6 +54,7 @@ struct LaunchStep {
   Duration kill_wait;
   bool is_file_append = false;
   std::uint8_t kill_on_bad_exit = 0;
+  std::vector<std::string> variables;       ///< NAME=VALUE, over the job's environment: what its trial is told
 };
 
 /// Send a signal to a step's processes on this node.
@@ -60,6 +62,14 @@ struct SignalStep {
   StepId id;
   std::uint16_t signal = 0;
   bool batch_only = false;  ///< the batch script's own process alone, not its descendants
+};
+
+/// Ask a step to save what it has and end: its stop file appears, and the signal is sent once.
+struct StopStep {
+  StepId id;
+  StopCall call = StopCall::kPreempt;
+  TimePoint deadline;          ///< when it will be ended
+  std::uint16_t signal = 0;    ///< 0: none
 };
 
 /// End the job here: SIGCONT, SIGTERM, KillWait, SIGKILL to every step, then report JobClean.
@@ -95,7 +105,7 @@ struct ChangeEnd {
 };
 
 using ToAgent =
-    std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep, ForgetJob, ChangeEnd>;
+    std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep, ForgetJob, ChangeEnd, StopStep>;
 
 // ---- agent → controller ----
 

@@ -14,6 +14,7 @@
 #include "model/array.h"
 #include "model/cluster_config.h"
 #include "model/dependency.h"
+#include "model/experiment.h"
 #include "model/job_spec.h"
 #include "model/job_state.h"
 #include "model/reason.h"
@@ -99,6 +100,7 @@ struct JobEnding {
   bool is_clean = false;      ///< every node has released it already, or it never ran
   bool requeue_after = false; ///< goes back to the queue once it is clean
   std::uint16_t hold_after = 0;  ///< hold bits that it gets when it goes back
+  bool is_restart = false;    ///< of a trial: it goes back because of a failure of its own, which counts
 };
 
 /// One node is done with the job: nothing of it runs there. The last one ends COMPLETING.
@@ -157,6 +159,78 @@ struct StepEnded {
   std::string detail;
 };
 
+/// A running job is asked to stop: it may save what it has until the deadline.
+struct StopRequested {
+  JobId job;
+  StopOrder order;
+};
+
+struct ExperimentCreated {
+  ExperimentId experiment;
+  ExperimentSpecRef spec;
+  ExperimentLabels labels;
+  ExperimentState state = ExperimentState::kActive;
+};
+
+/// What its owner changed. Absent: as it was.
+struct ExperimentChanged {
+  ExperimentId experiment;
+  std::optional<ExperimentState> state;
+  std::optional<ExperimentLabels> labels;
+  std::optional<std::uint32_t> max_concurrent;  ///< an input of the search
+  std::string detail;                           ///< why, in words; empty: as it was
+};
+
+/// A new trial; its job follows in the same batch.
+struct TrialPlan {
+  TrialIndex trial;
+  std::uint32_t seed = 0;
+  std::uint32_t bracket = 0;
+  std::string hparams;  ///< a JSON object
+  std::optional<std::uint64_t> target;
+  std::optional<TrialIndex> clone_of;
+  friend bool operator==(const TrialPlan&, const TrialPlan&) = default;
+};
+/// The units of training at which a search wants to hear of a trial next; nothing: not before its end.
+struct TrialAwait {
+  TrialIndex trial;
+  std::optional<double> units;
+  friend bool operator==(const TrialAwait&, const TrialAwait&) = default;
+};
+/// What a search made of its inputs up to `covered`, with all that it must remember.
+struct SearchDecided {
+  ExperimentId experiment;
+  std::uint64_t covered = 0;
+  std::shared_ptr<const std::string> state;
+  double progress = 0;
+  std::vector<StopTrial> stops;
+  std::vector<ContinueTrial> continued;
+  std::vector<TrialPlan> created;  ///< the first has the experiment's next TrialIndex, and so on
+  TrialId first_trial;             ///< the id of the first created; the others follow
+  std::vector<TrialAwait> awaits;
+  std::optional<SearchOutcome> outcome;  ///< set: the search is over
+};
+
+/// A validation of a trial. `is_input`: its search awaits it. `is_at_target`: the trial waits from now on.
+struct TrialReported {
+  TrialId trial;
+  TrialReport report;
+  bool is_input = false;
+  bool is_at_target = false;
+};
+/// A trial finds its own hyperparameters invalid; what follows is up to its run's end.
+struct TrialFlagged {
+  TrialId trial;
+};
+
+/// A trial's last run is over.
+struct TrialEnded {
+  TrialId trial;
+  TrialState state = TrialState::kCompleted;
+  TrialExit exit = TrialExit::kCompleted;
+  std::string detail;
+};
+
 /// A client's batch was answered: a repeat of the same id gets the same answer.
 struct RequestAnswered {
   RequestId request;
@@ -167,7 +241,8 @@ struct RequestAnswered {
 using EventBody =
     std::variant<EpochStarted, ConfigApplied, NodeRegistered, NodeChanged, PartitionChanged, JobSubmitted,
                  ArraySplit, JobStarted, JobEnding, NodeReleased, JobRequeued, JobChanged, JobSuspended,
-                 JobResumed, JobsEvicted, StepCreated, StepEnded, RequestAnswered>;
+                 JobResumed, JobsEvicted, StepCreated, StepEnded, RequestAnswered, StopRequested,
+                 ExperimentCreated, ExperimentChanged, SearchDecided, TrialReported, TrialFlagged, TrialEnded>;
 
 /// One fact and when it became one. Time never goes back from one event to the next.
 struct Event {

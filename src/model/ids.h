@@ -25,6 +25,11 @@ using Seq = Id<struct SeqTag, std::uint64_t>;
 /// A leadership's fencing number, rising with every start of a controller.
 using Epoch = Id<struct EpochTag, std::uint64_t>;
 
+/// A search with its trials, from 1. 0 is none.
+using ExperimentId = Id<struct ExperimentTag, std::uint32_t>;
+/// One training of one set of hyperparameters, numbered over all experiments, from 1. 0 is none.
+using TrialId = Id<struct TrialTag, std::uint32_t>;
+
 using UserId = Id<struct UserTag, std::uint32_t>;
 using GroupId = Id<struct GroupTag, std::uint32_t>;
 

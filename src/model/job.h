@@ -12,6 +12,7 @@
 #include "model/allocation.h"
 #include "model/array.h"
 #include "model/dependency.h"
+#include "model/experiment.h"
 #include "model/job_spec.h"
 #include "model/job_state.h"
 #include "model/reason.h"
@@ -40,6 +41,7 @@ struct JobRun {
   std::vector<StepState> steps;  ///< in the order of creation
   std::uint32_t next_step = 0;
   std::uint64_t steps_hash = 0;  ///< sum over steps, part of the job's hash
+  std::optional<StopOrder> stop;
 
   /// The newest step of that number; null: none.
   const StepState* find_step(std::uint32_t step) const {

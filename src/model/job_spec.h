@@ -136,6 +136,7 @@ struct JobSpec {
 
   BlobId script;
   BlobId environment;                ///< NUL-separated NAME=VALUE
+  TrialId trial;                     ///< whose runs this job's are; 0: of no experiment
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };

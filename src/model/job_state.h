@@ -38,7 +38,8 @@ inline constexpr std::uint16_t kAdminHeld = 1U << 4;    ///< held by an operator
 inline constexpr std::uint16_t kRequeueHeld = 1U << 5;  ///< requeued into hold
 inline constexpr std::uint16_t kRequeueAfter = 1U << 6; ///< goes back to the queue once it is clean
 inline constexpr std::uint16_t kWarned = 1U << 7;       ///< --signal has been sent in this run
-inline constexpr std::uint16_t kAnyHold = kUserHeld | kAdminHeld | kRequeueHeld;
+inline constexpr std::uint16_t kTrialHeld = 1U << 8;    ///< its trial waits at a rung, or its experiment is paused
+inline constexpr std::uint16_t kAnyHold = kUserHeld | kAdminHeld | kRequeueHeld | kTrialHeld;
 }  // namespace job_flag
 
 /// True for every state that a job does not leave by itself: COMPLETED and the others after it.

@@ -125,14 +125,66 @@ struct CancelStep {
 /// New settings, read from the configuration file by the controller itself.
 struct Reconfigure {};
 
+/// A new experiment.
+struct CreateExperiment {
+  std::string config;    ///< YAML or JSON: the user's file with template and overrides merged
+  std::string original;  ///< as the user wrote it; empty: `config`
+  JobSpecRef job;        ///< the submitter's folder, limits and mask; the rest follows from the configuration
+  Bytes context;         ///< the code: a tar archive, compressed or not; null: none
+  Bytes environment;     ///< NUL-separated NAME=VALUE
+  bool is_paused = false;
+};
+
+enum class ExperimentVerb : std::uint8_t { kPause = 0, kActivate = 1, kCancel = 2, kKill = 3, kArchive = 4, kUnarchive = 5 };
+struct ControlExperiments {
+  ExperimentVerb verb = ExperimentVerb::kPause;
+  std::vector<ExperimentId> experiments;
+};
+
+/// Absent: as it was.
+struct UpdateExperiment {
+  ExperimentId experiment;
+  std::optional<std::string> name;
+  std::optional<std::string> description;
+  std::optional<std::string> notes;
+  std::optional<std::uint32_t> max_concurrent;  ///< trials that train at once; 0: as many as the method likes
+  std::vector<std::string> add_labels;
+  std::vector<std::string> remove_labels;
+};
+
+struct NamedNumber {
+  std::string name;
+  double value = 0;
+  friend bool operator==(const NamedNumber&, const NamedNumber&) = default;
+};
+/// A validation of a trial: of its present run, which counts from 1. `steps`: what the script counts, batches if nothing else.
+struct ReportTrial {
+  TrialId trial;
+  std::uint32_t run = 0;
+  std::uint64_t steps = 0;
+  std::vector<NamedNumber> metrics;
+};
+/// A run finds its hyperparameters invalid: the trial is not to be tried again.
+struct FlagTrial {
+  TrialId trial;
+  std::uint32_t run = 0;
+};
+
 using Request = std::variant<SubmitJob, CancelJobs, ControlJobs, UpdateObject, CreateStep, ReleaseAllocation,
-                             RenewLease, CancelStep, Reconfigure>;
+                             RenewLease, CancelStep, Reconfigure, CreateExperiment, ControlExperiments,
+                             UpdateExperiment, ReportTrial, FlagTrial>;
 
 /// One job that a request touched and what came of it.
 struct JobOutcome {
   JobSelector job;
   std::optional<Error> error;
   friend bool operator==(const JobOutcome&, const JobOutcome&) = default;
+};
+/// One experiment that a request touched and what came of it.
+struct ExperimentOutcome {
+  ExperimentId experiment;
+  std::optional<Error> error;
+  friend bool operator==(const ExperimentOutcome&, const ExperimentOutcome&) = default;
 };
 
 /// The answer to one request. `error` unset: done.
@@ -145,6 +197,8 @@ struct Reply {
   bool is_started = false;             ///< an allocation or step that is ready
   TimePoint expected_start;            ///< of --test-only
   std::string text;                    ///< of --test-only: node list and partition
+  ExperimentId experiment;             ///< that was created
+  std::vector<ExperimentOutcome> experiments;
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "model/allocation.h"
 #include "model/array.h"
+#include "model/experiment.h"
 #include "model/cluster_config.h"
 #include "model/job_spec.h"
 #include "model/job_state.h"
@@ -124,6 +125,57 @@ struct PartitionView {
   std::string tres;
 };
 
+/// How many of an experiment's trials are in each condition.
+struct TrialCounts {
+  std::uint32_t queued = 0;     ///< their jobs wait
+  std::uint32_t running = 0;
+  std::uint32_t waiting = 0;    ///< at a target, or paused
+  std::uint32_t completed = 0;
+  std::uint32_t canceled = 0;
+  std::uint32_t errored = 0;
+  std::uint32_t total() const { return queued + running + waiting + completed + canceled + errored; }
+};
+
+struct ExperimentView {
+  ExperimentId id;
+  ExperimentSpecRef spec;              ///< without its texts `config` and `original` unless in full
+  ExperimentLabels labels;
+  ExperimentState state = ExperimentState::kActive;
+  TimePoint submit_time;
+  TimePoint end_time;                  ///< unset: it has not ended
+  double progress = 0;                 ///< 0..1
+  std::string detail;                  ///< what stopped it
+  TrialCounts trials;
+  TrialId best_trial;                  ///< by its last report; 0: none has reported
+  double best_metric = 0;
+};
+
+struct TrialView {
+  TrialId id;
+  ExperimentId experiment;
+  TrialIndex index;
+  JobId job;
+  TrialState state = TrialState::kActive;
+  JobState job_state = JobState::kPending;  ///< of one that has not ended
+  PendingReason job_reason = PendingReason::kNone;
+  std::uint32_t runs = 0;              ///< started so far
+  std::uint32_t restarts = 0;
+  std::uint32_t seed = 0;
+  std::uint32_t bracket = 0;
+  std::string hparams;                 ///< a JSON object
+  std::optional<std::uint64_t> target;
+  bool is_waiting = false;
+  std::optional<StopReason> stop;
+  std::optional<StopCall> stopping;    ///< the present run is asked to stop
+  std::optional<double> metric;        ///< last reported
+  double units = 0;
+  TimePoint submit_time;
+  TimePoint start_time;                ///< of the present run
+  TimePoint end_time;
+  std::string detail;
+  std::string folder;                  ///< where its output and checkpoints lie
+};
+
 /// The controller itself, as `scontrol ping` and `muster check` see it.
 struct PingView {
   std::string host;
@@ -143,6 +195,8 @@ struct Page {
   std::optional<ClusterSettings> settings;
   std::string bytes;           ///< a batch script
   std::optional<PingView> ping;
+  std::vector<ExperimentView> experiments;
+  std::vector<TrialView> trials;
 };
 
 /// What a query asks for.
@@ -156,6 +210,8 @@ enum class QueryKind : std::uint8_t {
   kBatchScript = 6,
   kPing = 7,
   kStateHash = 8,
+  kExperiments = 9,
+  kTrials = 10,
 };
 
 /// How much of each job is wanted, rising. kRow: what the usual columns of a list show; of the specification user, name,
@@ -171,6 +227,8 @@ struct Query {
   TimePoint until;
   bool is_duplicates = false;   ///< every attempt of a requeued job
   bool is_steps = true;
+  std::vector<ExperimentId> experiments;  ///< kExperiments, kTrials: these; empty: all
+  std::vector<TrialId> trials;            ///< kTrials: these, instead of an experiment's
 };
 
 }  // namespace muster

@@ -4,12 +4,51 @@
 #include "records/model_records.h"
 #include "schema/journal.capnp.h"
 
+namespace muster::records {
+// Declared before the templates that call them.
+DECLARE_RECORD(SearchInput, schema::SearchInput)
+DECLARE_RECORD(ReportInput, schema::ReportInput)
+DECLARE_RECORD(ExitInput, schema::ExitInput)
+DECLARE_RECORD(LimitInput, schema::LimitInput)
+}  // namespace muster::records
+
 #include "records/fields.h"
 
 namespace muster::records {
 
 template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
 template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
+template <> inline constexpr unsigned kEnumCount<ExperimentState> = 8;
+template <> inline constexpr unsigned kEnumCount<SearchOutcome> = 3;
+template <> inline constexpr unsigned kEnumCount<TrialState> = 4;
+template <> inline constexpr unsigned kEnumCount<TrialExit> = 4;
+
+#define REPORT_INPUT_FIELDS(F, S, L, P, O) F(trial, Trial) S(report, Report)
+RECORD(ReportInput, schema::ReportInput, REPORT_INPUT_FIELDS)
+#define EXIT_INPUT_FIELDS(F, S, L, P, O) F(trial, Trial) F(exit, Exit) O(metric, Metric)
+RECORD(ExitInput, schema::ExitInput, EXIT_INPUT_FIELDS)
+#define LIMIT_INPUT_FIELDS(F, S, L, P, O) F(max_concurrent, MaxConcurrent)
+RECORD(LimitInput, schema::LimitInput, LIMIT_INPUT_FIELDS)
+
+namespace {
+struct InputWriter {
+  schema::SearchInput::Builder builder;
+  void operator()(const SearchBegun&) { builder.initSearchBegun(); }
+  void operator()(const ReportInput& input) { write(builder.initReportInput(), input); }
+  void operator()(const ExitInput& input) { write(builder.initExitInput(), input); }
+  void operator()(const LimitInput& input) { write(builder.initLimitInput(), input); }
+};
+}  // namespace
+void write(schema::SearchInput::Builder builder, const SearchInput& value) { std::visit(InputWriter{builder}, value); }
+void read(schema::SearchInput::Reader reader, SearchInput& value) {
+  switch (reader.which()) {
+    case schema::SearchInput::SEARCH_BEGUN: value.emplace<SearchBegun>(); return;
+    case schema::SearchInput::REPORT_INPUT: read(reader.getReportInput(), value.emplace<ReportInput>()); return;
+    case schema::SearchInput::EXIT_INPUT: read(reader.getExitInput(), value.emplace<ExitInput>()); return;
+    case schema::SearchInput::LIMIT_INPUT: read(reader.getLimitInput(), value.emplace<LimitInput>()); return;
+  }
+  KJ_FAIL_REQUIRE("input of an unknown kind: written by a newer version");
+}
 
 namespace {
 
@@ -59,6 +98,7 @@ void write(schema::JobRecord::Builder builder, const Job& value) {
              value.run->allocation->nodes);
   builder.setReleasedNodes(to_wire(value.run->released));
   builder.setNextStep(value.run->next_step);
+  if (value.run->stop) write(builder.initStop(), *value.run->stop);
   auto steps = builder.initSteps(static_cast<unsigned>(value.run->steps.size()));
   for (unsigned i = 0; i < value.run->steps.size(); ++i) write(steps[i], value.run->steps[i]);
 }
@@ -88,8 +128,31 @@ void read(schema::JobRecord::Reader reader, Job& value) {
   read_nodes(reader.getAllocation(), value.run->allocation);
   from_wire(reader.getReleasedNodes(), value.run->released);
   value.run->next_step = reader.getNextStep();
+  if (reader.hasStop()) read(reader.getStop(), value.run->stop.emplace());
   for (const auto step : reader.getSteps()) read(step, value.run->steps.emplace_back());
 }
+
+#define EXPERIMENT_FIELDS(F, S, L, P, O)                                                                  \
+  F(id, Id) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime) F(end_time, EndTime) \
+  F(covered, Covered) O(outcome, Outcome) F(progress, Progress) L(trials, Trials) F(open_trials, OpenTrials) \
+  F(detail, Detail)
+void write(schema::ExperimentRecord::Builder builder, const Experiment& value) {
+  EXPERIMENT_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+  write_list(builder.initInputs(static_cast<unsigned>(value.inputs.size())), value.inputs);
+  if (value.search_state != nullptr) builder.setSearchState(to_wire(value.search_state));
+}
+void read(schema::ExperimentRecord::Reader reader, Experiment& value) {
+  EXPERIMENT_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+  for (const auto input : reader.getInputs()) read(input, value.inputs.emplace_back());
+  if (reader.hasSearchState()) from_wire(reader.getSearchState(), value.search_state);
+}
+
+#define TRIAL_FIELDS(F, S, L, P, O)                                                                       \
+  F(id, Id) F(experiment, Experiment) F(index, Index) F(job, Job) F(state, State) F(seed, Seed)           \
+  F(bracket, Bracket) F(hparams, Hparams) O(target, Target) O(clone_of, CloneOf) F(is_waiting, IsWaiting) \
+  P(stop, Stop) F(is_invalid, IsInvalid) F(restarts, Restarts) O(awaits, Awaits) O(metric, Metric)        \
+  F(units, Units) F(submit_time, SubmitTime) F(end_time, EndTime) F(detail, Detail)
+RECORD(Trial, schema::TrialRecord, TRIAL_FIELDS)
 
 void write(schema::Blob::Builder builder, const BlobEntry& value) {
   builder.setId(to_wire(value.id));
@@ -125,7 +188,8 @@ DECLARE_RECORD(ClusterEntry, schema::ClusterRecord)
 
 #define CLUSTER_FIELDS(F, S, L, P, O)                                              \
   S(settings, Settings) L(partitions, Partitions) F(epoch, Epoch)                  \
-  F(next_job, NextJob) F(next_blob, NextBlob) F(time, Time)
+  F(next_job, NextJob) F(next_blob, NextBlob) F(time, Time)                   \
+  F(next_experiment, NextExperiment) F(next_trial, NextTrial)
 RECORD(ClusterEntry, schema::ClusterRecord, CLUSTER_FIELDS)
 
 std::string encode_slice(const SliceToWrite& value) {
@@ -141,6 +205,10 @@ std::string encode_slice(const SliceToWrite& value) {
   for (unsigned i = 0; i < value.jobs.size(); ++i) write(jobs[i], *value.jobs[i]);
   auto blobs = builder.initBlobs(static_cast<unsigned>(value.blobs.size()));
   for (unsigned i = 0; i < value.blobs.size(); ++i) write(blobs[i], value.blobs[i]);
+  auto experiments = builder.initExperiments(static_cast<unsigned>(value.experiments.size()));
+  for (unsigned i = 0; i < value.experiments.size(); ++i) write(experiments[i], *value.experiments[i]);
+  auto trials = builder.initTrials(static_cast<unsigned>(value.trials.size()));
+  for (unsigned i = 0; i < value.trials.size(); ++i) write(trials[i], *value.trials[i]);
   auto answers = builder.initRequests(static_cast<unsigned>(value.answers.size()));
   for (unsigned i = 0; i < value.answers.size(); ++i) write(answers[i], value.answers[i]);
   return message_bytes(message);
@@ -156,6 +224,8 @@ Result<Slice> decode_slice(std::string_view bytes) {
       read(node.getStatus(), status);
     }
     for (const auto blob : reader.getBlobs()) read(blob, value.blobs.emplace_back());
+    for (const auto experiment : reader.getExperiments()) read(experiment, value.experiments.emplace_back());
+    for (const auto trial : reader.getTrials()) read(trial, value.trials.emplace_back());
     for (const auto job : reader.getJobs()) read(job, value.jobs.emplace_back());
     for (const auto answer : reader.getRequests()) read(answer, value.answers.emplace_back());
   }));

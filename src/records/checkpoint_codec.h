@@ -32,13 +32,17 @@ struct ClusterEntry {
   JobId next_job;
   BlobId next_blob;
   TimePoint time;
+  ExperimentId next_experiment = ExperimentId(1);
+  TrialId next_trial = TrialId(1);
 };
 
-/// What one slice holds. Jobs are borrowed when encoding and owned when decoding.
+/// What one slice holds. Jobs, experiments and trials are borrowed when encoding and owned when decoding.
 struct SliceToWrite {
   std::optional<ClusterEntry> cluster;
   std::vector<std::pair<NodeConfig, NodeStatus>> nodes;
   std::vector<BlobEntry> blobs;
+  std::vector<const Experiment*> experiments;
+  std::vector<const Trial*> trials;
   std::vector<const Job*> jobs;
   std::vector<AnswerEntry> answers;
 };
@@ -46,6 +50,8 @@ struct Slice {
   std::optional<ClusterEntry> cluster;
   std::vector<std::pair<NodeConfig, NodeStatus>> nodes;
   std::vector<BlobEntry> blobs;
+  std::vector<Experiment> experiments;
+  std::vector<Trial> trials;
   std::vector<Job> jobs;
   std::vector<AnswerEntry> answers;
 };

@@ -1,11 +1,36 @@
 #include "records/event_records.h"
 
+namespace muster::records {
+// Declared before the templates that call them.
+DECLARE_RECORD(TrialPlan, schema::TrialPlan)
+DECLARE_RECORD(TrialAwait, schema::TrialAwait)
+DECLARE_RECORD(StopTrial, schema::StopTrial)
+DECLARE_RECORD(ContinueTrial, schema::ContinueTrial)
+}  // namespace muster::records
+
 #include "records/fields.h"
 
 namespace muster::records {
 
 template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
 template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
+template <> inline constexpr unsigned kEnumCount<ExperimentState> = 8;
+template <> inline constexpr unsigned kEnumCount<SearchOutcome> = 3;
+template <> inline constexpr unsigned kEnumCount<TrialState> = 4;
+template <> inline constexpr unsigned kEnumCount<TrialExit> = 4;
+
+#define TRIAL_PLAN_FIELDS(F, S, L, P, O) \
+  F(trial, Trial) F(seed, Seed) F(bracket, Bracket) F(hparams, Hparams) O(target, Target) O(clone_of, CloneOf)
+RECORD(TrialPlan, schema::TrialPlan, TRIAL_PLAN_FIELDS)
+
+#define TRIAL_AWAIT_FIELDS(F, S, L, P, O) F(trial, Trial) O(units, Units)
+RECORD(TrialAwait, schema::TrialAwait, TRIAL_AWAIT_FIELDS)
+
+#define STOP_TRIAL_FIELDS(F, S, L, P, O) F(trial, Trial) S(reason, Reason)
+RECORD(StopTrial, schema::StopTrial, STOP_TRIAL_FIELDS)
+
+#define CONTINUE_TRIAL_FIELDS(F, S, L, P, O) F(trial, Trial) F(target, Target)
+RECORD(ContinueTrial, schema::ContinueTrial, CONTINUE_TRIAL_FIELDS)
 
 namespace {
 
@@ -89,7 +114,8 @@ void read(schema::JobStarted::Reader reader, JobStarted& value) {
 
 #define JOB_ENDING_FIELDS(F, S, L, P, O)                                                  \
   F(job, Job) F(state, State) F(reason, Reason) F(exit, Exit) F(by, By) F(detail, Detail) \
-  F(is_clean, IsClean) F(requeue_after, RequeueAfter) F(hold_after, HoldAfter)
+  F(is_clean, IsClean) F(requeue_after, RequeueAfter) F(hold_after, HoldAfter) \
+  F(is_restart, IsRestart)
 RECORD(JobEnding, schema::JobEnding, JOB_ENDING_FIELDS)
 
 #define NODE_RELEASED_FIELDS(F, S, L, P, O) F(job, Job) F(node, Node) L(parts, Parts)
@@ -148,6 +174,32 @@ void read(schema::RequestAnswered::Reader reader, RequestAnswered& value) {
   MUSTER_READ_L(replies, Replies)
 }
 
+#define STOP_REQUESTED_FIELDS(F, S, L, P, O) F(job, Job) S(order, Order)
+RECORD(StopRequested, schema::StopRequested, STOP_REQUESTED_FIELDS)
+
+#define EXPERIMENT_CREATED_FIELDS(F, S, L, P, O) F(experiment, Experiment) P(spec, Spec) S(labels, Labels) F(state, State)
+RECORD(ExperimentCreated, schema::ExperimentCreated, EXPERIMENT_CREATED_FIELDS)
+
+#define EXPERIMENT_CHANGED_FIELDS(F, S, L, P, O) \
+  F(experiment, Experiment) O(state, State) P(labels, Labels) O(max_concurrent, MaxConcurrent) F(detail, Detail)
+RECORD(ExperimentChanged, schema::ExperimentChanged, EXPERIMENT_CHANGED_FIELDS)
+
+#define SEARCH_DECIDED_FIELDS(F, S, L, P, O)                                                        \
+  F(experiment, Experiment) F(covered, Covered) F(state, State) F(progress, Progress)               \
+  L(stops, Stops) L(continued, Continued) L(created, Created) F(first_trial, FirstTrial)            \
+  L(awaits, Awaits) O(outcome, Outcome)
+RECORD(SearchDecided, schema::SearchDecided, SEARCH_DECIDED_FIELDS)
+
+#define TRIAL_REPORTED_FIELDS(F, S, L, P, O) \
+  F(trial, Trial) S(report, Report) F(is_input, IsInput) F(is_at_target, IsAtTarget)
+RECORD(TrialReported, schema::TrialReported, TRIAL_REPORTED_FIELDS)
+
+#define TRIAL_FLAGGED_FIELDS(F, S, L, P, O) F(trial, Trial)
+RECORD(TrialFlagged, schema::TrialFlagged, TRIAL_FLAGGED_FIELDS)
+
+#define TRIAL_ENDED_FIELDS(F, S, L, P, O) F(trial, Trial) F(state, State) F(exit, Exit) F(detail, Detail)
+RECORD(TrialEnded, schema::TrialEnded, TRIAL_ENDED_FIELDS)
+
 #define EVENT_BODIES(X)                                                                              \
   X(EpochStarted, EPOCH_STARTED) X(ConfigApplied, CONFIG_APPLIED) X(NodeRegistered, NODE_REGISTERED) \
   X(NodeChanged, NODE_CHANGED) X(PartitionChanged, PARTITION_CHANGED)                                \
@@ -155,7 +207,10 @@ void read(schema::RequestAnswered::Reader reader, RequestAnswered& value) {
   X(JobEnding, JOB_ENDING) X(NodeReleased, NODE_RELEASED) X(JobRequeued, JOB_REQUEUED)               \
   X(JobChanged, JOB_CHANGED) X(JobSuspended, JOB_SUSPENDED) X(JobResumed, JOB_RESUMED)               \
   X(JobsEvicted, JOBS_EVICTED) X(StepCreated, STEP_CREATED) X(StepEnded, STEP_ENDED)                 \
-  X(RequestAnswered, REQUEST_ANSWERED)
+  X(RequestAnswered, REQUEST_ANSWERED) X(StopRequested, STOP_REQUESTED)                              \
+  X(ExperimentCreated, EXPERIMENT_CREATED) X(ExperimentChanged, EXPERIMENT_CHANGED)                  \
+  X(SearchDecided, SEARCH_DECIDED) X(TrialReported, TRIAL_REPORTED) X(TrialFlagged, TRIAL_FLAGGED)   \
+  X(TrialEnded, TRIAL_ENDED)
 
 struct BodyWriter {
   schema::Event::Builder builder;

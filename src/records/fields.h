@@ -11,6 +11,7 @@
 #include <capnp/message.h>
 #include <kj/debug.h>
 
+#include <bit>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,7 @@ template <class T>
 auto to_wire(T value) { return static_cast<std::underlying_type_t<T>>(value); }
 template <class Tag, class Rep>
 Rep to_wire(Id<Tag, Rep> id) { return id.value(); }
+inline std::uint64_t to_wire(double value) { return std::bit_cast<std::uint64_t>(value); }
 inline std::int64_t to_wire(Duration d) { return d.microseconds(); }
 inline std::int64_t to_wire(TimePoint t) { return t.microseconds(); }
 inline std::int32_t to_wire(ExitStatus status) { return status.raw; }
@@ -66,6 +68,7 @@ void from_wire(W wire, T& value) {
 }
 template <class Tag, class Rep>
 void from_wire(Rep wire, Id<Tag, Rep>& id) { id = Id<Tag, Rep>(wire); }
+inline void from_wire(std::uint64_t wire, double& value) { value = std::bit_cast<double>(wire); }
 inline void from_wire(std::int64_t wire, Duration& d) { d = Duration::microseconds(wire); }
 inline void from_wire(std::int64_t wire, TimePoint& t) { t = TimePoint::from_microseconds(wire); }
 inline void from_wire(std::int32_t wire, ExitStatus& status) { status.raw = wire; }

@@ -16,6 +16,8 @@ template <> inline constexpr unsigned kEnumCount<PartitionState> = 4;
 template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
 template <> inline constexpr unsigned kEnumCount<DependencyKind> = 6;
 template <> inline constexpr unsigned kEnumCount<DependencyState> = 3;
+template <> inline constexpr unsigned kEnumCount<StopCause> = 4;
+template <> inline constexpr unsigned kEnumCount<StopCall> = 5;
 
 namespace {
 
@@ -96,7 +98,7 @@ RECORD(StepPart, schema::StepPart, STEP_PART_FIELDS)
   F(signal_number, SignalNumber) F(signal_seconds, SignalSeconds)                                    \
   F(signal_batch_only, SignalBatchOnly) F(signal_at_reservation, SignalAtReservation)                \
   F(submit_session, SubmitSession) F(core_spec, CoreSpec) F(oom_kill_step, OomKillStep)              \
-  F(script, Script) F(environment, Environment)
+  F(script, Script) F(environment, Environment) F(trial, Trial)
 void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t texts) {
   if ((value.text.mask() & ~texts) == 0) {
     write(builder.initText(), value.text);
@@ -207,9 +209,36 @@ RECORD(JobSelector, schema::JobSelector, JOB_SELECTOR_FIELDS)
 #define JOB_OUTCOME_FIELDS(F, S, L, P, O) S(job, Job) P(error, Error)
 RECORD(JobOutcome, schema::JobOutcome, JOB_OUTCOME_FIELDS)
 
+#define EXPERIMENT_OUTCOME_FIELDS(F, S, L, P, O) F(experiment, Experiment) P(error, Error)
+RECORD(ExperimentOutcome, schema::ExperimentOutcome, EXPERIMENT_OUTCOME_FIELDS)
+
+#define EXPERIMENT_SPEC_FIELDS(F, S, L, P, O)                                                          \
+  F(user, User) F(user_name, UserName) F(config, Config) F(original, Original) F(searcher, Searcher)   \
+  F(metric, Metric) F(smaller_is_better, SmallerIsBetter) F(time_metric, TimeMetric)                   \
+  F(slots_per_trial, SlotsPerTrial) F(max_restarts, MaxRestarts)                                       \
+  F(preemption_timeout, PreemptionTimeout) F(trial_length, TrialLength) F(seed, Seed)                  \
+  F(entrypoint, Entrypoint) F(run_folder, RunFolder) P(job, Job)
+RECORD(ExperimentSpec, schema::ExperimentSpec, EXPERIMENT_SPEC_FIELDS)
+
+#define EXPERIMENT_LABELS_FIELDS(F, S, L, P, O)                                                \
+  F(name, Name) F(description, Description) F(notes, Notes) L(labels, Labels)                  \
+  F(workspace, Workspace) F(project, Project) F(is_archived, IsArchived)
+RECORD(ExperimentLabels, schema::ExperimentLabels, EXPERIMENT_LABELS_FIELDS)
+
+#define STOP_REASON_FIELDS(F, S, L, P, O) \
+  F(cause, Cause) F(bracket, Bracket) F(rung, Rung) F(rank, Rank) F(cut, Cut) F(count, Count)
+RECORD(StopReason, schema::StopReason, STOP_REASON_FIELDS)
+
+#define STOP_ORDER_FIELDS(F, S, L, P, O) F(call, Call) F(deadline, Deadline)
+RECORD(StopOrder, schema::StopOrder, STOP_ORDER_FIELDS)
+
+#define TRIAL_REPORT_FIELDS(F, S, L, P, O) F(metric, Metric) F(time, Time)
+RECORD(TrialReport, schema::TrialReport, TRIAL_REPORT_FIELDS)
+
 #define REPLY_FIELDS(F, S, L, P, O)                                                          \
   P(error, Error) F(job, Job) P(step, Step) L(outcomes, Outcomes) L(warnings, Warnings)      \
-  F(is_started, IsStarted) F(expected_start, ExpectedStart) F(text, Text)
+  F(is_started, IsStarted) F(expected_start, ExpectedStart) F(text, Text)                    \
+  F(experiment, Experiment) L(experiments, Experiments)
 RECORD(Reply, schema::Reply, REPLY_FIELDS)
 
 }  // namespace muster::records

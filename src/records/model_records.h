@@ -40,6 +40,13 @@ DECLARE_RECORD(DependencyTerm, schema::DependencyTerm)
 DECLARE_RECORD(DependencySet, schema::DependencySet)
 DECLARE_RECORD(JobSelector, schema::JobSelector)
 DECLARE_RECORD(JobOutcome, schema::JobOutcome)
+
+DECLARE_RECORD(ExperimentOutcome, schema::ExperimentOutcome)
+DECLARE_RECORD(ExperimentSpec, schema::ExperimentSpec)
+DECLARE_RECORD(ExperimentLabels, schema::ExperimentLabels)
+DECLARE_RECORD(StopReason, schema::StopReason)
+DECLARE_RECORD(StopOrder, schema::StopOrder)
+DECLARE_RECORD(TrialReport, schema::TrialReport)
 DECLARE_RECORD(Reply, schema::Reply)
 
 using TextPair = std::pair<std::string, std::string>;

@@ -47,6 +47,8 @@ std::string encode_page(const Page& value, QueryDetail detail) {
   MUSTER_WRITE_L(partitions, Partitions)
   MUSTER_WRITE_P(settings, Settings)
   MUSTER_WRITE_P(ping, Ping)
+  MUSTER_WRITE_L(experiments, Experiments)
+  MUSTER_WRITE_L(trials, Trials)
   builder.setBytes(kj::arrayPtr(reinterpret_cast<const kj::byte*>(value.bytes.data()), value.bytes.size()));
   return message_bytes(message);
 }
@@ -61,6 +63,8 @@ Result<Page> decode_page(std::string_view bytes) {
     MUSTER_READ_L(partitions, Partitions)
     MUSTER_READ_P(settings, Settings)
     MUSTER_READ_P(ping, Ping)
+    MUSTER_READ_L(experiments, Experiments)
+    MUSTER_READ_L(trials, Trials)
     const auto data = reader.getBytes();
     value.bytes.assign(reinterpret_cast<const char*>(data.begin()), data.size());
   }));

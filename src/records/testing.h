@@ -2,6 +2,9 @@
 // struct's own shape, so that a new one is drawn and compared without a line here. For tests.
 #pragma once
 
+#include <bit>
+#include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,6 +99,7 @@ std::vector<E> enumerators() {
 
 template <class T> inline constexpr bool is_vector = false;
 template <class T> inline constexpr bool is_vector<std::vector<T>> = true;
+template <class T> inline constexpr bool is_vector<std::deque<T>> = true;
 template <class T> inline constexpr bool is_small_list = false;
 template <class T> inline constexpr bool is_small_list<SmallList<T>> = true;
 template <class T> inline constexpr bool is_optional = false;
@@ -131,6 +135,8 @@ void draw(T& value, Rng& rng) {
     value = rng.chance(0.5);
   } else if constexpr (std::is_integral_v<T>) {
     value = static_cast<T>(rng.next());
+  } else if constexpr (std::is_same_v<T, double>) {
+    value = rng.chance(0.2) ? std::numeric_limits<double>::quiet_NaN() : std::bit_cast<double>(rng.next());
   } else if constexpr (std::is_enum_v<T>) {
     static const std::vector<T> kAll = enumerators<T>();
     value = kAll[rng.below(kAll.size())];
@@ -195,6 +201,8 @@ std::string difference(const T& a, const T& b) {
     if (a.index() != b.index()) return ".kind";
     return std::visit(
         [&](const auto& body) { return difference(body, std::get<std::remove_cvref_t<decltype(body)>>(b)); }, a);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return differs(std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b));
   } else if constexpr (std::is_scalar_v<T> || is_id<T> || is_text_pack<T> || !std::is_aggregate_v<T>) {
     return differs(a == b);
   } else {

@@ -1,5 +1,10 @@
 #include "records/wire_records.h"
 
+namespace muster::records {
+// Declared before the templates that call it.
+DECLARE_RECORD(NamedNumber, schema::NamedNumber)
+}  // namespace muster::records
+
 #include "records/fields.h"
 
 #include <array>
@@ -10,9 +15,13 @@ namespace muster::records {
 template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
 template <> inline constexpr unsigned kEnumCount<JobVerb> = 8;
 template <> inline constexpr unsigned kEnumCount<UpdateKind> = 4;
-template <> inline constexpr unsigned kEnumCount<QueryKind> = 9;
+template <> inline constexpr unsigned kEnumCount<QueryKind> = 11;
 template <> inline constexpr unsigned kEnumCount<QueryDetail> = 3;
 template <> inline constexpr unsigned kEnumCount<StepPhase> = 4;
+template <> inline constexpr unsigned kEnumCount<ExperimentVerb> = 6;
+template <> inline constexpr unsigned kEnumCount<ExperimentState> = 8;
+template <> inline constexpr unsigned kEnumCount<TrialState> = 4;
+template <> inline constexpr unsigned kEnumCount<StopCall> = 5;
 template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
 
 #define JOB_FILTER_FIELDS(F, S, L, P, O)                                                   \
@@ -20,6 +29,9 @@ template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
   L(partitions, Partitions) L(qos, Qos) L(wckeys, Wckeys) L(reservations, Reservations)    \
   L(licenses, Licenses) L(nodes, Nodes) L(states, States) F(is_active_only, IsActiveOnly)
 RECORD(JobFilter, schema::JobFilter, JOB_FILTER_FIELDS)
+
+#define NAMED_NUMBER_FIELDS(F, S, L, P, O) F(name, Name) F(value, Value)
+RECORD(NamedNumber, schema::NamedNumber, NAMED_NUMBER_FIELDS)
 
 namespace {
 
@@ -53,6 +65,25 @@ RECORD(RenewLease, schema::RenewLease, RENEW_LEASE_FIELDS)
 #define CANCEL_STEP_FIELDS(F, S, L, P, O) S(step, Step) F(signal, Signal)
 RECORD(CancelStep, schema::CancelStep, CANCEL_STEP_FIELDS)
 
+#define CREATE_EXPERIMENT_FIELDS(F, S, L, P, O)                                          \
+  F(config, Config) F(original, Original) P(job, Job) F(context, Context)                \
+  F(environment, Environment) F(is_paused, IsPaused)
+RECORD(CreateExperiment, schema::CreateExperiment, CREATE_EXPERIMENT_FIELDS)
+
+#define CONTROL_EXPERIMENTS_FIELDS(F, S, L, P, O) F(verb, Verb) L(experiments, Experiments)
+RECORD(ControlExperiments, schema::ControlExperiments, CONTROL_EXPERIMENTS_FIELDS)
+
+#define UPDATE_EXPERIMENT_FIELDS(F, S, L, P, O)                                          \
+  F(experiment, Experiment) O(name, Name) O(description, Description) O(notes, Notes)    \
+  O(max_concurrent, MaxConcurrent) L(add_labels, AddLabels) L(remove_labels, RemoveLabels)
+RECORD(UpdateExperiment, schema::UpdateExperiment, UPDATE_EXPERIMENT_FIELDS)
+
+#define REPORT_TRIAL_FIELDS(F, S, L, P, O) F(trial, Trial) F(run, Run) F(steps, Steps) L(metrics, Metrics)
+RECORD(ReportTrial, schema::ReportTrial, REPORT_TRIAL_FIELDS)
+
+#define FLAG_TRIAL_FIELDS(F, S, L, P, O) F(trial, Trial) F(run, Run)
+RECORD(FlagTrial, schema::FlagTrial, FLAG_TRIAL_FIELDS)
+
 // Agent messages.
 #define LAUNCH_STEP_FIELDS(F, S, L, P, O)                                                        \
   S(id, Id) P(job, Job) P(step, Step) F(script, Script) F(environment, Environment)              \
@@ -62,7 +93,8 @@ RECORD(CancelStep, schema::CancelStep, CANCEL_STEP_FIELDS)
   S(job_grant, JobGrant) S(step_grant, StepGrant) L(pools, Pools) F(partition, Partition)        \
   F(start_time, StartTime) F(end_time, EndTime) F(array_job, ArrayJob)                           \
   F(array_index, ArrayIndex) S(array, Array) F(restart_count, RestartCount)                      \
-  F(kill_wait, KillWait) F(is_file_append, IsFileAppend) F(kill_on_bad_exit, KillOnBadExit)
+  F(kill_wait, KillWait) F(is_file_append, IsFileAppend) F(kill_on_bad_exit, KillOnBadExit) \
+  L(variables, Variables)
 RECORD(LaunchStep, schema::LaunchStep, LAUNCH_STEP_FIELDS)
 
 #define SIGNAL_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(signal, Signal) F(batch_only, BatchOnly)
@@ -74,6 +106,9 @@ RECORD(TerminateJob, schema::TerminateJob, TERMINATE_JOB_FIELDS)
 
 #define SUSPEND_JOB_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt) F(is_suspend, IsSuspend)
 RECORD(SuspendJob, schema::SuspendJob, SUSPEND_JOB_FIELDS)
+
+#define STOP_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(call, Call) F(deadline, Deadline) F(signal, Signal)
+RECORD(StopStep, schema::StopStep, STOP_STEP_FIELDS)
 
 #define ONLY_STEP_FIELDS(F, S, L, P, O) S(id, Id)
 RECORD(AcknowledgeStep, schema::AcknowledgeStep, ONLY_STEP_FIELDS)
@@ -125,11 +160,13 @@ RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
 #define REQUESTS(X)                                                                               \
   X(SubmitJob, SUBMIT_JOB) X(CancelJobs, CANCEL_JOBS) X(ControlJobs, CONTROL_JOBS)                \
   X(UpdateObject, UPDATE_OBJECT) X(CreateStep, CREATE_STEP)                                       \
-  X(ReleaseAllocation, RELEASE_ALLOCATION) X(RenewLease, RENEW_LEASE) X(CancelStep, CANCEL_STEP)
+  X(ReleaseAllocation, RELEASE_ALLOCATION) X(RenewLease, RENEW_LEASE) X(CancelStep, CANCEL_STEP)           \
+  X(CreateExperiment, CREATE_EXPERIMENT) X(ControlExperiments, CONTROL_EXPERIMENTS)               \
+  X(UpdateExperiment, UPDATE_EXPERIMENT) X(ReportTrial, REPORT_TRIAL) X(FlagTrial, FLAG_TRIAL)
 #define TO_AGENT(X)                                                                               \
   X(LaunchStep, LAUNCH_STEP) X(SignalStep, SIGNAL_STEP) X(TerminateJob, TERMINATE_JOB)            \
   X(SuspendJob, SUSPEND_JOB) X(AcknowledgeStep, ACKNOWLEDGE_STEP) X(ForgetJob, FORGET_JOB)        \
-  X(ChangeEnd, CHANGE_END)
+  X(ChangeEnd, CHANGE_END) X(StopStep, STOP_STEP)
 #define FROM_AGENT(X)                                                                             \
   X(RegisterNode, REGISTER_NODE) X(Heartbeat, HEARTBEAT) X(StepRunning, STEP_RUNNING)             \
   X(StepDone, STEP_DONE) X(JobClean, JOB_CLEAN)
@@ -191,7 +228,8 @@ void read(schema::AgentMessage::Reader reader, FromAgent& value) {
 
 #define QUERY_FIELDS(F, S, L, P, O)                                                  \
   F(kind, Kind) F(detail, Detail) S(filter, Filter) F(since, Since) F(until, Until)  \
-  F(is_duplicates, IsDuplicates) F(is_steps, IsSteps)
+  F(is_duplicates, IsDuplicates) F(is_steps, IsSteps)                                \
+  L(experiments, Experiments) L(trials, Trials)
 RECORD(Query, schema::Query, QUERY_FIELDS)
 
 #define JOB_VIEW_FIELDS(F, S, L, P, O)                                                         \
@@ -300,5 +338,31 @@ RECORD(PartitionView, schema::PartitionView, PARTITION_VIEW_FIELDS)
   F(host, Host) F(version, Version) F(is_ready, IsReady) F(seq, Seq)            \
   F(state_hash, StateHash) F(epoch, Epoch)
 RECORD(PingView, schema::PingView, PING_VIEW_FIELDS)
+
+namespace {
+
+using records::read;
+using records::write;
+
+#define TRIAL_COUNTS_FIELDS(F, S, L, P, O) \
+  F(queued, Queued) F(running, Running) F(waiting, Waiting) F(completed, Completed) F(canceled, Canceled) F(errored, Errored)
+RECORD(TrialCounts, schema::TrialCounts, TRIAL_COUNTS_FIELDS)
+
+}  // namespace
+
+#define EXPERIMENT_VIEW_FIELDS(F, S, L, P, O)                                                   \
+  F(id, Id) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime)          \
+  F(end_time, EndTime) F(progress, Progress) S(trials, Trials) F(best_trial, BestTrial)         \
+  F(best_metric, BestMetric) F(detail, Detail)
+RECORD(ExperimentView, schema::ExperimentView, EXPERIMENT_VIEW_FIELDS)
+
+#define TRIAL_VIEW_FIELDS(F, S, L, P, O)                                                        \
+  F(id, Id) F(experiment, Experiment) F(index, Index) F(job, Job) F(state, State)               \
+  F(job_state, JobState) F(job_reason, JobReason) F(runs, Runs) F(restarts, Restarts)           \
+  F(seed, Seed) F(bracket, Bracket) F(hparams, Hparams) O(target, Target)                       \
+  F(is_waiting, IsWaiting) P(stop, Stop) O(stopping, Stopping) O(metric, Metric)                \
+  F(units, Units) F(submit_time, SubmitTime) F(start_time, StartTime) F(end_time, EndTime)      \
+  F(detail, Detail) F(folder, Folder)
+RECORD(TrialView, schema::TrialView, TRIAL_VIEW_FIELDS)
 
 }  // namespace muster::records

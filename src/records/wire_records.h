@@ -19,6 +19,8 @@ DECLARE_RECORD(StepView, schema::StepView)
 DECLARE_RECORD(NodeView, schema::NodeView)
 DECLARE_RECORD(PartitionView, schema::PartitionView)
 DECLARE_RECORD(PingView, schema::PingView)
+DECLARE_RECORD(ExperimentView, schema::ExperimentView)
+DECLARE_RECORD(TrialView, schema::TrialView)
 DECLARE_RECORD(ToAgent, schema::AgentMessage)
 DECLARE_RECORD(FromAgent, schema::AgentMessage)
 

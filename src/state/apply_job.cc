@@ -66,17 +66,6 @@ void EventApplier::count_element(const Job& job, int step) {
   if (record != &job) state.jobs_.rehash(*record);
 }
 
-template <class Change>
-void EventApplier::change(Job& job, Change&& change_it) {
-  const bool was_over = job.is_over();
-  const bool held_resources = job.holds_resources();
-  change_it();
-  if (held_resources != job.holds_resources()) count_element(job, job.holds_resources() ? 1 : -1);
-  if (was_over && !job.is_over()) ++state.active_jobs_;
-  if (!was_over && job.is_over()) --state.active_jobs_;
-  state.jobs_.rehash(job);
-}
-
 void EventApplier::operator()(const JobSubmitted& event) {
   Job job;
   job.id = event.job;
@@ -105,7 +94,7 @@ void EventApplier::operator()(const JobSubmitted& event) {
   CHECK(event.job >= state.next_job_, "job id {} was given before", event.job.value());
   state.next_job_ = JobId(event.job.value() + 1);
   ++state.active_jobs_;
-  state.jobs_.insert(std::move(job));
+  note_job(state.jobs_.insert(std::move(job)));
 }
 
 void EventApplier::operator()(const ArraySplit& event) {
@@ -179,6 +168,7 @@ void EventApplier::operator()(const JobEnding& event) {
     if (had_run) job.flags |= job_flag::kCompleting;
     if (event.requeue_after) job.flags |= job_flag::kRequeueAfter;
   });
+  if (event.is_restart) note_restart(job);
   if (!had_run) {
     if (observer != nullptr) observer->attempt_ended(job, now);
     return;

@@ -57,10 +57,11 @@ const PartitionConfig& ClusterState::partition(PartitionIndex index) const {
 }
 
 std::uint64_t ClusterState::hash() const {
-  std::uint64_t sum = jobs_.hash() + nodes_.hash() + blobs_.hash();
+  std::uint64_t sum = jobs_.hash() + nodes_.hash() + blobs_.hash() + experiments_.hash();
   for (const PartitionConfig& partition : partitions_) sum += hash_of(partition);
   Hasher rest;
   rest.add(epoch_.value()).add(next_job_.value()).add(next_blob_.value()).add(time_.microseconds());
+  rest.add(next_experiment_.value()).add(next_trial_.value());
   rest.add(settings_.cluster_name).add(active_jobs_).add(answers_.size());
   return sum + rest.digest();
 }
@@ -109,7 +110,7 @@ Job copy_of(const Job& job) {
 
 void ClusterState::copy_from(const ClusterState& other) {
   if (!other.is_configured_) return;
-  restore_cluster(other.settings_, other.partitions_, other.epoch_, other.next_job_, other.next_blob_, other.time_);
+  restore_cluster(other.settings_, other.partitions_, other.epoch_, other.next_ids(), other.time_);
   std::vector<NodeConfig> configs;
   std::vector<NodeStatus> statuses;
   for (const Node& node : other.nodes_.all()) {
@@ -118,6 +119,8 @@ void ClusterState::copy_from(const ClusterState& other) {
   }
   restore_nodes(configs, std::move(statuses));
   other.blobs_.for_each([&](BlobId id, const BlobFacts& facts) { restore_blob(id, facts); });
+  for (const auto& [id, experiment] : other.experiments_.experiments()) restore_experiment(experiment);
+  for (const auto& [id, trial] : other.experiments_.trials()) restore_trial(trial);
   other.jobs_.for_each([&](const Job& job) { restore_job(copy_of(job)); });
   other.answers_.for_each([&](RequestId id, const Answer& answer) { restore_answer(id, answer); });
   restore_seq(other.seq_);
@@ -125,12 +128,14 @@ void ClusterState::copy_from(const ClusterState& other) {
 }
 
 void ClusterState::restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions,
-                                   Epoch epoch, JobId next_job, BlobId next_blob, TimePoint time) {
+                                   Epoch epoch, const NextIds& next, TimePoint time) {
   settings_ = std::move(settings);
   partitions_ = std::move(partitions);
   epoch_ = epoch;
-  next_job_ = next_job;
-  next_blob_ = next_blob;
+  next_job_ = next.job;
+  next_blob_ = next.blob;
+  next_experiment_ = next.experiment;
+  next_trial_ = next.trial;
   time_ = time;
   is_configured_ = true;
 }
@@ -143,6 +148,11 @@ void ClusterState::restore_nodes(const std::vector<NodeConfig>& configs, std::ve
     nodes_.at(index).status = std::move(statuses[i]);
     nodes_.rehash(index);
   }
+}
+
+void ClusterState::restore_experiment(Experiment experiment) {
+  experiment.spec_hash = muster::hash_of(*experiment.spec);
+  experiments_.insert(std::move(experiment));
 }
 
 void ClusterState::restore_job(Job job) {

@@ -7,6 +7,7 @@
 #include "model/event.h"
 #include "state/answer_table.h"
 #include "state/blob_table.h"
+#include "state/experiment_table.h"
 #include "state/job_table.h"
 #include "state/node_table.h"
 
@@ -43,12 +44,15 @@ class ClusterState {
   const ClusterSettings& settings() const { return settings_; }
   const BlobTable& blobs() const { return blobs_; }
   const AnswerTable& answers() const { return answers_; }
+  const ExperimentTable& experiments() const { return experiments_; }
   Epoch epoch() const { return epoch_; }
   Seq seq() const { return seq_; }
   /// The time of the last event: the next one's is not before it.
   TimePoint time() const { return time_; }
   JobId next_job() const { return next_job_; }
   BlobId next_blob() const { return next_blob_; }
+  ExperimentId next_experiment() const { return next_experiment_; }
+  TrialId next_trial() const { return next_trial_; }
   bool is_configured() const { return is_configured_; }
   /// Jobs in no final state, and all in memory.
   std::size_t active_jobs() const { return active_jobs_; }
@@ -59,14 +63,25 @@ class ClusterState {
   /// Becomes like `other`, sharing its specifications. Requires: this state is fresh. Cost: O(state).
   void copy_from(const ClusterState& other);
 
-  // Restoring from a checkpoint, in this order: cluster, nodes, blobs, jobs, answers.
-  void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions, Epoch epoch,
-                       JobId next_job, BlobId next_blob, TimePoint time);
+  /// The next free numbers.
+  struct NextIds {
+    JobId job = JobId(1);
+    BlobId blob = BlobId(1);
+    ExperimentId experiment = ExperimentId(1);
+    TrialId trial = TrialId(1);
+  };
+  NextIds next_ids() const { return {next_job_, next_blob_, next_experiment_, next_trial_}; }
+
+  // Restoring from a checkpoint, in this order: cluster, nodes, blobs, experiments, trials, jobs, answers.
+  void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions, Epoch epoch, const NextIds& next,
+                       TimePoint time);
   void restore_seq(Seq seq) { seq_ = seq; }
   void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);
   void restore_blob(BlobId id, const BlobFacts& facts) { blobs_.restore(id, facts); }
   void restore_job(Job job);
   void restore_answer(RequestId id, const Answer& answer) { answers_.add(id, answer); }
+  void restore_experiment(Experiment experiment);
+  void restore_trial(Trial trial) { experiments_.insert(std::move(trial)); }
 
  private:
   friend struct EventApplier;
@@ -76,12 +91,15 @@ class ClusterState {
   ClusterSettings settings_;
   BlobTable blobs_;
   AnswerTable answers_;
+  ExperimentTable experiments_;
   std::vector<BlobId> dead_blobs_;
   Epoch epoch_;
   Seq seq_;
   TimePoint time_;
   JobId next_job_ = JobId(1);
   BlobId next_blob_ = BlobId(1);
+  ExperimentId next_experiment_ = ExperimentId(1);
+  TrialId next_trial_ = TrialId(1);
   std::size_t active_jobs_ = 0;
   bool is_configured_ = false;
 };

@@ -28,12 +28,27 @@ struct EventApplier {
   void operator()(const JobSuspended& event);
   void operator()(const JobResumed& event);
   void operator()(const JobsEvicted& event);
+  // apply_experiment.cc
+  void operator()(const ExperimentCreated& event);
+  void operator()(const ExperimentChanged& event);
+  void operator()(const SearchDecided& event);
+  void operator()(const TrialReported& event);
+  void operator()(const TrialFlagged& event);
+  void operator()(const TrialEnded& event);
+  void operator()(const StopRequested& event);
   // apply_step.cc
   void operator()(const StepCreated& event);
   void operator()(const StepEnded& event);
 
  private:
   Job& job_at(JobId id);
+  Experiment& experiment_at(ExperimentId id);
+  Trial& trial_at(TrialId id);
+  Trial& trial_at(const Experiment& experiment, TrialIndex index);
+  void settle(Experiment& experiment);
+  void add_trial(Experiment& experiment, const TrialPlan& plan, TrialId id);
+  void note_job(const Job& job);
+  void note_restart(const Job& job);
   /// Changes the hold, state or resources of a job and keeps the counts that depend on them.
   template <class Change>
   void change(Job& job, Change&& change);
@@ -46,5 +61,16 @@ struct EventApplier {
   void reference(BlobId id);
   void release(BlobId id);
 };
+
+template <class Change>
+void EventApplier::change(Job& job, Change&& change_it) {
+  const bool was_over = job.is_over();
+  const bool held_resources = job.holds_resources();
+  change_it();
+  if (held_resources != job.holds_resources()) count_element(job, job.holds_resources() ? 1 : -1);
+  if (was_over && !job.is_over()) ++state.active_jobs_;
+  if (!was_over && job.is_over()) --state.active_jobs_;
+  state.jobs_.rehash(job);
+}
 
 }  // namespace muster

@@ -1,5 +1,7 @@
 #include "state/state_hash.h"
 
+#include <bit>
+
 #include "base/hash.h"
 
 namespace muster {
@@ -44,6 +46,38 @@ void add(Hasher& hasher, const JobRun& run) {
   for (const NodeGrant& grant : run.allocation->nodes) add(hasher, grant);
   add(hasher, run.released);
   hasher.add(run.next_step).add(run.steps_hash);
+  if (run.stop) hasher.add(1).add(run.stop->call).add(run.stop->deadline.microseconds());
+}
+
+void add(Hasher& hasher, double value) { hasher.add(std::bit_cast<std::uint64_t>(value)); }
+void add(Hasher& hasher, const std::optional<double>& value) {
+  hasher.add(value.has_value());
+  add(hasher, value.value_or(0));
+}
+
+void add(Hasher& hasher, const ExperimentLabels& labels) {
+  hasher.add(labels.name).add(labels.description).add(labels.notes).add(labels.workspace).add(labels.project);
+  hasher.add(labels.is_archived).add(labels.labels.size());
+  for (const std::string& label : labels.labels) hasher.add(label);
+}
+
+struct InputHasher {
+  Hasher& hasher;
+  void operator()(const SearchBegun&) { hasher.add(1); }
+  void operator()(const ReportInput& input) {
+    hasher.add(2).add(input.trial.value());
+    add(hasher, input.report.metric);
+    add(hasher, input.report.time);
+  }
+  void operator()(const ExitInput& input) {
+    hasher.add(3).add(input.trial.value()).add(input.exit);
+    add(hasher, input.metric);
+  }
+  void operator()(const LimitInput& input) { hasher.add(4).add(input.max_concurrent); }
+};
+
+void add(Hasher& hasher, const StopReason& reason) {
+  hasher.add(reason.cause).add(reason.bracket).add(reason.rung).add(reason.rank).add(reason.cut).add(reason.count);
 }
 
 template <class Key>
@@ -71,6 +105,7 @@ std::uint64_t hash_of(const JobSpec& spec) {
   hasher.add(spec.umask).add(spec.open_mode).add(spec.signal_number).add(spec.signal_seconds);
   hasher.add(spec.signal_batch_only).add(spec.signal_at_reservation).add(spec.submit_session);
   hasher.add(spec.core_spec).add(spec.oom_kill_step).add(spec.script.value()).add(spec.environment.value());
+  if (spec.trial.value() != 0) hasher.add(spec.trial.value());
   return hasher.digest();
 }
 
@@ -104,6 +139,46 @@ std::uint64_t hash_of(const Job& job) {
   if (job.dependencies != nullptr) add(hasher.add(3), *job.dependencies);
   if (job.run != nullptr) add(hasher.add(4), *job.run);
   if (job.detail != nullptr) hasher.add(5).add(*job.detail);
+  return hasher.digest();
+}
+
+std::uint64_t hash_of(const Experiment& experiment) {
+  Hasher hasher;
+  hasher.add(experiment.id.value()).add(experiment.spec_hash).add(experiment.state);
+  add(hasher, experiment.labels);
+  hasher.add(experiment.submit_time.microseconds()).add(experiment.end_time.microseconds()).add(experiment.covered);
+  hasher.add(experiment.inputs.size());
+  for (const SearchInput& input : experiment.inputs) std::visit(InputHasher{hasher}, input);
+  if (experiment.search_state != nullptr) hasher.add(*experiment.search_state);
+  hasher.add(experiment.outcome.has_value()).add(experiment.outcome.value_or(SearchOutcome::kCompleted));
+  add(hasher, experiment.progress);
+  hasher.add(experiment.detail);
+  hasher.add(experiment.open_trials).add(experiment.trials.size());
+  for (const TrialId trial : experiment.trials) hasher.add(trial.value());
+  return hasher.digest();
+}
+
+std::uint64_t hash_of(const Trial& trial) {
+  Hasher hasher;
+  hasher.add(trial.id.value()).add(trial.experiment.value()).add(trial.index.value()).add(trial.job.value());
+  hasher.add(trial.state).add(trial.seed).add(trial.bracket).add(trial.hparams);
+  hasher.add(trial.target.has_value()).add(trial.target.value_or(0));
+  hasher.add(trial.clone_of.has_value()).add(trial.clone_of.value_or(TrialIndex()).value());
+  hasher.add(trial.is_waiting).add(trial.is_invalid).add(trial.restarts).add(trial.stop.has_value());
+  if (trial.stop) add(hasher, *trial.stop);
+  add(hasher, trial.awaits);
+  add(hasher, trial.metric);
+  add(hasher, trial.units);
+  hasher.add(trial.submit_time.microseconds()).add(trial.end_time.microseconds()).add(trial.detail);
+  return hasher.digest();
+}
+
+std::uint64_t hash_of(const ExperimentSpec& spec) {
+  Hasher hasher;
+  hasher.add(spec.user.value()).add(spec.user_name).add(spec.config).add(spec.original).add(spec.searcher).add(spec.metric);
+  hasher.add(spec.smaller_is_better).add(spec.time_metric).add(spec.slots_per_trial).add(spec.max_restarts);
+  hasher.add(spec.preemption_timeout.microseconds()).add(spec.trial_length).add(spec.seed).add(spec.entrypoint);
+  hasher.add(spec.run_folder).add(hash_of(*spec.job));
   return hasher.digest();
 }
 

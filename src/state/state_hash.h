@@ -12,5 +12,10 @@ std::uint64_t hash_of(const JobSpec& spec);
 std::uint64_t hash_of(const StepState& step);
 /// Of everything in the job, `spec_hash` and `steps_hash` standing for their parts.
 std::uint64_t hash_of(const Job& job);
+/// The hash of a specification, kept with the experiment because it never changes.
+std::uint64_t hash_of(const ExperimentSpec& spec);
+/// Of everything in the experiment, `spec_hash` standing for its specification. Cost: O(inputs · trials · search state).
+std::uint64_t hash_of(const Experiment& experiment);
+std::uint64_t hash_of(const Trial& trial);
 
 }  // namespace muster

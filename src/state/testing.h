@@ -130,7 +130,9 @@ inline void add_everything(Log& log) {
   submitted.partitions = {PartitionIndex(0), PartitionIndex(1)};
   submitted.time_limit = Duration::minutes(3);
   const JobId first = submitted.job;
-  log.add({submitted, RequestAnswered{RequestId{1, 2}, UserId(1000), {Reply{{}, first, {}, {}, {}, false, {}, {}}}}},
+  Reply answer;
+  answer.job = first;
+  log.add({submitted, RequestAnswered{RequestId{1, 2}, UserId(1000), {answer}}},
           {BlobWrite{scripted->script, std::string(32, 'd'), 4, std::make_shared<const std::string>("true")}});
   const JobId array = log.submit(spec_of("array"), ArraySpec{Bitmap::range(0, 3), 2});
   log.add({ArraySplit{array, 1, log.state().next_job()}});

@@ -1,12 +1,14 @@
 #include "state/views.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "codec/array_text.h"
 #include "codec/dependency_text.h"
 #include "codec/file_pattern.h"
 #include "codec/gres_text.h"
 #include "codec/hostlist.h"
+#include "codec/trial_text.h"
 #include "state/resource_need.h"
 
 namespace muster {
@@ -281,6 +283,89 @@ PartitionView view_of(const PartitionConfig& partition, const ClusterState& stat
   counts.nodes = view.total_nodes;
   counts.billing = counts.cpus;
   view.tres = tres_text(counts);
+  return view;
+}
+
+namespace {
+
+void count(const Trial& trial, const ClusterState& state, TrialCounts& counts) {
+  const Job* job = state.jobs().find(trial.job);
+  switch (trial.state) {
+    case TrialState::kCompleted: ++counts.completed; return;
+    case TrialState::kCanceled: ++counts.canceled; return;
+    case TrialState::kError: ++counts.errored; return;
+    case TrialState::kActive: break;
+  }
+  if (job != nullptr && job->holds_resources()) {
+    ++counts.running;
+  } else if (job != nullptr && (job->flags & job_flag::kTrialHeld) != 0) {
+    ++counts.waiting;
+  } else {
+    ++counts.queued;
+  }
+}
+
+bool is_better(double metric, const ExperimentView& view, bool smaller_is_better) {
+  if (std::isnan(metric)) return false;
+  return view.best_trial.value() == 0 || (smaller_is_better ? metric < view.best_metric : metric > view.best_metric);
+}
+
+}  // namespace
+
+ExperimentView view_of(const Experiment& experiment, const ClusterState& state, QueryDetail detail) {
+  ExperimentView view;
+  view.id = experiment.id;
+  view.spec = experiment.spec;
+  if (detail != QueryDetail::kFull) {
+    auto brief = std::make_shared<ExperimentSpec>(*experiment.spec);
+    brief->config.clear();
+    brief->original.clear();
+    brief->job = nullptr;
+    view.spec = std::move(brief);
+  }
+  view.labels = experiment.labels;
+  view.state = experiment.state;
+  view.submit_time = experiment.submit_time;
+  view.end_time = experiment.end_time;
+  view.progress = is_final(experiment.state) && experiment.outcome ? 1 : experiment.progress;
+  view.detail = experiment.detail;
+  for (const TrialId id : experiment.trials) {
+    const Trial& trial = *state.experiments().find(id);
+    count(trial, state, view.trials);
+    if (!trial.metric || !is_better(*trial.metric, view, experiment.spec->smaller_is_better)) continue;
+    view.best_trial = id;
+    view.best_metric = *trial.metric;
+  }
+  return view;
+}
+
+TrialView view_of(const Trial& trial, const ClusterState& state) {
+  TrialView view;
+  view.id = trial.id;
+  view.experiment = trial.experiment;
+  view.index = trial.index;
+  view.job = trial.job;
+  view.state = trial.state;
+  if (const Job* job = state.jobs().find(trial.job)) {
+    view.job_state = job->state;
+    view.job_reason = standing_reasons(*job).word;
+    view.runs = job->attempt + (job->run != nullptr ? 1 : 0);
+    view.start_time = job->start_time;
+    if (job->run != nullptr && job->run->stop && !trial.is_over()) view.stopping = job->run->stop->call;
+  }
+  view.restarts = trial.restarts;
+  view.seed = trial.seed;
+  view.bracket = trial.bracket;
+  view.hparams = trial.hparams;
+  view.target = trial.target;
+  view.is_waiting = trial.is_waiting;
+  view.stop = trial.stop;
+  view.metric = trial.metric;
+  view.units = trial.units;
+  view.submit_time = trial.submit_time;
+  view.end_time = trial.end_time;
+  view.detail = trial.detail;
+  view.folder = trial_folder(*state.experiments().find(trial.experiment)->spec, trial.id);
   return view;
 }
 

@@ -12,6 +12,9 @@ JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail, c
 StepView view_of(const StepState& step, const Job& job, const ClusterState& state);
 NodeView view_of(NodeIndex index, const ClusterState& state);
 PartitionView view_of(const PartitionConfig& partition, const ClusterState& state);
+/// All but kFull leave out the configuration's texts. Cost: O(trials).
+ExperimentView view_of(const Experiment& experiment, const ClusterState& state, QueryDetail detail);
+TrialView view_of(const Trial& trial, const ClusterState& state);
 
 /// The step that stands for the batch script, the interactive shell, or "N".
 std::string step_name(const StepState& step, const Job& job);

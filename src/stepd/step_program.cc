@@ -5,6 +5,7 @@
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <ctime>
 #include <map>
 
+#include "codec/experiment_text.h"
 #include "codec/task_output.h"
 #include "records/log_record.h"
 #include "records/page_codec.h"
@@ -88,6 +90,15 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
   void kill_all() override { container_->kill_all(); }
   void suspend(bool is_suspend) override { container_->freeze(is_suspend); }
+  void show_stop(StopCall call) override {
+    const std::string path = stop_file(options_, launch_);
+    ::mkdir(path.substr(0, path.rfind('/')).c_str(), 0755);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0) return;  // the signal and the deadline are left
+    const std::string line = std::string(stop_call_name(call)) + "\n";
+    [[maybe_unused]] const auto ignored = ::write(fd, line.data(), line.size());
+    ::close(fd);
+  }
   void notice(const std::string& cause) override {
     const std::string what = launch_.step == nullptr
                                  ? fmt::format("JOB {}", launch_.id.job.value())

@@ -41,6 +41,7 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
   }
   port_.report(StepRunning{id_});
   if (is_suspended_) port_.suspend(true);
+  if (stop_) ask_to_stop(*stop_);
   if (early_) terminate(early_->cause, early_->kill_wait, now);
 }
 
@@ -98,12 +99,22 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
     } else {
       port_.signal(signal->signal, signal->batch_only);
     }
+  } else if (const auto* stop = std::get_if<StopStep>(&message)) {
+    if (!(stop->id == id_) || stop_) return;
+    stop_ = *stop;
+    if (phase_ == Phase::kRunning) ask_to_stop(*stop);
   } else if (const auto* order = std::get_if<SuspendJob>(&message)) {
     if (order->job == id_.job && order->attempt == id_.attempt) suspend(order->is_suspend, now);
   } else if (const auto* change = std::get_if<ChangeEnd>(&message);
              change != nullptr && change->job == id_.job && change->attempt == id_.attempt) {
     deadline_ = change->end_time + kDeadlineGrace;
   }
+}
+
+/// Once: a repeat after a lost connection must not interrupt what saves its checkpoint.
+void StepSupervisor::ask_to_stop(const StopStep& order) {
+  port_.show_stop(order.call);
+  if (order.signal != 0) port_.signal(order.signal, false);
 }
 
 /// Suspension stops the step's own clock. A run that is being ended is not stopped half-way: frozen processes do not die.

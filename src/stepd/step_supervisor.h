@@ -22,6 +22,8 @@ class StepPort {
   /// Ends everything in the step's container that is left, whatever it does to avoid it.
   virtual void kill_all() = 0;
   virtual void suspend(bool is_suspend) = 0;
+  /// The run is asked to stop: its stop file appears.
+  virtual void show_stop(StopCall call) = 0;
   /// A line on the job's own error stream: "*** JOB 12 ON n1 CANCELLED AT ... ***".
   virtual void notice(const std::string& cause) = 0;
   virtual void report(const FromAgent& message) = 0;
@@ -49,6 +51,7 @@ class StepSupervisor {
   enum class Phase { kStarting, kRunning, kTerminating, kKilling, kEnded };
   void give_up_start();
   void suspend(bool is_suspend, TimePoint now);
+  void ask_to_stop(const StopStep& order);
   void terminate(const std::string& cause, Duration kill_wait, TimePoint now);
 
   StepId id_;
@@ -69,6 +72,7 @@ class StepSupervisor {
   bool is_timeout_ = false;
   std::optional<TerminateJob> early_;          ///< asked for before the tasks were started
   bool is_suspended_ = false;
+  std::optional<StopStep> stop_;               ///< as first asked for
 };
 
 }  // namespace muster

@@ -14,6 +14,7 @@ class FakePort final : public StepPort {
   void signal(std::uint16_t number, bool) override { did.push_back("signal " + std::to_string(number)); }
   void kill_all() override { did.push_back("kill"); }
   void suspend(bool is_suspend) override { did.push_back(is_suspend ? "freeze" : "thaw"); }
+  void show_stop(StopCall) override { did.push_back("stop file"); }
   void notice(const std::string& cause) override { did.push_back("notice " + cause); }
   void report(const FromAgent& message) override {
     if (const auto* done = std::get_if<StepDone>(&message)) end = *done;
@@ -44,6 +45,23 @@ struct StepSupervisorTest : ::testing::Test {
   FakePort port;
   StepSupervisor step{launch(), port};
 };
+
+TEST_F(StepSupervisorTest, AsksItsTasksOnceToStop) {
+  const StopStep stop{StepId{JobId(1), 0, 0}, StopCall::kPause, at(60), SIGTERM};
+  step.on_message(stop, at(0));
+  EXPECT_TRUE(port.take().empty());  // nothing runs yet
+  start(1);
+  EXPECT_EQ(port.take(), (Did{"stop file", "signal 15"}));
+  step.on_message(stop, at(1));
+  step.on_message(StopStep{StepId{JobId(2), 0, 0}, StopCall::kPause, at(60), SIGTERM}, at(1));
+  EXPECT_TRUE(port.take().empty());
+}
+
+TEST_F(StepSupervisorTest, AStopWithoutASignalShowsItsFileAlone) {
+  start(1);
+  step.on_message(StopStep{StepId{JobId(1), 0, 0}, StopCall::kSearch, at(60), 0}, at(0));
+  EXPECT_EQ(port.take(), Did{"stop file"});
+}
 
 TEST_F(StepSupervisorTest, ReportsTheExitsOfItsTasks) {
   start(2);

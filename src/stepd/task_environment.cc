@@ -171,6 +171,10 @@ RankLayout step_layout(const LaunchStep& launch) {
 Environment node_environment(const LaunchStep& launch, const RankLayout& layout, const TaskBinding& binding,
                              const std::string& conf_path) {
   Environment environment = parse_environment(launch.environment == nullptr ? "" : *launch.environment);
+  for (const std::string& variable : launch.variables) {
+    const std::size_t equals = variable.find('=');
+    set_variable(environment, std::string_view(variable).substr(0, equals), std::string_view(variable).substr(equals + 1));
+  }
   Writer out(environment);
   add_identity(out, launch);
   add_allocation(out, launch);

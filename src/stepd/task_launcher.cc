@@ -62,6 +62,7 @@ class Files {
   Result<int> output(std::string_view pattern, std::uint32_t rank, bool is_append) {
     const std::string path = absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
     if (const auto found = open_.find(path); found != open_.end()) return found->second;
+    if (launch_.job->trial.value() != 0) TRY(make_folders_as(user_, path.substr(0, path.rfind('/'))));
     const int mode = is_append ? O_APPEND : O_TRUNC;
     const int fd = TRY(open_as(user_, path, O_WRONLY | O_CREAT | O_APPEND | mode, 0666 & ~launch_.job->umask));
     open_[path] = fd;
@@ -152,7 +153,9 @@ class TaskStarter {
               const std::string& enter_file)
       : launch_(launch), options_(options), ranks_(layout[launch.node_rank]), streams_(streams_of(launch)),
         files_(launch, streams_.work_dir), binding_(std::move(binding)),
-        environment_(node_environment(launch, layout, binding_, options.conf_path)), enter_file_(enter_file) {}
+        environment_(node_environment(launch, layout, binding_, options.conf_path)), enter_file_(enter_file) {
+    if (launch.job->trial.value() != 0) set_variable(environment_, "MUSTER_STOP_FILE", stop_file(options, launch));
+  }
 
   Result<StartedTasks> start() {
     StartedTasks started;
@@ -256,7 +259,7 @@ class TaskStarter {
 
   /// The script as a file of the user's own, in the node's spool.
   Result<std::string> write_script() {
-    const std::string folder = fmt::format("{}/job{:05}.{}", options_.spool, launch_.id.job.value(), launch_.id.attempt);
+    const std::string folder = run_folder(options_, launch_);
     ::mkdir(folder.c_str(), 0755);
     const std::string path = folder + "/slurm_script";
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
@@ -292,6 +295,11 @@ class TaskStarter {
 };
 
 }  // namespace
+
+std::string run_folder(const StepdOptions& options, const LaunchStep& launch) {
+  return fmt::format("{}/job{:05}.{}", options.spool, launch.id.job.value(), launch.id.attempt);
+}
+std::string stop_file(const StepdOptions& options, const LaunchStep& launch) { return run_folder(options, launch) + "/stop"; }
 
 Bitmap real_cpus(const Bitmap& cpus) {
   cpu_set_t mine;

@@ -27,6 +27,7 @@ class ChannelCorePort final : public CorePort, public JournalPort {
   }
   void publish(DurableUpdate update) override {
     channels_.planner.push(update.batch);
+    if (concerns_search(*update.batch)) channels_.search.push(update.batch);
     channels_.history.push(HistoryBatch{std::move(update.history), update.batch->seq});
     update.history.clear();
     channels_.gateway.push(std::move(update));

@@ -171,6 +171,8 @@ int run(const std::string& conf_path) {
   QueryReplica replica(options.host, options.version);
   planner.state().copy_from(core.state());
   replica.state().copy_from(core.state());
+  SearchRole search;
+  search.load(core.state());
   log_line(fmt::format("epoch {}: recovered {} jobs at batch {}", recovered->epoch.value(), core.state().jobs().size(),
                        core.state().seq().value()));
 
@@ -183,6 +185,7 @@ int run(const std::string& conf_path) {
   std::thread([&] { run_history(*channels, *recovered->history); }).detach();
   std::thread([&] { run_lookup(*channels); }).detach();
   std::thread([&] { run_mail(*channels); }).detach();
+  std::thread([&] { run_search(*channels, search); }).detach();
   std::thread([&] { run_planner(*channels, planner); }).detach();
   std::thread([&] {
     run_core(*channels, core, port, options, *agent_fd, recovered->epoch, recovered->config);

@@ -8,6 +8,7 @@
 
 #include "controller/command.h"
 #include "controller/core.h"
+#include "controller/experiments/search_role.h"
 #include "controller/gateway/gateway.h"
 #include "controller/planning/planner_role.h"
 #include "env/channel.h"
@@ -34,6 +35,9 @@ using ToJournal = std::variant<EventBatchRef, FetchBlob, CheckpointBegin, Checkp
 struct PlanConsumed { Seq until; };
 using ToPlanner = std::variant<EventBatchRef, PlanConsumed>;
 
+// ---- to the search: batches that concern it ----
+using ToSearch = EventBatchRef;
+
 // ---- to history ----
 struct HistoryBatch { std::vector<HistoryRecord> records; Seq seq; };
 struct HistoryQuery { Query query; std::uint64_t token = 0; };
@@ -59,6 +63,7 @@ struct Channels {
   Channel<ToJournal> journal;
   Channel<ToPlanner> planner;
   Channel<ToHistory> history;
+  Channel<ToSearch> search;
   Channel<ToGateway> gateway;
   Channel<NamesQuery> lookup;
   Channel<MailOrder> mail;

@@ -49,6 +49,7 @@ void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions&
 void run_planner(Channels& channels, PlannerRole& planner);
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options);
 void run_history(Channels& channels, HistoryStore& store);
+void run_search(Channels& channels, SearchRole& role);
 void run_lookup(Channels& channels);
 void run_mail(Channels& channels);
 

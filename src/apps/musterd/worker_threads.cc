@@ -1,4 +1,4 @@
-// The threads without an event loop of their own: journal, planner, history, look-ups.
+// The threads without an event loop of their own: journal, planner, history, search, look-ups.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
@@ -289,6 +289,20 @@ void run_history(Channels& channels, HistoryStore& store) {
     for (const HistoryQuery& query : queries) answer_history(channels, store, query);
     const bool is_idle = objects.empty() && queries.empty();
     if (is_idle || store.watermark().value() - released.value() > kBatchesPerRelease) release_journal(channels, store, released);
+  }
+}
+
+void run_search(Channels& channels, SearchRole& role) {
+  lower_priority();
+  for (;;) {
+    for (SearchDecision& decision : role.decide(wall_clock())) {
+      Command command;
+      command.identity.is_operator = true;
+      command.requests.push_back(std::move(decision));
+      channels.core.push(std::move(command));
+    }
+    wait_for(channels.search.fd(), 1000);
+    for (const EventBatchRef& batch : channels.search.take()) role.apply(*batch);
   }
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <set>
 
+#include "controller/backend/trial_rules.h"
+#include "controller/frontend/experiment.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/job_check.h"
 
@@ -26,8 +28,17 @@ Refusal hold(Draft& draft, JobId id, const Job& job, const Identity& identity, b
   return std::nullopt;
 }
 
+/// What keeps a trial back is not the job's hold but its experiment's, or its search's.
+Refusal check_trial_hold(const Draft& draft, const Job& job) {
+  const Trial* trial = (job.flags & job_flag::kTrialHeld) != 0 ? trial_of(draft.state(), job) : nullptr;
+  if (trial == nullptr) return std::nullopt;
+  if (trial->is_waiting) return precondition("Job is held by its search", "it goes on when the search takes its trial further");
+  return precondition("Job is held by its experiment", "see muster experiment activate");
+}
+
 Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity) {
   if (!job.is_pending()) return std::nullopt;  // nothing holds it
+  if (auto refused = check_trial_hold(draft, job)) return refused;
   if ((job.flags & job_flag::kAdminHeld) != 0 && !identity.is_operator) {
     return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "an operator holds this job"};
   }
@@ -52,6 +63,11 @@ Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags
                  "the job was submitted with --no-requeue"};
   }
   if (job.is_pending()) return precondition("Job is pending execution", "");
+  if (const Trial* trial = trial_of(draft.state(), job); trial != nullptr && job.run != nullptr && !is_finished(job.state)) {
+    draft_stop(draft, job, StopCall::kPreempt, draft.state().experiments().find(trial->experiment)->spec->preemption_timeout);
+    return std::nullopt;
+  }
+  if (job.spec->trial.value() != 0) return precondition("Job is a trial's, and over", "its search has gone on without it");
   if (job.is_over()) {
     draft.add(JobRequeued{id, eligible, hold_flags});
     return std::nullopt;

@@ -82,10 +82,12 @@ Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity&
   JobSubmitted event;
   event.dependencies = TRY(resolve_dependencies(state, submit.dependencies));
   event.job = draft.allot_job();
-  submit.spec->script = draft.blob_for(submit.script);
-  submit.spec->environment = draft.blob_for(submit.environment);
+  // A trial's job names what its experiment has stored already.
+  if (submit.script.bytes != nullptr) submit.spec->script = draft.blob_for(submit.script);
+  if (submit.environment.bytes != nullptr) submit.spec->environment = draft.blob_for(submit.environment);
   event.priority = spec.is_held ? 0 : initial_priority(spec);
   if (spec.is_held) event.flags = job_flag::kUserHeld, event.reason = PendingReason::kJobHeldUser;
+  event.flags = static_cast<std::uint16_t>(event.flags | submit.hold);
   event.partitions = partitions;
   event.time_limit = limit;
   event.array = submit.array;

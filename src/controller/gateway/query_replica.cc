@@ -1,5 +1,7 @@
 #include "controller/gateway/query_replica.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -17,6 +19,7 @@ constexpr std::size_t kBriefJobsPerPage = 1024;
 constexpr std::size_t kFullJobsPerPage = 512;
 constexpr std::size_t kNodesPerPage = 1024;
 constexpr std::size_t kStepsPerPage = 1024;
+constexpr std::size_t kExperimentsPerPage = 64;
 /// Different queries remembered at once.
 constexpr std::size_t kCacheMax = 256;
 
@@ -27,6 +30,10 @@ std::size_t jobs_per_page(QueryDetail detail) {
     case QueryDetail::kFull: break;
   }
   return kFullJobsPerPage;
+}
+
+Error no_experiment(ExperimentId id) {
+  return Error{ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "see muster experiment list"};
 }
 
 }  // namespace
@@ -158,12 +165,52 @@ Result<Pages> QueryReplica::answer(const Query& query) {
     case QueryKind::kJobs: pages = TRY(job_pages(query)); break;
     case QueryKind::kSteps: pages = TRY(step_pages(query)); break;
     case QueryKind::kNodes: pages = node_pages(); break;
+    case QueryKind::kExperiments: pages = TRY(experiment_pages(query)); break;
+    case QueryKind::kTrials: pages = TRY(trial_pages(query)); break;
     default: pages.push_back(one_page(query)); break;
   }
   if (cache_.size() >= kCacheMax) cache_.clear();
   auto shared = std::make_shared<const std::vector<std::string>>(std::move(pages));
   cache_[key] = Cached{shared, change};
   return Pages(shared);
+}
+
+Result<std::vector<std::string>> QueryReplica::experiment_pages(const Query& query) const {
+  std::vector<std::string> pages;
+  Page page;
+  const auto show = [&](const Experiment& experiment) {
+    page.experiments.push_back(view_of(experiment, state_, query.detail));
+    if (page.experiments.size() == kExperimentsPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
+  };
+  for (const ExperimentId id : query.experiments) {
+    const Experiment* experiment = state_.experiments().find(id);
+    if (experiment == nullptr) return fail(no_experiment(id));
+    show(*experiment);
+  }
+  if (query.experiments.empty()) {
+    for (const auto& [id, experiment] : state_.experiments().experiments()) show(experiment);
+  }
+  pages.push_back(records::encode_page(page));
+  return pages;
+}
+
+Result<std::vector<std::string>> QueryReplica::trial_pages(const Query& query) const {
+  std::vector<TrialId> ids = query.trials;
+  for (const ExperimentId id : query.experiments) {
+    const Experiment* experiment = state_.experiments().find(id);
+    if (experiment == nullptr) return fail(no_experiment(id));
+    ids.insert(ids.end(), experiment->trials.begin(), experiment->trials.end());
+  }
+  std::vector<std::string> pages;
+  Page page;
+  for (const TrialId id : ids) {
+    const Trial* trial = state_.experiments().find(id);
+    if (trial == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), "see muster experiment describe");
+    page.trials.push_back(view_of(*trial, state_));
+    if (page.trials.size() == kStepsPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
+  }
+  pages.push_back(records::encode_page(page));
+  return pages;
 }
 
 std::vector<std::pair<JobView, std::vector<StepView>>> QueryReplica::live_history(

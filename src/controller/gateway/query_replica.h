@@ -53,6 +53,8 @@ class QueryReplica {
   Result<std::vector<std::string>> job_pages(const Query& query);
   Result<std::vector<std::string>> step_pages(const Query& query);
   std::vector<std::string> node_pages() const;
+  Result<std::vector<std::string>> experiment_pages(const Query& query) const;
+  Result<std::vector<std::string>> trial_pages(const Query& query) const;
   std::string one_page(const Query& query) const;
 
   std::string host_;

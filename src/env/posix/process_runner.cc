@@ -263,7 +263,11 @@ Error restart_self(char** arguments) {
   return Error{ErrorCode::kUnavailable, "cannot start again", std::strerror(errno)};
 }
 
-Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode) {
+namespace {
+
+/// Does `work`, which sets errno, with the user's rights. The answer is errno after it, or 0.
+template <class Work>
+Result<int> errno_as(const ProcessUser& user, Work&& work) {
   const bool is_switch = ::geteuid() == 0 && user.uid != 0;
   if (is_switch) {
     const int rc = user.name.empty() ? ::setgroups(0, nullptr) : ::initgroups(user.name.c_str(), user.gid);
@@ -271,13 +275,43 @@ Result<int> open_as(const ProcessUser& user, const std::string& path, int flags,
       return fail(ErrorCode::kUnavailable, "cannot take the user's rights", std::strerror(errno));
     }
   }
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
-  const int error = errno;
+  const int error = work() ? 0 : errno;
   if (is_switch && (::seteuid(0) != 0 || ::setegid(0) != 0 || ::setgroups(0, nullptr) != 0)) std::abort();
-  if (fd >= 0) return fd;
+  return error;
+}
+
+Error path_error(const std::string& what, int error) {
   const ErrorCode code = error == EACCES ? ErrorCode::kPermissionDenied
                          : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
-  return fail(code, "could not open " + path, std::strerror(error));
+  return Error{code, what, std::strerror(error)};
+}
+
+}  // namespace
+
+Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode) {
+  int fd = -1;
+  const int error = TRY(errno_as(user, [&] { return (fd = ::open(path.c_str(), flags | O_CLOEXEC, mode)) >= 0; }));
+  if (error == 0) return fd;
+  return fail(path_error("could not open " + path, error));
+}
+
+Status make_folders_as(const ProcessUser& user, const std::string& path) {
+  const auto make_all = [&path] {
+    for (std::size_t end = 1; end < path.size();) {
+      end = std::min(path.find('/', end + 1), path.size());
+      if (::mkdir(path.substr(0, end).c_str(), 0777) != 0 && errno != EEXIST) {
+        struct stat known{};  // a folder above that we may not write to is there all the same
+        const int error = errno;
+        if (::stat(path.substr(0, end).c_str(), &known) == 0) continue;
+        errno = error;
+        return false;
+      }
+    }
+    return true;
+  };
+  const int error = TRY(errno_as(user, make_all));
+  if (error == 0) return {};
+  return fail(path_error("could not make the folder " + path, error));
 }
 
 std::string current_limits() {

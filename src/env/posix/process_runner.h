@@ -52,6 +52,9 @@ Error restart_self(char** arguments);
 /// Opens a file with the user's rights. Errors: kPermissionDenied, kNotFound, kUnavailable with the path and the reason.
 Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode);
 
+/// Makes a folder with all above it that are missing, with the user's rights. Errors: as open_as.
+Status make_folders_as(const ProcessUser& user, const std::string& path);
+
 /// Soft limits of this process as text for ProcessSpec::limits.
 std::string current_limits();
 

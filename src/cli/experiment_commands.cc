@@ -1,0 +1,211 @@
+#include "cli/experiment_commands.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "cli/code_archive.h"
+#include "cli/command_line.h"
+#include "cli/experiment_file.h"
+#include "cli/experiment_tables.h"
+#include "cli/job_request.h"
+#include "cli/session.h"
+#include "codec/config_layers.h"
+#include "codec/experiment_form.h"
+#include "codec/json_text.h"
+
+namespace muster::cli {
+namespace {
+
+std::vector<ExperimentId> ids_of(const std::vector<std::uint32_t>& numbers) {
+  std::vector<ExperimentId> ids;
+  for (const std::uint32_t number : numbers) ids.emplace_back(number);
+  return ids;
+}
+
+Query query_of(QueryKind kind, std::vector<ExperimentId> experiments, QueryDetail detail) {
+  Query query;
+  query.kind = kind;
+  query.detail = detail;
+  query.experiments = std::move(experiments);
+  return query;
+}
+
+/// The one experiment of that number.
+Result<ExperimentView> find_experiment(Session& session, std::uint32_t number, QueryDetail detail = QueryDetail::kBrief) {
+  Page page = TRY(session.query(query_of(QueryKind::kExperiments, {ExperimentId(number)}, detail)));
+  return std::move(page.experiments.front());
+}
+
+/// Follows an experiment to its end, saying when something changed.
+Result<ExperimentView> follow(Session& session, std::uint32_t number, bool is_told) {
+  std::string last;
+  while (true) {
+    ExperimentView view = TRY(find_experiment(session, number));
+    const std::string line = progress_line(view);
+    if (is_told && line != last) {
+      print(line + "\n");
+      std::fflush(stdout);
+      last = line;
+    }
+    if (is_final(view.state)) return view;
+    session.sleep(Duration::milliseconds(500));
+  }
+}
+
+int exit_code_of(ExperimentState state) {
+  return state == ExperimentState::kCompleted ? 0 : state == ExperimentState::kCanceled ? 2 : 1;
+}
+
+/// Says all that is wrong with the file before anything is sent: the controller knows no lines.
+bool is_right(const Console& console, const ExperimentFile& file, const YamlDocument& document) {
+  const ExperimentForm form = read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
+  for (const FormProblem& problem : form.problems) console.error(fmt::format("{}: {}", file.path, problem.text()));
+  return form.problems.empty();
+}
+
+}  // namespace
+
+int run_experiment_create(const Words& words) {
+  ExperimentFile file;
+  std::string folder;
+  bool is_paused = false;
+  bool is_followed = false;
+  CLI::App app("Creates an experiment. Its trials run the code as it is now, wherever it changes later.", "muster experiment create");
+  file.add_to(app);
+  app.add_option("CODE", folder, "folder of the code; without one trials run in the present folder");
+  app.add_flag("--paused", is_paused, "create it and start nothing; see muster experiment activate");
+  app.add_flag("-f,--follow", is_followed, "wait for its end and say how far it is");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment create");
+  const auto document = file.read();
+  if (!document.has_value()) return console.fail(document.error());
+  if (!is_right(console, file, *document)) return 1;
+  const auto original = file.path == "-" ? Result<std::string>("") : file.text();
+  if (!original.has_value()) return console.fail(original.error());
+
+  CreateExperiment create;
+  create.config = json_text(document->root);
+  create.original = *original;
+  create.is_paused = is_paused;
+  if (!folder.empty()) {
+    auto code = archive_code(folder);
+    if (!code.has_value()) return console.fail(code.error());
+    create.context = as_bytes(std::move(code).value());
+  }
+  SubmitScene scene = submit_scene({"muster", "experiment", "create"});
+  create.environment = as_bytes(environment_block(without_job_variables(scene.environment)));
+  create.job = std::make_shared<const JobSpec>(job_of(SubmitOptions(), scene));
+  Session session(console);
+  const auto reply = session.submit_one(create);
+  if (!reply.has_value()) return console.fail(reply.error());
+  if (reply->error) return console.fail(*reply->error);
+  print(fmt::format("Created experiment {}\n", reply->experiment.value()));
+  if (!is_followed) return 0;
+  std::fflush(stdout);
+  const auto end = follow(session, reply->experiment.value(), true);
+  return end.has_value() ? exit_code_of(end->state) : console.fail(end.error());
+}
+
+int run_experiment_list(const Words& words) {
+  bool is_all = false;
+  CLI::App app("Shows experiments, the newest last.", "muster experiment list");
+  app.add_flag("-a,--all", is_all, "archived ones too");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment list");
+  Session session(console);
+  auto page = session.query(query_of(QueryKind::kExperiments, {}, QueryDetail::kBrief));
+  if (!page.has_value()) return console.fail(page.error());
+  if (!is_all) std::erase_if(page->experiments, [](const ExperimentView& one) { return one.labels.is_archived; });
+  print(experiment_table(page->experiments, show_context(session.cluster().cluster_name)));
+  return 0;
+}
+
+int run_experiment_describe(const Words& words) {
+  std::uint32_t number = 0;
+  CLI::App app("Shows an experiment with its trials: what each has reached, and why it waits or stopped.", "muster experiment describe");
+  app.add_option("EXPERIMENT", number, "its number")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment describe");
+  Session session(console);
+  const auto experiment = find_experiment(session, number);
+  if (!experiment.has_value()) return console.fail(experiment.error());
+  const auto page = session.query(query_of(QueryKind::kTrials, {experiment->id}, QueryDetail::kFull));
+  if (!page.has_value()) return console.fail(page.error());
+  print(experiment_text(*experiment, show_context(session.cluster().cluster_name)));
+  print(trial_table(page->trials));
+  return 0;
+}
+
+int run_experiment_wait(const Words& words) {
+  std::uint32_t number = 0;
+  bool is_quiet = false;
+  CLI::App app("Waits until an experiment has ended. Exit code 0: COMPLETED, 1: ERROR, 2: CANCELED.", "muster experiment wait");
+  app.add_option("EXPERIMENT", number, "its number")->required();
+  app.add_flag("-q,--quiet", is_quiet, "say nothing meanwhile");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment wait");
+  Session session(console);
+  const auto end = follow(session, number, !is_quiet);
+  return end.has_value() ? exit_code_of(end->state) : console.fail(end.error());
+}
+
+int control_experiments(ExperimentVerb verb, const Words& words) {
+  constexpr std::array kNames{"pause", "activate", "cancel", "kill", "archive", "unarchive"};
+  const std::string name = fmt::format("muster experiment {}", kNames[static_cast<std::size_t>(verb)]);
+  std::vector<std::uint32_t> numbers;
+  CLI::App app("", name);
+  app.add_option("EXPERIMENT", numbers, "their numbers")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console(name);
+  Session session(console);
+  const auto reply = session.submit_one(ControlExperiments{verb, ids_of(numbers)});
+  if (!reply.has_value()) return console.fail(reply.error());
+  if (reply->error) return console.fail(*reply->error);
+  int code = 0;
+  for (const ExperimentOutcome& outcome : reply->experiments) {
+    if (outcome.error) code = console.fail(*outcome.error);
+  }
+  return code;
+}
+
+int run_experiment_set(const Words& words) {
+  UpdateExperiment update;
+  std::uint32_t number = 0;
+  CLI::App app("Changes what may be changed of an experiment at any time.", "muster experiment set");
+  app.add_option("EXPERIMENT", number, "its number")->required();
+  app.add_option("--name", update.name);
+  app.add_option("--description", update.description);
+  app.add_option("--notes", update.notes);
+  app.add_option("--max-concurrent-trials", update.max_concurrent, "trials that train at once; 0: as many as the method likes");
+  app.add_option("--label", update.add_labels, "add a label; may be repeated")->allow_extra_args(false);
+  app.add_option("--remove-label", update.remove_labels, "take a label away; may be repeated")->allow_extra_args(false);
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment set");
+  update.experiment = ExperimentId(number);
+  Session session(console);
+  const auto reply = session.submit_one(update);
+  if (!reply.has_value()) return console.fail(reply.error());
+  return reply->error ? console.fail(*reply->error) : 0;
+}
+
+int run_experiment_config(const Words& words) {
+  std::uint32_t number = 0;
+  bool is_original = false;
+  CLI::App app("Prints an experiment's configuration with all defaults, as JSON.", "muster experiment config");
+  app.add_option("EXPERIMENT", number, "its number")->required();
+  app.add_flag("--original", is_original, "as it was written");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment config");
+  Session session(console);
+  const auto experiment = find_experiment(session, number, QueryDetail::kFull);
+  if (!experiment.has_value()) return console.fail(experiment.error());
+  const std::string& text = is_original ? experiment->spec->original : experiment->spec->config;
+  print(text.ends_with('\n') ? text : text + "\n");
+  return 0;
+}
+
+}  // namespace muster::cli

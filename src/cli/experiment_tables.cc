@@ -1,0 +1,119 @@
+#include "cli/experiment_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "codec/experiment_text.h"
+
+namespace muster::cli {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Rows under their headings, each column as wide as its widest cell; the last is not padded.
+std::string table_text(const Row& headings, const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(headings.size());
+  const auto widen = [&](const Row& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  };
+  widen(headings);
+  std::ranges::for_each(rows, widen);
+  std::string text;
+  const auto append = [&](const Row& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) text += fmt::format("{:<{}}{}", row[i], i + 1 == row.size() ? 0 : widths[i], i + 1 == row.size() ? "\n" : "  ");
+  };
+  append(headings);
+  std::ranges::for_each(rows, append);
+  return text;
+}
+
+std::string percent(double share) { return fmt::format("{:.0f}%", share * 100); }
+
+/// "lr=0.1 net.depth=3": the object without its braces and quotes of names, cut where it is long.
+std::string hparams_text(const std::string& json) {
+  constexpr std::size_t kMost = 60;
+  std::string text = json.size() > 2 ? json.substr(1, json.size() - 2) : "";
+  std::erase(text, '"');
+  if (text.size() > kMost) text = text.substr(0, kMost - 3) + "...";
+  return text;
+}
+
+std::string why(const TrialView& trial) {
+  if (trial.stop) return stop_reason_text(*trial.stop);
+  if (!trial.detail.empty()) return trial.detail;
+  if (trial.is_waiting) return fmt::format("waits at {}", trial.target.value_or(0));
+  return "";
+}
+
+std::string counts_text(const TrialCounts& trials) {
+  std::string text;
+  const auto add = [&](std::uint32_t count, const char* word) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+  };
+  add(trials.running, "running");
+  add(trials.queued, "queued");
+  add(trials.waiting, "waiting");
+  add(trials.completed, "completed");
+  add(trials.canceled, "canceled");
+  add(trials.errored, "failed");
+  return text.empty() ? "no trials yet" : text;
+}
+
+}  // namespace
+
+std::string trial_condition(const TrialView& trial) {
+  if (trial.state != TrialState::kActive) return std::string(trial_state_name(trial.state));
+  if (trial.stopping) return "STOPPING";
+  if (trial.job_state == JobState::kRunning || trial.job_state == JobState::kSuspended) return std::string(job_state_name(trial.job_state));
+  if (trial.job_reason == PendingReason::kJobHeldUser || trial.is_waiting) return "WAITING";
+  return trial.job_state == JobState::kPending ? "QUEUED" : "ENDING";
+}
+
+std::string experiment_table(const std::vector<ExperimentView>& experiments, const ShowContext& context) {
+  std::vector<Row> rows;
+  for (const ExperimentView& one : experiments) {
+    rows.push_back({std::to_string(one.id.value()), one.labels.name, one.spec->user_name, std::string(experiment_state_name(one.state)),
+                    percent(one.progress), one.spec->searcher, std::to_string(one.trials.total()),
+                    one.best_trial.value() == 0 ? "-" : fmt::format("{:.6g}", one.best_metric), context.time(one.submit_time, "-")});
+  }
+  return table_text({"ID", "NAME", "USER", "STATE", "DONE", "SEARCHER", "TRIALS", "BEST", "SUBMITTED"}, rows);
+}
+
+std::string experiment_text(const ExperimentView& experiment, const ShowContext& context) {
+  std::string text = fmt::format("Experiment {} ({}) of {}: {}, {} done\n", experiment.id.value(), experiment.labels.name,
+                                 experiment.spec->user_name, experiment_state_name(experiment.state), percent(experiment.progress));
+  if (!experiment.detail.empty()) text += fmt::format("  {}\n", experiment.detail);
+  if (!experiment.labels.description.empty()) text += fmt::format("  {}\n", experiment.labels.description);
+  if (!experiment.labels.labels.empty()) text += fmt::format("  Labels: {}\n", fmt::join(experiment.labels.labels, ", "));
+  text += fmt::format("  Search: {}, {} in {} is better\n", experiment.spec->searcher,
+                      experiment.spec->smaller_is_better ? "less" : "more", experiment.spec->metric);
+  text += fmt::format("  Trials: {}\n", counts_text(experiment.trials));
+  if (experiment.best_trial.value() != 0) {
+    text += fmt::format("  Best: {:.6g} by trial {}\n", experiment.best_metric, experiment.best_trial.value());
+  }
+  text += fmt::format("  Submitted: {}", context.time(experiment.submit_time, "-"));
+  if (experiment.end_time.is_set()) text += fmt::format(", ended: {}", context.time(experiment.end_time, "-"));
+  return text + fmt::format("\n  Folder: {}\n", experiment.spec->run_folder);
+}
+
+std::string trial_table(const std::vector<TrialView>& trials) {
+  std::vector<Row> rows;
+  for (const TrialView& trial : trials) {
+    rows.push_back({std::to_string(trial.id.value()), std::to_string(trial.job.value()), trial_condition(trial), std::to_string(trial.runs),
+                    trial.metric ? fmt::format("{:.6g}", *trial.metric) : "-", trial.metric ? fmt::format("{:g}", trial.units) : "-",
+                    hparams_text(trial.hparams), why(trial)});
+  }
+  return table_text({"TRIAL", "JOB", "STATE", "RUNS", "METRIC", "AT", "HYPERPARAMETERS", "WHY"}, rows);
+}
+
+std::string progress_line(const ExperimentView& experiment) {
+  std::string line = fmt::format("{} {:>4}  {}", experiment_state_name(experiment.state), percent(experiment.progress), counts_text(experiment.trials));
+  if (experiment.best_trial.value() != 0) {
+    line += fmt::format("; best {} {:.6g} (trial {})", experiment.spec->metric, experiment.best_metric, experiment.best_trial.value());
+  }
+  return line;
+}
+
+}  // namespace muster::cli

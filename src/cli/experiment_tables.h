@@ -1,0 +1,21 @@
+// How experiments and trials look in a terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/local_zone.h"
+#include "model/view.h"
+
+namespace muster::cli {
+
+std::string experiment_table(const std::vector<ExperimentView>& experiments, const ShowContext& context);
+/// One experiment, a line for each thing to know of it.
+std::string experiment_text(const ExperimentView& experiment, const ShowContext& context);
+std::string trial_table(const std::vector<TrialView>& trials);
+/// How far it is, in one line.
+std::string progress_line(const ExperimentView& experiment);
+/// What a trial is doing, or how it ended: "RUNNING", "QUEUED", "WAITING", "STOPPING", "COMPLETED", ...
+std::string trial_condition(const TrialView& trial);
+
+}  // namespace muster::cli

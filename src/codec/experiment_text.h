@@ -1,0 +1,20 @@
+// The words for what experiments and trials are doing, as Determined's users know them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/experiment.h"
+
+namespace muster {
+
+/// "ACTIVE", "PAUSED", "STOPPING_CANCELED", ...
+std::string_view experiment_state_name(ExperimentState state);
+/// "ACTIVE", "COMPLETED", "CANCELED", "ERROR".
+std::string_view trial_state_name(TrialState state);
+/// "preempt", "pause", "rung", "search", "cancel".
+std::string_view stop_call_name(StopCall call);
+/// Why a search ended a trial: "cut at rung 1: 7th of 12, the best 3 go on".
+std::string stop_reason_text(const StopReason& reason);
+
+}  // namespace muster

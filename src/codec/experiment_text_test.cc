@@ -1,0 +1,23 @@
+#include "codec/experiment_text.h"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+TEST(StopReasonText, SaysRungRankAndCut) {
+  EXPECT_EQ(stop_reason_text({StopCause::kRungCut, 0, 1, 6, 3, 12}), "cut at rung 1: 7th of 12, the best 3 go on");
+  EXPECT_EQ(stop_reason_text({StopCause::kRungCut, 0, 0, 1, 1, 2}), "cut at rung 0: 2nd of 2, the best 1 goes on");
+  EXPECT_EQ(stop_reason_text({StopCause::kRungCut, 0, 0, 10, 5, 23}), "cut at rung 0: 11th of 23, the best 5 go on");
+  EXPECT_EQ(stop_reason_text({StopCause::kTrained}), "trained in full");
+  EXPECT_EQ(stop_reason_text({StopCause::kReplaced, 0, 0, 20, 0, 23}), "replaced by a copy of a better one: 21st of 23");
+}
+
+TEST(StateNames, AreDetermineds) {
+  EXPECT_EQ(experiment_state_name(ExperimentState::kStoppingCanceled), "STOPPING_CANCELED");
+  EXPECT_EQ(trial_state_name(TrialState::kError), "ERROR");
+  EXPECT_EQ(stop_call_name(StopCall::kRung), "rung");
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,172 @@
+#include "codec/trial_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <optional>
+
+#include "codec/json_text.h"
+#include "codec/yaml_text.h"
+
+namespace muster {
+namespace {
+
+// Python's handler of SIGTERM saves a checkpoint; the shell in front of it must live until it has.
+constexpr std::string_view kHead = R"(#!/bin/sh
+# Starts a run of a trial. The command is in MUSTER_ENTRYPOINT, its code follows this text as an archive.
+trap : TERM INT HUP USR1 USR2
+give_up() {
+  echo "muster: $1" >&2
+  exit 1
+}
+)";
+constexpr std::string_view kUnpack = R"(code="$MUSTER_RUN_DIR/code"
+mkdir -p "$code" || give_up "cannot make the folder $code for the experiment's code"
+tail -n +{} "$0" | tar -x{}f - -C "$code" || give_up "cannot unpack the experiment's code in $code"
+cd "$code" || give_up "cannot enter $code"
+)";
+constexpr std::string_view kRun = R"(if [ "${SLURM_JOB_NUM_NODES:-1}" -gt 1 ]; then
+  srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 sh -c 'trap : TERM INT HUP USR1 USR2; eval "$MUSTER_ENTRYPOINT"'
+else
+  eval "$MUSTER_ENTRYPOINT"
+fi
+exit $?
+)";
+
+bool is_plain(std::string_view word) {
+  constexpr std::string_view kPlain = "%+,-./:=@_";
+  return !word.empty() && std::ranges::all_of(word, [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
+  });
+}
+
+std::string shell_quoted(std::string_view word) {
+  if (is_plain(word) || word.starts_with("{{hp.")) return std::string(word);
+  std::string out = "'";
+  for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
+  return out + "'";
+}
+
+/// A value as a script reads it: texts as they are, everything else as JSON.
+std::string value_text(const Json& value) { return value.text() != nullptr ? *value.text() : json_text(value); }
+
+std::vector<std::string> split_path(std::string_view name) {
+  std::vector<std::string> path;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('.', begin), name.size());
+    path.emplace_back(name.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return path;
+}
+
+/// Calls `replace(name)` for each {{hp.NAME}}; nothing: it stays.
+std::string replaced(std::string_view line, const std::function<std::optional<std::string>(std::string_view)>& replace) {
+  constexpr std::string_view kOpen = "{{hp.";
+  std::string out;
+  while (true) {
+    const std::size_t begin = line.find(kOpen);
+    const std::size_t end = begin == line.npos ? line.npos : line.find("}}", begin);
+    if (end == line.npos) return out.append(line);
+    out.append(line.substr(0, begin));
+    const std::string_view name = line.substr(begin + kOpen.size(), end - begin - kOpen.size());
+    const auto value = replace(name);
+    out.append(value ? *value : std::string(line.substr(begin, end + 2 - begin)));
+    line.remove_prefix(end + 2);
+  }
+}
+
+/// MUSTER_HP_<NAME>: upper case, with _ for what a variable's name cannot hold; nested names are joined by two.
+void append_hparam_variables(const Json& value, const std::string& prefix, std::vector<std::string>& out) {
+  for (const Json::Member& member : *value.object()) {
+    std::string name = prefix;
+    for (const char c : member.name) {
+      const auto byte = static_cast<unsigned char>(c);
+      name += std::isalnum(byte) != 0 ? static_cast<char>(std::toupper(byte)) : '_';
+    }
+    if (member.value.object() != nullptr) {
+      append_hparam_variables(member.value, name + "__", out);
+    } else {
+      out.push_back(name + "=" + value_text(member.value));
+    }
+  }
+}
+
+std::string length_text(std::string_view unit, std::uint64_t length) {
+  return unit.empty() ? std::to_string(length) : fmt::format("{{{}: {}}}", json_quoted(unit), length);
+}
+
+}  // namespace
+
+std::string trial_script(std::string_view archive) {
+  std::string script(kHead);
+  if (!archive.empty()) {
+    const bool is_gzip = archive.starts_with("\x1f\x8b");
+    const auto lines_of = [](std::string_view text) { return std::ranges::count(text, '\n'); };
+    const auto first = lines_of(kHead) + lines_of(kUnpack) + lines_of(kRun) + 1;
+    std::string unpack(kUnpack);
+    unpack.replace(unpack.find("{}"), 2, std::to_string(first));
+    unpack.replace(unpack.find("{}"), 2, is_gzip ? "z" : "");
+    script += unpack;
+  }
+  script += kRun;
+  return script.append(archive);
+}
+
+std::string entrypoint_line(const EntryPoint& entrypoint) {
+  if (entrypoint.is_shell_line) return entrypoint.words.front();
+  std::string line;
+  for (const std::string& word : entrypoint.words) line += (line.empty() ? "" : " ") + shell_quoted(word);
+  return line;
+}
+
+std::string with_hparams(std::string_view line, const Json& hparams) {
+  return replaced(line, [&](std::string_view name) -> std::optional<std::string> {
+    const Json* value = hparams.find(split_path(name));
+    return value == nullptr ? std::nullopt : std::optional(value_text(*value));
+  });
+}
+
+std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace& space) {
+  std::vector<std::string> unknown;
+  replaced(line, [&](std::string_view name) -> std::optional<std::string> {
+    const auto path = split_path(name);
+    const auto begins = [&](const Hyperparameter& one) {
+      return one.path.size() >= path.size() && std::ranges::equal(path, std::span(one.path).first(path.size()));
+    };
+    if (std::ranges::none_of(space, begins)) unknown.emplace_back(name);
+    return std::nullopt;
+  });
+  return unknown;
+}
+
+std::string trial_folder(const ExperimentSpec& spec, TrialId trial) { return fmt::format("{}/trial-{}", spec.run_folder, trial.value()); }
+
+std::vector<std::string> trial_variables(const Experiment& experiment, const Trial& trial, std::uint32_t run) {
+  const ExperimentSpec& spec = *experiment.spec;
+  const auto parsed = parse_yaml(trial.hparams);
+  const Json hparams = parsed.has_value() && parsed->root.object() != nullptr ? parsed->root : Json(Json::Object{});
+  std::vector<std::string> out;
+  const auto add = [&out](std::string_view name, const auto& value) { out.push_back(fmt::format("{}={}", name, value)); };
+  add("MUSTER_EXPERIMENT_ID", experiment.id.value());
+  add("MUSTER_TRIAL_ID", trial.id.value());
+  add("MUSTER_RUN_ID", run);
+  add("MUSTER_RUN_DIR", trial_folder(spec, trial.id));
+  add("MUSTER_SEED", trial.seed);
+  add("MUSTER_SLOTS", spec.slots_per_trial);
+  add("MUSTER_SEARCHER_METRIC", spec.metric);
+  if (!spec.time_metric.empty()) add("MUSTER_TIME_METRIC", spec.time_metric);
+  const std::uint64_t length = trial.target.value_or(spec.trial_length);
+  if (length > 0) add("MUSTER_MAX_LENGTH", length_text(spec.time_metric, length));
+  add("MUSTER_ENTRYPOINT", with_hparams(spec.entrypoint, hparams));
+  add("MUSTER_HPARAMS", trial.hparams);
+  append_hparam_variables(hparams, "MUSTER_HP_", out);
+  // Trackers of others go on with one run of theirs for all runs of a trial.
+  add("WANDB_RUN_ID", fmt::format("muster-{}-{}", experiment.id.value(), trial.id.value()));
+  add("WANDB_RESUME", "allow");
+  return out;
+}
+
+}  // namespace muster

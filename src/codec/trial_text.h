@@ -1,0 +1,34 @@
+// What a trial is told and how it is started: its variables, its command, its batch script. All texts, made from values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/experiment.h"
+#include "model/experiment_config.h"
+
+namespace muster {
+
+/// The batch script of an experiment's trials. It unpacks the code behind it into $MUSTER_RUN_DIR/code and runs $MUSTER_ENTRYPOINT
+/// there, once on each node; requests to stop reach the command alone. `archive`: a tar file, compressed by gzip or not; empty:
+/// the command runs in the job's working directory.
+std::string trial_script(std::string_view archive);
+
+/// The entrypoint as one line for the shell: words are quoted.
+std::string entrypoint_line(const EntryPoint& entrypoint);
+
+/// The line with {{hp.NAME}} replaced by the hyperparameters' values; nested names are joined by dots. A name that is not there
+/// stays as it is. `hparams`: an object.
+std::string with_hparams(std::string_view line, const Json& hparams);
+
+/// The names that {{hp.NAME}} uses and `space` has not.
+std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace& space);
+
+/// NAME=VALUE for the environment of a trial's run; `run` counts from 1. python/README.md says what each means.
+std::vector<std::string> trial_variables(const Experiment& experiment, const Trial& trial, std::uint32_t run);
+
+/// The folder of a trial: the same for all its runs.
+std::string trial_folder(const ExperimentSpec& spec, TrialId trial);
+
+}  // namespace muster

@@ -1,0 +1,73 @@
+#include "codec/trial_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "codec/yaml_text.h"
+
+namespace muster {
+namespace {
+
+Json object_of(const char* text) { return parse_yaml(text)->root; }
+
+TEST(TrialScript, FindsTheArchiveBehindItself) {
+  const std::string archive = "\x1f\x8b\nrest\nof it";
+  const std::string script = trial_script(archive);
+  ASSERT_TRUE(script.ends_with(archive));
+  EXPECT_NE(script.find("tar -xzf -"), std::string::npos);
+  const std::string text = script.substr(0, script.size() - archive.size());
+  const auto line = std::ranges::count(text, '\n') + 1;
+  EXPECT_NE(text.find("tail -n +" + std::to_string(line) + " "), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("exit $?\n"));
+}
+
+TEST(TrialScript, WithoutCodeRunsWhereItIs) {
+  const std::string script = trial_script("");
+  EXPECT_EQ(script.find("tar -x"), std::string::npos);
+  EXPECT_NE(script.find("eval \"$MUSTER_ENTRYPOINT\""), std::string::npos);
+  EXPECT_NE(trial_script("plain tar").find("tar -xf -"), std::string::npos);
+}
+
+TEST(Entrypoint, WordsAreQuotedAndALineIsNot) {
+  EXPECT_EQ(entrypoint_line({{"cd x && python3 train.py"}, true}), "cd x && python3 train.py");
+  EXPECT_EQ(entrypoint_line({{"python3", "train.py", "a b", "it's", ""}, false}), "python3 train.py 'a b' 'it'\\''s' ''");
+}
+
+TEST(Entrypoint, TakesHyperparametersByName) {
+  const Json hparams = object_of("{lr: 0.1, net: {depth: 3, act: relu}, sizes: [1, 2]}");
+  EXPECT_EQ(with_hparams("x --lr {{hp.lr}} --d={{hp.net.depth}} {{hp.net.act}} {{hp.sizes}}", hparams),
+            "x --lr 0.1 --d=3 relu [1, 2]");
+  EXPECT_EQ(with_hparams("{{hp.gone}} {{hp.lr", hparams), "{{hp.gone}} {{hp.lr");
+  const HyperSpace space{{{"lr"}, ConstDomain{0.1}}, {{"net", "depth"}, ConstDomain{3}}};
+  EXPECT_TRUE(unknown_hparams("{{hp.lr}} {{hp.net.depth}} {{hp.net}}", space).empty());
+  EXPECT_EQ(unknown_hparams("{{hp.lrr}} {{hp.net.d}}", space), (std::vector<std::string>{"lrr", "net.d"}));
+}
+
+TEST(TrialVariables, SayAllThatAScriptNeeds) {
+  auto spec = std::make_shared<ExperimentSpec>();
+  spec->metric = "accuracy";
+  spec->time_metric = "epochs";
+  spec->entrypoint = "python3 train.py --lr {{hp.lr}}";
+  spec->run_folder = "/home/a/runs/experiment-3";
+  Experiment experiment;
+  experiment.id = ExperimentId(3);
+  experiment.spec = spec;
+  Trial trial;
+  trial.id = TrialId(7);
+  trial.seed = 5;
+  trial.hparams = R"({"lr": 0.01, "net": {"act-fn": "re lu"}})";
+  trial.target = 16;
+  const auto variables = trial_variables(experiment, trial, 2);
+  const auto has = [&](const char* variable) { return std::ranges::find(variables, variable) != variables.end(); };
+  for (const char* variable :
+       {"MUSTER_EXPERIMENT_ID=3", "MUSTER_TRIAL_ID=7", "MUSTER_RUN_ID=2", "MUSTER_RUN_DIR=/home/a/runs/experiment-3/trial-7",
+        "MUSTER_SEED=5", "MUSTER_SEARCHER_METRIC=accuracy", "MUSTER_MAX_LENGTH={\"epochs\": 16}", "MUSTER_HP_LR=0.01",
+        "MUSTER_HP_NET__ACT_FN=re lu", "MUSTER_ENTRYPOINT=python3 train.py --lr 0.01",
+        "MUSTER_HPARAMS={\"lr\": 0.01, \"net\": {\"act-fn\": \"re lu\"}}", "WANDB_RUN_ID=muster-3-7"}) {
+    EXPECT_TRUE(has(variable)) << variable;
+  }
+}
+
+}  // namespace
+}  // namespace muster

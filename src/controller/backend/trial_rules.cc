@@ -1,0 +1,90 @@
+#include "controller/backend/trial_rules.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "base/check.h"
+
+namespace muster {
+namespace {
+
+void end_for_good(JobEnding& ending, JobState state) {
+  ending.state = state;
+  ending.reason = PendingReason::kNone;
+  ending.requeue_after = false;
+  ending.hold_after = 0;
+}
+
+void go_back(JobEnding& ending, JobState state, std::uint16_t hold) {
+  ending.state = state;
+  ending.requeue_after = true;
+  ending.hold_after = hold;
+}
+
+/// A run that was asked to stop has stopped, whatever its exit says.
+void settle_stopped(const ClusterState& state, const Trial& trial, StopCall call, JobEnding& ending) {
+  switch (call) {
+    case StopCall::kCancel: return end_for_good(ending, JobState::kCancelled);
+    case StopCall::kSearch: return end_for_good(ending, JobState::kCompleted);
+    case StopCall::kRung: return go_back(ending, JobState::kCompleted, trial_hold(state, trial));
+    case StopCall::kPause:
+    case StopCall::kPreempt: return go_back(ending, JobState::kPreempted, trial_hold(state, trial));
+  }
+}
+
+}  // namespace
+
+const Trial* trial_of(const ClusterState& state, const Job& job) {
+  if (job.spec->trial.value() == 0) return nullptr;
+  const Trial* trial = state.experiments().find(job.spec->trial);
+  return trial == nullptr || trial->is_over() ? nullptr : trial;
+}
+
+std::uint16_t trial_hold(const ClusterState& state, const Trial& trial) {
+  const Experiment* experiment = state.experiments().find(trial.experiment);
+  CHECK(experiment != nullptr);
+  return trial.is_waiting || experiment->state == ExperimentState::kPaused ? job_flag::kTrialHeld : std::uint16_t{0};
+}
+
+void settle_run(const ClusterState& state, const Job& job, bool is_own_fault, JobEnding& ending) {
+  const Trial* trial = trial_of(state, job);
+  if (trial == nullptr) return;
+  const Experiment& experiment = *state.experiments().find(trial->experiment);
+  if (!is_searching(experiment.state) && ending.state != JobState::kCompleted) return end_for_good(ending, JobState::kCancelled);
+  if (trial->stop) return end_for_good(ending, JobState::kCompleted);
+  if (trial->is_invalid) return end_for_good(ending, JobState::kCompleted);
+  if (job.run != nullptr && job.run->stop) return settle_stopped(state, *trial, job.run->stop->call, ending);
+  if (trial->is_waiting) return go_back(ending, JobState::kCompleted, trial_hold(state, *trial));
+  if (ending.state == JobState::kCompleted || ending.state == JobState::kCancelled) return;
+  if (!is_own_fault) return go_back(ending, ending.state, trial_hold(state, *trial));
+  ending.requeue_after = trial->restarts < experiment.spec->max_restarts;
+  ending.is_restart = ending.requeue_after;
+  ending.hold_after = ending.requeue_after ? trial_hold(state, *trial) : std::uint16_t{0};
+}
+
+TrialEnded trial_end(const ClusterState& state, const Job& job, const Trial& trial) {
+  CHECK(job.is_over(), "job {} is not over", job.id.value());
+  const Experiment& experiment = *state.experiments().find(trial.experiment);
+  TrialEnded ended;
+  ended.trial = trial.id;
+  if (trial.is_invalid) {
+    ended.exit = TrialExit::kInvalidHparams;
+    ended.detail = "it finds its hyperparameters invalid";
+  } else if (job.state == JobState::kCancelled) {
+    ended.state = TrialState::kCanceled;
+    ended.exit = TrialExit::kCanceled;
+  } else if (job.state != JobState::kCompleted) {
+    ended.state = TrialState::kError;
+    ended.exit = TrialExit::kErrored;
+    ended.detail = job.detail != nullptr      ? *job.detail
+                   : job.exit.signal() != 0 ? fmt::format("ended by signal {}", job.exit.signal())
+                                            : fmt::format("{} with exit code {}", job_state_name(job.state), job.exit.code());
+    if (experiment.spec->max_restarts > 0) ended.detail += fmt::format(", after {} restarts", trial.restarts);
+  }
+  return ended;
+}
+
+std::uint16_t stop_signal() { return SIGTERM; }
+
+}  // namespace muster

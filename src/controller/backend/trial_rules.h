@@ -1,0 +1,30 @@
+// What the end of a run means for its trial, and what a run is told. Rules alone: nothing is changed here.
+// Source: Determined 0.38, order of checks at the end of an allocation; max_restarts counts failures of the script alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/event.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+/// The trial whose run or place in the queue the job is; null: a job of its own, or one whose trial has ended.
+const Trial* trial_of(const ClusterState& state, const Job& job);
+
+/// The hold bits that a trial's job has while it waits: its search or its user keeps it back.
+std::uint16_t trial_hold(const ClusterState& state, const Trial& trial);
+
+/// Turns the end of a run into what it is for its trial: its last, a stop that was asked for, or a failure after which it is tried
+/// again. `is_own_fault`: the script ended by itself. Leaves other jobs' ends alone.
+void settle_run(const ClusterState& state, const Job& job, bool is_own_fault, JobEnding& ending);
+
+/// How a trial ended whose job is over. Requires: job.is_over().
+TrialEnded trial_end(const ClusterState& state, const Job& job, const Trial& trial);
+
+/// The signal by which a run's processes are asked to stop.
+std::uint16_t stop_signal();
+
+}  // namespace muster

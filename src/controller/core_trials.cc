@@ -1,0 +1,76 @@
+// Runs of trials: requests about experiments, runs that are asked to stop, trials whose last run is over.
+#include <algorithm>
+
+#include "controller/backend/trial_rules.h"
+#include "controller/core.h"
+#include "controller/frontend/experiment.h"
+#include "controller/frontend/job_check.h"
+
+namespace muster {
+
+Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request, const Identity& identity) {
+  Reply reply;
+  if (const auto* prepared = std::get_if<PreparedExperiment>(&request)) {
+    auto created = frontend::create_experiment(draft, *prepared, identity);
+    if (!created.has_value()) {
+      reply.error = created.error();
+      return reply;
+    }
+    const JobSpec& job = *std::get<ExperimentCreated>(draft.events.back()).spec->job;
+    const auto partitions = frontend::choose_partitions(state_, job.get(JobText::kPartition));
+    const Status possible = partitions.has_value() ? check_satisfiable(job, *partitions) : fail(partitions.error());
+    if (possible.has_value()) return std::move(created).value();
+    reply.error = possible.error();
+  } else if (const auto* control = std::get_if<ControlExperiments>(&request)) {
+    reply = frontend::control_experiments(draft, *control, identity);
+  } else if (const auto* update = std::get_if<UpdateExperiment>(&request)) {
+    reply = frontend::update_experiment(draft, *update, identity);
+  } else if (const auto* report = std::get_if<ReportTrial>(&request)) {
+    reply = frontend::report_trial(draft, *report, identity);
+  } else if (const auto* flag = std::get_if<FlagTrial>(&request)) {
+    reply = frontend::flag_trial(draft, *flag, identity);
+  } else if (const auto* decision = std::get_if<SearchDecision>(&request)) {
+    reply = frontend::decide(draft, *decision);
+  }
+  return reply;
+}
+
+void Core::note_trial(JobId id) {
+  const Job& job = *state_.jobs().find(id);
+  if (job.spec->trial.value() != 0 && job.is_over()) trial_jobs_.push_back(id);
+}
+
+/// A trial ends with its job, in the same batch.
+void Core::end_trials(TimePoint now) {
+  for (const JobId id : std::exchange(trial_jobs_, {})) {
+    const Job* job = state_.jobs().find(id);
+    const Trial* trial = job == nullptr || !job->is_over() ? nullptr : trial_of(state_, *job);
+    if (trial != nullptr) emit(trial_end(state_, *job, *trial), now);
+  }
+}
+
+/// Steps of the script's own hear of it where there are any, because their shell would end with the signal and they with it.
+void Core::deliver_stop(const Job& job, std::optional<NodeIndex> only) {
+  const auto is_own = [](const StepState& step) { return step.is_running() && step.id.step != kBatchStep; };
+  const bool has_steps = std::ranges::any_of(job.run->steps, is_own);
+  for (const StepState& step : job.run->steps) {
+    if (!step.is_running()) continue;
+    const std::uint16_t signal = has_steps && step.id.step == kBatchStep ? std::uint16_t{0} : stop_signal();
+    for (const NodeGrant& grant : step.layout->nodes) {
+      if (only && grant.node != *only) continue;
+      send_when_durable(grant.node, StopStep{step.id, job.run->stop->call, job.run->stop->deadline, signal});
+    }
+  }
+}
+
+/// The time to stop by itself is over.
+void Core::end_stopped(const Job& job, TimePoint now) {
+  JobEnding ending;
+  ending.job = job.id;
+  ending.state = JobState::kCancelled;
+  ending.exit = job.exit;
+  settle_run(state_, job, false, ending);
+  emit(std::move(ending), now);
+}
+
+}  // namespace muster

@@ -1,0 +1,174 @@
+#include "controller/experiments/search_role.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "codec/json_text.h"
+#include "controller/prepare_experiment.h"
+
+namespace muster {
+namespace {
+
+struct Concerns {
+  template <class Body>
+  bool operator()(const Body&) const {
+    return std::is_same_v<Body, ExperimentCreated> || std::is_same_v<Body, ExperimentChanged> || std::is_same_v<Body, SearchDecided> ||
+           std::is_same_v<Body, TrialReported> || std::is_same_v<Body, TrialEnded>;
+  }
+};
+
+/// All trials of a search have as many slots, so that a limit of slots is one of trials.
+void limit_slots(ExperimentConfig& config) {
+  if (!config.resources.max_slots) return;
+  const std::uint32_t trials = std::max(*config.resources.max_slots / std::max(config.resources.slots_per_trial, 1U), 1U);
+  std::uint32_t& limit = config.search.max_concurrent_trials;
+  limit = limit == 0 ? trials : std::min(limit, trials);
+}
+
+search::Searcher searcher_of(const ExperimentSpec& spec, const std::string* saved) {
+  ExperimentConfig config = config_of(spec);
+  limit_slots(config);
+  if (saved == nullptr) return search::Searcher(config.search, std::move(config.hyperparameters), spec.seed);
+  auto loaded = search::Searcher::load(config.search, std::move(config.hyperparameters), *saved);
+  CHECK(loaded.has_value(), "{}", loaded.error().text());
+  return std::move(loaded).value();
+}
+
+struct Ask {
+  search::Searcher& searcher;
+  std::set<TrialIndex>& touched;
+  std::vector<SearchAction> operator()(const SearchBegun&) { return searcher.begin(); }
+  std::vector<SearchAction> operator()(const ReportInput& input) {
+    touched.insert(input.trial);
+    return searcher.reported(input.trial, input.report);
+  }
+  std::vector<SearchAction> operator()(const ExitInput& input) { return searcher.exited(input.trial, input.exit, input.metric); }
+  std::vector<SearchAction> operator()(const LimitInput& input) { return searcher.set_max_concurrent(input.max_concurrent); }
+};
+
+/// Sorts a search's actions into a decision.
+struct Sort {
+  SearchDecided& decided;
+  std::set<TrialIndex>& touched;
+  void operator()(CreateTrial& action) {
+    touched.insert(action.trial);
+    decided.created.push_back({action.trial, action.seed, action.bracket, json_text(action.hparams), action.target, action.clone_of});
+  }
+  void operator()(ContinueTrial& action) {
+    touched.insert(action.trial);
+    decided.continued.push_back(action);
+  }
+  void operator()(StopTrial& action) { decided.stops.push_back(action); }
+  void operator()(FinishSearch& action) { decided.outcome = action.outcome; }
+};
+
+}  // namespace
+
+bool concerns_search(const EventBatch& batch) {
+  return std::ranges::any_of(batch.events, [](const Event& event) { return std::visit(Concerns{}, event.body); });
+}
+
+struct SearchRole::Follower {
+  SearchRole& role;
+  template <class Body>
+  void operator()(const Body&) {}
+  void operator()(const ExperimentCreated& event) {
+    Search& search = role.searches_[event.experiment];
+    search.spec = event.spec;
+    search.inputs.emplace_back(SearchBegun{});
+  }
+  void operator()(const ExperimentChanged& event) {
+    Search* search = role.find(event.experiment);
+    if (search == nullptr) return;
+    if (event.max_concurrent) search->inputs.emplace_back(LimitInput{*event.max_concurrent});
+    if (event.state && !is_searching(*event.state)) role.searches_.erase(event.experiment);
+  }
+  void operator()(const SearchDecided& event) {
+    Search* search = role.find(event.experiment);
+    if (search == nullptr) return;
+    for (std::size_t i = 0; i < event.created.size(); ++i) {
+      const TrialId id(event.first_trial.value() + static_cast<std::uint32_t>(i));
+      role.trials_[id] = {event.experiment, event.created[i].trial};
+    }
+    for (; search->covered < event.covered; ++search->covered) search->inputs.pop_front();
+    search->saved = event.state;
+    search->in_flight.reset();
+    if (event.outcome) role.searches_.erase(event.experiment);
+  }
+  void operator()(const TrialReported& event) {
+    role.metrics_[event.trial] = event.report.metric;
+    const auto trial = role.trials_.find(event.trial);
+    Search* search = trial == role.trials_.end() || !event.is_input ? nullptr : role.find(trial->second.first);
+    if (search != nullptr) search->inputs.emplace_back(ReportInput{trial->second.second, event.report});
+  }
+  void operator()(const TrialEnded& event) {
+    const auto metric = role.metrics_.find(event.trial);
+    const auto trial = role.trials_.find(event.trial);
+    Search* search = trial == role.trials_.end() ? nullptr : role.find(trial->second.first);
+    if (search != nullptr) {
+      const auto last = metric == role.metrics_.end() ? std::nullopt : std::optional(metric->second);
+      search->inputs.emplace_back(ExitInput{trial->second.second, event.exit, last});
+    }
+    if (metric != role.metrics_.end()) role.metrics_.erase(metric);
+    if (trial != role.trials_.end()) role.trials_.erase(trial);
+  }
+};
+
+SearchRole::Search* SearchRole::find(ExperimentId id) {
+  const auto found = searches_.find(id);
+  return found == searches_.end() ? nullptr : &found->second;
+}
+
+void SearchRole::load(const ClusterState& state) {
+  for (const auto& [id, experiment] : state.experiments().experiments()) {
+    if (!is_searching(experiment.state) || experiment.outcome) continue;
+    Search& search = searches_[id];
+    search.spec = experiment.spec;
+    search.saved = experiment.search_state;
+    search.covered = experiment.covered;
+    search.inputs = experiment.inputs;
+  }
+  for (const auto& [id, trial] : state.experiments().trials()) {
+    if (trial.is_over() || !searches_.contains(trial.experiment)) continue;
+    trials_[id] = {trial.experiment, trial.index};
+    if (trial.metric) metrics_[id] = *trial.metric;
+  }
+}
+
+void SearchRole::apply(const EventBatch& batch) {
+  for (const Event& event : batch.events) std::visit(Follower{*this}, event.body);
+}
+
+SearchDecision SearchRole::decide_upon(ExperimentId id, Search& search) {
+  if (!search.searcher) search.searcher = searcher_of(*search.spec, search.saved.get());
+  SearchDecision decision;
+  decision.basis = search.covered;
+  SearchDecided& decided = decision.decided;
+  decided.experiment = id;
+  decided.covered = search.covered + search.inputs.size();
+  std::set<TrialIndex> touched;
+  for (const SearchInput& input : search.inputs) {
+    for (SearchAction& action : std::visit(Ask{*search.searcher, touched}, input)) std::visit(Sort{decided, touched}, action);
+  }
+  for (const TrialIndex trial : touched) decided.awaits.push_back({trial, search.searcher->awaits(trial)});
+  decided.progress = search.searcher->progress();
+  decided.state = std::make_shared<const std::string>(search.searcher->save());
+  return decision;
+}
+
+std::vector<SearchDecision> SearchRole::decide(TimePoint now) {
+  std::vector<SearchDecision> decisions;
+  for (auto& [id, search] : searches_) {
+    if (search.in_flight && now - search.sent < kRetry) continue;
+    if (!search.in_flight) {
+      if (search.inputs.empty()) continue;
+      search.in_flight = decide_upon(id, search);
+    }
+    search.sent = now;
+    decisions.push_back(*search.in_flight);
+  }
+  return decisions;
+}
+
+}  // namespace muster

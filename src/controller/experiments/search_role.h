@@ -1,0 +1,53 @@
+// The search as a follower: reads what experiments were told and answers with what their searches make of it. It keeps one searcher
+// per experiment and no replica of the state: inputs are events.
+//
+//   durable batches ──▶ inputs beyond those covered ──▶ Searcher ──▶ SearchDecision ──▶ core ──▶ SearchDecided (durable) ──▶ …
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "controller/command.h"
+#include "model/event.h"
+#include "search/searcher.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+/// True for batches that the role must see.
+bool concerns_search(const EventBatch& batch);
+
+class SearchRole {
+ public:
+  /// The experiments that a state has when the role begins to follow it.
+  void load(const ClusterState& state);
+  void apply(const EventBatch& batch);
+  /// Decisions upon all inputs that wait. One is in flight for each experiment; it is given again when the core has not taken it
+  /// by `now` + kRetry. Cost: the search's.
+  std::vector<SearchDecision> decide(TimePoint now);
+
+  static constexpr Duration kRetry = Duration::seconds(1);
+
+ private:
+  struct Search {
+    ExperimentSpecRef spec;
+    std::optional<search::Searcher> searcher;    ///< null until it is first needed
+    std::shared_ptr<const std::string> saved;    ///< its state at `covered`
+    std::uint64_t covered = 0;
+    std::deque<SearchInput> inputs;              ///< after `covered`
+    bool is_open = true;                         ///< decisions are still asked for
+    std::optional<SearchDecision> in_flight;
+    TimePoint sent;
+  };
+  struct Follower;
+  static SearchDecision decide_upon(ExperimentId id, Search& search);
+  Search* find(ExperimentId id);
+
+  std::map<ExperimentId, Search> searches_;
+  std::map<TrialId, std::pair<ExperimentId, TrialIndex>> trials_;
+  std::map<TrialId, double> metrics_;  ///< last reported
+};
+
+}  // namespace muster

@@ -1,0 +1,439 @@
+#include "controller/frontend/experiment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "codec/trial_text.h"
+#include "controller/backend/trial_rules.h"
+#include "controller/frontend/frontend.h"
+#include "controller/frontend/job_check.h"
+
+namespace muster::frontend {
+namespace {
+
+Error not_allowed() {
+  return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only its owner or an operator may do this"};
+}
+
+bool may_control(const Experiment& experiment, const Identity& identity) {
+  return identity.is_operator || experiment.spec->user == identity.user;
+}
+
+/// The experiment, if it is there and the caller's.
+Result<const Experiment*> find_own(const ClusterState& state, ExperimentId id, const Identity& identity) {
+  const Experiment* experiment = state.experiments().find(id);
+  if (experiment == nullptr) {
+    return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "see muster experiment list");
+  }
+  if (!may_control(*experiment, identity)) return fail(not_allowed());
+  return experiment;
+}
+
+bool has_gpus(const ClusterState& state, PartitionIndex partition) {
+  return std::ranges::any_of(state.partition(partition).nodes, [&](NodeIndex node) {
+    return std::ranges::any_of(state.nodes().at(node).config.gres, [](const GresPool& pool) { return pool.name == "gpu"; });
+  });
+}
+
+/// A slot is one GPU, or one CPU where the partition has none; each is a task of its own, so that slots may spread over nodes.
+void give_slots(JobSpec& job, const PreparedExperiment& prepared, bool is_gpu) {
+  job.task_count = std::max(prepared.slots_per_trial, 1U);
+  job.given |= given_option::kTaskCount;
+  job.min_nodes = 1;
+  job.max_nodes = prepared.is_single_node ? 1 : 0;
+  if (prepared.is_single_node) job.given |= given_option::kNodes;
+  if (prepared.slots_per_trial > 0 && is_gpu) job.text.set(JobText::kGresPerTask, "gpu:1");
+}
+
+PreparedSubmit submission_of(const JobSpec& job) {
+  PreparedSubmit submit;
+  submit.spec = std::make_shared<JobSpec>(job);
+  return submit;
+}
+
+constexpr Identity kHouse{UserId(0), GroupId(0), true};
+
+}  // namespace
+
+void draft_stop(Draft& draft, const Job& job, StopCall call, Duration grace) {
+  const std::optional<StopOrder>& known = job.run->stop;
+  if (known && known->call >= call) return;
+  StopOrder order{call, draft.now() + grace};
+  if (known) order.deadline = std::min(order.deadline, known->deadline);
+  draft.add(StopRequested{job.id, order});
+}
+
+Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared, const Identity& identity) {
+  const ClusterState& state = draft.state();
+  auto job = std::make_shared<JobSpec>(*prepared.job);
+  const auto partitions = TRY(choose_partitions(state, job->get(JobText::kPartition)));
+  give_slots(*job, prepared, has_gpus(state, partitions.front()));
+  job->text.set(JobText::kName, prepared.labels.name.empty() ? "experiment" : prepared.labels.name);
+  {
+    Draft rehearsal(state, draft.now());  // what would be refused of a trial is refused now
+    const PreparedSubmit trial = submission_of(*job);
+    [[maybe_unused]] const Reply ignored = TRY(submit(rehearsal, trial, identity));
+    *job = *trial.spec;
+  }
+  job->script = draft.blob_for(prepared.script);
+  job->environment = draft.blob_for(prepared.environment);
+
+  ExperimentCreated event;
+  event.experiment = draft.allot_experiment();
+  event.labels = prepared.labels;
+  if (event.labels.name.empty()) event.labels.name = fmt::format("experiment-{}", event.experiment.value());
+  event.state = prepared.is_paused ? ExperimentState::kPaused : ExperimentState::kActive;
+  auto spec = std::make_shared<ExperimentSpec>(*prepared.spec);
+  spec->run_folder += fmt::format("/experiment-{}", event.experiment.value());
+  // Without a seed of the user's, one that no other experiment has and that replay gives again.
+  spec->seed = prepared.seed.value_or(static_cast<std::uint32_t>(
+      Hasher().add(event.experiment.value()).add(state.settings().cluster_name).add(spec->config).digest() & 0x7fffffff));
+  spec->job = std::move(job);
+  event.spec = std::move(spec);
+  Reply reply;
+  reply.experiment = event.experiment;
+  draft.add(std::move(event));
+  return reply;
+}
+
+namespace {
+
+/// Drafts what a verb does to the trials that have not ended.
+class TrialVerbs {
+ public:
+  TrialVerbs(Draft& draft, const Experiment& experiment, const Identity& identity)
+      : draft_(draft), experiment_(experiment), identity_(identity) {}
+
+  void pause() {
+    each([&](const Trial&, const Job& job) {
+      if (job.is_pending()) {
+        hold(job, job_flag::kTrialHeld);
+      } else if (runs(job)) {
+        draft_stop(draft_, job, StopCall::kPause, experiment_.spec->preemption_timeout);
+      }
+    });
+  }
+  void activate() {
+    each([&](const Trial& trial, const Job& job) {
+      if (job.is_pending() && !trial.is_waiting) hold(job, 0);
+    });
+  }
+  void cancel() {
+    each([&](const Trial&, const Job& job) {
+      if (runs(job)) {
+        draft_stop(draft_, job, StopCall::kCancel, experiment_.spec->preemption_timeout);
+      } else {
+        end(job);
+      }
+    });
+  }
+  void kill() {
+    each([&](const Trial&, const Job& job) { end(job); });
+  }
+
+ private:
+  template <class Visit>
+  void each(Visit&& visit) {
+    for (const TrialId id : experiment_.trials) {
+      const Trial& trial = *draft_.state().experiments().find(id);
+      if (trial.is_over()) continue;
+      const Job* job = draft_.state().jobs().find(trial.job);
+      CHECK(job != nullptr, "trial {} has no job", id.value());
+      visit(trial, *job);
+    }
+  }
+  static bool runs(const Job& job) { return job.run != nullptr && !is_finished(job.state); }
+  void hold(const Job& job, std::uint16_t bit) {
+    const auto flags = static_cast<std::uint16_t>((job.flags & job_flag::kAnyHold & ~job_flag::kTrialHeld) | bit);
+    if (flags == (job.flags & job_flag::kAnyHold)) return;
+    JobChanged change;
+    change.job = job.id;
+    change.flags = flags;
+    draft_.add(std::move(change));
+  }
+  void end(const Job& job) {
+    const bool will_return = (job.flags & job_flag::kRequeueAfter) != 0;
+    if (is_finished(job.state) && !will_return) return;  // it ends as it is
+    if (!draft_.claim(job.id)) return;
+    JobEnding ending;
+    ending.job = job.id;
+    ending.state = JobState::kCancelled;
+    ending.by = identity_.user;
+    draft_.add(std::move(ending));
+  }
+
+  Draft& draft_;
+  const Experiment& experiment_;
+  const Identity& identity_;
+};
+
+std::optional<Error> has_ended(const Experiment& experiment) {
+  if (!is_final(experiment.state)) return std::nullopt;
+  return Error{ErrorCode::kFailedPrecondition, fmt::format("experiment {} has ended", experiment.id.value()),
+               "what has ended can be archived and looked at"};
+}
+
+void change_state(Draft& draft, const Experiment& experiment, ExperimentState state) {
+  ExperimentChanged change;
+  change.experiment = experiment.id;
+  change.state = state;
+  draft.add(std::move(change));
+}
+
+std::optional<Error> archive(Draft& draft, const Experiment& experiment, bool is_archived) {
+  if (!is_final(experiment.state)) {
+    return Error{ErrorCode::kFailedPrecondition, fmt::format("experiment {} has not ended", experiment.id.value()),
+                 "only what has ended can be archived"};
+  }
+  if (experiment.labels.is_archived == is_archived) return std::nullopt;
+  ExperimentChanged change;
+  change.experiment = experiment.id;
+  change.labels = experiment.labels;
+  change.labels->is_archived = is_archived;
+  draft.add(std::move(change));
+  return std::nullopt;
+}
+
+std::optional<Error> control_one(Draft& draft, ExperimentId id, ExperimentVerb verb, const Identity& identity) {
+  const auto found = find_own(draft.state(), id, identity);
+  if (!found.has_value()) return found.error();
+  const Experiment& experiment = **found;
+  if (verb == ExperimentVerb::kArchive || verb == ExperimentVerb::kUnarchive) {
+    return archive(draft, experiment, verb == ExperimentVerb::kArchive);
+  }
+  if (auto refused = has_ended(experiment)) return refused;
+  TrialVerbs trials(draft, experiment, identity);
+  const bool is_stopping = !is_searching(experiment.state);
+  switch (verb) {
+    case ExperimentVerb::kPause:
+    case ExperimentVerb::kActivate: {
+      if (is_stopping) return Error{ErrorCode::kFailedPrecondition, fmt::format("experiment {} is stopping", id.value()), ""};
+      const auto wanted = verb == ExperimentVerb::kPause ? ExperimentState::kPaused : ExperimentState::kActive;
+      if (experiment.state == wanted) return std::nullopt;
+      change_state(draft, experiment, wanted);
+      verb == ExperimentVerb::kPause ? trials.pause() : trials.activate();
+      return std::nullopt;
+    }
+    case ExperimentVerb::kCancel:
+      if (is_stopping) return std::nullopt;
+      change_state(draft, experiment, ExperimentState::kStoppingCanceled);
+      trials.cancel();
+      return std::nullopt;
+    default:
+      if (experiment.state != ExperimentState::kStoppingKilled) change_state(draft, experiment, ExperimentState::kStoppingKilled);
+      trials.kill();
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Reply control_experiments(Draft& draft, const ControlExperiments& control, const Identity& identity) {
+  Reply reply;
+  std::vector<ExperimentId> seen;
+  for (const ExperimentId id : control.experiments) {
+    const bool is_repeated = std::ranges::find(seen, id) != seen.end();
+    seen.push_back(id);
+    reply.experiments.push_back({id, is_repeated ? std::nullopt : control_one(draft, id, control.verb, identity)});
+  }
+  return reply;
+}
+
+Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Identity& identity) {
+  Reply reply;
+  const auto found = find_own(draft.state(), update.experiment, identity);
+  if (!found.has_value()) {
+    reply.error = found.error();
+    return reply;
+  }
+  const Experiment& experiment = **found;
+  ExperimentChanged change;
+  change.experiment = experiment.id;
+  ExperimentLabels labels = experiment.labels;
+  if (update.name) labels.name = *update.name;
+  if (update.description) labels.description = *update.description;
+  if (update.notes) labels.notes = *update.notes;
+  for (const std::string& label : update.add_labels) {
+    if (std::ranges::find(labels.labels, label) == labels.labels.end()) labels.labels.push_back(label);
+  }
+  std::erase_if(labels.labels, [&](const std::string& label) {
+    return std::ranges::find(update.remove_labels, label) != update.remove_labels.end();
+  });
+  if (labels.name.empty()) {
+    reply.error = Error{ErrorCode::kInvalidArgument, "an experiment's name cannot be empty", ""};
+    return reply;
+  }
+  if (labels != experiment.labels) change.labels = std::move(labels);
+  if (update.max_concurrent) {
+    reply.error = has_ended(experiment);
+    if (reply.error) return reply;
+    change.max_concurrent = *update.max_concurrent;
+  }
+  if (change.labels || change.max_concurrent) draft.add(std::move(change));
+  return reply;
+}
+
+namespace {
+
+/// The trial of a message from its present run. Errors: as report_trial.
+Result<const Trial*> find_running(const ClusterState& state, TrialId id, std::uint32_t run, const Identity& identity) {
+  const Trial* trial = state.experiments().find(id);
+  if (trial == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), "");
+  if (!may_control(*state.experiments().find(trial->experiment), identity)) return fail(not_allowed());
+  const Job* job = state.jobs().find(trial->job);
+  const std::uint32_t present = job == nullptr || trial->is_over() ? 0 : job->attempt + 1;
+  if (present != run || job->run == nullptr) {
+    return fail(ErrorCode::kFailedPrecondition, fmt::format("invalid run id, {} (reported) != {} (expected)", run, present),
+                "another run of the trial has taken over, or it has ended");
+  }
+  return trial;
+}
+
+const NamedNumber* find_metric(const ReportTrial& report, std::string_view name) {
+  const auto found = std::ranges::find(report.metrics, name, &NamedNumber::name);
+  return found == report.metrics.end() ? nullptr : &*found;
+}
+
+/// How far the trial has trained, in the units of its search.
+Result<double> units_of(const ReportTrial& report, const ExperimentSpec& spec) {
+  if (spec.time_metric.empty() || spec.time_metric == "batches") return static_cast<double>(report.steps);
+  if (const NamedNumber* time = find_metric(report, spec.time_metric); time != nullptr && std::isfinite(time->value)) return time->value;
+  return fail(ErrorCode::kInvalidArgument, fmt::format("the report has {} and lacks {}, the time metric", spec.metric, spec.time_metric),
+              fmt::format("report {0} with each validation, or name what is reported as searcher.time_metric", spec.time_metric));
+}
+
+}  // namespace
+
+Reply report_trial(Draft& draft, const ReportTrial& report, const Identity& identity) {
+  Reply reply;
+  const ClusterState& state = draft.state();
+  const auto found = find_running(state, report.trial, report.run, identity);
+  if (!found.has_value()) {
+    reply.error = found.error();
+    return reply;
+  }
+  const Trial& trial = **found;
+  const Experiment& experiment = *state.experiments().find(trial.experiment);
+  const NamedNumber* metric = find_metric(report, experiment.spec->metric);
+  if (metric == nullptr) return reply;  // a validation of something else
+  const auto units = units_of(report, *experiment.spec);
+  if (!units.has_value()) {
+    reply.error = units.error();
+    return reply;
+  }
+  TrialReported event{trial.id, {metric->value, *units}, false, false};
+  const bool is_repeat = trial.metric && trial.units == *units && std::bit_cast<std::uint64_t>(*trial.metric) ==
+                                                                      std::bit_cast<std::uint64_t>(metric->value);
+  if (is_repeat) return reply;
+  event.is_input = trial.awaits && !trial.is_waiting && !trial.stop && *units >= *trial.awaits;
+  event.is_at_target = !trial.is_waiting && trial.target && *units >= static_cast<double>(*trial.target);
+  if (event.is_at_target) draft_stop(draft, *state.jobs().find(trial.job), StopCall::kRung, experiment.spec->preemption_timeout);
+  draft.add(event);
+  return reply;
+}
+
+Reply flag_trial(Draft& draft, const FlagTrial& flag, const Identity& identity) {
+  Reply reply;
+  const auto found = find_running(draft.state(), flag.trial, flag.run, identity);
+  if (!found.has_value()) {
+    reply.error = found.error();
+  } else if (!(*found)->is_invalid) {
+    draft.add(TrialFlagged{flag.trial});
+  }
+  return reply;
+}
+
+namespace {
+
+/// Drafts a decision's consequences for jobs.
+class Decision {
+ public:
+  Decision(Draft& draft, const Experiment& experiment) : draft_(draft), experiment_(experiment) {}
+
+  Status submit_trial(TrialId id, const TrialPlan& plan) {
+    JobSpec spec = *experiment_.spec->job;
+    spec.trial = id;
+    spec.text.set(JobText::kName, fmt::format("{}.{}", experiment_.labels.name, plan.trial.value()));
+    spec.text.set(JobText::kStdOut, trial_folder(*experiment_.spec, id) + "/output.log");
+    PreparedSubmit submission = submission_of(spec);
+    if (experiment_.state == ExperimentState::kPaused) submission.hold = job_flag::kTrialHeld;
+    [[maybe_unused]] const Reply ignored = TRY(submit(draft_, submission, kHouse));
+    return {};
+  }
+  void take_further(TrialIndex index) {
+    const auto [trial, job] = find(index);
+    if (job == nullptr || !job->is_pending() || experiment_.state == ExperimentState::kPaused) return;
+    JobChanged change;
+    change.job = job->id;
+    change.flags = static_cast<std::uint16_t>(job->flags & job_flag::kAnyHold & ~job_flag::kTrialHeld);
+    draft_.add(std::move(change));
+  }
+  void stop(TrialIndex index) {
+    const auto [trial, job] = find(index);
+    if (job == nullptr) return;
+    const bool will_return = (job->flags & job_flag::kRequeueAfter) != 0;
+    if (job->run != nullptr && !is_finished(job->state)) {
+      draft_stop(draft_, *job, StopCall::kSearch, experiment_.spec->preemption_timeout);
+    } else if (!is_finished(job->state) || will_return) {
+      JobEnding ending;
+      ending.job = job->id;
+      ending.state = JobState::kCompleted;
+      draft_.add(std::move(ending));
+    }
+  }
+
+ private:
+  /// The job is null when the trial has ended.
+  std::pair<const Trial*, const Job*> find(TrialIndex index) {
+    CHECK(index.value() < experiment_.trials.size(), "experiment {} has no trial {}", experiment_.id.value(), index.value());
+    const Trial* trial = draft_.state().experiments().find(experiment_.trials[index.value()]);
+    return {trial, trial->is_over() ? nullptr : draft_.state().jobs().find(trial->job)};
+  }
+  Draft& draft_;
+  const Experiment& experiment_;
+};
+
+/// The cluster does not take the experiment's trials any more: nothing is gained by asking again.
+void give_up(Draft& draft, const Experiment& experiment, const Error& why) {
+  draft.events.clear();
+  ExperimentChanged change;
+  change.experiment = experiment.id;
+  change.state = ExperimentState::kStoppingError;
+  change.detail = fmt::format("a trial could not be submitted: {}", why.text());
+  draft.add(std::move(change));
+  TrialVerbs(draft, experiment, kHouse).cancel();
+}
+
+}  // namespace
+
+Reply decide(Draft& draft, const SearchDecision& decision) {
+  Reply reply;
+  const Experiment* experiment = draft.state().experiments().find(decision.decided.experiment);
+  if (experiment == nullptr || !is_searching(experiment->state) || experiment->covered != decision.basis) return reply;
+  SearchDecided event = decision.decided;
+  event.first_trial = draft.allot_trials(event.created.size());
+  Decision consequences(draft, *experiment);
+  const TrialId first = event.first_trial;
+  draft.add(event);
+  for (const StopTrial& stop : event.stops) consequences.stop(stop.trial);
+  for (const ContinueTrial& more : event.continued) consequences.take_further(more.trial);
+  TrialId id = first;
+  for (const TrialPlan& plan : event.created) {
+    if (const Status submitted = consequences.submit_trial(id, plan); !submitted.has_value()) {
+      if (submitted.error().code == ErrorCode::kResourceExhausted) {
+        reply.error = submitted.error();
+      } else {
+        give_up(draft, *experiment, submitted.error());
+      }
+      return reply;
+    }
+    id = TrialId(id.value() + 1);
+  }
+  return reply;
+}
+
+}  // namespace muster::frontend

@@ -1,0 +1,31 @@
+// Validates what is asked of experiments and trials and drafts the events that it means.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "controller/draft.h"
+
+namespace muster::frontend {
+
+/// Drafts ExperimentCreated; its search begins once that is durable. Errors: as of a submission, for one trial's job.
+Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared, const Identity& identity);
+
+/// One outcome for each experiment. A verb that changes nothing is no error.
+Reply control_experiments(Draft& draft, const ControlExperiments& control, const Identity& identity);
+
+Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Identity& identity);
+
+/// A report of a trial's present run. What is older than the run, or repeats what is known, changes nothing.
+/// Errors: kNotFound; kFailedPrecondition for a run that is not the present one; kInvalidArgument without the time metric.
+Reply report_trial(Draft& draft, const ReportTrial& report, const Identity& identity);
+Reply flag_trial(Draft& draft, const FlagTrial& flag, const Identity& identity);
+
+/// Drafts what a search decided: trials with their jobs, stops, continuations. A decision that was taken already, or of an experiment
+/// that is not searching any more, drafts nothing. Errors: kResourceExhausted: to be asked again.
+Reply decide(Draft& draft, const SearchDecision& decision);
+
+/// Asks a running job to stop. A request that is there already is not weakened, and keeps the earlier deadline.
+void draft_stop(Draft& draft, const Job& job, StopCall call, Duration grace);
+
+}  // namespace muster::frontend

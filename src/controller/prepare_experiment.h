@@ -1,0 +1,18 @@
+// The part of making an experiment that needs no state: its file is read, checked and turned into a specification.
+#pragma once
+
+#include "base/result.h"
+#include "controller/command.h"
+#include "controller/prepare.h"
+#include "model/experiment_config.h"
+
+namespace muster {
+
+/// Errors: kInvalidArgument; `detail` has all that is wrong, a line each.
+Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Identity& identity, const CallerNames& names,
+                                              LastBlob& environments);
+
+/// The configuration that a specification holds. Requires: it was checked.
+ExperimentConfig config_of(const ExperimentSpec& spec);
+
+}  // namespace muster

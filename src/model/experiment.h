@@ -1,0 +1,159 @@
+// Experiments and their trials as the state has them. What a search decided is stored as it was decided; nothing here computes.
+//
+//   experiment:  ACTIVE ⇄ PAUSED ──▶ STOPPING_… ──(its last trial has ended)──▶ COMPLETED | CANCELED | ERROR
+//   trial:       training ⇄ waiting (at its target) ──▶ ended COMPLETED | CANCELED | ERROR
+//
+// A trial is one job for life, a run of it one attempt of that job: whether a trial runs, waits in the queue or is held is the
+// job's to say. Source: Determined 0.38 for states and verbs.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "model/ids.h"
+#include "model/job_spec.h"
+#include "model/search_action.h"
+
+namespace muster {
+
+/// Numbers are part of journal and wire.
+enum class ExperimentState : std::uint8_t {
+  kActive = 0,
+  kPaused = 1,
+  kStoppingCanceled = 2,  ///< trials are asked to stop and may save a checkpoint
+  kStoppingKilled = 3,    ///< trials are ended
+  kStoppingError = 4,
+  kCompleted = 5,
+  kCanceled = 6,
+  kError = 7,
+};
+constexpr bool is_final(ExperimentState state) { return state >= ExperimentState::kCompleted; }
+/// Its search is asked for decisions.
+constexpr bool is_searching(ExperimentState state) { return state <= ExperimentState::kPaused; }
+
+/// How a trial ended.
+enum class TrialState : std::uint8_t { kActive = 0, kCompleted = 1, kCanceled = 2, kError = 3 };
+
+/// What of an experiment never changes. Immutable and shared by every replica of a process.
+struct ExperimentSpec {
+  UserId user;
+  std::string user_name;
+  std::string config;        ///< all layers merged and checked: a JSON object
+  std::string original;      ///< as the user wrote it
+  std::string searcher;      ///< its method's name, as in the file
+  std::string metric;
+  bool smaller_is_better = true;
+  std::string time_metric;   ///< empty: trials are not judged before they end
+  std::uint32_t slots_per_trial = 1;
+  std::uint32_t max_restarts = 5;
+  Duration preemption_timeout;  ///< from the request to stop until what is left is ended
+  std::uint64_t trial_length = 0;  ///< units of training of a trial without a target; 0: the script decides
+  std::uint64_t seed = 0;    ///< of all chance in the search
+  std::string entrypoint;    ///< a line for the shell, with {{hp.name}} where values go
+  std::string run_folder;    ///< absolute; trials have folders in it
+  JobSpecRef job;            ///< what is common to the trials' jobs, with script and environment
+  friend bool operator==(const ExperimentSpec&, const ExperimentSpec&) = default;
+};
+using ExperimentSpecRef = std::shared_ptr<const ExperimentSpec>;
+
+/// The part of an experiment that its owner may edit at any time.
+struct ExperimentLabels {
+  std::string name;
+  std::string description;
+  std::string notes;
+  std::vector<std::string> labels;
+  std::string workspace;
+  std::string project;
+  bool is_archived = false;
+  friend bool operator==(const ExperimentLabels&, const ExperimentLabels&) = default;
+};
+
+/// What the search is told, in this order. Each is decided upon once.
+struct SearchBegun {
+  friend bool operator==(const SearchBegun&, const SearchBegun&) = default;
+};
+struct ReportInput {
+  TrialIndex trial;
+  TrialReport report;
+  friend bool operator==(const ReportInput&, const ReportInput&) = default;
+};
+struct ExitInput {
+  TrialIndex trial;
+  TrialExit exit = TrialExit::kCompleted;
+  std::optional<double> metric;  ///< the searcher metric that it reported last
+  friend bool operator==(const ExitInput&, const ExitInput&) = default;
+};
+struct LimitInput {
+  std::uint32_t max_concurrent = 0;  ///< 0: none
+  friend bool operator==(const LimitInput&, const LimitInput&) = default;
+};
+using SearchInput = std::variant<SearchBegun, ReportInput, ExitInput, LimitInput>;
+
+struct Experiment {
+  ExperimentId id;
+  ExperimentSpecRef spec;
+  ExperimentLabels labels;
+  ExperimentState state = ExperimentState::kActive;
+  TimePoint submit_time;
+  TimePoint end_time;                 ///< unset while it has none
+  std::uint64_t covered = 0;          ///< inputs that the search has decided upon, from the first
+  std::deque<SearchInput> inputs;     ///< those after them
+  std::shared_ptr<const std::string> search_state;  ///< after `covered` inputs; null: it has not begun
+  std::optional<SearchOutcome> outcome;             ///< set once the search is over
+  double progress = 0;                ///< 0..1, as of the last decision
+  std::string detail;                 ///< what stopped it, in words; may be empty
+  std::vector<TrialId> trials;        ///< by TrialIndex
+  std::uint32_t open_trials = 0;      ///< that have not ended
+  std::uint64_t spec_hash = 0;
+  std::uint64_t hash = 0;             ///< as it stands in the table's sum
+  const std::string& name() const { return labels.name; }
+};
+
+struct Trial {
+  TrialId id;
+  ExperimentId experiment;
+  TrialIndex index;
+  JobId job;                          ///< 0 until it is submitted, in the same batch
+  TrialState state = TrialState::kActive;
+  std::uint32_t seed = 0;
+  std::uint32_t bracket = 0;
+  std::string hparams;                ///< a JSON object
+  std::optional<std::uint64_t> target;     ///< units of training until it waits
+  std::optional<TrialIndex> clone_of;
+  bool is_waiting = false;            ///< it has reached its target, and its search has not taken it further
+  std::optional<StopReason> stop;     ///< why its search ended it
+  bool is_invalid = false;            ///< it said that its hyperparameters make no sense
+  std::uint32_t restarts = 0;         ///< failures of its own that it was started again after
+  std::optional<double> awaits;       ///< units of training at which the search decides next
+  std::optional<double> metric;       ///< the searcher metric as last reported; may be NaN
+  double units = 0;                   ///< units of training then
+  TimePoint submit_time;
+  TimePoint end_time;
+  std::string detail;                 ///< what ended it, in words; may be empty
+  std::uint64_t hash = 0;
+  bool is_over() const { return state != TrialState::kActive; }
+};
+
+/// Why a run is asked to stop. A later, stronger reason replaces a weaker one.
+enum class StopCall : std::uint8_t {
+  kPreempt = 0,  ///< back to the queue
+  kPause = 1,    ///< back to the queue and held
+  kRung = 2,     ///< it has reached its target: held until the search takes it further
+  kSearch = 3,   ///< its search ended the trial: COMPLETED
+  kCancel = 4,   ///< its user did: CANCELED
+};
+
+/// A run that is asked to stop, and when it will be made to.
+struct StopOrder {
+  StopCall call = StopCall::kPreempt;
+  TimePoint deadline;
+  friend bool operator==(const StopOrder&, const StopOrder&) = default;
+};
+
+}  // namespace muster

@@ -1,0 +1,190 @@
+// What happens to experiments and trials. The diagram of their states stands in model/experiment.h.
+#include "base/check.h"
+#include "state/event_applier.h"
+#include "state/state_hash.h"
+
+namespace muster {
+namespace {
+
+ExperimentState final_state(const Experiment& experiment) {
+  switch (experiment.state) {
+    case ExperimentState::kStoppingCanceled:
+    case ExperimentState::kStoppingKilled: return ExperimentState::kCanceled;
+    case ExperimentState::kStoppingError: return ExperimentState::kError;
+    default: break;
+  }
+  switch (experiment.outcome.value_or(SearchOutcome::kCompleted)) {
+    case SearchOutcome::kCompleted: return ExperimentState::kCompleted;
+    case SearchOutcome::kCanceled: return ExperimentState::kCanceled;
+    case SearchOutcome::kFailed: return ExperimentState::kError;
+  }
+  return ExperimentState::kError;
+}
+
+Trial trial_of(const TrialPlan& plan, const Experiment& experiment, TimePoint now) {
+  Trial trial;
+  trial.experiment = experiment.id;
+  trial.index = plan.trial;
+  trial.seed = plan.seed;
+  trial.bracket = plan.bracket;
+  trial.hparams = plan.hparams;
+  trial.target = plan.target;
+  trial.clone_of = plan.clone_of;
+  trial.submit_time = now;
+  return trial;
+}
+
+}  // namespace
+
+Experiment& EventApplier::experiment_at(ExperimentId id) {
+  Experiment* experiment = state.experiments_.find_mutable(id);
+  CHECK(experiment != nullptr, "no experiment {}", id.value());
+  return *experiment;
+}
+Trial& EventApplier::trial_at(TrialId id) {
+  Trial* trial = state.experiments_.find_mutable(id);
+  CHECK(trial != nullptr, "no trial {}", id.value());
+  return *trial;
+}
+Trial& EventApplier::trial_at(const Experiment& experiment, TrialIndex index) {
+  CHECK(index.value() < experiment.trials.size(), "experiment {} has no trial {}", experiment.id.value(), index.value());
+  return trial_at(experiment.trials[index.value()]);
+}
+
+/// An experiment ends with its last trial, once nothing will make another.
+void EventApplier::settle(Experiment& experiment) {
+  const bool is_last = experiment.outcome.has_value() || !is_searching(experiment.state);
+  if (!is_final(experiment.state) && is_last && experiment.open_trials == 0) {
+    experiment.state = final_state(experiment);
+    experiment.end_time = now;
+    experiment.inputs.clear();
+  }
+  state.experiments_.rehash(experiment);
+}
+
+void EventApplier::operator()(const ExperimentCreated& event) {
+  CHECK(event.experiment >= state.next_experiment_, "experiment id {} was given before", event.experiment.value());
+  state.next_experiment_ = ExperimentId(event.experiment.value() + 1);
+  Experiment experiment;
+  experiment.id = event.experiment;
+  experiment.spec = event.spec;
+  experiment.spec_hash = hash_of(*event.spec);
+  experiment.labels = event.labels;
+  experiment.state = event.state;
+  experiment.submit_time = now;
+  experiment.inputs.emplace_back(SearchBegun{});
+  reference(event.spec->job->script);
+  reference(event.spec->job->environment);
+  state.experiments_.insert(std::move(experiment));
+}
+
+void EventApplier::operator()(const ExperimentChanged& event) {
+  Experiment& experiment = experiment_at(event.experiment);
+  CHECK(!is_final(experiment.state) || !event.state, "experiment {} changes its state after its end", event.experiment.value());
+  if (event.labels) experiment.labels = *event.labels;
+  if (event.state) experiment.state = *event.state;
+  if (!event.detail.empty()) experiment.detail = event.detail;
+  if (event.max_concurrent) experiment.inputs.emplace_back(LimitInput{*event.max_concurrent});
+  settle(experiment);
+}
+
+void EventApplier::operator()(const SearchDecided& event) {
+  Experiment& experiment = experiment_at(event.experiment);
+  CHECK(event.covered >= experiment.covered && event.covered - experiment.covered <= experiment.inputs.size(),
+        "experiment {} decides upon {} inputs of {}", event.experiment.value(), event.covered,
+        experiment.covered + experiment.inputs.size());
+  for (; experiment.covered < event.covered; ++experiment.covered) experiment.inputs.pop_front();
+  experiment.search_state = event.state;
+  experiment.progress = event.progress;
+  experiment.outcome = event.outcome;
+  for (const StopTrial& stop : event.stops) {
+    Trial& trial = trial_at(experiment, stop.trial);
+    trial.stop = stop.reason;
+    state.experiments_.rehash(trial);
+  }
+  for (const ContinueTrial& more : event.continued) {
+    Trial& trial = trial_at(experiment, more.trial);
+    trial.target = more.target;
+    trial.is_waiting = false;
+    state.experiments_.rehash(trial);
+  }
+  TrialId next = event.first_trial;
+  for (const TrialPlan& plan : event.created) {
+    add_trial(experiment, plan, next);
+    next = TrialId(next.value() + 1);
+  }
+  for (const TrialAwait& await : event.awaits) {
+    Trial& trial = trial_at(experiment, await.trial);
+    trial.awaits = await.units;
+    state.experiments_.rehash(trial);
+  }
+  settle(experiment);
+}
+
+void EventApplier::add_trial(Experiment& experiment, const TrialPlan& plan, TrialId id) {
+  CHECK(plan.trial.value() == experiment.trials.size(), "trial {} of experiment {} out of order", plan.trial.value(),
+        experiment.id.value());
+  CHECK(id >= state.next_trial_, "trial id {} was given before", id.value());
+  state.next_trial_ = TrialId(id.value() + 1);
+  Trial trial = trial_of(plan, experiment, now);
+  trial.id = id;
+  experiment.trials.push_back(trial.id);
+  ++experiment.open_trials;
+  state.experiments_.insert(std::move(trial));
+}
+
+void EventApplier::operator()(const TrialReported& event) {
+  Trial& trial = trial_at(event.trial);
+  trial.metric = event.report.metric;
+  trial.units = event.report.time;
+  if (event.is_at_target) trial.is_waiting = true;
+  state.experiments_.rehash(trial);
+  if (!event.is_input) return;
+  Experiment& experiment = experiment_at(trial.experiment);
+  experiment.inputs.emplace_back(ReportInput{trial.index, event.report});
+  state.experiments_.rehash(experiment);
+}
+
+void EventApplier::operator()(const TrialFlagged& event) {
+  Trial& trial = trial_at(event.trial);
+  trial.is_invalid = true;
+  state.experiments_.rehash(trial);
+}
+
+void EventApplier::operator()(const TrialEnded& event) {
+  Trial& trial = trial_at(event.trial);
+  CHECK(!trial.is_over(), "trial {} ends twice", event.trial.value());
+  trial.state = event.state;
+  trial.detail = event.detail;
+  trial.end_time = now;
+  trial.awaits.reset();
+  trial.is_waiting = false;
+  state.experiments_.rehash(trial);
+  Experiment& experiment = experiment_at(trial.experiment);
+  CHECK(experiment.open_trials > 0);
+  --experiment.open_trials;
+  if (is_searching(experiment.state)) experiment.inputs.emplace_back(ExitInput{trial.index, event.exit, trial.metric});
+  settle(experiment);
+}
+
+void EventApplier::operator()(const StopRequested& event) {
+  Job& job = job_at(event.job);
+  CHECK(job.run != nullptr, "job {} is asked to stop while it does not run", event.job.value());
+  change(job, [&] { job.run->stop = event.order; });
+}
+
+/// A trial's job is known from its submission on.
+void EventApplier::note_job(const Job& job) {
+  if (job.spec->trial.value() == 0) return;
+  Trial& trial = trial_at(job.spec->trial);
+  CHECK(trial.job.value() == 0, "trial {} has job {} already", trial.id.value(), trial.job.value());
+  trial.job = job.id;
+  state.experiments_.rehash(trial);
+}
+void EventApplier::note_restart(const Job& job) {
+  Trial& trial = trial_at(job.spec->trial);
+  ++trial.restarts;
+  state.experiments_.rehash(trial);
+}
+
+}  // namespace muster
