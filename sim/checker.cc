@@ -99,7 +99,7 @@ struct Tracer {
     if constexpr (requires { StepId(body.step); }) text += " step " + text_of(body.step);
     if constexpr (requires { NodeIndex(body.node); }) text += fmt::format(" node {}", NodeIndex(body.node).value());
     if constexpr (requires { body.set_conditions; }) text += fmt::format(" set {:x} clear {:x}", body.set_conditions, body.clear_conditions);
-    if constexpr (requires { JobState(body.state); }) text += fmt::format(" state {}", job_state_name(body.state));
+    if constexpr (requires { job_state_name(body.state); }) text += fmt::format(" state {}", job_state_name(body.state));
     if constexpr (requires { body.detail; }) text += " '" + body.detail + "'";
     if constexpr (requires { body.allocation; }) {
       for (const NodeGrant& grant : body.allocation->nodes) text += fmt::format(" on {}", grant.node.value());

@@ -25,6 +25,7 @@ Controller::Controller(World& world, std::uint64_t incarnation)
   planner_.state().copy_from(core_.state());
   replica_.state().copy_from(core_.state());
   planner_.start();
+  search_.load(core_.state());
   checkpointed_ = core_.state().seq();
   links_.resize(world_.config->nodes.size());
   world_.journal.attach({[this](Seq seq) { core_.on_durable(seq, world_.timeline.now()); },
@@ -62,6 +63,7 @@ void Controller::tick() {
   core_.end_turn(world_.timeline.now());
   if (world_.options.is_checked_deeply && world_.rng.chance(0.05)) world_.checker.check_ledger(core_.state());
   schedule_planner();
+  schedule_search();
   later(kTick, [this] { tick(); });
 }
 
@@ -99,6 +101,7 @@ void Controller::agent_lost(const LinkRef& link) {
 }
 
 void Controller::reply(std::uint64_t token, std::vector<Reply> replies) {
+  if (token == 0) return;  // the search's own
   world_.workload->on_reply(token, std::move(replies));
 }
 
@@ -121,6 +124,10 @@ void Controller::publish(DurableUpdate update) {
   world_.checker.note_hash(replica_.state());
   to_planner_.push_back(update.batch);
   schedule_planner();
+  if (concerns_search(*update.batch)) {
+    to_search_.push_back(update.batch);
+    schedule_search();
+  }
   const Seq seq = update.batch->seq;
   if (seq.value() % 16 == 0) later(Duration::milliseconds(5), [this, seq] { core_.on_history(seq); });
 }
@@ -150,6 +157,24 @@ void Controller::run_planner() {
   }
   const std::uint64_t fresh = planner_.state().seq().value() - checkpointed_.value();
   if (world_.options.is_checkpointed && fresh >= kBatchesPerCheckpoint) write_checkpoint_of_planner();
+}
+
+void Controller::schedule_search() {
+  if (!world_.options.has_experiments || std::exchange(is_search_scheduled_, true)) return;
+  later(Duration::microseconds(world_.rng.between(100, 20'000)), [this] {
+    is_search_scheduled_ = false;
+    run_search();
+  });
+}
+
+void Controller::run_search() {
+  for (; !to_search_.empty(); to_search_.pop_front()) search_.apply(*to_search_.front());
+  for (SearchDecision& decision : search_.decide(world_.timeline.now())) {
+    Command asked;
+    asked.identity.is_operator = true;
+    asked.requests.push_back(std::move(decision));
+    later(Duration::microseconds(world_.rng.between(10, 5'000)), [this, asked] { command(asked); });
+  }
 }
 
 /// A crash between two slices leaves the checkpoint before.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controller/core.h"
+#include "controller/experiments/search_role.h"
 #include "controller/gateway/query_replica.h"
 #include "controller/planning/planner_role.h"
 #include "sim/world.h"
@@ -45,6 +46,8 @@ class Controller final : public CorePort, public JournalPort {
   void schedule_end();
   void schedule_planner();
   void run_planner();
+  void schedule_search();
+  void run_search();
   void write_checkpoint_of_planner();
   /// Runs `action` later unless this incarnation is gone by then.
   void later(Duration delay, Timeline::Action action);
@@ -57,6 +60,9 @@ class Controller final : public CorePort, public JournalPort {
   std::vector<LinkRef> links_;
   std::deque<EventBatchRef> to_planner_;
   std::deque<Seq> consumed_;
+  SearchRole search_;
+  std::deque<EventBatchRef> to_search_;
+  bool is_search_scheduled_ = false;
   Seq checkpointed_;
   bool is_end_scheduled_ = false;
   bool is_planner_scheduled_ = false;

@@ -4,12 +4,22 @@
 
 #include "base/hash.h"
 #include "sim/controller.h"
+#include "sim/workload.h"
 
 namespace muster::sim {
 namespace {
 
 constexpr Duration kRedial = Duration::milliseconds(300);
 constexpr Duration kTick = Duration::milliseconds(250);
+
+/// Epochs that a trial's run is told to train, in all; without a word six.
+std::uint32_t length_of(const LaunchStep& launch) {
+  constexpr std::string_view kName = "MUSTER_MAX_LENGTH={\"epochs\": ";
+  for (const std::string_view variable : launch.variables) {
+    if (variable.starts_with(kName)) return static_cast<std::uint32_t>(std::stoul(std::string(variable.substr(kName.size()))));
+  }
+  return 6;
+}
 
 }  // namespace
 
@@ -40,11 +50,28 @@ void Supervised::start_tasks(bool is_late) {
     if (rng.chance(options.task_fails)) {
       task.exit = rng.chance(0.3) ? ExitStatus::signalled(SIGSEGV) : ExitStatus::exited(static_cast<int>(rng.between(1, 255)));
     }
+    const bool is_trial = launch_.job->trial.value() != 0 && launch_.step == nullptr;
+    if (is_trial && task.exit.is_success()) task.end = TimePoint::never();
     tasks_.push_back(task);
     node_.world().checker.task_started(node_.index(), launch_, i);
-    arm(i);
+    if (is_trial) train();
+    if (!task.end.is_never()) arm(i);
   }
   logic_.on_started(count, std::nullopt, node_.world().timeline.now());
+}
+
+/// The script of a trial: an epoch at a time it saves where it is, reports, and ends when it has trained as long as it was told.
+void Supervised::train() {
+  Machine& node = node_;
+  const Duration epoch = node.world().options.run_time / 4 + Duration::milliseconds(1);
+  node.world().timeline.after(epoch, [this, &node, id = launch_.id] {
+    if (node.find(id) != this || !tasks_.front().is_alive) return;
+    if (is_frozen_) return train();
+    const std::uint32_t epochs = ++node.world().epochs[launch_.job->trial];
+    node.world().workload->report(launch_.job->trial, launch_.restart_count + 1, epochs);
+    if (epochs >= length_of(launch_)) return end_task(0, ExitStatus());
+    train();
+  });
 }
 
 void Supervised::arm(std::size_t task) {

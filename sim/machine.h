@@ -49,6 +49,7 @@ class Supervised final : public StepPort {
     Duration left;       ///< while frozen
   };
   void arm(std::size_t task);
+  void train();
   void end_task(std::size_t task, ExitStatus status);
   void settle();
 

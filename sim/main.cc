@@ -11,6 +11,7 @@
 
 #include "sim/controller.h"
 #include "sim/machine.h"
+#include "sim/search_checker.h"
 #include "sim/workload.h"
 #include "sim/world.h"
 
@@ -79,17 +80,20 @@ void run_for(World& world, Duration span) {
 }
 
 /// Everything from the first batch on, and the followers, agree.
-void check_replicas(World& world) {
+SearchTally check_replicas(World& world) {
   const Controller& controller = *world.controller;
   world.checker.check_ledger(controller.core().state());
   world.checker.compare(controller.core().state(), "of the core");
   world.checker.compare(controller.planner().state(), "of the planner");
   ClusterState replayed;
+  SearchChecker searches;
   world.journal.replay(Seq(0), [&](const EventBatch& batch) {
+    searches.follow(replayed, batch);
     replayed.apply(batch);
     if (world.options.is_checked_deeply) world.checker.compare(replayed, "replayed from the first batch");
   });
   world.checker.compare(replayed, "replayed from the first batch");
+  return searches.finish(replayed);
 }
 
 void simulate(const Options& options, bool is_verbose) {
@@ -110,10 +114,13 @@ void simulate(const Options& options, bool is_verbose) {
   CHECK(left.empty(), "faults have stopped long ago and these have not ended:{}", left);
   CHECK(world.workload->is_all_answered(), "a client waits for an answer for ever:{}", world.workload->unanswered());
   run_for(world, Duration::seconds(10));
-  check_replicas(world);
+  const SearchTally searches = check_replicas(world);
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::uint64_t jobs = world.checker.jobs_ended();
   if (is_verbose) {
+    if (options.has_experiments) {
+      fmt::print("{} experiments, {} trials, {} decisions made again; ", searches.experiments, searches.trials, searches.decisions);
+    }
     fmt::print("seed {} {}: {} jobs ended, {} tasks, {} submissions refused, {} controllers, {} batches, {} actions, {:.0f} s of "
                "virtual and {:.2f} s of wall time: {:.0f} jobs a minute\n",
                options.seed, options.recipe, jobs, world.checker.tasks_run(), world.workload->refused(), world.incarnations,

@@ -57,7 +57,7 @@ void make_throughput(Options& options) {
 
 }  // namespace
 
-std::vector<std::string> recipe_names() { return {"swarm", "calm", "throughput"}; }
+std::vector<std::string> recipe_names() { return {"swarm", "calm", "search", "throughput"}; }
 
 Result<Options> options_of(const std::string& recipe, std::uint64_t seed) {
   Options options;
@@ -65,12 +65,13 @@ Result<Options> options_of(const std::string& recipe, std::uint64_t seed) {
   options.recipe = recipe;
   Rng rng(seed ^ 0x51d0a5eedULL);
   draw_cluster(options, rng);
-  if (recipe == "swarm") {
+  options.has_experiments = recipe == "search";
+  if (recipe == "swarm" || recipe == "search") {
     draw_faults(options, rng);
   } else if (recipe == "throughput") {
     make_throughput(options);
   } else if (recipe != "calm") {
-    return fail(ErrorCode::kNotFound, "there is no recipe " + recipe, "use swarm, calm or throughput");
+    return fail(ErrorCode::kNotFound, "there is no recipe " + recipe, "use swarm, calm, search or throughput");
   }
   return options;
 }

@@ -26,6 +26,7 @@ struct Options {
   Duration request_gap = Duration::milliseconds(200);  ///< mean
   Duration run_time = Duration::seconds(5);            ///< mean of a task
   bool is_only_batch = false;     ///< one-CPU batch jobs and nothing else
+  bool has_experiments = false;   ///< searches beside the jobs
   bool is_checked_deeply = true;  ///< ledger and hashes at every opportunity; false: at the end
   // Faults; mean time between two, zero: never.
   Duration controller_crash;

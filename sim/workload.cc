@@ -1,8 +1,10 @@
 #include "sim/workload.h"
 
 #include <csignal>
+#include <limits>
 
 #include "codec/dependency_text.h"
+#include "codec/experiment_text.h"
 #include "controller/prepare.h"
 #include "sim/controller.h"
 
@@ -35,8 +37,11 @@ void Workload::next() {
   if (asked_ >= world_.options.requests) return;
   ++asked_;
   const bool is_plain = world_.options.is_only_batch || jobs_.empty();
+  const bool is_search = world_.options.has_experiments && world_.rng.chance(0.1);
   const std::uint64_t what = is_plain ? 0 : world_.rng.below(100);
-  if (what < 60) {
+  if (is_search) {
+    world_.rng.chance(0.4) ? create_experiment() : touch_experiment();
+  } else if (what < 60) {
     submit();
   } else if (what < 95) {
     touch_job();
@@ -317,9 +322,75 @@ void Workload::touch_node() {
   call(std::move(update), true, [](const Reply&) {});
 }
 
+// ---- experiments ----
+
+void Workload::create_experiment() {
+  Rng& rng = world_.rng;
+  constexpr const char* kMethods[] = {"name: random, max_trials: {}", "name: grid", "name: tpe, max_trials: {}, startup_trials: 3",
+                                      "name: async_halving, num_rungs: 3, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8",
+                                      "name: adaptive_asha, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8",
+                                      "name: adaptive_asha, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8, stop_once: false",
+                                      "name: sync_halving, num_rungs: 3, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8",
+                                      "name: hyperband, divisor: 2, time_metric: epochs, max_time: 8"};
+  std::string method = kMethods[rng.below(std::size(kMethods))];
+  if (const auto place = method.find("{}"); place != method.npos) method.replace(place, 2, std::to_string(rng.between(4, 20)));
+  CreateExperiment create;
+  create.config = fmt::format("{{name: s, entrypoint: train, max_restarts: {}, preemption_timeout: {}, resources: {{slots_per_trial: {}}}, "
+                              "hyperparameters: {{lr: {{type: double, minval: 0, maxval: 1, count: 5}}}}, searcher: {{metric: loss, "
+                              "max_concurrent_trials: {}, {}}}}}",
+                              rng.below(4), rng.between(1, 30), rng.below(2), rng.between(1, 6), method);
+  auto job = std::make_shared<JobSpec>();
+  job->text.set(JobText::kWorkDir, "/tmp");
+  create.job = std::move(job);
+  create.environment = bytes("A=1");
+  create.is_paused = rng.chance(0.2);
+  call(std::move(create), false, [this](const Reply& reply) { reply.error ? ++refused_ : ++submitted_; });
+}
+
+/// A verb for some experiment, or something done to one of its trials' jobs.
+void Workload::touch_experiment() {
+  if (world_.controller == nullptr) return;
+  Rng& rng = world_.rng;
+  const ExperimentTable& table = world_.controller->replica().state().experiments();
+  if (table.trials().empty()) return create_experiment();
+  auto trial = table.trials().begin();
+  std::advance(trial, static_cast<std::ptrdiff_t>(rng.below(table.trials().size())));
+  const auto ignore = [](const Reply&) {};
+  const std::uint64_t what = rng.below(100);
+  if (what < 15) {
+    CancelJobs cancel;
+    cancel.filter.jobs.push_back(all_of(trial->second.job));
+    call(std::move(cancel), false, ignore);
+  } else if (what < 40) {
+    constexpr JobVerb kVerbs[] = {JobVerb::kRequeue, JobVerb::kHold, JobVerb::kRelease, JobVerb::kSuspend, JobVerb::kResume};
+    call(ControlJobs{kVerbs[rng.below(5)], {all_of(trial->second.job)}}, true, ignore);
+  } else if (what < 55) {
+    UpdateExperiment update;
+    update.experiment = trial->second.experiment;
+    update.max_concurrent = static_cast<std::uint32_t>(rng.below(7));
+    call(std::move(update), false, ignore);
+  } else {
+    constexpr ExperimentVerb kVerbs[] = {ExperimentVerb::kPause, ExperimentVerb::kPause, ExperimentVerb::kActivate, ExperimentVerb::kActivate,
+                                         ExperimentVerb::kCancel, ExperimentVerb::kKill};
+    call(ControlExperiments{kVerbs[rng.below(6)], {trial->second.experiment}}, false, ignore);
+  }
+}
+
+/// How good a trial is follows from its number, so that every run of it says the same.
+void Workload::report(TrialId trial, std::uint32_t run, std::uint32_t epochs) {
+  Rng rng(world_.options.seed ^ trial.value());
+  const double metric = rng.chance(0.05) ? std::numeric_limits<double>::quiet_NaN() : rng.unit() + 1.0 / epochs;
+  call(ReportTrial{trial, run, epochs, {{"loss", metric}, {"epochs", static_cast<double>(epochs)}}}, false, [](const Reply&) {});
+}
+
 void Workload::wind_down() {
   if (world_.controller == nullptr) return;
   const ClusterState& state = world_.controller->core().state();
+  for (const auto& [id, experiment] : state.experiments().experiments()) {
+    if (experiment.state == ExperimentState::kPaused) {
+      call(ControlExperiments{ExperimentVerb::kActivate, {id}}, false, [](const Reply&) {});
+    }
+  }
   for (const muster::Node& node : state.nodes().all()) {
     const auto mask = node_condition::kDown | node_condition::kDrain | node_condition::kFail;
     if ((node.status.conditions & mask) == 0 || (node.status.conditions & node_condition::kNotResponding) != 0) continue;
@@ -372,6 +443,11 @@ std::string Workload::unfinished() const {
       for (const NodeGrant& grant : step.layout->nodes) text += fmt::format(" {}", grant.node.value());
     }
   });
+  for (const auto& [id, experiment] : state.experiments().experiments()) {
+    if (is_final(experiment.state)) continue;
+    text += fmt::format("\n  experiment {} {} with {} open trials and {} inputs", id.value(), experiment_state_name(experiment.state),
+                        experiment.open_trials, experiment.inputs.size());
+  }
   for (const auto& [id, facts] : jobs_) {
     const bool is_known = state.jobs().find(id) != nullptr || world_.checker.has_ended(id);
     CHECK(is_known, "job {} was acknowledged and is nowhere", id.value());

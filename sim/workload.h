@@ -29,6 +29,8 @@ class Workload {
     return true;
   }
   bool is_all_answered() const { return calls_.empty(); }
+  /// What a trial's script says after an epoch.
+  void report(TrialId trial, std::uint32_t run, std::uint32_t epochs);
   /// No more trouble from clients either: held jobs are released, suspended ones resumed, nodes put back to service.
   void wind_down();
   void on_reply(std::uint64_t token, std::vector<Reply> replies);
@@ -65,6 +67,8 @@ class Workload {
   void create_step(JobId job);
   void touch_job();
   void touch_node();
+  void create_experiment();
+  void touch_experiment();
   JobSpec draw_spec(JobFacts& facts);
   std::shared_ptr<StepSpec> draw_step(std::uint32_t tasks);
   JobId any_job();

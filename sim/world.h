@@ -1,6 +1,7 @@
 // What the parts of a simulation share, and the connections between controller and nodes.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct World {
   std::uint64_t incarnations = 0;
   std::vector<std::unique_ptr<Machine>> nodes;
   std::unique_ptr<Workload> workload;
+  std::map<TrialId, std::uint32_t> epochs;  ///< what trials have saved, on a shared disk
   bool has_faults = false;  ///< faults may strike now
 
   Duration latency() { return Duration::microseconds(rng.between(20, 400)); }

@@ -22,9 +22,10 @@ int run_check_file(const Words& words) {
   const Console console("muster experiment check");
   const auto document = file.read();
   if (!document.has_value()) return console.fail(document.error());
+  const std::vector<std::string> problems = file.problems(*document);
+  for (const std::string& problem : problems) console.error(problem);
+  if (!problems.empty()) return 1;
   const ExperimentForm form = read_experiment(merge_layers(document->root, experiment_defaults()), document->lines);
-  for (const FormProblem& problem : form.problems) console.error(fmt::format("{}: {}", file.path, problem.text()));
-  if (!form.problems.empty()) return 1;
   const ExperimentConfig& config = form.config;
   print(fmt::format("{}: right. {} with {} slot{} each, metric {}, {} restarts\n", file.path,
                     config.name.empty() ? "An unnamed experiment" : fmt::format("Experiment {}", shown_value(config.name)),

@@ -13,8 +13,6 @@
 #include "cli/experiment_tables.h"
 #include "cli/job_request.h"
 #include "cli/session.h"
-#include "codec/config_layers.h"
-#include "codec/experiment_form.h"
 #include "codec/json_text.h"
 
 namespace muster::cli {
@@ -62,9 +60,9 @@ int exit_code_of(ExperimentState state) {
 
 /// Says all that is wrong with the file before anything is sent: the controller knows no lines.
 bool is_right(const Console& console, const ExperimentFile& file, const YamlDocument& document) {
-  const ExperimentForm form = read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
-  for (const FormProblem& problem : form.problems) console.error(fmt::format("{}: {}", file.path, problem.text()));
-  return form.problems.empty();
+  const std::vector<std::string> problems = file.problems(document);
+  for (const std::string& problem : problems) console.error(problem);
+  return problems.empty();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "cli/text_file.h"
 #include "codec/config_layers.h"
 #include "codec/config_override.h"
+#include "codec/experiment_form.h"
 
 namespace muster::cli {
 namespace {
@@ -21,6 +22,16 @@ Result<YamlDocument> read_yaml(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> ExperimentFile::problems(const YamlDocument& document) const {
+  const ExperimentForm form = read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
+  std::vector<std::string> lines;
+  for (const FormProblem& problem : form.problems) lines.push_back(fmt::format("{}: {}", path, problem.text()));
+  if (lines.empty()) {
+    for (const std::string& missing : missing_abilities(form.config)) lines.push_back(fmt::format("{}: {}", path, missing));
+  }
+  return lines;
+}
 
 Result<std::string> ExperimentFile::text() const { return read_file(path, kMost); }
 

@@ -18,6 +18,8 @@ struct ExperimentFile {
   std::string template_path;  ///< empty: none
   std::vector<std::string> overrides;
 
+  /// All that is wrong with what was read, a line each with the file's name; empty: it can run.
+  std::vector<std::string> problems(const YamlDocument& document) const;
   /// The text of the file itself. Errors name it.
   Result<std::string> text() const;
   /// Adds FILE, --template and --config to a command.

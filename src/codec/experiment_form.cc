@@ -311,4 +311,26 @@ ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
   return form;
 }
 
+std::vector<std::string> missing_abilities(const ExperimentConfig& config) {
+  std::vector<std::string> missing;
+  const auto refuse_if = [&](bool is_asked, std::string_view what) {
+    if (is_asked) missing.emplace_back(what);
+  };
+  refuse_if(config.resources.weight != 1, "resources.weight: experiments are not weighed against each other yet; take it out");
+  refuse_if(config.resources.priority.has_value(), "resources.priority: it does not order trials yet; take it out");
+  refuse_if(config.source_trial_id.has_value() || !config.source_checkpoint_uuid.empty(),
+            "searcher: trials cannot begin with another trial's checkpoint yet; take source_trial_id or source_checkpoint_uuid out");
+  refuse_if(std::holds_alternative<PopulationTraining>(config.search.method),
+            "searcher.name: pbt needs checkpoints that trials share, which are not there yet");
+  refuse_if(config.log_retention_days.value_or(-1) != -1, "retention_policy.log_retention_days: logs are kept for ever yet; take it out");
+  refuse_if(!std::holds_alternative<std::monostate>(config.checkpoint_storage) &&
+                !std::holds_alternative<SharedFolderStorage>(config.checkpoint_storage),
+            "checkpoint_storage.type: checkpoints lie in a shared folder yet; give shared_fs");
+  for (const LogPolicy& policy : config.log_policies) {
+    refuse_if(policy.action != LogAction::kLabel,
+              fmt::format("log_policies: \"{}\" cannot act yet; take it out", policy.name.empty() ? policy.pattern : policy.name));
+  }
+  return missing;
+}
+
 }  // namespace muster

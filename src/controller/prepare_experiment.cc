@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "codec/config_layers.h"
 #include "codec/digest.h"
+#include "codec/environment_text.h"
 #include "codec/experiment_form.h"
 #include "codec/json_text.h"
 #include "codec/trial_text.h"
@@ -17,29 +18,6 @@ namespace {
 
 Error wrong(std::string detail) {
   return Error{ErrorCode::kInvalidArgument, "The experiment's configuration is wrong", std::move(detail)};
-}
-
-/// What is understood and cannot be done yet is refused by name.
-std::vector<std::string> missing_abilities(const ExperimentConfig& config) {
-  std::vector<std::string> missing;
-  const auto refuse_if = [&](bool is_asked, std::string_view what) {
-    if (is_asked) missing.emplace_back(what);
-  };
-  refuse_if(config.resources.weight != 1, "resources.weight: experiments are not weighed against each other yet; take it out");
-  refuse_if(config.resources.priority.has_value(), "resources.priority: it does not order trials yet; take it out");
-  refuse_if(config.source_trial_id.has_value() || !config.source_checkpoint_uuid.empty(),
-            "searcher: trials cannot begin with another trial's checkpoint yet; take source_trial_id or source_checkpoint_uuid out");
-  refuse_if(std::holds_alternative<PopulationTraining>(config.search.method),
-            "searcher.name: pbt needs checkpoints that trials share, which are not there yet");
-  refuse_if(config.log_retention_days.value_or(-1) != -1, "retention_policy.log_retention_days: logs are kept for ever yet; take it out");
-  refuse_if(!std::holds_alternative<std::monostate>(config.checkpoint_storage) &&
-                !std::holds_alternative<SharedFolderStorage>(config.checkpoint_storage),
-            "checkpoint_storage.type: checkpoints lie in a shared folder yet; give shared_fs");
-  for (const LogPolicy& policy : config.log_policies) {
-    refuse_if(policy.action != LogAction::kLabel,
-              fmt::format("log_policies: \"{}\" cannot act yet; take it out", policy.name.empty() ? policy.pattern : policy.name));
-  }
-  return missing;
 }
 
 std::string joined_lines(const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "\n")); }
@@ -73,14 +51,13 @@ std::string run_root(const ExperimentConfig& config, std::string_view work_dir) 
 }
 
 /// NAME=VALUE of the file over the submitter's; a name alone keeps the submitter's.
-Bytes with_variables(Bytes environment, const std::vector<std::string>& variables) {
-  std::string all = environment == nullptr ? "" : *environment;
-  for (const std::string& variable : variables) {
-    if (variable.find('=') == std::string::npos) continue;
-    if (!all.empty() && all.back() != '\0') all += '\0';
-    all += variable;
+Bytes with_variables(Bytes block, const std::vector<std::string>& variables) {
+  Environment environment = parse_environment(block == nullptr ? "" : *block);
+  for (const std::string_view variable : variables) {
+    const std::size_t equals = variable.find('=');
+    if (equals != variable.npos) set_variable(environment, variable.substr(0, equals), variable.substr(equals + 1));
   }
-  return std::make_shared<const std::string>(std::move(all));
+  return std::make_shared<const std::string>(environment_block(environment));
 }
 
 /// What every trial's job has in common. Slots become CPUs or GPUs where the partition is known.

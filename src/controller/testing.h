@@ -149,6 +149,7 @@ class Rig final : public JournalPort, public CorePort {
   void send(NodeIndex node, const ToAgent& message) override { sent.emplace_back(node, message); }
   void publish(DurableUpdate update) override {
     planner.apply(*update.batch);
+    published.push_back(update.batch);
     for (HistoryRecord& record : update.history) history.push_back(std::move(record));
   }
   void plan_consumed(Seq until) override { planner.consumed(until); }
@@ -159,6 +160,7 @@ class Rig final : public JournalPort, public CorePort {
   std::vector<EventBatchRef> journal;  ///< appended; the first `durable` of them are stored
   std::map<std::uint64_t, std::vector<Reply>> replies;
   std::vector<std::pair<NodeIndex, ToAgent>> sent;
+  std::vector<EventBatchRef> published;
   std::vector<HistoryRecord> history;
   std::vector<BlobId> fetched;
   TimePoint now;

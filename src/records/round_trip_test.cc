@@ -146,6 +146,15 @@ Job job_of(Rng& rng) {
   return job;
 }
 
+Experiment experiment_of(Rng& rng) {
+  Experiment experiment;
+  draw(experiment, rng);
+  experiment.spec_hash = experiment.hash = 0;  // follow from the rest
+  experiment.inputs = {SearchBegun{}, ReportInput{}, ExitInput{}, LimitInput{}};
+  for (SearchInput& input : experiment.inputs) draw(input, rng);
+  return experiment;
+}
+
 TEST(RoundTrip, CheckpointSlices) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Rng rng(seed);
@@ -156,11 +165,18 @@ TEST(RoundTrip, CheckpointSlices) {
     draw(expected.blobs, rng);
     draw(expected.answers, rng);
     for (int i = 0; i < 3; ++i) expected.jobs.push_back(job_of(rng));
+    for (int i = 0; i < 3; ++i) expected.experiments.push_back(experiment_of(rng));
+    for (int i = 0; i < 3; ++i) {
+      draw(expected.trials.emplace_back(), rng);
+      expected.trials.back().hash = 0;  // follows from the rest
+    }
     slice.cluster = expected.cluster;
     slice.nodes = expected.nodes;
     slice.blobs = expected.blobs;
     slice.answers = expected.answers;
     for (const Job& job : expected.jobs) slice.jobs.push_back(&job);
+    for (const Experiment& experiment : expected.experiments) slice.experiments.push_back(&experiment);
+    for (const Trial& trial : expected.trials) slice.trials.push_back(&trial);
     const auto back = records::decode_slice(records::encode_slice(slice));
     ASSERT_TRUE(back.has_value()) << back.error().text();
     ASSERT_EQ(difference(expected, *back), "") << "seed " << seed;
@@ -185,6 +201,8 @@ TEST(RoundTrip, Views) {
   expect_round_trips<schema::NodeView, NodeView>("NodeView");
   expect_round_trips<schema::PartitionView, PartitionView>("PartitionView");
   expect_round_trips<schema::PingView, PingView>("PingView");
+  expect_round_trips<schema::ExperimentView, ExperimentView>("ExperimentView");
+  expect_round_trips<schema::TrialView, TrialView>("TrialView");
 }
 
 TEST(RoundTrip, Pages) {

@@ -61,7 +61,7 @@ std::uint64_t ClusterState::hash() const {
   for (const PartitionConfig& partition : partitions_) sum += hash_of(partition);
   Hasher rest;
   rest.add(epoch_.value()).add(next_job_.value()).add(next_blob_.value()).add(time_.microseconds());
-  rest.add(next_experiment_.value()).add(next_trial_.value());
+  if (next_experiment_ != ExperimentId(1)) rest.add(next_experiment_.value()).add(next_trial_.value());
   rest.add(settings_.cluster_name).add(active_jobs_).add(answers_.size());
   return sum + rest.digest();
 }

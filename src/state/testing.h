@@ -107,6 +107,63 @@ class Log {
   std::int64_t seconds_ = 0;
 };
 
+/// An experiment of which one trial has ended, one is asked to stop and one waits; its search has inputs before it.
+inline void add_experiment(Log& log) {
+  auto spec = std::make_shared<ExperimentSpec>();
+  spec->user = UserId(1000);
+  spec->config = R"({"name": "e"})";
+  spec->metric = "loss";
+  spec->run_folder = "/tmp/runs";
+  spec->job = spec_of("e");
+  ExperimentCreated created;
+  created.experiment = log.state().next_experiment();
+  created.spec = spec;
+  created.labels.name = "e";
+  created.labels.labels = {"first"};
+  const ExperimentId id = created.experiment;
+  log.add({created});
+  SearchDecided decided;
+  decided.experiment = id;
+  decided.covered = 1;
+  decided.state = std::make_shared<const std::string>("what it remembers");
+  decided.progress = 0.25;
+  decided.first_trial = log.state().next_trial();
+  for (std::uint32_t i = 0; i < 3; ++i) decided.created.push_back({TrialIndex(i), i, 0, R"({"lr": 0.1})", 4, {}});
+  decided.awaits = {{TrialIndex(0), 4.0}, {TrialIndex(1), {}}};
+  std::vector<EventBody> batch{decided};
+  const JobId first_job = log.state().next_job();
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    auto job = spec_of("e." + std::to_string(i));
+    job->trial = TrialId(decided.first_trial.value() + i);
+    JobSubmitted submitted;
+    submitted.job = JobId(first_job.value() + i);
+    submitted.spec = std::move(job);
+    submitted.partitions = {PartitionIndex(0)};
+    batch.emplace_back(std::move(submitted));
+  }
+  log.add(std::move(batch));
+  const TrialId first = decided.first_trial;
+  log.start(first_job, {grant_of(0, 0, 1)});
+  log.add({TrialReported{first, {0.5, 4}, true, true}, TrialFlagged{TrialId(first.value() + 1)},
+           StopRequested{first_job, {StopCall::kRung, at(5000)}}});
+  JobEnding ending;
+  ending.job = JobId(first_job.value() + 1);
+  ending.state = JobState::kFailed;
+  log.add({ending, TrialEnded{TrialId(first.value() + 1), TrialState::kError, TrialExit::kErrored, "why"}});
+  ExperimentChanged changed;
+  changed.experiment = id;
+  changed.max_concurrent = 7;
+  changed.labels = created.labels;
+  changed.labels->notes = "n";
+  log.add({changed});
+  decided.covered = 2;
+  decided.created.clear();
+  decided.awaits.clear();
+  decided.stops = {{TrialIndex(2), {StopCause::kRungCut, 0, 1, 2, 1, 3}}};
+  decided.continued = {{TrialIndex(0), 16}};
+  log.add({decided});
+}
+
 /// A log in which every kind of event appears.
 inline void add_everything(Log& log) {
   log.add({NodeRegistered{NodeIndex(0), "boot", at(0), at(0), "1", "x86", "Linux", 0, node_condition::kUnknown, ""}});
@@ -159,6 +216,7 @@ inline void add_everything(Log& log) {
   log.start(element, {grant_of(0, 2, 2)});
   log.end(element, JobState::kCompleted, true);
   log.add({JobsEvicted{{element}}});
+  add_experiment(log);
 }
 
 }  // namespace muster::testing

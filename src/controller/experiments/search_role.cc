@@ -26,15 +26,6 @@ void limit_slots(ExperimentConfig& config) {
   limit = limit == 0 ? trials : std::min(limit, trials);
 }
 
-search::Searcher searcher_of(const ExperimentSpec& spec, const std::string* saved) {
-  ExperimentConfig config = config_of(spec);
-  limit_slots(config);
-  if (saved == nullptr) return search::Searcher(config.search, std::move(config.hyperparameters), spec.seed);
-  auto loaded = search::Searcher::load(config.search, std::move(config.hyperparameters), *saved);
-  CHECK(loaded.has_value(), "{}", loaded.error().text());
-  return std::move(loaded).value();
-}
-
 struct Ask {
   search::Searcher& searcher;
   std::set<TrialIndex>& touched;
@@ -65,6 +56,27 @@ struct Sort {
 
 }  // namespace
 
+search::Searcher searcher_of(const ExperimentSpec& spec, const std::string* saved) {
+  ExperimentConfig config = config_of(spec);
+  limit_slots(config);
+  if (saved == nullptr) return search::Searcher(config.search, std::move(config.hyperparameters), spec.seed);
+  auto loaded = search::Searcher::load(config.search, std::move(config.hyperparameters), *saved);
+  CHECK(loaded.has_value(), "{}", loaded.error().text());
+  return std::move(loaded).value();
+}
+
+SearchDecided ask(search::Searcher& searcher, std::span<const SearchInput> inputs) {
+  SearchDecided decided;
+  std::set<TrialIndex> touched;
+  for (const SearchInput& input : inputs) {
+    for (SearchAction& action : std::visit(Ask{searcher, touched}, input)) std::visit(Sort{decided, touched}, action);
+  }
+  for (const TrialIndex trial : touched) decided.awaits.push_back({trial, searcher.awaits(trial)});
+  decided.progress = searcher.progress();
+  decided.state = std::make_shared<const std::string>(searcher.save());
+  return decided;
+}
+
 bool concerns_search(const EventBatch& batch) {
   return std::ranges::any_of(batch.events, [](const Event& event) { return std::visit(Concerns{}, event.body); });
 }
@@ -91,7 +103,9 @@ struct SearchRole::Follower {
       const TrialId id(event.first_trial.value() + static_cast<std::uint32_t>(i));
       role.trials_[id] = {event.experiment, event.created[i].trial};
     }
-    for (; search->covered < event.covered; ++search->covered) search->inputs.pop_front();
+    CHECK(event.covered - search->covered <= search->inputs.size());
+    search->inputs.erase(search->inputs.begin(), search->inputs.begin() + static_cast<std::ptrdiff_t>(event.covered - search->covered));
+    search->covered = event.covered;
     search->saved = event.state;
     search->in_flight.reset();
     if (event.outcome) role.searches_.erase(event.experiment);
@@ -127,7 +141,7 @@ void SearchRole::load(const ClusterState& state) {
     search.spec = experiment.spec;
     search.saved = experiment.search_state;
     search.covered = experiment.covered;
-    search.inputs = experiment.inputs;
+    search.inputs.assign(experiment.inputs.begin(), experiment.inputs.end());
   }
   for (const auto& [id, trial] : state.experiments().trials()) {
     if (trial.is_over() || !searches_.contains(trial.experiment)) continue;
@@ -144,16 +158,9 @@ SearchDecision SearchRole::decide_upon(ExperimentId id, Search& search) {
   if (!search.searcher) search.searcher = searcher_of(*search.spec, search.saved.get());
   SearchDecision decision;
   decision.basis = search.covered;
-  SearchDecided& decided = decision.decided;
-  decided.experiment = id;
-  decided.covered = search.covered + search.inputs.size();
-  std::set<TrialIndex> touched;
-  for (const SearchInput& input : search.inputs) {
-    for (SearchAction& action : std::visit(Ask{*search.searcher, touched}, input)) std::visit(Sort{decided, touched}, action);
-  }
-  for (const TrialIndex trial : touched) decided.awaits.push_back({trial, search.searcher->awaits(trial)});
-  decided.progress = search.searcher->progress();
-  decided.state = std::make_shared<const std::string>(search.searcher->save());
+  decision.decided = ask(*search.searcher, search.inputs);
+  decision.decided.experiment = id;
+  decision.decided.covered = search.covered + search.inputs.size();
   return decision;
 }
 

@@ -4,10 +4,11 @@
 //   durable batches ──▶ inputs beyond those covered ──▶ Searcher ──▶ SearchDecision ──▶ core ──▶ SearchDecided (durable) ──▶ …
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "controller/command.h"
 #include "model/event.h"
@@ -18,6 +19,11 @@ namespace muster {
 
 /// True for batches that the role must see.
 bool concerns_search(const EventBatch& batch);
+
+/// The search of an experiment: at its beginning, or as it was saved.
+search::Searcher searcher_of(const ExperimentSpec& spec, const std::string* saved);
+/// What a search makes of inputs, in their order: all of the event but the numbers of experiment, inputs and trials.
+SearchDecided ask(search::Searcher& searcher, std::span<const SearchInput> inputs);
 
 class SearchRole {
  public:
@@ -36,7 +42,7 @@ class SearchRole {
     std::optional<search::Searcher> searcher;    ///< null until it is first needed
     std::shared_ptr<const std::string> saved;    ///< its state at `covered`
     std::uint64_t covered = 0;
-    std::deque<SearchInput> inputs;              ///< after `covered`
+    std::vector<SearchInput> inputs;             ///< after `covered`
     bool is_open = true;                         ///< decisions are still asked for
     std::optional<SearchDecision> in_flight;
     TimePoint sent;

@@ -1,0 +1,35 @@
+// What must hold of experiments in a journal, whatever happened while it was written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "state/cluster_state.h"
+
+namespace muster::sim {
+
+/// Counts over the searches that were checked.
+struct SearchTally {
+  std::uint64_t experiments = 0;
+  std::uint64_t trials = 0;
+  std::uint64_t decisions = 0;
+};
+
+/// Follows a replay from the first batch: asks each search anew and compares its decisions with those that were journalled, byte by
+/// byte.
+class SearchChecker {
+ public:
+  SearchChecker();
+  ~SearchChecker();
+  /// `state`: before the batch.
+  void follow(const ClusterState& state, const EventBatch& batch);
+  /// All has ended: trials and their jobs agree, no trial is lost or too many, restarts keep their limit.
+  SearchTally finish(const ClusterState& state) const;
+
+ private:
+  struct Searches;
+  std::unique_ptr<Searches> searches_;
+  std::uint64_t decisions_ = 0;
+};
+
+}  // namespace muster::sim

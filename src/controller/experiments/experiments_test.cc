@@ -1,0 +1,473 @@
+// Experiments on a core, with the search role beside it: what is created, stopped, tried again and held, and that a start in the
+// middle goes on with the same search.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "controller/experiments/search_role.h"
+#include "controller/prepare_experiment.h"
+#include "controller/testing.h"
+#include "records/batch_codec.h"
+
+namespace muster {
+namespace {
+
+using testing::cancel_of;
+using testing::control_of;
+using testing::kAlice;
+using testing::kBob;
+using testing::kRoot;
+using testing::Rig;
+using testing::selector_of;
+
+/// A cluster of two nodes with two GPUs each, and the search role.
+class Lab {
+ public:
+  explicit Lab(std::vector<EventBatchRef> stored = {}) : rig(2, std::move(stored)) {
+    role.load(rig.core.state());
+    seen_ = rig.published.size();
+    rig.connect_all();
+    settle();
+  }
+
+  ExperimentId create(const std::string& yaml, bool is_paused = false) {
+    const Reply reply = ask(yaml, is_paused);
+    EXPECT_FALSE(reply.error.has_value()) << reply.error->text();
+    settle();
+    return reply.experiment;
+  }
+  Reply ask(const std::string& yaml, bool is_paused = false) {
+    CreateExperiment create;
+    create.config = yaml;
+    create.is_paused = is_paused;
+    create.job = testing::spec_of("base");
+    LastBlob last;
+    auto prepared = prepare_experiment(std::move(create), kAlice, CallerNames{"alice", "users"}, last);
+    Reply reply;
+    if (prepared.has_value()) return rig.done(std::move(prepared).value());
+    reply.error = prepared.error();
+    return reply;
+  }
+  /// Lets the search decide and the planner plan until nothing moves.
+  void settle() {
+    for (int i = 0; i < 100; ++i) {
+      for (; seen_ < rig.published.size(); ++seen_) role.apply(*rig.published[seen_]);
+      const auto decisions = role.decide(rig.now);
+      for (const SearchDecision& decision : decisions) rig.done(decision, kRoot);
+      rig.plan();
+      if (decisions.empty() && seen_ == rig.published.size()) return;
+    }
+    ADD_FAILURE() << "it does not settle";
+  }
+  const Experiment& experiment(ExperimentId id = ExperimentId(1)) const { return *rig.core.state().experiments().find(id); }
+  const Trial& trial(std::uint32_t id) const { return *rig.core.state().experiments().find(TrialId(id)); }
+  const Job& job(std::uint32_t trial_id) const { return rig.job(trial(trial_id).job); }
+  bool runs(std::uint32_t trial_id) const { return job(trial_id).run != nullptr && !is_finished(job(trial_id).state); }
+  std::size_t trial_count() const { return rig.core.state().experiments().trials().size(); }
+
+  Reply report(std::uint32_t id, double metric, double epochs, std::uint32_t run = 0, Identity who = kAlice) {
+    ReportTrial report;
+    report.trial = TrialId(id);
+    report.run = run != 0 ? run : job(id).attempt + 1;
+    report.metrics = {{"loss", metric}, {"epochs", epochs}};
+    const Reply reply = rig.done(report, who);
+    settle();
+    return reply;
+  }
+  void exit(std::uint32_t id, ExitStatus status = {}) {
+    const Job& one = job(id);
+    rig.step_done(one.run->allocation->nodes.front().node.value(), rig.batch_step(one.id), status);
+    settle();
+  }
+  void control(ExperimentVerb verb, Identity who = kAlice) {
+    const Reply reply = rig.done(ControlExperiments{verb, {ExperimentId(1)}}, who);
+    ASSERT_EQ(reply.experiments.size(), 1U);
+    EXPECT_FALSE(reply.experiments[0].error.has_value()) << reply.experiments[0].error->text();
+    settle();
+  }
+  std::size_t stops_sent() const { return rig.count_sent<StopStep>(0) + rig.count_sent<StopStep>(1); }
+
+  Rig rig;
+  SearchRole role;
+
+ private:
+  std::size_t seen_ = 0;
+};
+
+std::string random_search(std::uint32_t trials, std::uint32_t at_once, std::uint32_t restarts = 5) {
+  return "{name: e, entrypoint: train, max_restarts: " + std::to_string(restarts) +
+         ", hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, searcher: {name: random, metric: loss, max_trials: " +
+         std::to_string(trials) + ", max_concurrent_trials: " + std::to_string(at_once) + "}}";
+}
+std::string halving(bool stops_once) {
+  return "{name: e, entrypoint: train, hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, searcher: {name: async_halving, "
+         "metric: loss, num_rungs: 2, max_trials: 4, divisor: 2, max_concurrent_trials: 4, time_metric: epochs, max_time: 8" +
+         std::string(stops_once ? "" : ", stop_once: false") + "}}";
+}
+
+// ---- a search from its beginning to its end ----
+
+TEST(Experiments, ARandomSearchKeepsAsManyTrialsAsItMayAndEndsWithTheLast) {
+  Lab lab;
+  const ExperimentId id = lab.create(random_search(3, 2));
+  ASSERT_EQ(lab.trial_count(), 2U);
+  EXPECT_TRUE(lab.runs(1) && lab.runs(2));
+  EXPECT_EQ(lab.job(1).spec->name(), "e.0");
+  EXPECT_NE(lab.trial(1).hparams, lab.trial(2).hparams);
+  lab.exit(1);
+  EXPECT_EQ(lab.trial(1).state, TrialState::kCompleted);
+  ASSERT_EQ(lab.trial_count(), 3U);
+  lab.exit(2);
+  EXPECT_EQ(lab.experiment(id).state, ExperimentState::kActive);
+  lab.exit(3);
+  EXPECT_EQ(lab.experiment(id).state, ExperimentState::kCompleted);
+  EXPECT_EQ(lab.experiment(id).open_trials, 0U);
+  EXPECT_TRUE(lab.experiment(id).end_time.is_set());
+}
+
+TEST(Experiments, ATrialIsToldAllThatItNeeds) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  const auto& launch = lab.rig.last_sent<LaunchStep>();
+  const auto has = [&](std::string_view beginning) {
+    return std::ranges::any_of(launch.variables, [&](const std::string& one) { return one.starts_with(beginning); });
+  };
+  for (const char* variable : {"MUSTER_HPARAMS={\"lr\": ", "MUSTER_TRIAL_ID=1", "MUSTER_RUN_ID=1", "MUSTER_ENTRYPOINT=train"}) {
+    EXPECT_TRUE(has(variable)) << variable;
+  }
+  EXPECT_EQ(launch.job->get(JobText::kGresPerTask), "gpu:1");
+}
+
+TEST(Experiments, MaxSlotsBoundsTheTrialsAtOnce) {
+  Lab lab;
+  lab.create("{name: e, entrypoint: train, resources: {slots_per_trial: 2, max_slots: 5}, hyperparameters: {lr: {type: double, minval: 0, "
+             "maxval: 1}}, searcher: {name: random, metric: loss, max_trials: 9}}");
+  EXPECT_EQ(lab.trial_count(), 2U);
+  EXPECT_EQ(lab.job(1).run->allocation->cpu_count(), 2U);
+}
+
+TEST(Experiments, TheLimitOfTrialsAtOnceIsLive) {
+  Lab lab;
+  lab.create(random_search(6, 1));
+  UpdateExperiment update;
+  update.experiment = ExperimentId(1);
+  update.max_concurrent = 3;
+  lab.rig.done(update);
+  lab.settle();
+  EXPECT_EQ(lab.trial_count(), 3U);
+  update.max_concurrent = 1;
+  lab.rig.done(update);
+  lab.settle();
+  lab.exit(1);
+  EXPECT_EQ(lab.trial_count(), 3U);
+}
+
+// ---- failures ----
+
+TEST(Experiments, AFailedRunIsTriedAgainAndCounts) {
+  Lab lab;
+  lab.create(random_search(1, 1, 1));
+  lab.exit(1, ExitStatus::exited(3));
+  EXPECT_EQ(lab.trial(1).restarts, 1U);
+  EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
+  EXPECT_TRUE(lab.runs(1));
+  EXPECT_EQ(lab.job(1).attempt, 1U);
+  lab.exit(1, ExitStatus::exited(3));
+  EXPECT_EQ(lab.trial(1).state, TrialState::kError);
+  EXPECT_EQ(lab.trial(1).detail, "FAILED with exit code 3, after 1 restarts");
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kError);
+}
+
+TEST(Experiments, ANodesFaultDoesNotCount) {
+  Lab lab;
+  lab.create(random_search(1, 1, 0));
+  const auto node = lab.job(1).run->allocation->nodes.front().node.value();
+  StepDone done;
+  done.id = lab.rig.batch_step(lab.trial(1).job);
+  done.tasks = {ExitStatus::exited(1)};
+  done.error = "the node cannot";
+  done.is_node_fault = true;
+  lab.rig.hear(node, done);
+  lab.settle();
+  EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
+  EXPECT_EQ(lab.trial(1).restarts, 0U);
+  EXPECT_EQ(lab.job(1).attempt, 1U);
+}
+
+TEST(Experiments, OneGoodTrialMakesAnExperimentComplete) {
+  Lab lab;
+  lab.create(random_search(2, 2, 0));
+  lab.exit(1, ExitStatus::exited(1));
+  lab.exit(2);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted);
+}
+
+TEST(Experiments, InvalidHyperparametersAreReplacedAndNotTriedAgain) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  lab.rig.done(FlagTrial{TrialId(1), 1});
+  lab.exit(1, ExitStatus::exited(1));
+  EXPECT_EQ(lab.trial(1).state, TrialState::kCompleted);
+  EXPECT_EQ(lab.job(1).attempt, 0U);
+  EXPECT_EQ(lab.trial_count(), 2U);  // random search does not count such a trial
+}
+
+TEST(Experiments, AJobCancelledIsATrialCanceled) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  const JobId job = lab.trial(1).job;
+  lab.rig.done(cancel_of(job));
+  lab.exit(1, ExitStatus::signalled(SIGTERM));
+  EXPECT_EQ(lab.trial(1).state, TrialState::kCanceled);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCanceled);
+}
+
+// ---- rungs ----
+
+TEST(Experiments, ATrialThatIsCutIsAskedToStopAndCompletes) {
+  Lab lab;
+  lab.create(halving(true));
+  ASSERT_EQ(lab.trial_count(), 4U);
+  for (std::uint32_t id = 1; id <= 4; ++id) EXPECT_EQ(lab.trial(id).awaits, 4.0);
+  lab.report(1, 0.1, 4);
+  EXPECT_FALSE(lab.trial(1).stop.has_value());
+  EXPECT_EQ(lab.trial(1).awaits, 8.0);
+  lab.report(2, 0.9, 4);
+  ASSERT_TRUE(lab.trial(2).stop.has_value());
+  EXPECT_EQ(lab.trial(2).stop->cause, StopCause::kRungCut);
+  EXPECT_EQ(lab.stops_sent(), 1U);
+  EXPECT_EQ(lab.rig.last_sent<StopStep>().call, StopCall::kSearch);
+  EXPECT_EQ(lab.rig.last_sent<StopStep>().signal, SIGTERM);
+  lab.exit(2, ExitStatus::signalled(SIGTERM));
+  EXPECT_EQ(lab.trial(2).state, TrialState::kCompleted);
+  EXPECT_EQ(lab.job(2).state, JobState::kCompleted);
+}
+
+TEST(Experiments, NotANumberRanksWorst) {
+  Lab lab;
+  lab.create(halving(true));
+  lab.report(1, std::nan(""), 4);
+  lab.report(2, 0.9, 4);
+  EXPECT_FALSE(lab.trial(2).stop.has_value());
+  lab.report(3, std::nan(""), 4);
+  EXPECT_TRUE(lab.trial(3).stop.has_value());
+}
+
+TEST(Experiments, RepeatedAndStaleReportsChangeNoRung) {
+  Lab lab;
+  lab.create(halving(true));
+  lab.report(1, 0.1, 4);
+  lab.report(2, 0.2, 4);
+  const std::uint64_t covered = lab.experiment().covered;
+  lab.report(1, 0.1, 4);
+  lab.report(1, 0.05, 3);
+  EXPECT_EQ(lab.experiment().covered, covered);
+  EXPECT_EQ(lab.report(1, 0.1, 9, 7).error->code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(lab.report(1, 0.1, 9, 0, kBob).error->code, ErrorCode::kPermissionDenied);
+  ReportTrial blind{TrialId(1), 1, 5, {{"loss", 0.1}}};
+  EXPECT_EQ(lab.rig.done(blind).error->code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(lab.experiment().covered, covered);
+}
+
+TEST(Experiments, ATrialWaitsAtItsRungUntilItIsPromoted) {
+  Lab lab;
+  lab.create(halving(false));
+  ASSERT_EQ(lab.trial(1).target, 4U);
+  lab.report(1, 0.5, 4);
+  EXPECT_TRUE(lab.trial(1).is_waiting);
+  EXPECT_EQ(lab.job(1).run->stop->call, StopCall::kRung);
+  lab.exit(1);
+  EXPECT_TRUE(lab.job(1).is_pending());
+  EXPECT_NE(lab.job(1).flags & job_flag::kTrialHeld, 0);
+  EXPECT_TRUE(lab.rig.done(control_of(JobVerb::kRelease, selector_of(lab.trial(1).job))).outcomes.at(0).error.has_value());
+  lab.report(2, 0.1, 4);
+  lab.exit(2);
+  EXPECT_EQ(lab.trial(2).target, 8U);  // the best of two goes on
+  EXPECT_TRUE(lab.runs(2));
+  EXPECT_EQ(lab.job(2).attempt, 1U);
+  EXPECT_TRUE(lab.trial(1).is_waiting);
+}
+
+TEST(Experiments, APromotionThatComesBeforeTheRunHasStoppedIsNotLost) {
+  Lab lab;
+  lab.create(halving(false));
+  lab.report(1, 0.5, 4);
+  lab.report(2, 0.1, 4);
+  EXPECT_EQ(lab.trial(2).target, 8U);
+  EXPECT_TRUE(lab.runs(2));
+  lab.exit(2);
+  EXPECT_TRUE(lab.runs(2));
+  EXPECT_EQ(lab.job(2).attempt, 1U);
+}
+
+// ---- verbs ----
+
+TEST(Experiments, PausedTrialsGoBackAndGoOnWhenActivated) {
+  Lab lab;
+  lab.create(random_search(6, 6));
+  ASSERT_TRUE(lab.runs(1));
+  ASSERT_FALSE(lab.runs(5));  // there are four GPUs
+  lab.control(ExperimentVerb::kPause);
+  EXPECT_EQ(lab.stops_sent(), 4U);
+  for (std::uint32_t id = 1; id <= 4; ++id) lab.exit(id);
+  for (std::uint32_t id = 1; id <= 6; ++id) {
+    EXPECT_TRUE(lab.job(id).is_pending() && lab.job(id).is_held()) << id;
+    EXPECT_EQ(lab.trial(id).state, TrialState::kActive);
+  }
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kPaused);
+  lab.control(ExperimentVerb::kActivate);
+  EXPECT_TRUE(lab.runs(1));
+  EXPECT_EQ(lab.job(1).attempt, 1U);
+}
+
+TEST(Experiments, AnExperimentMayBeCreatedPaused) {
+  Lab lab;
+  lab.create(random_search(2, 2), true);
+  EXPECT_EQ(lab.trial_count(), 2U);
+  EXPECT_TRUE(lab.job(1).is_held());
+  lab.control(ExperimentVerb::kActivate);
+  EXPECT_TRUE(lab.runs(1) && lab.runs(2));
+}
+
+TEST(Experiments, CancelLetsTrialsSaveAndMakesNoMore) {
+  Lab lab;
+  lab.create(random_search(9, 6));
+  lab.control(ExperimentVerb::kCancel);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kStoppingCanceled);
+  EXPECT_EQ(lab.trial(5).state, TrialState::kCanceled);  // it had not begun
+  for (std::uint32_t id = 1; id <= 4; ++id) lab.exit(id);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCanceled);
+  EXPECT_EQ(lab.trial_count(), 6U);
+  EXPECT_EQ(lab.trial(1).state, TrialState::kCanceled);
+}
+
+TEST(Experiments, KillEndsAtOnce) {
+  Lab lab;
+  lab.create(random_search(2, 2));
+  lab.control(ExperimentVerb::kCancel);
+  lab.control(ExperimentVerb::kKill);
+  EXPECT_EQ(lab.rig.count_sent<TerminateJob>(0) + lab.rig.count_sent<TerminateJob>(1), 2U);
+  lab.exit(1, ExitStatus::signalled(SIGKILL));
+  lab.exit(2, ExitStatus::signalled(SIGKILL));
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCanceled);
+}
+
+TEST(Experiments, WhoDoesNotStopInTimeIsEnded) {
+  Lab lab;
+  lab.create("{name: e, entrypoint: train, preemption_timeout: 20, searcher: {name: single, metric: loss}}");
+  lab.control(ExperimentVerb::kPause);
+  lab.rig.pass(Duration::seconds(19));
+  EXPECT_EQ(lab.rig.count_sent<TerminateJob>(0) + lab.rig.count_sent<TerminateJob>(1), 0U);
+  lab.rig.pass(Duration::seconds(2));
+  EXPECT_EQ(lab.rig.count_sent<TerminateJob>(0) + lab.rig.count_sent<TerminateJob>(1), 1U);
+  lab.exit(1, ExitStatus::signalled(SIGKILL));
+  EXPECT_TRUE(lab.job(1).is_pending() && lab.job(1).is_held());
+  EXPECT_EQ(lab.trial(1).restarts, 0U);
+}
+
+TEST(Experiments, RequeueIsARequestToStop) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  lab.rig.done(control_of(JobVerb::kRequeue, selector_of(lab.trial(1).job)));
+  EXPECT_EQ(lab.job(1).run->stop->call, StopCall::kPreempt);
+  lab.exit(1);
+  EXPECT_TRUE(lab.runs(1));
+  EXPECT_EQ(lab.job(1).attempt, 1U);
+  EXPECT_EQ(lab.trial(1).restarts, 0U);
+}
+
+TEST(Experiments, OthersMayLookAndNotTouch) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  const Reply reply = lab.rig.done(ControlExperiments{ExperimentVerb::kKill, {ExperimentId(1)}}, kBob);
+  EXPECT_EQ(reply.experiments.at(0).error->code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(lab.rig.done(ControlExperiments{ExperimentVerb::kKill, {ExperimentId(9)}}).experiments.at(0).error->code, ErrorCode::kNotFound);
+}
+
+// ---- what cannot be ----
+
+TEST(Experiments, WhatCannotRunIsRefusedWhenItIsCreated) {
+  Lab lab;
+  EXPECT_NE(lab.ask("{name: e, entrypoint: x, resources: {resource_pool: gone}, searcher: {name: single, metric: loss}}").error->text().find("gone"),
+            std::string::npos);
+  EXPECT_TRUE(lab.ask("{name: e, entrypoint: x, resources: {slots_per_trial: 99}, searcher: {name: single, metric: loss}}").error.has_value());
+  EXPECT_NE(lab.ask("{name: e, entrypoint: 'x {{hp.lr}}', searcher: {name: single, metric: loss}}").error->text().find("{{hp.lr}}"), std::string::npos);
+  EXPECT_NE(lab.ask("{name: e, entrypoint: x, resources: {priority: 3}, searcher: {name: single, metric: loss}}").error->text().find("resources.priority"),
+            std::string::npos);
+  EXPECT_EQ(lab.rig.core.state().experiments().experiments().size(), 0U);
+}
+
+// ---- crashes ----
+
+/// The bytes of all decisions of a log.
+std::vector<std::string> decisions_of(const std::vector<EventBatchRef>& journal) {
+  std::vector<std::string> decisions;
+  for (const EventBatchRef& batch : journal) {
+    for (const Event& event : batch->events) {
+      if (const auto* decided = std::get_if<SearchDecided>(&event.body)) {
+        std::string text = *decided->state;
+        for (const TrialPlan& plan : decided->created) text += plan.hparams;
+        for (const StopTrial& stop : decided->stops) text += "stop " + std::to_string(stop.trial.value());
+        decisions.push_back(std::move(text));
+      }
+    }
+  }
+  return decisions;
+}
+
+/// Trials in turn report and end, as they would with one at a time. `crash_at`: a new controller takes over after so many reports.
+std::vector<std::string> searched(const std::string& yaml, int crash_at) {
+  auto lab = std::make_unique<Lab>();
+  lab->create(yaml);
+  int reports = 0;
+  for (std::uint32_t id = 1; id <= lab->trial_count(); ++id) {
+    for (int epoch = 1; epoch <= 8 && lab->runs(id) && !lab->job(id).run->stop; ++epoch) {
+      lab->report(id, 1.0 / (id % 5 + epoch), epoch);
+      if (++reports != crash_at) continue;
+      auto stored = lab->rig.stored();
+      lab = std::make_unique<Lab>(std::move(stored));
+    }
+    if (lab->runs(id)) lab->exit(id);
+    if (lab->runs(id)) --id;  // promoted: it trains on
+  }
+  return decisions_of(lab->rig.journal);
+}
+
+TEST(Experiments, AStartInTheMiddleGoesOnWithTheSameSearch) {
+  for (const std::string& method :
+       {std::string("name: random, max_trials: 5"), std::string("name: async_halving, num_rungs: 3, max_trials: 8, divisor: 2, time_metric: epochs, max_time: 8"),
+        std::string("name: adaptive_asha, max_trials: 8, divisor: 2, time_metric: epochs, max_time: 8, stop_once: false"),
+        std::string("name: tpe, max_trials: 6, startup_trials: 2")}) {
+    const std::string yaml = "{name: e, entrypoint: train, reproducibility: {experiment_seed: 7}, hyperparameters: {lr: {type: double, minval: 0, "
+                             "maxval: 1}}, searcher: {metric: loss, max_concurrent_trials: 1, " + method + "}}";
+    const auto undisturbed = searched(yaml, -1);
+    ASSERT_GT(undisturbed.size(), 2U) << method;
+    for (int crash_at = 1; crash_at <= 12; ++crash_at) EXPECT_EQ(searched(yaml, crash_at), undisturbed) << method << ", crash after report " << crash_at;
+  }
+}
+
+TEST(Experiments, ADecisionThatComesTwiceIsTakenOnce) {
+  Lab lab;
+  lab.create(random_search(3, 1));
+  SearchDecision decision;
+  decision.decided.experiment = ExperimentId(1);
+  decision.decided.covered = 1;
+  decision.decided.state = std::make_shared<const std::string>("x");
+  decision.decided.created.push_back({TrialIndex(1), 0, 0, "{}", {}, {}});
+  lab.rig.done(decision, kRoot);
+  EXPECT_EQ(lab.trial_count(), 1U);
+}
+
+TEST(Experiments, AStopThatANodeDidNotHearIsToldAgain) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  const auto node = lab.job(1).run->allocation->nodes.front().node.value();
+  lab.control(ExperimentVerb::kPause);
+  EXPECT_EQ(lab.stops_sent(), 1U);
+  lab.rig.core.on_agent_lost(NodeIndex(node));
+  lab.rig.connect(node, {KnownStep{lab.rig.batch_step(lab.trial(1).job), StepPhase::kRunning}});
+  EXPECT_EQ(lab.stops_sent(), 2U);
+}
+
+}  // namespace
+}  // namespace muster
