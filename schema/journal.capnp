@@ -329,6 +329,6 @@ struct ClusterRecord {
   nextJob @3 :UInt32;
   nextBlob @4 :UInt64;
   time @5 :Int64;
-  nextExperiment @6 :UInt32;
-  nextTrial @7 :UInt32;
+  nextExperiment @6 :UInt32 = 1;
+  nextTrial @7 :UInt32 = 1;
 }

@@ -107,7 +107,8 @@ class Log {
   std::int64_t seconds_ = 0;
 };
 
-/// An experiment of which one trial has ended, one is asked to stop and one waits; its search has inputs before it.
+/// An experiment: one trial is asked to stop, goes back to the queue and is held there, one ends, one waits; its search has inputs
+/// before it.
 inline void add_experiment(Log& log) {
   auto spec = std::make_shared<ExperimentSpec>();
   spec->user = UserId(1000);
@@ -143,7 +144,7 @@ inline void add_experiment(Log& log) {
   }
   log.add(std::move(batch));
   const TrialId first = decided.first_trial;
-  log.start(first_job, {grant_of(0, 0, 1)});
+  log.start(first_job, {grant_of(1, 3, 1)});
   log.add({TrialReported{first, {0.5, 4}, true, true}, TrialFlagged{TrialId(first.value() + 1)},
            StopRequested{first_job, {StopCall::kRung, at(5000)}}});
   JobEnding ending;
@@ -162,6 +163,8 @@ inline void add_experiment(Log& log) {
   decided.stops = {{TrialIndex(2), {StopCause::kRungCut, 0, 1, 2, 1, 3}}};
   decided.continued = {{TrialIndex(0), 16}};
   log.add({decided});
+  log.end(first_job, JobState::kCompleted, true, true);
+  log.add({JobRequeued{first_job, at(6000), job_flag::kTrialHeld}});
 }
 
 /// A log in which every kind of event appears.
