@@ -143,6 +143,7 @@ class Core {
   void end_trials(TimePoint now);
   void deliver_stop(const Job& job, std::optional<NodeIndex> only);
   void end_stopped(const Job& job, TimePoint now);
+  void stop_before_limit(const Job& job, const Trial& trial, TimePoint now);
 
   // core_nodes.cc: agents and silence
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot, TimePoint now);
@@ -154,7 +155,7 @@ class Core {
   void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now);
 
   // core_timers.cc
-  enum class TimerKind : std::uint8_t { kLimit, kWarning, kEvict, kLease, kDeadline, kEligible, kTimeShare, kStop };
+  enum class TimerKind : std::uint8_t { kLimit, kWarning, kEvict, kLease, kDeadline, kEligible, kTimeShare, kStop, kTrialLimit };
   struct Timer {
     TimePoint at;
     JobId job;

@@ -1,6 +1,7 @@
 // What the passing of time does: limits, warnings, leases, deadlines, eviction.
 #include <algorithm>
 
+#include "controller/backend/trial_rules.h"
 #include "controller/core.h"
 
 namespace muster {
@@ -34,6 +35,9 @@ void Core::arm(const Job& job) {
   if (job.run != nullptr && job.run->stop) timers_.insert(Timer{job.run->stop->deadline, job.id, job.attempt, TimerKind::kStop});
   if (job.state != JobState::kRunning || !job.end_time.is_set()) return;
   timers_.insert(Timer{job.end_time + over_time_limit(job), job.id, job.attempt, TimerKind::kLimit});
+  if (const Trial* trial = trial_of(state_, job)) {
+    timers_.insert(Timer{stop_before_limit_at(state_, job, *trial), job.id, job.attempt, TimerKind::kTrialLimit});
+  }
   for (const int percent : mailed_time_shares(*job.spec)) {
     const Duration left = job.time_limit * (100 - percent) / 100;
     timers_.insert(Timer{std::max(job.end_time - left, job.start_time), job.id, job.attempt, TimerKind::kTimeShare});
@@ -78,6 +82,9 @@ void Core::fire(const Timer& timer, TimePoint now) {
           !is_finished(job->state)) {
         end_stopped(*job, now);
       }
+      break;
+    case TimerKind::kTrialLimit:
+      if (const Trial* trial = trial_of(state_, *job); is_running && trial != nullptr) stop_before_limit(*job, *trial, now);
       break;
     case TimerKind::kEvict:
       evict(timer.job, now);

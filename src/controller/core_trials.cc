@@ -63,6 +63,12 @@ void Core::deliver_stop(const Job& job, std::optional<NodeIndex> only) {
   }
 }
 
+/// The limit may have been moved since the timer was set.
+void Core::stop_before_limit(const Job& job, const Trial& trial, TimePoint now) {
+  if (!job.end_time.is_set() || job.run->stop || stop_before_limit_at(state_, job, trial) > now) return;
+  emit(StopRequested{job.id, {StopCall::kPreempt, job.end_time}}, now);
+}
+
 /// The time to stop by itself is over.
 void Core::end_stopped(const Job& job, TimePoint now) {
   JobEnding ending;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "base/check.h"
@@ -83,6 +84,12 @@ TrialEnded trial_end(const ClusterState& state, const Job& job, const Trial& tri
     if (experiment.spec->max_restarts > 0) ended.detail += fmt::format(", after {} restarts", trial.restarts);
   }
   return ended;
+}
+
+TimePoint stop_before_limit_at(const ClusterState& state, const Job& job, const Trial& trial) {
+  const Duration least = std::min(Duration::minutes(1), job.time_limit / 2);
+  const Duration grace = state.experiments().find(trial.experiment)->spec->preemption_timeout;
+  return job.end_time - std::min(std::max(job.time_limit / 10, least), grace);
 }
 
 std::uint16_t stop_signal() { return SIGTERM; }

@@ -376,6 +376,26 @@ TEST(Experiments, RequeueIsARequestToStop) {
   EXPECT_EQ(lab.trial(1).restarts, 0U);
 }
 
+TEST(Experiments, ATimeLimitInterruptsATrialAndDoesNotEndIt) {
+  Lab lab;
+  lab.create(random_search(1, 1, 0));
+  const JobId id = lab.trial(1).job;
+  UpdateObject update;
+  update.name = std::to_string(id.value());
+  update.values = {{"TimeLimit", "2"}};
+  EXPECT_FALSE(lab.rig.done(update, kRoot).error.has_value());
+  lab.rig.pass(Duration::seconds(59));
+  EXPECT_FALSE(lab.rig.job(id).run->stop.has_value());
+  lab.rig.pass(Duration::seconds(2));
+  ASSERT_TRUE(lab.rig.job(id).run->stop.has_value());
+  EXPECT_EQ(lab.rig.job(id).run->stop->deadline, lab.rig.job(id).end_time);
+  lab.rig.pass(Duration::seconds(60));  // it does not stop: its time is over
+  lab.exit(1, ExitStatus::signalled(SIGKILL));
+  EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
+  EXPECT_EQ(lab.trial(1).restarts, 0U);
+  EXPECT_EQ(lab.job(1).attempt, 1U);
+}
+
 TEST(Experiments, OthersMayLookAndNotTouch) {
   Lab lab;
   lab.create(random_search(1, 1));
