@@ -1,7 +1,9 @@
 """What the tests of the Python package have in common: a clean environment, and scripts run as processes of their own."""
+import contextlib
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -33,7 +35,7 @@ class Script:
 
     def __init__(self, code, variables):
         env = {name: value for name, value in os.environ.items() if not is_of_contract(name)}
-        env.update(PYTHONPATH=str(PACKAGE), **{name: str(value) for name, value in variables.items()})
+        env.update({"PYTHONPATH": str(PACKAGE), **{name: str(value) for name, value in variables.items()}})
         words = [sys.executable, "-c", textwrap.dedent(code)] if "\n" in code else [sys.executable, *code.split()]
         self.process = subprocess.Popen(words, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
@@ -108,6 +110,22 @@ def wait_until(is_true, what, seconds=30):
     while not is_true():
         assert time.monotonic() < end, f"{what}: not after {seconds} s"
         time.sleep(0.005)
+
+
+@pytest.fixture(scope="session")
+def memory_folders():
+    """memory_folders() is a new folder in memory where the system has such, because hundreds of fsyncs are slow elsewhere.
+
+    What a killed process leaves behind is the same.
+    """
+    with contextlib.ExitStack() as folders:
+        parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        yield lambda: Path(folders.enter_context(tempfile.TemporaryDirectory(prefix="muster-test-", dir=parent)))
+
+
+@pytest.fixture
+def memory_path(memory_folders):
+    return memory_folders()
 
 
 @pytest.fixture

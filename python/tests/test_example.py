@@ -68,3 +68,24 @@ def test_under_torchrun_stopped_and_resumed_alone(scripts, tmp_path, monkeypatch
     out = train(monkeypatch, capsys, folder, MUSTER_HPARAMS=json.dumps({"epochs": done + 20, "lr": 0.1}))
     assert f"begins after epoch {done}\n" in out and "test accuracy 0.9" in out
     assert [each.steps for each in core.read_metrics(folder)["training"]] == list(range(1, done + 21))
+
+
+# ---- examples/trainer ----
+
+TRAINER = str(PACKAGE.parent / "examples/trainer/train.py")
+
+
+def test_the_trainers_example_on_two_ranks(scripts, tmp_path):
+    launcher = f"-m muster.launch.torch_distributed --nproc-per-node 2 --prefix {TRAINER}"
+    out, _ = scripts(launcher, MUSTER_RUN_DIR=tmp_path / "run", MUSTER_HPARAMS='{"epochs": 8}').end()
+    assert [line.split(" accuracy ")[0] for line in out.splitlines()] == ["[rank=0]"]
+    accuracy = float(out.split("accuracy ")[1].split()[0])
+    assert accuracy > 0.95
+    series = core.read_metrics(tmp_path / "run")
+    assert round(series["validation"][-1].metrics["accuracy"], 4) == accuracy and len(series["validation"]) == 8
+
+
+def test_the_trainers_example_is_certified_exact(scripts, memory_path):
+    words = f"-m muster.certify --interruptions 1 --kinds kill --folder {memory_path}/runs {TRAINER}"
+    out, _ = scripts(words, MUSTER_HPARAMS='{"epochs": 4}').end()
+    assert "verdict: exact" in out and "checkpoint: exact" in out

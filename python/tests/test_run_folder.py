@@ -32,9 +32,11 @@ def test_two_processes_are_refused_with_the_other_ones_pid(scripts, tmp_path):
             core.init(run_dir=tmp_path)
 
 
-def test_a_forked_child_that_outlives_its_parent_does_not_keep_the_folder(scripts, tmp_path):
-    parent = scripts("""
+@pytest.mark.parametrize("delay_s", [0.0, 0.5])
+def test_a_forked_child_that_outlives_its_parent_does_not_keep_the_folder(scripts, tmp_path, delay_s):
+    parent = scripts(f"""
         import os, time
+        os.register_at_fork(after_in_child=lambda: time.sleep({delay_s}))  # before it lets go of the lock
         from muster import core
         core.init()
         child = os.fork()

@@ -21,6 +21,8 @@ from muster.core import durable
 from muster.core.environment import Environment
 from muster.core.errors import RunFolderInUseError, StaleRunError
 
+ORPHAN_PATIENCE_S = 10.0  # for a dead holder's forked child to let go of the lock
+
 _open_folders: "weakref.WeakSet[RunFolder]" = weakref.WeakSet()
 
 
@@ -117,7 +119,34 @@ def run_number(environment: Environment, newest: int) -> int:
 
 
 def _locked(folder: Path) -> int:
-    """A descriptor that holds the lock. Errors: RunFolderInUseError, OSError."""
+    """A descriptor that holds the lock. Errors: RunFolderInUseError, OSError.
+
+    A holder that was killed may have left a child which was just being forked and is about to let go: that is waited for.
+    """
+    deadline = time.monotonic() + ORPHAN_PATIENCE_S
+    while True:
+        try:
+            return _lock_at_once(folder)
+        except RunFolderInUseError:
+            if not _is_holder_dead(folder) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _is_holder_dead(folder: Path) -> bool:
+    holder = (folder / "lock").read_text(errors="replace").split()
+    if len(holder) < 2 or holder[1] != socket.gethostname():
+        return False
+    try:
+        os.kill(int(holder[0]), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, ValueError):
+        pass
+    return False
+
+
+def _lock_at_once(folder: Path) -> int:
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

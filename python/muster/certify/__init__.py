@@ -1,0 +1,1 @@
+"""Whether a training script really goes on where it was interrupted: `python -m muster.certify train.py`."""
