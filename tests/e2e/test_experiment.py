@@ -227,3 +227,14 @@ def test_a_search_survives_kill_9(own_cluster, victim):
     assert len(rows) == 12 and {row["STATE"] for row in rows} == {"COMPLETED"}, rows
     assert {row["AT"] for row in rows if row["WHY"] == "trained in full"} == {"16"}
     cluster.run("muster", "check", "--dir", cluster.dir)
+
+
+def test_code_that_is_too_large_is_refused_with_the_way_out(cluster):
+    file = write(cluster, "name: big\nentrypoint: 'true'\nsearcher: {name: single, metric: loss}\n")
+    data = cluster.work / "code" / "data.bin"
+    data.write_bytes(os.urandom(57 << 20))
+    result = cluster.run("muster", "experiment", "create", file, "code", check=False)
+    assert result.code == 1 and "the code comes to more than 56 MiB: name data and results in .detignore" in result.err
+    data.write_bytes(os.urandom(20 << 20))
+    wait(cluster, create(cluster, file))
+    data.unlink()
