@@ -16,13 +16,6 @@ DECLARE_RECORD(LimitInput, schema::LimitInput)
 
 namespace muster::records {
 
-template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
-template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
-template <> inline constexpr unsigned kEnumCount<ExperimentState> = 8;
-template <> inline constexpr unsigned kEnumCount<SearchOutcome> = 3;
-template <> inline constexpr unsigned kEnumCount<TrialState> = 4;
-template <> inline constexpr unsigned kEnumCount<TrialExit> = 4;
-
 #define REPORT_INPUT_FIELDS(F, S, L, P, O) F(trial, Trial) S(report, Report)
 RECORD(ReportInput, schema::ReportInput, REPORT_INPUT_FIELDS)
 #define EXIT_INPUT_FIELDS(F, S, L, P, O) F(trial, Trial) F(exit, Exit) O(metric, Metric)

@@ -12,13 +12,6 @@ DECLARE_RECORD(ContinueTrial, schema::ContinueTrial)
 
 namespace muster::records {
 
-template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
-template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
-template <> inline constexpr unsigned kEnumCount<ExperimentState> = 8;
-template <> inline constexpr unsigned kEnumCount<SearchOutcome> = 3;
-template <> inline constexpr unsigned kEnumCount<TrialState> = 4;
-template <> inline constexpr unsigned kEnumCount<TrialExit> = 4;
-
 #define TRIAL_PLAN_FIELDS(F, S, L, P, O) \
   F(trial, Trial) F(seed, Seed) F(bracket, Bracket) F(hparams, Hparams) O(target, Target) O(clone_of, CloneOf)
 RECORD(TrialPlan, schema::TrialPlan, TRIAL_PLAN_FIELDS)

@@ -24,12 +24,9 @@
 #include "base/time.h"
 #include "model/step.h"
 #include "model/text_pack.h"
+#include "records/enum_counts.h"
 
 namespace muster::records {
-
-/// The number of enumerators, which count from 0 (`ErrorCode` from 1). Specialised for each enum that is recorded.
-template <class Enum>
-inline constexpr unsigned kEnumCount = 0;
 
 // ---- scalars to the wire ----
 template <class T>

@@ -8,17 +8,6 @@
 
 namespace muster::records {
 
-template <> inline constexpr unsigned kEnumCount<ErrorCode> = 13;
-template <> inline constexpr unsigned kEnumCount<JobKind> = 3;
-template <> inline constexpr unsigned kEnumCount<MemoryScope> = 4;
-template <> inline constexpr unsigned kEnumCount<Sharing> = 4;
-template <> inline constexpr unsigned kEnumCount<PartitionState> = 4;
-template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
-template <> inline constexpr unsigned kEnumCount<DependencyKind> = 6;
-template <> inline constexpr unsigned kEnumCount<DependencyState> = 3;
-template <> inline constexpr unsigned kEnumCount<StopCause> = 4;
-template <> inline constexpr unsigned kEnumCount<StopCall> = 5;
-
 namespace {
 
 template <class Key>

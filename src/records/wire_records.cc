@@ -12,18 +12,6 @@ DECLARE_RECORD(NamedNumber, schema::NamedNumber)
 
 namespace muster::records {
 
-template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
-template <> inline constexpr unsigned kEnumCount<JobVerb> = 8;
-template <> inline constexpr unsigned kEnumCount<UpdateKind> = 4;
-template <> inline constexpr unsigned kEnumCount<QueryKind> = 11;
-template <> inline constexpr unsigned kEnumCount<QueryDetail> = 3;
-template <> inline constexpr unsigned kEnumCount<StepPhase> = 4;
-template <> inline constexpr unsigned kEnumCount<ExperimentVerb> = 6;
-template <> inline constexpr unsigned kEnumCount<ExperimentState> = 8;
-template <> inline constexpr unsigned kEnumCount<TrialState> = 4;
-template <> inline constexpr unsigned kEnumCount<StopCall> = 5;
-template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
-
 #define JOB_FILTER_FIELDS(F, S, L, P, O)                                                   \
   L(jobs, Jobs) L(users, Users) L(uids, Uids) L(names, Names) L(accounts, Accounts)        \
   L(partitions, Partitions) L(qos, Qos) L(wckeys, Wckeys) L(reservations, Reservations)    \

@@ -1,0 +1,37 @@
+// How many enumerators each recorded enum has: what is read beyond them was written by a newer version, or is damaged.
+// Internal to records/.
+#pragma once
+
+#include "model/agent_message.h"
+#include "model/event.h"
+#include "model/view.h"
+
+namespace muster::records {
+
+/// The number of enumerators, which count from 0 (`ErrorCode` from 1). Specialised for each enum that is recorded.
+template <class Enum>
+inline constexpr unsigned kEnumCount = 0;
+
+template <> inline constexpr unsigned kEnumCount<ErrorCode> = 13;
+template <> inline constexpr unsigned kEnumCount<JobKind> = 3;
+template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
+template <> inline constexpr unsigned kEnumCount<JobVerb> = 8;
+template <> inline constexpr unsigned kEnumCount<UpdateKind> = 4;
+template <> inline constexpr unsigned kEnumCount<MemoryScope> = 4;
+template <> inline constexpr unsigned kEnumCount<Sharing> = 4;
+template <> inline constexpr unsigned kEnumCount<PartitionState> = 4;
+template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
+template <> inline constexpr unsigned kEnumCount<DependencyKind> = 6;
+template <> inline constexpr unsigned kEnumCount<DependencyState> = 3;
+template <> inline constexpr unsigned kEnumCount<QueryKind> = 11;
+template <> inline constexpr unsigned kEnumCount<QueryDetail> = 3;
+template <> inline constexpr unsigned kEnumCount<StepPhase> = 4;
+template <> inline constexpr unsigned kEnumCount<ExperimentState> = 8;
+template <> inline constexpr unsigned kEnumCount<ExperimentVerb> = 6;
+template <> inline constexpr unsigned kEnumCount<TrialState> = 4;
+template <> inline constexpr unsigned kEnumCount<TrialExit> = 4;
+template <> inline constexpr unsigned kEnumCount<SearchOutcome> = 3;
+template <> inline constexpr unsigned kEnumCount<StopCause> = 4;
+template <> inline constexpr unsigned kEnumCount<StopCall> = 5;
+
+}  // namespace muster::records
