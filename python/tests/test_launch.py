@@ -78,11 +78,16 @@ SHOW = """
 import os, sys
 os.write(1, " ".join(["rank", os.environ["RANK"], "of", os.environ["WORLD_SIZE"], *sys.argv[1:]]).encode() + b"\\n")
 os.write(2, b"complains\\n")
-if "fail" in sys.argv and os.environ["RANK"] == "1":
-    sys.exit(7)
 if "fail" in sys.argv:
     import time
-    time.sleep(60)
+    from pathlib import Path
+    Path(f"{__file__}.said.{os.environ['RANK']}").touch()
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        everybody = all(Path(f"{__file__}.said.{rank}").exists() for rank in range(int(os.environ["WORLD_SIZE"])))
+        if everybody and os.environ["RANK"] == "1":
+            sys.exit(7)
+        time.sleep(0.02)
 """
 
 
