@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "base/rng.h"
+#include "store/log_store.h"
 #include "store/metric_store.h"
 
 namespace muster {
@@ -113,6 +114,76 @@ TEST(StoreCrash, AKilledWriterOfMetricsLosesAndDoublesNothing) {
   }
   EXPECT_GT(kills_at_work, 3U);
   EXPECT_GT(next, 1'000U);
+}
+
+// ---- logs ----
+
+constexpr LogOwner kOwner{LogOwnerKind::kJob, 3};
+
+/// Line `number` of a rank. All have 40 bytes.
+std::string line_of(std::uint64_t number) { return fmt::format("line {:034}\n", number); }
+
+std::unique_ptr<LogStore> log_store(const std::string& path) {
+  auto store = LogStore::open({.path = path, .open_bytes_max = 50'000, .log_bytes_max = 20'000});
+  CHECK(store.has_value(), "{}", store.error().text());
+  return std::move(store).value();
+}
+
+/// Whole lines of both ranks, checked to be each rank's in order. A batch may end in the middle of a line.
+std::uint64_t check_lines(LogStore& store) {
+  std::uint64_t next[2] = {0, 0};
+  LogQuery query;
+  query.owner = kOwner;
+  query.lines_max = 5'000;
+  for (LogPage page; !page.is_end; query.from = page.next) {
+    page = store.read(query).value();
+    for (const LogLine& line : page.lines) EXPECT_EQ(line.text + "\n", line_of(next[line.rank]++));
+  }
+  return std::min(next[0], next[1]);
+}
+
+TEST(StoreCrash, AKilledWriterOfLogsLosesAndDoublesNothing) {
+  Rng rng(2);
+  const Folder folder;
+  const std::string path = folder.file("logs.db");
+  std::uint64_t sent_before = 0;
+  std::uint64_t kills_at_work = 0;
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE(::testing::Message() << "round " << round);
+    const std::uint64_t acknowledged = killed_after(20'000 + rng.below(150'000), [&](const auto& acknowledge) {
+      auto store = log_store(path);
+      // As a supervisor does after a restart: some of what was sent is sent again.
+      for (std::uint64_t offset = sent_before - std::min<std::uint64_t>(sent_before, 100);
+           offset < sent_before + 100'000'000;) {
+        std::string bytes;
+        for (std::uint64_t number = offset / 40; bytes.size() < 4'000; ++number) bytes += line_of(number);
+        bytes = bytes.substr(offset % 40, 1'017);
+        std::vector<LogFragment> batch(2);
+        for (std::uint32_t rank = 0; rank < 2; ++rank) {
+          batch[rank].owner = kOwner;
+          batch[rank].rank = rank;
+          batch[rank].offset = offset;
+          batch[rank].bytes = bytes;
+        }
+        const auto offsets = store->append(batch);
+        CHECK(offsets.has_value() && offsets->at(0) >= offset + bytes.size());
+        offset += bytes.size();
+        acknowledge(offset);
+      }
+    });
+    auto store = log_store(path);
+    const std::uint64_t lines = check_lines(*store);
+    ASSERT_GE(lines, acknowledged / 40);
+    kills_at_work += acknowledged > 0 ? 1 : 0;
+    const auto streams = store->streams(kOwner).value();
+    if (!streams.empty()) {
+      ASSERT_EQ(streams[0].next_offset / 40, lines);
+      ASSERT_GE(streams[0].next_offset, acknowledged);
+      sent_before = streams[0].next_offset;
+    }
+  }
+  EXPECT_GT(kills_at_work, 3U);
+  EXPECT_GT(sent_before, 40'000U);
 }
 
 }  // namespace

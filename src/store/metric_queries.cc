@@ -333,9 +333,8 @@ Result<SampledSeries> MetricStore::sample_series(const SeriesQuery& query, std::
 }
 
 Result<std::vector<NamedSummary>> MetricStore::summaries(TrialId trial_id) {
-  TRY(ready());
-  const Trial* trial = TRY(state_->trials.find(trial_id));
   const std::vector<GroupMetrics> named = TRY(groups(trial_id));
+  const Trial* trial = TRY(state_->trials.find(trial_id));
   std::vector<NamedSummary> summaries;
   for (const GroupMetrics& group : named) {
     const std::vector<ValidSegment> segments = segments_of(*trial, group.group);

@@ -131,7 +131,10 @@ Result<std::unique_ptr<MetricStore>> MetricStore::open(const Options& options) {
 }
 
 Status MetricStore::ready() {
-  if (!needs_reload_) return {};
+  if (!needs_reload_) {
+    state_->trials.trim();
+    return {};
+  }
   state_ = nullptr;
   auto tables = TRY(MetricTables::open(options_.path));
   state_ = std::make_unique<State>(std::move(tables), options_);
@@ -164,7 +167,6 @@ Status MetricStore::replay() {
     state.log_bytes += record.size();
     return {};
   }));
-  state.trials.trim();
   return {};
 }
 
@@ -174,7 +176,7 @@ Result<std::vector<ReportOutcome>> MetricStore::append(const std::vector<MetricR
   TRY(ready());
   needs_reload_ = true;  // whatever is refused from here on may have left half of itself in memory
   State& state = *state_;
-  MetricTables::Transaction transaction(*state.tables);
+  SqlTransaction transaction(state.tables->session());
   TRY(transaction.begin());
   std::vector<ReportOutcome> outcomes;
   outcomes.reserve(reports.size());
@@ -193,7 +195,6 @@ Result<std::vector<ReportOutcome>> MetricStore::append(const std::vector<MetricR
     TRY(flush_some(std::max(kSliceBytesMin, 2 * (state.waiting_bytes - waited))));
     TRY(transaction.commit());
   }
-  state.trials.trim();
   needs_reload_ = false;
   return outcomes;
 }
@@ -287,7 +288,7 @@ Result<bool> MetricStore::compact(std::size_t reports) {
   TRY(ready());
   needs_reload_ = true;
   State& state = *state_;
-  MetricTables::Transaction transaction(*state.tables);
+  SqlTransaction transaction(state.tables->session());
   TRY(transaction.begin());
   for (std::size_t moved = 0; moved < reports && !state.waiting.empty();) {
     Segment& segment = *state.waiting.begin()->second;

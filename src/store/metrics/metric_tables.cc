@@ -12,26 +12,26 @@ namespace {
 constexpr int kFormat = 1;
 
 constexpr const char* kSchema[] = {
-    "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS log (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, record BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS runs (trial INTEGER, run INTEGER, resumed_from INTEGER NOT NULL, PRIMARY KEY (trial, run)) "
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
+    "CREATE TABLE log (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, record BLOB NOT NULL)",
+    "CREATE TABLE runs (trial INTEGER, run INTEGER, resumed_from INTEGER NOT NULL, PRIMARY KEY (trial, run)) "
     "WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS segments (segment INTEGER PRIMARY KEY, trial INTEGER NOT NULL, run INTEGER NOT NULL, "
+    "CREATE TABLE segments (segment INTEGER PRIMARY KEY, trial INTEGER NOT NULL, run INTEGER NOT NULL, "
     "group_name TEXT NOT NULL, footer BLOB NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS segments_by_trial ON segments (trial)",
-    "CREATE TABLE IF NOT EXISTS directory (block INTEGER PRIMARY KEY, reports INTEGER NOT NULL, first_id INTEGER NOT NULL, "
+    "CREATE INDEX segments_by_trial ON segments (trial)",
+    "CREATE TABLE directory (block INTEGER PRIMARY KEY, reports INTEGER NOT NULL, first_id INTEGER NOT NULL, "
     "last_id INTEGER NOT NULL, min_steps INTEGER NOT NULL, max_steps INTEGER NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS report_rows (block INTEGER PRIMARY KEY, record BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS columns (block INTEGER PRIMARY KEY, record BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS cells (block INTEGER PRIMARY KEY, record BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS late (segment INTEGER, steps INTEGER, key_hash INTEGER, report INTEGER, "
+    "CREATE TABLE report_rows (block INTEGER PRIMARY KEY, record BLOB NOT NULL)",
+    "CREATE TABLE columns (block INTEGER PRIMARY KEY, record BLOB NOT NULL)",
+    "CREATE TABLE cells (block INTEGER PRIMARY KEY, record BLOB NOT NULL)",
+    "CREATE TABLE late (segment INTEGER, steps INTEGER, key_hash INTEGER, report INTEGER, "
     "PRIMARY KEY (segment, steps, key_hash, report)) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS tombstones (trial INTEGER PRIMARY KEY, last_report INTEGER NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS doomed (segment INTEGER PRIMARY KEY, footer BLOB NOT NULL)",
-    "INSERT OR IGNORE INTO meta VALUES ('format', 1)",
-    "INSERT OR IGNORE INTO meta VALUES ('next_report', 1)",
-    "INSERT OR IGNORE INTO meta VALUES ('next_segment', 1)",
-    "INSERT OR IGNORE INTO meta VALUES ('next_series', 1)",
+    "CREATE TABLE tombstones (trial INTEGER PRIMARY KEY, last_report INTEGER NOT NULL)",
+    "CREATE TABLE doomed (segment INTEGER PRIMARY KEY, footer BLOB NOT NULL)",
+    "INSERT INTO meta VALUES ('format', 1)",
+    "INSERT INTO meta VALUES ('next_report', 1)",
+    "INSERT INTO meta VALUES ('next_segment', 1)",
+    "INSERT INTO meta VALUES ('next_series', 1)",
 };
 
 constexpr std::int64_t kNotAnnounced = -1;
@@ -91,49 +91,14 @@ MetricTables::MetricTables(std::unique_ptr<Statements> statements) : sql_(std::m
 MetricTables::~MetricTables() = default;
 
 Result<std::unique_ptr<MetricTables>> MetricTables::open(const std::string& path) {
-  std::unique_ptr<MetricTables> tables;
-  int format = 0;
-  TRY(sql_guard([&] {
-    auto statements = std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10");
-    soci::session& sql = statements->session;
-    std::string mode;
-    sql << "PRAGMA journal_mode=WAL", soci::into(mode);
-    sql << "PRAGMA synchronous=FULL";
-    sql << "PRAGMA cache_size=-16384";
-    int has_meta = 0;
-    sql << "SELECT COUNT(*) FROM sqlite_master WHERE name = 'meta'", soci::into(has_meta);
-    if (has_meta != 0) sql << "SELECT value FROM meta WHERE name = 'format'", soci::into(format);
-    if (format > kFormat) return;  // a newer version's file is left as it is
-    if (format == 0) {
-      soci::transaction transaction(sql);
-      for (const char* statement : kSchema) sql << statement;
-      transaction.commit();
-    }
-    statements->prepare();
-    tables.reset(new MetricTables(std::move(statements)));
-  }));
-  if (format > kFormat) {
-    return fail(ErrorCode::kFailedPrecondition, "metric store has format " + std::to_string(format),
-                "this version reads up to " + std::to_string(kFormat) + "; start the version that wrote it");
-  }
-  return tables;
+  std::unique_ptr<Statements> statements;
+  TRY(sql_guard([&] { statements = std::make_unique<Statements>(sqlite_connection(path)); }));
+  TRY(prepare_sql_file(statements->session, {.name = "metric store", .format = kFormat, .schema = kSchema}));
+  TRY(sql_guard([&] { statements->prepare(); }));
+  return std::unique_ptr<MetricTables>(new MetricTables(std::move(statements)));
 }
 
-struct MetricTables::Transaction::Open {
-  explicit Open(soci::session& session) : transaction(session) {}
-  soci::transaction transaction;
-};
-
-MetricTables::Transaction::Transaction(MetricTables& tables) : tables_(tables) {}
-MetricTables::Transaction::~Transaction() = default;
-
-Status MetricTables::Transaction::begin() {
-  return sql_guard([&] { open_ = std::make_unique<Open>(tables_.sql_->session); });
-}
-
-Status MetricTables::Transaction::commit() {
-  return sql_guard([&] { open_->transaction.commit(); });
-}
+soci::session& MetricTables::session() { return sql_->session; }
 
 Result<Counters> MetricTables::counters() {
   long long report = 0, segment = 0, series = 0, logged = 0;
@@ -374,7 +339,7 @@ Result<std::vector<std::uint64_t>> MetricTables::late(SegmentId segment, std::in
 Status MetricTables::bury(TrialId trial, std::uint64_t last_report) {
   const long long id = trial.value();
   const auto last = static_cast<long long>(last_report);
-  Transaction transaction(*this);
+  SqlTransaction transaction(sql_->session);
   TRY(transaction.begin());
   TRY(sql_guard([&] {
     sql_->session << "INSERT INTO doomed SELECT segment, footer FROM segments WHERE trial = :t", soci::use(id);
@@ -415,7 +380,7 @@ Result<bool> MetricTables::sweep(std::uint32_t rows_max,
   if (segment == 0) return true;
   const SegmentId owner(static_cast<std::uint64_t>(segment));
   const std::vector<SeriesId> series = TRY(series_of(footer));
-  Transaction transaction(*this);
+  SqlTransaction transaction(sql_->session);
   TRY(transaction.begin());
   long long rest = rows_max;
   TRY(sql_guard([&] {

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "model/metric.h"
 #include "store/metrics/report_rows.h"
+#include "store/sql_file.h"
 
 namespace muster::metrics {
 
@@ -65,22 +66,8 @@ class MetricTables {
   static Result<std::unique_ptr<MetricTables>> open(const std::string& path);
   ~MetricTables();
 
-  /// Until commit() or the end of the object's life, which takes back what was not committed.
-  class Transaction {
-   public:
-    explicit Transaction(MetricTables& tables);
-    ~Transaction();
-    Transaction(const Transaction&) = delete;
-    Transaction& operator=(const Transaction&) = delete;
-    Status begin();
-    /// Durable on return.
-    Status commit();
-
-   private:
-    struct Open;
-    MetricTables& tables_;
-    std::unique_ptr<Open> open_;
-  };
+  /// For a SqlTransaction around several changes.
+  soci::session& session();
 
   Result<Counters> counters();
   Status put_counters(const Counters& counters);
