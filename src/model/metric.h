@@ -8,13 +8,10 @@
 #include <variant>
 #include <vector>
 
-#include "base/id.h"
 #include "base/time.h"
+#include "model/ids.h"
 
 namespace muster {
-
-/// One trial of an experiment. 0 is none. Never given again, also after the trial was deleted.
-using TrialId = Id<struct TrialTag, std::uint32_t>;
 
 /// JSON that is no number, as its text. Two are equal when their texts are.
 struct JsonText {

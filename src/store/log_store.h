@@ -61,7 +61,8 @@ class LogStore {
   /// Of every owner that has lines. Cost: reads the whole directory, some 100 bytes for each MiB of text.
   Result<std::vector<LogSize>> sizes();
 
-  /// Everything of the owner is gone from every answer, durable on return. sweep() gives the room back.
+  /// Everything of the owner is gone from every answer, durable on return. After sweep() the file uses its room again; it does
+  /// not become shorter.
   Status delete_owner(LogOwner owner);
   /// Deletes at most about `chunks_max` chunks of any owner all of whose lines were received before `time`. Numbers of lines
   /// stay. True: nothing is left to delete.

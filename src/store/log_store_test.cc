@@ -283,6 +283,19 @@ TEST(LogStore, RefusesBadPatternsWithRe2sMessage) {
   EXPECT_EQ(store->read(containing(std::string(5'000, 'x'))).error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST(LogStore, CaseIsIgnoredBeyondAsciiToo) {
+  FaultyDisk disk(1);
+  auto store = opened();
+  append_one(*store, fragment_of(0, "CAF\xc3\x89 \xc3\x84\xc3\x96\xc3\x9c\n"));
+  ASSERT_TRUE(store->compact(1).value());
+  for (const std::string text : {"caf\xc3\xa9", "\xc3\xa4\xc3\xb6\xc3\xbc"}) {
+    LogQuery query = containing(text);
+    EXPECT_EQ(all_lines(*store, query).size(), 0U);
+    query.filter.is_case_ignored = true;
+    EXPECT_EQ(all_lines(*store, query).size(), 1U) << text;
+  }
+}
+
 TEST(LogStore, LettersThatEqualAsciiWithoutCaseAreFound) {
   FaultyDisk disk(1);
   auto store = opened();
@@ -319,6 +332,18 @@ TEST(LogStore, OneCallLooksThroughABoundedPart) {
   absent.bytes_max = std::size_t{100} << 10;
   ASSERT_TRUE(store->compact(1).value());
   EXPECT_TRUE(store->read(absent).value().is_end);
+}
+
+TEST(LogStore, AFullChunkIsSealedWithoutTheOthers) {
+  FaultyDisk disk(1);
+  auto store = opened(std::size_t{8} << 20);
+  append_one(*store, fragment_of(0, std::string(logs::kChunkBytes + 10, 'x') + "\n"));
+  EXPECT_EQ(store->waiting_bytes(), 0U);
+  LogFragment other = fragment_of(0, "short\n");
+  other.owner.id = 9;
+  append_one(*store, other);
+  EXPECT_GT(store->waiting_bytes(), 0U);
+  EXPECT_LT(store->waiting_bytes(), 1'000U);
 }
 
 // ---- deletion ----

@@ -80,7 +80,8 @@ class MetricStore {
   Result<std::optional<StoredReport>> best_report(TrialId trial, const std::string& group, const std::string& metric,
                                                   bool is_smaller_better);
 
-  /// Everything of the trial is gone from every answer, durable on return. sweep() gives the room back.
+  /// Everything of the trial is gone from every answer, durable on return. After sweep() the file uses its room again; it does
+  /// not become shorter. Requires: trials are not numbered anew.
   Status delete_trial(TrialId trial);
   /// Removes at most about `rows_max` rows of deleted trials. True: nothing is left.
   Result<bool> sweep(std::uint32_t rows_max);
