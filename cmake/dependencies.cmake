@@ -24,6 +24,8 @@ muster_static_library(static_soci_sqlite libsoci_sqlite3.a)
 muster_static_library(static_crypto libcrypto.a)
 muster_static_library(static_yaml libyaml-cpp.a)
 muster_static_library(static_jemalloc libjemalloc_pic.a)
+muster_static_library(static_zstd libzstd.a)
+muster_static_library(static_re2 libre2.a)
 find_library(HWLOC_FILE hwloc REQUIRED)
 
 # The allocator of programs whose threads hand memory to each other; the sanitizers bring their own.

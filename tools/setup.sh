@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(
   # building
   g++ cmake ninja-build ccache pkg-config capnproto libcapnp-dev libsoci-dev libsqlite3-dev libhwloc-dev
-  libfmt-dev libyaml-cpp-dev libexpected-dev libcli11-dev libssl-dev zlib1g-dev libjemalloc-dev
+  libfmt-dev libyaml-cpp-dev libexpected-dev libcli11-dev libssl-dev zlib1g-dev libjemalloc-dev libzstd-dev libre2-dev
   # testing
   libgtest-dev libgmock-dev python3 python3-pytest sqlite3 procps
   # the demo trains a real model

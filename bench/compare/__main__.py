@@ -32,13 +32,16 @@ class Size:
     seconds: int = 15
     plan: tuple = ()
     search: tuple = ()
+    metrics: tuple = ()
+    logs: tuple = ()
     simulated: int = 0
     quiet: Quiet = None
 
     @classmethod
     def quick(cls):
         return cls(quiet=Quiet(0), calls=10, sruns=5, array=50, queue=100, rounds=1, submissions=200, pollers=(0, 10), seconds=1,
-                   plan=("--nodes", 200, "--jobs", 2000, "--running", 600, "--rounds", 3), search=("--trials", 60, "--rounds", 1), simulated=2000)
+                   plan=("--nodes", 200, "--jobs", 2000, "--running", 600, "--rounds", 3), search=("--trials", 60, "--rounds", 1),
+                   metrics=("--trials", 50, "--reports", 5000, "--points", 20_000), logs=("--mb", 6), simulated=2000)
 
 
 class Interrupted(Exception):

@@ -89,5 +89,25 @@ def searches(_cluster, report, size, build):
                        budget=Budget(1000, "≤ 1 s")))
 
 
-PARTS = {"submissions": submissions, "latency": latency, "planning": planning, "simulation": simulation, "searches": searches}
+# ---- metrics and logs ------------------------------------------------------------------------------------------------------------
+STORE_RATE = re.compile(r"^(durable .+?) {2,}([\d.]+)(/s| MB/min)", re.MULTILINE)
+
+
+def stores(_cluster, report, size, build):
+    report.section("stores: metrics of 1,000 trials, output of 64 tasks")
+    budgets = {"durable reports": Budget(10_000, "≥ 10,000/s", is_most=False), "durable task": Budget(100, "≥ 100 MB/min", is_most=False),
+               "sampling a long series": Budget(100, "≤ 0.1 s"), "rare": Budget(2000, "≤ 2 s"), "absent": Budget(2000, "≤ 2 s")}
+    for name, words in (("metric_bench", size.metrics), ("log_bench", size.logs)):
+        size.quiet.wait()
+        out = program(build, name, *words, "--dir", build, timeout=600)
+        for what, rate, unit in STORE_RATE.findall(out):
+            budget = next((b for prefix, b in budgets.items() if what.startswith(prefix)), None)
+            report.add(Row(what, "a large search and its output", Series(unit.strip(), [float(rate)]), budget=budget))
+        for what, median, worst in PLAN.findall(out):
+            budget = next((b for prefix, b in budgets.items() if what.startswith(prefix)), None)
+            report.add(Row(what, f"worst {float(worst):.1f} ms", Series("ms", [float(median)]), budget=budget))
+
+
+PARTS = {"submissions": submissions, "latency": latency, "planning": planning, "simulation": simulation, "searches": searches,
+         "stores": stores}
 NEED_CLUSTER = {"submissions", "latency"}

@@ -1,0 +1,106 @@
+// The output of tasks: what is received of it, and the lines that are answered. Kept by src/store/log_store.h.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace muster {
+
+/// Whose output it is. Numbers are part of the store's format.
+enum class LogOwnerKind : std::uint8_t { kJob = 0, kTrial = 1 };
+/// A job or a trial, by its id.
+struct LogOwner {
+  LogOwnerKind kind = LogOwnerKind::kJob;
+  std::uint32_t id = 0;
+  friend constexpr auto operator<=>(const LogOwner&, const LogOwner&) = default;
+};
+
+enum class LogStream : std::uint8_t { kStdout = 0, kStderr = 1 };
+
+enum class LogLevel : std::uint8_t {
+  kUnspecified = 0,
+  kTrace = 1,
+  kDebug = 2,
+  kInfo = 3,
+  kWarning = 4,
+  kError = 5,
+  kCritical = 6
+};
+/// As Determined has it, e.g. "LOG_LEVEL_INFO".
+std::string_view log_level_name(LogLevel level);
+/// What a line says of itself where lines usually do: `INFO: ...`, `[ERROR] ...`, `2024-05-06 07:08:09,123 - name - WARNING
+/// - ...`, `W0506 07:08:09 ...`, `level=info ...`, `error: ...`. Cost: the line's first 120 bytes.
+LogLevel guessed_level(std::string_view line);
+
+/// A piece of one task's output, `offset` bytes after the first byte that this stream of the run gave.
+struct LogFragment {
+  LogOwner owner;
+  std::uint32_t run = 1;
+  std::uint32_t rank = 0;
+  LogStream stream = LogStream::kStdout;
+  std::uint64_t offset = 0;
+  std::string bytes;  ///< of any content
+  TimePoint received_time;
+  bool is_end = false;  ///< nothing follows: what has no line feed yet is a line. Passed over where more is known already
+};
+
+/// One line. A line of more bytes than the store's limit is several, each but the first marked as a continuation.
+struct LogLine {
+  std::uint64_t id = 0;  ///< rises with arrival over all streams of an owner, from 1, without a gap
+  std::uint32_t run = 0;
+  std::uint32_t rank = 0;
+  LogStream stream = LogStream::kStdout;
+  LogLevel level = LogLevel::kUnspecified;
+  bool is_continuation = false;
+  bool is_marker = false;  ///< not of the task: says what is missing here
+  TimePoint time;          ///< when its first byte was received
+  std::string text;        ///< without its end; as the task wrote it, be it UTF-8 or not
+};
+
+/// Which lines. Empty lists: all.
+struct LogFilter {
+  std::vector<std::uint32_t> ranks;
+  std::vector<std::uint32_t> runs;
+  std::vector<LogStream> streams;
+  std::vector<LogLevel> levels;
+  TimePoint first_time;  ///< inclusive
+  TimePoint last_time = TimePoint::never();
+  std::string text;  ///< what a line must contain; empty: anything
+  bool is_regex = false;  ///< `text` is a regular expression as RE2 has them, matched within a line
+  bool is_case_ignored = false;
+};
+
+inline constexpr std::uint64_t kLastLogLine = std::numeric_limits<std::uint64_t>::max();
+
+struct LogQuery {
+  LogOwner owner;
+  LogFilter filter;
+  /// Forward: the first line that may be answered. Backward: the line behind the first that may be.
+  std::uint64_t from = 0;
+  bool is_backward = false;
+  std::size_t lines_max = 1'000;
+  /// Text that one call looks through, approximate: what bounds its time.
+  std::size_t bytes_max = std::size_t{64} << 20;
+};
+
+/// `next` is where the next call goes on, with the same query. At the end, forward, it is where new lines will be.
+struct LogPage {
+  std::vector<LogLine> lines;
+  std::uint64_t next = 0;
+  bool is_end = false;
+};
+
+struct LogSize {
+  LogOwner owner;
+  std::uint64_t lines = 0;
+  std::uint64_t text_bytes = 0;    ///< of the lines
+  std::uint64_t stored_bytes = 0;  ///< compressed, with filters; without what is not compressed yet
+};
+
+}  // namespace muster

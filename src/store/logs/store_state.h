@@ -1,0 +1,60 @@
+// What an open log store holds in memory. All of it follows from the file; after a refused write it is made anew.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "store/log_store.h"
+#include "store/logs/owner_log.h"
+
+namespace muster {
+
+struct LogStore::State {
+  explicit State(std::unique_ptr<logs::LogTables> opened) : tables(std::move(opened)) {}
+
+  struct Entry {
+    std::unique_ptr<logs::OwnerLog> log;
+    std::list<LogOwner>::iterator use;
+  };
+  struct Record {
+    std::uint64_t number = 0;
+    std::size_t bytes = 0;
+  };
+
+  std::unique_ptr<logs::LogTables> tables;
+  std::map<LogOwner, Entry> owners;
+  std::list<LogOwner> uses;  ///< newest first
+  /// Owners with something that is not sealed, by the record that brought the first of it; `full` are those with a chunk's
+  /// worth.
+  std::set<std::pair<std::uint64_t, LogOwner>> waiting;
+  std::set<std::pair<std::uint64_t, LogOwner>> full;
+  std::size_t waiting_bytes = 0;
+  std::uint64_t next_record = 1;
+  std::deque<Record> records;
+  std::size_t log_bytes = 0;
+  bool has_tombstones = false;
+
+  /// Nullptr: nothing is known of it. The pointer is good until trim() or forget().
+  Result<logs::OwnerLog*> find(LogOwner owner);
+  /// As find, made where it is not known. Requires: a transaction is open.
+  Result<logs::OwnerLog*> find_or_add(LogOwner owner);
+  void accept(logs::OwnerLog& log, std::uint64_t record, const LogFragment& fragment);
+  /// Requires: a transaction is open, and every fragment of the newest record was accepted.
+  Status seal(logs::OwnerLog& log);
+  /// Records go in which nothing waits. Requires: a transaction is open.
+  Status trim_log();
+  void forget(LogOwner owner);
+  /// Forgets what was used longest ago and has nothing that waits.
+  void trim(std::size_t owners_max);
+
+ private:
+  logs::OwnerLog* keep(std::unique_ptr<logs::OwnerLog> log);
+};
+
+}  // namespace muster

@@ -1,0 +1,32 @@
+#include "store/metrics/sampling.h"
+
+#include <algorithm>
+
+namespace muster::metrics {
+
+std::vector<Cell> joined(std::vector<Cell> cells, std::uint64_t count) {
+  std::erase_if(cells, [](const Cell& cell) { return cell.number_count() == 0; });
+  std::ranges::sort(cells, {}, [](const Cell& cell) { return cell.first->place; });
+  std::vector<Cell> result;
+  for (const Cell& cell : cells) {
+    if (result.empty() || result.back().number_count() >= count) {
+      result.push_back(cell);
+    } else {
+      result.back().merge(cell);
+    }
+  }
+  return result;
+}
+
+std::vector<NumberPoint> shown_points(const Cell& cell) {
+  std::vector<NumberPoint> points;
+  for (const auto* point : {&cell.first, &cell.last, &cell.min, &cell.max, &cell.first_not_finite}) {
+    if (*point) points.push_back(**point);
+  }
+  std::ranges::sort(points, {}, &NumberPoint::place);
+  const auto same = std::ranges::unique(points, {}, &NumberPoint::place);
+  points.erase(same.begin(), same.end());
+  return points;
+}
+
+}  // namespace muster::metrics
