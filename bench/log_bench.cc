@@ -7,13 +7,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/rng.h"
 #include "bench/cold_file.h"
+#include "bench/stopwatch.h"
 #include "store/log_store.h"
 
 namespace muster::bench {
@@ -26,14 +25,6 @@ struct Size {
   std::uint64_t mb = 1000;
   std::uint64_t ranks = 64;
   std::string dir = "/tmp";
-};
-
-class Watch {
- public:
-  double ms() const { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 /// What training scripts print: progress with numbers, now and then a warning, names of files and layers.
@@ -93,7 +84,7 @@ Written measure_load(const Size& size, const std::string& path) {
       offsets[rank] += fragment.bytes.size();
       written.bytes += fragment.bytes.size();
     }
-    const Watch watch;
+    const Stopwatch watch;
     const auto acknowledged = store->append(batch);
     took.push_back(watch.ms());
     total += took.back();
@@ -107,7 +98,7 @@ Written measure_load(const Size& size, const std::string& path) {
              static_cast<double>(written.bytes) / 1e6 / total * 60'000, written.bytes / 1'000'000, size.ranks, written.lines,
              size.ranks * kFragmentBytes / 1024);
   fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  (p99 {:.3f} ms)\n", "one durable append", took[took.size() / 2],
-             took.back(), took[took.size() * 99 / 100]);
+             took.back(), at_share(took, 0.99));
   fmt::print("file {:.1f} MB; {:.0f} MB of memory\n", static_cast<double>(bytes_of(path)) / 1e6,
              static_cast<double>(usage.ru_maxrss) / 1e3);
   return written;
@@ -122,9 +113,9 @@ struct Found {
 
 Found search(LogStore& store, LogQuery query, bool is_first_enough) {
   Found found;
-  const Watch watch;
+  const Stopwatch watch;
   for (bool is_end = false; !is_end;) {
-    const Watch call;
+    const Stopwatch call;
     const auto page = store.read(query);
     CHECK(page.has_value(), "{}", page.error().text());
     found.worst_call_ms = std::max(found.worst_call_ms, call.ms());
@@ -190,7 +181,7 @@ void measure_searches(const std::string& path, const Written& written) {
 
 void measure_opening(const std::string& path) {
   make_cold(path);
-  const Watch watch;
+  const Stopwatch watch;
   auto store = opened(path);
   const double took = watch.ms();
   fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  ({:.1f} MB waited)\n", "opening after a crash", took, took,
@@ -201,13 +192,11 @@ void measure_opening(const std::string& path) {
 }  // namespace muster::bench
 
 int main(int argc, char** argv) {
+  using muster::bench::option;
   muster::bench::Size size;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::uint64_t value = std::strtoull(argv[i + 1], nullptr, 10);
-    if (std::strcmp(argv[i], "--mb") == 0) size.mb = value;
-    if (std::strcmp(argv[i], "--ranks") == 0) size.ranks = value;
-    if (std::strcmp(argv[i], "--dir") == 0) size.dir = argv[i + 1];
-  }
+  size.mb = option(argc, argv, "--mb", size.mb);
+  size.ranks = option(argc, argv, "--ranks", size.ranks);
+  size.dir = option(argc, argv, "--dir", size.dir);
   std::string dir = size.dir + "/muster_log_bench.XXXXXX";
   CHECK(mkdtemp(dir.data()) != nullptr, "cannot make a folder in {}", size.dir);
   const std::string path = dir + "/logs.db";

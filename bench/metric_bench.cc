@@ -6,14 +6,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "bench/cold_file.h"
+#include "bench/stopwatch.h"
 #include "store/metric_store.h"
 
 namespace muster::bench {
@@ -27,23 +26,11 @@ struct Size {
   std::string dir = "/tmp";
 };
 
-class Watch {
- public:
-  double ms() const { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
-
 double cpu_seconds() {
   rusage usage{};
   CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
   const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-double at_share(std::vector<double>& sorted, double share) {
-  return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(share * static_cast<double>(sorted.size())))];
 }
 
 /// A loss with noise, stored by most frameworks as a float.
@@ -85,11 +72,11 @@ void measure_load(const Size& size, const std::string& path) {
   double preparing = 0;
   const double cpu = cpu_seconds();
   for (std::uint64_t i = 0; i < size.reports;) {
-    const Watch prepare;
+    const Stopwatch prepare;
     batch.clear();
     for (; batch.size() < size.batch && i < size.reports; ++i) batch.push_back(report_of(i % size.trials, i / size.trials));
     preparing += prepare.ms();
-    const Watch watch;
+    const Stopwatch watch;
     append(*store, batch);
     took.push_back(watch.ms());
     total += took.back();
@@ -110,7 +97,7 @@ void measure_load(const Size& size, const std::string& path) {
 
 void measure_opening(const Size& size, const std::string& path) {
   make_cold(path);
-  const Watch watch;
+  const Stopwatch watch;
   auto store = opened(path);
   const double took = watch.ms();
   fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  ({:.1f} MB waited)\n", "opening after a crash", took, took,
@@ -149,7 +136,7 @@ void measure_sample(const Size& size, const std::string& path) {
     for (int round = 0; round < 7; ++round) {
       store = nullptr;
       make_cold(path);
-      const Watch watch;
+      const Stopwatch watch;
       store = opened(path);
       const auto sampled = store->sample_series(part, 1'000);
       took.push_back(watch.ms());
@@ -170,15 +157,13 @@ void measure_sample(const Size& size, const std::string& path) {
 }  // namespace muster::bench
 
 int main(int argc, char** argv) {
+  using muster::bench::option;
   muster::bench::Size size;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::uint64_t value = std::strtoull(argv[i + 1], nullptr, 10);
-    if (std::strcmp(argv[i], "--trials") == 0) size.trials = value;
-    if (std::strcmp(argv[i], "--reports") == 0) size.reports = value;
-    if (std::strcmp(argv[i], "--batch") == 0) size.batch = value;
-    if (std::strcmp(argv[i], "--points") == 0) size.points = value;
-    if (std::strcmp(argv[i], "--dir") == 0) size.dir = argv[i + 1];
-  }
+  size.trials = option(argc, argv, "--trials", size.trials);
+  size.reports = option(argc, argv, "--reports", size.reports);
+  size.batch = option(argc, argv, "--batch", size.batch);
+  size.points = option(argc, argv, "--points", size.points);
+  size.dir = option(argc, argv, "--dir", size.dir);
   std::string dir = size.dir + "/muster_metric_bench.XXXXXX";
   CHECK(mkdtemp(dir.data()) != nullptr, "cannot make a folder in {}", size.dir);
   const std::string path = dir + "/metrics.db";

@@ -86,7 +86,7 @@ struct LogQuery {
   bool is_backward = false;
   std::size_t lines_max = 1'000;
   /// Text that one call looks through, approximate: what bounds its time.
-  std::size_t bytes_max = std::size_t{64} << 20;
+  std::size_t bytes_max = std::size_t{16} << 20;
 };
 
 /// `next` is where the next call goes on, with the same query. At the end, forward, it is where new lines will be.

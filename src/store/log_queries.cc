@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kAnswerBytesMax = std::size_t{4} << 20;
 /// What passing over a chunk by its trigrams counts for in a call's bound. Units: bytes.
-constexpr std::size_t kFilterCost = std::size_t{16} << 10;
+constexpr std::size_t kFilterCost = std::size_t{8} << 10;
 
 template <class T>
 bool is_in(const std::vector<T>& wanted, const T& value) {

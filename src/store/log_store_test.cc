@@ -7,13 +7,12 @@
 #include <map>
 #include <optional>
 
-#include "env/faulty_disk.h"
 #include "store/logs/line_splitter.h"
+#include "store/testing.h"
 
 namespace muster {
 namespace {
 
-using testing::Fault;
 using testing::FaultyDisk;
 
 constexpr const char* kPath = "logs.db";
@@ -329,7 +328,7 @@ TEST(LogStore, OneCallLooksThroughABoundedPart) {
   EXPECT_EQ(page.lines[0].text, "line 0 of chunk 5");
   // An absent literal is passed over by trigrams: the same bound reaches the end at once.
   LogQuery absent = containing("no such words");
-  absent.bytes_max = std::size_t{100} << 10;
+  absent.bytes_max = std::size_t{60} << 10;
   ASSERT_TRUE(store->compact(1).value());
   EXPECT_TRUE(store->read(absent).value().is_end);
 }
@@ -505,9 +504,9 @@ class LogModel {
   std::map<LogOwner, std::vector<LogLine>> lines_;
 };
 
-class Story {
+class Story : public testing::DiskStory {
  public:
-  Story(std::uint64_t seed, bool is_faulty) : rng_(seed), disk_(seed ^ 0xd15c), is_faulty_(is_faulty) {}
+  Story(std::uint64_t seed, bool is_faulty) : DiskStory(seed, is_faulty) {}
 
   void run() {
     for (int session = 0; session < 4; ++session) {
@@ -518,22 +517,15 @@ class Story {
         maybe_arm();
       }
       store_ = nullptr;
-      disk_.heal();
-      if (disk_.is_gone() || (is_faulty_ && rng_.chance(0.3))) disk_.lose_power();
+      end_session();
       reopen();
       ASSERT_NE(store_, nullptr);
       ASSERT_NO_FATAL_FAILURE(check());
     }
   }
-  std::uint64_t lines() const { return lines_; }
-  std::uint64_t refused() const { return refused_; }
+  std::uint64_t kept() const { return lines_; }
 
  private:
-  void maybe_arm() {
-    if (!is_faulty_ || !rng_.chance(0.4)) return;
-    constexpr Fault kFaults[] = {Fault::kWriteError, Fault::kFull, Fault::kSyncError, Fault::kAnyError, Fault::kPowerLoss};
-    disk_.arm(kFaults[rng_.below(5)], 1 + rng_.below(rng_.chance(0.5) ? 10 : 60), rng_.chance(0.3));
-  }
   void reopen() {
     store_ = nullptr;
     const std::size_t limit = rng_.chance(0.5) ? 3'000 : 200'000;
@@ -543,11 +535,6 @@ class Story {
     } else {
       refuse(store.error());
     }
-  }
-  void refuse(const Error& error) {
-    ++refused_;
-    EXPECT_TRUE(disk_.has_struck()) << error.text();
-    EXPECT_EQ(error.code, ErrorCode::kUnavailable) << error.text();
   }
   LogOwner random_owner() {
     return {rng_.chance(0.5) ? LogOwnerKind::kJob : LogOwnerKind::kTrial, 1 + static_cast<std::uint32_t>(rng_.below(2))};
@@ -701,9 +688,6 @@ class Story {
     }
   }
 
-  Rng rng_;
-  FaultyDisk disk_;
-  bool is_faulty_;
   bool is_large_ = rng_.chance(0.1);
   std::unique_ptr<LogStore> store_;
   LogModel model_;
@@ -711,34 +695,17 @@ class Story {
   std::vector<LogFragment> sent_;  ///< of them the short ones
   std::int64_t time_ = 0;
   std::uint64_t lines_ = 0;
-  std::uint64_t refused_ = 0;
 };
 
 TEST(LogStoreProperty, AnswersAsTheModel) {
-  std::uint64_t lines = 0;
-  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Story story(seed, false);
-    story.run();
-    if (HasFailure()) return;
-    lines += story.lines();
-  }
-  EXPECT_GT(lines, 30'000U);
+  const testing::StorySum sum = testing::run_stories<Story>(25, false);
+  EXPECT_GT(sum.kept, 30'000U);
 }
 
 TEST(LogStoreProperty, NothingAcknowledgedIsLostOrDoubledWhateverTheDiskDoes) {
-  std::uint64_t lines = 0;
-  std::uint64_t refused = 0;
-  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Story story(seed, true);
-    story.run();
-    if (HasFailure()) return;
-    lines += story.lines();
-    refused += story.refused();
-  }
-  EXPECT_GT(lines, 10'000U);
-  EXPECT_GT(refused, 100U);
+  const testing::StorySum sum = testing::run_stories<Story>(80, true);
+  EXPECT_GT(sum.kept, 10'000U);
+  EXPECT_GT(sum.refused, 100U);
 }
 
 }  // namespace

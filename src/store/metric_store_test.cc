@@ -9,13 +9,12 @@
 #include <limits>
 #include <set>
 
-#include "env/faulty_disk.h"
 #include "store/metric_model.h"
+#include "store/testing.h"
 
 namespace muster {
 namespace {
 
-using testing::Fault;
 using testing::FaultyDisk;
 using testing::MetricModel;
 
@@ -347,9 +346,9 @@ TEST(MetricStore, NamesANewerFormatAndDamage) {
 
 // ---- a property: the store answers as the model, whatever the disk does ----
 
-class Story {
+class Story : public testing::DiskStory {
  public:
-  Story(std::uint64_t seed, bool is_faulty) : rng_(seed), disk_(seed ^ 0xd15c), is_faulty_(is_faulty) {}
+  Story(std::uint64_t seed, bool is_faulty) : DiskStory(seed, is_faulty) {}
 
   void run() {
     for (int session = 0; session < 4; ++session) {
@@ -360,23 +359,15 @@ class Story {
         maybe_arm();
       }
       store_ = nullptr;
-      disk_.heal();
-      if (disk_.is_gone() || (is_faulty_ && rng_.chance(0.3))) disk_.lose_power();
+      end_session();
       reopen();
       ASSERT_NE(store_, nullptr);
       ASSERT_NO_FATAL_FAILURE(check());
     }
   }
-  std::size_t reports() const { return model_.size(); }
-  std::uint64_t refused() const { return refused_; }
-  std::uint64_t settled_late() const { return settled_late_; }
+  std::uint64_t kept() const { return model_.size(); }
 
  private:
-  void maybe_arm() {
-    if (!is_faulty_ || !rng_.chance(0.4)) return;
-    constexpr Fault kFaults[] = {Fault::kWriteError, Fault::kFull, Fault::kSyncError, Fault::kAnyError, Fault::kPowerLoss};
-    disk_.arm(kFaults[rng_.below(5)], 1 + rng_.below(rng_.chance(0.5) ? 10 : 120), rng_.chance(0.3));
-  }
   void reopen() {
     store_ = nullptr;
     MetricStore::Options options;
@@ -390,11 +381,6 @@ class Story {
     } else {
       refuse(store.error());
     }
-  }
-  void refuse(const Error& error) {
-    ++refused_;
-    EXPECT_TRUE(disk_.has_struck()) << error.text();
-    EXPECT_EQ(error.code, ErrorCode::kUnavailable) << error.text();
   }
 
   void act() {
@@ -506,10 +492,7 @@ class Story {
     if (!disk_.is_gone()) settle_by_check();
   }
   void settle(bool is_late) {
-    if (is_late && late_) {
-      model_ = std::move(*late_);
-      ++settled_late_;
-    }
+    if (is_late && late_) model_ = std::move(*late_);
     late_.reset();
   }
   void settle_by_check() {
@@ -666,9 +649,6 @@ class Story {
     EXPECT_EQ(found->report.run, best->run);
   }
 
-  Rng rng_;
-  FaultyDisk disk_;
-  bool is_faulty_;
   double disorder_ = rng_.chance(0.3) ? 0.5 : 0.05;
   std::unique_ptr<MetricStore> store_;
   MetricModel model_;
@@ -676,35 +656,17 @@ class Story {
   std::vector<MetricReport> sent_;
   std::map<std::uint32_t, std::uint32_t> run_;
   std::map<std::uint32_t, std::int64_t> steps_;
-  std::uint64_t refused_ = 0;
-  std::uint64_t settled_late_ = 0;
 };
 
 TEST(MetricStoreProperty, AnswersAsTheModel) {
-  std::size_t reports = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Story story(seed, false);
-    story.run();
-    if (HasFailure()) return;
-    reports += story.reports();
-  }
-  EXPECT_GT(reports, 10'000U);
+  const testing::StorySum sum = testing::run_stories<Story>(40, false);
+  EXPECT_GT(sum.kept, 10'000U);
 }
 
 TEST(MetricStoreProperty, NothingAcknowledgedIsLostOrDoubledWhateverTheDiskDoes) {
-  std::uint64_t refused = 0;
-  std::size_t reports = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    Story story(seed, true);
-    story.run();
-    if (HasFailure()) return;
-    refused += story.refused();
-    reports += story.reports();
-  }
-  EXPECT_GT(refused, 100U);
-  EXPECT_GT(reports, 10'000U);
+  const testing::StorySum sum = testing::run_stories<Story>(100, true);
+  EXPECT_GT(sum.kept, 10'000U);
+  EXPECT_GT(sum.refused, 100U);
 }
 
 }  // namespace
