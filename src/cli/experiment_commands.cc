@@ -1,10 +1,8 @@
 #include "cli/experiment_commands.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 
 #include "cli/code_archive.h"

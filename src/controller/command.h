@@ -44,7 +44,6 @@ struct PreparedExperiment {
   ExperimentLabels labels;
   PreparedBlob script;
   PreparedBlob environment;
-  std::uint32_t slots_per_trial = 1;
   bool is_single_node = false;
   std::optional<std::uint32_t> seed;
   bool is_paused = false;

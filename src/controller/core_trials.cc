@@ -1,5 +1,6 @@
 // Runs of trials: requests about experiments, runs that are asked to stop, trials whose last run is over.
 #include <algorithm>
+#include <csignal>
 
 #include "controller/backend/trial_rules.h"
 #include "controller/core.h"
@@ -55,7 +56,7 @@ void Core::deliver_stop(const Job& job, std::optional<NodeIndex> only) {
   const bool has_steps = std::ranges::any_of(job.run->steps, is_own);
   for (const StepState& step : job.run->steps) {
     if (!step.is_running()) continue;
-    const std::uint16_t signal = has_steps && step.id.step == kBatchStep ? std::uint16_t{0} : stop_signal();
+    const std::uint16_t signal = has_steps && step.id.step == kBatchStep ? std::uint16_t{0} : std::uint16_t{SIGTERM};
     for (const NodeGrant& grant : step.layout->nodes) {
       if (only && grant.node != *only) continue;
       send_when_durable(grant.node, StopStep{step.id, job.run->stop->call, job.run->stop->deadline, signal});
@@ -74,7 +75,6 @@ void Core::end_stopped(const Job& job, TimePoint now) {
   JobEnding ending;
   ending.job = job.id;
   ending.state = JobState::kCancelled;
-  ending.exit = job.exit;
   settle_run(state_, job, false, ending);
   emit(std::move(ending), now);
 }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/check.h"
 #include "codec/config_layers.h"
 #include "codec/digest.h"
@@ -22,10 +20,19 @@ Error wrong(std::string detail) {
 
 std::string joined_lines(const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "\n")); }
 
-Result<ExperimentForm> read_form(std::string_view text) {
+/// A configuration over the defaults, and what it says.
+struct ReadConfig {
+  Json merged;
+  ExperimentForm form;
+};
+
+Result<ReadConfig> read_config(std::string_view text) {
   const YamlDocument document = TRY(parse_yaml(text));
   if (document.root.object() == nullptr) return fail(wrong("it is not a map; give fields such as entrypoint: python3 train.py"));
-  return read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
+  ReadConfig read;
+  read.merged = merge_layers(document.root, experiment_defaults());
+  read.form = read_experiment(read.merged, document.lines);
+  return read;
 }
 
 Status check(const ExperimentForm& form) {
@@ -92,15 +99,12 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   if (create.job == nullptr || !create.job->get(JobText::kWorkDir).starts_with('/')) {
     return fail(ErrorCode::kInvalidArgument, "Invalid working directory", "an experiment is submitted from a folder, by its absolute path");
   }
-  const YamlDocument document = TRY(parse_yaml(create.config));
-  const ExperimentForm form = TRY(read_form(create.config));
-  TRY(check(form));
-  const ExperimentConfig& config = form.config;
-  const Json merged = merge_layers(document.root, experiment_defaults());
+  const ReadConfig read = TRY(read_config(create.config));
+  TRY(check(read.form));
+  const ExperimentConfig& config = read.form.config;
 
   PreparedExperiment prepared;
   prepared.is_paused = create.is_paused;
-  prepared.slots_per_trial = config.resources.slots_per_trial;
   prepared.is_single_node = config.resources.is_single_node;
   prepared.job = job_of(create, config, identity, names);
   const std::string script = trial_script(create.context == nullptr ? "" : *create.context);
@@ -111,9 +115,9 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   auto spec = std::make_shared<ExperimentSpec>();
   spec->user = identity.user;
   spec->user_name = names.user;
-  spec->config = json_text(merged);
+  spec->config = json_text(read.merged);
   spec->original = create.original.empty() ? create.config : create.original;
-  spec->searcher = searcher_name(merged);
+  spec->searcher = searcher_name(read.merged);
   spec->metric = config.search.metric;
   spec->smaller_is_better = config.search.smaller_is_better;
   spec->time_metric = config.search.time_metric;
@@ -129,9 +133,9 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
 }
 
 ExperimentConfig config_of(const ExperimentSpec& spec) {
-  auto form = read_form(spec.config);
-  CHECK(form.has_value() && form->problems.empty(), "an experiment's configuration was accepted and cannot be read");
-  return std::move(form->config);
+  auto read = read_config(spec.config);
+  CHECK(read.has_value() && read->form.problems.empty(), "an experiment's configuration was accepted and cannot be read");
+  return std::move(read->form.config);
 }
 
 }  // namespace muster

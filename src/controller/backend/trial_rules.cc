@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 
 #include "base/check.h"
 
@@ -91,7 +90,5 @@ TimePoint stop_before_limit_at(const ClusterState& state, const Job& job, const 
   const Duration grace = state.experiments().find(trial.experiment)->spec->preemption_timeout;
   return job.end_time - std::min(std::max(job.time_limit / 10, least), grace);
 }
-
-std::uint16_t stop_signal() { return SIGTERM; }
 
 }  // namespace muster

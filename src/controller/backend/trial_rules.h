@@ -29,7 +29,4 @@ TrialEnded trial_end(const ClusterState& state, const Job& job, const Trial& tri
 /// Requires: the job runs and has an end.
 TimePoint stop_before_limit_at(const ClusterState& state, const Job& job, const Trial& trial);
 
-/// The signal by which a run's processes are asked to stop.
-std::uint16_t stop_signal();
-
 }  // namespace muster

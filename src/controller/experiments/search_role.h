@@ -43,7 +43,6 @@ class SearchRole {
     std::shared_ptr<const std::string> saved;    ///< its state at `covered`
     std::uint64_t covered = 0;
     std::vector<SearchInput> inputs;             ///< after `covered`
-    bool is_open = true;                         ///< decisions are still asked for
     std::optional<SearchDecision> in_flight;
     TimePoint sent;
   };

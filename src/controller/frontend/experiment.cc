@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/check.h"
@@ -41,12 +42,12 @@ bool has_gpus(const ClusterState& state, PartitionIndex partition) {
 
 /// A slot is one GPU, or one CPU where the partition has none; each is a task of its own, so that slots may spread over nodes.
 void give_slots(JobSpec& job, const PreparedExperiment& prepared, bool is_gpu) {
-  job.task_count = std::max(prepared.slots_per_trial, 1U);
+  job.task_count = std::max(prepared.spec->slots_per_trial, 1U);
   job.given |= given_option::kTaskCount;
   job.min_nodes = 1;
   job.max_nodes = prepared.is_single_node ? 1 : 0;
   if (prepared.is_single_node) job.given |= given_option::kNodes;
-  if (prepared.slots_per_trial > 0 && is_gpu) job.text.set(JobText::kGresPerTask, "gpu:1");
+  if (prepared.spec->slots_per_trial > 0 && is_gpu) job.text.set(JobText::kGresPerTask, "gpu:1");
 }
 
 PreparedSubmit submission_of(const JobSpec& job) {
