@@ -348,6 +348,8 @@ interface Controller {
 
 # ---- agent and controller ----
 
+struct TaskFile { path @0 :Text; text @1 :Text; }
+struct TaskBind { source @0 :Text; target @1 :Text; isReadOnly @2 :Bool; }
 struct LaunchStep {
   id @0 :M.StepId;
   job @1 :M.JobSpec;
@@ -377,6 +379,9 @@ struct LaunchStep {
   isFileAppend @25 :Bool;
   killOnBadExit @26 :UInt8;
   variables @27 :List(Text);
+  privateFolders @28 :List(Text);
+  files @29 :List(TaskFile);
+  binds @30 :List(TaskBind);
 }
 struct SignalStep { id @0 :M.StepId; signal @1 :UInt16; batchOnly @2 :Bool; }
 struct TerminateJob { job @0 :UInt32; attempt @1 :UInt32; cause @2 :Text; killWait @3 :Int64; }

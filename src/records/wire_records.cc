@@ -3,6 +3,8 @@
 namespace muster::records {
 // Declared before the templates that call it.
 DECLARE_RECORD(NamedNumber, schema::NamedNumber)
+DECLARE_RECORD(TaskFile, schema::TaskFile)
+DECLARE_RECORD(TaskBind, schema::TaskBind)
 }  // namespace muster::records
 
 #include "records/fields.h"
@@ -20,6 +22,12 @@ RECORD(JobFilter, schema::JobFilter, JOB_FILTER_FIELDS)
 
 #define NAMED_NUMBER_FIELDS(F, S, L, P, O) F(name, Name) F(value, Value)
 RECORD(NamedNumber, schema::NamedNumber, NAMED_NUMBER_FIELDS)
+
+#define TASK_FILE_FIELDS(F, S, L, P, O) F(path, Path) F(text, Text)
+RECORD(TaskFile, schema::TaskFile, TASK_FILE_FIELDS)
+
+#define TASK_BIND_FIELDS(F, S, L, P, O) F(source, Source) F(target, Target) F(is_read_only, IsReadOnly)
+RECORD(TaskBind, schema::TaskBind, TASK_BIND_FIELDS)
 
 namespace {
 
@@ -94,8 +102,8 @@ RECORD(DeleteDocument, schema::DeleteDocument, DELETE_DOCUMENT_FIELDS)
   S(job_grant, JobGrant) S(step_grant, StepGrant) L(pools, Pools) F(partition, Partition)        \
   F(start_time, StartTime) F(end_time, EndTime) F(array_job, ArrayJob)                           \
   F(array_index, ArrayIndex) S(array, Array) F(restart_count, RestartCount)                      \
-  F(kill_wait, KillWait) F(is_file_append, IsFileAppend) F(kill_on_bad_exit, KillOnBadExit) \
-  L(variables, Variables)
+  F(kill_wait, KillWait) F(is_file_append, IsFileAppend) F(kill_on_bad_exit, KillOnBadExit)        \
+  L(variables, Variables) L(private_folders, PrivateFolders) L(files, Files) L(binds, Binds)
 RECORD(LaunchStep, schema::LaunchStep, LAUNCH_STEP_FIELDS)
 
 #define SIGNAL_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(signal, Signal) F(batch_only, BatchOnly)
