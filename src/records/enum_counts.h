@@ -33,5 +33,8 @@ template <> inline constexpr unsigned kEnumCount<TrialExit> = 4;
 template <> inline constexpr unsigned kEnumCount<SearchOutcome> = 3;
 template <> inline constexpr unsigned kEnumCount<StopCause> = 4;
 template <> inline constexpr unsigned kEnumCount<StopCall> = 5;
+template <> inline constexpr unsigned kEnumCount<LogOwnerKind> = 2;
+template <> inline constexpr unsigned kEnumCount<LogStream> = 2;
+template <> inline constexpr unsigned kEnumCount<LogLevel> = 7;
 
 }  // namespace muster::records

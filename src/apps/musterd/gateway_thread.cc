@@ -65,6 +65,12 @@ class GatewayThread final : public GatewayPort {
     channels_.lookup.push(NamesQuery{user, group, token});
     return kj::mv(promise);
   }
+  kj::Promise<Result<LogPage>> read_logs(LogQuery query, Duration wait) override {
+    auto [token, promise] = pages_.open();
+    channels_.logs.push(LogRead{std::move(query), wait, token});
+    return kj::mv(promise);
+  }
+  void wake_log_readers(LogOwner owner) override { channels_.logs.push(LogWake{owner}); }
 
  private:
   void receive(DurableUpdate& update) { gateway_.on_update(update); }
@@ -75,6 +81,8 @@ class GatewayThread final : public GatewayPort {
   void receive(BlobAnswer& answer) { blobs_.close(answer.token, std::move(answer.bytes)); }
   void receive(NamesAnswer& answer) { names_.close(answer.token, std::move(answer.names)); }
 
+  void receive(PageAnswer& answer) { pages_.close(answer.token, std::move(answer.page)); }
+
   Channels& channels_;
   QueryReplica& replica_;
   Gateway gateway_;
@@ -82,6 +90,7 @@ class GatewayThread final : public GatewayPort {
   Pending<Result<HistoryRows>> histories_;
   Pending<Result<std::string>> blobs_;
   Pending<CallerNames> names_;
+  Pending<Result<LogPage>> pages_;
 };
 
 }  // namespace

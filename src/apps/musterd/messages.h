@@ -21,7 +21,8 @@ struct JournalFailure { Error error; };
 struct BlobBytes { BlobId id; Bytes bytes; };
 struct HistoryNote { Seq seq; };
 struct DiskNote { std::optional<Error> refusal; };
-using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes, HistoryNote, DiskNote>;
+struct OutputNote { NodeIndex node; OutputReceived answer; };
+using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes, HistoryNote, DiskNote, OutputNote>;
 
 // ---- to the journal ----
 struct FetchBlob { BlobId id; std::uint64_t token = 0; };  ///< token 0: for the core, else for the gateway
@@ -43,6 +44,12 @@ struct HistoryBatch { std::vector<HistoryRecord> records; Seq seq; };
 struct HistoryQuery { Query query; std::uint64_t token = 0; };
 using ToHistory = std::variant<HistoryBatch, HistoryQuery>;
 
+// ---- to the logs ----
+struct OutputPush { NodeIndex node; LogFragment fragment; };
+struct LogRead { LogQuery query; Duration wait; std::uint64_t token = 0; };
+struct LogWake { LogOwner owner; };  ///< who waits for lines of it is answered without
+using ToLogs = std::variant<OutputPush, LogRead, LogWake>;
+
 // ---- to the gateway ----
 struct ReplyNote { std::uint64_t token = 0; std::vector<Reply> replies; };
 struct ReportNote { std::shared_ptr<const PlanReport> report; };
@@ -50,7 +57,9 @@ struct NodeFacts { std::vector<NodeFact> facts; };
 struct HistoryAnswer { std::uint64_t token = 0; Result<HistoryRows> rows; };
 struct BlobAnswer { std::uint64_t token = 0; Result<std::string> bytes; };
 struct NamesAnswer { std::uint64_t token = 0; CallerNames names; };
-using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer, BlobAnswer, NamesAnswer>;
+struct PageAnswer { std::uint64_t token = 0; Result<LogPage> page; };
+using ToGateway =
+    std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer, BlobAnswer, NamesAnswer, PageAnswer>;
 
 // ---- to the look-up worker ----
 struct NamesQuery { UserId user; GroupId group; std::uint64_t token = 0; };
@@ -64,6 +73,7 @@ struct Channels {
   Channel<ToPlanner> planner;
   Channel<ToHistory> history;
   Channel<ToSearch> search;
+  Channel<ToLogs> logs;
   Channel<ToGateway> gateway;
   Channel<NamesQuery> lookup;
   Channel<MailOrder> mail;

@@ -30,6 +30,9 @@ class GatewayPort {
   virtual kj::Promise<Result<std::string>> blob(BlobId id) = 0;
   /// May take long: runs elsewhere.
   virtual kj::Promise<CallerNames> names(UserId user, GroupId group) = 0;
+  /// As LogStore::read. A page without lines, forward, is kept back until there are some, wake_log_readers, or `wait` is over.
+  virtual kj::Promise<Result<LogPage>> read_logs(LogQuery query, Duration wait) = 0;
+  virtual void wake_log_readers(LogOwner owner) = 0;
 };
 
 class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
@@ -41,6 +44,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::optional<Error>> query(const Identity& identity, Query query, SendPage send) override;
   kj::Promise<WaitAnswer> wait(const Identity& identity, JobId job, std::uint32_t attempt, WaitUntil until,
                                std::uint32_t step) override;
+  kj::Promise<Result<LogAnswer>> read_logs(const Identity& identity, LogQuery query, Duration wait) override;
 
   // From the core, in the order in which it said them.
   void on_update(const DurableUpdate& update);
