@@ -1,8 +1,8 @@
 """What trials' tasks write, from the node to the reader: every line once and in order, whatever dies meanwhile."""
+import json
 import os
 import re
 import signal
-import subprocess
 import time
 
 import pytest
@@ -32,7 +32,7 @@ def chatter(cluster, more="", lr="0.1", searcher="name: single"):
 
 
 def script(cluster, line):
-    return write(cluster, f"name: talk\nentrypoint: {line!r}\nsearcher: {{metric: accuracy, name: single}}\n")
+    return write(cluster, f"name: talk\nentrypoint: {json.dumps(line)}\nsearcher: {{metric: accuracy, name: single}}\n")
 
 
 def logs(cluster, trial, *options, **more):
