@@ -29,6 +29,8 @@ class ApiPort {
   virtual kj::Promise<std::optional<Error>> report(const Caller& caller, MetricReport report) = 0;
   virtual kj::Promise<Result<bool>> wait_stop(const Caller& caller, TrialRun run, kj::Duration patience) = 0;
   virtual kj::Promise<Result<std::string>> blob(BlobId id) = 0;
+  /// As ClientCalls::read_logs.
+  virtual kj::Promise<Result<LogAnswer>> read_logs(const Caller& caller, LogQuery query, Duration wait) = 0;
 
   /// Runs a short look at the state as it is on stable storage, elsewhere. Errors: the caller's token is over.
   virtual kj::Promise<Status> look(const Caller& caller, std::function<void(const ClusterState&)> see) = 0;

@@ -55,10 +55,12 @@ Router make_router() {
   add_cluster_routes(router);
   add_session_routes(router);
   add_run_routes(router);
+  add_log_routes(router);
   add_trial_routes(router);
   add_experiment_routes(router);
   add_checkpoint_routes(router);
   add_model_routes(router);
+  add_search_routes(router);
   add_project_routes(router);
   return router;
 }

@@ -44,8 +44,10 @@ void add_session_routes(Router& router);
 void add_experiment_routes(Router& router);
 void add_trial_routes(Router& router);
 void add_run_routes(Router& router);
+void add_log_routes(Router& router);
 void add_checkpoint_routes(Router& router);
 void add_model_routes(Router& router);
+void add_search_routes(Router& router);
 void add_project_routes(Router& router);
 
 }  // namespace muster::api

@@ -6,8 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "base/rng.h"
-#include "search/virtual_search.h"
+#include "search/preview.h"
 
 namespace muster::cli {
 namespace {
@@ -49,16 +48,7 @@ std::string ended_text(const search::VirtualTrial& trial) {
 std::string preview_text(const SearcherSection& searcher, const HyperSpace& space, const std::string& method_name,
                          std::uint64_t seed) {
   const Lengths lengths(searcher);
-  SearchConfig previewed = searcher.search;
-  // What Parzen estimators choose says nothing about how many trials there are and how far they train.
-  if (const auto* tpe = std::get_if<TpeSearch>(&previewed.method)) previewed.method = RandomSearch{tpe->max_trials};
-  search::Searcher run(previewed, space, seed);
-  std::uint32_t at_once = 0;
-  const search::LearningCurve curve = [&](TrialIndex trial, const Json&, double) {
-    at_once = std::max(at_once, run.training_count());
-    return Rng(seed ^ (trial.value() * 0x9e37ULL + 1)).unit();
-  };
-  const search::VirtualResult result = search::run_virtually(run, lengths.own_end, curve);
+  const auto [result, at_once] = search::preview_run(searcher.search, space, seed, lengths.own_end);
 
   std::map<std::tuple<std::uint32_t, double, std::string>, std::uint32_t> rows;
   for (const search::VirtualTrial& trial : result.trials) ++rows[{trial.stop ? trial.stop->bracket : 0, trial.units, ended_text(trial)}];

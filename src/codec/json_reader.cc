@@ -26,13 +26,13 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(number_float_t value, const string_t&) override { return put(Json(value)); }
   bool string(string_t& value) override { return put(Json(std::move(value))); }
   bool binary(binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return open(Json(Json::Object{})); }
+  bool start_object(std::size_t) override { return begin(Json(Json::Object{})); }
   bool key(string_t& name) override {
     open_.back().name = std::move(name);
     return true;
   }
   bool end_object() override { return close(); }
-  bool start_array(std::size_t) override { return open(Json(Json::Array{})); }
+  bool start_array(std::size_t) override { return begin(Json(Json::Array{})); }
   bool end_array() override { return close(); }
   bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception& error) override {
     std::string why = error.what();
@@ -70,7 +70,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     }
     object.push_back({std::move(name), std::move(value)});
   }
-  bool open(Json value) {
+  bool begin(Json value) {
     if (open_.size() == kLevelsMax) {
       problem_ = fmt::format("more than {} levels", kLevelsMax);
       return false;

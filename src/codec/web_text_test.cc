@@ -5,6 +5,7 @@
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "codec/token_text.h"
+#include "codec/utf8.h"
 #include "codec/web_time.h"
 
 namespace muster {
@@ -90,6 +91,19 @@ TEST(Token, PasswordsAreHashedAsTheClientDoes) {
   // python3 -c 'import hashlib; print(hashlib.sha512(b"GubPEmmotfiK9TMD6Zdw" + b"secret").hexdigest())'
   EXPECT_EQ(client_password_hash("secret").substr(0, 16), "f6b1a15b3e3f6c59");
   EXPECT_EQ(client_password_hash("secret").size(), 128U);
+}
+
+TEST(Utf8, KeepsWhatIsRightAndMarksWhatIsNot) {
+  for (const char* text : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_EQ(valid_utf8(text), text);
+  }
+  const std::string mark = "\xef\xbf\xbd";
+  EXPECT_EQ(valid_utf8("a\xff" "b"), "a" + mark + "b");
+  EXPECT_EQ(valid_utf8("\xc0\xaf"), mark + mark) << "too long";
+  EXPECT_EQ(valid_utf8("\xed\xa0\x80"), mark + mark + mark) << "a surrogate";
+  EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), mark + mark + mark + mark) << "beyond Unicode";
+  EXPECT_EQ(valid_utf8("\xe2\x82"), mark + mark) << "cut short";
+  EXPECT_EQ(valid_utf8("\xe2\x82" "a"), mark + mark + "a");
 }
 
 TEST(WebTime, RoundTrips) {

@@ -66,6 +66,12 @@ class HttpThread final : public api::ApiPort {
   kj::Promise<Result<std::string>> blob(BlobId id) override {
     return ask<Result<std::string>>([id](Gateway& gateway) { return gateway.blob(id); });
   }
+  kj::Promise<Result<LogAnswer>> read_logs(const api::Caller& caller, LogQuery query, Duration wait) override {
+    return ask<Result<LogAnswer>>([caller, query = std::move(query), wait](Gateway& gateway) -> kj::Promise<Result<LogAnswer>> {
+      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value()) return Result<LogAnswer>(fail(alive.error()));
+      return gateway.read_logs(caller.identity, query, wait);
+    });
+  }
   kj::Promise<Status> look(const api::Caller& caller, std::function<void(const ClusterState&)> see) override {
     return ask<Status>([caller, see = std::move(see)](Gateway& gateway) -> kj::Promise<Status> {
       const Status alive = gateway.check_token(caller.claims);

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
+#include "base/hash.h"
 #include "controller/frontend/frontend.h"
 #include "controller/gateway/view_filter.h"
 #include "records/page_codec.h"
@@ -35,15 +38,30 @@ std::vector<Reply> refusals(std::size_t count, const Error& error) {
   return std::vector<Reply>(count, reply);
 }
 
-/// A validation as the metric store has it.
-MetricReport metric_report_of(const ReportTrial& message, TimePoint time) {
+/// What a script that counts no steps says instead: its time metric, where that is a whole number.
+std::int64_t steps_of(const ReportTrial& message, const ClusterState& state) {
+  const Trial* trial = message.steps > 0 ? nullptr : state.experiments().find(message.trial);
+  if (trial == nullptr) return static_cast<std::int64_t>(message.steps);
+  const std::string& time_metric = state.experiments().find(trial->experiment)->spec->time_metric;
+  const auto found = std::ranges::find(message.metrics, time_metric, &NamedNumber::name);
+  const bool is_whole = found != message.metrics.end() && found->value >= 0 && found->value < 1e15 && found->value == std::floor(found->value);
+  return is_whole ? static_cast<std::int64_t>(found->value) : 0;
+}
+
+/// A validation as the metric store has it. Without steps its content is what tells it from others.
+MetricReport metric_report_of(const ReportTrial& message, const ClusterState& state) {
   MetricReport report;
   report.trial = message.trial;
   report.run = message.run;
   report.group = "validation";
-  report.steps_completed = static_cast<std::int64_t>(message.steps);
-  report.report_time = time;
-  for (const NamedNumber& number : message.metrics) report.metrics.push_back({number.name, number.value});
+  report.steps_completed = steps_of(message, state);
+  report.report_time = state.time();
+  Hasher content;
+  for (const NamedNumber& number : message.metrics) {
+    report.metrics.push_back({number.name, number.value});
+    content.add(number.name).add(std::bit_cast<std::uint64_t>(number.value));
+  }
+  if (report.steps_completed == 0) report.key = fmt::format("{:016x}", content.digest());
   return report;
 }
 
@@ -54,7 +72,7 @@ Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica, std
 
 kj::Promise<std::vector<Reply>> Gateway::submit(const Identity& identity, std::vector<Request> requests, RequestId id) {
   if (const auto* report_only = requests.size() == 1 ? std::get_if<ReportTrial>(&requests.front()) : nullptr) {
-    return report(identity, metric_report_of(*report_only, replica_.state().time())).then([](std::optional<Error> error) {
+    return report(identity, metric_report_of(*report_only, replica_.state())).then([](std::optional<Error> error) {
       Reply reply;
       reply.error = std::move(error);
       return std::vector<Reply>{std::move(reply)};

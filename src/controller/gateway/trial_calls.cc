@@ -73,8 +73,8 @@ void Gateway::begin_metrics(const MetricReport& report) {
   const auto found = std::find_if(checkpoints.rbegin(), checkpoints.rend(), [&](const CheckpointRef& checkpoint) {
     return checkpoint->state == CheckpointState::kCompleted && checkpoint->run < report.run;
   });
-  const std::uint64_t steps = found == checkpoints.rend() ? 0 : (*found)->steps_completed;
-  port_.begin_metrics(report.trial, report.run, static_cast<std::int64_t>(steps));
+  if (found == checkpoints.rend()) return;  // where it goes on from is its own business: its first report says it
+  port_.begin_metrics(report.trial, report.run, static_cast<std::int64_t>((*found)->steps_completed));
 }
 
 kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity, const MetricReport& report) {

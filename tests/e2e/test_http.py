@@ -1,0 +1,313 @@
+"""HTTP with real processes: who may, what is made, what runs report and ask, what survives a crash. Determined's own package is
+tried against it in tests/clients."""
+import base64
+import http.client
+import io
+import json
+import os
+import signal
+import tarfile
+import threading
+import time
+
+import pytest
+
+CONFIG = """
+name: web
+entrypoint: {entrypoint}
+hyperparameters: {{lr: 0.1}}
+max_restarts: 0
+searcher: {{name: single, metric: loss, smaller_is_better: true}}
+checkpoint_storage: {{type: shared_fs, host_path: {storage}}}
+"""
+
+
+class Web:
+    """A client of the cluster's HTTP, with a token."""
+
+    def __init__(self, cluster, token=None, header="Authorization"):
+        values = dict(line[len("export "):].split("=", 1) for line in cluster.run("muster", "env", "--dir", cluster.dir).out.splitlines())
+        self.cluster = cluster
+        self.address = values["DET_MASTER"].strip("'").removeprefix("http://")
+        self.token = values["DET_USER_TOKEN"].strip("'") if token is None else token
+        self.header = header
+
+    def ask(self, method, path, body=None, check=200, timeout=60):
+        connection = http.client.HTTPConnection(self.address, timeout=timeout)
+        headers = {self.header: f"Bearer {self.token}"} if self.token else {}
+        data = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+        connection.request(method, path, data, headers)
+        reply = connection.getresponse()
+        text = reply.read().decode()
+        connection.close()
+        assert check is None or reply.status == check, (method, path, reply.status, text)
+        self.status = reply.status
+        return json.loads(text) if text else None
+
+    def get(self, path, **more):
+        return self.ask("GET", f"/api/v1/{path}", **more)
+
+    def post(self, path, body=None, **more):
+        return self.ask("POST", f"/api/v1/{path}", body, **more)
+
+    def wait_state(self, experiment, *states, timeout=60):
+        deadline = time.monotonic() + timeout
+        state = None
+        while time.monotonic() < deadline:
+            state = self.get(f"experiments/{experiment}")["experiment"]["state"]
+            if state in states:
+                return state
+            time.sleep(0.1)
+        raise AssertionError(f"experiment {experiment} is {state}, not {states}")
+
+
+@pytest.fixture(scope="module")
+def web(cluster):
+    return Web(cluster)
+
+
+def create(web, entrypoint, files=None, **more):
+    storage = web.cluster.base / "storage"
+    files = files or {}
+    body = {
+        "config": CONFIG.format(entrypoint=json.dumps(entrypoint), storage=storage),
+        "modelDefinition": [{"path": name, "type": 48, "mode": 0o100755, "mtime": "0", "content": base64.b64encode(text.encode()).decode()}
+                            for name, text in files.items()],
+        "activate": True, **more}
+    return web.post("experiments", body)["experiment"]["id"]
+
+
+def running_trial(web, entrypoint="sleep 300"):
+    """The experiment, its trial, and a client with the trial's own token."""
+    experiment = create(web, f"env | grep '^DET_' > $MUSTER_RUN_DIR/variables.new; mv $MUSTER_RUN_DIR/variables.new $MUSTER_RUN_DIR/variables; {entrypoint}")
+    web.wait_state(experiment, "STATE_RUNNING")
+    trial = web.get(f"experiments/{experiment}/trials")["trials"][0]["id"]
+    file = web.cluster.base / f"storage/experiment-{experiment}/trial-{trial}/variables"
+    deadline = time.monotonic() + 30
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    variables = dict(line.split("=", 1) for line in file.read_text().splitlines())
+    task = Web(web.cluster, variables["DET_SESSION_TOKEN"], "Grpc-Metadata-x-allocation-token")
+    return experiment, trial, task, variables
+
+
+def report(trial, step, group="training", run=1, **metrics):
+    return {"group": group, "metrics": {"trialId": trial, "trialRunId": run, "stepsCompleted": step,
+                                        "metrics": {"avgMetrics": metrics, "batchMetrics": None}}}
+
+
+def test_only_who_has_a_token_is_answered(cluster, web):
+    assert web.ask("GET", "/info")["version"] == "0.38.1"
+    for token in ("", "x", web.token[:-3] + "abc"):
+        stranger = Web(cluster, token)
+        error = stranger.get("experiments", check=401)["error"]
+        assert error["reason"] == "Unauthenticated" and error["code"] == 16
+    assert web.get("me")["user"]["admin"] is True
+    assert web.get("no/such/path", check=501)["error"]["reason"] == "Unimplemented"
+    assert web.get("experiments/999999", check=404)["error"]["reason"] == "NotFound"
+    assert web.get("experiments/x", check=400)["error"]["reason"] == "InvalidArgument"
+    assert web.ask("DELETE", "/api/v1/me", check=405)
+
+
+def test_a_token_is_a_password_and_the_open_user_needs_none(cluster, web):
+    import getpass
+    import hashlib
+    hashed = lambda text: hashlib.sha512(b"GubPEmmotfiK9TMD6Zdw" + text.encode()).hexdigest()
+    token = cluster.run("muster", "token", "--days", 3).out.strip()
+    nobody = Web(cluster, "")
+    login = lambda name, password, check=200: nobody.post("auth/login", {"username": name, "password": password, "isHashed": True}, check=check)
+    reply = login(getpass.getuser(), hashed(token))
+    assert Web(cluster, reply["token"]).get("me")["user"]["username"] == getpass.getuser()
+    assert login("determined", "")["token"]
+    for name, password in ((getpass.getuser(), ""), (getpass.getuser(), hashed("x")), ("determined", hashed("x")), ("no-such-user", "")):
+        assert "invalid credentials" in login(name, password, check=403)["error"]["error"]
+
+
+def test_an_experiment_is_made_from_files_and_its_code_comes_back(web):
+    experiment = create(web, "sh run.sh", {"run.sh": "echo hello from the code; cat lib/x.txt", "lib/x.txt": "deep\n"})
+    assert web.wait_state(experiment, "STATE_COMPLETED", "STATE_ERROR") == "STATE_COMPLETED"
+    trial = web.get(f"experiments/{experiment}/trials")["trials"][0]
+    assert trial["state"] == "STATE_COMPLETED" and trial["hparams"] == {"lr": 0.1}
+    output = (web.cluster.base / f"storage/experiment-{experiment}/trial-{trial['id']}/output.log").read_text()
+    assert output == "hello from the code\ndeep\n"
+    archive = tarfile.open(fileobj=io.BytesIO(base64.b64decode(web.get(f"experiments/{experiment}/model_def")["b64Tgz"])))
+    assert sorted(archive.getnames()) == ["lib/x.txt", "run.sh"]
+    listed = web.get("experiments?limit=1&orderBy=ORDER_BY_DESC")
+    assert listed["experiments"][0]["id"] == experiment and listed["pagination"]["endIndex"] == 1
+
+
+def test_wrong_configurations_are_refused_with_the_reason(web):
+    body = {"config": "name: x\nentrypoint: true\nsearcher: {name: nonsense, metric: m}\n"}
+    assert "nonsense" in web.post("experiments", body, check=400)["error"]["error"]
+    assert "config" in web.post("experiments", {}, check=400)["error"]["error"]
+    assert "no JSON" in web.post("experiments", "{", check=400)["error"]["error"]
+    out = {"config": CONFIG.format(entrypoint='"true"', storage="/tmp"), "modelDefinition": [{"path": "../x", "content": ""}]}
+    assert "leads out" in web.post("experiments", out, check=400)["error"]["error"]
+    checked = web.post("experiments", {"config": CONFIG.format(entrypoint='"true"', storage="/tmp"), "validateOnly": True})
+    assert checked["config"]["max_restarts"] == 0
+
+
+def test_metrics_are_kept_as_they_were_reported(web):
+    experiment, trial, task, _ = running_trial(web)
+    send = lambda *a, check=200, **k: task.post(f"trials/{trial}/metrics", report(trial, *a, **k), check=check)
+    for step in range(1, 31):
+        send(step, loss=1 / step, note="NaN" if step == 7 else step)
+    send(30, loss=1 / 30, note=30)
+    assert "other values" in send(30, loss=5, check=400)["error"]["error"]
+    assert "invalid run id, 2 (reported) != 1 (expected)" in send(31, run=2, loss=5, check=400)["error"]["error"]
+    assert task.post(f"trials/{trial + 1000}/metrics", report(trial + 1000, 1, loss=1), check=403)
+    send(10, group="validation", loss=0.5)
+    send(20, group="validation", loss=0.25)
+    send(30, group="my_group", x="Infinity")
+    shown = web.get(f"trials/{trial}")["trial"]
+    summary = shown["summaryMetrics"]["avg_metrics"]
+    assert summary["loss"]["count"] == 30 and summary["loss"]["min"] == 1 / 30 and summary["note"]["mean"] == "NaN"
+    assert shown["bestValidation"]["metrics"]["avgMetrics"] == {"loss": 0.25} and shown["totalBatchesProcessed"] == 30
+    assert web.get(f"experiments/{experiment}/searcher/best_searcher_validation_metric") == {"metric": 0.25}
+    work = web.get(f"trials/{trial}/workloads?limit=5&offset=29")
+    assert work["pagination"]["total"] == 32 and len(work["workloads"]) == 3
+    series = web.get(f"trials/time-series?trialIds={trial}&metricNames=loss&group=training&maxDatapoints=10")
+    points = series["trials"][0]["metrics"][0]["data"]
+    assert len(points) <= 10 and points[0] == {"batches": 1, "values": {"loss": 1.0}, "time": points[0]["time"]} and points[-1]["batches"] == 30
+    assert web.post(f"experiments/{experiment}/kill") == {}
+    web.wait_state(experiment, "STATE_CANCELED")
+    assert task.post(f"trials/{trial}/metrics", report(trial, 40, loss=1), check=403), "the token ended with the run"
+
+
+def test_a_run_hears_at_once_that_it_should_stop(web):
+    experiment, trial, task, variables = running_trial(web, "while [ ! -e $MUSTER_RUN_DIR/stop ]; do sleep 0.1; done")
+    allocation = variables["DET_ALLOCATION_ID"]
+    task.post("runs/start", {"runId": trial, "checkpointStorage": None})
+    signals = f"allocations/{allocation}/signals"
+    assert task.get(f"{signals}/preemption?timeout_seconds=0") == {"preempt": False}
+    begin = time.monotonic()
+    assert task.get(f"{signals}/preemption?timeout_seconds=1") == {"preempt": False}
+    assert 0.9 < time.monotonic() - begin < 10
+    heard = {}
+    waiter = threading.Thread(target=lambda: heard.update(task.get(f"{signals}/preemption?timeout_seconds=60"), at=time.monotonic()))
+    waiter.start()
+    time.sleep(0.5)
+    paused = time.monotonic()
+    web.post(f"experiments/{experiment}/pause")
+    waiter.join(30)
+    assert heard["preempt"] is True and heard["at"] - paused < 5
+    task.post(f"{signals}/ack_preemption")
+    (web.cluster.base / f"storage/experiment-{experiment}/trial-{trial}/stop").write_text("")
+    deadline = time.monotonic() + 30
+    while web.get(f"trials/{trial}")["trial"]["state"] != "STATE_PAUSED" and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert web.get(f"trials/{trial}")["trial"]["state"] == "STATE_PAUSED"
+    assert web.post(f"experiments/{experiment}/kill") == {}
+
+
+def test_a_checkpoint_is_known_and_is_what_the_next_run_goes_on_from(web):
+    first = 'if [ -z "$DET_LATEST_CHECKPOINT" ]; then while [ ! -e $MUSTER_RUN_DIR/stop ]; do sleep 0.1; done; exit 0; fi; echo "from $DET_LATEST_CHECKPOINT at $DET_STEPS_COMPLETED"; cat /run/determined/info/cluster.json'
+    experiment, trial, task, variables = running_trial(web, first)
+    uuid = "11111111-2222-4333-8444-555555555555"
+    body = {"uuid": uuid, "taskId": variables["DET_TASK_ID"], "allocationId": variables["DET_ALLOCATION_ID"], "metadata": {"steps_completed": 8},
+            "resources": {"w": "3", "code/": "0"}, "state": "STATE_COMPLETED", "storageId": None, "training": {}, "reportTime": "2026-11-22T11:39:15.638556+00:00"}
+    for _ in range(2):
+        assert task.post("checkpoints", body) == {}
+    assert task.post("checkpoints", {**body, "resources": {"w": "4"}}, check=400)
+    shown = web.get(f"checkpoints/{uuid}")["checkpoint"]
+    assert shown["resources"] == {"w": "3", "code/": "0"} and shown["training"]["trialId"] == trial and shown["state"] == "STATE_COMPLETED"
+    task.post("runs/start", {"runId": trial, "checkpointStorage": None})
+    task.post(f"allocations/{variables['DET_ALLOCATION_ID']}/signals/ack_preemption")
+    web.cluster.run("scontrol", "requeue", web.get(f"trials/{trial}")["trial"]["jobId"])
+    (web.cluster.base / f"storage/experiment-{experiment}/trial-{trial}/stop").write_text("")
+    assert web.wait_state(experiment, "STATE_COMPLETED", "STATE_ERROR") == "STATE_COMPLETED"
+    output = (web.cluster.base / f"storage/experiment-{experiment}/trial-{trial}/output.log").read_text()
+    assert f"from {uuid} at 8\n" in output and f'"latest_checkpoint": "{uuid}"' in output
+    model = web.post("models", {"name": "m"})["model"]
+    version = web.post("models/m/versions", {"checkpointUuid": uuid, "modelName": "m"})["modelVersion"]
+    assert version["version"] == 1 and version["checkpoint"]["uuid"] == uuid
+    assert web.get(f"models/{model['id']}/versions")["model"]["numVersions"] == 1
+    patch = {"checkpoints": [{"uuid": uuid, "resources": {"resources": {}}}]}
+    assert "registry" in web.ask("PATCH", "/api/v1/checkpoints", patch, check=400)["error"]["error"]
+    web.ask("DELETE", "/api/v1/models/m")
+    web.ask("PATCH", "/api/v1/checkpoints", patch)
+    assert web.get(f"checkpoints/{uuid}")["checkpoint"]["state"] == "STATE_DELETED"
+
+
+def test_logs_are_a_stream_that_ends_with_the_trial(web):
+    experiment = create(web, "echo first; echo 'WARNING: second' >&2; sleep 2; printf 'third \\377\\n'")
+    web.wait_state(experiment, "STATE_RUNNING", "STATE_COMPLETED")
+    trial = web.get(f"experiments/{experiment}/trials")["trials"][0]["id"]
+    connection = http.client.HTTPConnection(web.address, timeout=60)
+    connection.request("GET", f"/api/v1/trials/{trial}/logs?follow=true", headers={"Authorization": f"Bearer {web.token}"})
+    reply = connection.getresponse()
+    assert reply.headers["Transfer-Encoding"] == "chunked"
+    lines = [json.loads(line)["result"] for line in reply.read().decode().splitlines()]
+    assert [line["log"] for line in lines if line["stdtype"] == "stdout"] == ["first\n", "third \ufffd\n"]
+    warning = next(line for line in lines if line["stdtype"] == "stderr")
+    assert warning["level"] == "LOG_LEVEL_WARNING" and warning["message"].endswith("|| WARNING: WARNING: second\n")
+    connection.request("GET", f"/api/v1/trials/{trial}/logs?limit=1&orderBy=ORDER_BY_DESC&searchText=ir&levels=LOG_LEVEL_UNSPECIFIED",
+                       headers={"Authorization": f"Bearer {web.token}"})
+    newest = [json.loads(line)["result"]["log"] for line in connection.getresponse().read().decode().splitlines()]
+    assert newest == ["third \ufffd\n"]
+    assert web.get("trials/999999/logs", check=404)["error"]["reason"] == "NotFound"
+
+
+def test_workspaces_projects_templates_and_metadata(web):
+    workspace = web.post("workspaces", {"name": "w"})["workspace"]["id"]
+    project = web.post(f"workspaces/{workspace}/projects", {"name": "p"})["project"]["id"]
+    web.post("templates/small", {"template": {"config": {"max_restarts": 3, "description": "from the template"}}})
+    experiment = create(web, "true", template="small", projectId=project)
+    shown = web.get(f"experiments/{experiment}")["experiment"]
+    assert (shown["projectId"], shown["workspaceId"], shown["projectName"], shown["description"]) == (project, workspace, "p", "from the template")
+    assert web.get(f"workspaces/{workspace}/projects")["projects"][0]["numExperiments"] == 1
+    web.post(f"experiments/{experiment}/move", {"destinationProjectId": 1})
+    assert web.get(f"experiments/{experiment}")["experiment"]["projectId"] == 1
+    assert web.post("workspaces", {"name": "w"}, check=409)
+    trial = web.get(f"experiments/{experiment}/trials")["trials"]
+    patched = web.ask("PATCH", f"/api/v1/experiments/{experiment}", {"id": experiment, "labels": ["a", "b"], "description": None, "name": "new", "notes": None})
+    assert patched["experiment"]["labels"] == ["a", "b"] and patched["experiment"]["description"] == "from the template"
+    if trial:
+        assert web.post(f"runs/{trial[0]['id']}/metadata", {"metadata": {"a": {"b": [1, 2.5, None]}}})["metadata"]["a"]["b"] == [1, 2.5, None]
+        assert web.get(f"runs/{trial[0]['id']}/metadata")["metadata"] == {"a": {"b": [1, 2.5, None]}}
+
+
+def test_hostile_requests_hurt_nobody(cluster, web):
+    import socket
+    host, port = web.address.split(":")
+    for bytes_sent in (b"\x16\x03\x01\x02\x00", b"GET / HTTP/1.1\r\n", b"POST /api/v1/auth/login HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n",
+                       b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n", b"FOO / HTTP/1.1\r\n\r\n"):
+        connection = socket.create_connection((host, int(port)), timeout=20)
+        connection.sendall(bytes_sent)
+        connection.settimeout(1)
+        try:
+            connection.recv(4096)
+        except (socket.timeout, ConnectionError):
+            pass
+        connection.close()
+    assert web.ask("POST", "/api/v1/models", b" " * (17 << 20), check=413, timeout=120)
+    assert web.post("models", "[" * 100_000, check=400)
+    idle = [socket.create_connection((host, int(port)), timeout=20) for _ in range(200)]
+    assert web.get("me")["user"]["active"] is True
+    for connection in idle:
+        connection.close()
+    assert web.ask("GET", "/readyz") == {"status": "ok"}
+
+
+def test_what_was_acknowledged_survives_the_controller(own_cluster):
+    cluster = own_cluster(nodes=1, cpus=4)
+    web = Web(cluster)
+    experiment, trial, task, _ = running_trial(web)
+    acknowledged = 0
+    for round_ in range(3):
+        stop = time.monotonic() + 0.7
+        while time.monotonic() < stop:
+            task.post(f"trials/{trial}/metrics", report(trial, acknowledged + 1, loss=acknowledged))
+            acknowledged += 1
+        os.kill(cluster.pid("controller"), signal.SIGKILL)
+        cluster.up()
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            try:
+                assert task.post(f"trials/{trial}/metrics", report(trial, acknowledged, loss=acknowledged - 1)) == {}, "a repeat succeeds"
+                break
+            except (ConnectionError, AssertionError):
+                time.sleep(0.1)
+        summary = web.get(f"trials/{trial}")["trial"]["summaryMetrics"]["avg_metrics"]["loss"]
+        assert summary["count"] == acknowledged, "no point lost, none doubled"
+    assert web.address == Web(cluster).address, "it comes back where it was"
