@@ -10,6 +10,7 @@ namespace {
 /// A new experiment brings its code: 94 MB of it are 128 MB of JSON.
 constexpr std::uint64_t kCodeBodyMax = std::uint64_t{192} << 20;
 constexpr std::uint64_t kBodyMax = std::uint64_t{16} << 20;
+constexpr std::uint64_t kDiscardMax = std::uint64_t{512} << 20;
 
 std::optional<Method> method_of(kj::HttpMethod method) {
   switch (method) {
@@ -86,10 +87,20 @@ kj::StringPtr status_text(unsigned status) {
 
 bool brings_code(const HttpRequest& request) { return request.method == Method::kPost && request.path == "/api/v1/experiments"; }
 
+/// Reads on, so that a client that sends first and listens then hears the answer; up to a point.
+kj::Promise<void> discard(kj::AsyncInputStream& body, std::uint64_t most) {
+  auto buffer = kj::heapArray<kj::byte>(1 << 16);
+  auto read = body.tryRead(buffer.begin(), 1, buffer.size());
+  return read.then([&body, most, buffer = kj::mv(buffer)](std::size_t count) -> kj::Promise<void> {
+    if (count == 0 || count >= most) return kj::READY_NOW;
+    return discard(body, most - count);
+  });
+}
+
 /// Reads a body of at most `most` bytes; nullopt: it is larger.
 kj::Promise<std::optional<std::string>> read_body(kj::AsyncInputStream& body, std::uint64_t most) {
   KJ_IF_MAYBE(size, body.tryGetLength()) {
-    if (*size > most) return std::optional<std::string>();
+    if (*size > most) return discard(body, kDiscardMax).then([] { return std::optional<std::string>(); });
     if (*size == 0) return std::optional<std::string>(std::string());
     auto bytes = kj::heap<std::string>(*size, '\0');
     auto read = body.tryRead(bytes->data(), bytes->size(), bytes->size());

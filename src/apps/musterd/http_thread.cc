@@ -177,6 +177,16 @@ class QuietErrors final : public kj::HttpServerErrorHandler {
   }
 };
 
+/// A client that goes away in the middle of an answer is no error of ours, and KJ's server would say so each time.
+class OwnWords final : public kj::ExceptionCallback {
+ public:
+  void logMessage(kj::LogSeverity severity, const char*, int, int, kj::String&& text) override {
+    const std::string_view said(text.begin(), text.size());
+    if (severity < kj::LogSeverity::ERROR || said.find("HTTP message body incomplete") != said.npos) return;
+    fmt::print(stderr, "musterd: HTTP: {}\n", said);
+  }
+};
+
 Result<std::string> read_or_make_key(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string key((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -227,6 +237,7 @@ Result<HttpPlace> open_http(const DaemonOptions& options) {
 }
 
 void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace& place) {
+  const OwnWords words;
   auto io = kj::setupAsyncIo();
   api::ApiPort::Facts facts;
   facts.token_key = place.token_key;
