@@ -6,7 +6,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Protocol, Sequence, Tuple, Union
 
 from muster.core import durable, values
 from muster.core.backend import Backend
@@ -172,6 +172,19 @@ class LocalRecord:
                 self._write()
 
 
+class CheckpointObserver(Protocol):
+    """Hears of each event of a checkpoint before it is kept; what it raises keeps the event from being kept.
+
+    A completed checkpoint is whole in `storage`. An event that a crash kept from being kept is heard again.
+    """
+
+    def __call__(self, event: str, uuid: str, storage: FolderStorage, resources_left: Mapping[str, int]) -> None: ...
+
+
+def _unobserved(_event: str, _uuid: str, _storage: FolderStorage, _resources_left: Mapping[str, int]) -> None:
+    pass
+
+
 class LocalCheckpoints:
     """checkpoints.jsonl: {"event", "uuid", "run", "time"}, announced also with the "storage" it was to go to.
 
@@ -179,9 +192,10 @@ class LocalCheckpoints:
     rename and its event is made good at the next opening, as is one between the event and the removal of files.
     """
 
-    def __init__(self, folder: RunFolder, storage: FolderStorage) -> None:
+    def __init__(self, folder: RunFolder, storage: FolderStorage, observer: CheckpointObserver = _unobserved) -> None:
         self._folder = folder
         self._storage = storage
+        self._observer = observer
         self._log = durable.AppendLog(folder.path / "checkpoints.jsonl")
         self._completed: List[str] = []
         try:
@@ -203,12 +217,15 @@ class LocalCheckpoints:
         for uuid, event in last.items():
             storage = storages.get(uuid, self._storage)
             if event == "announced" and storage.is_whole(uuid):
-                self._append("completed", uuid)
+                self._append("completed", uuid, storage)
                 self._completed.append(uuid)
             elif storage.has_partial(uuid):
-                storage.discard(uuid)
                 if event == "announced":
-                    self._append("discarded", uuid)
+                    self._append("discarded", uuid, storage)
+                elif event in ("completed", "partially_deleted"):
+                    self._append("deleted", uuid, storage)
+                    event = "deleted"
+                storage.discard(uuid)
             if event == "deleted" and uuid in self._completed:
                 self._completed.remove(uuid)
         self._warn_of_unknown(last)
@@ -220,7 +237,9 @@ class LocalCheckpoints:
             _log.warning("%s holds %d entries that are no checkpoints and that this run folder never announced; they are "
                          "left alone: %s", self._storage.folder, len(unknown), shown)
 
-    def _append(self, event: str, uuid: str, **more: Any) -> None:
+    def _append(self, event: str, uuid: str, home: Optional[FolderStorage] = None, left: Optional[Mapping[str, int]] = None,
+                **more: Any) -> None:
+        self._observer(event, uuid, home or self._storage, left or {})
         self._log.append([{"event": event, "uuid": uuid, "run": self._folder.run, "time": time.time(), **more}])
 
     def announce(self, uuid: str) -> None:
@@ -238,7 +257,7 @@ class LocalCheckpoints:
 
     def delete(self, uuid: str, resources_left: Mapping[str, int]) -> None:
         if resources_left:
-            self._append("partially_deleted", uuid, size_bytes=sum(resources_left.values()))
+            self._append("partially_deleted", uuid, left=resources_left, size_bytes=sum(resources_left.values()))
             return
         self._append("deleted", uuid)
         if uuid in self._completed:
