@@ -26,7 +26,9 @@ muster_static_library(static_yaml libyaml-cpp.a)
 muster_static_library(static_jemalloc libjemalloc_pic.a)
 muster_static_library(static_zstd libzstd.a)
 muster_static_library(static_re2 libre2.a)
+muster_static_library(static_kj_http libkj-http.a)
 find_library(HWLOC_FILE hwloc REQUIRED)
+find_library(ARCHIVE_FILE archive REQUIRED)
 
 # The allocator of programs whose threads hand memory to each other; the sanitizers bring their own.
 add_library(muster_allocator INTERFACE)
@@ -41,5 +43,6 @@ add_compile_definitions(FMT_HEADER_ONLY=1)
 
 target_link_libraries(static_kj_async INTERFACE static_kj Threads::Threads)
 target_link_libraries(static_capnp INTERFACE static_kj)
+target_link_libraries(static_kj_http INTERFACE static_kj_async)
 target_link_libraries(static_capnp_rpc INTERFACE static_capnp static_kj_async)
 target_link_libraries(static_soci_sqlite INTERFACE static_soci_core static_sqlite ${CMAKE_DL_LIBS} Threads::Threads)

@@ -154,6 +154,11 @@ struct TrialReported { trial @0 :UInt32; report @1 :M.TrialReport; isInput @2 :B
 struct TrialFlagged { trial @0 :UInt32; }
 struct TrialEnded { trial @0 :UInt32; state @1 :UInt8; exit @2 :UInt8; detail @3 :Text; }
 
+struct RunNoted { job @0 :UInt32; note @1 :UInt8; }
+struct CheckpointNoted { checkpoint @0 :M.Checkpoint; }
+struct DocumentStored { document @0 :M.Document; }
+struct DocumentDeleted { kind @0 :UInt8; id @1 :UInt32; }
+
 struct Event {
   time @0 :Int64;
   union {
@@ -182,6 +187,10 @@ struct Event {
     trialReported @23 :TrialReported;
     trialFlagged @24 :TrialFlagged;
     trialEnded @25 :TrialEnded;
+    runNoted @26 :RunNoted;
+    checkpointNoted @27 :CheckpointNoted;
+    documentStored @28 :DocumentStored;
+    documentDeleted @29 :DocumentDeleted;
   }
 }
 
@@ -242,6 +251,8 @@ struct JobRecord {
   nextStep @30 :UInt32;
   activeElements @31 :UInt32;
   stop @32 :M.StopOrder;
+  hasSession @33 :Bool;
+  isStopAcknowledged @34 :Bool;
 }
 
 struct SearchBegun {}
@@ -320,6 +331,8 @@ struct CheckpointSlice {
   cluster @4 :ClusterRecord;
   experiments @5 :List(ExperimentRecord);
   trials @6 :List(TrialRecord);
+  checkpoints @7 :List(M.Checkpoint);
+  documents @8 :List(M.Document);
 }
 
 struct ClusterRecord {
@@ -331,4 +344,5 @@ struct ClusterRecord {
   time @5 :Int64;
   nextExperiment @6 :UInt32 = 1;
   nextTrial @7 :UInt32 = 1;
+  nextDocuments @8 :List(UInt32);
 }

@@ -359,5 +359,33 @@ struct Reply {
   text @7 :Text;
   experiment @8 :UInt32;
   experiments @9 :List(ExperimentOutcome);
+  document @10 :UInt32;
 }
 struct ExperimentOutcome { experiment @0 :UInt32; error @1 :Error; }
+
+struct Checkpoint {
+  uuid @0 :Text;
+  trial @1 :UInt32;
+  run @2 :UInt32;
+  stepsCompleted @3 :UInt64;
+  state @4 :UInt8;
+  reportTime @5 :Int64;
+  size @6 :UInt64;
+  metadata @7 :Text;
+  resources @8 :Text;
+}
+
+struct Document {
+  kind @0 :UInt8;
+  id @1 :UInt32;
+  parent @2 :UInt32;
+  number @3 :UInt32;
+  name @4 :Text;
+  user @5 :UInt32;
+  userName @6 :Text;
+  createTime @7 :Int64;
+  changeTime @8 :Int64;
+  isArchived @9 :Bool;
+  body @10 :Text;
+  checkpoints @11 :List(Text);
+}

@@ -64,10 +64,18 @@ struct UpdateExperiment {
   maxConcurrent @8 :UInt32;
   addLabels @9 :List(Text);
   removeLabels @10 :List(Text);
+  hasWorkspace @11 :Bool;
+  workspace @12 :Text;
+  hasProject @13 :Bool;
+  project @14 :Text;
 }
 struct NamedNumber { name @0 :Text; value @1 :UInt64; }   # the bits of a double
 struct ReportTrial { trial @0 :UInt32; run @1 :UInt32; steps @2 :UInt64; metrics @3 :List(NamedNumber); }
 struct FlagTrial { trial @0 :UInt32; run @1 :UInt32; }
+struct NoteRun { trial @0 :UInt32; run @1 :UInt32; note @2 :UInt8; }
+struct NoteCheckpoint { checkpoint @0 :M.Checkpoint; isChange @1 :Bool; }
+struct StoreDocument { document @0 :M.Document; }
+struct DeleteDocument { kind @0 :UInt8; id @1 :UInt32; }
 
 struct Request {
   union {
@@ -85,6 +93,10 @@ struct Request {
     updateExperiment @11 :UpdateExperiment;
     reportTrial @12 :ReportTrial;
     flagTrial @13 :FlagTrial;
+    noteRun @14 :NoteRun;
+    noteCheckpoint @15 :NoteCheckpoint;
+    storeDocument @16 :StoreDocument;
+    deleteDocument @17 :DeleteDocument;
   }
 }
 
@@ -98,6 +110,9 @@ struct Query {
   isSteps @6 :Bool;
   experiments @7 :List(UInt32);
   trials @8 :List(UInt32);
+  uuids @9 :List(Text);
+  documentKind @10 :UInt8;
+  documents @11 :List(UInt32);
 }
 
 # ---- views ----
@@ -244,6 +259,7 @@ struct PingView {
   seq @3 :UInt64;
   stateHash @4 :UInt64;
   epoch @5 :UInt64;
+  httpAddress @6 :Text;
 }
 
 struct TrialCounts {
@@ -294,6 +310,9 @@ struct TrialView {
   endTime @23 :Int64;
   detail @24 :Text;
   folder @25 :Text;
+  latestCheckpoint @26 :Text;
+  checkpointBytes @27 :UInt64;
+  checkpoints @28 :UInt32;
 }
 
 struct Page {
@@ -308,6 +327,8 @@ struct Page {
   rows @7 :List(JobRow);   # in place of jobs, where rows were asked for
   experiments @8 :List(ExperimentView);
   trials @9 :List(TrialView);
+  checkpoints @10 :List(M.Checkpoint);
+  documents @11 :List(M.Document);
 }
 
 # ---- client and controller ----
@@ -327,6 +348,8 @@ interface Controller {
 
 # ---- agent and controller ----
 
+struct TaskFile { path @0 :Text; text @1 :Text; }
+struct TaskBind { source @0 :Text; target @1 :Text; isReadOnly @2 :Bool; }
 struct LaunchStep {
   id @0 :M.StepId;
   job @1 :M.JobSpec;
@@ -356,6 +379,9 @@ struct LaunchStep {
   isFileAppend @25 :Bool;
   killOnBadExit @26 :UInt8;
   variables @27 :List(Text);
+  privateFolders @28 :List(Text);
+  files @29 :List(TaskFile);
+  binds @30 :List(TaskBind);
 }
 struct SignalStep { id @0 :M.StepId; signal @1 :UInt16; batchOnly @2 :Bool; }
 struct TerminateJob { job @0 :UInt32; attempt @1 :UInt32; cause @2 :Text; killWait @3 :Int64; }

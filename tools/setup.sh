@@ -6,6 +6,7 @@ packages=(
   # building
   g++ cmake ninja-build ccache pkg-config capnproto libcapnp-dev libsoci-dev libsqlite3-dev libhwloc-dev
   libfmt-dev libyaml-cpp-dev libexpected-dev libcli11-dev libssl-dev zlib1g-dev libjemalloc-dev libzstd-dev libre2-dev
+  nlohmann-json3-dev libarchive-dev
   # testing
   libgtest-dev libgmock-dev python3 python3-pytest sqlite3 procps
   # the demo trains a real model

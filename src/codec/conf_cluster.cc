@@ -189,6 +189,8 @@ constexpr auto kKeys = std::to_array<Key>({
     daemon<&DaemonSettings::state_folder, Text>("StateSaveLocation"),
     daemon<&DaemonSettings::spool_folder, Text>("SlurmdSpoolDir"),
     daemon<&DaemonSettings::controller_address, Text>("MusterController"),
+    daemon<&DaemonSettings::http_listen, Text>("MusterHttp"),
+    daemon<&DaemonSettings::http_open_user, Text>("MusterHttpOpenUser"),
     daemon<&DaemonSettings::hosts_file, Text>("MusterHosts"),
     daemon<&DaemonSettings::controller_log, Text>("SlurmctldLogFile"),
     daemon<&DaemonSettings::agent_log, Text>("SlurmdLogFile"),

@@ -115,6 +115,12 @@ std::string trial_script(std::string_view archive) {
   return script.append(archive);
 }
 
+std::string_view archive_in(std::string_view script) {
+  if (script.find(kUnpack.substr(0, kUnpack.find('\n'))) != kHead.size()) return {};
+  const std::size_t end = script.find(kRun);
+  return end == script.npos ? std::string_view() : script.substr(end + kRun.size());
+}
+
 std::string entrypoint_line(const EntryPoint& entrypoint) {
   if (entrypoint.is_shell_line) return entrypoint.words.front();
   std::string line;

@@ -15,6 +15,9 @@ namespace muster {
 /// the command runs in the job's working directory.
 std::string trial_script(std::string_view archive);
 
+/// The archive in such a script; empty: it has none.
+std::string_view archive_in(std::string_view script);
+
 /// The entrypoint as one line for the shell: words are quoted.
 std::string entrypoint_line(const EntryPoint& entrypoint);
 

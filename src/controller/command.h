@@ -57,7 +57,8 @@ struct SearchDecision {
 
 using PreparedRequest =
     std::variant<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, UpdateObject, ReleaseAllocation, RenewLease, CancelStep,
-                 Reconfigure, PreparedExperiment, ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision>;
+                 Reconfigure, PreparedExperiment, ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision,
+                 NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument>;
 
 /// One atomic batch of a client. `token` is the gateway's, for the replies.
 struct Command {

@@ -60,6 +60,13 @@ class CorePort {
   virtual Status reconfigure() = 0;
 };
 
+/// What runs of trials must know to reach the controller by HTTP.
+struct HttpFacts {
+  std::string master;      ///< "http://host:port"
+  std::string token_key;   ///< signs their tokens
+  std::string cluster;     ///< the cluster's uuid
+};
+
 class Core {
  public:
   struct Options {
@@ -74,6 +81,9 @@ class Core {
   const ClusterState& state() const { return state_; }
   /// Takes the lead under `epoch` with the configuration that the file now says.
   void start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now);
+
+  /// Where HTTP is served: told to the runs of trials. Empty members: it is not.
+  void serve_http(HttpFacts facts) { http_ = std::move(facts); }
 
   void on_command(Command command, TimePoint now);
   /// A node's agent has connected. Errors: kNotFound for an unknown name; kAlreadyExists while another one is connected.

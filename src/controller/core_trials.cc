@@ -4,6 +4,7 @@
 
 #include "controller/backend/trial_rules.h"
 #include "controller/core.h"
+#include "controller/frontend/catalog.h"
 #include "controller/frontend/experiment.h"
 #include "controller/frontend/job_check.h"
 
@@ -32,6 +33,14 @@ Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request, cons
     reply = frontend::flag_trial(draft, *flag, identity);
   } else if (const auto* decision = std::get_if<SearchDecision>(&request)) {
     reply = frontend::decide(draft, *decision);
+  } else if (const auto* run = std::get_if<NoteRun>(&request)) {
+    reply = frontend::note_run(draft, *run, identity);
+  } else if (const auto* checkpoint = std::get_if<NoteCheckpoint>(&request)) {
+    reply = frontend::note_checkpoint(draft, *checkpoint, identity);
+  } else if (const auto* store = std::get_if<StoreDocument>(&request)) {
+    reply = frontend::store_document(draft, *store, identity);
+  } else if (const auto* remove = std::get_if<DeleteDocument>(&request)) {
+    reply = frontend::delete_document(draft, *remove, identity);
   }
   return reply;
 }
@@ -50,13 +59,15 @@ void Core::end_trials(TimePoint now) {
   }
 }
 
+/// A run with a session asks by itself and gets no signal before its deadline; its stop file is there all the same.
 /// Steps of the script's own hear of it where there are any, because their shell would end with the signal and they with it.
 void Core::deliver_stop(const Job& job, std::optional<NodeIndex> only) {
   const auto is_own = [](const StepState& step) { return step.is_running() && step.id.step != kBatchStep; };
   const bool has_steps = std::ranges::any_of(job.run->steps, is_own);
   for (const StepState& step : job.run->steps) {
     if (!step.is_running()) continue;
-    const std::uint16_t signal = has_steps && step.id.step == kBatchStep ? std::uint16_t{0} : std::uint16_t{SIGTERM};
+    const bool is_quiet = job.run->has_session || (has_steps && step.id.step == kBatchStep);
+    const std::uint16_t signal = is_quiet ? std::uint16_t{0} : std::uint16_t{SIGTERM};
     for (const NodeGrant& grant : step.layout->nodes) {
       if (only && grant.node != *only) continue;
       send_when_durable(grant.node, StopStep{step.id, job.run->stop->call, job.run->stop->deadline, signal});

@@ -39,6 +39,10 @@ class Draft {
     next_trial_ = TrialId(id.value() + static_cast<std::uint32_t>(count));
     return id;
   }
+  std::uint32_t allot_document(DocumentKind kind) {
+    const auto [entry, is_new] = next_documents_.try_emplace(kind, state_.catalog().next(kind));
+    return entry->second++;
+  }
   /// The id under which these bytes are stored: known ones are shared. Zero for none.
   BlobId blob_for(const PreparedBlob& blob) {
     if (blob.bytes == nullptr) return BlobId(0);
@@ -97,6 +101,7 @@ class Draft {
   BlobId next_blob_;
   ExperimentId next_experiment_;
   TrialId next_trial_;
+  std::map<DocumentKind, std::uint32_t> next_documents_;
   std::map<std::string, BlobId> new_blobs_;
   std::set<JobId> claimed_;
   std::map<JobId, std::map<std::uint32_t, JobId>> splits_;

@@ -119,6 +119,7 @@ Result<PreparedRequest> prepare(Request request, const Identity& identity, const
   if (auto* experiment = std::get_if<CreateExperiment>(&request)) {
     return PreparedRequest(TRY(prepare_experiment(std::move(*experiment), identity, names, environments)));
   }
+  if (auto* store = std::get_if<StoreDocument>(&request)) store->document.user_name = names.user;
   return std::visit(
       [](auto&& other) -> Result<PreparedRequest> {
         using Kind = std::decay_t<decltype(other)>;

@@ -94,6 +94,12 @@ std::string searcher_name(const Json& config) {
 
 }  // namespace
 
+Result<Json> check_experiment(std::string_view config) {
+  ReadConfig read = TRY(read_config(config));
+  TRY(check(read.form));
+  return std::move(read.merged);
+}
+
 Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Identity& identity, const CallerNames& names,
                                               LastBlob& environments) {
   if (create.job == nullptr || !create.job->get(JobText::kWorkDir).starts_with('/')) {

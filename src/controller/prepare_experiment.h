@@ -8,6 +8,10 @@
 
 namespace muster {
 
+/// A configuration over the defaults, as a new experiment would have it. Errors: as a creation's.
+Result<Json> check_experiment(std::string_view config);
+
+
 /// Errors: kInvalidArgument; `detail` has all that is wrong, a line each.
 Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Identity& identity, const CallerNames& names,
                                               LastBlob& environments);

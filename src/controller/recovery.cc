@@ -1,5 +1,7 @@
 #include "controller/recovery.h"
 
+#include <algorithm>
+
 #include "records/checkpoint_codec.h"
 
 namespace muster {
@@ -19,8 +21,24 @@ void restore_nodes(ClusterState& state, records::Slice& slice) {
 }
 
 records::ClusterEntry cluster_of(const ClusterState& state) {
+  const auto& documents = state.catalog().next_ids();
   return {state.settings(), state.partitions(), state.epoch(), state.next_job(), state.next_blob(), state.time(),
-          state.next_experiment(), state.next_trial()};
+          state.next_experiment(), state.next_trial(), std::vector(documents.begin(), documents.end())};
+}
+
+Status write_catalog(const ClusterState& state, const std::function<Status(std::string)>& put) {
+  records::SliceToWrite slice;
+  for (const auto& [trial, checkpoints] : state.checkpoints().by_trial()) {
+    for (const CheckpointRef& checkpoint : checkpoints) {
+      slice.checkpoints.push_back(checkpoint);
+      if (slice.checkpoints.size() == kJobsPerSlice) TRY(put(records::encode_slice(std::exchange(slice, {}))));
+    }
+  }
+  for (const auto& [key, document] : state.catalog().documents()) {
+    slice.documents.push_back(document);
+    if (slice.documents.size() == kJobsPerSlice) TRY(put(records::encode_slice(std::exchange(slice, {}))));
+  }
+  return put(records::encode_slice(slice));
 }
 
 /// One slice per experiment, because its search may remember much, and trials by the hundred.
@@ -44,6 +62,9 @@ void restore_slice(ClusterState& state, records::Slice slice) {
     auto& cluster = *slice.cluster;
     state.restore_cluster(std::move(cluster.settings), std::move(cluster.partitions), cluster.epoch,
                           {cluster.next_job, cluster.next_blob, cluster.next_experiment, cluster.next_trial}, cluster.time);
+    for (std::size_t kind = 0; kind < std::min(cluster.next_documents.size(), kDocumentKinds); ++kind) {
+      state.restore_next_document(static_cast<DocumentKind>(kind), cluster.next_documents[kind]);
+    }
   }
   if (!slice.nodes.empty()) restore_nodes(state, slice);
   for (auto& blob : slice.blobs) {
@@ -51,6 +72,8 @@ void restore_slice(ClusterState& state, records::Slice slice) {
   }
   for (Experiment& experiment : slice.experiments) state.restore_experiment(std::move(experiment));
   for (Trial& trial : slice.trials) state.restore_trial(std::move(trial));
+  for (CheckpointRef& checkpoint : slice.checkpoints) state.restore_checkpoint(std::move(checkpoint));
+  for (DocumentRef& document : slice.documents) state.restore_document(std::move(document));
   for (Job& job : slice.jobs) state.restore_job(std::move(job));
   for (auto& answer : slice.answers) {
     state.restore_answer(answer.id, Answer{answer.user, answer.time, std::move(answer.replies)});
@@ -83,6 +106,7 @@ Status write_checkpoint(const ClusterState& state, const std::function<Status(st
   TRY(std::move(outcome));
   TRY(put(records::encode_slice(std::exchange(slice, {}))));
   TRY(write_experiments(state, put));
+  TRY(write_catalog(state, put));
   outcome = {};
   state.jobs().for_each_from(JobId(0), [&](const Job& job) {
     slice.jobs.push_back(&job);

@@ -25,6 +25,19 @@ inline constexpr Duration kSupervisorStartsWithin = Duration::seconds(4);
 
 // ---- controller → agent ----
 
+/// A file that is there when a step's tasks begin: the user's own, and nobody else may read it.
+struct TaskFile {
+  std::string path;  ///< absolute, below a private folder
+  std::string text;
+};
+
+/// A folder or file of the host that a step's tasks see at another place too.
+struct TaskBind {
+  std::string source;  ///< absolute; a folder that is not there is made with the user's rights
+  std::string target;  ///< absolute
+  bool is_read_only = false;
+};
+
 /// Run this node's part of a step. Carries all that the supervisor needs, so that it can outlive both sides.
 struct LaunchStep {
   StepId id;
@@ -55,6 +68,11 @@ struct LaunchStep {
   bool is_file_append = false;
   std::uint8_t kill_on_bad_exit = 0;
   std::vector<std::string> variables;       ///< NAME=VALUE, over the job's environment: what its trial is told
+  /// Absolute. Each stands in the tasks' view as an empty folder of the step's own, shared by its tasks on this node,
+  /// which nobody else sees and which ends with the step.
+  std::vector<std::string> private_folders;
+  std::vector<TaskFile> files;
+  std::vector<TaskBind> binds;
 };
 
 /// Send a signal to a step's processes on this node.

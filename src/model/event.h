@@ -12,6 +12,8 @@
 #include "base/time.h"
 #include "model/allocation.h"
 #include "model/array.h"
+#include "model/catalog.h"
+#include "model/checkpoint.h"
 #include "model/cluster_config.h"
 #include "model/dependency.h"
 #include "model/experiment.h"
@@ -231,6 +233,26 @@ struct TrialEnded {
   std::string detail;
 };
 
+/// What a run of a trial said of itself.
+struct RunNoted {
+  JobId job;
+  RunNote note = RunNote::kSession;
+};
+
+/// A checkpoint as it is from now on.
+struct CheckpointNoted {
+  CheckpointRef checkpoint;
+};
+
+/// A document as it is from now on.
+struct DocumentStored {
+  DocumentRef document;
+};
+struct DocumentDeleted {
+  DocumentKind kind = DocumentKind::kModel;
+  std::uint32_t id = 0;
+};
+
 /// A client's batch was answered: a repeat of the same id gets the same answer.
 struct RequestAnswered {
   RequestId request;
@@ -242,7 +264,8 @@ using EventBody =
     std::variant<EpochStarted, ConfigApplied, NodeRegistered, NodeChanged, PartitionChanged, JobSubmitted,
                  ArraySplit, JobStarted, JobEnding, NodeReleased, JobRequeued, JobChanged, JobSuspended,
                  JobResumed, JobsEvicted, StepCreated, StepEnded, RequestAnswered, StopRequested,
-                 ExperimentCreated, ExperimentChanged, SearchDecided, TrialReported, TrialFlagged, TrialEnded>;
+                 ExperimentCreated, ExperimentChanged, SearchDecided, TrialReported, TrialFlagged, TrialEnded,
+                 RunNoted, CheckpointNoted, DocumentStored, DocumentDeleted>;
 
 /// One fact and when it became one. Time never goes back from one event to the next.
 struct Event {

@@ -42,6 +42,8 @@ struct JobRun {
   std::uint32_t next_step = 0;
   std::uint64_t steps_hash = 0;  ///< sum over steps, part of the job's hash
   std::optional<StopOrder> stop;
+  bool has_session = false;          ///< a trial's: it asks us whether it should stop
+  bool is_stop_acknowledged = false;
 
   /// The newest step of that number; null: none.
   const StepState* find_step(std::uint32_t step) const {

@@ -12,6 +12,9 @@
 
 #include "base/bitmap.h"
 #include "base/result.h"
+#include "model/catalog.h"
+#include "model/checkpoint.h"
+#include "model/experiment.h"
 #include "model/ids.h"
 #include "model/job_spec.h"
 #include "model/job_state.h"
@@ -147,6 +150,8 @@ struct UpdateExperiment {
   std::optional<std::string> name;
   std::optional<std::string> description;
   std::optional<std::string> notes;
+  std::optional<std::string> workspace;
+  std::optional<std::string> project;
   std::optional<std::uint32_t> max_concurrent;  ///< trials that train at once; 0: as many as the method likes
   std::vector<std::string> add_labels;
   std::vector<std::string> remove_labels;
@@ -170,9 +175,31 @@ struct FlagTrial {
   std::uint32_t run = 0;
 };
 
+/// What a trial's present run says of itself.
+struct NoteRun {
+  TrialId trial;
+  std::uint32_t run = 0;
+  RunNote note = RunNote::kSession;
+};
+
+/// A checkpoint as it is now. `is_change`: of one that is known, by its owner; else by the run that wrote it.
+struct NoteCheckpoint {
+  Checkpoint checkpoint;
+  bool is_change = false;
+};
+
+/// A document as it is to be. Id 0: a new one. Who made it and when follow from the request.
+struct StoreDocument {
+  Document document;
+};
+struct DeleteDocument {
+  DocumentKind kind = DocumentKind::kModel;
+  std::uint32_t id = 0;
+};
+
 using Request = std::variant<SubmitJob, CancelJobs, ControlJobs, UpdateObject, CreateStep, ReleaseAllocation,
                              RenewLease, CancelStep, Reconfigure, CreateExperiment, ControlExperiments,
-                             UpdateExperiment, ReportTrial, FlagTrial>;
+                             UpdateExperiment, ReportTrial, FlagTrial, NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument>;
 
 /// One job that a request touched and what came of it.
 struct JobOutcome {
@@ -199,6 +226,7 @@ struct Reply {
   std::string text;                    ///< of --test-only: node list and partition
   ExperimentId experiment;             ///< that was created
   std::vector<ExperimentOutcome> experiments;
+  std::uint32_t document = 0;          ///< that was stored
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 

@@ -174,6 +174,9 @@ struct TrialView {
   TimePoint end_time;
   std::string detail;
   std::string folder;                  ///< where its output and checkpoints lie
+  std::string latest_checkpoint;       ///< uuid of what its next run goes on from; empty: none
+  std::uint64_t checkpoint_bytes = 0;  ///< of all that are not deleted
+  std::uint32_t checkpoints = 0;       ///< how many those are
 };
 
 /// The controller itself, as `scontrol ping` and `muster check` see it.
@@ -184,6 +187,7 @@ struct PingView {
   Seq seq;                     ///< durable
   std::uint64_t state_hash = 0;  ///< of the query replica at `seq`
   Epoch epoch;
+  std::string http_address;    ///< host:port; empty: HTTP is not served
 };
 
 /// One page of an answer: at most about 1 MiB, of the one kind that was asked for.
@@ -197,6 +201,8 @@ struct Page {
   std::optional<PingView> ping;
   std::vector<ExperimentView> experiments;
   std::vector<TrialView> trials;
+  std::vector<Checkpoint> checkpoints;
+  std::vector<Document> documents;
 };
 
 /// What a query asks for.
@@ -212,6 +218,9 @@ enum class QueryKind : std::uint8_t {
   kStateHash = 8,
   kExperiments = 9,
   kTrials = 10,
+  kCheckpoints = 11,
+  kDocuments = 12,
+  kToken = 13,       ///< the caller's own token for HTTP, until the day of `until`, as the page's bytes
 };
 
 /// How much of each job is wanted, rising. kRow: what the usual columns of a list show; of the specification user, name,
@@ -228,7 +237,10 @@ struct Query {
   bool is_duplicates = false;   ///< every attempt of a requeued job
   bool is_steps = true;
   std::vector<ExperimentId> experiments;  ///< kExperiments, kTrials: these; empty: all
-  std::vector<TrialId> trials;            ///< kTrials: these, instead of an experiment's
+  std::vector<TrialId> trials;            ///< kTrials, kCheckpoints: these, instead of an experiment's
+  std::vector<std::string> uuids;         ///< kCheckpoints: these, whosever they are
+  DocumentKind document_kind = DocumentKind::kModel;  ///< kDocuments
+  std::vector<std::uint32_t> documents;   ///< kDocuments: these; empty: all of the kind
 };
 
 }  // namespace muster

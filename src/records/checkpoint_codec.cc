@@ -92,6 +92,8 @@ void write(schema::JobRecord::Builder builder, const Job& value) {
   builder.setReleasedNodes(to_wire(value.run->released));
   builder.setNextStep(value.run->next_step);
   if (value.run->stop) write(builder.initStop(), *value.run->stop);
+  builder.setHasSession(value.run->has_session);
+  builder.setIsStopAcknowledged(value.run->is_stop_acknowledged);
   auto steps = builder.initSteps(static_cast<unsigned>(value.run->steps.size()));
   for (unsigned i = 0; i < value.run->steps.size(); ++i) write(steps[i], value.run->steps[i]);
 }
@@ -122,6 +124,8 @@ void read(schema::JobRecord::Reader reader, Job& value) {
   from_wire(reader.getReleasedNodes(), value.run->released);
   value.run->next_step = reader.getNextStep();
   if (reader.hasStop()) read(reader.getStop(), value.run->stop.emplace());
+  value.run->has_session = reader.getHasSession();
+  value.run->is_stop_acknowledged = reader.getIsStopAcknowledged();
   for (const auto step : reader.getSteps()) read(step, value.run->steps.emplace_back());
 }
 
@@ -182,7 +186,7 @@ DECLARE_RECORD(ClusterEntry, schema::ClusterRecord)
 #define CLUSTER_FIELDS(F, S, L, P, O)                                              \
   S(settings, Settings) L(partitions, Partitions) F(epoch, Epoch)                  \
   F(next_job, NextJob) F(next_blob, NextBlob) F(time, Time)                   \
-  F(next_experiment, NextExperiment) F(next_trial, NextTrial)
+  F(next_experiment, NextExperiment) F(next_trial, NextTrial) L(next_documents, NextDocuments)
 RECORD(ClusterEntry, schema::ClusterRecord, CLUSTER_FIELDS)
 
 std::string encode_slice(const SliceToWrite& value) {
@@ -202,6 +206,10 @@ std::string encode_slice(const SliceToWrite& value) {
   for (unsigned i = 0; i < value.experiments.size(); ++i) write(experiments[i], *value.experiments[i]);
   auto trials = builder.initTrials(static_cast<unsigned>(value.trials.size()));
   for (unsigned i = 0; i < value.trials.size(); ++i) write(trials[i], *value.trials[i]);
+  auto checkpoints = builder.initCheckpoints(static_cast<unsigned>(value.checkpoints.size()));
+  for (unsigned i = 0; i < value.checkpoints.size(); ++i) write(checkpoints[i], *value.checkpoints[i]);
+  auto documents = builder.initDocuments(static_cast<unsigned>(value.documents.size()));
+  for (unsigned i = 0; i < value.documents.size(); ++i) write(documents[i], *value.documents[i]);
   auto answers = builder.initRequests(static_cast<unsigned>(value.answers.size()));
   for (unsigned i = 0; i < value.answers.size(); ++i) write(answers[i], value.answers[i]);
   return message_bytes(message);
@@ -219,6 +227,8 @@ Result<Slice> decode_slice(std::string_view bytes) {
     for (const auto blob : reader.getBlobs()) read(blob, value.blobs.emplace_back());
     for (const auto experiment : reader.getExperiments()) read(experiment, value.experiments.emplace_back());
     for (const auto trial : reader.getTrials()) read(trial, value.trials.emplace_back());
+    for (const auto checkpoint : reader.getCheckpoints()) read_into(checkpoint, value.checkpoints.emplace_back());
+    for (const auto document : reader.getDocuments()) read_into(document, value.documents.emplace_back());
     for (const auto job : reader.getJobs()) read(job, value.jobs.emplace_back());
     for (const auto answer : reader.getRequests()) read(answer, value.answers.emplace_back());
   }));

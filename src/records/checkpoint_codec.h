@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/catalog.h"
+#include "model/checkpoint.h"
 #include "model/cluster_config.h"
 #include "model/job.h"
 #include "model/request.h"
@@ -34,6 +36,7 @@ struct ClusterEntry {
   TimePoint time;
   ExperimentId next_experiment = ExperimentId(1);
   TrialId next_trial = TrialId(1);
+  std::vector<std::uint32_t> next_documents;  ///< by kind; of those beyond its end 1
 };
 
 /// What one slice holds. Jobs, experiments and trials are borrowed when encoding and owned when decoding.
@@ -44,6 +47,8 @@ struct SliceToWrite {
   std::vector<const Experiment*> experiments;
   std::vector<const Trial*> trials;
   std::vector<const Job*> jobs;
+  std::vector<CheckpointRef> checkpoints;
+  std::vector<DocumentRef> documents;
   std::vector<AnswerEntry> answers;
 };
 struct Slice {
@@ -53,6 +58,8 @@ struct Slice {
   std::vector<Experiment> experiments;
   std::vector<Trial> trials;
   std::vector<Job> jobs;
+  std::vector<CheckpointRef> checkpoints;
+  std::vector<DocumentRef> documents;
   std::vector<AnswerEntry> answers;
 };
 

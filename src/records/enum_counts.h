@@ -23,7 +23,7 @@ template <> inline constexpr unsigned kEnumCount<PartitionState> = 4;
 template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
 template <> inline constexpr unsigned kEnumCount<DependencyKind> = 6;
 template <> inline constexpr unsigned kEnumCount<DependencyState> = 3;
-template <> inline constexpr unsigned kEnumCount<QueryKind> = 11;
+template <> inline constexpr unsigned kEnumCount<QueryKind> = 14;
 template <> inline constexpr unsigned kEnumCount<QueryDetail> = 3;
 template <> inline constexpr unsigned kEnumCount<StepPhase> = 4;
 template <> inline constexpr unsigned kEnumCount<ExperimentState> = 8;
@@ -33,5 +33,8 @@ template <> inline constexpr unsigned kEnumCount<TrialExit> = 4;
 template <> inline constexpr unsigned kEnumCount<SearchOutcome> = 3;
 template <> inline constexpr unsigned kEnumCount<StopCause> = 4;
 template <> inline constexpr unsigned kEnumCount<StopCall> = 5;
+template <> inline constexpr unsigned kEnumCount<RunNote> = 2;
+template <> inline constexpr unsigned kEnumCount<CheckpointState> = 5;
+template <> inline constexpr unsigned kEnumCount<DocumentKind> = 6;
 
 }  // namespace muster::records

@@ -193,6 +193,18 @@ RECORD(TrialFlagged, schema::TrialFlagged, TRIAL_FLAGGED_FIELDS)
 #define TRIAL_ENDED_FIELDS(F, S, L, P, O) F(trial, Trial) F(state, State) F(exit, Exit) F(detail, Detail)
 RECORD(TrialEnded, schema::TrialEnded, TRIAL_ENDED_FIELDS)
 
+#define RUN_NOTED_FIELDS(F, S, L, P, O) F(job, Job) F(note, Note)
+RECORD(RunNoted, schema::RunNoted, RUN_NOTED_FIELDS)
+
+#define CHECKPOINT_NOTED_FIELDS(F, S, L, P, O) P(checkpoint, Checkpoint)
+RECORD(CheckpointNoted, schema::CheckpointNoted, CHECKPOINT_NOTED_FIELDS)
+
+#define DOCUMENT_STORED_FIELDS(F, S, L, P, O) P(document, Document)
+RECORD(DocumentStored, schema::DocumentStored, DOCUMENT_STORED_FIELDS)
+
+#define DOCUMENT_DELETED_FIELDS(F, S, L, P, O) F(kind, Kind) F(id, Id)
+RECORD(DocumentDeleted, schema::DocumentDeleted, DOCUMENT_DELETED_FIELDS)
+
 #define EVENT_BODIES(X)                                                                              \
   X(EpochStarted, EPOCH_STARTED) X(ConfigApplied, CONFIG_APPLIED) X(NodeRegistered, NODE_REGISTERED) \
   X(NodeChanged, NODE_CHANGED) X(PartitionChanged, PARTITION_CHANGED)                                \
@@ -203,7 +215,8 @@ RECORD(TrialEnded, schema::TrialEnded, TRIAL_ENDED_FIELDS)
   X(RequestAnswered, REQUEST_ANSWERED) X(StopRequested, STOP_REQUESTED)                              \
   X(ExperimentCreated, EXPERIMENT_CREATED) X(ExperimentChanged, EXPERIMENT_CHANGED)                  \
   X(SearchDecided, SEARCH_DECIDED) X(TrialReported, TRIAL_REPORTED) X(TrialFlagged, TRIAL_FLAGGED)   \
-  X(TrialEnded, TRIAL_ENDED)
+  X(TrialEnded, TRIAL_ENDED) X(RunNoted, RUN_NOTED) X(CheckpointNoted, CHECKPOINT_NOTED)             \
+  X(DocumentStored, DOCUMENT_STORED) X(DocumentDeleted, DOCUMENT_DELETED)
 
 struct BodyWriter {
   schema::Event::Builder builder;

@@ -214,6 +214,17 @@ RECORD(ExperimentSpec, schema::ExperimentSpec, EXPERIMENT_SPEC_FIELDS)
   F(workspace, Workspace) F(project, Project) F(is_archived, IsArchived)
 RECORD(ExperimentLabels, schema::ExperimentLabels, EXPERIMENT_LABELS_FIELDS)
 
+#define CHECKPOINT_FIELDS(F, S, L, P, O)                                                            \
+  F(uuid, Uuid) F(trial, Trial) F(run, Run) F(steps_completed, StepsCompleted) F(state, State)      \
+  F(report_time, ReportTime) F(size, Size) F(metadata, Metadata) F(resources, Resources)
+RECORD(Checkpoint, schema::Checkpoint, CHECKPOINT_FIELDS)
+
+#define DOCUMENT_FIELDS(F, S, L, P, O)                                                              \
+  F(kind, Kind) F(id, Id) F(parent, Parent) F(number, Number) F(name, Name) F(user, User)           \
+  F(user_name, UserName) F(create_time, CreateTime) F(change_time, ChangeTime)                      \
+  F(is_archived, IsArchived) F(body, Body) L(checkpoints, Checkpoints)
+RECORD(Document, schema::Document, DOCUMENT_FIELDS)
+
 #define STOP_REASON_FIELDS(F, S, L, P, O) \
   F(cause, Cause) F(bracket, Bracket) F(rung, Rung) F(rank, Rank) F(cut, Cut) F(count, Count)
 RECORD(StopReason, schema::StopReason, STOP_REASON_FIELDS)
@@ -227,7 +238,7 @@ RECORD(TrialReport, schema::TrialReport, TRIAL_REPORT_FIELDS)
 #define REPLY_FIELDS(F, S, L, P, O)                                                          \
   P(error, Error) F(job, Job) P(step, Step) L(outcomes, Outcomes) L(warnings, Warnings)      \
   F(is_started, IsStarted) F(expected_start, ExpectedStart) F(text, Text)                    \
-  F(experiment, Experiment) L(experiments, Experiments)
+  F(experiment, Experiment) L(experiments, Experiments) F(document, Document)
 RECORD(Reply, schema::Reply, REPLY_FIELDS)
 
 }  // namespace muster::records

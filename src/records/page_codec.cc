@@ -49,6 +49,8 @@ std::string encode_page(const Page& value, QueryDetail detail) {
   MUSTER_WRITE_P(ping, Ping)
   MUSTER_WRITE_L(experiments, Experiments)
   MUSTER_WRITE_L(trials, Trials)
+  MUSTER_WRITE_L(checkpoints, Checkpoints)
+  MUSTER_WRITE_L(documents, Documents)
   builder.setBytes(kj::arrayPtr(reinterpret_cast<const kj::byte*>(value.bytes.data()), value.bytes.size()));
   return message_bytes(message);
 }
@@ -65,6 +67,8 @@ Result<Page> decode_page(std::string_view bytes) {
     MUSTER_READ_P(ping, Ping)
     MUSTER_READ_L(experiments, Experiments)
     MUSTER_READ_L(trials, Trials)
+    MUSTER_READ_L(checkpoints, Checkpoints)
+    MUSTER_READ_L(documents, Documents)
     const auto data = reader.getBytes();
     value.bytes.assign(reinterpret_cast<const char*>(data.begin()), data.size());
   }));

@@ -3,6 +3,8 @@
 namespace muster::records {
 // Declared before the templates that call it.
 DECLARE_RECORD(NamedNumber, schema::NamedNumber)
+DECLARE_RECORD(TaskFile, schema::TaskFile)
+DECLARE_RECORD(TaskBind, schema::TaskBind)
 }  // namespace muster::records
 
 #include "records/fields.h"
@@ -20,6 +22,12 @@ RECORD(JobFilter, schema::JobFilter, JOB_FILTER_FIELDS)
 
 #define NAMED_NUMBER_FIELDS(F, S, L, P, O) F(name, Name) F(value, Value)
 RECORD(NamedNumber, schema::NamedNumber, NAMED_NUMBER_FIELDS)
+
+#define TASK_FILE_FIELDS(F, S, L, P, O) F(path, Path) F(text, Text)
+RECORD(TaskFile, schema::TaskFile, TASK_FILE_FIELDS)
+
+#define TASK_BIND_FIELDS(F, S, L, P, O) F(source, Source) F(target, Target) F(is_read_only, IsReadOnly)
+RECORD(TaskBind, schema::TaskBind, TASK_BIND_FIELDS)
 
 namespace {
 
@@ -63,6 +71,7 @@ RECORD(ControlExperiments, schema::ControlExperiments, CONTROL_EXPERIMENTS_FIELD
 
 #define UPDATE_EXPERIMENT_FIELDS(F, S, L, P, O)                                          \
   F(experiment, Experiment) O(name, Name) O(description, Description) O(notes, Notes)    \
+  O(workspace, Workspace) O(project, Project)                                            \
   O(max_concurrent, MaxConcurrent) L(add_labels, AddLabels) L(remove_labels, RemoveLabels)
 RECORD(UpdateExperiment, schema::UpdateExperiment, UPDATE_EXPERIMENT_FIELDS)
 
@@ -71,6 +80,18 @@ RECORD(ReportTrial, schema::ReportTrial, REPORT_TRIAL_FIELDS)
 
 #define FLAG_TRIAL_FIELDS(F, S, L, P, O) F(trial, Trial) F(run, Run)
 RECORD(FlagTrial, schema::FlagTrial, FLAG_TRIAL_FIELDS)
+
+#define NOTE_RUN_FIELDS(F, S, L, P, O) F(trial, Trial) F(run, Run) F(note, Note)
+RECORD(NoteRun, schema::NoteRun, NOTE_RUN_FIELDS)
+
+#define NOTE_CHECKPOINT_FIELDS(F, S, L, P, O) S(checkpoint, Checkpoint) F(is_change, IsChange)
+RECORD(NoteCheckpoint, schema::NoteCheckpoint, NOTE_CHECKPOINT_FIELDS)
+
+#define STORE_DOCUMENT_FIELDS(F, S, L, P, O) S(document, Document)
+RECORD(StoreDocument, schema::StoreDocument, STORE_DOCUMENT_FIELDS)
+
+#define DELETE_DOCUMENT_FIELDS(F, S, L, P, O) F(kind, Kind) F(id, Id)
+RECORD(DeleteDocument, schema::DeleteDocument, DELETE_DOCUMENT_FIELDS)
 
 // Agent messages.
 #define LAUNCH_STEP_FIELDS(F, S, L, P, O)                                                        \
@@ -81,8 +102,8 @@ RECORD(FlagTrial, schema::FlagTrial, FLAG_TRIAL_FIELDS)
   S(job_grant, JobGrant) S(step_grant, StepGrant) L(pools, Pools) F(partition, Partition)        \
   F(start_time, StartTime) F(end_time, EndTime) F(array_job, ArrayJob)                           \
   F(array_index, ArrayIndex) S(array, Array) F(restart_count, RestartCount)                      \
-  F(kill_wait, KillWait) F(is_file_append, IsFileAppend) F(kill_on_bad_exit, KillOnBadExit) \
-  L(variables, Variables)
+  F(kill_wait, KillWait) F(is_file_append, IsFileAppend) F(kill_on_bad_exit, KillOnBadExit)        \
+  L(variables, Variables) L(private_folders, PrivateFolders) L(files, Files) L(binds, Binds)
 RECORD(LaunchStep, schema::LaunchStep, LAUNCH_STEP_FIELDS)
 
 #define SIGNAL_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(signal, Signal) F(batch_only, BatchOnly)
@@ -150,7 +171,9 @@ RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
   X(UpdateObject, UPDATE_OBJECT) X(CreateStep, CREATE_STEP)                                       \
   X(ReleaseAllocation, RELEASE_ALLOCATION) X(RenewLease, RENEW_LEASE) X(CancelStep, CANCEL_STEP)           \
   X(CreateExperiment, CREATE_EXPERIMENT) X(ControlExperiments, CONTROL_EXPERIMENTS)               \
-  X(UpdateExperiment, UPDATE_EXPERIMENT) X(ReportTrial, REPORT_TRIAL) X(FlagTrial, FLAG_TRIAL)
+  X(UpdateExperiment, UPDATE_EXPERIMENT) X(ReportTrial, REPORT_TRIAL) X(FlagTrial, FLAG_TRIAL)    \
+  X(NoteRun, NOTE_RUN) X(NoteCheckpoint, NOTE_CHECKPOINT) X(StoreDocument, STORE_DOCUMENT)        \
+  X(DeleteDocument, DELETE_DOCUMENT)
 #define TO_AGENT(X)                                                                               \
   X(LaunchStep, LAUNCH_STEP) X(SignalStep, SIGNAL_STEP) X(TerminateJob, TERMINATE_JOB)            \
   X(SuspendJob, SUSPEND_JOB) X(AcknowledgeStep, ACKNOWLEDGE_STEP) X(ForgetJob, FORGET_JOB)        \
@@ -217,7 +240,8 @@ void read(schema::AgentMessage::Reader reader, FromAgent& value) {
 #define QUERY_FIELDS(F, S, L, P, O)                                                  \
   F(kind, Kind) F(detail, Detail) S(filter, Filter) F(since, Since) F(until, Until)  \
   F(is_duplicates, IsDuplicates) F(is_steps, IsSteps)                                \
-  L(experiments, Experiments) L(trials, Trials)
+  L(experiments, Experiments) L(trials, Trials) L(uuids, Uuids)                      \
+  F(document_kind, DocumentKind) L(documents, Documents)
 RECORD(Query, schema::Query, QUERY_FIELDS)
 
 #define JOB_VIEW_FIELDS(F, S, L, P, O)                                                         \
@@ -324,7 +348,7 @@ RECORD(PartitionView, schema::PartitionView, PARTITION_VIEW_FIELDS)
 
 #define PING_VIEW_FIELDS(F, S, L, P, O)                                         \
   F(host, Host) F(version, Version) F(is_ready, IsReady) F(seq, Seq)            \
-  F(state_hash, StateHash) F(epoch, Epoch)
+  F(state_hash, StateHash) F(epoch, Epoch) F(http_address, HttpAddress)
 RECORD(PingView, schema::PingView, PING_VIEW_FIELDS)
 
 namespace {
@@ -350,7 +374,8 @@ RECORD(ExperimentView, schema::ExperimentView, EXPERIMENT_VIEW_FIELDS)
   F(seed, Seed) F(bracket, Bracket) F(hparams, Hparams) O(target, Target)                       \
   F(is_waiting, IsWaiting) P(stop, Stop) O(stopping, Stopping) O(metric, Metric)                \
   F(units, Units) F(submit_time, SubmitTime) F(start_time, StartTime) F(end_time, EndTime)      \
-  F(detail, Detail) F(folder, Folder)
+  F(detail, Detail) F(folder, Folder) F(latest_checkpoint, LatestCheckpoint)                    \
+  F(checkpoint_bytes, CheckpointBytes) F(checkpoints, Checkpoints)
 RECORD(TrialView, schema::TrialView, TRIAL_VIEW_FIELDS)
 
 }  // namespace muster::records

@@ -58,10 +58,14 @@ const PartitionConfig& ClusterState::partition(PartitionIndex index) const {
 
 std::uint64_t ClusterState::hash() const {
   std::uint64_t sum = jobs_.hash() + nodes_.hash() + blobs_.hash() + experiments_.hash();
+  sum += checkpoints_.hash() + catalog_.hash();
   for (const PartitionConfig& partition : partitions_) sum += hash_of(partition);
   Hasher rest;
   rest.add(epoch_.value()).add(next_job_.value()).add(next_blob_.value()).add(time_.microseconds());
   if (next_experiment_ != ExperimentId(1)) rest.add(next_experiment_.value()).add(next_trial_.value());
+  for (std::size_t kind = 0; kind < kDocumentKinds; ++kind) {
+    if (const std::uint32_t next = catalog_.next_ids()[kind]; next != 1) rest.add(kind).add(next);
+  }
   rest.add(settings_.cluster_name).add(active_jobs_).add(answers_.size());
   return sum + rest.digest();
 }
@@ -121,6 +125,13 @@ void ClusterState::copy_from(const ClusterState& other) {
   other.blobs_.for_each([&](BlobId id, const BlobFacts& facts) { restore_blob(id, facts); });
   for (const auto& [id, experiment] : other.experiments_.experiments()) restore_experiment(experiment);
   for (const auto& [id, trial] : other.experiments_.trials()) restore_trial(trial);
+  for (const auto& [id, checkpoints] : other.checkpoints_.by_trial()) {
+    for (const CheckpointRef& checkpoint : checkpoints) restore_checkpoint(checkpoint);
+  }
+  for (const auto& [key, document] : other.catalog_.documents()) restore_document(document);
+  for (std::size_t kind = 0; kind < kDocumentKinds; ++kind) {
+    restore_next_document(static_cast<DocumentKind>(kind), other.catalog_.next_ids()[kind]);
+  }
   other.jobs_.for_each([&](const Job& job) { restore_job(copy_of(job)); });
   other.answers_.for_each([&](RequestId id, const Answer& answer) { restore_answer(id, answer); });
   restore_seq(other.seq_);

@@ -7,6 +7,8 @@
 #include "model/event.h"
 #include "state/answer_table.h"
 #include "state/blob_table.h"
+#include "state/catalog.h"
+#include "state/checkpoint_table.h"
 #include "state/experiment_table.h"
 #include "state/job_table.h"
 #include "state/node_table.h"
@@ -45,6 +47,8 @@ class ClusterState {
   const BlobTable& blobs() const { return blobs_; }
   const AnswerTable& answers() const { return answers_; }
   const ExperimentTable& experiments() const { return experiments_; }
+  const CheckpointTable& checkpoints() const { return checkpoints_; }
+  const Catalog& catalog() const { return catalog_; }
   Epoch epoch() const { return epoch_; }
   Seq seq() const { return seq_; }
   /// The time of the last event: the next one's is not before it.
@@ -72,7 +76,8 @@ class ClusterState {
   };
   NextIds next_ids() const { return {next_job_, next_blob_, next_experiment_, next_trial_}; }
 
-  // Restoring from a checkpoint, in this order: cluster, nodes, blobs, experiments, trials, jobs, answers.
+  // Restoring from a checkpoint, in this order: cluster, nodes, blobs, experiments, trials, checkpoints, documents, jobs,
+  // answers.
   void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions, Epoch epoch, const NextIds& next,
                        TimePoint time);
   void restore_seq(Seq seq) { seq_ = seq; }
@@ -82,6 +87,9 @@ class ClusterState {
   void restore_answer(RequestId id, const Answer& answer) { answers_.add(id, answer); }
   void restore_experiment(Experiment experiment);
   void restore_trial(Trial trial) { experiments_.insert(std::move(trial)); }
+  void restore_checkpoint(CheckpointRef checkpoint) { checkpoints_.put(std::move(checkpoint)); }
+  void restore_document(DocumentRef document) { catalog_.put(std::move(document)); }
+  void restore_next_document(DocumentKind kind, std::uint32_t id) { catalog_.restore_next(kind, id); }
 
  private:
   friend struct EventApplier;
@@ -92,6 +100,8 @@ class ClusterState {
   BlobTable blobs_;
   AnswerTable answers_;
   ExperimentTable experiments_;
+  CheckpointTable checkpoints_;
+  Catalog catalog_;
   std::vector<BlobId> dead_blobs_;
   Epoch epoch_;
   Seq seq_;

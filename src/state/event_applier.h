@@ -36,6 +36,11 @@ struct EventApplier {
   void operator()(const TrialFlagged& event);
   void operator()(const TrialEnded& event);
   void operator()(const StopRequested& event);
+  // apply_catalog.cc
+  void operator()(const RunNoted& event);
+  void operator()(const CheckpointNoted& event);
+  void operator()(const DocumentStored& event);
+  void operator()(const DocumentDeleted& event);
   // apply_step.cc
   void operator()(const StepCreated& event);
   void operator()(const StepEnded& event);

@@ -47,6 +47,7 @@ void add(Hasher& hasher, const JobRun& run) {
   add(hasher, run.released);
   hasher.add(run.next_step).add(run.steps_hash);
   if (run.stop) hasher.add(1).add(run.stop->call).add(run.stop->deadline.microseconds());
+  if (run.has_session) hasher.add(2).add(run.is_stop_acknowledged);
 }
 
 void add(Hasher& hasher, double value) { hasher.add(std::bit_cast<std::uint64_t>(value)); }
@@ -170,6 +171,24 @@ std::uint64_t hash_of(const Trial& trial) {
   add(hasher, trial.metric);
   add(hasher, trial.units);
   hasher.add(trial.submit_time.microseconds()).add(trial.end_time.microseconds()).add(trial.detail);
+  return hasher.digest();
+}
+
+std::uint64_t hash_of(const Checkpoint& checkpoint) {
+  Hasher hasher;
+  hasher.add(checkpoint.uuid).add(checkpoint.trial.value()).add(checkpoint.run).add(checkpoint.steps_completed);
+  hasher.add(checkpoint.state).add(checkpoint.report_time.microseconds()).add(checkpoint.size);
+  hasher.add(checkpoint.metadata).add(checkpoint.resources);
+  return hasher.digest();
+}
+
+std::uint64_t hash_of(const Document& document) {
+  Hasher hasher;
+  hasher.add(document.kind).add(document.id).add(document.parent).add(document.number).add(document.name);
+  hasher.add(document.user.value()).add(document.user_name);
+  hasher.add(document.create_time.microseconds()).add(document.change_time.microseconds());
+  hasher.add(document.is_archived).add(document.body).add(document.checkpoints.size());
+  for (const std::string& uuid : document.checkpoints) hasher.add(uuid);
   return hasher.digest();
 }
 

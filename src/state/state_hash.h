@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "model/catalog.h"
+#include "model/checkpoint.h"
 #include "model/job.h"
 
 namespace muster {
@@ -17,5 +19,7 @@ std::uint64_t hash_of(const ExperimentSpec& spec);
 /// Of everything in the experiment, `spec_hash` standing for its specification. Cost: O(inputs · trials · search state).
 std::uint64_t hash_of(const Experiment& experiment);
 std::uint64_t hash_of(const Trial& trial);
+std::uint64_t hash_of(const Checkpoint& checkpoint);
+std::uint64_t hash_of(const Document& document);
 
 }  // namespace muster

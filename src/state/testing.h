@@ -147,6 +147,18 @@ inline void add_experiment(Log& log) {
   log.start(first_job, {grant_of(1, 3, 1)});
   log.add({TrialReported{first, {0.5, 4}, true, true}, TrialFlagged{TrialId(first.value() + 1)},
            StopRequested{first_job, {StopCall::kRung, at(5000)}}});
+  log.add({RunNoted{first_job, RunNote::kSession}, RunNoted{first_job, RunNote::kStopAcknowledged}});
+  for (const CheckpointState state : {CheckpointState::kActive, CheckpointState::kCompleted}) {
+    for (const std::string uuid : {"b", "a"}) {
+      Checkpoint checkpoint{uuid + std::to_string(first.value()), first, 1, 4, state, at(20), 0, "{}", "{}"};
+      log.add({CheckpointNoted{std::make_shared<const Checkpoint>(checkpoint)}});
+    }
+  }
+  for (const std::uint32_t model : {1U, 2U}) {
+    Document document{DocumentKind::kModel, model, 0, 0, "m", UserId(1000), "ann", at(20), at(21), model == 1, "{}", {"a"}};
+    log.add({DocumentStored{std::make_shared<const Document>(document)}});
+  }
+  log.add({DocumentDeleted{DocumentKind::kModel, 2}});
   JobEnding ending;
   ending.job = JobId(first_job.value() + 1);
   ending.state = JobState::kFailed;

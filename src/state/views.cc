@@ -366,6 +366,12 @@ TrialView view_of(const Trial& trial, const ClusterState& state) {
   view.end_time = trial.end_time;
   view.detail = trial.detail;
   view.folder = trial_folder(*state.experiments().find(trial.experiment)->spec, trial.id);
+  if (const CheckpointRef latest = state.checkpoints().latest(trial.id)) view.latest_checkpoint = latest->uuid;
+  for (const CheckpointRef& checkpoint : state.checkpoints().of(trial.id)) {
+    if (checkpoint->state == CheckpointState::kDeleted) continue;
+    view.checkpoint_bytes += checkpoint->size;
+    ++view.checkpoints;
+  }
   return view;
 }
 

@@ -16,6 +16,7 @@
 #include <map>
 
 #include "codec/experiment_text.h"
+#include "codec/spool_path.h"
 #include "codec/task_output.h"
 #include "records/log_record.h"
 #include "records/page_codec.h"
@@ -23,6 +24,7 @@
 #include "stepd/step_supervisor.h"
 #include "stepd/task_environment.h"
 #include "stepd/task_launcher.h"
+#include "stepd/task_view.h"
 #include "wire/message_link.h"
 #include "wire/socket.h"
 
@@ -72,6 +74,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     check_end();
     paf.promise.wait(io_.waitScope);
     container_->remove();
+    remove_task_view(launch_, options_);
     if (agent_ == nullptr) release_container_host(options_.container);  // nobody is there to start another step
   }
 
@@ -91,8 +94,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   void kill_all() override { container_->kill_all(); }
   void suspend(bool is_suspend) override { container_->freeze(is_suspend); }
   void show_stop(StopCall call) override {
-    const std::string path = stop_file(options_, launch_);
-    ::mkdir(path.substr(0, path.rfind('/')).c_str(), 0755);
+    const std::string path = stop_path(options_.spool, launch_.id);
+    ::mkdir(run_folder(options_.spool, launch_.id).c_str(), 0755);
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0) return;  // the signal and the deadline are left
     const std::string line = std::string(stop_call_name(call)) + "\n";

@@ -13,8 +13,10 @@
 #include <map>
 
 #include "codec/file_pattern.h"
+#include "codec/spool_path.h"
 #include "codec/words.h"
 #include "stepd/task_environment.h"
+#include "stepd/task_view.h"
 
 namespace muster {
 namespace {
@@ -154,10 +156,11 @@ class TaskStarter {
       : launch_(launch), options_(options), ranks_(layout[launch.node_rank]), streams_(streams_of(launch)),
         files_(launch, streams_.work_dir), binding_(std::move(binding)),
         environment_(node_environment(launch, layout, binding_, options.conf_path)), enter_file_(enter_file) {
-    if (launch.job->trial.value() != 0) set_variable(environment_, "MUSTER_STOP_FILE", stop_file(options, launch));
+    if (launch.job->trial.value() != 0) set_variable(environment_, "MUSTER_STOP_FILE", stop_path(options.spool, launch.id));
   }
 
   Result<StartedTasks> start() {
+    view_ = TRY(make_task_view(launch_, options_, user_of(*launch_.job)));
     StartedTasks started;
     for (std::uint32_t local = 0; local < ranks_.size(); ++local) {
       auto task = start_one(local);
@@ -198,8 +201,7 @@ class TaskStarter {
     spec.limits = std::string(job.get(JobText::kRlimits));
     spec.user = user_of(job);
     spec.enter_file = enter_file_;
-    spec.hosts_file = options_.hosts_file;
-    spec.host_name = launch_.node_name;
+    spec.view = view_;
     spec.cpus = real_cpus(binding_.cpus[local]);
     return spec;
   }
@@ -259,9 +261,8 @@ class TaskStarter {
 
   /// The script as a file of the user's own, in the node's spool.
   Result<std::string> write_script() {
-    const std::string folder = run_folder(options_, launch_);
-    ::mkdir(folder.c_str(), 0755);
-    const std::string path = folder + "/slurm_script";
+    ::mkdir(run_folder(options_.spool, launch_.id).c_str(), 0755);
+    const std::string path = script_path(options_.spool, launch_.id);
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
     if (fd < 0) return fail(ErrorCode::kUnavailable, "could not write " + path, std::strerror(errno));
     const std::string& script = *launch_.script;
@@ -290,16 +291,12 @@ class TaskStarter {
   TaskBinding binding_;
   Environment environment_;
   std::string enter_file_;
+  MountView view_;
   int notice_fd_ = -1;
   std::vector<int> theirs_;
 };
 
 }  // namespace
-
-std::string run_folder(const StepdOptions& options, const LaunchStep& launch) {
-  return fmt::format("{}/job{:05}.{}", options.spool, launch.id.job.value(), launch.id.attempt);
-}
-std::string stop_file(const StepdOptions& options, const LaunchStep& launch) { return run_folder(options, launch) + "/stop"; }
 
 Bitmap real_cpus(const Bitmap& cpus) {
   cpu_set_t mine;

@@ -33,10 +33,6 @@ struct StartedTasks {
 Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout,
                                  const std::string& enter_file);
 
-/// Where a node's supervisors keep what belongs to one run of a job, and the file that appears there when it is asked to stop.
-std::string run_folder(const StepdOptions& options, const LaunchStep& launch);
-std::string stop_file(const StepdOptions& options, const LaunchStep& launch);
-
 /// Real CPUs for the given CPU numbers: pretended ones map onto real ones modulo.
 Bitmap real_cpus(const Bitmap& cpus);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -94,6 +95,51 @@ Result<int> listen_unix(const std::string& path, unsigned mode) {
     return fail(error);
   }
   return fd;
+}
+
+namespace {
+
+/// "HOST:PORT" or "[HOST]:PORT".
+Result<std::pair<std::string, std::string>> host_and_port(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos || colon + 1 == address.size()) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no HOST:PORT", address), "write 127.0.0.1:8080, or port 0 for one that is free");
+  }
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return std::pair(host, address.substr(colon + 1));
+}
+
+std::uint16_t port_of(int fd) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return 0;
+  const bool is_v6 = bound.ss_family == AF_INET6;
+  return ntohs(is_v6 ? reinterpret_cast<const sockaddr_in6*>(&bound)->sin6_port : reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
+}
+
+}  // namespace
+
+Result<TcpListener> listen_tcp(const std::string& address) {
+  const auto [host, port] = TRY(host_and_port(address));
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (const int code = ::getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found); code != 0) {
+    return fail(ErrorCode::kInvalidArgument, "cannot listen on " + address, ::gai_strerror(code));
+  }
+  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int on = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  const bool is_listening = fd >= 0 && ::bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, SOMAXCONN) == 0;
+  const Error error = unavailable("cannot listen on " + address);
+  ::freeaddrinfo(found);
+  if (!is_listening) {
+    if (fd >= 0) ::close(fd);
+    return fail(error);
+  }
+  return TcpListener{fd, fmt::format("{}:{}", address.substr(0, address.rfind(':')), port_of(fd))};
 }
 
 Result<int> connect_to(const std::string& address) {

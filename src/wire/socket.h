@@ -12,6 +12,12 @@ namespace muster {
 
 /// A listening Unix socket with the given mode bits; a stale file of that name is replaced. Returns the descriptor.
 Result<int> listen_unix(const std::string& path, unsigned mode);
+struct TcpListener {
+  int fd = -1;
+  std::string address;  ///< with the port that was given
+};
+/// A listening TCP socket on "HOST:PORT", IPv6 in brackets; port 0: one that is free. Errors: kInvalidArgument, kUnavailable.
+Result<TcpListener> listen_tcp(const std::string& address);
 /// A connected socket, non-blocking and close-on-exec. Errors: kUnavailable with what was tried and errno's text.
 Result<int> connect_to(const std::string& address);
 /// Who is at the other end of a Unix socket.

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -24,6 +25,7 @@
 #include "agent/spool.h"
 #include "base/version.h"
 #include "codec/slurm_conf.h"
+#include "codec/spool_path.h"
 #include "env/posix/container.h"
 #include "env/posix/process_runner.h"
 #include "records/page_codec.h"
@@ -121,10 +123,12 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
   }
   void forget(const StepId& step) override {
     spool_->acknowledged(step);
+    std::error_code ignored;  // a supervisor that was killed leaves its step's folders
+    std::filesystem::remove_all(view_folder(options_.spool, step), ignored);
     if (step.step != kBatchStep) return;
-    const std::string folder = fmt::format("{}/job{:05}.{}", options_.spool, step.job.value(), step.attempt);
-    ::unlink((folder + "/slurm_script").c_str());
-    ::rmdir(folder.c_str());
+    ::unlink(script_path(options_.spool, step).c_str());
+    ::unlink(stop_path(options_.spool, step).c_str());
+    ::rmdir(run_folder(options_.spool, step).c_str());
   }
   std::optional<StepDone> find_end(const StepId& step) override { return spool_->find_end(step); }
   void clean_up(const StepId& step) override {

@@ -34,8 +34,8 @@ class Pending {
 class GatewayThread final : public GatewayPort {
  public:
   ~GatewayThread() noexcept override = default;
-  GatewayThread(Channels& channels, QueryReplica& replica, kj::AsyncIoContext& io)
-      : channels_(channels), replica_(replica), gateway_(*this, io.provider->getTimer(), replica),
+  GatewayThread(Channels& channels, QueryReplica& replica, kj::AsyncIoContext& io, const std::string& token_key)
+      : channels_(channels), replica_(replica), gateway_(*this, io.provider->getTimer(), replica, token_key),
         observer_(io.unixEventPort, channels.gateway.fd(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
 
   Gateway& gateway() { return gateway_; }
@@ -65,8 +65,18 @@ class GatewayThread final : public GatewayPort {
     channels_.lookup.push(NamesQuery{user, group, token});
     return kj::mv(promise);
   }
+  kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) override {
+    auto [token, promise] = reports_.open();
+    channels_.metrics.push(StoreReport{std::move(report), token});
+    return kj::mv(promise);
+  }
+  void begin_metrics(TrialId trial, std::uint32_t run, std::int64_t resumed_from_steps) override {
+    channels_.metrics.push(BeginMetrics{trial, run, resumed_from_steps});
+  }
 
  private:
+  void receive(ReportStored& stored) { reports_.close(stored.token, std::move(stored.outcome)); }
+  void receive(GatewayTask& task) { task.run(gateway_); }
   void receive(DurableUpdate& update) { gateway_.on_update(update); }
   void receive(ReplyNote& note) { gateway_.on_reply(note.token, std::move(note.replies)); }
   void receive(ReportNote& note) { replica_.set_report(std::move(note.report)); }
@@ -82,13 +92,14 @@ class GatewayThread final : public GatewayPort {
   Pending<Result<HistoryRows>> histories_;
   Pending<Result<std::string>> blobs_;
   Pending<CallerNames> names_;
+  Pending<Result<ReportOutcome>> reports_;
 };
 
 }  // namespace
 
-void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd) {
+void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd, const std::string& token_key) {
   auto io = kj::setupAsyncIo();
-  GatewayThread thread(channels, replica, io);
+  GatewayThread thread(channels, replica, io, token_key);
   ServerOptions server_options;
   server_options.operator_uid = options.operator_uid;
   RpcServer server(io, listen_fd, &thread.gateway(), nullptr, server_options);

@@ -82,6 +82,9 @@ Result<Setup> set_up(const std::string& path) {
   setup.options.host = setup.conf.cluster.settings.controller_host;
   setup.options.version = kVersion;
   setup.options.operator_uid = ::geteuid();
+  setup.options.http_listen = setup.conf.daemons.http_listen;
+  setup.options.http_open_user = setup.conf.daemons.http_open_user;
+  setup.options.cluster_name = setup.conf.cluster.settings.cluster_name;
   if (::mkdir(setup.options.state_folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return fail(ErrorCode::kUnavailable, "cannot create StateSaveLocation " + setup.options.state_folder, std::strerror(errno));
   }
@@ -168,7 +171,12 @@ int run(const std::string& conf_path) {
   if (!recovered.has_value()) die("recovery: " + recovered.error().text());
   store_unprojected(*recovered);
   PlannerRole planner{sched::PlanOptions()};
-  QueryReplica replica(options.host, options.version);
+  auto metrics = MetricStore::open({options.state_folder + "/metrics.db"});
+  if (!metrics.has_value()) die("metrics: " + metrics.error().text());
+  const auto http = open_http(options);
+  if (!http.has_value()) die(http.error().text());
+  core.serve_http(HttpFacts{http->address.empty() ? "" : "http://" + http->address, http->token_key, http->cluster_id});
+  QueryReplica replica(options.host, options.version, http->address);
   planner.state().copy_from(core.state());
   replica.state().copy_from(core.state());
   SearchRole search;
@@ -190,7 +198,12 @@ int run(const std::string& conf_path) {
   std::thread([&] {
     run_core(*channels, core, port, options, *agent_fd, recovered->epoch, recovered->config);
   }).detach();
-  run_gateway(*channels, replica, options, *client_fd);
+  std::thread([&] { run_metrics(*channels, **metrics); }).detach();
+  if (http->listen_fd >= 0) {
+    for (Channel<Labour>& labour : channels->labour) std::thread([&labour] { run_labour(labour); }).detach();
+    std::thread([&] { run_http(*channels, options, *http); }).detach();
+  }
+  run_gateway(*channels, replica, options, *client_fd, http->token_key);
   return 0;
 }
 

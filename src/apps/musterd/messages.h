@@ -1,6 +1,8 @@
 // What the threads of the controller tell each other. Values go through channels; nothing else is shared.
 #pragma once
 
+#include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -12,6 +14,7 @@
 #include "controller/gateway/gateway.h"
 #include "controller/planning/planner_role.h"
 #include "env/channel.h"
+#include "store/metric_store.h"
 
 namespace muster::daemon {
 
@@ -50,7 +53,21 @@ struct NodeFacts { std::vector<NodeFact> facts; };
 struct HistoryAnswer { std::uint64_t token = 0; Result<HistoryRows> rows; };
 struct BlobAnswer { std::uint64_t token = 0; Result<std::string> bytes; };
 struct NamesAnswer { std::uint64_t token = 0; CallerNames names; };
-using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer, BlobAnswer, NamesAnswer>;
+struct ReportStored { std::uint64_t token = 0; Result<ReportOutcome> outcome; };
+/// A call of HTTP: runs on the gateway's thread and gives its answer back by an HttpTask.
+struct GatewayTask { std::function<void(Gateway&)> run; };
+using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer, BlobAnswer, NamesAnswer, ReportStored,
+                               GatewayTask>;
+
+// ---- to the metric store's thread ----
+struct StoreReport { MetricReport report; std::uint64_t token = 0; };
+struct BeginMetrics { TrialId trial; std::uint32_t run = 0; std::int64_t resumed_from_steps = 0; };
+struct MetricTask { std::function<void(MetricStore&)> run; };
+using ToMetrics = std::variant<StoreReport, BeginMetrics, MetricTask>;
+
+// ---- to HTTP, and from it to the workers ----
+struct HttpTask { std::function<void()> run; };
+struct Labour { std::function<void()> run; };
 
 // ---- to the look-up worker ----
 struct NamesQuery { UserId user; GroupId group; std::uint64_t token = 0; };
@@ -67,6 +84,9 @@ struct Channels {
   Channel<ToGateway> gateway;
   Channel<NamesQuery> lookup;
   Channel<MailOrder> mail;
+  Channel<ToMetrics> metrics;
+  Channel<HttpTask> http;
+  std::array<Channel<Labour>, 2> labour;  ///< one for each worker
 };
 
 }  // namespace muster::daemon

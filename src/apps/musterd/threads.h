@@ -18,7 +18,20 @@ struct DaemonOptions {
   std::string host;
   std::string version;
   std::uint32_t operator_uid = 0;
+  std::string http_listen;      ///< host:port, port 0: one that is free; empty: HTTP is not served
+  std::string http_open_user;   ///< may log in without a password, as the operator; empty: nobody
+  std::string cluster_name;
 };
+
+/// HTTP as it is served: what the other threads must know of it.
+struct HttpPlace {
+  int listen_fd = -1;       ///< -1: not served
+  std::string address;      ///< host:port
+  std::string token_key;    ///< signs tokens; empty: not served
+  std::string cluster_id;   ///< a uuid, the same for good
+};
+/// Opens the port that is configured, the one of the last time when any will do, and reads the key or makes it.
+Result<HttpPlace> open_http(const DaemonOptions& options);
 
 /// The parts that are recovered before the threads start.
 struct Recovered {
@@ -45,7 +58,10 @@ class ReplayRecorder final : public ApplyObserver {
 
 void run_core(Channels& channels, Core& core, ChannelCorePort& port, const DaemonOptions& options, int listen_fd, Epoch epoch,
               std::shared_ptr<const ClusterConfig> config);
-void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd);
+void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd, const std::string& token_key);
+void run_metrics(Channels& channels, MetricStore& store);
+void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace& place);
+void run_labour(Channel<Labour>& labour);
 void run_planner(Channels& channels, PlannerRole& planner);
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options);
 void run_history(Channels& channels, HistoryStore& store);

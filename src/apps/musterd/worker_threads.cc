@@ -306,6 +306,58 @@ void run_search(Channels& channels, SearchRole& role) {
   }
 }
 
+void run_metrics(Channels& channels, MetricStore& store) {
+  lower_priority();
+  for (;;) {
+    wait_for(channels.metrics.fd(), 1000);
+    std::vector<MetricReport> reports;
+    std::vector<std::uint64_t> tokens;
+    // What waits together is stored by one sync; what begins or reads in between sees what came before it.
+    const auto store_all = [&] {
+      if (reports.empty()) return;
+      const auto outcomes = store.append(reports);
+      for (std::size_t i = 0; i < tokens.size(); ++i) {
+        Result<ReportOutcome> outcome = fail(ErrorCode::kInternal, "");
+        if (outcomes.has_value()) {
+          outcome = (*outcomes)[i];
+        } else {
+          outcome = fail(outcomes.error());
+        }
+        channels.gateway.push(ReportStored{tokens[i], std::move(outcome)});
+      }
+      reports.clear();
+      tokens.clear();
+    };
+    const std::vector<ToMetrics> messages = channels.metrics.take();
+    for (const ToMetrics& message : messages) {
+      if (const auto* report = std::get_if<StoreReport>(&message)) {
+        reports.push_back(report->report);
+        tokens.push_back(report->token);
+        continue;
+      }
+      store_all();
+      if (const auto* begin = std::get_if<BeginMetrics>(&message)) {
+        // Without it a report of the run begins it all the same, and only what is beyond the checkpoint stays visible longer.
+        [[maybe_unused]] const auto ignored = store.begin_run(begin->trial, begin->run, begin->resumed_from_steps);
+      } else {
+        std::get<MetricTask>(message).run(store);
+      }
+    }
+    store_all();
+    if (messages.empty()) {
+      [[maybe_unused]] const auto compacted = store.compact(10'000);
+    }
+  }
+}
+
+void run_labour(Channel<Labour>& labour) {
+  lower_priority();
+  for (;;) {
+    wait_for(labour.fd(), 1000);
+    for (Labour& one : labour.take()) one.run();
+  }
+}
+
 void run_lookup(Channels& channels) {
   for (;;) {
     wait_for(channels.lookup.fd(), 1000);

@@ -33,6 +33,12 @@ void settle_stopped(const ClusterState& state, const Trial& trial, StopCall call
   }
 }
 
+/// A run with a session that ends by itself without having acknowledged the request has not stopped because of it.
+bool answers_stop(const JobRun& run, const JobEnding& ending) {
+  const bool ended_itself = ending.state == JobState::kCompleted || ending.state == JobState::kFailed;
+  return !run.has_session || run.is_stop_acknowledged || !ended_itself;
+}
+
 }  // namespace
 
 const Trial* trial_of(const ClusterState& state, const Job& job) {
@@ -54,7 +60,7 @@ void settle_run(const ClusterState& state, const Job& job, bool is_own_fault, Jo
   if (!is_searching(experiment.state) && ending.state != JobState::kCompleted) return end_for_good(ending, JobState::kCancelled);
   if (trial->stop) return end_for_good(ending, JobState::kCompleted);
   if (trial->is_invalid) return end_for_good(ending, JobState::kCompleted);
-  if (job.run != nullptr && job.run->stop) return settle_stopped(state, *trial, job.run->stop->call, ending);
+  if (job.run != nullptr && job.run->stop && answers_stop(*job.run, ending)) return settle_stopped(state, *trial, job.run->stop->call, ending);
   if (trial->is_waiting) return go_back(ending, JobState::kCompleted, trial_hold(state, *trial));
   if (ending.state == JobState::kCompleted || ending.state == JobState::kCancelled) return;
   if (!is_own_fault) return go_back(ending, ending.state, trial_hold(state, *trial));

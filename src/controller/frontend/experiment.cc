@@ -12,27 +12,10 @@
 #include "controller/backend/trial_rules.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/job_check.h"
+#include "controller/frontend/trial_access.h"
 
 namespace muster::frontend {
 namespace {
-
-Error not_allowed() {
-  return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only its owner or an operator may do this"};
-}
-
-bool may_control(const Experiment& experiment, const Identity& identity) {
-  return identity.is_operator || experiment.spec->user == identity.user;
-}
-
-/// The experiment, if it is there and the caller's.
-Result<const Experiment*> find_own(const ClusterState& state, ExperimentId id, const Identity& identity) {
-  const Experiment* experiment = state.experiments().find(id);
-  if (experiment == nullptr) {
-    return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "see muster experiment list");
-  }
-  if (!may_control(*experiment, identity)) return fail(not_allowed());
-  return experiment;
-}
 
 bool has_gpus(const ClusterState& state, PartitionIndex partition) {
   return std::ranges::any_of(state.partition(partition).nodes, [&](NodeIndex node) {
@@ -258,6 +241,8 @@ Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Iden
   if (update.name) labels.name = *update.name;
   if (update.description) labels.description = *update.description;
   if (update.notes) labels.notes = *update.notes;
+  if (update.workspace) labels.workspace = *update.workspace;
+  if (update.project) labels.project = *update.project;
   for (const std::string& label : update.add_labels) {
     if (std::ranges::find(labels.labels, label) == labels.labels.end()) labels.labels.push_back(label);
   }
@@ -279,20 +264,6 @@ Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Iden
 }
 
 namespace {
-
-/// The trial of a message from its present run. Errors: as report_trial.
-Result<const Trial*> find_running(const ClusterState& state, TrialId id, std::uint32_t run, const Identity& identity) {
-  const Trial* trial = state.experiments().find(id);
-  if (trial == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), "");
-  if (!may_control(*state.experiments().find(trial->experiment), identity)) return fail(not_allowed());
-  const Job* job = state.jobs().find(trial->job);
-  const std::uint32_t present = job == nullptr || trial->is_over() ? 0 : job->attempt + 1;
-  if (present != run || job->run == nullptr) {
-    return fail(ErrorCode::kFailedPrecondition, fmt::format("invalid run id, {} (reported) != {} (expected)", run, present),
-                "another run of the trial has taken over, or it has ended");
-  }
-  return trial;
-}
 
 const NamedNumber* find_metric(const ReportTrial& report, std::string_view name) {
   const auto found = std::ranges::find(report.metrics, name, &NamedNumber::name);

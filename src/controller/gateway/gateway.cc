@@ -31,8 +31,8 @@ std::vector<Reply> refusals(std::size_t count, const Error& error) {
 
 }  // namespace
 
-Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica)
-    : port_(port), timer_(timer), replica_(replica) {}
+Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica, std::string token_key)
+    : port_(port), timer_(timer), replica_(replica), token_key_(std::move(token_key)) {}
 
 kj::Promise<std::vector<Reply>> Gateway::submit(const Identity& identity, std::vector<Request> requests, RequestId id) {
   if (const auto known = names_.find(identity.user); known != names_.end()) {
@@ -74,6 +74,7 @@ void Gateway::on_reply(std::uint64_t token, std::vector<Reply> replies) {
 void Gateway::on_update(const DurableUpdate& update) {
   replica_.apply(*update.batch);
   if (!waiters_.empty()) wake_waiters(*update.batch);
+  if (!stop_waiters_.empty()) wake_stop_waiters(*update.batch);
 }
 
 void Gateway::wake_waiters(const EventBatch& batch) {
@@ -163,6 +164,7 @@ kj::Promise<std::optional<Error>> send_pages(Pages pages, SendPage send) {
 
 kj::Promise<std::optional<Error>> Gateway::query(const Identity& identity, Query query, SendPage send) {
   if (query.kind == QueryKind::kHistory) return query_history(std::move(query), std::move(send));
+  if (query.kind == QueryKind::kToken) return send_token(identity, query, std::move(send));
   if (query.kind == QueryKind::kBatchScript) return query_script(identity, query, std::move(send));
   auto pages = replica_.answer(query);
   if (!pages.has_value()) return std::optional<Error>(pages.error());

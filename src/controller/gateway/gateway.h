@@ -9,10 +9,13 @@
 #include <memory>
 #include <unordered_map>
 
+#include "codec/determined_text.h"
+#include "codec/token_text.h"
 #include "controller/command.h"
 #include "controller/core.h"
 #include "controller/gateway/query_replica.h"
 #include "controller/prepare.h"
+#include "model/metric.h"
 #include "wire/controller_calls.h"
 
 namespace muster {
@@ -30,17 +33,36 @@ class GatewayPort {
   virtual kj::Promise<Result<std::string>> blob(BlobId id) = 0;
   /// May take long: runs elsewhere.
   virtual kj::Promise<CallerNames> names(UserId user, GroupId group) = 0;
+  /// In the order of the calls. Fulfilled once the report is on stable storage.
+  virtual kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) = 0;
+  /// A run goes on from a checkpoint of so many steps: before its first report.
+  virtual void begin_metrics(TrialId trial, std::uint32_t run, std::int64_t resumed_from_steps) = 0;
 };
+
 
 class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
  public:
-  Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica);
+  /// `token_key`: signs callers' tokens for HTTP; empty: none are given.
+  Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica, std::string token_key = {});
 
   // From clients.
   kj::Promise<std::vector<Reply>> submit(const Identity& identity, std::vector<Request> requests, RequestId id) override;
   kj::Promise<std::optional<Error>> query(const Identity& identity, Query query, SendPage send) override;
   kj::Promise<WaitAnswer> wait(const Identity& identity, JobId job, std::uint32_t attempt, WaitUntil until,
                                std::uint32_t step) override;
+
+  // From clients by HTTP.
+  /// What a trial's present run has measured; its search hears of it when it is a validation that it follows. Fulfilled when all of
+  /// it is on stable storage. Errors: as report_trial of the frontend; kFailedPrecondition also when another value was reported there.
+  kj::Promise<std::optional<Error>> report(const Identity& identity, MetricReport report);
+  /// True as soon as the run is asked to stop; false when it has not been for so long. Errors: kNotFound: it is not the present run.
+  kj::Promise<Result<bool>> wait_stop(const Identity& identity, TrialRun run, kj::Duration patience);
+  /// Errors: kPermissionDenied: the job, or its run, that the token was given to has ended.
+  Status check_token(const TokenClaims& claims) const;
+  const ClusterState& state() const { return replica_.state(); }
+  kj::Promise<Result<std::string>> blob(BlobId id) { return port_.blob(id); }
+  /// Runs a promise to its end; what it answers is its own business.
+  void keep(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
 
   // From the core, in the order in which it said them.
   void on_update(const DurableUpdate& update);
@@ -59,6 +81,11 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::optional<Error>> query_script(const Identity& identity, const Query& query, SendPage send);
   std::optional<WaitAnswer> answer_now(JobId job, const Waiter& waiter) const;
   void wake_waiters(const EventBatch& batch);
+  void wake_stop_waiters(const EventBatch& batch);
+  std::optional<Result<bool>> stop_answer(const Identity& identity, TrialRun run) const;
+  void begin_metrics(const MetricReport& report);
+  kj::Promise<std::optional<Error>> tell_search(const Identity& identity, const MetricReport& report);
+  kj::Promise<std::optional<Error>> send_token(const Identity& identity, const Query& query, SendPage send);
   void taskFailed(kj::Exception&&) override {}
 
   GatewayPort& port_;
@@ -69,6 +96,15 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   std::unordered_map<JobId, std::map<std::uint64_t, Waiter>> waiters_;
   std::unordered_map<UserId, CallerNames> names_;
   LastBlob environments_;
+  std::string token_key_;
+  std::unordered_map<TrialId, std::uint32_t> begun_;  ///< the runs whose metrics have begun
+  struct StopWaiter {
+    Identity identity;
+    TrialRun run;
+    kj::Own<kj::PromiseFulfiller<Result<bool>>> fulfiller;
+  };
+  std::unordered_map<JobId, std::map<std::uint64_t, StopWaiter>> stop_waiters_;
+  kj::TaskSet tasks_{*this};
 };
 
 }  // namespace muster

@@ -149,7 +149,7 @@ std::string QueryReplica::one_page(const Query& query) const {
   } else if (query.kind == QueryKind::kConfig) {
     page.settings = state_.settings();
   } else {
-    page.ping = PingView{host_, version_, true, state_.seq(), state_.hash(), state_.epoch()};
+    page.ping = PingView{host_, version_, true, state_.seq(), state_.hash(), state_.epoch(), http_address_};
   }
   return records::encode_page(page);
 }
@@ -167,6 +167,8 @@ Result<Pages> QueryReplica::answer(const Query& query) {
     case QueryKind::kNodes: pages = node_pages(); break;
     case QueryKind::kExperiments: pages = TRY(experiment_pages(query)); break;
     case QueryKind::kTrials: pages = TRY(trial_pages(query)); break;
+    case QueryKind::kCheckpoints: pages = TRY(checkpoint_pages(query)); break;
+    case QueryKind::kDocuments: pages = TRY(document_pages(query)); break;
     default: pages.push_back(one_page(query)); break;
   }
   if (cache_.size() >= kCacheMax) cache_.clear();
@@ -194,13 +196,55 @@ Result<std::vector<std::string>> QueryReplica::experiment_pages(const Query& que
   return pages;
 }
 
-Result<std::vector<std::string>> QueryReplica::trial_pages(const Query& query) const {
+Result<std::vector<TrialId>> QueryReplica::trials_of(const Query& query) const {
   std::vector<TrialId> ids = query.trials;
   for (const ExperimentId id : query.experiments) {
     const Experiment* experiment = state_.experiments().find(id);
     if (experiment == nullptr) return fail(no_experiment(id));
     ids.insert(ids.end(), experiment->trials.begin(), experiment->trials.end());
   }
+  return ids;
+}
+
+Result<std::vector<std::string>> QueryReplica::checkpoint_pages(const Query& query) const {
+  std::vector<std::string> pages;
+  Page page;
+  const auto show = [&](const Checkpoint& checkpoint) {
+    page.checkpoints.push_back(checkpoint);
+    if (page.checkpoints.size() == kStepsPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
+  };
+  for (const std::string& uuid : query.uuids) {
+    const CheckpointRef checkpoint = state_.checkpoints().find(uuid);
+    if (checkpoint == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
+    show(*checkpoint);
+  }
+  const std::vector<TrialId> trials = TRY(trials_of(query));
+  for (const TrialId trial : trials) {
+    for (const CheckpointRef& checkpoint : state_.checkpoints().of(trial)) show(*checkpoint);
+  }
+  pages.push_back(records::encode_page(page));
+  return pages;
+}
+
+Result<std::vector<std::string>> QueryReplica::document_pages(const Query& query) const {
+  std::vector<DocumentRef> documents;
+  for (const std::uint32_t id : query.documents) {
+    documents.push_back(state_.catalog().find(query.document_kind, id));
+    if (documents.back() == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no document {}", id), "");
+  }
+  if (query.documents.empty()) documents = state_.catalog().all(query.document_kind);
+  std::vector<std::string> pages;
+  Page page;
+  for (const DocumentRef& document : documents) {
+    page.documents.push_back(*document);
+    if (page.documents.size() == kStepsPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
+  }
+  pages.push_back(records::encode_page(page));
+  return pages;
+}
+
+Result<std::vector<std::string>> QueryReplica::trial_pages(const Query& query) const {
+  const std::vector<TrialId> ids = TRY(trials_of(query));
   std::vector<std::string> pages;
   Page page;
   for (const TrialId id : ids) {

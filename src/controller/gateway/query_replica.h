@@ -27,7 +27,8 @@ using Pages = std::shared_ptr<const std::vector<std::string>>;
 
 class QueryReplica {
  public:
-  explicit QueryReplica(std::string host, std::string version) : host_(std::move(host)), version_(std::move(version)) {}
+  explicit QueryReplica(std::string host, std::string version, std::string http_address = {})
+      : host_(std::move(host)), version_(std::move(version)), http_address_(std::move(http_address)) {}
 
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
@@ -55,10 +56,14 @@ class QueryReplica {
   std::vector<std::string> node_pages() const;
   Result<std::vector<std::string>> experiment_pages(const Query& query) const;
   Result<std::vector<std::string>> trial_pages(const Query& query) const;
+  Result<std::vector<std::string>> checkpoint_pages(const Query& query) const;
+  Result<std::vector<std::string>> document_pages(const Query& query) const;
+  Result<std::vector<TrialId>> trials_of(const Query& query) const;
   std::string one_page(const Query& query) const;
 
   std::string host_;
   std::string version_;
+  std::string http_address_;
   ClusterState state_;
   UserIndex users_;
   std::shared_ptr<const PlanReport> report_;

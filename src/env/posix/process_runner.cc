@@ -5,7 +5,7 @@
 #include <grp.h>
 #include <linux/close_range.h>
 #include <sched.h>
-#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -39,10 +39,11 @@ constexpr std::array<LimitName, 10> kLimits = {{{"CPU", RLIMIT_CPU},
 
 /// What the child could not do, told through a pipe that exec closes.
 struct ChildFailure {
-  int stage = 0;
+  enum Stage { kNone, kGroups, kUser, kContainer, kExec, kView } stage = kNone;
   int error = 0;
+  ErrorCode view_code = ErrorCode::kInternal;
+  char view_text[512] = {};  ///< why the view could not be entered
 };
-enum Stage { kGroups = 1, kUser, kContainer, kExec, kNamespace };
 
 void apply_limits(const std::string& text) {
   for (std::size_t begin = 0; begin < text.size();) {
@@ -97,49 +98,18 @@ bool enter_container(const std::string& file) {
   return is_in;
 }
 
-bool bind_hosts(const ProcessSpec& spec) {
-  const std::string& name = spec.host_name;
-  return (name.empty() || ::sethostname(name.data(), name.size()) == 0) &&
-         ::mount(spec.hosts_file.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+/// Groups come before the view: looking them up must not load what a user shows there with root's rights.
+bool take_groups(const ProcessUser& user) {
+  if (::geteuid() != 0 || user.uid == 0) return true;
+  const int rc = user.name.empty() ? ::setgroups(0, nullptr) : ::initgroups(user.name.c_str(), user.gid);
+  return rc == 0 && ::setresgid(user.gid, user.gid, user.gid) == 0;
 }
 
-/// The world as the node that we pretend to be would have it: its name, and the names of the others.
-bool enter_namespaces(const ProcessSpec& spec) {
-  if (spec.hosts_file.empty()) return true;
-  if (::geteuid() == 0) {
-    return ::unshare(CLONE_NEWNS | CLONE_NEWUTS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-           bind_hosts(spec);
-  }
-  const uid_t uid = ::geteuid();
-  const gid_t gid = ::getegid();
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS) != 0) return true;
-  const auto put = [](const char* path, const std::string& text) {
-    const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    [[maybe_unused]] const auto ignored = ::write(fd, text.data(), text.size());
-    ::close(fd);
-  };
-  put("/proc/self/setgroups", "deny");
-  put("/proc/self/uid_map", fmt::format("{0} {0} 1", uid));
-  put("/proc/self/gid_map", fmt::format("{0} {0} 1", gid));
-  bind_hosts(spec);
-  return true;
-}
+bool become(const ProcessUser& user) { return ::geteuid() != 0 || ::setresuid(user.uid, user.uid, user.uid) == 0; }
 
-bool become(const ProcessUser& user, ChildFailure& failure) {
-  if (::geteuid() != 0) return true;
-  if (user.uid != 0) {
-    const int rc = user.name.empty() ? ::setgroups(0, nullptr) : ::initgroups(user.name.c_str(), user.gid);
-    if (rc != 0 || ::setresgid(user.gid, user.gid, user.gid) != 0) {
-      failure = {kGroups, errno};
-      return false;
-    }
-  }
-  if (::setresuid(user.uid, user.uid, user.uid) != 0) {
-    failure = {kUser, errno};
-    return false;
-  }
-  return true;
+/// Programs that would run with rights of others find the files that the view shows.
+bool give_up_rights_of_others(const MountView& view) {
+  return !view.is_private || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
 void place_descriptors(const ProcessSpec& spec) {
@@ -200,22 +170,48 @@ void execute(const ProcessSpec& spec, const std::vector<std::string>& environmen
   errno = worst;
 }
 
+bool enter_view(const ProcessSpec& spec, ChildFailure& failure) {
+  const Status entered = enter_mount_view(spec.view, spec.user.uid);
+  if (entered.has_value()) return true;
+  failure.stage = ChildFailure::kView;
+  failure.view_code = entered.error().code;
+  const std::string text = entered.error().text();
+  std::memcpy(failure.view_text, text.data(), std::min(text.size(), sizeof failure.view_text - 1));
+  return false;
+}
+
+/// Makes this process the task, but for its descriptors and program. False: `failure` says what was refused.
+bool prepare_child(const ProcessSpec& spec, ChildFailure& failure) {
+  const auto is_done = [&failure](bool is_good, ChildFailure::Stage stage) {
+    if (!is_good) {
+      failure.stage = stage;
+      failure.error = errno;
+    }
+    return is_good;
+  };
+  if (!is_done(enter_container(spec.enter_file), ChildFailure::kContainer)) return false;
+  if (!is_done(take_groups(spec.user), ChildFailure::kGroups)) return false;
+  if (!enter_view(spec, failure)) return false;
+  set_affinity(spec.cpus);
+  apply_limits(spec.limits);
+  return is_done(become(spec.user) && give_up_rights_of_others(spec.view), ChildFailure::kUser);
+}
+
 [[noreturn]] void run_child(const ProcessSpec& spec, int failure_fd) {
   ChildFailure failure;
   std::vector<std::string> environment = spec.environment;
   if (spec.finish_environment) spec.finish_environment(environment, ::getpid());
   reset_signals();
   if (spec.is_own_session) ::setsid();
-  const bool is_ready = enter_container(spec.enter_file) || (failure = {kContainer, errno}, false);
-  const bool is_bound = is_ready && (enter_namespaces(spec) || (failure = {kNamespace, errno}, false));
-  if (is_bound && (set_affinity(spec.cpus), apply_limits(spec.limits), become(spec.user, failure))) {
+  if (prepare_child(spec, failure)) {
     ::umask(spec.umask);
     place_descriptors(spec);
     enter_work_dir(spec.work_dir);
     // Everything but the standard streams closes on exec, the failure pipe too.
     ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
     execute(spec, environment);
-    failure = {kExec, errno};
+    failure.stage = ChildFailure::kExec;
+    failure.error = errno;
   }
   [[maybe_unused]] const auto ignored = ::write(failure_fd, &failure, sizeof failure);
   ::_exit(127);
@@ -223,13 +219,15 @@ void execute(const ProcessSpec& spec, const std::vector<std::string>& environmen
 
 Error describe(const ProcessSpec& spec, const ChildFailure& failure) {
   const char* reason = std::strerror(failure.error);
-  if (failure.stage == kExec) {
-    const ErrorCode code = failure.error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
-    return Error{code, fmt::format("execve(): {}: {}", spec.arguments.front(), reason), ""};
+  switch (failure.stage) {
+    case ChildFailure::kExec: {
+      const ErrorCode code = failure.error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
+      return Error{code, fmt::format("execve(): {}: {}", spec.arguments.front(), reason), ""};
+    }
+    case ChildFailure::kView: return Error{failure.view_code, failure.view_text, ""};
+    case ChildFailure::kContainer: return Error{ErrorCode::kUnavailable, "cannot enter the step's cgroup", reason};
+    default: return Error{ErrorCode::kUnavailable, "cannot become the user", reason};
   }
-  const char* what = failure.stage == kContainer ? "cannot enter the step's cgroup"
-                     : failure.stage == kNamespace ? "cannot make the task's mount namespace" : "cannot become the user";
-  return Error{ErrorCode::kUnavailable, what, reason};
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/bitmap.h"
 #include "base/result.h"
+#include "env/posix/mount_view.h"
 
 namespace muster {
 
@@ -35,15 +36,12 @@ struct ProcessSpec {
   int standard_error = -1;
   std::string enter_file;                         ///< cgroup.procs of its container; empty: none
   Bitmap cpus;                                    ///< real CPUs it may run on; empty: as we may
-  /// Bound over /etc/hosts in a mount namespace of its own, with `host_name` as the host's name; empty: no. Where the
-  /// kernel allows an ordinary user no namespaces, names stay as they are.
-  std::string hosts_file;
-  std::string host_name;
+  MountView view;                                 ///< empty: the host's
   bool is_own_session = true;                     ///< setsid
 };
 
 /// The pid of the started process. Errors: kNotFound or kInvalidArgument when the program cannot be executed (the
-/// message names it and the reason); kUnavailable when the host refuses a process.
+/// message names it and the reason); as enter_mount_view; kUnavailable when the host refuses a process.
 Result<pid_t> start_process(const ProcessSpec& spec);
 
 /// This process becomes a fresh run of its own program with the same arguments. Returns only when that fails.

@@ -1,0 +1,93 @@
+#include "api/checkpoint_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/names.h"
+#include "api/trial_json.h"
+#include "codec/json_reader.h"
+
+namespace muster::api {
+namespace {
+
+Json parsed_object(const std::string& text) {
+  auto json = parse_json(text);
+  return json.has_value() && json->object() != nullptr ? std::move(json).value() : Json(Json::Object{});
+}
+
+/// Sizes as texts, as JSON has 64 bits.
+Json resources_json(const std::string& text) {
+  Json resources = parsed_object(text);
+  for (Json::Member& member : *resources.object()) {
+    if (member.value.whole() != nullptr) member.value = std::to_string(*member.value.whole());
+  }
+  return resources;
+}
+
+/// What the client asks of the metadata: that it is never empty.
+Json metadata_json(const Checkpoint& checkpoint) {
+  Json metadata = parsed_object(checkpoint.metadata);
+  if (metadata.find("steps_completed") == nullptr) metadata.member("steps_completed") = checkpoint.steps_completed;
+  return metadata;
+}
+
+}  // namespace
+
+Result<CheckpointFacts> facts_of(const ClusterState& state, const std::string& uuid) {
+  const CheckpointRef checkpoint = state.checkpoints().find(uuid);
+  if (checkpoint == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
+  return facts_of(state, *checkpoint);
+}
+
+CheckpointFacts facts_of(const ClusterState& state, const Checkpoint& checkpoint) {
+  const Trial& trial = *state.experiments().find(checkpoint.trial);
+  return {checkpoint, trial.experiment, state.experiments().find(trial.experiment)->spec, trial.hparams};
+}
+
+Status measure_checkpoint(MetricStore& store, CheckpointFacts& facts) {
+  const auto steps = static_cast<std::int64_t>(facts.checkpoint.steps_completed);
+  const ReportPage page = TRY(store.read_reports({facts.checkpoint.trial, "validation", steps, steps}, std::nullopt, 1));
+  if (!page.reports.empty()) facts.validation = page.reports.front();
+  return {};
+}
+
+std::optional<double> searcher_metric(const CheckpointFacts& facts) {
+  if (!facts.validation) return std::nullopt;
+  const auto& metrics = facts.validation->report.metrics;
+  const auto found = std::ranges::find(metrics, facts.spec->metric, &Metric::name);
+  const double* value = found == metrics.end() ? nullptr : std::get_if<double>(&found->value);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts) {
+  const Checkpoint& checkpoint = facts.checkpoint;
+  const std::string& cluster = port.facts().cluster_id;
+  const auto metric = searcher_metric(facts);
+  Json none = Json::Object{{"avgMetrics", Json::Object{}}, {"batchMetrics", Json::Array{}}};
+  Json training = Json::Object{{"trialId", checkpoint.trial.value()},
+                               {"experimentId", facts.experiment.value()},
+                               {"experimentConfig", determined_config(*facts.spec)},
+                               {"hparams", parsed_object(facts.hparams)},
+                               {"trainingMetrics", none},
+                               {"validationMetrics", facts.validation ? metrics_json(*facts.validation) : none},
+                               {"searcherMetric", metric ? Json(*metric) : Json()}};
+  return Json::Object{{"uuid", checkpoint.uuid},
+                      {"taskId", task_name(cluster, facts.experiment, checkpoint.trial)},
+                      {"allocationId", allocation_name(cluster, facts.experiment, checkpoint.trial, checkpoint.run)},
+                      {"reportTime", time_json(checkpoint.report_time)},
+                      {"resources", resources_json(checkpoint.resources)},
+                      {"metadata", metadata_json(checkpoint)},
+                      {"state", std::string(state_name(checkpoint.state))},
+                      {"storageId", Json()},
+                      {"training", std::move(training)}};
+}
+
+kj::Promise<Result<std::vector<CheckpointFacts>>> measured(ApiPort& port, std::vector<CheckpointFacts> all) {
+  return measure<std::vector<CheckpointFacts>>(port, [all = std::move(all)](MetricStore& store) mutable -> Result<std::vector<CheckpointFacts>> {
+    for (CheckpointFacts& facts : all) TRY(measure_checkpoint(store, facts));
+    return std::move(all);
+  });
+}
+
+}  // namespace muster::api

@@ -1,0 +1,32 @@
+// Checkpoints in Determined's shape.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/api_port.h"
+#include "model/json.h"
+
+namespace muster::api {
+
+/// A checkpoint with what is shown beside it.
+struct CheckpointFacts {
+  Checkpoint checkpoint;
+  ExperimentId experiment;
+  ExperimentSpecRef spec;
+  std::string hparams;
+  std::optional<StoredReport> validation = {};  ///< of the same steps
+};
+
+Result<CheckpointFacts> facts_of(const ClusterState& state, const std::string& uuid);
+CheckpointFacts facts_of(const ClusterState& state, const Checkpoint& checkpoint);
+Status measure_checkpoint(MetricStore& store, CheckpointFacts& facts);
+/// The searcher's metric at the checkpoint; nullopt: none was reported there.
+std::optional<double> searcher_metric(const CheckpointFacts& facts);
+Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts);
+
+/// Measured ones, ready to be shown.
+kj::Promise<Result<std::vector<CheckpointFacts>>> measured(ApiPort& port, std::vector<CheckpointFacts> all);
+
+}  // namespace muster::api

@@ -1,0 +1,253 @@
+// The cluster itself: its version, nodes, partitions and queue.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/names.h"
+#include "api/openapi.h"
+#include "api/replies.h"
+#include "api/router.h"
+#include "state/views.h"
+
+namespace muster::api {
+namespace {
+
+/// The version of Determined whose clients we serve: with another one they warn.
+constexpr std::string_view kServedVersion = "0.38.1";
+
+kj::Promise<HttpReply> info(ApiPort& port, HttpRequest) {
+  const ApiPort::Facts& facts = port.facts();
+  return json_reply(Json::Object{{"version", std::string(kServedVersion)},
+                                 {"cluster_id", facts.cluster_id},
+                                 {"cluster_name", facts.cluster_name},
+                                 {"master_id", facts.cluster_id},
+                                 {"telemetry", Json::Object{{"enabled", false}}},
+                                 {"sso_providers", Json::Array{}},
+                                 {"muster_version", facts.version}});
+}
+
+kj::Promise<HttpReply> master(ApiPort& port, HttpRequest) {
+  const ApiPort::Facts& facts = port.facts();
+  return json_reply(Json::Object{{"version", std::string(kServedVersion)},
+                                 {"masterId", facts.cluster_id},
+                                 {"clusterId", facts.cluster_id},
+                                 {"clusterName", facts.cluster_name},
+                                 {"hasCustomLogo", false},
+                                 {"strictJobQueueControl", false},
+                                 {"rbacEnabled", false},
+                                 {"telemetryEnabled", false},
+                                 {"ssoProviders", Json::Array{}},
+                                 {"externalLoginUri", ""},
+                                 {"externalLogoutUri", ""},
+                                 {"branding", "determined"},
+                                 {"product", "PRODUCT_UNSPECIFIED"},
+                                 {"featureSwitches", Json::Array{}},
+                                 {"userManagementEnabled", false}});
+}
+
+std::uint32_t gpu_count(const NodeConfig& node) {
+  std::uint32_t count = 0;
+  for (const GresPool& pool : node.gres) count += pool.name == "gpu" ? static_cast<std::uint32_t>(pool.count) : 0U;
+  return count;
+}
+
+/// A slot is one GPU, or one CPU of a node without any.
+std::uint32_t slot_count(const NodeConfig& node) { return gpu_count(node) > 0 ? gpu_count(node) : node.cpus; }
+std::string slot_type(const NodeConfig& node) { return gpu_count(node) > 0 ? "TYPE_CUDA" : "TYPE_CPU"; }
+
+/// Names of the trials that run on a node, one for each slot in use.
+std::vector<std::string> slots_in_use(const ClusterState& state, NodeIndex node, bool is_gpu) {
+  std::vector<std::string> used;
+  state.jobs().for_each([&](const Job& job) {
+    if (!job.holds_resources() || job.run == nullptr) return;
+    for (const NodeGrant& grant : job.run->allocation->nodes) {
+      if (grant.node != node) continue;
+      std::size_t count = is_gpu ? 0 : grant.cpus.count();
+      for (const GresGrant& gres : grant.gres) count += is_gpu && gres.name == "gpu" ? static_cast<std::size_t>(gres.count) : 0U;
+      for (std::size_t i = 0; i < count; ++i) used.push_back(std::to_string(job.id.value()));
+    }
+  });
+  return used;
+}
+
+Json agent_json(const ClusterState& state, NodeIndex index) {
+  const Node& node = state.nodes().at(index);
+  const std::string& name = node.config.name;
+  const bool is_gpu = gpu_count(node.config) > 0;
+  const bool is_drained = (node.status.conditions & node_condition::kDrain) != 0;
+  const bool is_usable = (node.status.conditions & node_condition::kNoNewWork) == 0;
+  const std::vector<std::string> used = slots_in_use(state, index, is_gpu);
+  Json::Object slots;
+  for (std::uint32_t i = 0; i < slot_count(node.config); ++i) {
+    Json container;
+    if (i < used.size()) container = Json::Object{{"id", used[i]}, {"state", "STATE_RUNNING"}, {"parent", ""}, {"devices", Json::Array{}}};
+    slots.push_back({fmt::format("/agents/{}/slots/{}", name, i),
+                     Json::Object{{"id", std::to_string(i)},
+                                  {"enabled", is_usable},
+                                  {"draining", is_drained},
+                                  {"device", Json::Object{{"id", i}, {"type", slot_type(node.config)}, {"brand", is_gpu ? "GPU" : "CPU"}, {"uuid", ""}}},
+                                  {"container", std::move(container)}}});
+  }
+  Json::Array pools;
+  for (const PartitionConfig& partition : state.partitions()) {
+    if (std::ranges::find(partition.nodes, index) != partition.nodes.end()) pools.emplace_back(partition.name);
+  }
+  return Json::Object{{"id", name},
+                      {"registeredTime", time_json(node.status.agent_start_time)},
+                      {"slots", std::move(slots)},
+                      {"containers", Json::Object{}},
+                      {"addresses", Json::Array{node.config.address.empty() ? name : node.config.address}},
+                      {"enabled", is_usable},
+                      {"draining", is_drained},
+                      {"version", node.status.version},
+                      {"resourcePools", std::move(pools)},
+                      {"slotStats", Json::Object{{"typeStats", Json::Object{}}, {"brandStats", Json::Object{}}}}};
+}
+
+kj::Promise<HttpReply> agents(ApiPort& port, HttpRequest request) {
+  return look<std::vector<Json>>(port, request.caller, [](const ClusterState& state) -> Result<std::vector<Json>> {
+           std::vector<Json> all;
+           for (std::uint32_t i = 0; i < state.nodes().all().size(); ++i) all.push_back(agent_json(state, NodeIndex(i)));
+           return all;
+         })
+      .then([request](Result<std::vector<Json>> all) -> HttpReply {
+        if (!all.has_value()) return error_reply(all.error());
+        return list_reply(request, "agents", *all, [](const Json& agent) { return agent; });
+      });
+}
+
+Json pool_json(const ClusterState& state, const PartitionConfig& partition) {
+  std::uint32_t slots = 0;
+  std::uint32_t used = 0;
+  std::string type = "TYPE_CPU";
+  for (const NodeIndex index : partition.nodes) {
+    const NodeConfig& node = state.nodes().at(index).config;
+    slots += slot_count(node);
+    if (gpu_count(node) > 0) type = "TYPE_CUDA";
+    used += static_cast<std::uint32_t>(slots_in_use(state, index, gpu_count(node) > 0).size());
+  }
+  Json::Object pool{{"name", partition.name},
+                    {"description", ""},
+                    {"type", "RESOURCE_POOL_TYPE_STATIC"},
+                    {"numAgents", partition.nodes.size()},
+                    {"slotsAvailable", slots},
+                    {"slotsUsed", used},
+                    {"slotType", type},
+                    {"defaultComputePool", partition.is_default},
+                    {"defaultAuxPool", partition.is_default},
+                    {"schedulerType", "SCHEDULER_TYPE_SLURM"},
+                    {"schedulerFittingPolicy", "FITTING_POLICY_SLURM"},
+                    {"preemptible", false},
+                    {"details", Json::Object{}},
+                    {"resourceManagerMetadata", Json::Object{}}};
+  for (const char* name : {"agentDockerImage", "agentDockerNetwork", "agentDockerRuntime", "agentFluentImage", "clusterName", "containerStartupScript",
+                           "imageId", "instanceType", "location", "masterCertName", "masterUrl", "startupScript"}) {
+    pool.push_back({name, ""});
+  }
+  for (const char* name : {"auxContainerCapacity", "auxContainerCapacityPerAgent", "auxContainersRunning", "maxAgentStartingPeriod", "maxAgents",
+                           "maxIdleAgentPeriod", "minAgents"}) {
+    pool.push_back({name, 0});
+  }
+  return pool;
+}
+
+kj::Promise<HttpReply> pools(ApiPort& port, HttpRequest request) {
+  return look<std::vector<Json>>(port, request.caller, [](const ClusterState& state) -> Result<std::vector<Json>> {
+           std::vector<Json> all;
+           for (const PartitionConfig& partition : state.partitions()) all.push_back(pool_json(state, partition));
+           return all;
+         })
+      .then([request](Result<std::vector<Json>> all) -> HttpReply {
+        if (!all.has_value()) return error_reply(all.error());
+        return list_reply(request, "resourcePools", *all, [](const Json& pool) { return pool; });
+      });
+}
+
+/// An experiment in the queue, as Determined shows it: the trials that run or wait.
+Json queued_json(const ClusterState& state, const Experiment& experiment) {
+  const ExperimentView view = view_of(experiment, state, QueryDetail::kBrief);
+  const std::uint32_t slots = experiment.spec->slots_per_trial;
+  const bool is_scheduled = view.trials.running > 0;
+  Json full = Json::Object{
+      {"jobId", std::to_string(experiment.id.value())},
+      {"entityId", std::to_string(experiment.id.value())},
+      {"type", "TYPE_EXPERIMENT"},
+      {"name", experiment.labels.name},
+      {"username", experiment.spec->user_name},
+      {"userId", experiment.spec->user.value()},
+      {"submissionTime", time_json(experiment.submit_time)},
+      {"resourcePool", std::string(experiment.spec->job->get(JobText::kPartition))},
+      {"isPreemptible", true},
+      {"requestedSlots", slots * (view.trials.running + view.trials.queued)},
+      {"allocatedSlots", slots * view.trials.running},
+      {"progress", experiment.progress},
+      {"workspaceId", 1},
+      {"summary", Json::Object{{"state", is_scheduled ? "STATE_SCHEDULED" : "STATE_QUEUED"}, {"jobsAhead", 0}}}};
+  return Json::Object{{"full", std::move(full)}};
+}
+
+kj::Promise<HttpReply> queue(ApiPort& port, HttpRequest request) {
+  return look<std::vector<Json>>(port, request.caller, [](const ClusterState& state) -> Result<std::vector<Json>> {
+           std::vector<Json> all;
+           for (const auto& [id, experiment] : state.experiments().experiments()) {
+             if (experiment.open_trials > 0) all.push_back(queued_json(state, experiment));
+           }
+           return all;
+         })
+      .then([request](Result<std::vector<Json>> all) -> HttpReply {
+        if (!all.has_value()) return error_reply(all.error());
+        return list_reply(request, "jobs", *all, [](const Json& job) { return job; });
+      });
+}
+
+/// The runs that hold resources now, by allocation.
+kj::Promise<HttpReply> tasks(ApiPort& port, HttpRequest request) {
+  const std::string cluster = port.facts().cluster_id;
+  return look<Json>(port, request.caller, [cluster](const ClusterState& state) -> Result<Json> {
+           Json::Object all;
+           for (const auto& [id, trial] : state.experiments().trials()) {
+             const Job* job = trial.is_over() ? nullptr : state.jobs().find(trial.job);
+             if (job == nullptr || job->run == nullptr) continue;
+             const std::string name = allocation_name(cluster, trial.experiment, id, job->attempt + 1);
+             Json::Array resources;
+             for (const NodeGrant& grant : job->run->allocation->nodes) {
+               resources.emplace_back(Json::Object{{"resourcesId", name},
+                                                   {"resourcesType", "slurm-job"},
+                                                   {"containerId", std::to_string(job->id.value())},
+                                                   {"agentDevices", Json::Object{{state.nodes().at(grant.node).config.name, Json::Object{}}}}});
+             }
+             all.push_back({name, Json::Object{{"taskId", task_name(cluster, trial.experiment, id)},
+                                               {"allocationId", name},
+                                               {"name", fmt::format("Trial {} (Experiment {})", id.value(), trial.experiment.value())},
+                                               {"registeredTime", time_json(job->start_time)},
+                                               {"resourcePool", state.partition(job->partition).name},
+                                               {"slotsNeeded", state.experiments().find(trial.experiment)->spec->slots_per_trial},
+                                               {"resources", std::move(resources)},
+                                               {"schedulerType", "slurm"},
+                                               {"proxyPorts", Json::Array{}}}});
+           }
+           return Json(Json::Object{{"allocationIdToSummary", std::move(all)}});
+         })
+      .then([](Result<Json> all) { return all.has_value() ? json_reply(*all) : error_reply(all.error()); });
+}
+
+kj::Promise<HttpReply> ready(ApiPort&, HttpRequest) { return json_reply(Json::Object{{"status", "ok"}}); }
+
+}  // namespace
+
+void add_cluster_routes(Router& router) {
+  router.add_open(Method::kGet, "/livez", "The controller runs", ready);
+  router.add_open(Method::kGet, "/readyz", "The controller leads and takes requests", ready);
+  router.add_open(Method::kGet, "/health", "The controller runs", ready);
+  router.add_open(Method::kGet, "/info", "Version and name of the cluster", info);
+  router.add_open(Method::kGet, "/openapi.json", "This document", [](ApiPort& port, HttpRequest) -> kj::Promise<HttpReply> {
+    return json_reply(openapi_document(make_router(), port.facts().version));
+  });
+  router.add_open(Method::kGet, "/api/v1/master", "Version and name of the cluster", master);
+  router.add(Method::kGet, "/api/v1/agents", "Nodes with their slots", agents);
+  router.add(Method::kGet, "/api/v1/resource-pools", "Partitions", pools);
+  router.add(Method::kGet, "/api/v1/job-queues-v2", "Experiments with trials that run or wait", queue);
+  router.add(Method::kGet, "/api/v1/tasks", "Runs of trials that hold resources", tasks);
+}
+
+}  // namespace muster::api

@@ -1,0 +1,64 @@
+#include "api/documents.h"
+
+#include <fmt/format.h>
+
+#include "api/fields.h"
+#include "codec/json_reader.h"
+
+namespace muster::api {
+
+kj::Promise<HttpReply> store_document(ApiPort& port, const Caller& caller, Document document,
+                                      std::function<Result<Json>(const ClusterState& state, const Document& document)> show) {
+  const DocumentKind kind = document.kind;
+  std::vector<Request> requests;
+  requests.emplace_back(StoreDocument{std::move(document)});
+  return port.submit(caller, std::move(requests)).then([&port, caller, kind, show = std::move(show)](std::vector<Reply> replies) -> kj::Promise<HttpReply> {
+    if (const auto error = error_of(replies)) return error_reply(*error);
+    return look<Json>(port, caller, [kind, id = replies.front().document, show](const ClusterState& state) -> Result<Json> {
+             const DocumentRef stored = state.catalog().find(kind, id);
+             if (stored == nullptr) return fail(ErrorCode::kNotFound, "it was deleted meanwhile", "");
+             return show(state, *stored);
+           })
+        .then([](Result<Json> shown) { return shown.has_value() ? json_reply(*shown) : error_reply(shown.error()); });
+  });
+}
+
+kj::Promise<HttpReply> change_document(ApiPort& port, const Caller& caller, std::function<Result<DocumentRef>(const ClusterState& state)> find,
+                                       std::function<Status(Document& document)> change,
+                                       std::function<Result<Json>(const ClusterState& state, const Document& document)> show) {
+  return look<DocumentRef>(port, caller, std::move(find))
+      .then([&port, caller, change = std::move(change), show = std::move(show)](Result<DocumentRef> known) mutable -> kj::Promise<HttpReply> {
+        if (!known.has_value()) return error_reply(known.error());
+        Document document = **known;
+        if (const Status changed = change(document); !changed.has_value()) return error_reply(changed.error());
+        return store_document(port, caller, std::move(document), std::move(show));
+      });
+}
+
+kj::Promise<HttpReply> delete_document(ApiPort& port, const Caller& caller, std::function<Result<DocumentRef>(const ClusterState& state)> find) {
+  return look<DocumentRef>(port, caller, std::move(find)).then([&port, caller](Result<DocumentRef> known) -> kj::Promise<HttpReply> {
+    if (!known.has_value()) return error_reply(known.error());
+    std::vector<Request> requests;
+    requests.emplace_back(DeleteDocument{(*known)->kind, (*known)->id});
+    return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
+      const auto error = error_of(replies);
+      return error ? error_reply(*error) : empty_reply();
+    });
+  });
+}
+
+Json body_of(const Document& document) {
+  auto json = parse_json(document.body);
+  return json.has_value() && json->object() != nullptr ? std::move(json).value() : Json(Json::Object{});
+}
+
+Result<DocumentRef> find_document(const ClusterState& state, DocumentKind kind, std::uint32_t parent, const std::string& id_or_name) {
+  DocumentRef found = state.catalog().find(kind, parent, id_or_name);
+  if (found == nullptr) {
+    if (const auto id = parse_id(id_or_name, ""); id.has_value()) found = state.catalog().find(kind, *id);
+  }
+  if (found != nullptr) return found;
+  return fail(ErrorCode::kNotFound, fmt::format("there is no {}", id_or_name), "");
+}
+
+}  // namespace muster::api

@@ -1,0 +1,66 @@
+#include "api/experiment_json.h"
+
+#include <fmt/format.h>
+
+#include "api/names.h"
+#include "api/places.h"
+#include "state/views.h"
+
+namespace muster::api {
+
+ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment, QueryDetail detail) {
+  ExperimentFacts facts;
+  facts.view = view_of(experiment, state, detail);
+  const Place place = place_of(state.catalog(), experiment.labels);
+  facts.workspace = place.workspace;
+  facts.project = place.project;
+  return facts;
+}
+
+Result<ExperimentFacts> facts_of(const ClusterState& state, ExperimentId id) {
+  const Experiment* experiment = state.experiments().find(id);
+  if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+  return facts_of(state, *experiment, QueryDetail::kFull);
+}
+
+Json experiment_json(const ExperimentFacts& facts, bool has_texts) {
+  const ExperimentView& view = facts.view;
+  Json::Array labels;
+  for (const std::string& label : view.labels.labels) labels.emplace_back(label);
+  const bool has_best = view.best_trial.value() != 0;
+  const TimePoint end = view.end_time;
+  return Json::Object{{"id", view.id.value()},
+                      {"name", view.labels.name},
+                      {"description", view.labels.description},
+                      {"notes", view.labels.notes},
+                      {"labels", std::move(labels)},
+                      {"startTime", time_json(view.submit_time)},
+                      {"endTime", time_json(end)},
+                      {"duration", end.is_set() ? Json((end - view.submit_time).seconds()) : Json()},
+                      {"state", state_name(view)},
+                      {"archived", view.labels.is_archived},
+                      {"numTrials", view.trials.total()},
+                      {"displayName", view.spec->user_name},
+                      {"userId", view.spec->user.value()},
+                      {"username", view.spec->user_name},
+                      {"resourcePool", std::string(view.spec->job->get(JobText::kPartition))},
+                      {"searcherType", view.spec->searcher},
+                      {"searcherMetric", view.spec->metric},
+                      {"jobId", std::to_string(view.id.value())},
+                      {"forkedFrom", Json()},
+                      {"progress", view.progress},
+                      {"projectId", facts.project},
+                      {"projectName", view.labels.project.empty() ? "Uncategorized" : view.labels.project},
+                      {"workspaceId", facts.workspace},
+                      {"workspaceName", view.labels.workspace.empty() ? "Uncategorized" : view.labels.workspace},
+                      {"projectOwnerId", view.spec->user.value()},
+                      {"parentArchived", false},
+                      {"unmanaged", false},
+                      {"bestTrialId", has_best ? Json(view.best_trial.value()) : Json()},
+                      {"bestTrialSearcherMetric", has_best ? Json(view.best_metric) : Json()},
+                      {"config", has_texts ? determined_config(*view.spec) : Json(Json::Object{})},
+                      {"originalConfig", has_texts ? view.spec->original : ""},
+                      {"detail", view.detail}};
+}
+
+}  // namespace muster::api

@@ -1,0 +1,24 @@
+// Experiments in Determined's shape.
+#pragma once
+
+#include "api/api_port.h"
+#include "model/json.h"
+#include "model/view.h"
+
+namespace muster::api {
+
+/// An experiment with where it stands in the catalog.
+struct ExperimentFacts {
+  ExperimentView view;
+  std::uint32_t workspace = 1;
+  std::uint32_t project = 1;
+};
+
+/// Errors: kNotFound.
+Result<ExperimentFacts> facts_of(const ClusterState& state, ExperimentId id);
+ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment, QueryDetail detail);
+
+/// `has_texts`: with its configuration.
+Json experiment_json(const ExperimentFacts& facts, bool has_texts);
+
+}  // namespace muster::api

@@ -1,0 +1,465 @@
+// Experiments: made, looked at, paused and ended.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/checkpoint_json.h"
+#include "api/code_archive.h"
+#include "api/experiment_json.h"
+#include "api/fields.h"
+#include "api/names.h"
+#include "api/places.h"
+#include "api/replies.h"
+#include "api/router.h"
+#include "api/trial_json.h"
+#include "codec/config_layers.h"
+#include "codec/json_text.h"
+#include "codec/yaml_text.h"
+
+namespace muster::api {
+namespace {
+
+Error wrong(std::string text) { return Error{ErrorCode::kInvalidArgument, std::move(text), ""}; }
+
+Result<ExperimentId> id_of(const HttpRequest& request) {
+  return ExperimentId(TRY(parse_id(request.arguments[0], "an experiment")));
+}
+
+kj::Promise<HttpReply> shown(ApiPort& port, const Caller& caller, ExperimentId id) {
+  return look<ExperimentFacts>(port, caller, [id](const ClusterState& state) { return facts_of(state, id); }).then([](Result<ExperimentFacts> facts) {
+    if (!facts.has_value()) return error_reply(facts.error());
+    Json experiment = experiment_json(*facts, true);
+    Json config = *experiment.find("config");
+    return json_reply(Json::Object{{"experiment", std::move(experiment)}, {"config", std::move(config)}, {"jobSummary", Json()}, {"warnings", Json::Array{}}});
+  });
+}
+
+kj::Promise<HttpReply> submit_one(ApiPort& port, const Caller& caller, Request request) {
+  std::vector<Request> requests;
+  requests.push_back(std::move(request));
+  return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
+    const auto error = error_of(replies);
+    return error ? error_reply(*error) : empty_reply();
+  });
+}
+
+// ---- made ----
+
+/// What stands around a job that nobody submitted from a shell: the user's home, and a plain environment.
+JobSpecRef plain_job(const ApiPort::UserFacts& user) {
+  auto job = std::make_shared<JobSpec>();
+  job->text.set(JobText::kWorkDir, user.home);
+  job->text.set(JobText::kCommand, "experiment");
+  return job;
+}
+
+Bytes plain_environment(const ApiPort::UserFacts& user, const std::string& name) {
+  std::string block;
+  for (const std::string& variable : {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + user.home, "USER=" + name,
+                                      "LOGNAME=" + name, "SHELL=" + user.shell, std::string("LANG=C.UTF-8")}) {
+    block.append(variable).push_back('\0');
+  }
+  return std::make_shared<const std::string>(std::move(block));
+}
+
+/// What the request asks for, with the template and the project that it names.
+struct Wish {
+  CreateExperiment create;
+  bool is_checked_only = false;
+};
+
+/// Adds the layers that the catalog has to the configuration of the body.
+Result<std::string> layered(const Json& body, const ClusterState& state) {
+  const auto text = text_field(body, "config");
+  if (!text) return fail(wrong("config is missing: the experiment's configuration, as YAML"));
+  const YamlDocument document = TRY(parse_yaml(*text));
+  Json config = document.root;
+  if (config.object() == nullptr) return fail(wrong("the configuration is not a map"));
+  if (const auto name = text_field(body, "template")) {
+    const DocumentRef found = state.catalog().find(DocumentKind::kTemplate, 0, *name);
+    if (found == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no template {}", *name), "");
+    const YamlDocument below = TRY(parse_yaml(found->body));
+    config = merge_layers(config, below.root);
+  }
+  if (const auto project = whole_field(body, "projectId")) {
+    const auto id = document_of(static_cast<std::uint32_t>(*project));
+    const DocumentRef found = id ? state.catalog().find(DocumentKind::kProject, *id) : nullptr;
+    if (id && found == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no project {}", *project), "");
+    if (found != nullptr) {
+      config.member("project") = found->name;
+      config.member("workspace") = state.catalog().find(DocumentKind::kWorkspace, found->parent)->name;
+    }
+  }
+  // Without layers the user's own text stays as it is, so that errors name his lines.
+  return config == document.root ? *text : json_text(config);
+}
+
+/// Parses the body and packs the code: by a worker.
+Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserFacts& user) {
+  const Json body = TRY(body_of(request));
+  Wish wish;
+  for (const char* name : {"unmanaged"}) {
+    if (bool_field(body, name).value_or(false)) {
+      return fail(ErrorCode::kUnimplemented, fmt::format("{} is not there yet", name), "create the experiment without it");
+    }
+  }
+  wish.is_checked_only = bool_field(body, "validateOnly").value_or(false);
+  wish.create.is_paused = !bool_field(body, "activate").value_or(true);
+  wish.create.original = text_field(body, "config").value_or("");
+  const Json* code = field(body, "modelDefinition");
+  if (code != nullptr && code->array() != nullptr && !code->array()->empty()) {
+    wish.create.context = std::make_shared<const std::string>(TRY(archive_of(*code)));
+  }
+  wish.create.job = plain_job(user);
+  wish.create.environment = plain_environment(user, request.caller.claims.user_name);
+  return wish;
+}
+
+kj::Promise<HttpReply> submit_wish(ApiPort& port, const Caller& caller, Wish wish) {
+  if (wish.is_checked_only) {
+    const auto checked = check_experiment(wish.create.config);
+    if (!checked.has_value()) return error_reply(checked.error());
+    return json_reply(Json::Object{{"experiment", Json()}, {"config", *checked}, {"warnings", Json::Array{}}});
+  }
+  std::vector<Request> requests;
+  requests.emplace_back(std::move(wish.create));
+  return port.submit(caller, std::move(requests)).then([&port, caller](std::vector<Reply> replies) -> kj::Promise<HttpReply> {
+    if (const auto error = error_of(replies)) return error_reply(*error);
+    return shown(port, caller, replies.front().experiment);
+  });
+}
+
+kj::Promise<HttpReply> create(ApiPort& port, HttpRequest request) {
+  const Caller caller = request.caller;
+  auto shared = std::make_shared<const HttpRequest>(std::move(request));
+  return work<Wish>(port, [&port, shared] { return wish_of(*shared, port.user_facts(shared->caller.identity.user)); }).then([&port, caller, shared](Result<Wish> wish) -> kj::Promise<HttpReply> {
+    if (!wish.has_value()) return error_reply(wish.error());
+    // The code is read; of the body only small fields are needed again.
+    auto body = body_of(*shared);
+    if (Json* code = body->object() == nullptr ? nullptr : &body->member("modelDefinition")) *code = Json();
+    return look<std::string>(port, caller, [body = std::move(*body)](const ClusterState& state) { return layered(body, state); })
+        .then([&port, caller, wish = std::move(wish).value()](Result<std::string> config) mutable -> kj::Promise<HttpReply> {
+          if (!config.has_value()) return error_reply(config.error());
+          wish.create.config = std::move(config).value();
+          return submit_wish(port, caller, std::move(wish));
+        });
+  });
+}
+
+// ---- looked at ----
+
+bool holds(const std::vector<std::string>& wanted, const std::string& value) {
+  return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
+}
+
+/// The conditions of a list's query.
+struct ListFilter {
+  std::vector<std::string> users;
+  std::vector<std::string> user_ids;
+  std::vector<std::string> states;
+  std::vector<std::string> labels;
+  std::string name;
+  std::string description;
+  std::string_view archived;
+  std::uint32_t project = 0;
+};
+
+bool matches(const ListFilter& filter, const ExperimentFacts& facts) {
+  const ExperimentView& view = facts.view;
+  if (!holds(filter.users, view.spec->user_name) || !holds(filter.user_ids, std::to_string(view.spec->user.value()))) return false;
+  const bool is_active = view.state == ExperimentState::kActive;
+  if (!holds(filter.states, state_name(view)) && !(is_active && holds(filter.states, "STATE_ACTIVE"))) return false;
+  if (!filter.archived.empty() && (filter.archived == "true") != view.labels.is_archived) return false;
+  for (const std::string& label : filter.labels) {
+    if (std::ranges::find(view.labels.labels, label) == view.labels.labels.end()) return false;
+  }
+  if (filter.project != 0 && facts.project != filter.project) return false;
+  return view.labels.name.find(filter.name) != std::string::npos && view.labels.description.find(filter.description) != std::string::npos;
+}
+
+std::vector<std::string> lists_of(const HttpRequest& request, std::string_view name) {
+  return request.parameters(name);
+}
+
+Result<ListFilter> filter_of(const HttpRequest& request) {
+  ListFilter filter;
+  filter.users = lists_of(request, "users");
+  filter.user_ids = lists_of(request, "userIds");
+  filter.states = lists_of(request, "states");
+  filter.labels = lists_of(request, "labels");
+  filter.name = request.parameter("name");
+  filter.description = request.parameter("description");
+  filter.archived = request.parameter("archived");
+  filter.project = static_cast<std::uint32_t>(TRY(number_parameter(request, "projectId", 0)));
+  return filter;
+}
+
+void sort(std::vector<ExperimentFacts>& all, const HttpRequest& request) {
+  const std::string_view by = request.parameter("sortBy");
+  if (by == "SORT_BY_NAME") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.labels.name; });
+  if (by == "SORT_BY_USER") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.spec->user_name; });
+  if (by == "SORT_BY_START_TIME") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.submit_time; });
+  if (by == "SORT_BY_END_TIME") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.end_time; });
+  if (by == "SORT_BY_STATE") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.state; });
+  if (by == "SORT_BY_PROGRESS") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.progress; });
+  if (request.parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(all);
+}
+
+kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
+  auto shared = std::make_shared<const HttpRequest>(std::move(request));
+  const auto filter = filter_of(*shared);
+  if (!filter.has_value()) return error_reply(filter.error());
+  using All = std::vector<ExperimentFacts>;
+  return look<All>(port, shared->caller, [shared, filter = *filter](const ClusterState& state) -> Result<All> {
+           All all;
+           for (const auto& [id, experiment] : state.experiments().experiments()) {
+             ExperimentFacts facts = facts_of(state, experiment, QueryDetail::kBrief);
+             if (matches(filter, facts)) all.push_back(std::move(facts));
+           }
+           return all;
+         })
+      .then([shared](Result<All> all) -> HttpReply {
+        if (!all.has_value()) return error_reply(all.error());
+        sort(*all, *shared);
+        return list_reply(*shared, "experiments", *all, [](const ExperimentFacts& one) { return experiment_json(one, false); });
+      });
+}
+
+kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
+  const auto id = id_of(request);
+  if (!id.has_value()) return error_reply(id.error());
+  return shown(port, request.caller, *id);
+}
+
+kj::Promise<HttpReply> list_trials(ApiPort& port, HttpRequest request) {
+  const auto id = id_of(request);
+  if (!id.has_value()) return error_reply(id.error());
+  auto shared = std::make_shared<const HttpRequest>(std::move(request));
+  using All = std::vector<TrialFacts>;
+  return look<All>(port, shared->caller, [id = *id](const ClusterState& state) -> Result<All> {
+           const Experiment* experiment = state.experiments().find(id);
+           if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+           All all;
+           for (const TrialId trial : experiment->trials) all.push_back(TRY(facts_of(state, trial)));
+           return all;
+         })
+      .then([&port, shared](Result<All> all) -> kj::Promise<HttpReply> {
+        if (!all.has_value()) return error_reply(all.error());
+        const std::vector<std::string> states = shared->parameters("states");
+        std::erase_if(*all, [&](const TrialFacts& one) { return !holds(states, state_name(one.view, one.experiment_state)); });
+        if (shared->parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(*all);
+        const auto window = window_of(*shared, all->size());
+        if (!window.has_value()) return error_reply(window.error());
+        // Only what is shown is measured.
+        return measure<All>(port, [window = *window, all = std::move(all).value()](MetricStore& store) mutable -> Result<All> {
+                 for (std::size_t i = window.begin; i < window.end; ++i) TRY(measure_trial(store, all[i]));
+                 return std::move(all);
+               })
+            .then([&port, shared](Result<All> full) -> HttpReply {
+              if (!full.has_value()) return error_reply(full.error());
+              return list_reply(*shared, "trials", *full, [&port](const TrialFacts& one) { return trial_json(port, one); });
+            });
+      });
+}
+
+/// By the searcher's metric, the better first; those without one last.
+void sort_by_metric(std::vector<CheckpointFacts>& all) {
+  const auto rank = [](const CheckpointFacts& one) {
+    const double metric = searcher_metric(one).value_or(std::nan(""));
+    return std::isnan(metric) ? std::numeric_limits<double>::infinity() : one.spec->smaller_is_better ? metric : -metric;
+  };
+  std::ranges::stable_sort(all, {}, rank);
+}
+
+void sort_checkpoints(std::vector<CheckpointFacts>& all, const HttpRequest& request) {
+  const std::string_view by = request.parameter("sortByAttr");
+  if (by == "SORT_BY_SEARCHER_METRIC" || request.has("sortByMetric")) return sort_by_metric(all);  // better first in either order
+  if (by == "SORT_BY_UUID") std::ranges::stable_sort(all, {}, [](const CheckpointFacts& one) { return one.checkpoint.uuid; });
+  if (by == "SORT_BY_TRIAL_ID") std::ranges::stable_sort(all, {}, [](const CheckpointFacts& one) { return one.checkpoint.trial; });
+  if (by == "SORT_BY_BATCH_NUMBER") std::ranges::stable_sort(all, {}, [](const CheckpointFacts& one) { return one.checkpoint.steps_completed; });
+  if (by == "SORT_BY_END_TIME") std::ranges::stable_sort(all, {}, [](const CheckpointFacts& one) { return one.checkpoint.report_time; });
+  if (by == "SORT_BY_STATE") std::ranges::stable_sort(all, {}, [](const CheckpointFacts& one) { return one.checkpoint.state; });
+  if (request.parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(all);
+}
+
+kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
+  const auto id = id_of(request);
+  if (!id.has_value()) return error_reply(id.error());
+  auto shared = std::make_shared<const HttpRequest>(std::move(request));
+  using All = std::vector<CheckpointFacts>;
+  return look<All>(port, shared->caller, [id = *id, shared](const ClusterState& state) -> Result<All> {
+           const Experiment* experiment = state.experiments().find(id);
+           if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+           const std::vector<std::string> states = shared->parameters("states");
+           All all;
+           for (const TrialId trial : experiment->trials) {
+             for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) {
+               if (holds(states, std::string(state_name(checkpoint->state)))) all.push_back(facts_of(state, *checkpoint));
+             }
+           }
+           return all;
+         })
+      .then([&port, shared](Result<All> all) -> kj::Promise<HttpReply> {
+        if (!all.has_value()) return error_reply(all.error());
+        return measured(port, std::move(all).value()).then([&port, shared](Result<All> full) -> HttpReply {
+          if (!full.has_value()) return error_reply(full.error());
+          sort_checkpoints(*full, *shared);
+          return list_reply(*shared, "checkpoints", *full, [&port](const CheckpointFacts& one) { return checkpoint_json(port, one); });
+        });
+      });
+}
+
+kj::Promise<HttpReply> best_metric(ApiPort& port, HttpRequest request) {
+  const auto id = id_of(request);
+  if (!id.has_value()) return error_reply(id.error());
+  using All = std::vector<TrialFacts>;
+  return look<All>(port, request.caller, [id = *id](const ClusterState& state) -> Result<All> {
+           const Experiment* experiment = state.experiments().find(id);
+           if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+           All all;
+           for (const TrialId trial : experiment->trials) all.push_back(TRY(facts_of(state, trial)));
+           return all;
+         })
+      .then([&port](Result<All> all) -> kj::Promise<HttpReply> {
+        if (!all.has_value()) return error_reply(all.error());
+        return measure<std::optional<double>>(port, [all = std::move(all).value()](MetricStore& store) -> Result<std::optional<double>> {
+                 std::optional<double> best;
+                 for (const TrialFacts& facts : all) {
+                   const auto report = TRY(store.best_report(facts.view.id, "validation", facts.metric, facts.is_smaller_better));
+                   if (!report) continue;
+                   const auto found = std::ranges::find(report->report.metrics, facts.metric, &Metric::name);
+                   const double* value = std::get_if<double>(&found->value);
+                   if (value == nullptr || std::isnan(*value)) continue;
+                   if (!best || (facts.is_smaller_better ? *value < *best : *value > *best)) best = *value;
+                 }
+                 return best;
+               })
+            .then([](Result<std::optional<double>> best) {
+              if (!best.has_value()) return error_reply(best.error());
+              if (!*best) return error_reply({ErrorCode::kNotFound, "no validation was reported yet", ""});
+              return json_reply(Json::Object{{"metric", **best}});
+            });
+      });
+}
+
+kj::Promise<HttpReply> model_definition(ApiPort& port, HttpRequest request) {
+  const auto id = id_of(request);
+  if (!id.has_value()) return error_reply(id.error());
+  return look<BlobId>(port, request.caller, [id = *id](const ClusterState& state) -> Result<BlobId> {
+           const Experiment* experiment = state.experiments().find(id);
+           if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+           return experiment->spec->job->script;
+         })
+      .then([&port](Result<BlobId> blob) -> kj::Promise<HttpReply> {
+        if (!blob.has_value()) return error_reply(blob.error());
+        return port.blob(*blob).then([&port](Result<std::string> script) -> kj::Promise<HttpReply> {
+          if (!script.has_value()) return error_reply(script.error());
+          return work<std::string>(port, [script = std::move(script).value()] { return archive_text(script); }).then([](Result<std::string> text) {
+            return text.has_value() ? json_reply(Json::Object{{"b64Tgz", *text}}) : error_reply(text.error());
+          });
+        });
+      });
+}
+
+// ---- changed ----
+
+kj::Promise<HttpReply> control(ApiPort& port, HttpRequest request, ExperimentVerb verb) {
+  const auto id = id_of(request);
+  if (!id.has_value()) return error_reply(id.error());
+  return submit_one(port, request.caller, ControlExperiments{verb, {*id}});
+}
+
+/// One outcome for each experiment.
+kj::Promise<HttpReply> control_many(ApiPort& port, HttpRequest request, ExperimentVerb verb) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  const auto ids = ids_field(*body, "experimentIds");
+  if (!ids.has_value()) return error_reply(ids.error());
+  ControlExperiments command{verb, {}};
+  for (const std::uint32_t id : *ids) command.experiments.emplace_back(id);
+  std::vector<Request> requests;
+  requests.emplace_back(std::move(command));
+  return port.submit(request.caller, std::move(requests)).then([](std::vector<Reply> replies) {
+    if (replies.front().error) return error_reply(*replies.front().error);
+    Json::Array results;
+    for (const ExperimentOutcome& outcome : replies.front().experiments) {
+      results.emplace_back(Json::Object{{"id", outcome.experiment.value()}, {"error", outcome.error ? outcome.error->text() : ""}});
+    }
+    return json_reply(Json::Object{{"results", std::move(results)}});
+  });
+}
+
+Result<UpdateExperiment> update_of(const Json& body, ExperimentId id, const ExperimentLabels& known) {
+  UpdateExperiment update;
+  update.experiment = id;
+  update.name = text_field(body, "name");
+  update.description = text_field(body, "description");
+  update.notes = text_field(body, "notes");
+  if (const auto labels = texts_field(body, "labels")) {
+    update.add_labels = *labels;
+    for (const std::string& label : known.labels) {
+      if (std::ranges::find(*labels, label) == labels->end()) update.remove_labels.push_back(label);
+    }
+  }
+  for (const char* name : {"resources", "checkpointStorage"}) {
+    if (field(body, name) != nullptr) {
+      return fail(ErrorCode::kUnimplemented, fmt::format("{} of an experiment cannot be changed yet", name),
+                  "muster experiment set changes how many trials train at once");
+    }
+  }
+  return update;
+}
+
+kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
+  const auto id = id_of(request);
+  const auto body = body_of(request);
+  if (!id.has_value()) return error_reply(id.error());
+  if (!body.has_value()) return error_reply(body.error());
+  return look<ExperimentLabels>(port, request.caller, [id = *id](const ClusterState& state) -> Result<ExperimentLabels> {
+           const Experiment* experiment = state.experiments().find(id);
+           if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+           return experiment->labels;
+         })
+      .then([&port, caller = request.caller, id = *id, body = *body](Result<ExperimentLabels> labels) -> kj::Promise<HttpReply> {
+        if (!labels.has_value()) return error_reply(labels.error());
+        const auto update = update_of(body, id, *labels);
+        if (!update.has_value()) return error_reply(update.error());
+        return submit_one(port, caller, *update).then([&port, caller, id](HttpReply reply) -> kj::Promise<HttpReply> {
+          if (reply.status != 200) return std::move(reply);
+          return shown(port, caller, id);
+        });
+      });
+}
+
+kj::Promise<HttpReply> not_there(std::string what) {
+  return error_reply({ErrorCode::kUnimplemented, what + " is not there yet", ""});
+}
+
+}  // namespace
+
+void add_experiment_routes(Router& router) {
+  router.add(Method::kPost, "/api/v1/experiments", "Create an experiment", create);
+  router.add(Method::kGet, "/api/v1/experiments", "Experiments", list);
+  router.add(Method::kGet, "/api/v1/experiments/{experiment}", "One experiment", show);
+  router.add(Method::kPatch, "/api/v1/experiments/{experiment}", "Change its name, description, notes or labels", patch);
+  router.add(Method::kGet, "/api/v1/experiments/{experiment}/trials", "Trials of an experiment", list_trials);
+  router.add(Method::kGet, "/api/v1/experiments/{experiment}/checkpoints", "Checkpoints of an experiment", list_checkpoints);
+  router.add(Method::kGet, "/api/v1/experiments/{experiment}/model_def", "Its code, as a compressed archive", model_definition);
+  router.add(Method::kGet, "/api/v1/experiments/{experiment}/searcher/best_searcher_validation_metric", "The best of its validations", best_metric);
+  const std::pair<const char*, ExperimentVerb> verbs[] = {{"pause", ExperimentVerb::kPause},     {"activate", ExperimentVerb::kActivate},
+                                                          {"cancel", ExperimentVerb::kCancel},   {"kill", ExperimentVerb::kKill},
+                                                          {"archive", ExperimentVerb::kArchive}, {"unarchive", ExperimentVerb::kUnarchive}};
+  for (const auto& [name, verb] : verbs) {
+    router.add(Method::kPost, fmt::format("/api/v1/experiments/{{experiment}}/{}", name), fmt::format("{} an experiment", name),
+               [verb = verb](ApiPort& port, HttpRequest request) { return control(port, std::move(request), verb); });
+    router.add(Method::kPost, fmt::format("/api/v1/projects/{{project}}/experiments/{}", name), fmt::format("{} several experiments", name),
+               [verb = verb](ApiPort& port, HttpRequest request) { return control_many(port, std::move(request), verb); });
+  }
+  router.add(Method::kDelete, "/api/v1/experiments/{experiment}", "Delete an experiment",
+             [](ApiPort&, HttpRequest) { return not_there("deleting experiments"); });
+  router.add(Method::kPost, "/api/v1/experiments/continue", "Continue an experiment that has ended",
+             [](ApiPort&, HttpRequest) { return not_there("continuing experiments"); });
+}
+
+}  // namespace muster::api

@@ -1,0 +1,114 @@
+#include "api/fields.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <charconv>
+
+#include "codec/json_reader.h"
+
+namespace muster::api {
+namespace {
+
+std::string snake_case(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (std::isupper(static_cast<unsigned char>(c)) != 0) {
+      out += '_';
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::optional<std::int64_t> whole(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Result<Json> body_of(const HttpRequest& request) {
+  if (request.bytes.empty()) return Json(Json::Object{});
+  Json body = TRY(parse_json(request.bytes));
+  if (body.is_null()) return Json(Json::Object{});
+  if (body.object() == nullptr) return fail(ErrorCode::kInvalidArgument, "the body must be a JSON object", "");
+  return body;
+}
+
+const Json* field(const Json& object, std::string_view name) {
+  const Json* found = object.find(name);
+  if (found == nullptr) found = object.find(snake_case(name));
+  return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+std::optional<std::string> text_field(const Json& object, std::string_view name) {
+  const Json* found = field(object, name);
+  if (found == nullptr || found->text() == nullptr) return std::nullopt;
+  return *found->text();
+}
+
+std::optional<std::int64_t> whole_field(const Json& object, std::string_view name) {
+  const Json* found = field(object, name);
+  if (found == nullptr) return std::nullopt;
+  if (found->whole() != nullptr) return *found->whole();
+  if (found->text() != nullptr) return whole(*found->text());
+  if (const auto number = found->number()) return static_cast<std::int64_t>(*number);
+  return std::nullopt;
+}
+
+std::optional<bool> bool_field(const Json& object, std::string_view name) {
+  const Json* found = field(object, name);
+  if (found == nullptr || found->boolean() == nullptr) return std::nullopt;
+  return *found->boolean();
+}
+
+std::optional<std::vector<std::string>> texts_field(const Json& object, std::string_view name) {
+  const Json* found = field(object, name);
+  if (found == nullptr || found->array() == nullptr) return std::nullopt;
+  std::vector<std::string> texts;
+  for (const Json& item : *found->array()) {
+    if (item.text() != nullptr) texts.push_back(*item.text());
+  }
+  return texts;
+}
+
+Result<std::vector<std::uint32_t>> ids_field(const Json& object, std::string_view name) {
+  std::vector<std::uint32_t> ids;
+  const Json* found = field(object, name);
+  if (found == nullptr || found->array() == nullptr) return ids;
+  for (const Json& item : *found->array()) {
+    if (item.whole() == nullptr || *item.whole() < 1 || *item.whole() > UINT32_MAX) {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: an id is a number from 1", name), "");
+    }
+    ids.push_back(static_cast<std::uint32_t>(*item.whole()));
+  }
+  return ids;
+}
+
+Result<std::uint32_t> parse_id(std::string_view text, std::string_view what) {
+  const auto value = whole(text);
+  if (!value || *value < 1 || *value > UINT32_MAX) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no id of {}", text, what), "ids are numbers from 1");
+  }
+  return static_cast<std::uint32_t>(*value);
+}
+
+Result<std::int64_t> number_parameter(const HttpRequest& request, std::string_view name, std::int64_t otherwise) {
+  const std::string_view text = request.parameter(name);
+  if (text.empty()) return otherwise;
+  const auto value = whole(text);
+  if (!value) return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is no whole number", name, text), "");
+  return *value;
+}
+
+bool flag_parameter(const HttpRequest& request, std::string_view name) {
+  const std::string_view text = request.parameter(name);
+  return text == "true" || text == "1";
+}
+
+}  // namespace muster::api

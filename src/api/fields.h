@@ -1,0 +1,37 @@
+// Reading the bodies of requests. Clients write names in camelCase or snake_case and may write null for what they leave out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/http_message.h"
+#include "base/result.h"
+#include "model/json.h"
+
+namespace muster::api {
+
+/// The body as an object; an empty one is an object without members. Errors: kInvalidArgument.
+Result<Json> body_of(const HttpRequest& request);
+
+/// The member of that camelCase name, in either spelling; null pointer: it is missing or null.
+const Json* field(const Json& object, std::string_view name);
+
+std::optional<std::string> text_field(const Json& object, std::string_view name);
+/// A whole number, also as a text, as JSON has it for 64 bits. Nullopt: there is none.
+std::optional<std::int64_t> whole_field(const Json& object, std::string_view name);
+std::optional<bool> bool_field(const Json& object, std::string_view name);
+/// A list of texts; nullopt: there is none.
+std::optional<std::vector<std::string>> texts_field(const Json& object, std::string_view name);
+/// A list of ids. Errors: kInvalidArgument: one of them is no id.
+Result<std::vector<std::uint32_t>> ids_field(const Json& object, std::string_view name);
+
+/// A path's part, or a parameter, that is a number from 1. Errors: kInvalidArgument with `what`.
+Result<std::uint32_t> parse_id(std::string_view text, std::string_view what);
+/// A parameter that is a whole number; `otherwise` when it is not given. Errors: kInvalidArgument.
+Result<std::int64_t> number_parameter(const HttpRequest& request, std::string_view name, std::int64_t otherwise);
+bool flag_parameter(const HttpRequest& request, std::string_view name);
+
+}  // namespace muster::api

@@ -1,0 +1,206 @@
+#include "api/http_service.h"
+
+#include <fmt/format.h>
+
+#include "api/replies.h"
+
+namespace muster::api {
+namespace {
+
+/// A new experiment brings its code: 94 MB of it are 128 MB of JSON.
+constexpr std::uint64_t kCodeBodyMax = std::uint64_t{192} << 20;
+constexpr std::uint64_t kBodyMax = std::uint64_t{16} << 20;
+
+std::optional<Method> method_of(kj::HttpMethod method) {
+  switch (method) {
+    case kj::HttpMethod::GET:
+    case kj::HttpMethod::HEAD: return Method::kGet;
+    case kj::HttpMethod::POST: return Method::kPost;
+    case kj::HttpMethod::PUT: return Method::kPut;
+    case kj::HttpMethod::PATCH: return Method::kPatch;
+    case kj::HttpMethod::DELETE: return Method::kDelete;
+    default: return std::nullopt;
+  }
+}
+
+int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::optional<std::string> decoded(std::string_view text, bool is_form) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+' && is_form) {
+      out += ' ';
+    } else if (text[i] != '%') {
+      out += text[i];
+    } else {
+      if (i + 2 >= text.size() || digit_of(text[i + 1]) < 0 || digit_of(text[i + 2]) < 0) return std::nullopt;
+      out += static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2]));
+      i += 2;
+    }
+  }
+  return out;
+}
+
+std::string_view view_of(kj::StringPtr text) { return {text.begin(), text.size()}; }
+
+/// "Bearer TOKEN"; empty: something else.
+std::string_view bearer(std::string_view header) {
+  constexpr std::string_view kWord = "Bearer ";
+  return header.starts_with(kWord) ? header.substr(kWord.size()) : std::string_view();
+}
+
+std::string_view cookie_token(std::string_view cookies) {
+  constexpr std::string_view kName = "auth=";
+  for (std::size_t begin = 0; begin < cookies.size();) {
+    const std::size_t end = std::min(cookies.find(';', begin), cookies.size());
+    std::string_view cookie = cookies.substr(begin, end - begin);
+    while (cookie.starts_with(' ')) cookie.remove_prefix(1);
+    if (cookie.starts_with(kName)) return cookie.substr(kName.size());
+    begin = end + 1;
+  }
+  return {};
+}
+
+kj::StringPtr status_text(unsigned status) {
+  switch (status) {
+    case 200: return "OK";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 409: return "Conflict";
+    case 413: return "Payload Too Large";
+    case 429: return "Too Many Requests";
+    case 501: return "Not Implemented";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    default: return "Internal Server Error";
+  }
+}
+
+bool brings_code(const HttpRequest& request) { return request.method == Method::kPost && request.path == "/api/v1/experiments"; }
+
+/// Reads a body of at most `most` bytes; nullopt: it is larger.
+kj::Promise<std::optional<std::string>> read_body(kj::AsyncInputStream& body, std::uint64_t most) {
+  KJ_IF_MAYBE(size, body.tryGetLength()) {
+    if (*size > most) return std::optional<std::string>();
+    if (*size == 0) return std::optional<std::string>(std::string());
+    auto bytes = kj::heap<std::string>(*size, '\0');
+    auto read = body.tryRead(bytes->data(), bytes->size(), bytes->size());
+    return read.then([bytes = kj::mv(bytes)](std::size_t count) mutable -> std::optional<std::string> {
+      bytes->resize(count);
+      return std::move(*bytes);
+    });
+  }
+  // Of unknown length: one byte more than may be says that it is too large.
+  return body.readAllText(most).then([](kj::String text) { return std::optional(std::string(text.begin(), text.size())); },
+                                     [](kj::Exception&&) { return std::optional<std::string>(); });
+}
+
+}  // namespace
+
+HeaderIds::HeaderIds(kj::HttpHeaderTable::Builder& builder)
+    : authorization(builder.add("Authorization")),
+      allocation_token(builder.add("Grpc-Metadata-x-allocation-token")),
+      cookie(builder.add("Cookie")),
+      set_cookie(builder.add("Set-Cookie")),
+      disposition(builder.add("Content-Disposition")) {}
+
+Result<HttpRequest> parse_target(std::string_view target) {
+  HttpRequest request;
+  const std::size_t mark = target.find('?');
+  auto path = decoded(target.substr(0, mark), false);
+  if (!path || !path->starts_with('/')) return fail(ErrorCode::kInvalidArgument, "the request's path is damaged", "");
+  request.path = std::move(*path);
+  if (request.path.size() > 1 && request.path.ends_with('/')) request.path.pop_back();
+  std::string_view rest = mark == target.npos ? std::string_view() : target.substr(mark + 1);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('&'), rest.size());
+    const std::string_view pair = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (pair.empty()) continue;
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    auto name = decoded(pair.substr(0, equals), true);
+    auto value = decoded(pair.substr(std::min(equals + 1, pair.size())), true);
+    if (!name || !value) return fail(ErrorCode::kInvalidArgument, "the request's parameters are damaged", "");
+    request.query.emplace_back(std::move(*name), std::move(*value));
+  }
+  return request;
+}
+
+Result<Caller> HttpService::caller_of(const kj::HttpHeaders& headers) const {
+  std::string_view token;
+  KJ_IF_MAYBE(header, headers.get(ids_.cookie)) token = cookie_token(view_of(*header));
+  KJ_IF_MAYBE(header, headers.get(ids_.allocation_token)) token = bearer(view_of(*header));
+  KJ_IF_MAYBE(header, headers.get(ids_.authorization)) token = bearer(view_of(*header));
+  if (token.empty()) return fail(ErrorCode::kPermissionDenied, "no token was given", "log in, or send Authorization: Bearer TOKEN");
+  Caller caller;
+  caller.claims = TRY(parse_token(token, port_.facts().token_key, port_.now()));
+  caller.identity.user = caller.claims.user;
+  caller.identity.group = caller.claims.group;
+  caller.identity.is_operator = caller.claims.user.value() == 0 || caller.claims.user == port_.facts().operator_user;
+  // A task speaks for its trial alone, whoever owns it.
+  if (caller.claims.scope == TokenScope::kTask) caller.identity.is_operator = false;
+  return caller;
+}
+
+kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Caller>& caller) {
+  bool is_known_path = false;
+  const Route* route = router_.find(request, is_known_path);
+  if (route == nullptr) {
+    if (is_known_path) return error_reply(405, 12, "Unimplemented", fmt::format("{} is not served with this method", request.path));
+    const bool is_ours = request.path.starts_with("/api/");
+    if (!is_ours) return error_reply({ErrorCode::kNotFound, fmt::format("there is no {}", request.path), "see /openapi.json"});
+    return error_reply({ErrorCode::kUnimplemented, fmt::format("{} is not there yet", request.path), "see /openapi.json for what is"});
+  }
+  if (!route->is_open) {
+    if (!caller.has_value()) return unauthenticated_reply(caller.error().text());
+    request.caller = *caller;
+  }
+  return route->handler(port_, std::move(request));
+}
+
+kj::Promise<void> HttpService::send(HttpReply reply, Response& response) {
+  kj::HttpHeaders headers(table_);
+  headers.set(kj::HttpHeaderId::CONTENT_TYPE, kj::str(reply.content_type.c_str()));
+  if (!reply.cookie.empty()) headers.set(ids_.set_cookie, kj::str(reply.cookie.c_str()));
+  if (!reply.file_name.empty()) headers.set(ids_.disposition, kj::str("attachment; filename=\"", reply.file_name.c_str(), "\""));
+  const kj::StringPtr text = status_text(reply.status);
+  if (reply.stream) {
+    auto out = response.send(reply.status, text, headers);
+    auto written = reply.stream(*out);
+    return written.attach(kj::mv(out), std::move(reply.stream));
+  }
+  auto out = response.send(reply.status, text, headers, reply.body.size());
+  auto bytes = kj::heap<std::string>(std::move(reply.body));
+  if (bytes->empty()) return kj::READY_NOW;
+  auto written = out->write(bytes->data(), bytes->size());
+  return written.attach(kj::mv(out), kj::mv(bytes));
+}
+
+kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
+                                       Response& response) {
+  auto parsed = parse_target(view_of(url));
+  const auto known_method = method_of(method);
+  if (!parsed.has_value()) return send(error_reply(parsed.error()), response);
+  if (!known_method) return send(error_reply(405, 12, "Unimplemented", "this method is not served"), response);
+  HttpRequest request = std::move(parsed).value();
+  request.method = *known_method;
+  auto caller = caller_of(headers);
+  const std::uint64_t most = brings_code(request) && caller.has_value() ? kCodeBodyMax : kBodyMax;
+  return read_body(body, most)
+      .then([this, request = std::move(request), caller = std::move(caller), most](std::optional<std::string> bytes) mutable -> kj::Promise<HttpReply> {
+        if (!bytes) return error_reply(413, 11, "OutOfRange", fmt::format("the body has more than {} MiB", most >> 20));
+        request.bytes = std::move(*bytes);
+        return answer(std::move(request), caller);
+      })
+      .then([this, &response](HttpReply reply) { return send(std::move(reply), response); });
+}
+
+}  // namespace muster::api

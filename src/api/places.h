@@ -1,0 +1,30 @@
+// Workspaces and projects: where experiments stand. Experiments name theirs; those that name none, or one that is not there, stand in
+// the first of each, which always is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/experiment.h"
+#include "state/catalog.h"
+
+namespace muster::api {
+
+inline constexpr std::uint32_t kFirstPlace = 1;
+inline constexpr const char* kFirstPlaceName = "Uncategorized";
+
+struct Place {
+  std::uint32_t workspace = kFirstPlace;
+  std::uint32_t project = kFirstPlace;
+};
+Place place_of(const Catalog& catalog, const ExperimentLabels& labels);
+
+/// Ids as HTTP has them: those of documents, after the first place.
+constexpr std::uint32_t place_id(std::uint32_t document) { return document + 1; }
+/// Nullopt: the first place, which is no document.
+constexpr std::optional<std::uint32_t> document_of(std::uint32_t place) {
+  return place <= kFirstPlace ? std::nullopt : std::optional(place - 1);
+}
+
+}  // namespace muster::api

@@ -1,0 +1,291 @@
+// Workspaces with their projects, and templates of configurations.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/documents.h"
+#include "api/fields.h"
+#include "api/names.h"
+#include "api/places.h"
+#include "api/router.h"
+#include "codec/json_text.h"
+#include "codec/words.h"
+#include "codec/yaml_text.h"
+
+namespace muster::api {
+namespace {
+
+/// The first workspace and the first project, which always are.
+Document first_place(DocumentKind kind) {
+  Document document;
+  document.kind = kind;
+  document.name = kFirstPlaceName;
+  document.user_name = "root";
+  return document;
+}
+
+struct Counts {
+  std::uint32_t experiments = 0;
+  std::uint32_t active = 0;
+};
+Counts counts_in(const ClusterState& state, std::uint32_t workspace, std::optional<std::uint32_t> project) {
+  Counts counts;
+  for (const auto& [id, experiment] : state.experiments().experiments()) {
+    const Place place = place_of(state.catalog(), experiment.labels);
+    if (place.workspace != workspace || (project && place.project != *project)) continue;
+    ++counts.experiments;
+    counts.active += is_final(experiment.state) ? 0 : 1;
+  }
+  return counts;
+}
+
+Json workspace_json(const ClusterState& state, const Document& workspace) {
+  const std::uint32_t id = place_id(workspace.id);
+  const std::size_t projects = state.catalog().all(DocumentKind::kProject, workspace.id == 0 ? UINT32_MAX : workspace.id).size();
+  return Json::Object{{"id", id},
+                      {"name", workspace.name},
+                      {"archived", workspace.is_archived},
+                      {"username", workspace.user_name},
+                      {"userId", workspace.user.value()},
+                      {"immutable", workspace.id == 0},
+                      {"pinned", false},
+                      {"numProjects", projects + (workspace.id == 0 ? 1 : 0)},
+                      {"numExperiments", counts_in(state, id, std::nullopt).experiments},
+                      {"state", "WORKSPACE_STATE_UNSPECIFIED"},
+                      {"errorMessage", ""}};
+}
+
+Json project_json(const ClusterState& state, const Document& project) {
+  const Json body = body_of(project);
+  const std::uint32_t workspace = place_id(project.parent);
+  const Counts counts = counts_in(state, workspace, place_id(project.id));
+  const Json* description = body.find("description");
+  const Json* notes = body.find("notes");
+  return Json::Object{{"id", place_id(project.id)},
+                      {"name", project.name},
+                      {"description", description == nullptr ? Json("") : *description},
+                      {"notes", notes == nullptr ? Json(Json::Array{}) : *notes},
+                      {"key", fmt::format("P{}", place_id(project.id))},
+                      {"workspaceId", workspace},
+                      {"archived", project.is_archived},
+                      {"username", project.user_name},
+                      {"userId", project.user.value()},
+                      {"immutable", project.id == 0},
+                      {"numExperiments", counts.experiments},
+                      {"numActiveExperiments", counts.active},
+                      {"numRuns", counts.experiments},
+                      {"state", "WORKSPACE_STATE_UNSPECIFIED"},
+                      {"errorMessage", ""}};
+}
+
+/// By the id that HTTP has for it; the first place has no document.
+Result<Document> place_at(const ClusterState& state, DocumentKind kind, std::uint32_t id) {
+  const auto document = document_of(id);
+  if (!document) return first_place(kind);
+  const DocumentRef found = state.catalog().find(kind, *document);
+  if (found == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kind == DocumentKind::kWorkspace ? "workspace" : "project", id), "");
+  return *found;
+}
+
+HttpReply reply_of(const Result<Json>& shown) { return shown.has_value() ? json_reply(*shown) : error_reply(shown.error()); }
+
+using All = std::vector<Json>;
+kj::Promise<HttpReply> listed(ApiPort& port, HttpRequest request, std::string name, std::function<Result<All>(const ClusterState&, const HttpRequest&)> find) {
+  auto shared = std::make_shared<const HttpRequest>(std::move(request));
+  return look<All>(port, shared->caller, [shared, find = std::move(find)](const ClusterState& state) { return find(state, *shared); })
+      .then([shared, name = std::move(name)](Result<All> all) -> HttpReply {
+        if (!all.has_value()) return error_reply(all.error());
+        return list_reply(*shared, name, *all, [](const Json& one) { return one; });
+      });
+}
+
+bool is_like(const HttpRequest& request, const std::string& name) {
+  if (request.has("nameCaseSensitive") && request.parameter("nameCaseSensitive") != name) return false;
+  return lower(name).find(lower(request.parameter("name"))) != std::string::npos;
+}
+
+Result<All> workspaces(const ClusterState& state, const HttpRequest& request) {
+  All all;
+  const auto show = [&](const Document& workspace) {
+    if (is_like(request, workspace.name)) all.push_back(workspace_json(state, workspace));
+  };
+  show(first_place(DocumentKind::kWorkspace));
+  for (const DocumentRef& workspace : state.catalog().all(DocumentKind::kWorkspace)) show(*workspace);
+  if (request.parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(all);
+  return all;
+}
+
+Result<All> projects(const ClusterState& state, const HttpRequest& request) {
+  const std::uint32_t id = TRY(parse_id(request.arguments[0], "a workspace"));
+  const Document workspace = TRY(place_at(state, DocumentKind::kWorkspace, id));
+  All all;
+  const auto show = [&](const Document& project) {
+    if (is_like(request, project.name)) all.push_back(project_json(state, project));
+  };
+  if (workspace.id == 0) {
+    show(first_place(DocumentKind::kProject));
+  } else {
+    for (const DocumentRef& project : state.catalog().all(DocumentKind::kProject, workspace.id)) show(*project);
+  }
+  if (request.parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(all);
+  return all;
+}
+
+kj::Promise<HttpReply> show_place(ApiPort& port, HttpRequest request, DocumentKind kind) {
+  const bool is_workspace = kind == DocumentKind::kWorkspace;
+  const auto id = parse_id(request.arguments[0], is_workspace ? "a workspace" : "a project");
+  if (!id.has_value()) return error_reply(id.error());
+  return look<Json>(port, request.caller, [id = *id, kind, is_workspace](const ClusterState& state) -> Result<Json> {
+           const Document place = TRY(place_at(state, kind, id));
+           if (is_workspace) return Json(Json::Object{{"workspace", workspace_json(state, place)}});
+           return Json(Json::Object{{"project", project_json(state, place)}});
+         })
+      .then(reply_of);
+}
+
+kj::Promise<HttpReply> create_workspace(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  Document workspace;
+  workspace.kind = DocumentKind::kWorkspace;
+  workspace.name = text_field(*body, "name").value_or("");
+  workspace.body = "{}";
+  if (workspace.name == kFirstPlaceName) return error_reply({ErrorCode::kAlreadyExists, "there is a workspace named Uncategorized already", ""});
+  return store_document(port, request.caller, std::move(workspace), [](const ClusterState& state, const Document& stored) -> Result<Json> {
+    return Json(Json::Object{{"workspace", workspace_json(state, stored)}});
+  });
+}
+
+kj::Promise<HttpReply> create_project(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  const auto id = parse_id(request.arguments[0], "a workspace");
+  if (!id.has_value()) return error_reply(id.error());
+  const auto workspace = document_of(*id);
+  if (!workspace) return error_reply({ErrorCode::kFailedPrecondition, "the workspace Uncategorized takes no projects", "create a workspace"});
+  Document project;
+  project.kind = DocumentKind::kProject;
+  project.parent = *workspace;
+  project.name = text_field(*body, "name").value_or("");
+  project.body = json_text(Json(Json::Object{{"description", text_field(*body, "description").value_or("")}}));
+  return store_document(port, request.caller, std::move(project), [](const ClusterState& state, const Document& stored) -> Result<Json> {
+    return Json(Json::Object{{"project", project_json(state, stored)}});
+  });
+}
+
+kj::Promise<HttpReply> delete_place(ApiPort& port, HttpRequest request, DocumentKind kind) {
+  const auto id = parse_id(request.arguments[0], "a place");
+  if (!id.has_value()) return error_reply(id.error());
+  const auto document = document_of(*id);
+  if (!document) return error_reply({ErrorCode::kFailedPrecondition, "Uncategorized cannot be deleted", ""});
+  return delete_document(port, request.caller, [kind, document = *document](const ClusterState& state) {
+    return find_document(state, kind, 0, std::to_string(document));
+  }).then([](HttpReply reply) { return reply.status == 200 ? json_reply(Json::Object{{"completed", true}}) : std::move(reply); });
+}
+
+/// Moves an experiment to a project: it is named by it.
+kj::Promise<HttpReply> move_experiment(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  const auto id = parse_id(request.arguments[0], "an experiment");
+  if (!body.has_value()) return error_reply(body.error());
+  if (!id.has_value()) return error_reply(id.error());
+  const auto wanted = whole_field(*body, "destinationProjectId");
+  if (!wanted || *wanted < 1) return error_reply({ErrorCode::kInvalidArgument, "destinationProjectId is missing", ""});
+  return look<UpdateExperiment>(port, request.caller, [id = *id, wanted = static_cast<std::uint32_t>(*wanted)](const ClusterState& state) -> Result<UpdateExperiment> {
+           const Document project = TRY(place_at(state, DocumentKind::kProject, wanted));
+           UpdateExperiment update;
+           update.experiment = ExperimentId(id);
+           update.project = project.id == 0 ? "" : project.name;
+           update.workspace = project.id == 0 ? "" : TRY(place_at(state, DocumentKind::kWorkspace, place_id(project.parent))).name;
+           return update;
+         })
+      .then([&port, caller = request.caller](Result<UpdateExperiment> update) -> kj::Promise<HttpReply> {
+        if (!update.has_value()) return error_reply(update.error());
+        std::vector<Request> requests;
+        requests.emplace_back(std::move(update).value());
+        return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
+          const auto error = error_of(replies);
+          return error ? error_reply(*error) : empty_reply();
+        });
+      });
+}
+
+// ---- templates ----
+
+Json template_json(const Document& document) {
+  const auto config = parse_yaml(document.body);
+  return Json::Object{{"name", document.name}, {"config", config.has_value() ? config->root : Json(Json::Object{})}, {"workspaceId", 1}};
+}
+
+Result<All> templates(const ClusterState& state, const HttpRequest& request) {
+  All all;
+  for (const DocumentRef& one : state.catalog().all(DocumentKind::kTemplate)) {
+    if (is_like(request, one->name)) all.push_back(template_json(*one));
+  }
+  return all;
+}
+
+kj::Promise<HttpReply> show_template(ApiPort& port, HttpRequest request) {
+  return look<Json>(port, request.caller, [name = request.arguments[0]](const ClusterState& state) -> Result<Json> {
+           const DocumentRef found = TRY(find_document(state, DocumentKind::kTemplate, 0, name));
+           return Json(Json::Object{{"template", template_json(*found)}});
+         })
+      .then(reply_of);
+}
+
+kj::Promise<HttpReply> store_template(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  const Json* inner = field(*body, "template");
+  const Json* config = field(inner == nullptr ? *body : *inner, "config");
+  if (config == nullptr || config->object() == nullptr) return error_reply({ErrorCode::kInvalidArgument, "config: an object is missing", ""});
+  return look<std::uint32_t>(port, request.caller, [name = request.arguments[0]](const ClusterState& state) -> Result<std::uint32_t> {
+           const DocumentRef known = state.catalog().find(DocumentKind::kTemplate, 0, name);
+           return known == nullptr ? 0 : known->id;
+         })
+      .then([&port, request, text = json_text(*config)](Result<std::uint32_t> id) -> kj::Promise<HttpReply> {
+        if (!id.has_value()) return error_reply(id.error());
+        Document document;
+        document.kind = DocumentKind::kTemplate;
+        document.id = *id;
+        document.name = request.arguments[0];
+        document.body = text;
+        return store_document(port, request.caller, std::move(document), [](const ClusterState&, const Document& stored) -> Result<Json> {
+          return Json(Json::Object{{"template", template_json(stored)}});
+        });
+      });
+}
+
+kj::Promise<HttpReply> delete_template(ApiPort& port, HttpRequest request) {
+  return delete_document(port, request.caller, [name = request.arguments[0]](const ClusterState& state) {
+    return find_document(state, DocumentKind::kTemplate, 0, name);
+  });
+}
+
+}  // namespace
+
+void add_project_routes(Router& router) {
+  router.add(Method::kGet, "/api/v1/workspaces", "Workspaces",
+             [](ApiPort& port, HttpRequest request) { return listed(port, std::move(request), "workspaces", workspaces); });
+  router.add(Method::kPost, "/api/v1/workspaces", "Create a workspace", create_workspace);
+  router.add(Method::kGet, "/api/v1/workspaces/{workspace}", "One workspace",
+             [](ApiPort& port, HttpRequest request) { return show_place(port, std::move(request), DocumentKind::kWorkspace); });
+  router.add(Method::kDelete, "/api/v1/workspaces/{workspace}", "Delete a workspace without projects",
+             [](ApiPort& port, HttpRequest request) { return delete_place(port, std::move(request), DocumentKind::kWorkspace); });
+  router.add(Method::kGet, "/api/v1/workspaces/{workspace}/projects", "Projects of a workspace",
+             [](ApiPort& port, HttpRequest request) { return listed(port, std::move(request), "projects", projects); });
+  router.add(Method::kPost, "/api/v1/workspaces/{workspace}/projects", "Create a project", create_project);
+  router.add(Method::kGet, "/api/v1/projects/{project}", "One project",
+             [](ApiPort& port, HttpRequest request) { return show_place(port, std::move(request), DocumentKind::kProject); });
+  router.add(Method::kDelete, "/api/v1/projects/{project}", "Delete a project; its experiments stay",
+             [](ApiPort& port, HttpRequest request) { return delete_place(port, std::move(request), DocumentKind::kProject); });
+  router.add(Method::kPost, "/api/v1/experiments/{experiment}/move", "Move an experiment to a project", move_experiment);
+  router.add(Method::kGet, "/api/v1/templates", "Templates of configurations",
+             [](ApiPort& port, HttpRequest request) { return listed(port, std::move(request), "templates", templates); });
+  router.add(Method::kGet, "/api/v1/templates/{template}", "One template", show_template);
+  router.add(Method::kPost, "/api/v1/templates/{template}", "Store a template", store_template);
+  router.add(Method::kPut, "/api/v1/templates/{template}", "Store a template", store_template);
+  router.add(Method::kDelete, "/api/v1/templates/{template}", "Delete a template", delete_template);
+}
+
+}  // namespace muster::api

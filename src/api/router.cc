@@ -1,0 +1,66 @@
+#include "api/router.h"
+
+#include "codec/words.h"
+
+namespace muster::api {
+namespace {
+
+std::vector<std::string> parts_of(std::string_view path) {
+  std::vector<std::string> parts;
+  for (const std::string_view part : split(path, '/')) parts.emplace_back(part);
+  return parts;
+}
+
+bool is_place(std::string_view part) { return part.starts_with('{'); }
+
+/// Fills in the arguments. False: it is another path.
+bool matches(const std::vector<std::string>& pattern, const std::vector<std::string>& path, std::vector<std::string>& arguments) {
+  if (pattern.size() != path.size()) return false;
+  arguments.clear();
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (is_place(pattern[i]) && !path[i].empty()) {
+      arguments.push_back(path[i]);
+    } else if (pattern[i] != path[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void Router::add(Method method, std::string pattern, std::string summary, Handler handler) {
+  std::vector<std::string> parts = parts_of(pattern);
+  routes_.push_back({method, std::move(pattern), std::move(summary), std::move(handler), false, std::move(parts)});
+}
+
+void Router::add_open(Method method, std::string pattern, std::string summary, Handler handler) {
+  add(method, std::move(pattern), std::move(summary), std::move(handler));
+  routes_.back().is_open = true;
+}
+
+const Route* Router::find(HttpRequest& request, bool& is_known_path) const {
+  const std::vector<std::string> path = parts_of(request.path);
+  is_known_path = false;
+  for (const Route& route : routes_) {
+    if (!matches(route.parts, path, request.arguments)) continue;
+    if (route.method == request.method) return &route;
+    is_known_path = true;
+  }
+  return nullptr;
+}
+
+Router make_router() {
+  Router router;
+  add_cluster_routes(router);
+  add_session_routes(router);
+  add_run_routes(router);
+  add_trial_routes(router);
+  add_experiment_routes(router);
+  add_checkpoint_routes(router);
+  add_model_routes(router);
+  add_project_routes(router);
+  return router;
+}
+
+}  // namespace muster::api

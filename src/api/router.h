@@ -1,0 +1,51 @@
+// Which handler answers which path.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/api_port.h"
+#include "api/http_message.h"
+
+namespace muster::api {
+
+using Handler = std::function<kj::Promise<HttpReply>(ApiPort& port, HttpRequest request)>;
+
+struct Route {
+  Method method = Method::kGet;
+  std::string pattern;   ///< "/api/v1/trials/{id}/metrics": a name in braces stands for one part of the path
+  std::string summary;   ///< for the OpenAPI document
+  Handler handler;
+  bool is_open = false;  ///< needs no token
+  std::vector<std::string> parts = {};  ///< of the pattern; filled in by the router
+};
+
+class Router {
+ public:
+  void add(Method method, std::string pattern, std::string summary, Handler handler);
+  /// For callers without a token.
+  void add_open(Method method, std::string pattern, std::string summary, Handler handler);
+  /// The route of a request, whose `arguments` are filled in; null: there is none. `is_known_path`: one of another method is.
+  const Route* find(HttpRequest& request, bool& is_known_path) const;
+  const std::vector<Route>& routes() const { return routes_; }
+
+ private:
+  std::vector<Route> routes_;
+};
+
+/// All that we serve, in the order in which patterns are tried.
+Router make_router();
+
+// One function for each noun: the routes of Determined's API that it has. Source: Determined 0.38, REST.
+void add_cluster_routes(Router& router);
+void add_session_routes(Router& router);
+void add_experiment_routes(Router& router);
+void add_trial_routes(Router& router);
+void add_run_routes(Router& router);
+void add_checkpoint_routes(Router& router);
+void add_model_routes(Router& router);
+void add_project_routes(Router& router);
+
+}  // namespace muster::api

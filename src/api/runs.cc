@@ -1,0 +1,222 @@
+// What a run of a trial says and asks: the calls that training code makes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "api/fields.h"
+#include "api/replies.h"
+#include "api/router.h"
+#include "codec/json_reader.h"
+#include "codec/json_text.h"
+#include "codec/web_time.h"
+
+namespace muster::api {
+namespace {
+
+constexpr std::int64_t kPatienceMax = 600;
+
+HttpReply done_or(const std::optional<Error>& error) { return error ? error_reply(*error) : empty_reply(); }
+
+Error wrong(std::string text) { return Error{ErrorCode::kInvalidArgument, std::move(text), ""}; }
+
+/// A task speaks for its own trial alone.
+Status may_speak(const Caller& caller, TrialId trial) {
+  if (caller.claims.scope != TokenScope::kTask || caller.claims.trial == trial) return {};
+  return fail(ErrorCode::kPermissionDenied, fmt::format("this token is not of trial {}", trial.value()), "");
+}
+
+Result<TrialId> spoken_for(const HttpRequest& request) {
+  const std::uint32_t id = TRY(parse_id(request.arguments[0], "a trial"));
+  TRY(may_speak(request.caller, TrialId(id)));
+  return TrialId(id);
+}
+
+Result<TrialRun> run_of(const HttpRequest& request) {
+  const auto run = parse_task_name(request.arguments[0]);
+  if (!run || run->run == 0) return fail(ErrorCode::kNotFound, fmt::format("there is no allocation {}", request.arguments[0]), "");
+  TRY(may_speak(request.caller, run->trial));
+  return *run;
+}
+
+kj::Promise<HttpReply> submit_one(ApiPort& port, const Caller& caller, Request request) {
+  std::vector<Request> requests;
+  requests.push_back(std::move(request));
+  return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) { return done_or(error_of(replies)); });
+}
+
+/// The run that a task's token is of; of another caller the trial's present one.
+kj::Promise<Result<TrialRun>> present_run(ApiPort& port, const Caller& caller, TrialId trial) {
+  if (caller.claims.scope == TokenScope::kTask) return Result<TrialRun>(TrialRun{trial, caller.claims.attempt + 1});
+  return look<TrialRun>(port, caller, [trial](const ClusterState& state) -> Result<TrialRun> {
+    const Trial* found = state.experiments().find(trial);
+    if (found == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", trial.value()), "");
+    const Job* job = state.jobs().find(found->job);
+    return TrialRun{trial, job == nullptr ? 0 : job->attempt + 1};
+  });
+}
+
+kj::Promise<HttpReply> note(ApiPort& port, const Caller& caller, TrialId trial, RunNote what) {
+  return present_run(port, caller, trial).then([&port, caller, what](Result<TrialRun> run) -> kj::Promise<HttpReply> {
+    if (!run.has_value()) return error_reply(run.error());
+    return submit_one(port, caller, NoteRun{run->trial, run->run, what});
+  });
+}
+
+kj::Promise<HttpReply> start_run(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  const auto id = whole_field(*body, "runId");
+  if (!id || *id < 1) return error_reply(wrong("runId: the trial's id is missing"));
+  const TrialId trial(static_cast<std::uint32_t>(*id));
+  if (const Status may = may_speak(request.caller, trial); !may.has_value()) return error_reply(may.error());
+  return note(port, request.caller, trial, RunNote::kSession).then([](HttpReply reply) {
+    return reply.status == 200 ? json_reply(Json::Object{{"storageId", Json()}}) : std::move(reply);
+  });
+}
+
+/// What a report holds of a metric: numbers as numbers, also those that JSON writes as texts.
+MetricValue metric_value(const Json& value) {
+  if (const auto number = value.number()) return *number;
+  if (const std::string* text = value.text()) {
+    if (*text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+    if (*text == "Infinity") return std::numeric_limits<double>::infinity();
+    if (*text == "-Infinity") return -std::numeric_limits<double>::infinity();
+  }
+  return JsonText{json_text(value)};
+}
+
+Result<MetricReport> report_of(const HttpRequest& request, TrialId trial, TimePoint now) {
+  const Json body = TRY(body_of(request));
+  const Json* metrics = field(body, "metrics");
+  const Json* values = metrics == nullptr ? nullptr : field(*metrics, "metrics");
+  const Json* averages = values == nullptr ? nullptr : field(*values, "avgMetrics");
+  const Json* batches = values == nullptr ? nullptr : field(*values, "batchMetrics");
+  if (values == nullptr) return fail(wrong("metrics.metrics is missing: the values by name, in avgMetrics"));
+  MetricReport report;
+  report.trial = trial;
+  report.group = text_field(body, "group").value_or("");
+  report.run = static_cast<std::uint32_t>(whole_field(*metrics, "trialRunId").value_or(0));
+  report.steps_completed = whole_field(*metrics, "stepsCompleted").value_or(0);
+  const auto time = text_field(*metrics, "reportTime");
+  report.report_time = time ? TRY(parse_web_time(*time)) : now;
+  if (averages != nullptr) {
+    if (averages->object() == nullptr) return fail(wrong("avgMetrics must be an object"));
+    for (const Json::Member& member : *averages->object()) report.metrics.push_back({member.name, metric_value(member.value)});
+  }
+  if (batches != nullptr && batches->array() != nullptr && !batches->array()->empty()) {
+    report.metrics.push_back({std::string(kBatchMetrics), JsonText{json_text(*batches)}});
+  }
+  return report;
+}
+
+kj::Promise<HttpReply> report_metrics(ApiPort& port, HttpRequest request) {
+  const auto trial = spoken_for(request);
+  if (!trial.has_value()) return error_reply(trial.error());
+  auto report = report_of(request, *trial, port.now());
+  if (!report.has_value()) return error_reply(report.error());
+  return port.report(request.caller, std::move(report).value()).then([](std::optional<Error> error) { return done_or(error); });
+}
+
+kj::Promise<HttpReply> wait_stop(ApiPort& port, HttpRequest request) {
+  const auto run = run_of(request);
+  if (!run.has_value()) return error_reply(run.error());
+  const auto seconds = number_parameter(request, "timeout_seconds", 60);
+  if (!seconds.has_value()) return error_reply(seconds.error());
+  const auto patience = std::clamp<std::int64_t>(*seconds, 0, kPatienceMax) * kj::SECONDS;
+  return port.wait_stop(request.caller, *run, patience).then([](Result<bool> wanted) {
+    return wanted.has_value() ? json_reply(Json::Object{{"preempt", *wanted}}) : error_reply(wanted.error());
+  });
+}
+
+kj::Promise<HttpReply> acknowledge_stop(ApiPort& port, HttpRequest request) {
+  const auto run = run_of(request);
+  if (!run.has_value()) return error_reply(run.error());
+  return submit_one(port, request.caller, NoteRun{run->trial, run->run, RunNote::kStopAcknowledged});
+}
+
+kj::Promise<HttpReply> exit_early(ApiPort& port, HttpRequest request) {
+  const auto trial = spoken_for(request);
+  const auto body = body_of(request);
+  if (!trial.has_value()) return error_reply(trial.error());
+  if (!body.has_value()) return error_reply(body.error());
+  const std::string reason = text_field(*body, "reason").value_or("");
+  if (reason != "EXITED_REASON_INVALID_HP") {
+    return error_reply(wrong(fmt::format("reason '{}' is not known; give EXITED_REASON_INVALID_HP", reason)));
+  }
+  return present_run(port, request.caller, *trial).then([&port, caller = request.caller](Result<TrialRun> run) -> kj::Promise<HttpReply> {
+    if (!run.has_value()) return error_reply(run.error());
+    return submit_one(port, caller, FlagTrial{run->trial, run->run});
+  });
+}
+
+kj::Promise<HttpReply> note_progress(ApiPort& port, HttpRequest request) {
+  const auto trial = spoken_for(request);
+  const auto body = body_of(request);
+  if (!trial.has_value()) return error_reply(trial.error());
+  if (!body.has_value()) return error_reply(body.error());
+  const Json* progress = field(*body, "progress");
+  if (progress == nullptr || !progress->number()) return error_reply(wrong("progress: a number from 0 to 1 is missing"));
+  port.set_progress(*trial, *progress->number());
+  return empty_reply();
+}
+
+kj::Promise<HttpReply> note_runner_state(ApiPort& port, HttpRequest request) {
+  const auto trial = spoken_for(request);
+  const auto body = body_of(request);
+  if (!trial.has_value()) return error_reply(trial.error());
+  if (!body.has_value()) return error_reply(body.error());
+  port.set_runner_state(*trial, text_field(*body, "state").value_or(""));
+  return empty_reply();
+}
+
+kj::Promise<HttpReply> set_metadata(ApiPort& port, HttpRequest request) {
+  const auto trial = spoken_for(request);
+  const auto body = body_of(request);
+  if (!trial.has_value()) return error_reply(trial.error());
+  if (!body.has_value()) return error_reply(body.error());
+  const Json* metadata = field(*body, "metadata");
+  if (metadata == nullptr || metadata->object() == nullptr) return error_reply(wrong("metadata: an object is missing"));
+  Document document;
+  document.kind = DocumentKind::kRunMetadata;
+  document.id = trial->value();
+  document.body = json_text(*metadata);
+  return submit_one(port, request.caller, StoreDocument{std::move(document)}).then([metadata = *metadata](HttpReply reply) {
+    return reply.status == 200 ? json_reply(Json::Object{{"metadata", metadata}}) : std::move(reply);
+  });
+}
+
+kj::Promise<HttpReply> show_metadata(ApiPort& port, HttpRequest request) {
+  const auto id = parse_id(request.arguments[0], "a run");
+  if (!id.has_value()) return error_reply(id.error());
+  return look<Json>(port, request.caller, [id = *id](const ClusterState& state) -> Result<Json> {
+           const DocumentRef found = state.catalog().find(DocumentKind::kRunMetadata, id);
+           if (found == nullptr) return Json(Json::Object{});
+           return parse_json(found->body);
+         })
+      .then([](Result<Json> metadata) {
+        return metadata.has_value() ? json_reply(Json::Object{{"metadata", *metadata}}) : error_reply(metadata.error());
+      });
+}
+
+/// Calls of Determined's own starter that ask for nothing here.
+kj::Promise<HttpReply> nothing(ApiPort&, HttpRequest) { return empty_reply(); }
+
+}  // namespace
+
+void add_run_routes(Router& router) {
+  router.add(Method::kPost, "/api/v1/trials/{trial}/metrics", "Report metrics of a trial", report_metrics);
+  router.add(Method::kGet, "/api/v1/allocations/{allocation}/signals/preemption", "Wait until the run is asked to stop", wait_stop);
+  router.add(Method::kPost, "/api/v1/allocations/{allocation}/signals/ack_preemption", "The run will stop as asked", acknowledge_stop);
+  router.add(Method::kPost, "/api/v1/runs/start", "A run of a trial begins to speak", start_run);
+  router.add(Method::kPost, "/api/v1/trials/{trial}/progress", "How far a trial is", note_progress);
+  router.add(Method::kPost, "/api/v1/trials/{trial}/runner/metadata", "What a trial is doing", note_runner_state);
+  router.add(Method::kPost, "/api/v1/trials/{trial}/early_exit", "A trial finds its hyperparameters invalid", exit_early);
+  router.add(Method::kPost, "/api/v1/runs/{run}/metadata", "Set a run's metadata", set_metadata);
+  router.add(Method::kGet, "/api/v1/runs/{run}/metadata", "A run's metadata", show_metadata);
+  for (const char* call : {"ready", "waiting", "notify_container_running", "acceleratorData", "proxy_address"}) {
+    router.add(Method::kPost, fmt::format("/api/v1/allocations/{{allocation}}/{}", call), "Taken and not needed: the agent knows", nothing);
+  }
+}
+
+}  // namespace muster::api

@@ -1,0 +1,347 @@
+// Trials as people look at them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "api/checkpoint_json.h"
+#include "api/fields.h"
+#include "api/names.h"
+#include "api/replies.h"
+#include "api/router.h"
+#include "api/trial_json.h"
+#include "codec/json_reader.h"
+#include "codec/json_text.h"
+
+namespace muster::api {
+namespace {
+
+/// Of a list of workloads, so that one request never reads a whole history of millions into memory.
+constexpr std::size_t kWorkloadsMax = 20'000;
+constexpr std::size_t kReportsPerLine = 500;
+constexpr std::size_t kPointsMax = 10'000;
+
+kj::Promise<HttpReply> show_trial(ApiPort& port, HttpRequest request) {
+  const auto id = parse_id(request.arguments[0], "a trial");
+  if (!id.has_value()) return error_reply(id.error());
+  return look<TrialFacts>(port, request.caller, [trial = TrialId(*id)](const ClusterState& state) { return facts_of(state, trial); })
+      .then([&port](Result<TrialFacts> facts) -> kj::Promise<HttpReply> {
+        if (!facts.has_value()) return error_reply(facts.error());
+        return measure<TrialFacts>(port, [facts = std::move(facts).value()](MetricStore& store) mutable -> Result<TrialFacts> {
+                 TRY(measure_trial(store, facts));
+                 return std::move(facts);
+               })
+            .then([&port](Result<TrialFacts> full) {
+              return full.has_value() ? json_reply(Json::Object{{"trial", trial_json(port, *full)}}) : error_reply(full.error());
+            });
+      });
+}
+
+kj::Promise<HttpReply> kill_trial(ApiPort& port, HttpRequest request) {
+  const auto id = parse_id(request.arguments[0], "a trial");
+  if (!id.has_value()) return error_reply(id.error());
+  return look<JobId>(port, request.caller, [trial = TrialId(*id)](const ClusterState& state) -> Result<JobId> {
+           const Trial* found = state.experiments().find(trial);
+           if (found == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", trial.value()), "");
+           return found->job;
+         })
+      .then([&port, caller = request.caller](Result<JobId> job) -> kj::Promise<HttpReply> {
+        if (!job.has_value()) return error_reply(job.error());
+        CancelJobs cancel;
+        cancel.filter.jobs.push_back({*job, {}, false, {}});
+        cancel.is_lenient = true;
+        std::vector<Request> requests;
+        requests.emplace_back(std::move(cancel));
+        return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
+          for (const JobOutcome& outcome : replies.front().outcomes) {
+            if (outcome.error) return error_reply(*outcome.error);
+          }
+          const auto error = error_of(replies);
+          return error ? error_reply(*error) : empty_reply();
+        });
+      });
+}
+
+// ---- workloads: what a trial trained, validated and saved, in order ----
+
+struct Workload {
+  std::int64_t steps = 0;
+  int rank = 0;  ///< of equal steps: training, validation, checkpoint
+  Json json;
+};
+
+Status add_reports(MetricStore& store, TrialId trial, const std::string& group, bool has_batches, std::vector<Workload>& out) {
+  std::optional<MetricCursor> after;
+  do {
+    const ReportPage page = TRY(store.read_reports({trial, group}, after, kReportsPerLine));
+    for (const StoredReport& report : page.reports) {
+      out.push_back({report.report.steps_completed, group == "validation" ? 1 : 0, workload_json(report, has_batches)});
+    }
+    after = page.next;
+  } while (after && out.size() < kWorkloadsMax);
+  return {};
+}
+
+Json checkpoint_workload(const Checkpoint& checkpoint) {
+  Json resources = Json::Object{};
+  if (auto parsed = parse_json(checkpoint.resources); parsed.has_value()) {
+    for (Json::Member& member : *parsed->object()) {
+      resources.member(member.name) = member.value.whole() == nullptr ? member.value : Json(std::to_string(*member.value.whole()));
+    }
+  }
+  Json metadata = parse_json(checkpoint.metadata).value_or(Json(Json::Object{}));
+  return Json::Object{{"checkpoint", Json::Object{{"uuid", checkpoint.uuid},
+                                                  {"endTime", time_json(checkpoint.report_time)},
+                                                  {"state", std::string(state_name(checkpoint.state))},
+                                                  {"resources", std::move(resources)},
+                                                  {"totalBatches", checkpoint.steps_completed},
+                                                  {"metadata", std::move(metadata)}}}};
+}
+
+/// Which kinds are asked for.
+struct WorkloadFilter {
+  bool has_training = true;
+  bool has_validation = true;
+  bool has_checkpoints = true;
+  bool has_batches = false;
+  bool is_removing_deleted = false;
+  bool is_descending = false;
+};
+
+WorkloadFilter filter_of(const HttpRequest& request) {
+  WorkloadFilter filter;
+  const std::string_view wanted = request.parameter("filter");
+  const std::string_view type = request.parameter("metricType");
+  if (wanted == "FILTER_OPTION_VALIDATION" || type == "METRIC_TYPE_VALIDATION") filter.has_training = filter.has_checkpoints = false;
+  if (type == "METRIC_TYPE_TRAINING") filter.has_validation = filter.has_checkpoints = false;
+  if (wanted == "FILTER_OPTION_CHECKPOINT") filter.has_training = filter.has_validation = false;
+  if (wanted == "FILTER_OPTION_CHECKPOINT_OR_VALIDATION") filter.has_training = false;
+  filter.has_batches = flag_parameter(request, "includeBatchMetrics");
+  filter.is_removing_deleted = flag_parameter(request, "removeDeletedCheckpoints");
+  filter.is_descending = request.parameter("orderBy") == "ORDER_BY_DESC";
+  return filter;
+}
+
+Result<std::vector<Workload>> read_workloads(MetricStore& store, TrialId trial, const WorkloadFilter& filter,
+                                             const std::vector<CheckpointRef>& checkpoints) {
+  std::vector<Workload> all;
+  if (filter.has_training) TRY(add_reports(store, trial, "training", filter.has_batches, all));
+  if (filter.has_validation) TRY(add_reports(store, trial, "validation", filter.has_batches, all));
+  for (const CheckpointRef& checkpoint : checkpoints) {
+    const bool is_gone = filter.is_removing_deleted && checkpoint->state == CheckpointState::kDeleted;
+    if (!filter.has_checkpoints || is_gone) continue;
+    all.push_back({static_cast<std::int64_t>(checkpoint->steps_completed), 2, checkpoint_workload(*checkpoint)});
+  }
+  std::ranges::stable_sort(all, {}, [](const Workload& one) { return std::pair(one.steps, one.rank); });
+  if (filter.is_descending) std::ranges::reverse(all);
+  return all;
+}
+
+kj::Promise<HttpReply> workloads(ApiPort& port, HttpRequest request) {
+  const auto id = parse_id(request.arguments[0], "a trial");
+  if (!id.has_value()) return error_reply(id.error());
+  const TrialId trial(*id);
+  using Checkpoints = std::vector<CheckpointRef>;
+  return look<Checkpoints>(port, request.caller, [trial](const ClusterState& state) -> Result<Checkpoints> {
+           if (state.experiments().find(trial) == nullptr) {
+             return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", trial.value()), "");
+           }
+           return state.checkpoints().of(trial);
+         })
+      .then([&port, request, trial](Result<Checkpoints> checkpoints) -> kj::Promise<HttpReply> {
+        if (!checkpoints.has_value()) return error_reply(checkpoints.error());
+        return measure<std::vector<Workload>>(port, [request, trial, all = std::move(checkpoints).value()](MetricStore& store) {
+                 return read_workloads(store, trial, filter_of(request), all);
+               })
+            .then([request](Result<std::vector<Workload>> all) -> HttpReply {
+              if (!all.has_value()) return error_reply(all.error());
+              return list_reply(request, "workloads", *all, [](const Workload& one) { return one.json; });
+            });
+      });
+}
+
+kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
+  const auto id = parse_id(request.arguments[0], "a trial");
+  if (!id.has_value()) return error_reply(id.error());
+  using All = std::vector<CheckpointFacts>;
+  return look<All>(port, request.caller, [trial = TrialId(*id)](const ClusterState& state) -> Result<All> {
+           if (state.experiments().find(trial) == nullptr) {
+             return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", trial.value()), "");
+           }
+           All all;
+           for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) all.push_back(facts_of(state, *checkpoint));
+           return all;
+         })
+      .then([&port, request](Result<All> all) -> kj::Promise<HttpReply> {
+        if (!all.has_value()) return error_reply(all.error());
+        return measured(port, std::move(all).value()).then([&port, request](Result<All> full) -> HttpReply {
+          if (!full.has_value()) return error_reply(full.error());
+          return list_reply(request, "checkpoints", *full, [&port](const CheckpointFacts& one) { return checkpoint_json(port, one); });
+        });
+      });
+}
+
+// ---- series ----
+
+struct SeriesWish {
+  std::vector<TrialId> trials;
+  std::vector<std::pair<std::string, std::string>> metrics;  ///< group, name
+  std::int64_t first = 0;
+  std::int64_t last = INT64_MAX;
+  std::size_t points = 1'000;
+};
+
+Result<SeriesWish> wish_of(const HttpRequest& request) {
+  SeriesWish wish;
+  for (const std::string& text : request.parameters("trialIds")) wish.trials.emplace_back(TRY(parse_id(text, "a trial")));
+  std::string group(request.parameter("group"));
+  if (group.empty()) group = request.parameter("metricType") == "METRIC_TYPE_TRAINING" ? "training" : "validation";
+  for (const std::string& name : request.parameters("metricNames")) wish.metrics.emplace_back(group, name);
+  for (const std::string& id : request.parameters("metricIds")) {
+    const std::size_t dot = id.find('.');
+    if (dot == id.npos) return fail(ErrorCode::kInvalidArgument, fmt::format("metricIds: '{}' is not GROUP.NAME", id), "");
+    wish.metrics.emplace_back(id.substr(0, dot), id.substr(dot + 1));
+  }
+  wish.first = TRY(number_parameter(request, "startBatches", 0));
+  const std::int64_t last = TRY(number_parameter(request, "endBatches", 0));
+  if (last > 0) wish.last = last;
+  const std::int64_t points = TRY(number_parameter(request, "maxDatapoints", 1'000));
+  wish.points = std::clamp<std::size_t>(static_cast<std::size_t>(std::max<std::int64_t>(points, 5)), 5, kPointsMax);
+  return wish;
+}
+
+Result<Json> series_json(MetricStore& store, TrialId trial, const SeriesWish& wish) {
+  std::map<std::string, Json::Array> groups;
+  for (const auto& [group, name] : wish.metrics) {
+    const SampledSeries series = TRY(store.sample_series({trial, group, name, wish.first, wish.last}, wish.points));
+    for (const SampledPoint& point : series.points) {
+      groups[group].emplace_back(Json::Object{{"batches", point.steps_completed},
+                                              {"values", Json::Object{{name, point.value}}},
+                                              {"time", time_json(point.report_time)}});
+    }
+  }
+  Json::Array metrics;
+  for (auto& [group, data] : groups) {
+    const std::string type = group == "training" ? "METRIC_TYPE_TRAINING" : group == "validation" ? "METRIC_TYPE_VALIDATION" : "METRIC_TYPE_UNSPECIFIED";
+    metrics.emplace_back(Json::Object{{"group", group}, {"type", type}, {"data", std::move(data)}});
+  }
+  return Json(std::move(metrics));
+}
+
+kj::Promise<HttpReply> time_series(ApiPort& port, HttpRequest request) {
+  const auto wish = wish_of(request);
+  if (!wish.has_value()) return error_reply(wish.error());
+  using All = std::vector<TrialFacts>;
+  return look<All>(port, request.caller, [ids = wish->trials](const ClusterState& state) -> Result<All> {
+           All all;
+           for (const TrialId id : ids) all.push_back(TRY(facts_of(state, id)));
+           return all;
+         })
+      .then([&port, wish = *wish](Result<All> all) -> kj::Promise<HttpReply> {
+        if (!all.has_value()) return error_reply(all.error());
+        using Shown = std::vector<std::pair<TrialFacts, Json>>;
+        return measure<Shown>(port, [wish, all = std::move(all).value()](MetricStore& store) mutable -> Result<Shown> {
+                 Shown shown;
+                 for (TrialFacts& facts : all) {
+                   TRY(measure_trial(store, facts));
+                   Json metrics = TRY(series_json(store, facts.view.id, wish));
+                   shown.emplace_back(std::move(facts), std::move(metrics));
+                 }
+                 return shown;
+               })
+            .then([&port](Result<Shown> shown) -> HttpReply {
+              if (!shown.has_value()) return error_reply(shown.error());
+              Json::Array trials;
+              for (auto& [facts, metrics] : *shown) {
+                trials.emplace_back(Json::Object{{"trial", trial_json(port, facts)}, {"metrics", std::move(metrics)}});
+              }
+              return json_reply(Json::Object{{"trials", std::move(trials)}});
+            });
+      });
+}
+
+// ---- all reports of some trials, as a stream ----
+
+Json report_json(const StoredReport& stored) {
+  const MetricReport& report = stored.report;
+  const char* averages = report.group == "validation" ? "validation_metrics" : "avg_metrics";
+  const Json metrics = metrics_json(stored, true);
+  return Json::Object{{"trialId", report.trial.value()},
+                      {"trialRunId", report.run},
+                      {"group", report.group},
+                      {"id", stored.id},
+                      {"endTime", time_json(report.report_time)},
+                      {"totalBatches", report.steps_completed},
+                      {"archived", stored.is_archived},
+                      {"metrics", Json::Object{{averages, *metrics.find("avgMetrics")}, {"batch_metrics", *metrics.find("batchMetrics")}}}};
+}
+
+/// Reads page by page, as fast as the client takes them.
+class ReportStream {
+ public:
+  ReportStream(ApiPort& port, std::vector<TrialId> trials, std::string group) : port_(port), trials_(std::move(trials)), group_(std::move(group)) {}
+
+  kj::Promise<void> write(kj::AsyncOutputStream& out) {
+    if (next_ == trials_.size()) return kj::READY_NOW;
+    return measure<ReportPage>(port_, [query = MetricStore::ReportsQuery{trials_[next_], group_}, after = after_](MetricStore& store) {
+             return store.read_reports(query, after, kReportsPerLine);
+           })
+        .then([this, &out](Result<ReportPage> page) -> kj::Promise<void> {
+          if (!page.has_value()) {
+            line_ = error_reply(page.error()).body + "\n";
+            next_ = trials_.size();
+          } else {
+            Json::Array reports;
+            for (const StoredReport& report : page->reports) reports.push_back(report_json(report));
+            line_ = reports.empty() ? "" : json_text(Json::Object{{"result", Json::Object{{"metrics", std::move(reports)}}}}) + "\n";
+            after_ = page->next;
+            if (!after_) ++next_;
+          }
+          if (line_.empty()) return write(out);
+          return out.write(line_.data(), line_.size()).then([this, &out] { return write(out); });
+        });
+  }
+
+ private:
+  ApiPort& port_;
+  std::vector<TrialId> trials_;
+  std::string group_;
+  std::size_t next_ = 0;
+  std::optional<MetricCursor> after_;
+  std::string line_;
+};
+
+kj::Promise<HttpReply> stream_reports(ApiPort& port, HttpRequest request, std::string group) {
+  std::vector<TrialId> trials;
+  for (const std::string& text : request.parameters("trialIds")) {
+    const auto id = parse_id(text, "a trial");
+    if (!id.has_value()) return error_reply(id.error());
+    trials.emplace_back(*id);
+  }
+  auto stream = std::make_shared<ReportStream>(port, std::move(trials), std::move(group));
+  HttpReply reply;
+  reply.stream = [stream](kj::AsyncOutputStream& out) { return stream->write(out); };
+  return reply;
+}
+
+}  // namespace
+
+void add_trial_routes(Router& router) {
+  router.add(Method::kGet, "/api/v1/trials/time-series", "Metrics of trials over their steps, downsampled", time_series);
+  router.add(Method::kGet, "/api/v1/trials/metrics/training_metrics", "All training metrics of trials", [](ApiPort& port, HttpRequest request) {
+    return stream_reports(port, std::move(request), "training");
+  });
+  router.add(Method::kGet, "/api/v1/trials/metrics/validation_metrics", "All validation metrics of trials", [](ApiPort& port, HttpRequest request) {
+    return stream_reports(port, std::move(request), "validation");
+  });
+  router.add(Method::kGet, "/api/v1/trials/metrics/trial_metrics", "All metrics of one group of trials", [](ApiPort& port, HttpRequest request) {
+    std::string group(request.parameter("group"));
+    return stream_reports(port, std::move(request), std::move(group));
+  });
+  router.add(Method::kGet, "/api/v1/trials/{trial}", "One trial", show_trial);
+  router.add(Method::kPost, "/api/v1/trials/{trial}/kill", "End a trial", kill_trial);
+  router.add(Method::kGet, "/api/v1/trials/{trial}/workloads", "What a trial trained, validated and saved", workloads);
+  router.add(Method::kGet, "/api/v1/trials/{trial}/checkpoints", "Checkpoints of a trial", list_checkpoints);
+}
+
+}  // namespace muster::api

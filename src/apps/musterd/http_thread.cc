@@ -1,0 +1,255 @@
+// HTTP's thread: connections and handlers. What they need of other threads goes there as a task and comes back as one.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <kj/async-io.h>
+#include <kj/async-unix.h>
+#include <pwd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <unordered_map>
+
+#include "api/http_service.h"
+#include "apps/musterd/threads.h"
+#include "codec/digest.h"
+#include "records/page_codec.h"
+#include "wire/socket.h"
+
+namespace muster::daemon {
+namespace {
+
+constexpr std::size_t kKeyBytes = 32;
+/// Determined's clients keep connections for this long without a word.
+constexpr kj::Duration kIdle = 150 * kj::SECONDS;
+
+class HttpThread final : public api::ApiPort {
+ public:
+  HttpThread(Channels& channels, kj::AsyncIoContext& io, Facts facts)
+      : channels_(channels), timer_(io.provider->getTimer()), facts_(std::move(facts)),
+        observer_(io.unixEventPort, channels.http.fd(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
+  ~HttpThread() noexcept override = default;
+
+  kj::Promise<void> pump() {
+    return observer_.whenBecomesReadable().then([this] {
+      for (HttpTask& task : channels_.http.take()) task.run();
+      return pump();
+    });
+  }
+
+  kj::Promise<std::vector<Reply>> submit(const api::Caller& caller, std::vector<Request> requests) override {
+    auto shared = std::make_shared<std::vector<Request>>(std::move(requests));
+    return ask<std::vector<Reply>>([caller, shared](Gateway& gateway) -> kj::Promise<std::vector<Reply>> {
+      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value()) {
+        Reply reply;
+        reply.error = alive.error();
+        return std::vector<Reply>(shared->size(), reply);
+      }
+      return gateway.submit(caller.identity, std::move(*shared), RequestId());
+    });
+  }
+  kj::Promise<std::optional<Error>> report(const api::Caller& caller, MetricReport report) override {
+    auto shared = std::make_shared<MetricReport>(std::move(report));
+    return ask<std::optional<Error>>([caller, shared](Gateway& gateway) -> kj::Promise<std::optional<Error>> {
+      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value()) return std::optional<Error>(alive.error());
+      return gateway.report(caller.identity, std::move(*shared));
+    });
+  }
+  kj::Promise<Result<bool>> wait_stop(const api::Caller& caller, TrialRun run, kj::Duration patience) override {
+    return ask<Result<bool>>([caller, run, patience](Gateway& gateway) -> kj::Promise<Result<bool>> {
+      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value()) return Result<bool>(fail(alive.error()));
+      return gateway.wait_stop(caller.identity, run, patience);
+    });
+  }
+  kj::Promise<Result<std::string>> blob(BlobId id) override {
+    return ask<Result<std::string>>([id](Gateway& gateway) { return gateway.blob(id); });
+  }
+  kj::Promise<Status> look(const api::Caller& caller, std::function<void(const ClusterState&)> see) override {
+    return ask<Status>([caller, see = std::move(see)](Gateway& gateway) -> kj::Promise<Status> {
+      const Status alive = gateway.check_token(caller.claims);
+      if (alive.has_value()) see(gateway.state());
+      return alive;
+    });
+  }
+  kj::Promise<void> measure(std::function<void(MetricStore&)> read) override {
+    auto [token, promise] = open<bool>();
+    channels_.metrics.push(MetricTask{[this, token = token, read = std::move(read)](MetricStore& store) {
+      read(store);
+      close(token, true);
+    }});
+    return promise.ignoreResult();
+  }
+  kj::Promise<void> work(std::function<void()> labour) override {
+    auto [token, promise] = open<bool>();
+    next_labourer_ = (next_labourer_ + 1) % channels_.labour.size();
+    channels_.labour[next_labourer_].push(Labour{[this, token = token, labour = std::move(labour)] {
+      labour();
+      close(token, true);
+    }});
+    return promise.ignoreResult();
+  }
+
+  void set_progress(TrialId trial, double progress) override { runners_[trial].progress = progress; }
+  void set_runner_state(TrialId trial, std::string text) override { runners_[trial].runner_state = std::move(text); }
+  RunnerFacts runner_facts(TrialId trial) const override {
+    const auto found = runners_.find(trial);
+    return found == runners_.end() ? RunnerFacts() : found->second;
+  }
+  TimePoint now() const override { return wall_clock(); }
+  kj::Timer& timer() override { return timer_; }
+  std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) override {
+    std::vector<char> buffer(1 << 16);
+    passwd entry{};
+    passwd* found = nullptr;
+    if (::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return std::nullopt;
+    return std::pair(UserId(found->pw_uid), GroupId(found->pw_gid));
+  }
+  UserFacts user_facts(UserId user) override {
+    std::vector<char> buffer(1 << 16);
+    passwd entry{};
+    passwd* found = nullptr;
+    UserFacts facts;
+    if (::getpwuid_r(user.value(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return facts;
+    if (found->pw_dir[0] == '/') facts.home = found->pw_dir;
+    if (found->pw_shell[0] == '/') facts.shell = found->pw_shell;
+    return facts;
+  }
+  const Facts& facts() const override { return facts_; }
+
+ private:
+  template <class T>
+  std::pair<std::uint64_t, kj::Promise<T>> open() {
+    auto paf = kj::newPromiseAndFulfiller<T>();
+    const std::uint64_t token = ++last_token_;
+    // The fulfiller belongs to this thread: only its number travels.
+    waiting_[token] = [fulfiller = std::make_shared<kj::Own<kj::PromiseFulfiller<T>>>(kj::mv(paf.fulfiller))](void* value) {
+      (*fulfiller)->fulfill(std::move(*static_cast<T*>(value)));
+    };
+    return {token, kj::mv(paf.promise)};
+  }
+  /// Called on another thread.
+  template <class T>
+  void close(std::uint64_t token, T value) {
+    auto shared = std::make_shared<T>(std::move(value));
+    channels_.http.push(HttpTask{[this, token, shared] {
+      const auto found = waiting_.find(token);
+      if (found == waiting_.end()) return;
+      const auto fulfil = std::move(found->second);
+      waiting_.erase(found);
+      fulfil(shared.get());
+    }});
+  }
+  /// Runs a question on the gateway's thread.
+  template <class T>
+  kj::Promise<T> ask(std::function<kj::Promise<T>(Gateway&)> question) {
+    auto [token, promise] = open<T>();
+    channels_.gateway.push(GatewayTask{[this, token = token, question = std::move(question)](Gateway& gateway) {
+      gateway.keep(question(gateway).then([this, token](T value) { close(token, std::move(value)); }));
+    }});
+    return kj::mv(promise);
+  }
+
+  Channels& channels_;
+  kj::Timer& timer_;
+  Facts facts_;
+  kj::UnixEventPort::FdObserver observer_;
+  std::uint64_t last_token_ = 0;
+  std::size_t next_labourer_ = 0;
+  std::unordered_map<std::uint64_t, std::function<void(void*)>> waiting_;
+  std::unordered_map<TrialId, RunnerFacts> runners_;
+};
+
+/// A connection's failure is its own.
+class QuietErrors final : public kj::HttpServerErrorHandler {
+ public:
+  kj::Promise<void> handleApplicationError(kj::Exception exception, kj::Maybe<kj::HttpService::Response&> response) override {
+    if (exception.getType() == kj::Exception::Type::DISCONNECTED) return kj::READY_NOW;
+    fmt::print(stderr, "musterd: HTTP: {}\n", exception.getDescription().cStr());
+    return HttpServerErrorHandler::handleApplicationError(kj::mv(exception), response);
+  }
+};
+
+Result<std::string> read_or_make_key(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string key((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (key.size() == kKeyBytes) return key;
+  key.assign(kKeyBytes, '\0');
+  if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(kKeyBytes)) return fail(ErrorCode::kUnavailable, "no random numbers", std::strerror(errno));
+  const std::string fresh = path + ".new";
+  const int fd = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+  const bool is_written = fd >= 0 && ::write(fd, key.data(), key.size()) == static_cast<ssize_t>(key.size()) && ::fsync(fd) == 0;
+  if (fd >= 0) ::close(fd);
+  if (!is_written || ::rename(fresh.c_str(), path.c_str()) != 0) return fail(ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno));
+  return key;
+}
+
+std::string cluster_uuid(const std::string& key) {
+  const std::string digest = sha256("cluster " + key);
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  std::memcpy(&high, digest.data(), sizeof high);
+  std::memcpy(&low, digest.data() + sizeof high, sizeof low);
+  return uuid_text(high, low);
+}
+
+/// With port 0 the port of the last time, so that what runs finds us again after a restart.
+std::string wanted_address(const std::string& listen, const std::string& memory) {
+  if (!listen.ends_with(":0")) return listen;
+  std::ifstream file(memory);
+  std::string last;
+  std::getline(file, last);
+  return last.starts_with(listen.substr(0, listen.size() - 1)) ? last : listen;
+}
+
+}  // namespace
+
+Result<HttpPlace> open_http(const DaemonOptions& options) {
+  HttpPlace place;
+  if (options.http_listen.empty()) return place;
+  place.token_key = TRY(read_or_make_key(options.state_folder + "/http.key"));
+  place.cluster_id = cluster_uuid(place.token_key);
+  const std::string memory = options.state_folder + "/http.address";
+  const std::string wanted = wanted_address(options.http_listen, memory);
+  const auto opened = listen_tcp(wanted);
+  if (!opened.has_value()) return fail(ErrorCode::kUnavailable, "MusterHttp: " + opened.error().message, opened.error().detail);
+  place.listen_fd = opened->fd;
+  place.address = opened->address;
+  std::ofstream(memory, std::ios::trunc) << place.address << "\n";
+  return place;
+}
+
+void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace& place) {
+  auto io = kj::setupAsyncIo();
+  api::ApiPort::Facts facts;
+  facts.token_key = place.token_key;
+  facts.cluster_id = place.cluster_id;
+  facts.cluster_name = options.cluster_name;
+  facts.version = options.version;
+  facts.address = place.address;
+  facts.operator_user = UserId(options.operator_uid);
+  facts.operator_group = GroupId(::getegid());
+  facts.open_user = options.http_open_user;
+  std::vector<char> buffer(1 << 16);
+  passwd entry{};
+  passwd* found = nullptr;
+  const bool is_known = ::getpwuid_r(options.operator_uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr;
+  facts.operator_name = is_known ? found->pw_name : std::to_string(options.operator_uid);
+
+  HttpThread thread(channels, io, std::move(facts));
+  kj::HttpHeaderTable::Builder builder;
+  const api::HeaderIds ids(builder);
+  const auto table = builder.build();
+  const api::Router router = api::make_router();
+  api::HttpService service(thread, router, *table, ids);
+  QuietErrors errors;
+  kj::HttpServerSettings settings;
+  settings.pipelineTimeout = kIdle;
+  settings.errorHandler = errors;
+  kj::HttpServer server(io.provider->getTimer(), *table, service, settings);
+  auto receiver = io.lowLevelProvider->wrapListenSocketFd(place.listen_fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
+  server.listenHttp(*receiver).exclusiveJoin(thread.pump()).wait(io.waitScope);
+}
+
+}  // namespace muster::daemon

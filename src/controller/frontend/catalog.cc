@@ -1,0 +1,171 @@
+#include "controller/frontend/catalog.h"
+
+#include <fmt/format.h>
+
+#include "controller/frontend/trial_access.h"
+
+namespace muster::frontend {
+namespace {
+
+Reply refused(Error error) {
+  Reply reply;
+  reply.error = std::move(error);
+  return reply;
+}
+
+constexpr std::string_view kind_name(DocumentKind kind) {
+  switch (kind) {
+    case DocumentKind::kModel: return "model";
+    case DocumentKind::kModelVersion: return "model version";
+    case DocumentKind::kWorkspace: return "workspace";
+    case DocumentKind::kProject: return "project";
+    case DocumentKind::kTemplate: return "template";
+    case DocumentKind::kRunMetadata: return "metadata";
+  }
+  return "";
+}
+
+Error is_missing(DocumentKind kind, std::uint32_t id) {
+  return Error{ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), id), ""};
+}
+
+/// What has a kind above it has that as its parent.
+std::optional<DocumentKind> parent_kind(DocumentKind kind) {
+  if (kind == DocumentKind::kModelVersion) return DocumentKind::kModel;
+  if (kind == DocumentKind::kProject) return DocumentKind::kWorkspace;
+  return std::nullopt;
+}
+
+bool may_change(const Document& document, const Identity& identity) {
+  return identity.is_operator || document.user == identity.user;
+}
+
+Status check_names(const Draft& draft, const Document& document) {
+  const Catalog& catalog = draft.state().catalog();
+  const bool has_name = document.kind != DocumentKind::kModelVersion && document.kind != DocumentKind::kRunMetadata;
+  if (has_name && document.name.empty()) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("a {} needs a name", kind_name(document.kind)), "");
+  }
+  const DocumentRef twin = has_name ? catalog.find(document.kind, document.parent, document.name) : nullptr;
+  if (twin != nullptr && twin->id != document.id) {
+    return fail(ErrorCode::kAlreadyExists, fmt::format("there is a {} named {} already", kind_name(document.kind), document.name),
+                "choose another name");
+  }
+  return {};
+}
+
+Status check_references(const Draft& draft, const Document& document) {
+  if (const auto above = parent_kind(document.kind); above && draft.state().catalog().find(*above, document.parent) == nullptr) {
+    return fail(is_missing(*above, document.parent));
+  }
+  for (const std::string& uuid : document.checkpoints) {
+    const CheckpointRef checkpoint = draft.state().checkpoints().find(uuid);
+    if (checkpoint == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
+    if (checkpoint->state != CheckpointState::kCompleted) {
+      return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} is not whole", uuid), "only a completed checkpoint can be registered");
+    }
+  }
+  return {};
+}
+
+std::uint32_t next_number(const Draft& draft, const Document& document) {
+  std::uint32_t number = 0;
+  for (const DocumentRef& one : draft.state().catalog().all(document.kind, document.parent)) number = std::max(number, one->number);
+  return number + 1;
+}
+
+/// Of the user who asks, as of the time at which it is asked.
+Result<Document> settled(Draft& draft, const StoreDocument& store, const Identity& identity) {
+  Document document = store.document;
+  document.change_time = draft.now();
+  const DocumentRef known = document.id == 0 ? nullptr : draft.state().catalog().find(document.kind, document.id);
+  if (known != nullptr) {
+    if (!may_change(*known, identity)) return fail(not_allowed());
+    document.user = known->user;
+    document.user_name = known->user_name;
+    document.create_time = known->create_time;
+    document.parent = store.document.parent == 0 ? known->parent : store.document.parent;
+    document.number = known->number;
+    return document;
+  }
+  const bool brings_id = document.kind == DocumentKind::kRunMetadata;
+  if (document.id != 0 && !brings_id) return fail(is_missing(document.kind, document.id));
+  if (!brings_id) document.id = draft.allot_document(document.kind);
+  if (document.kind == DocumentKind::kModelVersion) document.number = next_number(draft, document);
+  document.user = identity.user;
+  document.create_time = draft.now();
+  return document;
+}
+
+}  // namespace
+
+Reply note_run(Draft& draft, const NoteRun& note, const Identity& identity) {
+  const auto trial = find_running(draft.state(), note.trial, note.run, identity);
+  if (!trial.has_value()) return refused(trial.error());
+  const JobRun& run = *draft.state().jobs().find((*trial)->job)->run;
+  const bool is_known = note.note == RunNote::kSession ? run.has_session : run.is_stop_acknowledged;
+  if (!is_known) draft.add(RunNoted{(*trial)->job, note.note});
+  return {};
+}
+
+Reply note_checkpoint(Draft& draft, const NoteCheckpoint& note, const Identity& identity) {
+  const Checkpoint& wanted = note.checkpoint;
+  const CheckpointRef known = draft.state().checkpoints().find(wanted.uuid);
+  if (known == nullptr) {
+    if (const auto trial = find_running(draft.state(), wanted.trial, wanted.run, identity); !trial.has_value()) return refused(trial.error());
+  } else {
+    if (known->trial != wanted.trial) {
+      return refused({ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} is another trial's", wanted.uuid), "give each checkpoint a uuid of its own"});
+    }
+    const Trial* trial = draft.state().experiments().find(known->trial);
+    const auto own = find_own(draft.state(), trial->experiment, identity);
+    if (!own.has_value()) return refused(own.error());
+    if (*known == wanted) return {};
+    if (!note.is_change && known->state != CheckpointState::kActive) {
+      const bool is_repeat = known->state == wanted.state && known->resources == wanted.resources && known->metadata == wanted.metadata;
+      if (is_repeat) return {};
+      return refused({ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} was reported with other contents", wanted.uuid), ""});
+    }
+    const bool loses = wanted.state == CheckpointState::kDeleted || wanted.state == CheckpointState::kPartiallyDeleted;
+    if (loses && draft.state().catalog().names_checkpoint(wanted.uuid)) {
+      return refused({ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} is in the model registry", wanted.uuid),
+                      "delete the model version that names it first"});
+    }
+    if (known->state == CheckpointState::kDeleted) {
+      return refused({ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} was deleted", wanted.uuid), ""});
+    }
+  }
+  draft.add(CheckpointNoted{std::make_shared<const Checkpoint>(wanted)});
+  return {};
+}
+
+Reply store_document(Draft& draft, const StoreDocument& store, const Identity& identity) {
+  auto document = settled(draft, store, identity);
+  if (!document.has_value()) return refused(document.error());
+  for (const Status& checked : {check_names(draft, *document), check_references(draft, *document)}) {
+    if (!checked.has_value()) return refused(checked.error());
+  }
+  Reply reply;
+  reply.document = document->id;
+  draft.add(DocumentStored{std::make_shared<const Document>(std::move(document).value())});
+  return reply;
+}
+
+Reply delete_document(Draft& draft, const DeleteDocument& remove, const Identity& identity) {
+  const Catalog& catalog = draft.state().catalog();
+  const DocumentRef known = catalog.find(remove.kind, remove.id);
+  if (known == nullptr) return refused(is_missing(remove.kind, remove.id));
+  if (!may_change(*known, identity)) return refused(not_allowed());
+  for (const DocumentKind below : {DocumentKind::kModelVersion, DocumentKind::kProject}) {
+    if (parent_kind(below) != remove.kind) continue;
+    const auto children = catalog.all(below, remove.id);
+    if (!children.empty() && below == DocumentKind::kProject) {
+      return refused({ErrorCode::kFailedPrecondition, fmt::format("workspace {} has projects", known->name), "delete them first"});
+    }
+    for (const DocumentRef& child : children) draft.add(DocumentDeleted{below, child->id});
+  }
+  draft.add(DocumentDeleted{remove.kind, remove.id});
+  return {};
+}
+
+}  // namespace muster::frontend

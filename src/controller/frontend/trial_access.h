@@ -1,0 +1,22 @@
+// Who may act on which experiment, and which run of a trial may speak for it.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "model/request.h"
+#include "state/cluster_state.h"
+
+namespace muster::frontend {
+
+Error not_allowed();
+bool may_control(const Experiment& experiment, const Identity& identity);
+
+/// The experiment, if it is there and the caller's. Errors: kNotFound, kPermissionDenied.
+Result<const Experiment*> find_own(const ClusterState& state, ExperimentId id, const Identity& identity);
+
+/// The trial of a message from its present run, which counts from 1. Errors: as find_own; kFailedPrecondition: another run has taken
+/// over, or the trial has ended.
+Result<const Trial*> find_running(const ClusterState& state, TrialId id, std::uint32_t run, const Identity& identity);
+
+}  // namespace muster::frontend

@@ -1,0 +1,152 @@
+// What runs of trials say and ask: reports of metrics, requests to stop; and the tokens of HTTP's callers.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controller/frontend/trial_access.h"
+#include "controller/gateway/gateway.h"
+#include "records/page_codec.h"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kSearchedGroup = "validation";
+
+std::optional<Error> refusal_of(ReportOutcome outcome, const MetricReport& report) {
+  switch (outcome) {
+    case ReportOutcome::kStored:
+    case ReportOutcome::kRepeated: return std::nullopt;
+    case ReportOutcome::kConflict:
+      return Error{ErrorCode::kFailedPrecondition,
+                   fmt::format("{} metrics of {} steps were reported with other values", report.group, report.steps_completed),
+                   "the first report is kept; report each point of the training once"};
+    case ReportOutcome::kStale:
+      return Error{ErrorCode::kFailedPrecondition, fmt::format("invalid run id, {} (reported) is not the newest", report.run),
+                   "another run of the trial has taken over"};
+    case ReportOutcome::kInvalid:
+      return Error{ErrorCode::kInvalidArgument, "the report is not valid",
+                   "a group has a name without a full stop, steps are not negative, and each metric has a name and stands once"};
+  }
+  return std::nullopt;
+}
+
+/// Numbers alone: what else a report holds is of no use to a search.
+std::vector<NamedNumber> numbers_of(const MetricReport& report) {
+  std::vector<NamedNumber> numbers;
+  for (const Metric& metric : report.metrics) {
+    if (const double* value = std::get_if<double>(&metric.value)) numbers.push_back({metric.name, *value});
+  }
+  return numbers;
+}
+
+bool changes_stop(const EventBody& body, JobId& job) {
+  return std::visit(
+      [&job](const auto& event) {
+        using Body = std::decay_t<decltype(event)>;
+        constexpr bool kDoes = std::is_same_v<Body, StopRequested> || std::is_same_v<Body, JobEnding> || std::is_same_v<Body, JobRequeued>;
+        if constexpr (kDoes) job = event.job;
+        return kDoes;
+      },
+      body);
+}
+
+}  // namespace
+
+kj::Promise<std::optional<Error>> Gateway::report(const Identity& identity, MetricReport report) {
+  const auto trial = frontend::find_running(state(), report.trial, report.run, identity);
+  if (!trial.has_value()) return std::optional<Error>(trial.error());
+  begin_metrics(report);
+  auto stored = port_.store_report(report);
+  return stored.then([this, identity, report = std::move(report)](Result<ReportOutcome> outcome) -> kj::Promise<std::optional<Error>> {
+    if (!outcome.has_value()) return std::optional<Error>(outcome.error());
+    if (auto refused = refusal_of(*outcome, report)) return refused;
+    return tell_search(identity, report);
+  });
+}
+
+/// What earlier runs reported beyond the checkpoint that this one goes on from is no part of the trial any more.
+void Gateway::begin_metrics(const MetricReport& report) {
+  std::uint32_t& begun = begun_[report.trial];
+  if (begun >= report.run) return;
+  begun = report.run;
+  const auto& checkpoints = state().checkpoints().of(report.trial);
+  const auto found = std::find_if(checkpoints.rbegin(), checkpoints.rend(), [&](const CheckpointRef& checkpoint) {
+    return checkpoint->state == CheckpointState::kCompleted && checkpoint->run < report.run;
+  });
+  const std::uint64_t steps = found == checkpoints.rend() ? 0 : (*found)->steps_completed;
+  port_.begin_metrics(report.trial, report.run, static_cast<std::int64_t>(steps));
+}
+
+kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity, const MetricReport& report) {
+  const Trial* trial = state().experiments().find(report.trial);
+  if (report.group != kSearchedGroup || trial == nullptr) return std::optional<Error>();
+  const std::string& searched = state().experiments().find(trial->experiment)->spec->metric;
+  const auto found = std::ranges::find(report.metrics, searched, &Metric::name);
+  if (found == report.metrics.end()) return std::optional<Error>();
+  if (std::get_if<double>(&found->value) == nullptr) {
+    return std::optional<Error>(Error{ErrorCode::kInvalidArgument, fmt::format("the searcher metric {} is not a number", searched),
+                                      "the search compares trials by it"});
+  }
+  ReportTrial message{report.trial, report.run, static_cast<std::uint64_t>(report.steps_completed), numbers_of(report)};
+  std::vector<Request> requests;
+  requests.emplace_back(std::move(message));
+  return submit(identity, std::move(requests), RequestId()).then([](std::vector<Reply> replies) { return replies.front().error; });
+}
+
+std::optional<Result<bool>> Gateway::stop_answer(const Identity& identity, TrialRun run) const {
+  const auto trial = frontend::find_running(state(), run.trial, run.run, identity);
+  if (!trial.has_value()) return fail(trial.error());
+  if (state().jobs().find((*trial)->job)->run->stop) return true;
+  return std::nullopt;
+}
+
+kj::Promise<Result<bool>> Gateway::wait_stop(const Identity& identity, TrialRun run, kj::Duration patience) {
+  if (auto answer = stop_answer(identity, run)) return std::move(*answer);
+  if (patience == 0 * kj::SECONDS) return Result<bool>(false);
+  const JobId job = state().experiments().find(run.trial)->job;
+  auto paf = kj::newPromiseAndFulfiller<Result<bool>>();
+  const std::uint64_t token = next_token_++;
+  stop_waiters_[job].emplace(token, StopWaiter{identity, run, kj::mv(paf.fulfiller)});
+  auto forget = kj::defer([this, job, token] {
+    const auto waiting = stop_waiters_.find(job);
+    if (waiting == stop_waiters_.end()) return;
+    waiting->second.erase(token);
+    if (waiting->second.empty()) stop_waiters_.erase(waiting);
+  });
+  auto timeout = timer_.afterDelay(patience).then([]() -> Result<bool> { return false; });
+  return paf.promise.exclusiveJoin(kj::mv(timeout)).attach(kj::mv(forget));
+}
+
+void Gateway::wake_stop_waiters(const EventBatch& batch) {
+  for (const Event& event : batch.events) {
+    JobId job;
+    if (!changes_stop(event.body, job)) continue;
+    const auto waiting = stop_waiters_.find(job);
+    if (waiting == stop_waiters_.end()) continue;
+    for (auto& [token, waiter] : waiting->second) {
+      if (auto answer = stop_answer(waiter.identity, waiter.run)) waiter.fulfiller->fulfill(std::move(*answer));
+    }
+  }
+}
+
+Status Gateway::check_token(const TokenClaims& claims) const {
+  if (claims.scope == TokenScope::kUser) return {};
+  const Job* job = state().jobs().find(claims.job);
+  const bool is_alive = job != nullptr && !job->is_over() && (claims.scope != TokenScope::kTask || job->attempt == claims.attempt);
+  if (is_alive) return {};
+  return fail(ErrorCode::kPermissionDenied, "invalid token", "the run that it was given to has ended");
+}
+
+kj::Promise<std::optional<Error>> Gateway::send_token(const Identity& identity, const Query& query, SendPage send) {
+  if (token_key_.empty()) {
+    return std::optional<Error>(Error{ErrorCode::kFailedPrecondition, "HTTP is not served here", "set MusterHttp=HOST:PORT in slurm.conf"});
+  }
+  return port_.names(identity.user, identity.group)
+      .then([this, identity, query, send = std::move(send)](CallerNames names) -> kj::Promise<std::optional<Error>> {
+        Page page;
+        page.bytes = user_token(identity.user, identity.group, names.user, query.until, token_key_);
+        return send(records::encode_page(page)).then([]() -> std::optional<Error> { return std::nullopt; });
+      });
+}
+
+}  // namespace muster

@@ -1,0 +1,37 @@
+// A trial's checkpoints, as far as the controller knows them: their files are the storage's. Source: Determined 0.38.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/time.h"
+#include "model/ids.h"
+
+namespace muster {
+
+/// Numbers are part of journal and wire.
+enum class CheckpointState : std::uint8_t {
+  kActive = 0,            ///< announced: its files may be half written
+  kCompleted = 1,         ///< whole
+  kError = 2,
+  kDeleted = 3,
+  kPartiallyDeleted = 4,  ///< some of its files were taken away
+};
+
+/// Immutable: a change is another value under the same uuid.
+struct Checkpoint {
+  std::string uuid;      ///< the client's choice
+  TrialId trial;
+  std::uint32_t run = 1;  ///< that wrote it, from 1
+  std::uint64_t steps_completed = 0;
+  CheckpointState state = CheckpointState::kActive;
+  TimePoint report_time;
+  std::uint64_t size = 0;  ///< bytes, of all files
+  std::string metadata;    ///< a JSON object
+  std::string resources;   ///< a JSON object: the size of each file in bytes, by its path
+  friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
+};
+using CheckpointRef = std::shared_ptr<const Checkpoint>;
+
+}  // namespace muster

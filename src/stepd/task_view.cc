@@ -1,0 +1,166 @@
+#include "stepd/task_view.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "codec/spool_path.h"
+#include "codec/words.h"
+
+namespace muster {
+namespace {
+
+struct Place {
+  ShownPath path;
+  bool is_private = false;
+};
+
+Status check_path(const std::string& path) {
+  bool is_good = path.size() > 1 && path.front() == '/' && path.find('\0') == std::string::npos;
+  for (const std::string_view word : split(std::string_view(path).substr(is_good ? 1 : 0), '/')) {
+    is_good = is_good && !word.empty() && word != "." && word != "..";
+  }
+  if (is_good) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("a task cannot be shown the path '{}'", path),
+              "it must be absolute, without '.', '..' and a slash at its end");
+}
+
+std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+Status make_our_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return {};
+  return fail(ErrorCode::kUnavailable, "could not make " + path, std::strerror(errno));
+}
+
+/// The innermost place that holds `path`, or null. `places`: sorted by target.
+const Place* around(const std::vector<Place>& places, const std::string& path) {
+  const Place* found = nullptr;
+  for (const Place& place : places) {
+    if (path.starts_with(place.path.target + "/")) found = &place;
+  }
+  return found;
+}
+
+std::string inside(const Place& place, const std::string& path) {
+  return place.path.source + path.substr(place.path.target.size());
+}
+
+class ViewMaker {
+ public:
+  ViewMaker(const LaunchStep& launch, const StepdOptions& options, const ProcessUser& user)
+      : launch_(launch), user_(user), folder_(view_folder(options.spool, launch.id)), hosts_file_(options.hosts_file) {}
+
+  Result<MountView> make() {
+    TRY(gather());
+    MountView view;
+    view.is_private = !launch_.private_folders.empty() || !launch_.binds.empty();
+    if (view.is_private) TRY(make_root_folder(view));
+    for (const Place& place : places_) TRY(make_source(place));
+    for (const Place& place : places_) TRY(make_target(place));
+    for (const TaskFile& file : launch_.files) TRY(write(file));
+    if (!hosts_file_.empty()) view.host_name = launch_.node_name;
+    for (Place& place : places_) view.paths.push_back(std::move(place.path));
+    return view;
+  }
+
+ private:
+  Status gather() {
+    for (const std::string& target : launch_.private_folders) {
+      TRY(check_path(target));
+      places_.push_back({{fmt::format("{}/{}", folder_, places_.size()), target, false}, true});
+    }
+    for (const TaskBind& bind : launch_.binds) {
+      TRY(check_path(bind.source));
+      TRY(check_path(bind.target));
+      places_.push_back({{bind.source, bind.target, bind.is_read_only}, false});
+    }
+    if (!hosts_file_.empty()) places_.push_back({{hosts_file_, "/etc/hosts", false}, false});
+    const auto target = [](const Place& place) -> const std::string& { return place.path.target; };
+    std::ranges::sort(places_, {}, target);
+    const auto twice = std::ranges::adjacent_find(places_, {}, target);
+    if (twice == places_.end()) return {};
+    return fail(ErrorCode::kInvalidArgument, "two things are to be shown to a task as " + twice->path.target, "");
+  }
+
+  Status make_root_folder(MountView& view) {
+    TRY(make_our_folder(folder_));
+    view.root_folder = folder_ + "/root";
+    return make_our_folder(view.root_folder);
+  }
+
+  Status make_source(const Place& place) {
+    const std::string& source = place.path.source;
+    if (!place.is_private) return source == hosts_file_ || is_there(source) ? Status() : make_folders_as(user_, source);
+    if (::mkdir(source.c_str(), 0700) != 0 || (::geteuid() == 0 && ::chown(source.c_str(), user_.uid, user_.gid) != 0)) {
+      return fail(ErrorCode::kUnavailable, "could not make " + source, std::strerror(errno));
+    }
+    return {};
+  }
+
+  /// Where a place is shown there must be something to put it on. What the user may not make is no fault: the view gets
+  /// a root of its own then. Inside another place there is no such way out.
+  Status make_target(const Place& place) {
+    const Place* outer = around(places_, place.path.target);
+    const std::string target = outer == nullptr ? place.path.target : inside(*outer, place.path.target);
+    if (is_there(target)) return {};
+    const Status made = is_folder(place.path.source) ? make_folders_as(user_, target) : make_file(target, "", 0644);
+    return outer == nullptr ? Status() : made;
+  }
+
+  Status write(const TaskFile& file) {
+    TRY(check_path(file.path));
+    const Place* outer = around(places_, file.path);
+    if (outer == nullptr || !outer->is_private) {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("the file {} is not below a private folder", file.path), "");
+    }
+    return make_file(inside(*outer, file.path), file.text, 0600);
+  }
+
+  Status make_file(const std::string& path, const std::string& text, unsigned mode) {
+    TRY(make_folders_as(user_, parent_of(path)));
+    const int fd = TRY(open_as(user_, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
+    const bool is_written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    const int error = errno;
+    ::close(fd);
+    if (is_written) return {};
+    return fail(ErrorCode::kUnavailable, "could not write " + path, std::strerror(error));
+  }
+
+  /// As the user sees it.
+  bool is_there(const std::string& path) {
+    const auto fd = open_as(user_, path, O_PATH, 0);
+    if (fd.has_value()) ::close(*fd);
+    return fd.has_value();
+  }
+  bool is_folder(const std::string& path) {
+    const auto fd = open_as(user_, path, O_PATH | O_DIRECTORY, 0);
+    if (fd.has_value()) ::close(*fd);
+    return fd.has_value();
+  }
+
+  const LaunchStep& launch_;
+  const ProcessUser& user_;
+  std::string folder_;
+  std::string hosts_file_;
+  std::vector<Place> places_;
+};
+
+}  // namespace
+
+Result<MountView> make_task_view(const LaunchStep& launch, const StepdOptions& options, const ProcessUser& user) {
+  return ViewMaker(launch, options, user).make();
+}
+
+void remove_task_view(const LaunchStep& launch, const StepdOptions& options) {
+  std::error_code ignored;
+  std::filesystem::remove_all(view_folder(options.spool, launch.id), ignored);
+}
+
+}  // namespace muster
