@@ -90,7 +90,7 @@ class Ran:
         return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}\n--- requests\n{request_log(self.exchanges)}"
 
     def rows(self):
-        """A table of its output: by its heads, the cells."""
+        """The first table of its output: by its heads, the cells; what a cell holds on further lines follows after a space."""
         lines = self.out.splitlines()
         ruler = next(number for number, line in enumerate(lines) if re.fullmatch(r"[-+]+", line.strip()) and "-" in line)
         heads = [head.strip() for head in lines[ruler - 1].split("|")]
@@ -98,7 +98,11 @@ class Ran:
         for line in lines[ruler + 1:]:
             if "|" not in line and len(heads) > 1:
                 break
-            found.append(dict(zip(heads, (cell.strip() for cell in line.split("|")))))
+            cells = dict(zip(heads, (cell.strip() for cell in line.split("|"))))
+            if found and not cells[heads[0]]:
+                found[-1] = {head: f"{found[-1][head]} {cells[head]}".strip() for head in heads}
+            else:
+                found.append(cells)
         return found
 
 
