@@ -35,6 +35,7 @@ class FakeController:
         self.rows = []           # bodies of accepted reports that were new
         self.requests = []       # (method, path, body), every one that was understood
         self.checkpoints = {}    # uuid -> document
+        self.written_by = {}     # uuid -> run
         self.calls = {}          # last body of progress, state, early exit
         self.run_metadata = None
         self.preempt = threading.Event()
@@ -181,8 +182,8 @@ class FakeController:
                 ("POST", "/trials/7/(progress|runner/metadata|early_exit)", self._keep),
                 ("GET", "/runs/7/metadata", lambda body: {"metadata": self.run_metadata}),
                 ("POST", "/runs/7/metadata", self._set_metadata),
-                ("GET", r"/allocations/3.abc.2/signals/preemption\?timeout_seconds=(\d+)", self._poll),
-                ("POST", "/allocations/3.abc.2/signals/ack_preemption", self._acknowledge),
+                ("GET", r"/allocations/3.abc.\d/signals/preemption\?timeout_seconds=(\d+)", self._poll),
+                ("POST", r"/allocations/3.abc.\d/signals/ack_preemption", self._acknowledge),
                 ("POST", "/checkpoints", self._checkpoint), ("PATCH", "/checkpoints", self._patch)]
 
     def _start_run(self, body):
@@ -212,6 +213,7 @@ class FakeController:
     def _keep(self, body, what):
         names = {"progress": "progress", "runner/metadata": "state", "early_exit": "reason"}
         require(set(body) == {names[what]}, body)
+        require(what != "early_exit" or body["reason"] == "EXITED_REASON_INVALID_HP", body)
         self.calls[what] = body[names[what]]
         return {}
 
@@ -231,14 +233,20 @@ class FakeController:
     def _checkpoint(self, body):
         require(set(body) == {"uuid", "taskId", "allocationId", "metadata", "resources", "reportTime", "state", "storageId",
                               "training"}, body)
-        require((body["taskId"], body["allocationId"], body["training"], body["storageId"]) == ("3.abc", "3.abc.2", {}, None), body)
+        require((body["taskId"], body["training"], body["storageId"]) == ("3.abc", {}, None), body)
+        task, _, run = body["allocationId"].rpartition(".")
+        require(task == "3.abc" and run.isdigit(), body)
         require(all(isinstance(size, str) for size in body["resources"].values()), body)
         require(body["state"] in STATES, body)
         before = self.checkpoints.get(body["uuid"])
         if body["state"] == "STATE_ACTIVE":
             require(body["metadata"] == {} and body["resources"] == {} and before in (None, {"state": "STATE_ACTIVE"}), (before, body))
+            if int(run) != self.run:
+                raise Refusal(400, f"invalid run id, {run} (reported) != {self.run} (expected)")
             self.checkpoints[body["uuid"]] = {"state": "STATE_ACTIVE"}
+            self.written_by[body["uuid"]] = int(run)
             return {}
+        require(int(run) == self.written_by[body["uuid"]], (self.written_by, body))
         require(before is not None and "steps_completed" in body["metadata"], (before, body))
         self.checkpoints[body["uuid"]] = {"state": "STATE_COMPLETED", "metadata": body["metadata"],
                                           "resources": body["resources"]}

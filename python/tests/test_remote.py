@@ -157,11 +157,11 @@ def test_every_other_request_is_repeated_too(controller, begin, fault):
             write(context, step)
             assert not controller.faults
         controller.faults.append(fault)
-        context.train.report_early_exit("user_requested_stop")
+        context.train.report_early_exit("invalid_hp")
         controller.faults.append(fault)
         context.train.set_status("ending")
     assert controller.run_metadata == {"a": 1} and states(controller) == ["STATE_COMPLETED"] * 2
-    assert controller.calls == {"early_exit": "EXITED_REASON_USER_REQUESTED_STOP", "runner/metadata": "ending"}
+    assert controller.calls == {"early_exit": "EXITED_REASON_INVALID_HP", "runner/metadata": "ending"}
 
 
 def test_training_goes_on_while_the_controller_restarts(controller, begin):
@@ -212,7 +212,7 @@ def test_a_conflict_is_raised_by_a_later_report_and_costs_only_its_row(controlle
         context.train.report_training_metrics(1, {"loss": 0.5, "lr": 0.1})  # adds, repeats equally
         context.train.report_training_metrics(1, {"loss": 0.75})
         context.train.report_training_metrics(2, {"loss": 0.25})
-        with pytest.raises(core.MetricConflictError, match="step 1 .*was reported as 0.5"):
+        with pytest.raises(core.MetricConflictError, match="group .training. at step 1: .*was reported as 0.5"):
             context.train.flush()
             context.train.flush()
         context.train.flush()
@@ -230,6 +230,21 @@ def test_a_leftover_of_an_older_run_is_refused(controller, begin):
     with pytest.raises(core.StaleRunError):
         context.close()
     assert controller.rows == []
+
+
+def test_a_leftover_writes_no_checkpoint(controller, begin):
+    with begin() as context:
+        controller.run = 3
+        with pytest.raises(core.StaleRunError, match="newer run"):
+            write(context, 1)
+    assert controller.checkpoints == {}
+
+
+def test_a_stop_that_the_user_wished_is_no_failure_to_the_controller(controller, begin, memory_path):
+    with begin() as context:
+        context.train.report_early_exit("user_requested_stop")
+    assert "early_exit" not in controller.calls
+    assert json.loads((memory_path / "status.json").read_text())["early_exit"] == "user_requested_stop"
 
 
 # ---- stops ----
@@ -345,7 +360,8 @@ def test_the_next_start_tells_what_a_crash_kept_from_being_told(controller, scri
     script = scripts(DYING.replace("WHERE", repr(where)), **controller.variables(MUSTER_RUN_DIR=str(memory_path)))
     script.end(-signal.SIGKILL)
     assert states(controller) == after_crash
-    with begin() as context:
+    controller.run = 3  # another run tells it, in the name of the one that wrote it
+    with begin(DET_TRIAL_RUN_ID="3", DET_ALLOCATION_ID="3.abc.3", MUSTER_RUN_ID="3") as context:
         assert states(controller) == after_start
         found = context.info.latest_checkpoint
         assert (found and context.checkpoint.get_metadata(found)["steps_completed"]) == latest

@@ -20,7 +20,7 @@ from muster.core import values
 from muster.core.backend import Backend
 from muster.core.environment import Controller
 from muster.core.errors import ControllerError, MetricConflictError, StaleRunError
-from muster.core.local import LocalCheckpoints, LocalRecord
+from muster.core.local import Announced, LocalCheckpoints, LocalRecord
 from muster.core.metrics import MetricRow
 from muster.core.run_folder import RunFolder
 from muster.core.session import Session
@@ -34,8 +34,6 @@ FIRST_ANSWER_S = 2.0
 ROWS_WAITING_MAX = 100_000  # reports of an outage, some 50 MB
 _SHIPPER_MARGIN_S = 60.0   # of the shipper's patience over that of one request
 
-_EARLY_EXITS = {"invalid_hp": "EXITED_REASON_INVALID_HP", "user_requested_stop": "EXITED_REASON_USER_REQUESTED_STOP"}
-
 _log = logging.getLogger("muster")
 
 
@@ -44,9 +42,14 @@ def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat()
 
 
-def _raise_if_stale(error: ControllerError) -> None:
-    if "invalid run id" in str(error):
-        raise StaleRunError(f"a newer run of this trial has begun; end this process ({error})") from error
+def _call(session: Session, method: str, path: str, body: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+    """Errors: StaleRunError when the controller has begun a newer run; else as Session.call."""
+    try:
+        return session.call(method, path, body)
+    except ControllerError as error:
+        if "invalid run id" in str(error):
+            raise StaleRunError(f"a newer run of this trial has begun; end this process ({error})") from error
+        raise
 
 
 class RemoteMetrics:
@@ -60,13 +63,11 @@ class RemoteMetrics:
         conflict: Optional[MetricConflictError] = None
         for row in rows:
             try:
-                self._session.call("POST", f"/trials/{self._controller.trial}/metrics", self._body(row))
+                _call(self._session, "POST", f"/trials/{self._controller.trial}/metrics", self._body(row))
             except ControllerError as error:
-                _raise_if_stale(error)
                 if error.status != 400:
                     raise
-                conflict = conflict or MetricConflictError(
-                    f"metrics of group {row.group!r} at step {row.steps} were refused; report each value once ({error})")
+                conflict = conflict or MetricConflictError(f"group {row.group!r} at step {row.steps}: {error}")
         if conflict is not None:
             raise conflict
 
@@ -170,8 +171,10 @@ class RemoteRecord:
         self._courier.send("status", self._path("runner/metadata"), {"state": status})
 
     def set_early_exit(self, reason: str) -> None:
+        """Of the reasons the controller knows one; a stop that the user wished is to it a trial that has completed."""
         self._local.set_early_exit(reason)
-        self._session.call("POST", self._path("early_exit"), {"reason": _EARLY_EXITS[reason]})
+        if reason == "invalid_hp":
+            _call(self._session, "POST", self._path("early_exit"), {"reason": "EXITED_REASON_INVALID_HP"})
 
     def set_searcher_metric(self, length: Union[int, float], metric: Any) -> None:
         """For people alone: the search reads it from the validation reports."""
@@ -184,13 +187,13 @@ class RemoteRecord:
                                 f"/allocations/{self._controller.allocation}/signals/ack_preemption", None)
 
     def metadata(self) -> Dict[str, Any]:
-        answer = self._session.call("GET", f"/runs/{self._controller.trial}/metadata")
+        answer = _call(self._session, "GET", f"/runs/{self._controller.trial}/metadata")
         document: Dict[str, Any] = values.decode(answer.get("metadata") or {})
         return document
 
     def set_metadata(self, metadata: Mapping[str, Any]) -> None:
         document = values.encode_document("metadata", metadata)
-        self._session.call("POST", f"/runs/{self._controller.trial}/metadata", {"metadata": document})
+        _call(self._session, "POST", f"/runs/{self._controller.trial}/metadata", {"metadata": document})
 
     def close(self) -> None:
         self._courier.close()
@@ -213,26 +216,33 @@ class CheckpointAnnouncer:
         self._controller = controller
         self.is_recovering = True
 
-    def __call__(self, event: str, uuid: str, storage: FolderStorage, resources_left: Mapping[str, int]) -> None:
+    def __call__(self, event: str, announced: Announced, resources_left: Mapping[str, int]) -> None:
+        uuid = announced.uuid
         try:
             if event == "announced":
-                self._post(uuid, "STATE_ACTIVE", {}, {})
+                self._post(announced, "STATE_ACTIVE", {}, {})
             elif event == "completed":
-                metadata = values.encode_document("checkpoint metadata", storage.metadata(uuid))
-                self._post(uuid, "STATE_COMPLETED", metadata, storage.resources(uuid))
+                metadata = values.encode_document("checkpoint metadata", announced.storage.metadata(uuid))
+                self._post(announced, "STATE_COMPLETED", metadata, announced.storage.resources(uuid))
             else:
-                self._session.call("PATCH", "/checkpoints", {"checkpoints": [
+                _call(self._session, "PATCH", "/checkpoints", {"checkpoints": [
                     {"uuid": uuid, "resources": {"resources": _sizes(resources_left)}}]})
         except ControllerError as error:
             if not self.is_recovering or error.status is None:
                 raise
             _log.warning("checkpoint %s of an earlier run is %s, but: %s", uuid, event, error)
 
-    def _post(self, uuid: str, state: str, metadata: Mapping[str, Any], resources: Mapping[str, int]) -> None:
-        self._session.call("POST", "/checkpoints", {
-            "uuid": uuid, "taskId": self._controller.task, "allocationId": self._controller.allocation,
+    def _post(self, announced: Announced, state: str, metadata: Mapping[str, Any], resources: Mapping[str, int]) -> None:
+        _call(self._session, "POST", "/checkpoints", {
+            "uuid": announced.uuid, "taskId": self._controller.task, "allocationId": self._allocation(announced.run),
             "metadata": metadata, "resources": _sizes(resources), "reportTime": _time(time.time()), "state": state,
             "storageId": None, "training": {}})
+
+    def _allocation(self, run: int) -> str:
+        """The run that wrote a checkpoint, whichever tells of it: what this run resumes from is of an earlier one."""
+        own = f".{self._controller.run}"
+        name = self._controller.allocation
+        return f"{name[:-len(own)]}.{run}" if name.endswith(own) else name
 
 
 def _sizes(resources: Mapping[str, int]) -> Dict[str, str]:
@@ -284,11 +294,7 @@ def open_backend(folder: RunFolder, storage: FolderStorage, controller: Controll
     """
     session = Session(controller.url, controller.token, controller.patience_s)
     try:
-        try:
-            session.call("POST", "/runs/start", {"runId": controller.trial, "checkpointStorage": None})
-        except ControllerError as error:
-            _raise_if_stale(error)
-            raise
+        _call(session, "POST", "/runs/start", {"runId": controller.trial, "checkpointStorage": None})
         announcer = CheckpointAnnouncer(session, controller)
         checkpoints = LocalCheckpoints(folder, storage, announcer)
         announcer.is_recovering = False
