@@ -163,7 +163,7 @@ kj::Promise<HttpReply> set_metadata(ApiPort& port, HttpRequest request) {
            return {};
          })
       .then([&port, shared](HttpReply reply) -> kj::Promise<HttpReply> {
-        if (reply.status != 200) return std::move(reply);
+        if (reply.status != 200) return reply;
         return show(port, std::move(*shared));
       });
 }

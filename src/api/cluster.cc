@@ -63,7 +63,7 @@ std::vector<std::string> slots_in_use(const ClusterState& state, NodeIndex node,
     for (const NodeGrant& grant : job.run->allocation->nodes) {
       if (grant.node != node) continue;
       std::size_t count = is_gpu ? 0 : grant.cpus.count();
-      for (const GresGrant& gres : grant.gres) count += is_gpu && gres.name == "gpu" ? static_cast<std::size_t>(gres.count) : 0U;
+      for (const GresGrant& gres : grant.gres) count += is_gpu && gres.name == "gpu" ? gres.devices.count() : 0U;
       for (std::size_t i = 0; i < count; ++i) used.push_back(std::to_string(job.id.value()));
     }
   });

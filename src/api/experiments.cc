@@ -16,6 +16,7 @@
 #include "codec/config_layers.h"
 #include "codec/json_text.h"
 #include "codec/yaml_text.h"
+#include "controller/prepare_experiment.h"
 
 namespace muster::api {
 namespace {
@@ -56,7 +57,7 @@ JobSpecRef plain_job(const ApiPort::UserFacts& user) {
 
 Bytes plain_environment(const ApiPort::UserFacts& user, const std::string& name) {
   std::string block;
-  for (const std::string& variable : {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + user.home, "USER=" + name,
+  for (const std::string& variable : {std::string("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), "HOME=" + user.home, "USER=" + name,
                                       "LOGNAME=" + name, "SHELL=" + user.shell, std::string("LANG=C.UTF-8")}) {
     block.append(variable).push_back('\0');
   }
@@ -426,7 +427,7 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
         const auto update = update_of(body, id, *labels);
         if (!update.has_value()) return error_reply(update.error());
         return submit_one(port, caller, *update).then([&port, caller, id](HttpReply reply) -> kj::Promise<HttpReply> {
-          if (reply.status != 200) return std::move(reply);
+          if (reply.status != 200) return reply;
           return shown(port, caller, id);
         });
       });

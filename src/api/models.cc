@@ -54,9 +54,10 @@ struct VersionFacts {
   CheckpointFacts checkpoint;
 };
 
-Result<VersionFacts> facts_of(const ClusterState& state, const DocumentRef& version) {
+Result<VersionFacts> version_facts(const ClusterState& state, const DocumentRef& version) {
   const DocumentRef model = state.catalog().find(DocumentKind::kModel, version->parent);
-  return VersionFacts{version, model_json(state, *model), TRY(facts_of(state, version->checkpoints.front()))};
+  CheckpointFacts checkpoint = TRY(facts_of(state, version->checkpoints.front()));
+  return VersionFacts{version, model_json(state, *model), std::move(checkpoint)};
 }
 
 Json version_json(const ApiPort& port, const VersionFacts& facts) {
@@ -191,7 +192,7 @@ kj::Promise<HttpReply> one_version(ApiPort& port, const Caller& caller, std::str
       [model = std::move(model), number = std::move(number)](const ClusterState& state) -> Result<Versions> {
         const DocumentRef version = TRY(find_version(state, model, number));
         Versions all;
-        all.push_back(TRY(facts_of(state, version)));
+        all.push_back(TRY(version_facts(state, version)));
         return all;
       },
       [&port](const Versions& all) { return json_reply(Json::Object{{"modelVersion", version_json(port, all.front())}}); });
@@ -216,7 +217,7 @@ kj::Promise<HttpReply> register_version(ApiPort& port, HttpRequest request) {
                  return Json(static_cast<std::int64_t>(stored.number));
                })
             .then([&port, shared](HttpReply reply) -> kj::Promise<HttpReply> {
-              if (reply.status != 200) return std::move(reply);
+              if (reply.status != 200) return reply;
               return one_version(port, shared->caller, shared->arguments[0], reply.body);
             });
       });
@@ -229,7 +230,7 @@ kj::Promise<HttpReply> list_versions(ApiPort& port, HttpRequest request) {
       [shared](const ClusterState& state) -> Result<Versions> {
         const DocumentRef model = TRY(find_document(state, DocumentKind::kModel, 0, shared->arguments[0]));
         Versions all;
-        for (const DocumentRef& version : state.catalog().all(DocumentKind::kModelVersion, model->id)) all.push_back(TRY(facts_of(state, version)));
+        for (const DocumentRef& version : state.catalog().all(DocumentKind::kModelVersion, model->id)) all.push_back(TRY(version_facts(state, version)));
         if (shared->parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(all);
         return all;
       },
@@ -260,7 +261,7 @@ kj::Promise<HttpReply> patch_version(ApiPort& port, HttpRequest request) {
              },
              [](const ClusterState&, const Document&) -> Result<Json> { return Json(); })
       .then([&port, shared](HttpReply reply) -> kj::Promise<HttpReply> {
-        if (reply.status != 200) return std::move(reply);
+        if (reply.status != 200) return reply;
         return one_version(port, shared->caller, shared->arguments[0], shared->arguments[1]);
       });
 }

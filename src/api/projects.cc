@@ -140,7 +140,7 @@ kj::Promise<HttpReply> show_place(ApiPort& port, HttpRequest request, DocumentKi
            if (is_workspace) return Json(Json::Object{{"workspace", workspace_json(state, place)}});
            return Json(Json::Object{{"project", project_json(state, place)}});
          })
-      .then(reply_of);
+      .then([](Result<Json> shown) { return reply_of(shown); });
 }
 
 kj::Promise<HttpReply> create_workspace(ApiPort& port, HttpRequest request) {
@@ -230,7 +230,7 @@ kj::Promise<HttpReply> show_template(ApiPort& port, HttpRequest request) {
            const DocumentRef found = TRY(find_document(state, DocumentKind::kTemplate, 0, name));
            return Json(Json::Object{{"template", template_json(*found)}});
          })
-      .then(reply_of);
+      .then([](Result<Json> shown) { return reply_of(shown); });
 }
 
 kj::Promise<HttpReply> store_template(ApiPort& port, HttpRequest request) {

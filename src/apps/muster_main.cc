@@ -30,6 +30,7 @@ constexpr CommandRow kSubcommands[] = {
     {"why", muster::cli::run_why, "say all that stands in a job's way"},
     {"experiment", muster::cli::run_experiment, "create, watch and control experiments"},
     {"report", muster::cli::run_report, "say from inside a trial what it has reached"},
+    {"token", muster::cli::run_token, "print what proves over HTTP who you are"},
     {"preview-search", muster::cli::run_preview_search, "say how many trials a search has, and how far they train"},
     {"check", muster::cli::run_check, "replay its journal and compare the state's hash"},
     {"version", show_version, "print the version"},

@@ -12,6 +12,8 @@
 #include <optional>
 
 #include "cli/command_line.h"
+#include "cli/http_access.h"
+#include "cli/node_text.h"
 #include "cli/personal_cluster.h"
 #include "env/posix/process_runner.h"
 
@@ -99,6 +101,25 @@ int run_down(const std::vector<std::string>& words) {
   return stopped.has_value() ? 0 : complain(stopped.error());
 }
 
+namespace {
+
+constexpr int kTokenDays = 30;
+
+/// For Determined's clients; nothing while the controller is down, or does not serve HTTP.
+void print_http_access(const std::string& conf) {
+  const std::string socket = conf.substr(0, conf.rfind('/')) + "/controller.sock";
+  if (::access(socket.c_str(), F_OK) != 0) return;
+  ::setenv("SLURM_CONF", conf.c_str(), 1);
+  const Console console("muster env");
+  Session session(console);
+  const auto access = find_http(session, kTokenDays);
+  if (!access.has_value()) return;
+  const std::string user = user_name(::geteuid());
+  fmt::print("export DET_MASTER='{}'\nexport DET_USER='{}'\nexport DET_USER_TOKEN='{}'\n", access->master, user, access->token);
+}
+
+}  // namespace
+
 int run_env(const std::vector<std::string>& words) {
   CLI::App app("Prints what points the commands at a cluster; for eval.", "muster env");
   std::string folder = default_folder();
@@ -109,6 +130,7 @@ int run_env(const std::vector<std::string>& words) {
     return complain(Error{ErrorCode::kNotFound, "no cluster in " + absolute(folder), "start one with muster up --dir DIR"});
   }
   fmt::print("export SLURM_CONF='{}'\nexport PATH='{}':\"$PATH\"\n", conf, program_folder());
+  print_http_access(conf);
   return 0;
 }
 

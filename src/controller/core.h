@@ -128,6 +128,7 @@ class Core {
   Status check_satisfiable(const JobSpec& spec, const std::vector<PartitionIndex>& partitions) const;
   void order_launch(const StepId& step);
   bool launch(const StepId& step);
+  void connect_trial(LaunchStep& message, const Job& job, const Trial& trial) const;
   Bytes bytes_of(BlobId id, const StepId& waiting);
 
   // core_jobs.cc: from running to ended
@@ -202,6 +203,7 @@ class Core {
   TimePoint start_time_;
   bool is_started_ = false;
   std::optional<Error> refusal_;
+  HttpFacts http_;
   Seq history_seq_;
 
   // This turn.

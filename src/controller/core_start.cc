@@ -282,7 +282,13 @@ bool Core::launch(const StepId& id) {
     message.job_node_rank = rank_in(job->run->allocation->nodes, grant.node);
     message.job_grant = job->run->allocation->nodes[message.job_node_rank];
     message.step_grant = grant;
-    port_.send(grant.node, message);
+    if (const Trial* trial = trial_of(state_, *job); trial != nullptr && !http_.master.empty()) {
+      LaunchStep connected = message;
+      connect_trial(connected, *job, *trial);
+      port_.send(grant.node, connected);
+    } else {
+      port_.send(grant.node, message);
+    }
     if (over_time_limit(*job) != Duration()) port_.send(grant.node, end_of(*job));
     if (job->run->stop) deliver_stop(*job, grant.node);
   }

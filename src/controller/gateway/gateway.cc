@@ -29,12 +29,35 @@ std::vector<Reply> refusals(std::size_t count, const Error& error) {
   return std::vector<Reply>(count, reply);
 }
 
+/// A validation as the metric store has it.
+MetricReport metric_report_of(const ReportTrial& message, TimePoint time) {
+  MetricReport report;
+  report.trial = message.trial;
+  report.run = message.run;
+  report.group = "validation";
+  report.steps_completed = static_cast<std::int64_t>(message.steps);
+  report.report_time = time;
+  for (const NamedNumber& number : message.metrics) report.metrics.push_back({number.name, number.value});
+  return report;
+}
+
 }  // namespace
 
 Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica, std::string token_key)
     : port_(port), timer_(timer), replica_(replica), token_key_(std::move(token_key)) {}
 
 kj::Promise<std::vector<Reply>> Gateway::submit(const Identity& identity, std::vector<Request> requests, RequestId id) {
+  if (const auto* report_only = requests.size() == 1 ? std::get_if<ReportTrial>(&requests.front()) : nullptr) {
+    return report(identity, metric_report_of(*report_only, replica_.state().time())).then([](std::optional<Error> error) {
+      Reply reply;
+      reply.error = std::move(error);
+      return std::vector<Reply>{std::move(reply)};
+    });
+  }
+  return submit_checked(identity, std::move(requests), id);
+}
+
+kj::Promise<std::vector<Reply>> Gateway::submit_checked(const Identity& identity, std::vector<Request> requests, RequestId id) {
   if (const auto known = names_.find(identity.user); known != names_.end()) {
     return submit_named(identity, std::move(requests), id, known->second);
   }

@@ -42,6 +42,7 @@ class GatewayPort {
 
 class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
  public:
+  ~Gateway() noexcept override = default;
   /// `token_key`: signs callers' tokens for HTTP; empty: none are given.
   Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica, std::string token_key = {});
 
@@ -75,6 +76,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
     std::uint32_t step = 0;
     kj::Own<kj::PromiseFulfiller<WaitAnswer>> fulfiller;
   };
+  kj::Promise<std::vector<Reply>> submit_checked(const Identity& identity, std::vector<Request> requests, RequestId id);
   kj::Promise<std::vector<Reply>> submit_named(const Identity& identity, std::vector<Request> requests, RequestId id,
                                                const CallerNames& names);
   kj::Promise<std::optional<Error>> query_history(Query query, SendPage send);

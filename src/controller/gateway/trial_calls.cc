@@ -90,7 +90,7 @@ kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity,
   ReportTrial message{report.trial, report.run, static_cast<std::uint64_t>(report.steps_completed), numbers_of(report)};
   std::vector<Request> requests;
   requests.emplace_back(std::move(message));
-  return submit(identity, std::move(requests), RequestId()).then([](std::vector<Reply> replies) { return replies.front().error; });
+  return submit_checked(identity, std::move(requests), RequestId()).then([](std::vector<Reply> replies) { return replies.front().error; });
 }
 
 std::optional<Result<bool>> Gateway::stop_answer(const Identity& identity, TrialRun run) const {

@@ -1,0 +1,72 @@
+// What a run of a trial gets to reach the controller by HTTP, in the names of Determined's clients.
+#include <fmt/format.h>
+
+#include "codec/determined_text.h"
+#include "codec/rank_layout.h"
+#include "codec/token_text.h"
+#include "codec/trial_text.h"
+#include "controller/core.h"
+#include "state/views.h"
+
+namespace muster {
+namespace {
+
+constexpr const char* kRunFolder = "/run/determined";
+constexpr const char* kCodeFolder = "/run/determined/train/model";
+constexpr const char* kStorageFolder = "/determined_shared_fs";
+
+TokenClaims claims_of(const Job& job, TokenScope scope) {
+  TokenClaims claims;
+  claims.scope = scope;
+  claims.user = job.spec->user;
+  claims.group = job.spec->group;
+  claims.user_name = std::string(job.spec->get(JobText::kUserName));
+  claims.job = job.id;
+  claims.attempt = job.attempt;
+  claims.trial = job.spec->trial;
+  return claims;
+}
+
+/// Numbers of the slots that a grant holds: its GPUs, else as many as it has tasks.
+std::vector<std::uint32_t> slots_of(const JobSpec& spec, const NodeGrant& grant) {
+  std::vector<std::uint32_t> slots;
+  for (const GresGrant& gres : grant.gres) {
+    if (gres.name != "gpu") continue;
+    gres.devices.for_each([&](std::size_t device) { slots.push_back(static_cast<std::uint32_t>(device)); });
+  }
+  if (!slots.empty()) return slots;
+  for (std::uint32_t i = 0; i < job_tasks_on(spec, grant); ++i) slots.push_back(i);
+  return slots;
+}
+
+}  // namespace
+
+/// Requires: the message is addressed to a node already.
+void Core::connect_trial(LaunchStep& message, const Job& job, const Trial& trial) const {
+  const Experiment& experiment = *state_.experiments().find(trial.experiment);
+  TrialPlace place;
+  place.cluster = http_.cluster;
+  place.master = http_.master;
+  place.session_token = token_text(claims_of(job, TokenScope::kTask), http_.token_key);
+  place.user_token = token_text(claims_of(job, TokenScope::kOwner), http_.token_key);
+  if (const CheckpointRef latest = state_.checkpoints().latest(trial.id)) {
+    place.latest_checkpoint = latest->uuid;
+    place.steps_completed = latest->steps_completed;
+  }
+  place.node_name = message.node_name;
+  place.node_rank = message.job_node_rank;
+  for (const NodeGrant& grant : job.run->allocation->nodes) {
+    const NodeConfig& node = state_.nodes().at(grant.node).config;
+    place.addresses.push_back(node.address.empty() ? node.name : node.address);
+    place.slot_counts.push_back(static_cast<std::uint32_t>(slots_of(*job.spec, grant).size()));
+  }
+  place.slots = slots_of(*job.spec, message.job_grant);
+  const std::uint32_t run = job.attempt + 1;
+  for (std::string& variable : determined_variables(experiment, trial, run, place)) message.variables.push_back(std::move(variable));
+  message.private_folders = {kRunFolder};
+  for (NamedText& file : determined_files(experiment, trial, run, place)) message.files.push_back({std::move(file.name), std::move(file.text)});
+  message.binds = {{trial_folder(*experiment.spec, trial.id) + "/code", kCodeFolder, false},
+                   {storage_folder(*experiment.spec), kStorageFolder, false}};
+}
+
+}  // namespace muster
