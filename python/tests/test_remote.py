@@ -414,7 +414,8 @@ def test_a_trainer_that_a_controller_stopped_goes_on_exactly(controller, scripts
     controller.run = 1
     report = controller._report
     controller._report = lambda body: (controller.preempt.set() if body["group"] == "validation" else None, report(body))[1]
-    first = scripts(code, **{**controller.variables(MUSTER_RUN_DIR=folder), "DET_TRIAL_RUN_ID": 1, "MUSTER_RUN_ID": 1}).end()[0]
+    first = scripts(code, **{**controller.variables(MUSTER_RUN_DIR=folder), "DET_TRIAL_RUN_ID": 1, "MUSTER_RUN_ID": 1,
+                             "DET_ALLOCATION_ID": "3.abc.1"}).end()[0]
     assert controller.acknowledged == 1 and "STATE_COMPLETED" in states(controller)
     assert first != whole
     controller.preempt.clear()

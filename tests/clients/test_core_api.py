@@ -14,7 +14,7 @@ def test_a_script_reports_checkpoints_and_completes(experiments, det):
     found = experiments.wait(experiment)
     assert found["progress"] == 1.0
     (trial,) = experiments.trials(experiment)
-    log = experiments.logs(experiment)
+    log = experiments.printed(experiment, trial)
     assert re.search(r'began at 0 with \{"layers": \{"width": 3\}, "lr": 0.125\} seed \d+', log)
     assert "best 0.16666" in log
     training = experiments.workloads(trial, "training")
@@ -47,11 +47,11 @@ def test_a_paused_trial_goes_on_from_its_checkpoint(experiments, det):
     trial = until(lambda: experiments.trials(experiment), "a trial")[0]
     until(lambda: experiments.workloads(trial, "training"), "a report")
     det("experiment", "pause", experiment)
-    until(lambda: "asked to stop at" in experiments.logs(experiment), "the stop")
+    until(lambda: "asked to stop at" in experiments.printed(experiment, trial), "the stop")
     assert experiments.describe(experiment)["state"] == "STATE_PAUSED"
     det("experiment", "activate", experiment)
     experiments.wait(experiment)
-    log = experiments.logs(experiment)
+    log = experiments.printed(experiment, trial)
     stopped = int(re.search(r"asked to stop at (\d+)", log).group(1))
     assert re.findall(r"began at (\d+)", log) == ["0", str(stopped)] and 0 < stopped < 12
     training = [each["totalBatches"] for each in experiments.workloads(trial, "training")]
@@ -65,7 +65,7 @@ def test_a_canceled_trial_checkpoints_and_ends(experiments, det):
     until(lambda: experiments.workloads(trial, "training"), "a report")
     det("experiment", "cancel", experiment)
     experiments.wait(experiment, "CANCELED")
-    assert "asked to stop at" in experiments.logs(experiment)
+    assert "asked to stop at" in experiments.printed(experiment, trial)
     assert experiments.workloads(trial, "checkpoint")
 
 
@@ -84,10 +84,10 @@ def test_two_ranks_write_one_checkpoint(experiments, det):
         "sharded", "python3 -m determined.launch.torch_distributed --redirects 1 --tee 1 -- python3 sharded.py",
         resources={"slots_per_trial": 2})
     experiments.wait(experiment)
-    log = experiments.logs(experiment)
+    (trial,) = experiments.trials(experiment)
+    log = experiments.printed(experiment, trial)
     for rank in (0, 1):
         assert f"rank {rank} of 2 reads ['of rank 0', 'of rank 1']" in log
-    (trial,) = experiments.trials(experiment)
     (checkpoint,) = experiments.workloads(trial, "checkpoint")
     assert {"part-0": "9", "part-1": "9"}.items() <= checkpoint["resources"].items()
     assert json.dumps(checkpoint["metadata"]["steps_completed"]) == "1"

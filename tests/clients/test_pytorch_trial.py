@@ -15,10 +15,11 @@ def test_two_slots_learn_digits(experiments, det, tmp_path):
     assert [each["epochs"] for each in validation] == [1, 2, 3] and validation[-1]["accuracy"] > 0.9
     losses = [each["metrics"]["avgMetrics"]["loss"] for each in experiments.workloads(trial, "training")]
     assert len(losses) >= 6 and losses[-1] < 0.5 < losses[0]
-    log = experiments.logs(experiment)
+    log = experiments.printed(experiment, trial)
     assert "[rank=0]" in log and "[rank=1]" in log
     kept = [each for each in experiments.workloads(trial, "checkpoint") if each["state"] == "STATE_COMPLETED"]
     det("checkpoint", "download", kept[-1]["uuid"], "-o", tmp_path / "checkpoint")
     state = torch.load(tmp_path / "checkpoint" / "state_dict.pth", map_location="cpu")
-    assert state["models_state_dict"][0]["0.weight"].shape == (32, 64)
+    weights = {name.removeprefix("module."): tensor for name, tensor in state["models_state_dict"][0].items()}
+    assert weights["0.weight"].shape == (32, 64)
     assert re.search(r"class DigitsTrial", (tmp_path / "checkpoint" / "code" / "digits_trial.py").read_text())
