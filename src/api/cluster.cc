@@ -165,7 +165,7 @@ kj::Promise<HttpReply> pools(ApiPort& port, HttpRequest request) {
 
 /// An experiment in the queue, as Determined shows it: the trials that run or wait.
 Json queued_json(const ClusterState& state, const Experiment& experiment) {
-  const ExperimentView view = view_of(experiment, state, QueryDetail::kBrief);
+  const ExperimentView view = view_of(experiment, state, QueryDetail::kFull);
   const std::uint32_t slots = experiment.spec->slots_per_trial;
   const bool is_scheduled = view.trials.running > 0;
   Json full = Json::Object{

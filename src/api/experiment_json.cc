@@ -8,9 +8,9 @@
 
 namespace muster::api {
 
-ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment, QueryDetail detail) {
+ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment) {
   ExperimentFacts facts;
-  facts.view = view_of(experiment, state, detail);
+  facts.view = view_of(experiment, state, QueryDetail::kFull);
   const Place place = place_of(state.catalog(), experiment.labels);
   facts.workspace = place.workspace;
   facts.project = place.project;
@@ -20,7 +20,7 @@ ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment
 Result<ExperimentFacts> facts_of(const ClusterState& state, ExperimentId id) {
   const Experiment* experiment = state.experiments().find(id);
   if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
-  return facts_of(state, *experiment, QueryDetail::kFull);
+  return facts_of(state, *experiment);
 }
 
 Json experiment_json(const ExperimentFacts& facts, bool has_texts) {

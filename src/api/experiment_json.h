@@ -16,7 +16,7 @@ struct ExperimentFacts {
 
 /// Errors: kNotFound.
 Result<ExperimentFacts> facts_of(const ClusterState& state, ExperimentId id);
-ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment, QueryDetail detail);
+ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment);
 
 /// `has_texts`: with its configuration.
 Json experiment_json(const ExperimentFacts& facts, bool has_texts);

@@ -215,7 +215,7 @@ kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
   return look<All>(port, shared->caller, [shared, filter = *filter](const ClusterState& state) -> Result<All> {
            All all;
            for (const auto& [id, experiment] : state.experiments().experiments()) {
-             ExperimentFacts facts = facts_of(state, experiment, QueryDetail::kBrief);
+             ExperimentFacts facts = facts_of(state, experiment);
              if (matches(filter, facts)) all.push_back(std::move(facts));
            }
            return all;
