@@ -100,7 +100,7 @@ class RecordingProxy:
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ID_IN_PATH = re.compile(r"(?<=/)(experiments|trials|models|workspaces|projects)/(\d+)(?=/|$)")
-_VOLATILE = {"content": "<base64>", "mtime": "<time>", "uid": 0, "gid": 0, "config": "<configuration>", "id": "<id>",
+_VOLATILE = {"content": "<base64>", "mtime": "<time>", "mode": "<mode>", "uid": "<id>", "gid": "<id>", "config": "<configuration>", "id": "<id>",
              "experimentId": "<id>", "workspaceId": "<id>", "jobId": "<id>", "users": "<user>"}
 
 
@@ -119,8 +119,8 @@ def _without_volatile(value):
     if isinstance(value, dict):
         return {name: _VOLATILE[name] if name in _VOLATILE and item is not None else _without_volatile(item)
                 for name, item in value.items()}
-    if isinstance(value, list):
-        return [_without_volatile(item) for item in value]
+    if isinstance(value, list):  # of labels and files, which come in no order
+        return sorted((_without_volatile(item) for item in value), key=lambda item: json.dumps(item, sort_keys=True))
     return value
 
 

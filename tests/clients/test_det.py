@@ -135,12 +135,15 @@ def test_labels(det, experiments, done):
     assert experiments.describe(experiment)["labels"] == ["first"]
 
 
-def test_set(det, experiments, running, done):
+def test_set_texts(det, experiments, done):
     experiment = done[0]
     det("experiment", "set", "name", experiment, "renamed", golden="experiment-set-name")
     det("experiment", "set", "description", experiment, "told anew", golden="experiment-set-description")
     found = experiments.describe(experiment)
     assert (found["name"], found["description"], found["labels"]) == ("renamed", "told anew", ["first"])
+
+
+def test_set_resources(det, experiments, running):
     det("experiment", "set", "priority", running, 60, golden="experiment-set-priority")
     det("experiment", "set", "weight", running, 2, golden="experiment-set-weight")
     det("experiment", "set", "max-slots", running, 4, golden="experiment-set-max-slots")
@@ -182,6 +185,10 @@ def test_trial(det, done):
     assert re.search(rf"^ *{experiment} +\| COMPLETED", ran.out, re.M)
     ran = det("trial", "describe", trial, "--metrics", golden="trial-describe-metrics")
     assert '"validation_loss": 0.25' in ran.out and '"loss": 0.5' in ran.out
+
+
+def test_trial_logs(det, done):
+    trial = done[1]
     assert "began at 0" in det("trial", "logs", trial, golden="trial-logs").out
     filtered = det("trial", "logs", trial, "--head", 1, "--level", "INFO", golden="trial-logs-filtered").out
     assert len([line for line in filtered.splitlines() if line.startswith("[")]) <= 1
@@ -193,15 +200,18 @@ def test_trial_kill(det, experiments, running):
     until(lambda: experiments.trial(trial)["state"] == "STATE_CANCELED", "its end")
 
 
-def test_checkpoint(det, done, tmp_path):
+def test_checkpoint(det, done):
     experiment, trial, checkpoint = done
     ran = det("checkpoint", "describe", checkpoint, golden="checkpoint-describe")
     assert re.search(rf"{experiment} +\| +{trial} +\| +6 +\|.*{checkpoint}", ran.out)
-    for mode in ("direct", "master"):
-        det("checkpoint", "download", checkpoint, "-o", tmp_path / mode, "--mode", mode, golden=f"checkpoint-download-{mode}")
-        assert json.loads((tmp_path / mode / "state.json").read_text()) == {"done": 6}
     absent = det("checkpoint", "describe", uuid.uuid4(), code=1)
     assert absent.exchanges[-1].status == 404
+
+
+@pytest.mark.parametrize("mode", ["direct", "master"])
+def test_checkpoint_download(det, done, tmp_path, mode):
+    det("checkpoint", "download", done[2], "-o", tmp_path / "to", "--mode", mode, golden=f"checkpoint-download-{mode}")
+    assert json.loads((tmp_path / "to" / "state.json").read_text()) == {"done": 6}
 
 
 # ---- the registry of models ----
