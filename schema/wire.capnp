@@ -331,6 +331,41 @@ struct Page {
   documents @11 :List(M.Document);
 }
 
+# ---- output of tasks ----
+
+struct LogFilter {
+  ranks @0 :List(UInt32);
+  runs @1 :List(UInt32);
+  streams @2 :List(UInt8);
+  levels @3 :List(UInt8);
+  firstTime @4 :Int64;
+  lastTime @5 :Int64;
+  text @6 :Text;
+  isRegex @7 :Bool;
+  isCaseIgnored @8 :Bool;
+}
+struct LogQuery {
+  ownerKind @0 :UInt8;
+  owner @1 :UInt32;
+  filter @2 :LogFilter;
+  from @3 :UInt64;
+  isBackward @4 :Bool;
+  linesMax @5 :UInt64;
+  bytesMax @6 :UInt64;
+}
+struct LogLine {
+  id @0 :UInt64;
+  run @1 :UInt32;
+  rank @2 :UInt32;
+  stream @3 :UInt8;
+  level @4 :UInt8;
+  isContinuation @5 :Bool;
+  isMarker @6 :Bool;
+  time @7 :Int64;
+  text @8 :Text;   # of any content
+}
+struct LogPage { lines @0 :List(LogLine); next @1 :UInt64; isEnd @2 :Bool; }
+
 # ---- client and controller ----
 
 interface PageSink {
@@ -343,6 +378,8 @@ interface Controller {
   query @1 (query :Query, sink :PageSink) -> (error :M.Error);
   wait @2 (job :UInt32, attempt :UInt32, until :UInt8, step :UInt32) -> (job :JobView, step :StepView, error :M.Error);
   # Answers when the job has started (until 0), ended (1), or the step has ended (2); at the latest after 30 s.
+  readLogs @4 (query :LogQuery, wait :Int64) -> (page :LogPage, isOver :Bool, error :M.Error);
+  # With `wait` (microseconds, at most 30 s) an answer without lines is kept back until there are some.
   registerNode @3 (agent :Agent, hello :AgentMessage) -> (controller :AgentPort, error :M.Error, settings :M.ClusterSettings);
 }
 
@@ -423,6 +460,23 @@ struct StepDone {
 }
 struct JobClean { job @0 :UInt32; attempt @1 :UInt32; }
 
+struct LogStreamId {
+  ownerKind @0 :UInt8;
+  owner @1 :UInt32;
+  run @2 :UInt32;
+  rank @3 :UInt32;
+  stream @4 :UInt8;
+  source @5 :UInt64;
+}
+struct OutputReceived { stream @0 :LogStreamId; nextOffset @1 :UInt64; isEnd @2 :Bool; }
+struct OutputSent {
+  stream @0 :LogStreamId;
+  offset @1 :UInt64;
+  bytes @2 :Text;   # of any content
+  receivedTime @3 :Int64;
+  isEnd @4 :Bool;
+}
+
 struct AgentMessage {
   union {
     launchStep @0 :LaunchStep;
@@ -438,6 +492,8 @@ struct AgentMessage {
     stepDone @10 :StepDone;
     jobClean @11 :JobClean;
     stopStep @12 :StopStep;
+    outputReceived @13 :OutputReceived;
+    outputSent @14 :OutputSent;
   }
 }
 

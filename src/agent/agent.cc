@@ -51,6 +51,11 @@ void Agent::order(const StepId& id, Step& step, const ToAgent& message) {
   }
 }
 
+bool Agent::is_live(const StepId& step) const {
+  const auto found = steps_.find(step);
+  return found != steps_.end() && !found->second.done;
+}
+
 bool Agent::has_live_step(JobId job, std::uint32_t attempt) const {
   for (auto step = steps_.lower_bound(StepId{job, attempt, 0}); step != steps_.end(); ++step) {
     if (step->first.job != job || step->first.attempt != attempt) break;

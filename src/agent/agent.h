@@ -52,6 +52,8 @@ class Agent {
   void on_step(const StepId& step, const FromAgent& message);
   void on_step_closed(const StepId& step, TimePoint now);
   void on_tick(TimePoint now);
+  /// It was launched and its end is not known.
+  bool is_live(const StepId& step) const;
 
  private:
   struct Step {

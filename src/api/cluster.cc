@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/experiment_json.h"
 #include "api/names.h"
 #include "api/openapi.h"
 #include "api/replies.h"
@@ -174,9 +175,9 @@ Json queued_json(const ClusterState& state, const Experiment& experiment) {
       {"type", "TYPE_EXPERIMENT"},
       {"name", experiment.labels.name},
       {"username", experiment.spec->user_name},
-      {"userId", experiment.spec->user.value()},
+      {"userId", user_number(experiment.spec->user)},
       {"submissionTime", time_json(experiment.submit_time)},
-      {"resourcePool", std::string(experiment.spec->job->get(JobText::kPartition))},
+      {"resourcePool", pool_of(state, *experiment.spec)},
       {"isPreemptible", true},
       {"requestedSlots", slots * (view.trials.running + view.trials.queued)},
       {"allocatedSlots", slots * view.trials.running},

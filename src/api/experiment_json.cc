@@ -14,6 +14,7 @@ ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment
   const Place place = place_of(state.catalog(), experiment.labels);
   facts.workspace = place.workspace;
   facts.project = place.project;
+  facts.pool = pool_of(state, *experiment.spec);
   return facts;
 }
 
@@ -21,6 +22,14 @@ Result<ExperimentFacts> facts_of(const ClusterState& state, ExperimentId id) {
   const Experiment* experiment = state.experiments().find(id);
   if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
   return facts_of(state, *experiment);
+}
+
+std::string pool_of(const ClusterState& state, const ExperimentSpec& spec) {
+  std::string pool(spec.job->get(JobText::kPartition));
+  for (const PartitionConfig& partition : state.partitions()) {
+    if (pool.empty() && partition.is_default) pool = partition.name;
+  }
+  return pool;
 }
 
 Json experiment_json(const ExperimentFacts& facts, bool has_texts) {
@@ -41,9 +50,9 @@ Json experiment_json(const ExperimentFacts& facts, bool has_texts) {
                       {"archived", view.labels.is_archived},
                       {"numTrials", view.trials.total()},
                       {"displayName", view.spec->user_name},
-                      {"userId", view.spec->user.value()},
+                      {"userId", user_number(view.spec->user)},
                       {"username", view.spec->user_name},
-                      {"resourcePool", std::string(view.spec->job->get(JobText::kPartition))},
+                      {"resourcePool", facts.pool},
                       {"searcherType", view.spec->searcher},
                       {"searcherMetric", view.spec->metric},
                       {"jobId", std::to_string(view.id.value())},
@@ -53,7 +62,7 @@ Json experiment_json(const ExperimentFacts& facts, bool has_texts) {
                       {"projectName", view.labels.project.empty() ? "Uncategorized" : view.labels.project},
                       {"workspaceId", facts.workspace},
                       {"workspaceName", view.labels.workspace.empty() ? "Uncategorized" : view.labels.workspace},
-                      {"projectOwnerId", view.spec->user.value()},
+                      {"projectOwnerId", user_number(view.spec->user)},
                       {"parentArchived", false},
                       {"unmanaged", false},
                       {"bestTrialId", has_best ? Json(view.best_trial.value()) : Json()},

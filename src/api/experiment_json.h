@@ -12,11 +12,15 @@ struct ExperimentFacts {
   ExperimentView view;
   std::uint32_t workspace = 1;
   std::uint32_t project = 1;
+  std::string pool;  ///< the partition that its trials run in
 };
 
 /// Errors: kNotFound.
 Result<ExperimentFacts> facts_of(const ClusterState& state, ExperimentId id);
 ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment);
+
+/// The partition that was asked for, or else the default.
+std::string pool_of(const ClusterState& state, const ExperimentSpec& spec);
 
 /// `has_texts`: with its configuration.
 Json experiment_json(const ExperimentFacts& facts, bool has_texts);

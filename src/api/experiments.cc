@@ -168,7 +168,7 @@ struct ListFilter {
 
 bool matches(const ListFilter& filter, const ExperimentFacts& facts) {
   const ExperimentView& view = facts.view;
-  if (!holds(filter.users, view.spec->user_name) || !holds(filter.user_ids, std::to_string(view.spec->user.value()))) return false;
+  if (!holds(filter.users, view.spec->user_name) || !holds(filter.user_ids, std::to_string(user_number(view.spec->user)))) return false;
   const bool is_active = view.state == ExperimentState::kActive;
   if (!holds(filter.states, state_name(view)) && !(is_active && holds(filter.states, "STATE_ACTIVE"))) return false;
   if (!filter.archived.empty() && (filter.archived == "true") != view.labels.is_archived) return false;

@@ -8,6 +8,7 @@
 #include "api/fields.h"
 #include "api/names.h"
 #include "api/router.h"
+#include "codec/json_reader.h"
 #include "codec/json_text.h"
 
 namespace muster::api {
@@ -41,7 +42,7 @@ Json model_json(const ClusterState& state, const Document& model) {
                       {"creationTime", time_json(model.create_time)},
                       {"lastUpdatedTime", time_json(model.change_time)},
                       {"username", model.user_name},
-                      {"userId", model.user.value()},
+                      {"userId", user_number(model.user)},
                       {"workspaceId", 1},
                       {"archived", model.is_archived},
                       {"numVersions", state.catalog().all(DocumentKind::kModelVersion, model.id).size()}};
@@ -72,7 +73,7 @@ Json version_json(const ApiPort& port, const VersionFacts& facts) {
                       {"creationTime", time_json(facts.version->create_time)},
                       {"lastUpdatedTime", time_json(facts.version->change_time)},
                       {"username", facts.version->user_name},
-                      {"userId", facts.version->user.value()},
+                      {"userId", user_number(facts.version->user)},
                       {"model", facts.model},
                       {"checkpoint", checkpoint_json(port, facts.checkpoint)}};
 }
@@ -235,8 +236,20 @@ kj::Promise<HttpReply> list_versions(ApiPort& port, HttpRequest request) {
         return all;
       },
       [&port, shared](const Versions& all) {
-        HttpReply reply = list_reply(*shared, "modelVersions", all, [&port](const VersionFacts& one) { return version_json(port, one); });
-        return reply;
+        return list_reply(*shared, "modelVersions", all, [&port](const VersionFacts& one) { return version_json(port, one); });
+      })
+      .then([&port, shared](HttpReply reply) -> kj::Promise<HttpReply> {
+        if (reply.status != 200) return reply;
+        auto list = parse_json(reply.body);
+        return look<Json>(port, shared->caller, [shared](const ClusterState& state) -> Result<Json> {
+                 const DocumentRef model = TRY(find_document(state, DocumentKind::kModel, 0, shared->arguments[0]));
+                 return model_json(state, *model);
+               })
+            .then([list = std::move(list).value()](Result<Json> model) mutable -> HttpReply {
+              if (!model.has_value()) return error_reply(model.error());
+              list.member("model") = std::move(model).value();
+              return json_reply(list);
+            });
       });
 }
 

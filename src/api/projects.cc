@@ -46,7 +46,7 @@ Json workspace_json(const ClusterState& state, const Document& workspace) {
                       {"name", workspace.name},
                       {"archived", workspace.is_archived},
                       {"username", workspace.user_name},
-                      {"userId", workspace.user.value()},
+                      {"userId", user_number(workspace.user)},
                       {"immutable", workspace.id == 0},
                       {"pinned", false},
                       {"numProjects", projects + (workspace.id == 0 ? 1 : 0)},
@@ -69,7 +69,7 @@ Json project_json(const ClusterState& state, const Document& project) {
                       {"workspaceId", workspace},
                       {"archived", project.is_archived},
                       {"username", project.user_name},
-                      {"userId", project.user.value()},
+                      {"userId", user_number(project.user)},
                       {"immutable", project.id == 0},
                       {"numExperiments", counts.experiments},
                       {"numActiveExperiments", counts.active},
@@ -152,7 +152,7 @@ kj::Promise<HttpReply> create_workspace(ApiPort& port, HttpRequest request) {
   workspace.body = "{}";
   if (workspace.name == kFirstPlaceName) return error_reply({ErrorCode::kAlreadyExists, "there is a workspace named Uncategorized already", ""});
   return store_document(port, request.caller, std::move(workspace), [](const ClusterState& state, const Document& stored) -> Result<Json> {
-    return Json(Json::Object{{"workspace", workspace_json(state, stored)}});
+    return Json(Json::Object{{"workspace", workspace_json(state, stored)}, {"namespaceBindings", Json::Object{}}});
   });
 }
 

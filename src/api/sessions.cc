@@ -4,6 +4,7 @@
 #include <map>
 
 #include "api/fields.h"
+#include "api/names.h"
 #include "api/replies.h"
 #include "api/router.h"
 #include "base/time.h"
@@ -16,7 +17,7 @@ constexpr int kTokenDays = 367;
 constexpr Duration kSession = Duration::hours(24 * 7);
 
 Json user_json(UserId id, const std::string& name, bool is_admin) {
-  return Json::Object{{"id", id.value()},     {"username", name},   {"displayName", name},  {"admin", is_admin},
+  return Json::Object{{"id", user_number(id)}, {"username", name},   {"displayName", name},  {"admin", is_admin},
                       {"active", true},       {"remote", false},    {"agentUserGroup", Json()}, {"modifiedAt", Json()},
                       {"lastAuthAt", Json()}};
 }

@@ -22,6 +22,7 @@ int run_why(const Words& words);
 int run_preview_search(const Words& words);
 int run_experiment(const Words& words);
 int run_token(const Words& words);
+int run_trial(const Words& words);
 int run_report(const Words& words);
 
 /// A name to call Muster by, or a subcommand of `muster`.

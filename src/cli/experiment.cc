@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/experiment_commands.h"
 #include "cli/experiment_file.h"
+#include "cli/log_commands.h"
 #include "codec/config_layers.h"
 #include "codec/experiment_form.h"
 
@@ -37,6 +38,7 @@ int run_check_file(const Words& words) {
 constexpr std::array kVerbs{CommandRow{"create", run_experiment_create, "search or train as a file says"},
                             CommandRow{"list", run_experiment_list, "show experiments"},
                             CommandRow{"describe", run_experiment_describe, "show one with its trials, and why they stopped"},
+                            CommandRow{"logs", run_experiment_logs, "show what its trials wrote"},
                             CommandRow{"wait", run_experiment_wait, "wait for the end; the exit code says how it was"},
                             CommandRow{"pause", run_experiment_verb<ExperimentVerb::kPause>, "let trials save a checkpoint and wait"},
                             CommandRow{"activate", run_experiment_verb<ExperimentVerb::kActivate>, "let paused trials go on"},

@@ -126,6 +126,19 @@ Result<Page> Session::query(const Query& query) {
   });
 }
 
+Result<std::vector<TrialView>> Session::trials(ExperimentId experiment) {
+  Query query;
+  query.kind = QueryKind::kTrials;
+  query.experiments = {experiment};
+  Page page = TRY(this->query(query));
+  return std::move(page.trials);
+}
+
+Result<LogAnswer> Session::read_logs(const LogQuery& query, Duration wait) {
+  return persist<LogAnswer>(wait == Duration() ? kQueryPatience : kSubmitPatience,
+                            [&](ControllerClient& connection) { return connection.read_logs(query, wait); });
+}
+
 Status Session::query_jobs(const Query& query, const std::function<void()>& begin, const std::function<void(JobView&)>& visit) {
   return persist<void>(kQueryPatience, [&](ControllerClient& connection) -> Status {
     begin();

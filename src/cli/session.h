@@ -46,6 +46,10 @@ class Session {
   Result<Page> query(const Query& query);
   /// The same for jobs, one by one. When a connection is lost midway all of them come again, after another `begin`.
   Status query_jobs(const Query& query, const std::function<void()>& begin, const std::function<void(JobView&)>& visit);
+  /// An experiment's trials. Errors: kNotFound.
+  Result<std::vector<TrialView>> trials(ExperimentId experiment);
+  /// As ClientCalls::read_logs. Who waits for lines waits up to a minute for a controller that restarts.
+  Result<LogAnswer> read_logs(const LogQuery& query, Duration wait);
   /// Asks again for as long as the controller answers "still not", also across restarts of it.
   Result<WaitAnswer> wait_for(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step = 0);
   /// The connection, for callers with promises of their own. Null: not there; `drop` then `client` connects anew.

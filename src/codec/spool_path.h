@@ -1,10 +1,14 @@
 // The names of what lies in a node's spool for one run of a job: what the agent and its supervisors agree on. Pure.
 #pragma once
 
+#include <compare>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "model/ids.h"
 #include "model/step.h"
+#include "model/task_log.h"
 
 namespace muster {
 
@@ -16,5 +20,21 @@ std::string script_path(std::string_view spool, const StepId& step);
 std::string stop_path(std::string_view spool, const StepId& step);
 /// The private folders of one step.
 std::string view_folder(std::string_view spool, const StepId& step);
+
+/// The folder of what trials' tasks wrote, until the controller has it: a file for each rank and stream of a step.
+std::string output_folder(std::string_view spool);
+/// Says whose output a file holds.
+struct OutputFileName {
+  StepId step;
+  TrialId trial;
+  std::uint32_t node_rank = 0;  ///< this node's place in the step
+  std::uint32_t rank = 0;
+  LogStream stream = LogStream::kStdout;
+  LogStreamId id() const;
+  friend constexpr auto operator<=>(const OutputFileName&, const OutputFileName&) = default;
+};
+std::string output_file_text(const OutputFileName& name);
+/// Nullopt: it is no such name.
+std::optional<OutputFileName> parse_output_file(std::string_view text);
 
 }  // namespace muster

@@ -27,8 +27,10 @@ mkdir -p "$code" || give_up "cannot make the folder $code for the experiment's c
 tail -n +{} "$0" | tar -x{}f - -C "$code" || give_up "cannot unpack the experiment's code in $code"
 cd "$code" || give_up "cannot enter $code"
 )";
+// What srun gathers goes to the file alone: every node keeps it for the trial's logs, as this script's own words are kept.
 constexpr std::string_view kRun = R"(if [ "${SLURM_JOB_NUM_NODES:-1}" -gt 1 ]; then
-  srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 sh -c 'trap : TERM INT HUP USR1 USR2; eval "$MUSTER_ENTRYPOINT"'
+  srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 sh -c 'trap : TERM INT HUP USR1 USR2; eval "$MUSTER_ENTRYPOINT"' \
+    >> "$MUSTER_RUN_DIR/output.log" 2>&1
 else
   eval "$MUSTER_ENTRYPOINT"
 fi

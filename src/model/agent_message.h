@@ -15,6 +15,7 @@
 #include "model/node.h"
 #include "model/request.h"
 #include "model/step.h"
+#include "model/task_log.h"
 
 namespace muster {
 
@@ -122,8 +123,15 @@ struct ChangeEnd {
   TimePoint end_time;
 };
 
-using ToAgent =
-    std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep, ForgetJob, ChangeEnd, StopStep>;
+/// The controller has so much of a stream on stable storage: the answer to each OutputSent.
+struct OutputReceived {
+  LogStreamId stream;
+  std::uint64_t next_offset = 0;
+  bool is_end = false;  ///< the fragment was the stream's last
+};
+
+using ToAgent = std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep, ForgetJob, ChangeEnd, StopStep,
+                             OutputReceived>;
 
 // ---- agent → controller ----
 
@@ -184,6 +192,11 @@ struct JobClean {
   std::uint32_t attempt = 0;
 };
 
-using FromAgent = std::variant<RegisterNode, Heartbeat, StepRunning, StepDone, JobClean>;
+/// A piece of a task's output. Without bytes it asks how much of the stream is known.
+struct OutputSent {
+  LogFragment fragment;
+};
+
+using FromAgent = std::variant<RegisterNode, Heartbeat, StepRunning, StepDone, JobClean, OutputSent>;
 
 }  // namespace muster

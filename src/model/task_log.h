@@ -38,7 +38,21 @@ std::string_view log_level_name(LogLevel level);
 /// - ...`, `W0506 07:08:09 ...`, `level=info ...`, `error: ...`. Cost: the line's first 120 bytes.
 LogLevel guessed_level(std::string_view line);
 
-/// A piece of one task's output, `offset` bytes after the first byte that this stream of the run gave.
+/// A sequence of bytes as it came from one place. Lines of several sources may have the same rank.
+struct LogStreamId {
+  LogOwner owner;
+  std::uint32_t run = 1;
+  std::uint32_t rank = 0;
+  LogStream stream = LogStream::kStdout;
+  std::uint64_t source = 0;  ///< of a run, whatever else tells its sequences apart: see log_source
+  friend constexpr auto operator<=>(const LogStreamId&, const LogStreamId&) = default;
+};
+/// What one node's part of one step writes.
+constexpr std::uint64_t log_source(std::uint32_t step, std::uint32_t node_rank) {
+  return (std::uint64_t{node_rank} << 32) | step;
+}
+
+/// A piece of one task's output, `offset` bytes after the first byte that its stream gave.
 struct LogFragment {
   LogOwner owner;
   std::uint32_t run = 1;
@@ -48,6 +62,8 @@ struct LogFragment {
   std::string bytes;  ///< of any content
   TimePoint received_time;
   bool is_end = false;  ///< nothing follows: what has no line feed yet is a line. Passed over where more is known already
+  std::uint64_t source = 0;
+  LogStreamId id() const { return {owner, run, rank, stream, source}; }
 };
 
 /// One line. A line of more bytes than the store's limit is several, each but the first marked as a continuation.

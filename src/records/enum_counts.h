@@ -36,5 +36,8 @@ template <> inline constexpr unsigned kEnumCount<StopCall> = 5;
 template <> inline constexpr unsigned kEnumCount<RunNote> = 2;
 template <> inline constexpr unsigned kEnumCount<CheckpointState> = 5;
 template <> inline constexpr unsigned kEnumCount<DocumentKind> = 6;
+template <> inline constexpr unsigned kEnumCount<LogOwnerKind> = 2;
+template <> inline constexpr unsigned kEnumCount<LogStream> = 2;
+template <> inline constexpr unsigned kEnumCount<LogLevel> = 7;
 
 }  // namespace muster::records

@@ -203,6 +203,8 @@ TEST(RoundTrip, Views) {
   expect_round_trips<schema::PingView, PingView>("PingView");
   expect_round_trips<schema::ExperimentView, ExperimentView>("ExperimentView");
   expect_round_trips<schema::TrialView, TrialView>("TrialView");
+  expect_round_trips<schema::LogQuery, LogQuery>("LogQuery");
+  expect_round_trips<schema::LogPage, LogPage>("LogPage");
 }
 
 TEST(RoundTrip, Pages) {

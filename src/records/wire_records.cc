@@ -3,6 +3,9 @@
 namespace muster::records {
 // Declared before the templates that call it.
 DECLARE_RECORD(NamedNumber, schema::NamedNumber)
+DECLARE_RECORD(LogStreamId, schema::LogStreamId)
+DECLARE_RECORD(LogFilter, schema::LogFilter)
+DECLARE_RECORD(LogLine, schema::LogLine)
 DECLARE_RECORD(TaskFile, schema::TaskFile)
 DECLARE_RECORD(TaskBind, schema::TaskBind)
 }  // namespace muster::records
@@ -22,6 +25,29 @@ RECORD(JobFilter, schema::JobFilter, JOB_FILTER_FIELDS)
 
 #define NAMED_NUMBER_FIELDS(F, S, L, P, O) F(name, Name) F(value, Value)
 RECORD(NamedNumber, schema::NamedNumber, NAMED_NUMBER_FIELDS)
+
+#define LOG_STREAM_ID_FIELDS(F, S, L, P, O) \
+  F(owner.kind, OwnerKind) F(owner.id, Owner) F(run, Run) F(rank, Rank) F(stream, Stream) F(source, Source)
+RECORD(LogStreamId, schema::LogStreamId, LOG_STREAM_ID_FIELDS)
+
+#define LOG_FILTER_FIELDS(F, S, L, P, O)                                                     \
+  L(ranks, Ranks) L(runs, Runs) L(streams, Streams) L(levels, Levels)                        \
+  F(first_time, FirstTime) F(last_time, LastTime) F(text, Text) F(is_regex, IsRegex)         \
+  F(is_case_ignored, IsCaseIgnored)
+RECORD(LogFilter, schema::LogFilter, LOG_FILTER_FIELDS)
+
+#define LOG_QUERY_FIELDS(F, S, L, P, O)                                                      \
+  F(owner.kind, OwnerKind) F(owner.id, Owner) S(filter, Filter) F(from, From)                \
+  F(is_backward, IsBackward) F(lines_max, LinesMax) F(bytes_max, BytesMax)
+RECORD(LogQuery, schema::LogQuery, LOG_QUERY_FIELDS)
+
+#define LOG_LINE_FIELDS(F, S, L, P, O)                                                       \
+  F(id, Id) F(run, Run) F(rank, Rank) F(stream, Stream) F(level, Level)                      \
+  F(is_continuation, IsContinuation) F(is_marker, IsMarker) F(time, Time) F(text, Text)
+RECORD(LogLine, schema::LogLine, LOG_LINE_FIELDS)
+
+#define LOG_PAGE_FIELDS(F, S, L, P, O) L(lines, Lines) F(next, Next) F(is_end, IsEnd)
+RECORD(LogPage, schema::LogPage, LOG_PAGE_FIELDS)
 
 #define TASK_FILE_FIELDS(F, S, L, P, O) F(path, Path) F(text, Text)
 RECORD(TaskFile, schema::TaskFile, TASK_FILE_FIELDS)
@@ -127,6 +153,26 @@ RECORD(StepRunning, schema::StepRunning, ONLY_STEP_FIELDS)
 RECORD(ForgetJob, schema::ForgetJob, JOB_ATTEMPT_FIELDS)
 RECORD(JobClean, schema::JobClean, JOB_ATTEMPT_FIELDS)
 
+#define OUTPUT_RECEIVED_FIELDS(F, S, L, P, O) S(stream, Stream) F(next_offset, NextOffset) F(is_end, IsEnd)
+RECORD(OutputReceived, schema::OutputReceived, OUTPUT_RECEIVED_FIELDS)
+
+#define OUTPUT_SENT_FIELDS(F, S, L, P, O) \
+  F(fragment.offset, Offset) F(fragment.bytes, Bytes) F(fragment.received_time, ReceivedTime) F(fragment.is_end, IsEnd)
+void write(schema::OutputSent::Builder builder, const OutputSent& value) {
+  write(builder.initStream(), value.fragment.id());
+  OUTPUT_SENT_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+}
+void read(schema::OutputSent::Reader reader, OutputSent& value) {
+  LogStreamId id;
+  read(reader.getStream(), id);
+  value.fragment.owner = id.owner;
+  value.fragment.run = id.run;
+  value.fragment.rank = id.rank;
+  value.fragment.stream = id.stream;
+  value.fragment.source = id.source;
+  OUTPUT_SENT_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+}
+
 #define CHANGE_END_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt) F(end_time, EndTime)
 RECORD(ChangeEnd, schema::ChangeEnd, CHANGE_END_FIELDS)
 
@@ -177,10 +223,10 @@ RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
 #define TO_AGENT(X)                                                                               \
   X(LaunchStep, LAUNCH_STEP) X(SignalStep, SIGNAL_STEP) X(TerminateJob, TERMINATE_JOB)            \
   X(SuspendJob, SUSPEND_JOB) X(AcknowledgeStep, ACKNOWLEDGE_STEP) X(ForgetJob, FORGET_JOB)        \
-  X(ChangeEnd, CHANGE_END) X(StopStep, STOP_STEP)
+  X(ChangeEnd, CHANGE_END) X(StopStep, STOP_STEP) X(OutputReceived, OUTPUT_RECEIVED)
 #define FROM_AGENT(X)                                                                             \
   X(RegisterNode, REGISTER_NODE) X(Heartbeat, HEARTBEAT) X(StepRunning, STEP_RUNNING)             \
-  X(StepDone, STEP_DONE) X(JobClean, JOB_CLEAN)
+  X(StepDone, STEP_DONE) X(JobClean, JOB_CLEAN) X(OutputSent, OUTPUT_SENT)
 
 #define WRITE_ALTERNATIVE(Type, WHICH) \
   void operator()(const Type& body) { write(builder.init##Type(), body); }

@@ -21,6 +21,8 @@ DECLARE_RECORD(PartitionView, schema::PartitionView)
 DECLARE_RECORD(PingView, schema::PingView)
 DECLARE_RECORD(ExperimentView, schema::ExperimentView)
 DECLARE_RECORD(TrialView, schema::TrialView)
+DECLARE_RECORD(LogQuery, schema::LogQuery)
+DECLARE_RECORD(LogPage, schema::LogPage)
 DECLARE_RECORD(ToAgent, schema::AgentMessage)
 DECLARE_RECORD(FromAgent, schema::AgentMessage)
 

@@ -21,6 +21,7 @@
 #include "records/log_record.h"
 #include "records/page_codec.h"
 #include "stepd/io/srun_link.h"
+#include "stepd/output_capture.h"
 #include "stepd/step_supervisor.h"
 #include "stepd/task_environment.h"
 #include "stepd/task_launcher.h"
@@ -54,7 +55,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
  public:
   StepProgram(const LaunchStep& launch, const StepdOptions& options, kj::AsyncIoContext& io)
       : launch_(launch), options_(options), io_(io), layout_(step_layout(launch)), supervisor_(launch, *this),
-        container_(make_container(options.container, container_name(launch))), tasks_(*this) {}
+        container_(make_container(options.container, container_name(launch))), capture_(OutputCapture::make(launch, options)),
+        tasks_(*this) {}
 
   ~StepProgram() noexcept override = default;
 
@@ -109,6 +111,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     const std::string line = fmt::format("slurmstepd: error: *** {} ON {} CANCELLED AT {} {} ***\n", what,
                                          launch_.node_name, local_time_text(), cause);
     if (started_.notice_fd >= 0) [[maybe_unused]] const auto ignored = ::write(started_.notice_fd, line.data(), line.size());
+    if (capture_ != nullptr && launch_.step == nullptr) capture_->add(0, LogStream::kStderr, line);
     if (srun_ != nullptr) srun_->send(FrameKind::kNotice, 0, line);
   }
   void report(const FromAgent& message) override {
@@ -242,7 +245,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
 
   // ---- tasks ----
   void start() {
-    auto started = start_tasks(launch_, options_, layout_, container_->enter_file());
+    auto started = start_tasks(launch_, options_, layout_, container_->enter_file(), capture_ != nullptr);
     if (!started.has_value()) {
       if (srun_ != nullptr) report_failure(started.error());
       supervisor_.on_started(layout_[launch_.node_rank].size(), started.error(), wall_clock());
@@ -272,11 +275,11 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       srun_->send(FrameKind::kTaskExit, rank, std::to_string(ExitStatus::exited(code).raw));
     }
   }
-  /// Where a task's stream goes: to srun, or line by line with its label into a file of this node.
+  /// Where a task's stream goes: to srun, or into a file of this node, line by line with its label where that is asked for.
   struct Relay {
-    explicit Relay(int fd, std::uint32_t task_count) : file(fd), labelled(true, task_count) {}
+    Relay(int fd, const StepSpec* step) : file(fd), output(step != nullptr && step->is_label, step == nullptr ? 0 : step->task_count) {}
     kj::AutoCloseFd file;
-    TaskOutput labelled;
+    TaskOutput output;
     char buffer[64 * 1024];
   };
   void watch(int fd, FrameKind kind, std::uint32_t rank, int file) {
@@ -285,12 +288,12 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     ++open_streams_of_[rank];
     auto stream = io_.lowLevelProvider->wrapInputFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
                                                             kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC);
-    auto to = kj::heap<Relay>(file, launch_.step == nullptr ? 0U : launch_.step->task_count);
+    auto to = kj::heap<Relay>(file, launch_.step.get());
     auto* raw = stream.get();
     Relay& target = *to;
     tasks_.add(relay(*raw, target, kind, rank)
                    .then([this, rank, &target] {
-                     write_labelled(target.file, target.labelled.finish());
+                     write_file(target.file, target.output.finish());
                      --open_streams_;
                      --open_streams_of_[rank];
                      check_end();
@@ -301,8 +304,11 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     return stream.tryRead(to.buffer, 1, sizeof to.buffer).then([this, &stream, &to, kind, rank](std::size_t n) -> kj::Promise<void> {
       if (n == 0) return kj::READY_NOW;
       const std::string_view bytes(to.buffer, n);
+      if (capture_ != nullptr) {
+        capture_->add(rank, kind == FrameKind::kOutput ? LogStream::kStdout : LogStream::kStderr, bytes);
+      }
       if (to.file.get() >= 0) {
-        write_labelled(to.file, to.labelled.add(rank, bytes));
+        write_file(to.file, to.output.add(rank, bytes));
         return relay(stream, to, kind, rank);
       }
       srun_->send(kind, rank, bytes);
@@ -310,7 +316,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     });
   }
   /// Files take all or fail; what a full disk does not take is lost, as it is for a task that writes itself.
-  static void write_labelled(int fd, std::string_view bytes) {
+  static void write_file(int fd, std::string_view bytes) {
     while (fd >= 0 && !bytes.empty()) {
       const ssize_t size = ::write(fd, bytes.data(), bytes.size());
       if (size < 0 && errno == EINTR) continue;
@@ -363,6 +369,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
         if (!others().empty()) return;  // the next tick looks again
       }
       if (open_streams_ > 0 && !is_srun_gone_) return;
+      if (capture_ != nullptr) capture_->finish();
       supervisor_.on_empty(usage_, false);
     }
     keep_exit();
@@ -440,6 +447,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   RankLayout layout_;
   StepSupervisor supervisor_;
   std::unique_ptr<ProcessContainer> container_;
+  std::unique_ptr<OutputCapture> capture_;
   StartedTasks started_;
   std::vector<std::unique_ptr<Input>> inputs_;
   std::vector<TaskEnd> exits_;  ///< not told to srun yet

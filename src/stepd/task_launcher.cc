@@ -152,10 +152,10 @@ Result<Pipe> make_pipe(bool is_input) {
 class TaskStarter {
  public:
   TaskStarter(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout, TaskBinding binding,
-              const std::string& enter_file)
+              const std::string& enter_file, bool is_captured)
       : launch_(launch), options_(options), ranks_(layout[launch.node_rank]), streams_(streams_of(launch)),
         files_(launch, streams_.work_dir), binding_(std::move(binding)),
-        environment_(node_environment(launch, layout, binding_, options.conf_path)), enter_file_(enter_file) {
+        environment_(node_environment(launch, layout, binding_, options.conf_path)), enter_file_(enter_file), is_captured_(is_captured) {
     if (launch.job->trial.value() != 0) set_variable(environment_, "MUSTER_STOP_FILE", stop_path(options.spool, launch.id));
   }
 
@@ -229,7 +229,7 @@ class TaskStarter {
     if (!rule.pattern.empty()) {
       const int file = TRY(files_.output(rule.pattern, rank, streams_.is_append));
       if (&rule == &streams_.error) notice_fd_ = file;
-      if (!streams_.is_labelled) {
+      if (!streams_.is_labelled && !is_captured_) {
         ends.theirs = file;
         return {};
       }
@@ -291,6 +291,7 @@ class TaskStarter {
   TaskBinding binding_;
   Environment environment_;
   std::string enter_file_;
+  bool is_captured_;
   MountView view_;
   int notice_fd_ = -1;
   std::vector<int> theirs_;
@@ -312,10 +313,10 @@ Bitmap real_cpus(const Bitmap& cpus) {
 }
 
 Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout,
-                                 const std::string& enter_file) {
+                                 const std::string& enter_file, bool is_captured) {
   const auto task_count = static_cast<std::uint32_t>(layout[launch.node_rank].size());
   TaskBinding binding = TRY(bind_tasks(launch, task_count, options.shape));
-  return TaskStarter(launch, options, layout, std::move(binding), enter_file).start();
+  return TaskStarter(launch, options, layout, std::move(binding), enter_file, is_captured).start();
 }
 
 }  // namespace muster

@@ -19,7 +19,7 @@ struct StartedTask {
   int input = -1;
   int output = -1;
   int error = -1;
-  int output_file = -1;  ///< what comes from `output` is to be labelled and written there; -1: goes to srun
+  int output_file = -1;  ///< what comes from `output` is to be written there; -1: goes to srun
   int error_file = -1;
 };
 
@@ -30,8 +30,9 @@ struct StartedTasks {
 };
 
 /// Starts all tasks or none. Errors name the file or program and the reason; code kUnavailable when the fault is the node's.
+/// `is_captured`: also what goes to files passes through us.
 Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout,
-                                 const std::string& enter_file);
+                                 const std::string& enter_file, bool is_captured);
 
 /// Real CPUs for the given CPU numbers: pretended ones map onto real ones modulo.
 Bitmap real_cpus(const Bitmap& cpus);

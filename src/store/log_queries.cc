@@ -197,7 +197,7 @@ Result<std::vector<LogStreamState>> LogStore::streams(LogOwner owner) {
   const OwnerLog* log = TRY(state_->find(owner));
   if (log == nullptr) return streams;
   for (const auto& [key, splitter] : log->streams())
-    streams.push_back({key.run, key.rank, key.stream, splitter.next_offset()});
+    streams.push_back({key.run, key.rank, key.stream, splitter.next_offset(), key.source});
   return streams;
 }
 

@@ -24,7 +24,7 @@ constexpr int kTrimmedMax = 64;
 /// harm.
 bool is_known(const OwnerLog* log, const LogFragment& fragment) {
   if (log == nullptr || fragment.is_end) return false;
-  const std::uint64_t next = log->next_offset({fragment.run, fragment.rank, fragment.stream});
+  const std::uint64_t next = log->next_offset({fragment.run, fragment.rank, fragment.stream, fragment.source});
   return fragment.offset + fragment.bytes.size() <= next;
 }
 
@@ -184,7 +184,7 @@ Result<std::vector<std::uint64_t>> LogStore::append(const std::vector<LogFragmen
       taken.push_back(&fragment);
       bytes += fragment.bytes.size();
     }
-    offsets.push_back(log->next_offset({fragment.run, fragment.rank, fragment.stream}));
+    offsets.push_back(log->next_offset({fragment.run, fragment.rank, fragment.stream, fragment.source}));
   }
   if (!taken.empty()) {
     const std::string encoded = logs::encode_fragments(taken);

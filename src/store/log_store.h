@@ -18,6 +18,7 @@ struct LogStreamState {
   std::uint32_t rank = 0;
   LogStream stream = LogStream::kStdout;
   std::uint64_t next_offset = 0;
+  std::uint64_t source = 0;
 };
 
 /// One open file. Used by one thread at a time; a second process or object must not open it for writing.
@@ -54,9 +55,9 @@ class LogStore {
   /// Cost: chunks that cannot match, by time, rank, stream, level or trigrams, are passed over in microseconds; the others
   /// take some 3 ms for each MiB of text.
   Result<LogPage> read(const LogQuery& query);
-  /// What tasks have written without an end of line so far, by run, rank and stream. `id` is 0.
+  /// What tasks have written without an end of line so far, by run, rank, stream and source. `id` is 0.
   Result<std::vector<LogLine>> unfinished_lines(LogOwner owner);
-  /// By run, rank and stream; empty when nothing is known of the owner.
+  /// By run, rank, stream and source; empty when nothing is known of the owner.
   Result<std::vector<LogStreamState>> streams(LogOwner owner);
   /// Of every owner that has lines. Cost: reads the whole directory, some 100 bytes for each MiB of text.
   Result<std::vector<LogSize>> sizes();

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "model/agent_message.h"
 #include "model/request.h"
+#include "model/task_log.h"
 #include "model/view.h"
 
 namespace muster {
@@ -24,6 +25,12 @@ struct WaitAnswer {
   std::optional<Error> error;
 };
 
+/// What a task wrote, as far as it is known now.
+struct LogAnswer {
+  LogPage page;
+  bool is_over = false;  ///< its owner had ended before this was read; the last lines may still be on their way from a node
+};
+
 /// Sends one page; the promise is fulfilled when the next may be sent.
 using SendPage = std::function<kj::Promise<void>(const std::string& bytes)>;
 
@@ -35,6 +42,10 @@ class ClientCalls {
   virtual kj::Promise<std::optional<Error>> query(const Identity& identity, Query query, SendPage send) = 0;
   virtual kj::Promise<WaitAnswer> wait(const Identity& identity, JobId job, std::uint32_t attempt, WaitUntil until,
                                        std::uint32_t step) = 0;
+  /// Lines of a trial's tasks. When there are none, forward, the answer is kept back until there are some, the trial has
+  /// ended, or `wait` is over. The query's bounds are brought down to what one answer may hold.
+  /// Errors: kNotFound when there is no such trial; as LogStore::read.
+  virtual kj::Promise<Result<LogAnswer>> read_logs(const Identity& identity, LogQuery query, Duration wait) = 0;
 };
 
 /// Sends messages to the agent of one connection, in order.

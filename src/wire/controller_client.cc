@@ -135,6 +135,27 @@ Result<WaitAnswer> ControllerClient::wait(JobId job, std::uint32_t attempt, Wait
   return run<WaitAnswer>(state_->io.waitScope, [&] { return wait_async(job, attempt, until, step); });
 }
 
+kj::Promise<Result<LogAnswer>> ControllerClient::read_logs_async(const LogQuery& query, Duration wait) {
+  auto call = state_->controller.readLogsRequest();
+  write(call.initQuery(), query);
+  call.setWait(wait.microseconds());
+  return call.send().then([](auto&& response) -> Result<LogAnswer> {
+    if (response.hasError()) {
+      Error error;
+      read(response.getError(), error);
+      return fail(std::move(error));
+    }
+    LogAnswer answer;
+    read(response.getPage(), answer.page);
+    answer.is_over = response.getIsOver();
+    return answer;
+  });
+}
+
+Result<LogAnswer> ControllerClient::read_logs(const LogQuery& query, Duration wait) {
+  return TRY(run<Result<LogAnswer>>(state_->io.waitScope, [&] { return read_logs_async(query, wait); }));
+}
+
 RequestId fresh_request_id() {
   RequestId id;
   while (!id.is_set()) {

@@ -27,6 +27,10 @@ class ControllerClient {
   Status query_jobs(const Query& query, const std::function<void(JobView&)>& visit);
   Result<WaitAnswer> wait(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step = 0);
 
+  /// As ClientCalls::read_logs.
+  Result<LogAnswer> read_logs(const LogQuery& query, Duration wait);
+
+  kj::Promise<Result<LogAnswer>> read_logs_async(const LogQuery& query, Duration wait);
   kj::Promise<std::vector<Reply>> submit_async(const std::vector<Request>& requests, RequestId id);
   kj::Promise<WaitAnswer> wait_async(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step = 0);
 

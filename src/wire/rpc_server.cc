@@ -126,6 +126,23 @@ class ControllerImpl final : public schema::Controller::Server {
         });
   }
 
+  kj::Promise<void> readLogs(ReadLogsContext context) override {
+    KJ_REQUIRE(clients_ != nullptr, "this socket serves agents");
+    LogQuery query;
+    read(context.getParams().getQuery(), query);
+    const Duration wait = Duration::microseconds(context.getParams().getWait());
+    context.releaseParams();
+    return clients_->read_logs(identity_, std::move(query), wait).then([context](Result<LogAnswer>&& answer) mutable {
+      auto results = context.getResults();
+      if (!answer.has_value()) {
+        write(results.initError(), answer.error());
+        return;
+      }
+      write(results.initPage(), answer->page);
+      results.setIsOver(answer->is_over);
+    });
+  }
+
   kj::Promise<void> registerNode(RegisterNodeContext context) override {
     KJ_REQUIRE(agents_ != nullptr, "this socket serves clients");
     KJ_REQUIRE(!node_, "registered already");

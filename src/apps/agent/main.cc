@@ -22,6 +22,8 @@
 
 #include "agent/agent.h"
 #include "agent/inventory.h"
+#include "agent/output_files.h"
+#include "agent/output_shipper.h"
 #include "agent/spool.h"
 #include "base/version.h"
 #include "codec/slurm_conf.h"
@@ -44,6 +46,7 @@ constexpr const char* kHelp =
     "  -V, --version     print the version\n";
 
 constexpr kj::Duration kRedial = 300 * kj::MILLISECONDS;
+constexpr kj::Duration kOutputTick = 200 * kj::MILLISECONDS;
 constexpr kj::Duration kTick = 250 * kj::MILLISECONDS;
 
 TimePoint wall_clock() {
@@ -81,10 +84,11 @@ struct AgentOptions {
 };
 
 /// The agent with real sockets, files and processes.
-class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler {
+class AgentProgram final : public AgentWorld, public OutputWorld, private kj::TaskSet::ErrorHandler {
  public:
   AgentProgram(AgentOptions options, RegisterNode self, kj::AsyncIoContext& io)
       : options_(std::move(options)), io_(io), agent_(std::move(self), ::geteuid(), *this),
+        output_files_(output_folder(options_.spool)), shipper_(*this, OutputShipper::Options()),
         containers_(find_container_host(options_.cluster, options_.spool)), tasks_(*this) {}
   ~AgentProgram() noexcept override = default;
 
@@ -97,6 +101,7 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
     start_spawner();
     listen();
     tasks_.add(controller_loop());
+    tasks_.add(output_loop());
     tick_loop().wait(io_.waitScope);
   }
 
@@ -139,6 +144,16 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
     container->remove();
   }
   Heartbeat measure() override { return measure_host(); }
+
+  // ---- OutputWorld ----
+  std::vector<OutputFile> output_files() override { return output_files_.list(); }
+  OutputPiece read_output(const OutputFileName& name, std::uint64_t offset, std::size_t bytes_max) override {
+    return output_files_.read(name, offset, bytes_max);
+  }
+  void give_up_output(const OutputFileName& name, std::uint64_t offset) override { output_files_.give_up(name, offset); }
+  void remove_output(const OutputFileName& name) override { output_files_.remove(name); }
+  bool is_step_live(const StepId& step) override { return agent_.is_live(step); }
+  void send_output(const OutputSent& output) override { send_controller(output); }
 
  private:
   // ---- the spawner ----
@@ -214,6 +229,7 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
       links_[*id] = link;
       agent_.on_step_linked(*id);
     }
+    if (done != nullptr) shipper_.on_tick(wall_clock());  // what it wrote comes before its end
     agent_.on_step(*id, *message);
   }
   void on_link_closed(const std::optional<StepId>& id, MessageLink* link) {
@@ -227,6 +243,7 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
     const auto fd = connect_to("unix:" + options_.controller);
     if (!fd.has_value()) return redial();
     controller_ = std::make_unique<AgentClient>(io_, *fd, [this](const ToAgent& message) {
+      if (const auto* received = std::get_if<OutputReceived>(&message)) return shipper_.on_received(*received, wall_clock());
       agent_.on_controller(message, wall_clock());
       schedule_end();
     });
@@ -237,12 +254,14 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
             last_refusal_ = refused->text();
             return kj::READY_NOW;
           }
+          shipper_.on_connected(wall_clock());
           agent_.on_registered(wall_clock());
           return controller_->on_disconnect();
         })
         .catch_([](kj::Exception&&) {})
         .then([this] {
           agent_.on_disconnected();
+          shipper_.on_disconnected();
           controller_ = nullptr;
           return redial();
         });
@@ -264,6 +283,12 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
       return tick_loop();
     });
   }
+  kj::Promise<void> output_loop() {
+    return io_.provider->getTimer().afterDelay(kOutputTick).then([this] {
+      shipper_.on_tick(wall_clock());
+      return output_loop();
+    });
+  }
   void taskFailed(kj::Exception&& exception) override {
     fmt::print(stderr, "muster-agent: {}\n", exception.getDescription().cStr());
   }
@@ -271,6 +296,8 @@ class AgentProgram final : public AgentWorld, private kj::TaskSet::ErrorHandler 
   AgentOptions options_;
   kj::AsyncIoContext& io_;
   Agent agent_;
+  OutputFiles output_files_;
+  OutputShipper shipper_;
   ContainerHost containers_;
   std::optional<Spool> spool_;
   int spawner_ = -1;

@@ -48,6 +48,7 @@ class CoreThread final : public AgentCalls {
     return node;
   }
   void agent_message(NodeIndex node, const FromAgent& message) override {
+    if (const auto* output = std::get_if<OutputSent>(&message)) return channels_.logs.push(OutputPush{node, output->fragment});
     core_.on_agent(node, message, wall_clock());
     schedule_end();
   }
@@ -65,6 +66,10 @@ class CoreThread final : public AgentCalls {
   void receive(BlobBytes& blob) { core_.on_blob(blob.id, std::move(blob.bytes)); }
   void receive(HistoryNote& note) { core_.on_history(note.seq); }
   void receive(DiskNote& note) { core_.refuse_new_work(note.refusal); }
+
+  void receive(OutputNote& note) {
+    if (AgentSender* sender = (*senders_)[note.node.value()]) sender->send(note.answer);
+  }
 
   void end_turn() {
     is_end_scheduled_ = false;

@@ -73,6 +73,12 @@ class GatewayThread final : public GatewayPort {
   void begin_metrics(TrialId trial, std::uint32_t run, std::int64_t resumed_from_steps) override {
     channels_.metrics.push(BeginMetrics{trial, run, resumed_from_steps});
   }
+  kj::Promise<Result<LogPage>> read_logs(LogQuery query, Duration wait) override {
+    auto [token, promise] = pages_.open();
+    channels_.logs.push(LogRead{std::move(query), wait, token});
+    return kj::mv(promise);
+  }
+  void wake_log_readers(LogOwner owner) override { channels_.logs.push(LogWake{owner}); }
 
  private:
   void receive(ReportStored& stored) { reports_.close(stored.token, std::move(stored.outcome)); }
@@ -85,6 +91,8 @@ class GatewayThread final : public GatewayPort {
   void receive(BlobAnswer& answer) { blobs_.close(answer.token, std::move(answer.bytes)); }
   void receive(NamesAnswer& answer) { names_.close(answer.token, std::move(answer.names)); }
 
+  void receive(PageAnswer& answer) { pages_.close(answer.token, std::move(answer.page)); }
+
   Channels& channels_;
   QueryReplica& replica_;
   Gateway gateway_;
@@ -93,6 +101,7 @@ class GatewayThread final : public GatewayPort {
   Pending<Result<std::string>> blobs_;
   Pending<CallerNames> names_;
   Pending<Result<ReportOutcome>> reports_;
+  Pending<Result<LogPage>> pages_;
 };
 
 }  // namespace

@@ -121,6 +121,9 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
   journal_options.path = setup.options.state_folder + "/journal.db";
   recovered.journal = TRY(with_patience([&] { return SqliteJournal::open(journal_options); }));
   recovered.history = TRY(with_patience([&] { return HistoryStore::open(setup.options.state_folder + "/history.db"); }));
+  LogStore::Options log_options;
+  log_options.path = setup.options.state_folder + "/logs.db";
+  recovered.logs = TRY(with_patience([&] { return LogStore::open(log_options); }));
   recovered.epoch = TRY(with_patience([&] { return recovered.journal->take_lead(); }));
   ReplayRecorder recorder(state, recovered.history->watermark());
   TRY(recover(*recovered.journal, state, &recorder));
@@ -191,6 +194,7 @@ int run(const std::string& conf_path) {
 
   std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
   std::thread([&] { run_history(*channels, *recovered->history); }).detach();
+  std::thread([&] { run_logs(*channels, *recovered->logs); }).detach();
   std::thread([&] { run_lookup(*channels); }).detach();
   std::thread([&] { run_mail(*channels); }).detach();
   std::thread([&] { run_search(*channels, search); }).detach();

@@ -24,7 +24,8 @@ struct JournalFailure { Error error; };
 struct BlobBytes { BlobId id; Bytes bytes; };
 struct HistoryNote { Seq seq; };
 struct DiskNote { std::optional<Error> refusal; };
-using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes, HistoryNote, DiskNote>;
+struct OutputNote { NodeIndex node; OutputReceived answer; };
+using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes, HistoryNote, DiskNote, OutputNote>;
 
 // ---- to the journal ----
 struct FetchBlob { BlobId id; std::uint64_t token = 0; };  ///< token 0: for the core, else for the gateway
@@ -46,6 +47,12 @@ struct HistoryBatch { std::vector<HistoryRecord> records; Seq seq; };
 struct HistoryQuery { Query query; std::uint64_t token = 0; };
 using ToHistory = std::variant<HistoryBatch, HistoryQuery>;
 
+// ---- to the logs ----
+struct OutputPush { NodeIndex node; LogFragment fragment; };
+struct LogRead { LogQuery query; Duration wait; std::uint64_t token = 0; };
+struct LogWake { LogOwner owner; };  ///< who waits for lines of it is answered without
+using ToLogs = std::variant<OutputPush, LogRead, LogWake>;
+
 // ---- to the gateway ----
 struct ReplyNote { std::uint64_t token = 0; std::vector<Reply> replies; };
 struct ReportNote { std::shared_ptr<const PlanReport> report; };
@@ -54,10 +61,11 @@ struct HistoryAnswer { std::uint64_t token = 0; Result<HistoryRows> rows; };
 struct BlobAnswer { std::uint64_t token = 0; Result<std::string> bytes; };
 struct NamesAnswer { std::uint64_t token = 0; CallerNames names; };
 struct ReportStored { std::uint64_t token = 0; Result<ReportOutcome> outcome; };
+struct PageAnswer { std::uint64_t token = 0; Result<LogPage> page; };
 /// A call of HTTP: runs on the gateway's thread and gives its answer back by an HttpTask.
 struct GatewayTask { std::function<void(Gateway&)> run; };
 using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer, BlobAnswer, NamesAnswer, ReportStored,
-                               GatewayTask>;
+                               PageAnswer, GatewayTask>;
 
 // ---- to the metric store's thread ----
 struct StoreReport { MetricReport report; std::uint64_t token = 0; };
@@ -81,6 +89,7 @@ struct Channels {
   Channel<ToPlanner> planner;
   Channel<ToHistory> history;
   Channel<ToSearch> search;
+  Channel<ToLogs> logs;
   Channel<ToGateway> gateway;
   Channel<NamesQuery> lookup;
   Channel<MailOrder> mail;

@@ -8,6 +8,7 @@
 #include "codec/slurm_conf.h"
 #include "journal/sqlite_journal.h"
 #include "store/history_store.h"
+#include "store/log_store.h"
 
 namespace muster::daemon {
 
@@ -37,6 +38,7 @@ Result<HttpPlace> open_http(const DaemonOptions& options);
 struct Recovered {
   std::unique_ptr<SqliteJournal> journal;
   std::unique_ptr<HistoryStore> history;
+  std::unique_ptr<LogStore> logs;
   Epoch epoch;
   std::shared_ptr<const ClusterConfig> config;
   std::vector<HistoryRecord> unprojected;  ///< ends that the journal has and history has not
@@ -66,6 +68,7 @@ void run_planner(Channels& channels, PlannerRole& planner);
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options);
 void run_history(Channels& channels, HistoryStore& store);
 void run_search(Channels& channels, SearchRole& role);
+void run_logs(Channels& channels, LogStore& store);
 void run_lookup(Channels& channels);
 void run_mail(Channels& channels);
 

@@ -489,5 +489,111 @@ TEST(Experiments, AStopThatANodeDidNotHearIsToldAgain) {
   EXPECT_EQ(lab.stops_sent(), 2U);
 }
 
+// ---- sessions, checkpoints, the catalog ----
+
+Checkpoint checkpoint_of(const char* uuid, std::uint32_t run, std::uint64_t steps, CheckpointState state = CheckpointState::kCompleted) {
+  return {uuid, TrialId(1), run, steps, state, TimePoint::from_seconds(5), 3, "{}", R"({"w": 3})"};
+}
+
+TEST(Experiments, ARunWithASessionGetsNoSignalAndSaysItselfThatItStops) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  EXPECT_FALSE(lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kSession}).error);
+  const std::size_t batches = lab.rig.journal.size();
+  EXPECT_FALSE(lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kSession}).error);
+  EXPECT_EQ(lab.rig.journal.size(), batches) << "a repeat is no event";
+  EXPECT_TRUE(lab.rig.done(NoteRun{TrialId(1), 2, RunNote::kSession}).error) << "of a run that is not there";
+  lab.control(ExperimentVerb::kPause);
+  EXPECT_EQ(lab.rig.last_sent<StopStep>().signal, 0);
+  EXPECT_FALSE(lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kStopAcknowledged}).error);
+  lab.exit(1);
+  EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
+  EXPECT_TRUE(lab.job(1).is_pending() && lab.job(1).is_held());
+}
+
+TEST(Experiments, ARunWithASessionThatEndsWithoutAWordHasNotStoppedAsAsked) {
+  for (const bool is_good : {true, false}) {
+    Lab lab;
+    lab.create(random_search(1, 1, 3));
+    lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kSession});
+    lab.control(ExperimentVerb::kPause);
+    lab.exit(1, is_good ? ExitStatus() : ExitStatus::exited(1));
+    EXPECT_EQ(lab.trial(1).state, is_good ? TrialState::kCompleted : TrialState::kActive);
+    EXPECT_EQ(lab.trial(1).restarts, is_good ? 0U : 1U) << "its failure is its own";
+  }
+}
+
+TEST(Experiments, ARunIsToldTheLastWholeCheckpoint) {
+  Lab lab;
+  lab.rig.core.serve_http({"http://127.0.0.1:1", "key", "00000000-0000-4000-8000-000000000000"});
+  lab.create(random_search(1, 1, 3));
+  const auto has = [&](std::string_view variable) {
+    const auto& variables = lab.rig.last_sent<LaunchStep>().variables;
+    return std::ranges::find(variables, variable) != variables.end();
+  };
+  EXPECT_TRUE(has("DET_TRIAL_RUN_ID=1"));
+  EXPECT_FALSE(has("DET_LATEST_CHECKPOINT=a"));
+  const auto note = [&](const Checkpoint& checkpoint) { return lab.rig.done(NoteCheckpoint{checkpoint, false}).error; };
+  EXPECT_FALSE(note(checkpoint_of("a", 1, 0, CheckpointState::kActive)));
+  EXPECT_FALSE(note(checkpoint_of("b", 1, 4)));
+  EXPECT_FALSE(note(checkpoint_of("a", 1, 8)));
+  EXPECT_FALSE(note(checkpoint_of("c", 1, 12, CheckpointState::kActive))) << "never finished";
+  lab.exit(1, ExitStatus::exited(1));
+  EXPECT_TRUE(has("DET_TRIAL_RUN_ID=2"));
+  EXPECT_TRUE(has("DET_LATEST_CHECKPOINT=a"));
+  EXPECT_TRUE(has("DET_STEPS_COMPLETED=8"));
+  EXPECT_EQ(lab.rig.last_sent<LaunchStep>().private_folders, std::vector<std::string>{"/run/determined"});
+}
+
+TEST(Experiments, ACheckpointIsKnownOnceAndStaysAsItWasReported) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  const auto note = [&](Checkpoint checkpoint, bool is_change = false, Identity who = kAlice) {
+    return lab.rig.done(NoteCheckpoint{std::move(checkpoint), is_change}, who).error;
+  };
+  EXPECT_FALSE(note(checkpoint_of("a", 1, 4)));
+  const std::size_t batches = lab.rig.journal.size();
+  EXPECT_FALSE(note(checkpoint_of("a", 1, 4)));
+  EXPECT_EQ(lab.rig.journal.size(), batches) << "a repeat is no event";
+  Checkpoint other = checkpoint_of("a", 1, 4);
+  other.resources = R"({"w": 4})";
+  EXPECT_EQ(note(other)->code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(note(other, true, kBob)->code, ErrorCode::kPermissionDenied);
+  EXPECT_FALSE(note(other, true));
+  EXPECT_EQ(note(checkpoint_of("b", 7, 4))->code, ErrorCode::kFailedPrecondition) << "of a run that is not there";
+}
+
+TEST(Experiments, ACheckpointThatAModelNamesIsKept) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  lab.rig.done(NoteCheckpoint{checkpoint_of("a", 1, 4), false});
+  Document model;
+  model.name = "m";
+  model.body = "{}";
+  const Reply stored = lab.rig.done(StoreDocument{model});
+  ASSERT_FALSE(stored.error) << stored.error->text();
+  EXPECT_EQ(stored.document, 1U);
+  EXPECT_EQ(lab.rig.done(StoreDocument{model}).error->code, ErrorCode::kAlreadyExists);
+  Document version;
+  version.kind = DocumentKind::kModelVersion;
+  version.parent = 1;
+  version.checkpoints = {"none"};
+  EXPECT_EQ(lab.rig.done(StoreDocument{version}).error->code, ErrorCode::kNotFound);
+  version.checkpoints = {"a"};
+  for (const std::uint32_t number : {1U, 2U}) {
+    const Reply added = lab.rig.done(StoreDocument{version});
+    ASSERT_FALSE(added.error) << added.error->text();
+    EXPECT_EQ(lab.rig.core.state().catalog().find(DocumentKind::kModelVersion, added.document)->number, number);
+  }
+  Checkpoint deleted = checkpoint_of("a", 1, 4);
+  deleted.state = CheckpointState::kDeleted;
+  EXPECT_EQ(lab.rig.done(NoteCheckpoint{deleted, true}).error->code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(lab.rig.done(DeleteDocument{DocumentKind::kModel, 1}, kBob).error->code, ErrorCode::kPermissionDenied);
+  EXPECT_FALSE(lab.rig.done(DeleteDocument{DocumentKind::kModel, 1}).error);
+  EXPECT_TRUE(lab.rig.core.state().catalog().documents().empty()) << "with its versions";
+  EXPECT_FALSE(lab.rig.done(NoteCheckpoint{deleted, true}).error);
+  EXPECT_EQ(lab.rig.done(StoreDocument{model}).document, 2U) << "numbers are given once";
+}
+
 }  // namespace
 }  // namespace muster

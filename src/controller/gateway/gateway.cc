@@ -1,5 +1,7 @@
 #include "controller/gateway/gateway.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "controller/frontend/frontend.h"
@@ -11,6 +13,10 @@ namespace {
 
 constexpr kj::Duration kWaitMax = 30 * kj::SECONDS;
 constexpr std::size_t kHistoryJobsPerPage = 256;
+constexpr std::size_t kLogLinesMax = 10'000;
+constexpr Duration kLogWaitMax = Duration::seconds(30);
+/// What a trial wrote last may follow its end: a node sends no more at once than the controller has room for.
+constexpr Duration kLastLinesArrive = Duration::milliseconds(500);
 
 /// The job that an event concerns, as far as waiters care.
 JobId job_of(const EventBody& body) {
@@ -98,6 +104,10 @@ void Gateway::on_update(const DurableUpdate& update) {
   replica_.apply(*update.batch);
   if (!waiters_.empty()) wake_waiters(*update.batch);
   if (!stop_waiters_.empty()) wake_stop_waiters(*update.batch);
+  for (const Event& event : update.batch->events) {
+    const auto* ended = std::get_if<TrialEnded>(&event.body);
+    if (ended != nullptr) port_.wake_log_readers({LogOwnerKind::kTrial, ended->trial.value()});
+  }
 }
 
 void Gateway::wake_waiters(const EventBatch& batch) {
@@ -208,6 +218,20 @@ kj::Promise<std::optional<Error>> Gateway::query_script(const Identity& identity
     Page page;
     page.bytes = std::move(bytes).value();
     return send(records::encode_page(page)).then([]() -> std::optional<Error> { return std::nullopt; });
+  });
+}
+
+/// Anybody may read what trials write, as anybody may see jobs.
+kj::Promise<Result<LogAnswer>> Gateway::read_logs(const Identity&, LogQuery query, Duration wait) {
+  const Trial* trial = query.owner.kind == LogOwnerKind::kTrial ? replica_.state().experiments().find(TrialId(query.owner.id)) : nullptr;
+  if (trial == nullptr) return Result<LogAnswer>(fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", query.owner.id)));
+  const bool is_over = trial->is_over();
+  query.lines_max = std::min(query.lines_max, kLogLinesMax);
+  query.bytes_max = std::min(query.bytes_max, LogQuery().bytes_max);
+  wait = std::min(wait, is_over ? kLastLinesArrive : kLogWaitMax);
+  return port_.read_logs(std::move(query), wait).then([is_over](Result<LogPage> page) -> Result<LogAnswer> {
+    if (!page.has_value()) return fail(page.error());
+    return LogAnswer{std::move(page).value(), is_over};
   });
 }
 

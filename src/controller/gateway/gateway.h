@@ -37,8 +37,10 @@ class GatewayPort {
   virtual kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) = 0;
   /// A run goes on from a checkpoint of so many steps: before its first report.
   virtual void begin_metrics(TrialId trial, std::uint32_t run, std::int64_t resumed_from_steps) = 0;
+  /// As LogStore::read. A page without lines, forward, is kept back until there are some, wake_log_readers, or `wait` is over.
+  virtual kj::Promise<Result<LogPage>> read_logs(LogQuery query, Duration wait) = 0;
+  virtual void wake_log_readers(LogOwner owner) = 0;
 };
-
 
 class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
  public:
@@ -51,6 +53,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::optional<Error>> query(const Identity& identity, Query query, SendPage send) override;
   kj::Promise<WaitAnswer> wait(const Identity& identity, JobId job, std::uint32_t attempt, WaitUntil until,
                                std::uint32_t step) override;
+  kj::Promise<Result<LogAnswer>> read_logs(const Identity& identity, LogQuery query, Duration wait) override;
 
   // From clients by HTTP.
   /// What a trial's present run has measured; its search hears of it when it is a validation that it follows. Fulfilled when all of

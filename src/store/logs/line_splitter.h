@@ -14,11 +14,12 @@ namespace muster::logs {
 /// A longer line is cut, at the boundary of a UTF-8 character where there is one. Units: bytes.
 inline constexpr std::size_t kLineBytesMax = std::size_t{16} << 10;
 
-/// Which stream of which task of an owner.
+/// Which stream of which task of an owner, from which source.
 struct StreamKey {
   std::uint32_t run = 0;
   std::uint32_t rank = 0;
   LogStream stream = LogStream::kStdout;
+  std::uint64_t source = 0;
   friend constexpr auto operator<=>(const StreamKey&, const StreamKey&) = default;
 };
 

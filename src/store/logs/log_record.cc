@@ -17,6 +17,7 @@ std::string encode_fragments(const std::vector<const LogFragment*>& fragments) {
     out.byte(static_cast<std::uint8_t>(fragment->owner.kind));
     out.number(fragment->owner.id);
     out.number(fragment->run);
+    out.number(fragment->source);
     out.number(fragment->rank);
     out.byte(static_cast<std::uint8_t>(static_cast<unsigned>(fragment->stream) | (fragment->is_end ? 2U : 0U)));
     out.number(fragment->offset);
@@ -34,6 +35,7 @@ Result<std::vector<LogFragment>> decode_fragments(std::string_view bytes) {
     fragment.owner.kind = static_cast<LogOwnerKind>(in.byte());
     fragment.owner.id = static_cast<std::uint32_t>(in.number());
     fragment.run = static_cast<std::uint32_t>(in.number());
+    fragment.source = in.number();
     fragment.rank = static_cast<std::uint32_t>(in.number());
     const std::uint8_t marks = in.byte();
     fragment.stream = static_cast<LogStream>(marks & 1U);

@@ -15,8 +15,8 @@ constexpr const char* kSchema[] = {
     "CREATE TABLE owners (owner INTEGER PRIMARY KEY, kind INTEGER NOT NULL, id INTEGER NOT NULL, sealed_record INTEGER NOT "
     "NULL, "
     "next_line INTEGER NOT NULL, UNIQUE (kind, id))",
-    "CREATE TABLE streams (owner INTEGER, run INTEGER, rank INTEGER, stream INTEGER, state BLOB NOT NULL, "
-    "PRIMARY KEY (owner, run, rank, stream)) WITHOUT ROWID",
+    "CREATE TABLE streams (owner INTEGER, run INTEGER, rank INTEGER, stream INTEGER, source INTEGER, state BLOB NOT NULL, "
+    "PRIMARY KEY (owner, run, rank, stream, source)) WITHOUT ROWID",
     "CREATE TABLE directory (chunk INTEGER PRIMARY KEY, first_line INTEGER NOT NULL, lines INTEGER NOT NULL, "
     "text_bytes INTEGER NOT NULL, stored_bytes INTEGER NOT NULL, first_time INTEGER NOT NULL, last_time INTEGER NOT NULL, "
     "rank_mask INTEGER NOT NULL, stream_mask INTEGER NOT NULL, level_mask INTEGER NOT NULL)",
@@ -174,15 +174,16 @@ Result<std::vector<StreamRow>> LogTables::streams(OwnerNumber owner) {
   std::vector<StreamRow> rows;
   TRY(sql_guard([&] {
     const auto number = static_cast<long long>(owner.value());
-    long long run = 0, rank = 0, stream = 0;
+    long long run = 0, rank = 0, stream = 0, source = 0;
     soci::blob state(sql_->session);
     soci::statement select =
-        (sql_->session.prepare << "SELECT run, rank, stream, state FROM streams WHERE owner = :o ORDER BY run, "
-                                  "rank, stream",
-         soci::use(number), soci::into(run), soci::into(rank), soci::into(stream), soci::into(state));
+        (sql_->session.prepare << "SELECT run, rank, stream, source, state FROM streams WHERE owner = :o "
+                                  "ORDER BY run, rank, stream, source",
+         soci::use(number), soci::into(run), soci::into(rank), soci::into(stream), soci::into(source), soci::into(state));
     select.execute();
     while (select.fetch()) {
-      rows.push_back({{static_cast<std::uint32_t>(run), static_cast<std::uint32_t>(rank), static_cast<LogStream>(stream)},
+      rows.push_back({{static_cast<std::uint32_t>(run), static_cast<std::uint32_t>(rank), static_cast<LogStream>(stream),
+                       static_cast<std::uint64_t>(source)},
                       take_bytes(state)});
     }
   }));
@@ -194,10 +195,11 @@ Status LogTables::put_stream(OwnerNumber owner, const StreamRow& row) {
   const long long run = row.key.run;
   const long long rank = row.key.rank;
   const auto stream = static_cast<long long>(row.key.stream);
+  const auto source = static_cast<long long>(row.key.source);
   return sql_guard([&] {
     put_bytes(sql_->bytes, row.state);
-    sql_->session << "INSERT OR REPLACE INTO streams VALUES (:o, :r, :k, :s, :b)", soci::use(number), soci::use(run),
-        soci::use(rank), soci::use(stream), soci::use(sql_->bytes);
+    sql_->session << "INSERT OR REPLACE INTO streams VALUES (:o, :r, :k, :s, :c, :b)", soci::use(number), soci::use(run),
+        soci::use(rank), soci::use(stream), soci::use(source), soci::use(sql_->bytes);
   });
 }
 

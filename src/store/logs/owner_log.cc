@@ -31,7 +31,7 @@ std::uint64_t OwnerLog::next_offset(const StreamKey& key) const {
 }
 
 void OwnerLog::accept(std::uint64_t record, const LogFragment& fragment) {
-  const StreamKey key{fragment.run, fragment.rank, fragment.stream};
+  const StreamKey key{fragment.run, fragment.rank, fragment.stream, fragment.source};
   if (!streams_.empty() && streams_.rbegin()->first.run < key.run) {
     for (auto& [older, splitter] : streams_) {  // a new run begins: nothing follows in those before it
       if (splitter.unfinished().empty()) continue;

@@ -1,0 +1,63 @@
+#include "cli/log_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+
+#include "codec/time_text.h"
+#include "codec/words.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::array kLevels{"trace", "debug", "info", "warning", "error", "critical"};
+
+}  // namespace
+
+void LogOptions::add_to(CLI::App& app) {
+  app.add_flag("-f,--follow", is_followed, "go on with what is written from now on, until the end");
+  app.add_option("--rank", ranks, "of this rank; may be repeated")->allow_extra_args(false);
+  app.add_option("--run", runs, "of this run, counted from 1; may be repeated")->allow_extra_args(false);
+  app.add_option("--stdtype", stream, "stdout or stderr: of this stream alone");
+  app.add_option("--level", level, "lines that say they are of this level or above: trace, debug, info, warning, error, critical");
+  auto* search = app.add_option("--search", text, "lines with this text");
+  app.add_option("--regex", pattern, "lines that match this regular expression (RE2)")->excludes(search);
+  app.add_flag("-i,--ignore-case", is_case_ignored, "for --search and --regex: capitals and small letters are the same");
+  app.add_option("--since", since, "from this time on: 16:00, 2026-08-21T16:00:00, now-1hour");
+  app.add_flag("--plain", is_plain, "the text alone, without time and rank");
+}
+
+Result<LogFilter> LogOptions::filter(const ShowContext& context) const {
+  LogFilter filter;
+  filter.ranks = ranks;
+  filter.runs = runs;
+  filter.text = pattern.empty() ? text : pattern;
+  filter.is_regex = !pattern.empty();
+  filter.is_case_ignored = is_case_ignored;
+  if (stream == "stdout" || stream == "stderr") {
+    filter.streams = {stream == "stdout" ? LogStream::kStdout : LogStream::kStderr};
+  } else if (!stream.empty()) {
+    return muster::fail(ErrorCode::kInvalidArgument, fmt::format("--stdtype: '{}' is neither stdout nor stderr", stream));
+  }
+  if (!level.empty()) {
+    const auto found = std::ranges::find_if(kLevels, [&](const char* name) { return equal_ignoring_case(name, level); });
+    if (found == kLevels.end()) {
+      return muster::fail(ErrorCode::kInvalidArgument,
+                          fmt::format("--level: '{}' is none of trace, debug, info, warning, error, critical", level));
+    }
+    for (auto at = static_cast<unsigned>(found - kLevels.begin()) + 1; at <= kLevels.size(); ++at) {
+      filter.levels.push_back(static_cast<LogLevel>(at));
+    }
+  }
+  if (!since.empty()) filter.first_time = TRY(parse_time(since, {context.now, *context.zone, TimeDirection::kPast}));
+  return filter;
+}
+
+std::string log_line_text(const LogLine& line, bool is_plain, const ShowContext& context) {
+  if (is_plain) return line.text + "\n";
+  return fmt::format("{} [rank={}]{} {}\n", context.time(line.time, "unknown"), line.rank,
+                     line.stream == LogStream::kStderr ? " [stderr]" : "", line.text);
+}
+
+}  // namespace muster::cli
