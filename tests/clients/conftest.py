@@ -20,6 +20,7 @@ import pytest
 from recording import RecordingProxy, Replies, request_log
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 MODEL = HERE / "model"
 DET = Path(sys.executable).with_name("det")
 PATIENCE_S = 240  # for a training with torch, on a busy machine
@@ -212,9 +213,12 @@ class Experiments:
         """Their ids, least first."""
         return sorted(int(row["Trial ID"]) for row in self._det("experiment", "list-trials", experiment).rows())
 
+    def folder(self, experiment, trial):
+        return self._served.storage / f"experiment-{experiment}" / f"trial-{trial}"
+
     def printed(self, experiment, trial):
         """What the trial wrote, from its file, for tests that are not of the log service."""
-        return (self._served.storage / f"experiment-{experiment}" / f"trial-{trial}" / "output.log").read_text()
+        return (self.folder(experiment, trial) / "output.log").read_text()
 
     def trial(self, trial):
         return json.loads(self._det("trial", "describe", trial, "--json").out)["trial"]
