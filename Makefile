@@ -5,7 +5,7 @@ SEEDS ?= 20
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan crash bench lint sim install clean
+.PHONY: help setup build demo test test-asan test-tsan test-clients crash bench lint sim install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ test-tsan: build ## the threads under ThreadSanitizer: channels, and a controlle
 	@cmake --preset tsan > /dev/null && cmake --build --preset tsan -j $(JOBS) --target env_test musterd
 	@cd build/tsan && ctest --output-on-failure -R '^env_test$$'
 	@tools/tsan_cluster.sh $(BUILD) build/tsan
+
+test-clients: build ## the unmodified determined package against a cluster: det, Core API, PyTorchTrial
+	@"$$(tools/clients_env.sh)/bin/python" -m pytest tests/clients -q -p no:cacheprovider
 
 crash: build ## kill real processes at random: make crash SEEDS=200
 	@tools/setup.sh

@@ -15,7 +15,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PACKAGE))
 PATIENCE_S = 120  # one script, on a busy machine
-_CONTRACT = ("MUSTER_", "SLURM_", "OMPI_", "PMIX_", "TORCHELASTIC_")
+_CONTRACT = ("MUSTER_", "DET_", "SLURM_", "OMPI_", "PMIX_", "TORCHELASTIC_")
 _LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "MASTER_ADDR",
              "MASTER_PORT")
 

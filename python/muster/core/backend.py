@@ -6,7 +6,7 @@ call returns, so that whoever got an answer can rely on it after a crash.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Protocol, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Sequence, Union
 
 from muster.core.metrics import MetricRow
 
@@ -54,7 +54,7 @@ class CheckpointRegistry(Protocol):
 
 
 class StopSource(Protocol):
-    """Says whether this run is asked to stop. Answers at once."""
+    """Says whether this run is asked to stop. Answers at once; a controller's first answer may take it two seconds."""
 
     def reason(self) -> Optional[str]: ...
     def close(self) -> None: ...
@@ -65,13 +65,17 @@ class Backend:
     metrics: MetricSink
     record: RunRecord
     checkpoints: CheckpointRegistry
+    rows_waiting_max: int = 1000   # reports that may wait for the sink before training does
+    patience_s: float = 600.0      # for a sink that hangs, which is the keeper's fault
+    keeper: str = "the run folder's disk"
+    after: Callable[[], None] = lambda: None  # runs last
 
     def close(self) -> List[Exception]:
         """Closes every part, whatever the others do; the answer is what went wrong."""
         errors: List[Exception] = []
-        for part in (self.metrics, self.record, self.checkpoints):
+        for close in (self.metrics.close, self.record.close, self.checkpoints.close, self.after):
             try:
-                part.close()
+                close()
             except Exception as error:  # pylint: disable=broad-except
                 errors.append(error)
         return errors

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Callable, Dict, List, Mapping, Optional, Type, Union
 
-from muster.core import local
-from muster.core.backend import Backend
+from muster.core import local, remote
+from muster.core.backend import Backend, StopSource
 from muster.core.checkpoints import CheckpointContext
 from muster.core.distributed import DistributedContext, check_alone
 from muster.core.environment import Environment, read_environment
@@ -32,7 +32,8 @@ class Run:
     """What this run is. The same on all ranks.
 
     `run_id` counts the starts of this trial from 1. `latest_checkpoint`: where to resume from, a uuid or a path: what
-    MUSTER_RESUME_FROM says, else the checkpoint that this run folder completed last. `deadline`: seconds since the
+    MUSTER_RESUME_FROM says, else the checkpoint that this run folder completed last, else the one that the controller
+    gave the trial to begin with. `deadline`: seconds since the
     epoch, when the run must be over. `seed` is 0 unless MUSTER_SEED says otherwise. `job_id`: Slurm's or Muster's.
     """
     hparams: Dict[str, Any]
@@ -64,7 +65,7 @@ class Context:
         self.searcher = SearcherContext(self.train, rank, environment.max_length, environment.searcher_metric)
         self.profiler = ProfilerContext(self.train, rank)
         self.preempt = PreemptContext(distributed, preempt_mode,
-                                      [SignalSource(environment.stop_signal), EnvironmentSource(environment)], record)
+                                      _stop_sources(environment, preempt_mode, rank), record)
         atexit.register(self.close)
 
     def __enter__(self) -> "Context":
@@ -95,6 +96,14 @@ class Context:
             raise errors[0]
 
 
+def _stop_sources(environment: Environment, mode: PreemptMode, rank: int) -> List[StopSource]:
+    """The controller is asked by the rank that speaks for all, or by each that asks for itself."""
+    sources: List[StopSource] = [SignalSource(environment.stop_signal), EnvironmentSource(environment)]
+    if environment.controller is not None and (rank == 0 or mode is PreemptMode.WorkersAskMaster):
+        sources.append(remote.StopRequests(environment.controller))
+    return sources
+
+
 def _closed(steps: List[Callable[[], None]]) -> List[Exception]:
     """Takes every step, whatever happens in the others; the answer is what did."""
     errors: List[Exception] = []
@@ -114,7 +123,7 @@ def init(*, distributed: Optional[DistributedContext] = None, checkpoint_storage
     share, default checkpoints/ of the run folder. `run_dir`: default MUSTER_RUN_DIR, else muster-runs/job-<id> in a job,
     else a new folder below muster-runs/.
     Errors, the same on all ranks: ValueError for a wrong variable, or for several ranks without `distributed`;
-    RunFolderInUseError, StaleRunError, StorageError, CorruptionError.
+    RunFolderInUseError, StaleRunError, StorageError, CorruptionError, ControllerError.
     """
     if distributed is None:
         check_alone(os.environ)
@@ -179,10 +188,13 @@ class _Chief:
         try:
             self.storage = FolderStorage(Path(checkpoint_storage) if checkpoint_storage is not None
                                          else self.folder.path / "checkpoints")
-            self.backend = local.open_backend(self.folder, self.storage)
+            controller = environment.controller
+            self.backend = (local.open_backend(self.folder, self.storage) if controller is None
+                            else remote.open_backend(self.folder, self.storage, controller))
             self.info = Run(hparams=environment.hparams, seed=environment.seed,
                             run_dir=self.folder.path, run_id=self.folder.run,
-                            latest_checkpoint=environment.resume_from or self.backend.checkpoints.latest(),
+                            latest_checkpoint=(environment.resume_from or self.backend.checkpoints.latest()
+                                               or (controller and controller.latest_checkpoint)),
                             deadline=environment.deadline, job_id=environment.job_id)
         except BaseException:
             self.close()

@@ -9,8 +9,10 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, Mapping, Optional, Union
+from urllib.parse import urlsplit
 
 DEADLINE_MARGIN_S = 60.0
+CONTROLLER_PATIENCE_S = 600.0
 
 _HPARAM_PREFIX = "MUSTER_HP_"
 
@@ -20,6 +22,19 @@ class MaxLength:
     """How far to train. `unit` is "epochs", "batches", ...; None when only a number was given."""
     length: Union[int, float]
     unit: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Controller:
+    """The controller that runs this trial, and what this run is to it. `url` is http://host:port."""
+    url: str
+    token: str
+    trial: int
+    run: int
+    allocation: str
+    task: str
+    latest_checkpoint: Optional[str] = None
+    patience_s: float = CONTROLLER_PATIENCE_S   # how long a request is repeated while it does not answer
 
 
 @dataclass(frozen=True)
@@ -38,11 +53,13 @@ class Environment:
     job_id: Optional[int] = None
     max_length: Optional[MaxLength] = None
     searcher_metric: Optional[str] = None
+    controller: Optional[Controller] = None
 
 
 def read_environment(variables: Mapping[str, str]) -> Environment:
     """Errors: ValueError that names the variable and what it holds. An empty variable is one that is not set."""
     set_ones = {name: value for name, value in variables.items() if value != ""}
+    controller = _controller(set_ones)
     stop_file, run_dir = set_ones.get("MUSTER_STOP_FILE"), set_ones.get("MUSTER_RUN_DIR")
     return Environment(
         hparams=_hparams(set_ones),
@@ -52,12 +69,31 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         deadline_margin_s=_or(_seconds(set_ones, "MUSTER_DEADLINE_MARGIN"), DEADLINE_MARGIN_S),
         stop_signal=_signal_name(set_ones),
         run_dir=Path(run_dir) if run_dir else None,
-        run_id=_whole(set_ones, "MUSTER_RUN_ID", 1),
+        run_id=_or(_whole(set_ones, "MUSTER_RUN_ID", 1), controller and controller.run),
         seed=_or(_whole(set_ones, "MUSTER_SEED", 0), 0),
         restart_count=_whole(set_ones, "SLURM_RESTART_COUNT", 0),
         job_id=_whole(set_ones, "SLURM_JOB_ID", 1),
         max_length=_max_length(set_ones),
-        searcher_metric=set_ones.get("MUSTER_SEARCHER_METRIC"))
+        searcher_metric=set_ones.get("MUSTER_SEARCHER_METRIC"),
+        controller=controller)
+
+
+def _controller(variables: Mapping[str, str]) -> Optional[Controller]:
+    """That of a trial's task, which alone has a token and a trial; DET_MASTER alone is a person's, for the command line."""
+    if "DET_SESSION_TOKEN" not in variables or "DET_TRIAL_ID" not in variables:
+        return None
+    for name in ("DET_MASTER", "DET_TRIAL_RUN_ID", "DET_ALLOCATION_ID", "DET_TASK_ID"):
+        if name not in variables:
+            raise ValueError(f"{name} is not set, but DET_SESSION_TOKEN and DET_TRIAL_ID are: a trial has all of them")
+    url = variables["DET_MASTER"]
+    parts = urlsplit(url)
+    if parts.scheme != "http" or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"DET_MASTER is {url!r}; it has the form http://host:port")
+    return Controller(
+        url=url, token=variables["DET_SESSION_TOKEN"], trial=_or(_whole(variables, "DET_TRIAL_ID", 1), 0),
+        run=_or(_whole(variables, "DET_TRIAL_RUN_ID", 1), 0), allocation=variables["DET_ALLOCATION_ID"],
+        task=variables["DET_TASK_ID"], latest_checkpoint=variables.get("DET_LATEST_CHECKPOINT"),
+        patience_s=_or(_seconds(variables, "MUSTER_CONTROLLER_PATIENCE"), CONTROLLER_PATIENCE_S))
 
 
 def _or(value: Any, default: Any) -> Any:

@@ -1,6 +1,11 @@
 """What can go wrong, named by what the caller should do. Wrong arguments are ValueError and TypeError, as everywhere."""
 
 
+from __future__ import annotations
+
+from typing import Optional
+
+
 class MusterError(RuntimeError):
     """The root of all of them."""
 
@@ -35,6 +40,17 @@ class CheckpointError(MusterError):
 
 class CheckpointNotFoundError(CheckpointError):
     """There is no whole checkpoint of this name."""
+
+
+class ControllerError(MusterError):
+    """The controller refused a request, or did not answer for long. The message names the request and what was said.
+
+    `status` is that of its answer, None when there was none.
+    """
+
+    def __init__(self, text: str, status: Optional[int] = None) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class DistributedError(MusterError):

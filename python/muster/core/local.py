@@ -4,9 +4,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Protocol, Sequence, Tuple, Union
 
 from muster.core import durable, values
 from muster.core.backend import Backend
@@ -172,6 +172,27 @@ class LocalRecord:
                 self._write()
 
 
+class CheckpointObserver(Protocol):
+    """Hears of each event of a checkpoint before it is kept; what it raises keeps the event from being kept.
+
+    A completed checkpoint is whole in `storage`. An event that a crash kept from being kept is heard again.
+    """
+
+    def __call__(self, event: str, announced: "Announced", resources_left: Mapping[str, int]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Announced:
+    """A checkpoint as it was announced: by which run, and where it was to go."""
+    uuid: str
+    run: int
+    storage: FolderStorage
+
+
+def _unobserved(_event: str, _announced: Announced, _resources_left: Mapping[str, int]) -> None:
+    pass
+
+
 class LocalCheckpoints:
     """checkpoints.jsonl: {"event", "uuid", "run", "time"}, announced also with the "storage" it was to go to.
 
@@ -179,10 +200,12 @@ class LocalCheckpoints:
     rename and its event is made good at the next opening, as is one between the event and the removal of files.
     """
 
-    def __init__(self, folder: RunFolder, storage: FolderStorage) -> None:
+    def __init__(self, folder: RunFolder, storage: FolderStorage, observer: CheckpointObserver = _unobserved) -> None:
         self._folder = folder
         self._storage = storage
+        self._observer = observer
         self._log = durable.AppendLog(folder.path / "checkpoints.jsonl")
+        self._announced: Dict[str, Announced] = {}
         self._completed: List[str] = []
         try:
             self._reconcile()
@@ -192,26 +215,32 @@ class LocalCheckpoints:
 
     def _reconcile(self) -> None:
         last: Dict[str, str] = {}
-        storages: Dict[str, FolderStorage] = {}
         for line in durable.read_lines(self._folder.path / "checkpoints.jsonl"):
             event, uuid = line["event"], line["uuid"]
             last[uuid] = event
             if event == "announced":
-                storages[uuid] = FolderStorage(self._folder.path / line["storage"])
+                self._announced[uuid] = Announced(uuid, line["run"], FolderStorage(self._folder.path / line["storage"]))
             if event == "completed":
                 self._completed.append(uuid)
         for uuid, event in last.items():
-            storage = storages.get(uuid, self._storage)
+            storage = self._of(uuid).storage
             if event == "announced" and storage.is_whole(uuid):
                 self._append("completed", uuid)
                 self._completed.append(uuid)
             elif storage.has_partial(uuid):
-                storage.discard(uuid)
                 if event == "announced":
                     self._append("discarded", uuid)
+                elif event in ("completed", "partially_deleted"):
+                    self._append("deleted", uuid)
+                    event = "deleted"
+                storage.discard(uuid)
             if event == "deleted" and uuid in self._completed:
                 self._completed.remove(uuid)
         self._warn_of_unknown(last)
+
+    def _of(self, uuid: str) -> Announced:
+        """One that this folder did not announce is in the storage at hand."""
+        return self._announced.get(uuid) or Announced(uuid, self._folder.run, self._storage)
 
     def _warn_of_unknown(self, announced: Mapping[str, str]) -> None:
         unknown = self._storage.unfinished_names(announced)
@@ -220,12 +249,14 @@ class LocalCheckpoints:
             _log.warning("%s holds %d entries that are no checkpoints and that this run folder never announced; they are "
                          "left alone: %s", self._storage.folder, len(unknown), shown)
 
-    def _append(self, event: str, uuid: str, **more: Any) -> None:
+    def _append(self, event: str, uuid: str, resources_left: Optional[Mapping[str, int]] = None, **more: Any) -> None:
+        self._observer(event, self._of(uuid), resources_left or {})
         self._log.append([{"event": event, "uuid": uuid, "run": self._folder.run, "time": time.time(), **more}])
 
     def announce(self, uuid: str) -> None:
         self._folder.check_current()
         folder = self._storage.folder
+        self._announced[uuid] = Announced(uuid, self._folder.run, self._storage)
         inside = folder == self._folder.path / "checkpoints"
         self._append("announced", uuid, storage="checkpoints" if inside else str(folder))
 
@@ -238,7 +269,7 @@ class LocalCheckpoints:
 
     def delete(self, uuid: str, resources_left: Mapping[str, int]) -> None:
         if resources_left:
-            self._append("partially_deleted", uuid, size_bytes=sum(resources_left.values()))
+            self._append("partially_deleted", uuid, resources_left, size_bytes=sum(resources_left.values()))
             return
         self._append("deleted", uuid)
         if uuid in self._completed:

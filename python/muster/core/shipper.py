@@ -23,16 +23,20 @@ _Entry = Union[MetricRow, _Barrier, None]  # None ends the thread
 
 
 class Shipper:
-    """Takes rows from one or more threads, at most ROWS_MAX waiting; keeps their order.
+    """Takes rows from one or more threads, at most `rows_waiting_max` waiting; keeps their order.
 
     A failure is raised by the next `put` or `flush`, and by `close` if nobody has seen it. After a conflict the others'
     rows go on being kept; after any other failure nothing is, and every call raises it.
     """
 
-    def __init__(self, sink: MetricSink, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, sink: MetricSink, patience_s: float = PATIENCE_S, rows_waiting_max: int = ROWS_MAX,
+                 keeper: str = "the run folder's disk") -> None:
+        """`keeper`: what is to blame, in messages, when the sink hangs for longer than `patience_s`."""
         self._sink = sink
+        self._rows_waiting_max = rows_waiting_max
+        self._keeper = keeper
         self._patience_s = patience_s
-        self._queue: "queue.Queue[_Entry]" = queue.Queue(ROWS_MAX)
+        self._queue: "queue.Queue[_Entry]" = queue.Queue(rows_waiting_max)
         self._failure: Optional[Exception] = None     # final
         self._conflicts: List[MetricConflictError] = []
         self._pid = os.getpid()
@@ -61,7 +65,7 @@ class Shipper:
             return
         self._enqueue(barrier)
         if not barrier.wait(self._patience_s):
-            raise StorageError(f"metrics were not written within {self._patience_s:g} s: the run folder's disk hangs")
+            raise StorageError(f"metrics were not written within {self._patience_s:g} s: {self._keeper} hangs")
 
     def close(self) -> None:
         """Ships what is left and ends the thread. Errors: a failure that no call has raised yet, or a final one."""
@@ -71,7 +75,7 @@ class Shipper:
         self._enqueue(None)
         self._thread.join(self._patience_s)
         if self._thread.is_alive():
-            raise StorageError(f"metrics were not written within {self._patience_s:g} s: the run folder's disk hangs")
+            raise StorageError(f"metrics were not written within {self._patience_s:g} s: {self._keeper} hangs")
         self._raise_failure()
 
     def _check(self) -> None:
@@ -91,8 +95,8 @@ class Shipper:
         try:
             self._queue.put(entry, timeout=self._patience_s)
         except queue.Full:
-            raise StorageError(f"{ROWS_MAX} metric reports wait for {self._patience_s:g} s: "
-                               "the run folder's disk hangs") from None
+            raise StorageError(f"{self._rows_waiting_max} metric reports wait for {self._patience_s:g} s: "
+                               f"{self._keeper} hangs") from None
 
     def _run(self) -> None:
         is_ending = False

@@ -20,7 +20,7 @@ class TrainContext:
     What could not be kept is raised by a later report, and by the end of the context. A second report of the same group
     and steps adds to the first; a metric it repeats must have the same value.
     Errors of every report: NotChiefError on ranks other than 0; TypeError and ValueError that name what is wrong in it;
-    StorageError, StaleRunError and MetricConflictError of an earlier one, and then this one was not taken.
+    StorageError, ControllerError, StaleRunError and MetricConflictError of an earlier one, and then this one was not taken.
     """
 
     def __init__(self, rank: int, run: int, run_dir: Path, backend: Optional[Backend]) -> None:
@@ -29,7 +29,8 @@ class TrainContext:
         self._run = run
         self._run_dir = run_dir
         self._backend = backend
-        self._shipper = None if backend is None else Shipper(backend.metrics)
+        self._shipper = None if backend is None else Shipper(
+            backend.metrics, backend.patience_s, backend.rows_waiting_max, backend.keeper)
 
     def _chief(self, what: str) -> Backend:
         if self._backend is None:

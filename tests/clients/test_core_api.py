@@ -1,0 +1,93 @@
+"""(a) Training code that uses the Core API of the unmodified package."""
+import json
+import re
+
+from determined.experimental import client
+
+from conftest import until
+
+SCRIPT = "python3 core_script.py"
+
+
+def test_a_script_reports_checkpoints_and_completes(experiments, det):
+    experiment = experiments.create("core", f"{SCRIPT} 6", hyperparameters={"lr": 0.125, "layers": {"width": 3}})
+    found = experiments.wait(experiment)
+    assert found["progress"] == 1.0
+    (trial,) = experiments.trials(experiment)
+    log = experiments.printed(experiment, trial)
+    assert re.search(r'began at 0 with \{"layers": \{"width": 3\}, "lr": 0.125\} seed \d+', log)
+    assert "best 0.16666" in log
+    training = experiments.workloads(trial, "training")
+    assert [(each["totalBatches"], each["metrics"]["avgMetrics"]["loss"]) for each in training] == \
+        [(step, 1 / step) for step in range(1, 7)]
+    validation = experiments.workloads(trial, "validation")
+    assert [(each["totalBatches"], each["metrics"]["avgMetrics"]) for each in validation] == \
+        [(step, {"validation_loss": 1 / step, "odd": "NaN"}) for step in (4, 6)]
+    described = experiments.trial(trial)
+    assert (described["state"], described["totalBatchesProcessed"], described["restarts"]) == ("STATE_COMPLETED", 6, 0)
+    checkpoints = det("experiment", "list-checkpoints", experiment).rows()
+    named = re.findall(r"checkpoint (\S+) at (\d+)", log)
+    assert {(row["UUID"], row["# of Batches"]) for row in checkpoints if row["UUID"]} == set(named) and len(named) == 2
+
+
+def test_a_custom_group_is_kept(experiments, served, monkeypatch, tmp_path):
+    """No command of det shows custom groups, so the SDK is asked."""
+    for name, value in (("DET_USER", served.user), ("DET_USER_TOKEN", served.token), ("HOME", str(tmp_path))):
+        monkeypatch.setenv(name, value)
+    experiment = experiments.create("groups", f"{SCRIPT} 4")
+    experiments.wait(experiment)
+    (trial,) = experiments.trials(experiment)
+    sdk = client.Determined(master=served.url)
+    (row,) = list(sdk.get_trial(trial).iter_metrics("extra"))
+    assert (row.steps_completed, row.metrics) == (4, {"count": 4, "least": "-Infinity"})
+
+
+def test_a_paused_trial_goes_on_from_its_checkpoint(experiments, det):
+    experiment = experiments.create("pause", f"{SCRIPT} 12 0.7")
+    trial = until(lambda: experiments.trials(experiment), "a trial")[0]
+    until(lambda: experiments.workloads(trial, "training"), "a report")
+    det("experiment", "pause", experiment)
+    until(lambda: "asked to stop at" in experiments.printed(experiment, trial), "the stop")
+    assert experiments.describe(experiment)["state"] == "STATE_PAUSED"
+    det("experiment", "activate", experiment)
+    experiments.wait(experiment)
+    log = experiments.printed(experiment, trial)
+    stopped = int(re.search(r"asked to stop at (\d+)", log).group(1))
+    assert re.findall(r"began at (\d+)", log) == ["0", str(stopped)] and 0 < stopped < 12
+    training = [each["totalBatches"] for each in experiments.workloads(trial, "training")]
+    assert training == list(range(1, 13))
+    assert experiments.trial(trial)["restarts"] == 0
+
+
+def test_a_canceled_trial_checkpoints_and_ends(experiments, det):
+    experiment = experiments.create("cancel", f"{SCRIPT} 60 0.5")
+    trial = until(lambda: experiments.trials(experiment), "a trial")[0]
+    until(lambda: experiments.workloads(trial, "training"), "a report")
+    det("experiment", "cancel", experiment)
+    experiments.wait(experiment, "CANCELED")
+    assert "asked to stop at" in experiments.printed(experiment, trial)
+    assert experiments.workloads(trial, "checkpoint")
+
+
+def test_invalid_hyperparameters_end_their_trial_alone(experiments):
+    experiment = experiments.create(
+        "invalid", f"{SCRIPT} 4", hyperparameters={"is_bad": {"type": "categorical", "vals": [True, False]}},
+        searcher={"name": "grid", "metric": "validation_loss", "smaller_is_better": True, "max_concurrent_trials": 1})
+    experiments.wait(experiment)
+    trials = [experiments.trial(each) for each in experiments.trials(experiment)]
+    assert sorted((each["hparams"]["is_bad"], each["totalBatchesProcessed"]) for each in trials) == [(False, 4), (True, 0)]
+    assert {each["state"] for each in trials} == {"STATE_COMPLETED"}
+
+
+def test_two_ranks_write_one_checkpoint(experiments, det):
+    experiment = experiments.create(
+        "sharded", "python3 -m determined.launch.torch_distributed --redirects 1 --tee 1 -- python3 sharded.py",
+        resources={"slots_per_trial": 2})
+    experiments.wait(experiment)
+    (trial,) = experiments.trials(experiment)
+    log = experiments.printed(experiment, trial)
+    for rank in (0, 1):
+        assert f"rank {rank} of 2 reads ['of rank 0', 'of rank 1']" in log
+    (checkpoint,) = experiments.workloads(trial, "checkpoint")
+    assert {"part-0": "9", "part-1": "9"}.items() <= checkpoint["resources"].items()
+    assert json.dumps(checkpoint["metadata"]["steps_completed"]) == "1"
