@@ -391,7 +391,31 @@ kj::Promise<HttpReply> control_many(ApiPort& port, HttpRequest request, Experime
   });
 }
 
-Result<UpdateExperiment> update_of(const Json& body, ExperimentId id, const ExperimentLabels& known) {
+/// How many trials may train at once with so many slots: not more than the search was configured for.
+std::uint32_t trials_at_once(std::int64_t slots, const ExperimentSpec& spec) {
+  constexpr std::int64_t kUsual = 16;
+  const auto config = parse_yaml(spec.config);
+  const Json* searcher = config.has_value() ? config->root.find("searcher") : nullptr;
+  const std::int64_t configured = searcher == nullptr ? kUsual : whole_field(*searcher, "max_concurrent_trials").value_or(kUsual);
+  const std::int64_t possible = std::max<std::int64_t>(1, slots / std::max<std::int64_t>(1, spec.slots_per_trial));
+  return static_cast<std::uint32_t>(configured == 0 ? possible : std::min(configured, possible));
+}
+
+/// What may be changed of an experiment's resources. Errors: kUnimplemented for what may not.
+Status update_resources(const Json& resources, const ExperimentSpec& spec, UpdateExperiment& update) {
+  for (const char* name : {"priority", "weight"}) {
+    if (field(resources, name) != nullptr) {
+      return fail(ErrorCode::kUnimplemented, fmt::format("resources.{} of an experiment cannot be changed yet", name), "create it without: nothing is ordered by it yet");
+    }
+  }
+  if (const auto slots = whole_field(resources, "maxSlots")) {
+    if (*slots < 1) return fail(ErrorCode::kInvalidArgument, "resources.maxSlots: give a number from 1", "pause the experiment to give it none");
+    update.max_concurrent = trials_at_once(*slots, spec);
+  }
+  return {};
+}
+
+Result<UpdateExperiment> update_of(const Json& body, ExperimentId id, const ExperimentLabels& known, const ExperimentSpec& spec) {
   UpdateExperiment update;
   update.experiment = id;
   update.name = text_field(body, "name");
@@ -403,12 +427,10 @@ Result<UpdateExperiment> update_of(const Json& body, ExperimentId id, const Expe
       if (std::ranges::find(*labels, label) == labels->end()) update.remove_labels.push_back(label);
     }
   }
-  for (const char* name : {"resources", "checkpointStorage"}) {
-    if (field(body, name) != nullptr) {
-      return fail(ErrorCode::kUnimplemented, fmt::format("{} of an experiment cannot be changed yet", name),
-                  "muster experiment set changes how many trials train at once");
-    }
+  if (field(body, "checkpointStorage") != nullptr) {
+    return fail(ErrorCode::kUnimplemented, "checkpointStorage of an experiment cannot be changed yet", "");
   }
+  if (const Json* resources = field(body, "resources")) TRY(update_resources(*resources, spec, update));
   return update;
 }
 
@@ -417,14 +439,15 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!id.has_value()) return error_reply(id.error());
   if (!body.has_value()) return error_reply(body.error());
-  return look<ExperimentLabels>(port, request.caller, [id = *id](const ClusterState& state) -> Result<ExperimentLabels> {
+  using Known = std::pair<ExperimentLabels, ExperimentSpecRef>;
+  return look<Known>(port, request.caller, [id = *id](const ClusterState& state) -> Result<Known> {
            const Experiment* experiment = state.experiments().find(id);
            if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
-           return experiment->labels;
+           return Known(experiment->labels, experiment->spec);
          })
-      .then([&port, caller = request.caller, id = *id, body = *body](Result<ExperimentLabels> labels) -> kj::Promise<HttpReply> {
-        if (!labels.has_value()) return error_reply(labels.error());
-        const auto update = update_of(body, id, *labels);
+      .then([&port, caller = request.caller, id = *id, body = *body](Result<Known> known) -> kj::Promise<HttpReply> {
+        if (!known.has_value()) return error_reply(known.error());
+        const auto update = update_of(body, id, known->first, *known->second);
         if (!update.has_value()) return error_reply(update.error());
         return submit_one(port, caller, *update).then([&port, caller, id](HttpReply reply) -> kj::Promise<HttpReply> {
           if (reply.status != 200) return reply;

@@ -7,6 +7,7 @@
 #include "api/fields.h"
 #include "api/replies.h"
 #include "api/router.h"
+#include "base/hash.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "codec/web_time.h"
@@ -97,7 +98,10 @@ Result<MetricReport> report_of(const HttpRequest& request, TrialId trial, TimePo
   report.trial = trial;
   report.group = text_field(body, "group").value_or("");
   report.run = static_cast<std::uint32_t>(whole_field(*metrics, "trialRunId").value_or(0));
-  report.steps_completed = whole_field(*metrics, "stepsCompleted").value_or(0);
+  const auto steps = whole_field(*metrics, "stepsCompleted");
+  report.steps_completed = steps.value_or(0);
+  // What has no steps (a profile of the hardware) is told apart by when it was measured, or else by what it says.
+  if (!steps) report.key = text_field(*metrics, "reportTime").value_or(fmt::format("{:016x}", Hasher().add(request.bytes).digest()));
   const auto time = text_field(*metrics, "reportTime");
   report.report_time = time ? TRY(parse_web_time(*time)) : now;
   if (averages != nullptr) {
@@ -141,7 +145,7 @@ kj::Promise<HttpReply> exit_early(ApiPort& port, HttpRequest request) {
   if (!trial.has_value()) return error_reply(trial.error());
   if (!body.has_value()) return error_reply(body.error());
   const std::string reason = text_field(*body, "reason").value_or("");
-  if (reason != "EXITED_REASON_INVALID_HP") {
+  if (reason != "EXITED_REASON_INVALID_HP" && reason != "EXITED_REASON_INIT_INVALID_HP") {
     return error_reply(wrong(fmt::format("reason '{}' is not known; give EXITED_REASON_INVALID_HP", reason)));
   }
   return present_run(port, request.caller, *trial).then([&port, caller = request.caller](Result<TrialRun> run) -> kj::Promise<HttpReply> {

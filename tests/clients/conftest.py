@@ -25,10 +25,9 @@ MODEL = HERE / "model"
 DET = Path(sys.executable).with_name("det")
 PATIENCE_S = 240  # for a training with torch, on a busy machine
 NOT_THERE_YET = [  # method, path, what its body holds
-    ("GET", "/api/v1/trials/[0-9]+/logs", ""),
     ("GET", "/checkpoints/[0-9a-f-]+", ""),
-    ("PATCH", "/api/v1/experiments/[0-9]+", '"resources"'),
-    ("POST", "/api/v1/preview-hp-search", ""),
+    ("PATCH", "/api/v1/experiments/[0-9]+", '"priority"'),
+    ("PATCH", "/api/v1/experiments/[0-9]+", '"weight"'),
     ("POST", "/api/v1/job-queues", ""),
 ]
 
