@@ -15,6 +15,8 @@ namespace muster::cli {
 namespace {
 
 constexpr Duration kFollowWait = Duration::seconds(30);
+/// A page is about a chunk of the store, which is decompressed as a whole.
+constexpr std::size_t kPageLines = 10'000;
 /// How soon a line of any of an experiment's trials is shown.
 constexpr Duration kRoundPause = Duration::milliseconds(200);
 /// What a trial wrote last may come after its end.
@@ -67,7 +69,7 @@ Result<std::vector<LogLine>> newest_lines(Session& session, LogQuery query, std:
 Status show_lines(Session& session, LogQuery query, std::size_t count, Duration wait, const LogPrinter& printer,
                   const std::string& prefix = "") {
   for (std::size_t shown = 0; shown < count;) {
-    query.lines_max = std::min<std::size_t>(count - shown, 1000);
+    query.lines_max = std::min(count - shown, kPageLines);
     const LogAnswer answer = TRY(session.read_logs(query, wait));
     printer.show(answer.page.lines, prefix);
     shown += answer.page.lines.size();
