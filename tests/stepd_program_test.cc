@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "codec/spool_path.h"
 #include "env/posix/process_runner.h"
 #include "model/agent_message.h"
 #include "records/log_record.h"
@@ -228,6 +229,39 @@ TEST_P(StepdTest, TheRestOfTheHostIsAsItWas) {
   EXPECT_EQ(got, expected + "CapEff:\t0000000000000000\nNoNewPrivs:\t1\n");
   EXPECT_EQ(text_of("/tmp/" + name), "here\n");
   fs::remove("/tmp/" + name);
+}
+
+/// The launch as a trial's.
+LaunchStep of_trial(LaunchStep launch) {
+  auto job = std::make_shared<JobSpec>(*launch.job);
+  job->trial = TrialId(5);
+  launch.job = job;
+  return launch;
+}
+
+TEST_P(StepdTest, WhatATrialWritesIsKeptByRankAndStream) {
+  const LaunchStep launch = of_trial(node->script(1, "echo out; echo err >&2; echo '[rank=2] two'; printf '[rank=3] three'; printf '[ra'"));
+  EXPECT_EQ(node->run(launch).error, "");
+  const auto kept = [&](std::uint32_t rank, LogStream stream) {
+    return text_of(node->folder() / "spool" / "output" / output_file_text({launch.id, TrialId(5), 0, rank, stream}));
+  };
+  EXPECT_EQ(kept(0, LogStream::kStdout), "out\n");
+  EXPECT_EQ(kept(0, LogStream::kStderr), "err\n");
+  EXPECT_EQ(kept(2, LogStream::kStdout), "two\n");
+  EXPECT_EQ(kept(3, LogStream::kStdout), "three[ra");
+  const std::string printed = node->printed(1);
+  for (const char* line : {"out\n", "err\n", "[rank=2] two\n", "[rank=3] three[ra"}) EXPECT_NE(printed.find(line), std::string::npos) << printed;
+  ASSERT_EQ(node->run(node->script(2, "echo no trial")).error, "");
+  EXPECT_EQ(std::distance(fs::directory_iterator(node->folder() / "spool" / "output"), fs::directory_iterator()), 4);
+}
+
+TEST_P(StepdTest, AStreamThatSomebodyElseHoldsOpenDelaysTheEndALittle) {
+  node->launch(of_trial(node->script(1, "echo $$; sleep 1\n")));
+  for (int i = 0; i < 100 && node->printed(1).empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const int held = ::open(("/proc/" + std::to_string(std::atoi(node->printed(1).c_str())) + "/fd/1").c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(held, 0) << node->printed(1);
+  EXPECT_EQ(node->wait(1).tasks.front(), ExitStatus::exited(0));
+  ::close(held);
 }
 
 TEST_P(StepdTest, PathsThatCannotBeAreNamed) {

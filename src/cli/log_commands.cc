@@ -15,8 +15,12 @@ namespace muster::cli {
 namespace {
 
 constexpr Duration kFollowWait = Duration::seconds(30);
+/// A page is about a chunk of the store, which is decompressed as a whole.
+constexpr std::size_t kPageLines = 10'000;
 /// How soon a line of any of an experiment's trials is shown.
 constexpr Duration kRoundPause = Duration::milliseconds(200);
+/// What a trial wrote last may come after its end.
+constexpr Duration kLastLinesArrive = Duration::milliseconds(500);
 
 LogQuery query_of(std::uint32_t trial, const LogFilter& filter) {
   LogQuery query;
@@ -65,7 +69,7 @@ Result<std::vector<LogLine>> newest_lines(Session& session, LogQuery query, std:
 Status show_lines(Session& session, LogQuery query, std::size_t count, Duration wait, const LogPrinter& printer,
                   const std::string& prefix = "") {
   for (std::size_t shown = 0; shown < count;) {
-    query.lines_max = std::min<std::size_t>(count - shown, 1000);
+    query.lines_max = std::min(count - shown, kPageLines);
     const LogAnswer answer = TRY(session.read_logs(query, wait));
     printer.show(answer.page.lines, prefix);
     shown += answer.page.lines.size();
@@ -99,7 +103,9 @@ class ExperimentFollower {
   struct Place {
     std::uint64_t next = 0;
     std::uint32_t runs = 0;      ///< when it was looked at last
+    bool is_over = false;        ///< likewise
     bool is_drained = false;     ///< nothing was left, and nothing runs that could write more
+    TimePoint over_since;        ///< set once it has ended
   };
 
   Result<bool> is_experiment_over() {
@@ -115,19 +121,23 @@ class ExperimentFollower {
     Place& place = places_[trial.id];
     const bool is_over = trial.state != TrialState::kActive;
     const bool is_idle = is_over || trial.job_state == JobState::kPending;
-    if (place.is_drained && is_idle && place.runs == trial.runs) return !is_over;
+    if (place.is_drained && is_idle && place.runs == trial.runs && place.is_over == is_over) return !is_over;
+    const TimePoint now = clock_now();
+    if (is_over && !place.over_since.is_set()) place.over_since = std::min(trial.end_time, now);
     LogQuery query = query_of(trial.id.value(), filter_);
     query.from = place.next;
     bool is_empty = true;
-    while (true) {
-      const LogAnswer answer = TRY(session_.read_logs(query, is_over ? kFollowWait : Duration()));
+    for (bool is_end = false; !is_end;) {
+      const LogAnswer answer = TRY(session_.read_logs(query, Duration()));
       printer_.show(answer.page.lines, fmt::format("trial {} | ", trial.id.value()));
       is_empty = is_empty && answer.page.lines.empty();
       query.from = place.next = answer.page.next;
-      if (answer.page.is_end && (!is_over || answer.page.lines.empty())) break;
+      is_end = answer.page.is_end;
     }
-    place.is_drained = is_idle && is_empty && place.runs == trial.runs;
+    const bool is_settled = !is_over || now - place.over_since > kLastLinesArrive;
+    place.is_drained = is_idle && is_empty && is_settled && place.runs == trial.runs;
     place.runs = trial.runs;
+    place.is_over = is_over;
     return !is_over || !place.is_drained;
   }
 

@@ -36,6 +36,8 @@ constexpr kj::Duration kRedial = 200 * kj::MILLISECONDS;
 constexpr kj::Duration kTick = 100 * kj::MILLISECONDS;
 /// How long a task's exit waits for the end of its output.
 constexpr Duration kLingeringOutput = Duration::milliseconds(300);
+/// How long the end of a step without srun waits for the end of its output when no process of it is left.
+constexpr Duration kOrphanedOutput = Duration::seconds(2);
 
 TimePoint wall_clock() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -368,12 +370,20 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
         reap_quietly();
         if (!others().empty()) return;  // the next tick looks again
       }
-      if (open_streams_ > 0 && !is_srun_gone_) return;
+      if (is_output_awaited()) return;
       if (capture_ != nullptr) capture_->finish();
       supervisor_.on_empty(usage_, false);
     }
     keep_exit();
     if (supervisor_.is_ended()) finish();
+  }
+  /// A stream that somebody outside of the container holds open need never end: where nobody watches it, it is waited for
+  /// a little.
+  bool is_output_awaited() {
+    if (open_streams_ == 0 || is_srun_gone_) return false;
+    if (srun_ != nullptr) return true;
+    if (!empty_time_.is_set()) empty_time_ = wall_clock();
+    return wall_clock() - empty_time_ < kOrphanedOutput;
   }
   void reap_quietly() {
     int status = 0;
@@ -452,6 +462,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   std::vector<std::unique_ptr<Input>> inputs_;
   std::vector<TaskEnd> exits_;  ///< not told to srun yet
   std::size_t open_streams_ = 0;
+  TimePoint empty_time_;  ///< when no process was left, but an open stream
   std::map<std::uint32_t, std::size_t> open_streams_of_;  ///< by rank
   Usage usage_;
   std::string last_report_;
