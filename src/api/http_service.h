@@ -3,6 +3,9 @@
 
 #include <kj/compat/http.h>
 
+#include <string>
+#include <unordered_map>
+
 #include "api/router.h"
 
 namespace muster::api {
@@ -26,7 +29,7 @@ class HttpService final : public kj::HttpService {
                             Response& response) override;
 
  private:
-  Result<Caller> caller_of(const kj::HttpHeaders& headers) const;
+  Result<Caller> caller_of(const kj::HttpHeaders& headers);
   kj::Promise<HttpReply> answer(HttpRequest request, const Result<Caller>& caller);
   kj::Promise<void> send(HttpReply reply, Response& response);
 
@@ -34,6 +37,7 @@ class HttpService final : public kj::HttpService {
   const Router& router_;
   const kj::HttpHeaderTable& table_;
   const HeaderIds& ids_;
+  std::unordered_map<std::string, Caller> known_;  ///< whose tokens were verified, by token
 };
 
 /// Splits a request's target into its decoded path and parameters. Errors: kInvalidArgument.

@@ -13,24 +13,26 @@ std::vector<std::string> parts_of(std::string_view path) {
 
 bool is_place(std::string_view part) { return part.starts_with('{'); }
 
-/// Fills in the arguments. False: it is another path.
-bool matches(const std::vector<std::string>& pattern, const std::vector<std::string>& path, std::vector<std::string>& arguments) {
-  if (pattern.size() != path.size()) return false;
-  arguments.clear();
+bool matches(const std::vector<std::string>& pattern, const std::vector<std::string_view>& path) {
   for (std::size_t i = 0; i < path.size(); ++i) {
-    if (is_place(pattern[i]) && !path[i].empty()) {
-      arguments.push_back(path[i]);
-    } else if (pattern[i] != path[i]) {
-      return false;
-    }
+    if (pattern[i] != path[i] && (!is_place(pattern[i]) || path[i].empty())) return false;
   }
   return true;
+}
+
+std::vector<std::string> arguments_of(const std::vector<std::string>& pattern, const std::vector<std::string_view>& path) {
+  std::vector<std::string> arguments;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (is_place(pattern[i])) arguments.emplace_back(path[i]);
+  }
+  return arguments;
 }
 
 }  // namespace
 
 void Router::add(Method method, std::string pattern, std::string summary, Handler handler) {
   std::vector<std::string> parts = parts_of(pattern);
+  by_size_[parts.size()].push_back(routes_.size());
   routes_.push_back({method, std::move(pattern), std::move(summary), std::move(handler), false, std::move(parts)});
 }
 
@@ -40,11 +42,17 @@ void Router::add_open(Method method, std::string pattern, std::string summary, H
 }
 
 const Route* Router::find(HttpRequest& request, bool& is_known_path) const {
-  const std::vector<std::string> path = parts_of(request.path);
+  const std::vector<std::string_view> path = split(request.path, '/');
   is_known_path = false;
-  for (const Route& route : routes_) {
-    if (!matches(route.parts, path, request.arguments)) continue;
-    if (route.method == request.method) return &route;
+  const auto candidates = by_size_.find(path.size());
+  if (candidates == by_size_.end()) return nullptr;
+  for (const std::size_t place : candidates->second) {
+    const Route& route = routes_[place];
+    if (!matches(route.parts, path)) continue;
+    if (route.method == request.method) {
+      request.arguments = arguments_of(route.parts, path);
+      return &route;
+    }
     is_known_path = true;
   }
   return nullptr;

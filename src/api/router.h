@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,7 @@ class Router {
 
  private:
   std::vector<Route> routes_;
+  std::map<std::size_t, std::vector<std::size_t>> by_size_;  ///< places in `routes_` by the number of parts
 };
 
 /// All that we serve, in the order in which patterns are tried.
