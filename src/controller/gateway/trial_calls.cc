@@ -96,7 +96,9 @@ kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity,
 std::optional<Result<bool>> Gateway::stop_answer(const Identity& identity, TrialRun run) const {
   const auto trial = frontend::find_running(state(), run.trial, run.run, identity);
   if (!trial.has_value()) return fail(trial.error());
-  if (state().jobs().find((*trial)->job)->run->stop) return true;
+  const Job& job = *state().jobs().find((*trial)->job);
+  if (job.run->stop) return true;
+  if (is_finished(job.state)) return fail(ErrorCode::kFailedPrecondition, fmt::format("run {} of trial {} is over", run.run, run.trial.value()), "");
   return std::nullopt;
 }
 
