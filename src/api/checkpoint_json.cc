@@ -78,7 +78,7 @@ Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts) {
                       {"reportTime", time_json(checkpoint.report_time)},
                       {"resources", resources_json(checkpoint.resources)},
                       {"metadata", metadata_json(checkpoint)},
-                      {"state", std::string(state_name(checkpoint.state))},
+                      {"state", state_name(checkpoint.state)},
                       {"storageId", Json()},
                       {"training", std::move(training)}};
 }

@@ -296,7 +296,7 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
            All all;
            for (const TrialId trial : experiment->trials) {
              for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) {
-               if (holds(states, std::string(state_name(checkpoint->state)))) all.push_back(facts_of(state, *checkpoint));
+               if (holds(states, state_name(checkpoint->state))) all.push_back(facts_of(state, *checkpoint));
              }
            }
            return all;

@@ -1,5 +1,6 @@
 #include "api/names.h"
 
+#include "codec/checkpoint_text.h"
 #include "codec/web_time.h"
 
 namespace muster::api {
@@ -36,16 +37,7 @@ std::string state_name(const TrialView& trial, ExperimentState experiment) {
   return trial.job_state == JobState::kPending ? "STATE_QUEUED" : "STATE_ACTIVE";
 }
 
-std::string_view state_name(CheckpointState state) {
-  switch (state) {
-    case CheckpointState::kActive: return "STATE_ACTIVE";
-    case CheckpointState::kCompleted: return "STATE_COMPLETED";
-    case CheckpointState::kError: return "STATE_ERROR";
-    case CheckpointState::kDeleted: return "STATE_DELETED";
-    case CheckpointState::kPartiallyDeleted: return "STATE_PARTIALLY_DELETED";
-  }
-  return "STATE_UNSPECIFIED";
-}
+std::string state_name(CheckpointState state) { return "STATE_" + std::string(checkpoint_state_name(state)); }
 
 Json time_json(TimePoint time) {
   std::string text = web_time_text(time);

@@ -14,7 +14,7 @@ namespace muster::api {
 
 std::string state_name(const ExperimentView& experiment);
 std::string state_name(const TrialView& trial, ExperimentState experiment);
-std::string_view state_name(CheckpointState state);
+std::string state_name(CheckpointState state);
 
 /// Users by numbers from 1, as clients want them: the machine's own, and one more, because root's is 0.
 constexpr std::uint32_t user_number(UserId user) { return user.value() + 1; }

@@ -92,7 +92,7 @@ Json checkpoint_workload(const Checkpoint& checkpoint) {
   Json metadata = parse_json(checkpoint.metadata).value_or(Json(Json::Object{}));
   return Json::Object{{"checkpoint", Json::Object{{"uuid", checkpoint.uuid},
                                                   {"endTime", time_json(checkpoint.report_time)},
-                                                  {"state", std::string(state_name(checkpoint.state))},
+                                                  {"state", state_name(checkpoint.state)},
                                                   {"resources", std::move(resources)},
                                                   {"totalBatches", checkpoint.steps_completed},
                                                   {"metadata", std::move(metadata)}}}};

@@ -30,6 +30,8 @@ constexpr CommandRow kSubcommands[] = {
     {"why", muster::cli::run_why, "say all that stands in a job's way"},
     {"experiment", muster::cli::run_experiment, "create, watch and control experiments"},
     {"trial", muster::cli::run_trial, "show what one trial of an experiment wrote"},
+    {"checkpoint", muster::cli::run_checkpoint, "show checkpoints of experiments"},
+    {"model", muster::cli::run_model, "name checkpoints as versions of models"},
     {"report", muster::cli::run_report, "say from inside a trial what it has reached"},
     {"token", muster::cli::run_token, "print what proves over HTTP who you are"},
     {"preview-search", muster::cli::run_preview_search, "say how many trials a search has, and how far they train"},

@@ -1,5 +1,7 @@
 #include "cli/commands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace muster::cli {
@@ -23,6 +25,18 @@ std::span<const CommandRow> slurm_commands() { return kSlurmCommands; }
 const CommandRow* find_command(std::span<const CommandRow> rows, std::string_view name) {
   const auto found = std::ranges::find(rows, name, &CommandRow::name);
   return found == rows.end() ? nullptr : &*found;
+}
+
+int run_verb(const std::string& name, std::span<const CommandRow> verbs, const Words& words) {
+  if (words.empty() || words.front() == "--help" || words.front() == "-h") {
+    print(fmt::format("Usage: {} VERB [ARGUMENTS]\n\n", name));
+    for (const CommandRow& row : verbs) print(fmt::format("  {:<10} {}\n", row.name, row.help));
+    return 0;
+  }
+  const CommandRow* verb = find_command(verbs, words.front());
+  if (verb != nullptr) return verb->run(Words(words.begin() + 1, words.end()));
+  Console(name).error(fmt::format("there is no verb '{}'; see {} --help", words.front(), name));
+  return 1;
 }
 
 }  // namespace muster::cli

@@ -22,6 +22,8 @@ int run_why(const Words& words);
 int run_preview_search(const Words& words);
 int run_experiment(const Words& words);
 int run_token(const Words& words);
+int run_checkpoint(const Words& words);
+int run_model(const Words& words);
 int run_trial(const Words& words);
 int run_report(const Words& words);
 
@@ -34,6 +36,8 @@ struct CommandRow {
 
 /// Slurm's names: sbatch, srun, ...
 std::span<const CommandRow> slurm_commands();
+/// Runs `NAME VERB ...`, or shows the verbs.
+int run_verb(const std::string& name, std::span<const CommandRow> verbs, const Words& words);
 const CommandRow* find_command(std::span<const CommandRow> rows, std::string_view name);
 
 }  // namespace muster::cli

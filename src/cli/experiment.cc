@@ -50,20 +50,8 @@ constexpr std::array kVerbs{CommandRow{"create", run_experiment_create, "search 
                             CommandRow{"config", run_experiment_config, "print the configuration"},
                             CommandRow{"check", run_check_file, "say what is wrong with a file"}};
 
-int show_verbs() {
-  print("Usage: muster experiment VERB [ARGUMENTS]\n\n");
-  for (const CommandRow& row : kVerbs) print(fmt::format("  {:<10} {}\n", row.name, row.help));
-  return 0;
-}
-
 }  // namespace
 
-int run_experiment(const Words& words) {
-  if (words.empty() || words.front() == "--help" || words.front() == "-h") return show_verbs();
-  const CommandRow* verb = find_command(kVerbs, words.front());
-  if (verb != nullptr) return verb->run(Words(words.begin() + 1, words.end()));
-  Console("muster experiment").error(fmt::format("there is no verb '{}'; see muster experiment --help", words.front()));
-  return 1;
-}
+int run_experiment(const Words& words) { return run_verb("muster experiment", kVerbs, words); }
 
 }  // namespace muster::cli

@@ -5,29 +5,11 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/text_table.h"
 #include "codec/experiment_text.h"
 
 namespace muster::cli {
 namespace {
-
-using Row = std::vector<std::string>;
-
-/// Rows under their headings, each column as wide as its widest cell; the last is not padded.
-std::string table_text(const Row& headings, const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths(headings.size());
-  const auto widen = [&](const Row& row) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  };
-  widen(headings);
-  std::ranges::for_each(rows, widen);
-  std::string text;
-  const auto append = [&](const Row& row) {
-    for (std::size_t i = 0; i < row.size(); ++i) text += fmt::format("{:<{}}{}", row[i], i + 1 == row.size() ? 0 : widths[i], i + 1 == row.size() ? "\n" : "  ");
-  };
-  append(headings);
-  std::ranges::for_each(rows, append);
-  return text;
-}
 
 std::string percent(double share) { return fmt::format("{:.0f}%", share * 100); }
 

@@ -222,6 +222,15 @@ def test_a_checkpoint_is_known_and_is_what_the_next_run_goes_on_from(web):
     version = web.post("models/m/versions", {"checkpointUuid": uuid, "modelName": "m"})["modelVersion"]
     assert version["version"] == 1 and version["checkpoint"]["uuid"] == uuid
     assert web.get(f"models/{model['id']}/versions")["model"]["numVersions"] == 1
+    muster = lambda *words, **more: web.cluster.run("muster", *words, **more)
+    assert f"{uuid}  {trial}" in muster("checkpoint", "list", experiment).out and "COMPLETED" in muster("checkpoint", "list", "--trial", trial).out
+    assert '"steps_completed": 8' in muster("checkpoint", "describe", uuid).out
+    assert muster("model", "register", "m", uuid, "--name", "again").out == "Registered version 2 of model m\n"
+    assert uuid in muster("model", "describe", "m").out and " m " in muster("model", "list").out
+    for words, text in ((("checkpoint", "list"), "of which experiment?"), (("checkpoint", "describe", "x"), "there is no checkpoint x"),
+                        (("model", "register", "none", uuid), "there is no model none"), (("model", "create", "m"), "a model named m already")):
+        refused = muster(*words, check=False)
+        assert refused.code == 1 and text in refused.err
     patch = {"checkpoints": [{"uuid": uuid, "resources": {"resources": {}}}]}
     assert "registry" in web.ask("PATCH", "/api/v1/checkpoints", patch, check=400)["error"]["error"]
     web.ask("DELETE", "/api/v1/models/m")

@@ -1,0 +1,78 @@
+// muster checkpoint VERB: what trials saved.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/local_zone.h"
+#include "cli/session.h"
+#include "cli/text_table.h"
+#include "codec/checkpoint_text.h"
+
+namespace muster::cli {
+namespace {
+
+Query checkpoints_query() {
+  Query query;
+  query.kind = QueryKind::kCheckpoints;
+  return query;
+}
+
+int run_list(const Words& words) {
+  std::uint32_t experiment = 0;
+  std::vector<std::uint32_t> trials;
+  CLI::App app("Shows the checkpoints of an experiment, or of some of its trials.", "muster checkpoint list");
+  auto* whole = app.add_option("EXPERIMENT", experiment, "its number");
+  app.add_option("-t,--trial", trials, "of this trial alone; may be repeated")->allow_extra_args(false)->excludes(whole);
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster checkpoint list");
+  Query query = checkpoints_query();
+  if (experiment != 0) query.experiments.emplace_back(experiment);
+  for (const std::uint32_t trial : trials) query.trials.emplace_back(trial);
+  if (query.experiments.empty() && trials.empty()) {
+    return console.fail(Error{ErrorCode::kInvalidArgument, "of which experiment?", "give its number; see muster experiment list"});
+  }
+  Session session(console);
+  const auto page = session.query(query);
+  if (!page.has_value()) return console.fail(page.error());
+  const ShowContext context = show_context(session.cluster().cluster_name);
+  std::vector<Row> rows;
+  for (const Checkpoint& one : page->checkpoints) {
+    rows.push_back({one.uuid, std::to_string(one.trial.value()), std::to_string(one.run), std::to_string(one.steps_completed),
+                    std::string(checkpoint_state_name(one.state)), std::to_string(one.size), context.time(one.report_time, "-")});
+  }
+  print(table_text({"UUID", "TRIAL", "RUN", "STEPS", "STATE", "BYTES", "REPORTED"}, rows));
+  return 0;
+}
+
+int run_describe(const Words& words) {
+  std::vector<std::string> uuids;
+  CLI::App app("Shows all that is known of checkpoints.", "muster checkpoint describe");
+  app.add_option("UUID", uuids, "theirs")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster checkpoint describe");
+  Query query = checkpoints_query();
+  query.uuids = uuids;
+  Session session(console);
+  const auto page = session.query(query);
+  if (!page.has_value()) return console.fail(page.error());
+  const ShowContext context = show_context(session.cluster().cluster_name);
+  for (const Checkpoint& one : page->checkpoints) {
+    print(fmt::format("Checkpoint {}\n  State: {}\n  Trial: {}, run {}, {} steps\n  Reported: {}\n  Metadata: {}\n  Files: {}\n", one.uuid,
+                      checkpoint_state_name(one.state), one.trial.value(), one.run, one.steps_completed, context.time(one.report_time, "-"),
+                      one.metadata, one.resources));
+  }
+  return 0;
+}
+
+constexpr std::array kVerbs{CommandRow{"list", run_list, "show those of an experiment or of trials"},
+                            CommandRow{"describe", run_describe, "show one with its files"}};
+
+}  // namespace
+
+int run_checkpoint(const Words& words) { return run_verb("muster checkpoint", kVerbs, words); }
+
+}  // namespace muster::cli

@@ -1,0 +1,150 @@
+// muster model VERB: the model registry. A version names a checkpoint, which is then kept.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/local_zone.h"
+#include "cli/session.h"
+#include "cli/text_table.h"
+#include "codec/json_text.h"
+
+namespace muster::cli {
+namespace {
+
+Result<std::vector<Document>> documents(Session& session, DocumentKind kind) {
+  Query query;
+  query.kind = QueryKind::kDocuments;
+  query.document_kind = kind;
+  Page page = TRY(session.query(query));
+  return std::move(page.documents);
+}
+
+Result<Document> find_model(Session& session, const std::string& name) {
+  for (Document& model : TRY(documents(session, DocumentKind::kModel))) {
+    if (model.name == name || std::to_string(model.id) == name) return std::move(model);
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("there is no model {}", name), "see muster model list");
+}
+
+Result<std::vector<Document>> versions_of(Session& session, const Document& model) {
+  std::vector<Document> all = TRY(documents(session, DocumentKind::kModelVersion));
+  std::erase_if(all, [&](const Document& version) { return version.parent != model.id; });
+  return all;
+}
+
+/// Sends one request; its reply, or what went wrong.
+Result<Reply> done(Session& session, const Request& request) {
+  Reply reply = TRY(session.submit_one(request));
+  if (reply.error) return fail(*reply.error);
+  return reply;
+}
+
+int run_create(const Words& words) {
+  Document model;
+  std::string description;
+  CLI::App app("Makes a model, which will have versions.", "muster model create");
+  app.add_option("NAME", model.name, "no other model has it")->required();
+  app.add_option("--description", description, "for people");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster model create");
+  model.body = json_text(Json(Json::Object{{"description", description}}));
+  Session session(console);
+  const auto reply = done(session, StoreDocument{std::move(model)});
+  if (!reply.has_value()) return console.fail(reply.error());
+  print(fmt::format("Created model {}\n", reply->document));
+  return 0;
+}
+
+int run_list(const Words& words) {
+  CLI::App app("Shows models.", "muster model list");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster model list");
+  Session session(console);
+  const auto models = documents(session, DocumentKind::kModel);
+  const auto versions = documents(session, DocumentKind::kModelVersion);
+  if (!models.has_value()) return console.fail(models.error());
+  if (!versions.has_value()) return console.fail(versions.error());
+  const ShowContext context = show_context(session.cluster().cluster_name);
+  std::vector<Row> rows;
+  for (const Document& model : *models) {
+    const auto count = std::ranges::count(*versions, model.id, &Document::parent);
+    rows.push_back({std::to_string(model.id), model.name, model.user_name, std::to_string(count), context.time(model.change_time, "-")});
+  }
+  print(table_text({"ID", "NAME", "USER", "VERSIONS", "CHANGED"}, rows));
+  return 0;
+}
+
+int run_describe(const Words& words) {
+  std::string name;
+  CLI::App app("Shows a model's versions.", "muster model describe");
+  app.add_option("MODEL", name, "its name or number")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster model describe");
+  Session session(console);
+  const auto model = find_model(session, name);
+  if (!model.has_value()) return console.fail(model.error());
+  const auto versions = versions_of(session, *model);
+  if (!versions.has_value()) return console.fail(versions.error());
+  const ShowContext context = show_context(session.cluster().cluster_name);
+  print(fmt::format("Model {}: {}, of {}\n{}\n", model->id, model->name, model->user_name, model->body));
+  std::vector<Row> rows;
+  for (const Document& version : *versions) {
+    rows.push_back({std::to_string(version.number), version.checkpoints.front(), version.user_name, context.time(version.create_time, "-"), version.name});
+  }
+  print(table_text({"VERSION", "CHECKPOINT", "USER", "CREATED", "NAME"}, rows));
+  return 0;
+}
+
+int run_register(const Words& words) {
+  std::string name;
+  Document version;
+  version.kind = DocumentKind::kModelVersion;
+  version.body = "{}";
+  std::string uuid;
+  CLI::App app("Names a checkpoint as a model's next version. It is kept as long as the version is there.", "muster model register");
+  app.add_option("MODEL", name, "its name or number")->required();
+  app.add_option("UUID", uuid, "of the checkpoint")->required();
+  app.add_option("--name", version.name, "of the version");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster model register");
+  Session session(console);
+  const auto model = find_model(session, name);
+  if (!model.has_value()) return console.fail(model.error());
+  version.parent = model->id;
+  version.checkpoints = {uuid};
+  const auto reply = done(session, StoreDocument{std::move(version)});
+  if (!reply.has_value()) return console.fail(reply.error());
+  const auto versions = versions_of(session, *model);
+  if (!versions.has_value()) return console.fail(versions.error());
+  const auto made = std::ranges::find(*versions, reply->document, &Document::id);
+  if (made != versions->end()) print(fmt::format("Registered version {} of model {}\n", made->number, model->name));
+  return 0;
+}
+
+int run_delete(const Words& words) {
+  std::string name;
+  CLI::App app("Deletes a model with its versions; checkpoints stay.", "muster model delete");
+  app.add_option("MODEL", name, "its name or number")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster model delete");
+  Session session(console);
+  const auto model = find_model(session, name);
+  if (!model.has_value()) return console.fail(model.error());
+  const auto reply = done(session, DeleteDocument{DocumentKind::kModel, model->id});
+  return reply.has_value() ? 0 : console.fail(reply.error());
+}
+
+constexpr std::array kVerbs{CommandRow{"create", run_create, "make one"}, CommandRow{"list", run_list, "show all"},
+                            CommandRow{"describe", run_describe, "show one with its versions"},
+                            CommandRow{"register", run_register, "name a checkpoint as the next version"},
+                            CommandRow{"delete", run_delete, "delete one; checkpoints stay"}};
+
+}  // namespace
+
+int run_model(const Words& words) { return run_verb("muster model", kVerbs, words); }
+
+}  // namespace muster::cli
