@@ -115,6 +115,8 @@ Result<Page> Session::query(const Query& query) {
       std::move(page.steps.begin(), page.steps.end(), std::back_inserter(all.steps));
       std::move(page.experiments.begin(), page.experiments.end(), std::back_inserter(all.experiments));
       std::move(page.trials.begin(), page.trials.end(), std::back_inserter(all.trials));
+      std::move(page.checkpoints.begin(), page.checkpoints.end(), std::back_inserter(all.checkpoints));
+      std::move(page.documents.begin(), page.documents.end(), std::back_inserter(all.documents));
       std::move(page.nodes.begin(), page.nodes.end(), std::back_inserter(all.nodes));
       std::move(page.partitions.begin(), page.partitions.end(), std::back_inserter(all.partitions));
       if (page.settings) all.settings = std::move(page.settings);
