@@ -69,7 +69,8 @@ void Supervised::train() {
     if (is_frozen_) return train();
     const std::uint32_t epochs = ++node.world().epochs[launch_.job->trial];
     node.world().workload->report(launch_.job->trial, launch_.restart_count + 1, epochs);
-    if (epochs >= length_of(launch_)) return end_task(0, ExitStatus());
+    const bool is_done = epochs >= length_of(launch_) || node.world().workload->stops_as_asked(launch_.job->trial, launch_.restart_count + 1);
+    if (is_done) return end_task(0, ExitStatus());
     train();
   });
 }

@@ -96,6 +96,16 @@ SearchTally check_replicas(World& world) {
   return searches.finish(replayed);
 }
 
+/// What a script was told is known is known: no checkpoint lost, none torn.
+void check_checkpoints(const World& world) {
+  const CheckpointTable& known = world.controller->core().state().checkpoints();
+  for (const auto& [uuid, steps] : world.workload->checkpoints()) {
+    const CheckpointRef checkpoint = known.find(uuid);
+    CHECK(checkpoint != nullptr, "checkpoint {} was acknowledged and is lost", uuid);
+    CHECK(checkpoint->state == CheckpointState::kCompleted && checkpoint->steps_completed == steps, "checkpoint {} is not as it was reported", uuid);
+  }
+}
+
 void simulate(const Options& options, bool is_verbose) {
   const auto begin = std::chrono::steady_clock::now();
   World world(options);
@@ -115,11 +125,13 @@ void simulate(const Options& options, bool is_verbose) {
   CHECK(world.workload->is_all_answered(), "a client waits for an answer for ever:{}", world.workload->unanswered());
   run_for(world, Duration::seconds(10));
   const SearchTally searches = check_replicas(world);
+  check_checkpoints(world);
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::uint64_t jobs = world.checker.jobs_ended();
   if (is_verbose) {
     if (options.has_experiments) {
-      fmt::print("{} experiments, {} trials, {} decisions made again; ", searches.experiments, searches.trials, searches.decisions);
+      fmt::print("{} experiments, {} trials, {} checkpoints, {} decisions made again; ", searches.experiments, searches.trials,
+                 world.workload->checkpoints().size(), searches.decisions);
     }
     fmt::print("seed {} {}: {} jobs ended, {} tasks, {} submissions refused, {} controllers, {} batches, {} actions, {:.0f} s of "
                "virtual and {:.2f} s of wall time: {:.0f} jobs a minute\n",

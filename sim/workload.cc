@@ -381,6 +381,43 @@ void Workload::report(TrialId trial, std::uint32_t run, std::uint32_t epochs) {
   Rng rng(world_.options.seed ^ trial.value());
   const double metric = rng.chance(0.05) ? std::numeric_limits<double>::quiet_NaN() : rng.unit() + 1.0 / epochs;
   call(ReportTrial{trial, run, epochs, {{"loss", metric}, {"epochs", static_cast<double>(epochs)}}}, false, [](const Reply&) {});
+  if (!has_session(trial)) return;
+  call(NoteRun{trial, run, RunNote::kSession}, false, [](const Reply&) {});
+  if (epochs % 2 == 0) save(trial, run, epochs);
+}
+
+bool Workload::has_session(TrialId trial) const { return Rng(world_.options.seed ^ (trial.value() * 0x9e3779b9ULL)).chance(0.5); }
+
+/// Announced, written, reported: each word may come late, twice or not at all.
+void Workload::save(TrialId trial, std::uint32_t run, std::uint32_t epochs) {
+  Checkpoint checkpoint;
+  checkpoint.uuid = fmt::format("{}-{}-{}", trial.value(), run, epochs);
+  checkpoint.trial = trial;
+  checkpoint.run = run;
+  checkpoint.steps_completed = epochs;
+  checkpoint.metadata = checkpoint.resources = "{}";
+  call(NoteCheckpoint{checkpoint, false}, false, [this, checkpoint](const Reply& announced) mutable {
+    if (announced.error) return;
+    checkpoint.state = CheckpointState::kCompleted;
+    const std::string uuid = checkpoint.uuid;
+    const auto steps = static_cast<std::uint32_t>(checkpoint.steps_completed);
+    call(NoteCheckpoint{std::move(checkpoint), false}, false, [this, uuid, steps](const Reply& reported) {
+      if (!reported.error) checkpoints_[uuid] = steps;
+    });
+  });
+}
+
+bool Workload::stops_as_asked(TrialId trial, std::uint32_t run) {
+  if (acknowledged_.contains({trial, run})) return true;
+  if (!has_session(trial) || world_.controller == nullptr) return false;
+  const ClusterState& state = world_.controller->replica().state();
+  const Trial* known = state.experiments().find(trial);
+  const Job* job = known == nullptr ? nullptr : state.jobs().find(known->job);
+  if (job == nullptr || job->run == nullptr || job->attempt + 1 != run || !job->run->stop) return false;
+  call(NoteRun{trial, run, RunNote::kStopAcknowledged}, false, [this, trial, run](const Reply& reply) {
+    if (!reply.error) acknowledged_.insert({trial, run});
+  });
+  return false;
 }
 
 void Workload::wind_down() {

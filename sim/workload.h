@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ class Workload {
   bool is_all_answered() const { return calls_.empty(); }
   /// What a trial's script says after an epoch.
   void report(TrialId trial, std::uint32_t run, std::uint32_t epochs);
+  /// Some scripts have a session: they ask whether they should stop, and say so before they do. True: this one has.
+  bool stops_as_asked(TrialId trial, std::uint32_t run);
   /// No more trouble from clients either: held jobs are released, suspended ones resumed, nodes put back to service.
   void wind_down();
   void on_reply(std::uint64_t token, std::vector<Reply> replies);
@@ -40,6 +43,8 @@ class Workload {
   std::string unanswered() const;
   std::uint64_t submitted() const { return submitted_; }
   std::uint64_t refused() const { return refused_; }
+  /// Checkpoints of which a script was told that they are known, by uuid; with how far it had trained.
+  const std::map<std::string, std::uint32_t>& checkpoints() const { return checkpoints_; }
 
  private:
   using Done = std::function<void(const Reply&)>;
@@ -69,6 +74,8 @@ class Workload {
   void touch_node();
   void create_experiment();
   void touch_experiment();
+  bool has_session(TrialId trial) const;
+  void save(TrialId trial, std::uint32_t run, std::uint32_t epochs);
   JobSpec draw_spec(JobFacts& facts);
   std::shared_ptr<StepSpec> draw_step(std::uint32_t tasks);
   JobId any_job();
@@ -82,6 +89,8 @@ class Workload {
   std::map<std::uint64_t, std::shared_ptr<Call>> calls_;        ///< unanswered, by number of the call
   std::map<std::uint64_t, std::weak_ptr<Call>> tokens_;         ///< of each time that it was sent
   std::map<JobId, JobFacts> jobs_;
+  std::map<std::string, std::uint32_t> checkpoints_;
+  std::set<std::pair<TrialId, std::uint32_t>> acknowledged_;  ///< runs that were told that their word has arrived
 };
 
 }  // namespace muster::sim
