@@ -61,6 +61,7 @@ void settle_run(const ClusterState& state, const Job& job, bool is_own_fault, Jo
   if (trial->stop) return end_for_good(ending, JobState::kCompleted);
   if (trial->is_invalid) return end_for_good(ending, JobState::kCompleted);
   if (job.run != nullptr && job.run->stop && answers_stop(*job.run, ending)) return settle_stopped(state, *trial, job.run->stop->call, ending);
+  if (!is_searching(experiment.state)) return;  // there is nothing more that it could wait for
   if (trial->is_waiting) return go_back(ending, JobState::kCompleted, trial_hold(state, *trial));
   if (ending.state == JobState::kCompleted || ending.state == JobState::kCancelled) return;
   if (!is_own_fault) return go_back(ending, ending.state, trial_hold(state, *trial));

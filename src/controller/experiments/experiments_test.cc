@@ -523,6 +523,21 @@ TEST(Experiments, ARunWithASessionThatEndsWithoutAWordHasNotStoppedAsAsked) {
   }
 }
 
+TEST(Experiments, ATrialAtItsTargetEndsWithItsCanceledExperiment) {
+  Lab lab;
+  lab.create(halving(false));
+  lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kSession});
+  lab.report(1, 0.5, 8);
+  EXPECT_TRUE(lab.trial(1).is_waiting);
+  lab.control(ExperimentVerb::kCancel);
+  lab.exit(1);  // it had been done before it heard of it
+  EXPECT_EQ(lab.trial(1).state, TrialState::kCompleted);
+  for (std::uint32_t other = 2; other <= lab.trial_count(); ++other) {
+    if (!lab.trial(other).is_over()) lab.exit(other);
+  }
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCanceled);
+}
+
 TEST(Experiments, ARunIsToldTheLastWholeCheckpoint) {
   Lab lab;
   lab.rig.core.serve_http({"http://127.0.0.1:1", "key", "00000000-0000-4000-8000-000000000000"});
