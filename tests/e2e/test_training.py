@@ -5,6 +5,7 @@ controller is said to know is asked of it over HTTP.
 """
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -156,7 +157,7 @@ def main():
             context.train.flush()
             with open(Path(os.environ["MUSTER_RUN_DIR"]) / "said", "a", encoding="ascii") as said:
                 print(json.dumps([epoch, accuracy]), file=said)
-            deadline = time.monotonic() + (2 if epoch in (1, 4) else 0)
+            deadline = time.monotonic() + (3 if epoch in (1, 4) else 0)
             while not context.preempt.should_preempt() and time.monotonic() < deadline:
                 time.sleep(0.01)
             if context.preempt.should_preempt():
@@ -229,7 +230,7 @@ train_batch = char_model.CharModel.train_batch
 
 def paced(self, batch, epoch_idx, batch_idx):
     if "--slow" in sys.argv and not (FOLDER / "hurry").exists():
-        time.sleep(0.05)
+        time.sleep(0.08)
     return train_batch(self, batch, epoch_idx, batch_idx)
 
 
@@ -240,7 +241,7 @@ char_model.CharModel.train_batch = paced
 print(char_model.train(int(sys.argv[1])), flush=True)
 """
 WHERE = "from pathlib import Path\nPACKAGE = Path({!r})\n"
-BATCHES = 600
+BATCHES = 400
 
 
 class Interrupted:
@@ -254,7 +255,7 @@ class Interrupted:
             "reproducibility": {"experiment_seed": 5}},
             resume=INTERRUPTED, char_model=(PACKAGE / "tests/char_model.py").read_text(), conftest=WHERE.format(str(PACKAGE)))
         self.experiment = create(cluster, file)
-        (row,) = until(lambda: trials(cluster, self.experiment))
+        (row,) = until(lambda: trials(cluster, self.experiment), PATIENCE_S)
         self.trial, self.job = row["TRIAL"], row["JOB"]
         self.folder = folder(cluster, self.experiment, self.trial)
 
@@ -265,7 +266,7 @@ class Interrupted:
         """Steps of the newest checkpoint that the controller knows to be whole."""
         return max((each["metadata"]["steps_completed"] for each in checkpoints(self.web, self.trial)), default=0)
 
-    def goes_on(self, by=15):
+    def goes_on(self, by=10):
         """Until it has trained, reported and saved that much more."""
         wanted = self.saved() + by
         until(lambda: self.saved() >= wanted, PATIENCE_S)
@@ -279,8 +280,8 @@ class Interrupted:
         until(lambda: not is_heard or (self.folder / "pid").read_text() != str(pid), PATIENCE_S)
 
     def kill_controller(self):
-        """Until the trainer has noticed: it had something to say."""
-        noticed = lambda: (self.folder / "output.log").read_text().count("does not answer")
+        """Until the trainer has noticed, because it had something to say."""
+        noticed = lambda: len(re.findall("^POST .* does not answer", (self.folder / "output.log").read_text(), re.M))
         before = noticed()
         os.kill(self.cluster.pid("controller"), signal.SIGKILL)
         until(lambda: noticed() > before, PATIENCE_S)
