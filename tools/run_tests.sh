@@ -27,9 +27,11 @@ run_e2e "as $(id -un)" /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovid
 # Once more as an ordinary user, from copies, because this folder may be closed to others.
 if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then
   home=$(mktemp -d /tmp/muster-user.XXXXXX)
-  mkdir -p "$home/bin" "$home/tests"
+  mkdir -p "$home/bin" "$home/tests" "$home/python"
   cp -P "$build"/bin/{muster,musterd,muster-agent,muster-stepd,sbatch,srun,salloc,squeue,sinfo,scancel,scontrol,sacct} "$home/bin"
   cp -r tests/e2e "$home/tests/"
+  cp -r python/muster "$home/python/"
+  cp -r examples "$home/"
   chown -R nobody "$home"
   run_e2e "as nobody" env -C "$home" setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME="$home" TMPDIR="$home" \
     MUSTER_BIN="$home/bin" PATH="$home/bin:/usr/local/bin:/usr/bin:/bin" \
