@@ -75,6 +75,9 @@ TEST(Fields, AreReadInEitherSpelling) {
   EXPECT_EQ(field(body, "note"), nullptr);
   EXPECT_EQ(texts_field(body, "labels"), (std::vector<std::string>{"a", "b"}));
   EXPECT_FALSE(ids_field(body, "ids").has_value());
+  for (const char* text : {"1e300", "-1e300", "9223372036854775808", "\"x\"", "\"9223372036854775808\"", "[]"}) {
+    EXPECT_EQ(whole_of(parse_json(text).value()), std::nullopt) << text << " is beyond 64 bits, or no number";
+  }
   for (const char* text : {"[]", "1", "{"}) {
     request.bytes = text;
     EXPECT_FALSE(body_of(request).has_value()) << text;
@@ -93,6 +96,7 @@ TEST(Replies, PagesEndWhereTheyEnd) {
   EXPECT_EQ(window("/?offset=9", 5), Range(5, 5));
   EXPECT_EQ(window("/?offset=-2", 5), Range(3, 5));
   EXPECT_EQ(window("/?limit=-1", 5), Range(0, 5));
+  EXPECT_EQ(window("/?offset=-9223372036854775808", 5), Range(0, 5));
   EXPECT_FALSE(window_of(parse_target("/?limit=x").value(), 5).has_value());
 }
 

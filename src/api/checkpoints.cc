@@ -28,17 +28,17 @@ std::optional<CheckpointState> state_of(std::string_view name) {
 
 /// Sizes as numbers, and their sum.
 Result<std::pair<std::string, std::uint64_t>> sizes_of(const Json* resources) {
-  Json sizes = Json::Object{};
+  Json::Object sizes;
   std::uint64_t total = 0;
   if (resources != nullptr && resources->object() != nullptr) {
     for (const Json::Member& member : *resources->object()) {
-      const auto size = whole_field(*resources, member.name);
+      const auto size = whole_of(member.value);
       if (!size || *size < 0) return fail(wrong(fmt::format("resources: {} has no size", member.name)));
-      sizes.member(member.name) = *size;
+      sizes.push_back({member.name, *size});
       total += static_cast<std::uint64_t>(*size);
     }
   }
-  return std::pair(json_text(sizes), total);
+  return std::pair(json_text(Json(std::move(sizes))), total);
 }
 
 Result<Checkpoint> checkpoint_of(const HttpRequest& request, TimePoint now) {

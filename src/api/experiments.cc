@@ -74,6 +74,7 @@ struct Wish {
 Result<std::string> layered(const Json& body, const ClusterState& state) {
   const auto text = text_field(body, "config");
   if (!text) return fail(wrong("config is missing: the experiment's configuration, as YAML"));
+  TRY(check_config_size(*text));
   const YamlDocument document = TRY(parse_yaml(*text));
   Json config = document.root;
   if (config.object() == nullptr) return fail(wrong("the configuration is not a map"));

@@ -54,10 +54,15 @@ std::optional<std::string> text_field(const Json& object, std::string_view name)
 
 std::optional<std::int64_t> whole_field(const Json& object, std::string_view name) {
   const Json* found = field(object, name);
-  if (found == nullptr) return std::nullopt;
-  if (found->whole() != nullptr) return *found->whole();
-  if (found->text() != nullptr) return whole(*found->text());
-  if (const auto number = found->number()) return static_cast<std::int64_t>(*number);
+  return found == nullptr ? std::nullopt : whole_of(*found);
+}
+
+std::optional<std::int64_t> whole_of(const Json& value) {
+  if (value.whole() != nullptr) return *value.whole();
+  if (value.text() != nullptr) return whole(*value.text());
+  constexpr double kBeyond = 9223372036854775808.0;  // 2^63
+  const auto number = value.number();
+  if (number && *number >= -kBeyond && *number < kBeyond) return static_cast<std::int64_t>(*number);
   return std::nullopt;
 }
 

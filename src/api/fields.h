@@ -22,6 +22,8 @@ const Json* field(const Json& object, std::string_view name);
 std::optional<std::string> text_field(const Json& object, std::string_view name);
 /// A whole number, also as a text, as JSON has it for 64 bits. Nullopt: there is none.
 std::optional<std::int64_t> whole_field(const Json& object, std::string_view name);
+/// The same of a value itself. Nullopt also: it is beyond 64 bits.
+std::optional<std::int64_t> whole_of(const Json& value);
 std::optional<bool> bool_field(const Json& object, std::string_view name);
 /// A list of texts; nullopt: there is none.
 std::optional<std::vector<std::string>> texts_field(const Json& object, std::string_view name);

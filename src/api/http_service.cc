@@ -12,6 +12,9 @@ constexpr std::uint64_t kCodeBodyMax = std::uint64_t{192} << 20;
 constexpr std::uint64_t kBodyMax = std::uint64_t{16} << 20;
 /// Verified tokens that are kept, so that a caller of many requests is verified once.
 constexpr std::size_t kKnownMax = 10'000;
+/// Of a caller without a token: what it takes to log in.
+constexpr std::uint64_t kStrangerBodyMax = std::uint64_t{64} << 10;
+constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 constexpr std::uint64_t kDiscardMax = std::uint64_t{512} << 20;
 
 std::optional<Method> method_of(kj::HttpMethod method) {
@@ -99,21 +102,25 @@ kj::Promise<void> discard(kj::AsyncInputStream& body, std::uint64_t most) {
   });
 }
 
+/// Room is taken as bytes come: what a client only announces costs nothing.
+kj::Promise<std::optional<std::string>> read_on(kj::AsyncInputStream& body, std::uint64_t most, std::string bytes) {
+  auto buffer = kj::heapArray<kj::byte>(kPieceBytes);
+  auto read = body.tryRead(buffer.begin(), 1, buffer.size());
+  return read.then([&body, most, bytes = std::move(bytes), buffer = kj::mv(buffer)](std::size_t count) mutable -> kj::Promise<std::optional<std::string>> {
+    if (count == 0) return std::optional<std::string>(std::move(bytes));
+    if (bytes.size() + count > most) return discard(body, kDiscardMax).then([] { return std::optional<std::string>(); });
+    bytes.append(reinterpret_cast<const char*>(buffer.begin()), count);
+    return read_on(body, most, std::move(bytes));
+  });
+}
+
 /// Reads a body of at most `most` bytes; nullopt: it is larger.
 kj::Promise<std::optional<std::string>> read_body(kj::AsyncInputStream& body, std::uint64_t most) {
   KJ_IF_MAYBE(size, body.tryGetLength()) {
     if (*size > most) return discard(body, kDiscardMax).then([] { return std::optional<std::string>(); });
     if (*size == 0) return std::optional<std::string>(std::string());
-    auto bytes = kj::heap<std::string>(*size, '\0');
-    auto read = body.tryRead(bytes->data(), bytes->size(), bytes->size());
-    return read.then([bytes = kj::mv(bytes)](std::size_t count) mutable -> std::optional<std::string> {
-      bytes->resize(count);
-      return std::move(*bytes);
-    });
   }
-  // Of unknown length: one byte more than may be says that it is too large.
-  return body.readAllText(most).then([](kj::String text) { return std::optional(std::string(text.begin(), text.size())); },
-                                     [](kj::Exception&&) { return std::optional<std::string>(); });
+  return read_on(body, most, {});
 }
 
 }  // namespace
@@ -210,9 +217,10 @@ kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
   HttpRequest request = std::move(parsed).value();
   request.method = *known_method;
   auto caller = caller_of(headers);
-  const std::uint64_t most = brings_code(request) && caller.has_value() ? kCodeBodyMax : kBodyMax;
+  const std::uint64_t most = !caller.has_value() ? kStrangerBodyMax : brings_code(request) ? kCodeBodyMax : kBodyMax;
   return read_body(body, most)
       .then([this, request = std::move(request), caller = std::move(caller), most](std::optional<std::string> bytes) mutable -> kj::Promise<HttpReply> {
+        if (!bytes && !caller.has_value()) return unauthenticated_reply(caller.error().text());
         if (!bytes) return error_reply(413, 11, "OutOfRange", fmt::format("the body has more than {} MiB", most >> 20));
         request.bytes = std::move(*bytes);
         return answer(std::move(request), caller);

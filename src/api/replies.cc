@@ -72,7 +72,7 @@ Result<PageWindow> window_of(const HttpRequest& request, std::size_t total) {
   const std::int64_t limit = TRY(number_parameter(request, "limit", 0));
   PageWindow window;
   window.total = total;
-  window.begin = offset < 0 ? total - std::min(total, static_cast<std::size_t>(-offset)) : std::min(total, static_cast<std::size_t>(offset));
+  window.begin = offset < 0 ? total - std::min(total, std::size_t{0} - static_cast<std::size_t>(offset)) : std::min(total, static_cast<std::size_t>(offset));
   window.end = limit <= 0 ? total : std::min(total, window.begin + static_cast<std::size_t>(limit));
   return window;
 }

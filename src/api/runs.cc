@@ -11,11 +11,13 @@
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "codec/web_time.h"
+#include "controller/frontend/trial_access.h"
 
 namespace muster::api {
 namespace {
 
 constexpr std::int64_t kPatienceMax = 600;
+constexpr std::size_t kRunnerStateMax = 256;
 
 HttpReply done_or(const std::optional<Error>& error) { return error ? error_reply(*error) : empty_reply(); }
 
@@ -68,7 +70,7 @@ kj::Promise<HttpReply> start_run(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
   const auto id = whole_field(*body, "runId");
-  if (!id || *id < 1) return error_reply(wrong("runId: the trial's id is missing"));
+  if (!id || *id < 1 || *id > UINT32_MAX) return error_reply(wrong("runId: the trial's id is missing"));
   const TrialId trial(static_cast<std::uint32_t>(*id));
   if (const Status may = may_speak(request.caller, trial); !may.has_value()) return error_reply(may.error());
   return note(port, request.caller, trial, RunNote::kSession).then([](HttpReply reply) {
@@ -97,8 +99,11 @@ Result<MetricReport> report_of(const HttpRequest& request, TrialId trial, TimePo
   MetricReport report;
   report.trial = trial;
   report.group = text_field(body, "group").value_or("");
-  report.run = static_cast<std::uint32_t>(whole_field(*metrics, "trialRunId").value_or(0));
+  const std::int64_t run = whole_field(*metrics, "trialRunId").value_or(0);
+  if (run < 0 || run > UINT32_MAX) return fail(wrong(fmt::format("metrics.trialRunId: {} is no run", run)));
+  report.run = static_cast<std::uint32_t>(run);
   const auto steps = whole_field(*metrics, "stepsCompleted");
+  if (!steps && field(*metrics, "stepsCompleted") != nullptr) return fail(wrong("metrics.stepsCompleted is no whole number"));
   report.steps_completed = steps.value_or(0);
   // What has no steps (a profile of the hardware) is told apart by when it was measured, or else by what it says.
   if (!steps) report.key = text_field(*metrics, "reportTime").value_or(fmt::format("{:016x}", Hasher().add(request.bytes).digest()));
@@ -154,6 +159,22 @@ kj::Promise<HttpReply> exit_early(ApiPort& port, HttpRequest request) {
   });
 }
 
+/// Takes what a run says of itself, when it is the caller's to say.
+kj::Promise<HttpReply> taken(ApiPort& port, const Caller& caller, TrialId trial, std::function<void()> take) {
+  using Known = bool;
+  return look<Known>(port, caller, [trial, identity = caller.identity](const ClusterState& state) -> Result<Known> {
+           const Trial* found = state.experiments().find(trial);
+           if (found == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", trial.value()), "");
+           TRY(frontend::find_own(state, found->experiment, identity));
+           return true;
+         })
+      .then([take = std::move(take)](Result<Known> known) {
+        if (!known.has_value()) return error_reply(known.error());
+        take();
+        return empty_reply();
+      });
+}
+
 kj::Promise<HttpReply> note_progress(ApiPort& port, HttpRequest request) {
   const auto trial = spoken_for(request);
   const auto body = body_of(request);
@@ -161,8 +182,7 @@ kj::Promise<HttpReply> note_progress(ApiPort& port, HttpRequest request) {
   if (!body.has_value()) return error_reply(body.error());
   const Json* progress = field(*body, "progress");
   if (progress == nullptr || !progress->number()) return error_reply(wrong("progress: a number from 0 to 1 is missing"));
-  port.set_progress(*trial, *progress->number());
-  return empty_reply();
+  return taken(port, request.caller, *trial, [&port, trial = *trial, value = *progress->number()] { port.set_progress(trial, value); });
 }
 
 kj::Promise<HttpReply> note_runner_state(ApiPort& port, HttpRequest request) {
@@ -170,8 +190,9 @@ kj::Promise<HttpReply> note_runner_state(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!trial.has_value()) return error_reply(trial.error());
   if (!body.has_value()) return error_reply(body.error());
-  port.set_runner_state(*trial, text_field(*body, "state").value_or(""));
-  return empty_reply();
+  std::string text = text_field(*body, "state").value_or("");
+  if (text.size() > kRunnerStateMax) return error_reply(wrong(fmt::format("state: more than {} bytes", kRunnerStateMax)));
+  return taken(port, request.caller, *trial, [&port, trial = *trial, text = std::move(text)] { port.set_runner_state(trial, text); });
 }
 
 kj::Promise<HttpReply> set_metadata(ApiPort& port, HttpRequest request) {

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,8 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kLevelsMax = 200;
+/// Members of an object that are looked through one by one.
+constexpr std::size_t kSmallObject = 16;
 
 /// Builds our value from what the parser meets.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
@@ -49,6 +53,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   struct Open {
     Json value;
     std::string name;
+    std::unordered_map<std::string, std::size_t> places = {};  ///< of a large object's members, by name
   };
   bool put(Json value) {
     if (open_.empty()) {
@@ -56,26 +61,36 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     } else if (Json::Array* items = open_.back().value.array()) {
       items->push_back(std::move(value));
     } else {
-      put_member(*open_.back().value.object(), std::move(open_.back().name), std::move(value));
+      put_member(open_.back(), std::move(value));
     }
     return true;
   }
-  /// Objects are small but for tables of names: those are looked through once for each member.
-  static void put_member(Json::Object& object, std::string name, Json value) {
-    for (Json::Member& member : object) {
-      if (member.name == name) {
-        member.value = std::move(value);
-        return;
-      }
+  /// A name that stands twice has the later value. Small objects are looked through; a large one has an index, since anybody may
+  /// send one.
+  static void put_member(Open& open, Json value) {
+    Json::Object& object = *open.value.object();
+    if (Json* known = known_member(open)) {
+      *known = std::move(value);
+      return;
     }
-    object.push_back({std::move(name), std::move(value)});
+    if (object.size() >= kSmallObject) open.places.emplace(open.name, object.size());
+    object.push_back({std::move(open.name), std::move(value)});
+  }
+  static Json* known_member(Open& open) {
+    Json::Object& object = *open.value.object();
+    const std::size_t searched = std::min(object.size(), kSmallObject);
+    for (std::size_t i = 0; i < searched; ++i) {
+      if (object[i].name == open.name) return &object[i].value;
+    }
+    const auto found = open.places.find(open.name);
+    return found == open.places.end() ? nullptr : &object[found->second].value;
   }
   bool begin(Json value) {
     if (open_.size() == kLevelsMax) {
       problem_ = fmt::format("more than {} levels", kLevelsMax);
       return false;
     }
-    open_.push_back({std::move(value), {}});
+    open_.push_back({std::move(value), {}, {}});
     return true;
   }
   bool close() {

@@ -25,6 +25,17 @@ TEST(JsonReader, LastOfEqualNamesCounts) {
   EXPECT_EQ(json_text(*json), R"({"a": 2})");
 }
 
+TEST(JsonText, ObjectsOfManyMembersAreReadInLinearTime) {
+  std::string text;
+  for (int i = 0; i < 300'000; ++i) text += (i == 0 ? "{\"" : ", \"") + std::to_string(i) + "\": 1";
+  text += ", \"299999\": 2, \"3\": 4}";
+  const auto json = parse_json(text);  // quadratic, it takes minutes
+  ASSERT_TRUE(json.has_value());
+  ASSERT_EQ(json->object()->size(), 300'000U);
+  EXPECT_EQ(*json->object()->back().value.whole(), 2) << "the later value";
+  EXPECT_EQ(*(*json->object())[3].value.whole(), 4);
+}
+
 TEST(JsonReader, RefusesWhatIsNoJson) {
   for (const char* text : {"", "{", "[1,]", "{\"a\": nan}", "\"\xff\"", "1 2", "{'a': 1}"}) {
     const auto json = parse_json(text);

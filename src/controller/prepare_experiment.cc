@@ -20,6 +20,9 @@ Error wrong(std::string detail) {
 
 std::string joined_lines(const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "\n")); }
 
+/// Configurations are read on the gateway's thread, where everybody waits.
+constexpr std::size_t kConfigMax = std::size_t{256} << 10;
+
 /// A configuration over the defaults, and what it says.
 struct ReadConfig {
   Json merged;
@@ -27,6 +30,7 @@ struct ReadConfig {
 };
 
 Result<ReadConfig> read_config(std::string_view text) {
+  TRY(check_config_size(text));
   const YamlDocument document = TRY(parse_yaml(text));
   if (document.root.object() == nullptr) return fail(wrong("it is not a map; give fields such as entrypoint: python3 train.py"));
   ReadConfig read;
@@ -93,6 +97,11 @@ std::string searcher_name(const Json& config) {
 }
 
 }  // namespace
+
+Status check_config_size(std::string_view config) {
+  if (config.size() <= kConfigMax) return {};
+  return fail(wrong(fmt::format("it has more than {} KiB; keep what is large in a file beside the code", kConfigMax >> 10)));
+}
 
 Result<Json> check_experiment(std::string_view config) {
   ReadConfig read = TRY(read_config(config));

@@ -5,8 +5,10 @@
 #include <kj/async-unix.h>
 #include <pwd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -24,6 +26,8 @@ namespace {
 constexpr std::size_t kKeyBytes = 32;
 /// Determined's clients keep connections for this long without a word.
 constexpr kj::Duration kIdle = 150 * kj::SECONDS;
+/// After the system refused a connection, for want of descriptors say.
+constexpr kj::Duration kRefusedPause = 100 * kj::MILLISECONDS;
 
 class HttpThread final : public api::ApiPort {
  public:
@@ -177,6 +181,44 @@ class QuietErrors final : public kj::HttpServerErrorHandler {
   }
 };
 
+/// Takes connections while there is room for them. Agents and the command line must still find descriptors when HTTP's callers
+/// hold as many as they can: one too many is closed at once.
+class Listener final : private kj::TaskSet::ErrorHandler {
+ public:
+  Listener(kj::HttpServer& server, kj::ConnectionReceiver& receiver, kj::Timer& timer, std::size_t connections_max)
+      : server_(server), receiver_(receiver), timer_(timer), connections_max_(connections_max) {}
+  kj::Promise<void> accept() {
+    // What the system refuses is thrown at once.
+    return kj::evalNow([this] { return receiver_.accept(); }).then(
+        [this](kj::Own<kj::AsyncIoStream> connection) {
+          adopt(kj::mv(connection));
+          return accept();
+        },
+        [this](kj::Exception&&) { return timer_.afterDelay(kRefusedPause).then([this] { return accept(); }); });
+  }
+
+ private:
+  void adopt(kj::Own<kj::AsyncIoStream> connection) {
+    if (connections_ >= connections_max_) return;
+    ++connections_;
+    tasks_.add(server_.listenHttp(kj::mv(connection)).attach(kj::defer([this] { --connections_; })));
+  }
+  void taskFailed(kj::Exception&&) override {}
+
+  kj::HttpServer& server_;
+  kj::ConnectionReceiver& receiver_;
+  kj::Timer& timer_;
+  std::size_t connections_max_;
+  std::size_t connections_ = 0;
+  kj::TaskSet tasks_{*this};
+};
+
+/// Half of what the process may open.
+std::size_t connections_max() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? std::max<std::size_t>(limit.rlim_cur / 2, 16) : 512;
+}
+
 /// A client that goes away in the middle of an answer is no error of ours, and KJ's server would say so each time.
 class OwnWords final : public kj::ExceptionCallback {
  public:
@@ -266,7 +308,8 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   settings.errorHandler = errors;
   kj::HttpServer server(io.provider->getTimer(), *table, service, settings);
   auto receiver = io.lowLevelProvider->wrapListenSocketFd(place.listen_fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
-  server.listenHttp(*receiver).exclusiveJoin(thread.pump()).wait(io.waitScope);
+  Listener listener(server, *receiver, io.provider->getTimer(), connections_max());
+  listener.accept().exclusiveJoin(thread.pump()).wait(io.waitScope);
 }
 
 }  // namespace muster::daemon

@@ -578,6 +578,37 @@ TEST(Experiments, ACheckpointIsKnownOnceAndStaysAsItWasReported) {
   EXPECT_EQ(note(checkpoint_of("b", 7, 4))->code, ErrorCode::kFailedPrecondition) << "of a run that is not there";
 }
 
+TEST(Experiments, WhatIsKeptOfATrialIsItsOwnersToChange) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  Document metadata;
+  metadata.kind = DocumentKind::kRunMetadata;
+  metadata.id = 1;
+  metadata.body = "{}";
+  EXPECT_EQ(lab.rig.done(StoreDocument{metadata}, kBob).error->code, ErrorCode::kPermissionDenied) << "also the first time";
+  EXPECT_FALSE(lab.rig.done(StoreDocument{metadata}).error);
+  metadata.id = 7;
+  EXPECT_EQ(lab.rig.done(StoreDocument{metadata}).error->code, ErrorCode::kNotFound) << "of no trial";
+}
+
+TEST(Experiments, AConfigurationIsOfAReasonableSize) {
+  EXPECT_FALSE(check_experiment("# " + std::string(300 << 10, 'x')).has_value());
+  EXPECT_TRUE(check_config_size(std::string(256 << 10, 'x')).has_value());
+  EXPECT_EQ(check_config_size(std::string((256 << 10) + 1, 'x')).error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(Experiments, AChangeOfACheckpointDoesNotUndoItsEnd) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  const Checkpoint announced = checkpoint_of("a", 1, 0, CheckpointState::kActive);
+  ASSERT_FALSE(lab.rig.done(NoteCheckpoint{announced, false}).error);
+  ASSERT_FALSE(lab.rig.done(NoteCheckpoint{checkpoint_of("a", 1, 4), false}).error);
+  Checkpoint changed = announced;  // as it was seen before it was finished
+  changed.metadata = R"({"note": 1})";
+  EXPECT_EQ(lab.rig.done(NoteCheckpoint{changed, true}).error->code, ErrorCode::kConflict);
+  EXPECT_EQ(lab.rig.core.state().checkpoints().find("a")->state, CheckpointState::kCompleted);
+}
+
 TEST(Experiments, ACheckpointThatAModelNamesIsKept) {
   Lab lab;
   lab.create(random_search(1, 1));

@@ -40,6 +40,16 @@ bool may_change(const Document& document, const Identity& identity) {
   return identity.is_operator || document.user == identity.user;
 }
 
+/// What is kept of a trial is its owner's to change, whoever stored it first.
+Status check_trial(const Draft& draft, const Document& document, const Identity& identity) {
+  if (document.kind != DocumentKind::kRunMetadata) return {};
+  const TrialId id(document.id);
+  const Trial* trial = draft.state().experiments().find(id);
+  if (trial == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), "");
+  const auto own = find_own(draft.state(), trial->experiment, identity);
+  return own.has_value() ? Status() : fail(own.error());
+}
+
 Status check_names(const Draft& draft, const Document& document) {
   const Catalog& catalog = draft.state().catalog();
   const bool has_name = document.kind != DocumentKind::kModelVersion && document.kind != DocumentKind::kRunMetadata;
@@ -126,6 +136,9 @@ Reply note_checkpoint(Draft& draft, const NoteCheckpoint& note, const Identity& 
       if (is_repeat) return {};
       return refused({ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} was reported with other contents", wanted.uuid), ""});
     }
+    if (note.is_change && wanted.state == CheckpointState::kActive && known->state != CheckpointState::kActive) {
+      return refused({ErrorCode::kConflict, fmt::format("checkpoint {} was finished meanwhile", wanted.uuid), "read it again"});
+    }
     const bool loses = wanted.state == CheckpointState::kDeleted || wanted.state == CheckpointState::kPartiallyDeleted;
     if (loses && draft.state().catalog().names_checkpoint(wanted.uuid)) {
       return refused({ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} is in the model registry", wanted.uuid),
@@ -140,6 +153,7 @@ Reply note_checkpoint(Draft& draft, const NoteCheckpoint& note, const Identity& 
 }
 
 Reply store_document(Draft& draft, const StoreDocument& store, const Identity& identity) {
+  if (const Status owned = check_trial(draft, store.document, identity); !owned.has_value()) return refused(owned.error());
   auto document = settled(draft, store, identity);
   if (!document.has_value()) return refused(document.error());
   for (const Status& checked : {check_names(draft, *document), check_references(draft, *document)}) {
