@@ -67,7 +67,7 @@ class ApiPort {
     UserId operator_user;
     GroupId operator_group;
     std::string operator_name;
-    std::string open_user;     ///< may log in without a password, as the operator; empty: nobody
+    std::string open_user;     ///< logs the operator in without a password, from his own processes on this machine; empty: nobody
   };
   virtual const Facts& facts() const = 0;
 };

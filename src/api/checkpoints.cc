@@ -104,11 +104,14 @@ kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> change_many(ApiPort& port, const Caller& caller, std::vector<std::string> uuids,
                                    std::function<Status(Checkpoint&)> change) {
   using All = std::vector<NoteCheckpoint>;
-  return look<All>(port, caller, [uuids = std::move(uuids), change = std::move(change)](const ClusterState& state) -> Result<All> {
+  return look<All>(port, caller, [caller, uuids = std::move(uuids), change = std::move(change)](const ClusterState& state) -> Result<All> {
            All all;
            for (const std::string& uuid : uuids) {
              const CheckpointRef known = state.checkpoints().find(uuid);
              if (known == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
+             if (caller.claims.scope == TokenScope::kTask && caller.claims.trial != known->trial) {
+               return fail(ErrorCode::kPermissionDenied, fmt::format("checkpoint {} is another trial's", uuid), "");
+             }
              Checkpoint changed = *known;
              TRY(change(changed));
              all.push_back({std::move(changed), true});
@@ -175,8 +178,8 @@ kj::Promise<HttpReply> not_there(std::string what, std::string way_out) {
 }  // namespace
 
 void add_checkpoint_routes(Router& router) {
-  router.add(Method::kPost, "/api/v1/checkpoints", "Report a checkpoint", report);
-  router.add(Method::kPatch, "/api/v1/checkpoints", "Report what is left of checkpoints", patch);
+  router.add_for_tasks(Method::kPost, "/api/v1/checkpoints", "Report a checkpoint", report);
+  router.add_for_tasks(Method::kPatch, "/api/v1/checkpoints", "Report what is left of checkpoints", patch);
   router.add(Method::kGet, "/api/v1/checkpoints/{uuid}", "One checkpoint", show);
   router.add(Method::kPost, "/api/v1/checkpoints/{uuid}/metadata", "Set a checkpoint's metadata", set_metadata);
   router.add(Method::kDelete, "/api/v1/checkpoints", "Delete checkpoints",

@@ -12,6 +12,7 @@
 #include "codec/token_text.h"
 #include "model/json.h"
 #include "model/request.h"
+#include "wire/socket.h"
 
 namespace muster::api {
 
@@ -30,6 +31,7 @@ struct HttpRequest {
   std::string bytes;                                       ///< the body
   Caller caller;
   std::vector<std::string> arguments = {};                 ///< what stood in the pattern's places
+  TcpEnds ends = {};                                       ///< of the connection
 
   /// The last value of that name; empty: not given.
   std::string_view parameter(std::string_view name) const;

@@ -186,8 +186,22 @@ kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Cal
   if (!route->is_open) {
     if (!caller.has_value()) return unauthenticated_reply(caller.error().text());
     request.caller = *caller;
+    const bool is_task = caller->claims.scope == TokenScope::kTask;
+    if (is_task && request.method != Method::kGet && !route->is_for_tasks) {
+      return error_reply({ErrorCode::kPermissionDenied, "a run's token speaks for the run alone", "DET_USER_TOKEN acts as its owner"});
+    }
+    if (caller->claims.scope != TokenScope::kUser) return answer_living(*route, std::move(request));
   }
   return route->handler(port_, std::move(request));
+}
+
+/// Of a caller whose token ends with a job: it must not have.
+kj::Promise<HttpReply> HttpService::answer_living(const Route& route, HttpRequest request) {
+  auto shared = std::make_shared<HttpRequest>(std::move(request));
+  return port_.look(shared->caller, [](const ClusterState&) {}).then([this, &route, shared](Status alive) -> kj::Promise<HttpReply> {
+    if (!alive.has_value()) return error_reply(alive.error());
+    return route.handler(port_, std::move(*shared));
+  });
 }
 
 kj::Promise<void> HttpService::send(HttpReply reply, Response& response) {
@@ -216,6 +230,7 @@ kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
   if (!known_method) return send(error_reply(405, 12, "Unimplemented", "this method is not served"), response);
   HttpRequest request = std::move(parsed).value();
   request.method = *known_method;
+  request.ends = ends_;
   auto caller = caller_of(headers);
   const std::uint64_t most = !caller.has_value() ? kStrangerBodyMax : brings_code(request) ? kCodeBodyMax : kBodyMax;
   return read_body(body, most)

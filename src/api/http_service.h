@@ -20,10 +20,23 @@ struct HeaderIds {
   kj::HttpHeaderId disposition;
 };
 
+/// Callers whose tokens were verified, by token: of all connections.
+using KnownCallers = std::unordered_map<std::string, Caller>;
+
+/// What all connections share.
+struct ServiceParts {
+  ApiPort& port;
+  const Router& router;
+  const kj::HttpHeaderTable& table;
+  const HeaderIds& ids;
+  KnownCallers& known;
+};
+
+/// Of one connection.
 class HttpService final : public kj::HttpService {
  public:
-  HttpService(ApiPort& port, const Router& router, const kj::HttpHeaderTable& table, const HeaderIds& ids)
-      : port_(port), router_(router), table_(table), ids_(ids) {}
+  HttpService(const ServiceParts& parts, const TcpEnds& ends)
+      : port_(parts.port), router_(parts.router), table_(parts.table), ids_(parts.ids), known_(parts.known), ends_(ends) {}
 
   kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
                             Response& response) override;
@@ -31,13 +44,15 @@ class HttpService final : public kj::HttpService {
  private:
   Result<Caller> caller_of(const kj::HttpHeaders& headers);
   kj::Promise<HttpReply> answer(HttpRequest request, const Result<Caller>& caller);
+  kj::Promise<HttpReply> answer_living(const Route& route, HttpRequest request);
   kj::Promise<void> send(HttpReply reply, Response& response);
 
   ApiPort& port_;
   const Router& router_;
   const kj::HttpHeaderTable& table_;
   const HeaderIds& ids_;
-  std::unordered_map<std::string, Caller> known_;  ///< whose tokens were verified, by token
+  KnownCallers& known_;
+  TcpEnds ends_;
 };
 
 /// Splits a request's target into its decoded path and parameters. Errors: kInvalidArgument.

@@ -33,7 +33,12 @@ std::vector<std::string> arguments_of(const std::vector<std::string>& pattern, c
 void Router::add(Method method, std::string pattern, std::string summary, Handler handler) {
   std::vector<std::string> parts = parts_of(pattern);
   by_size_[parts.size()].push_back(routes_.size());
-  routes_.push_back({method, std::move(pattern), std::move(summary), std::move(handler), false, std::move(parts)});
+  routes_.push_back({method, std::move(pattern), std::move(summary), std::move(handler), false, false, std::move(parts)});
+}
+
+void Router::add_for_tasks(Method method, std::string pattern, std::string summary, Handler handler) {
+  add(method, std::move(pattern), std::move(summary), std::move(handler));
+  routes_.back().is_for_tasks = true;
 }
 
 void Router::add_open(Method method, std::string pattern, std::string summary, Handler handler) {

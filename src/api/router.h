@@ -19,13 +19,16 @@ struct Route {
   std::string pattern;   ///< "/api/v1/trials/{id}/metrics": a name in braces stands for one part of the path
   std::string summary;   ///< for the OpenAPI document
   Handler handler;
-  bool is_open = false;  ///< needs no token
+  bool is_open = false;       ///< needs no token
+  bool is_for_tasks = false;  ///< changes what a run may change: its token will do
   std::vector<std::string> parts = {};  ///< of the pattern; filled in by the router
 };
 
 class Router {
  public:
   void add(Method method, std::string pattern, std::string summary, Handler handler);
+  /// Also for runs of trials, with their own tokens. Reading needs no such leave.
+  void add_for_tasks(Method method, std::string pattern, std::string summary, Handler handler);
   /// For callers without a token.
   void add_open(Method method, std::string pattern, std::string summary, Handler handler);
   /// The route of a request, whose `arguments` are filled in; null: there is none. `is_known_path`: one of another method is.

@@ -230,17 +230,17 @@ kj::Promise<HttpReply> nothing(ApiPort&, HttpRequest) { return empty_reply(); }
 }  // namespace
 
 void add_run_routes(Router& router) {
-  router.add(Method::kPost, "/api/v1/trials/{trial}/metrics", "Report metrics of a trial", report_metrics);
-  router.add(Method::kGet, "/api/v1/allocations/{allocation}/signals/preemption", "Wait until the run is asked to stop", wait_stop);
-  router.add(Method::kPost, "/api/v1/allocations/{allocation}/signals/ack_preemption", "The run will stop as asked", acknowledge_stop);
-  router.add(Method::kPost, "/api/v1/runs/start", "A run of a trial begins to speak", start_run);
-  router.add(Method::kPost, "/api/v1/trials/{trial}/progress", "How far a trial is", note_progress);
-  router.add(Method::kPost, "/api/v1/trials/{trial}/runner/metadata", "What a trial is doing", note_runner_state);
-  router.add(Method::kPost, "/api/v1/trials/{trial}/early_exit", "A trial finds its hyperparameters invalid", exit_early);
-  router.add(Method::kPost, "/api/v1/runs/{run}/metadata", "Set a run's metadata", set_metadata);
-  router.add(Method::kGet, "/api/v1/runs/{run}/metadata", "A run's metadata", show_metadata);
+  router.add_for_tasks(Method::kPost, "/api/v1/trials/{trial}/metrics", "Report metrics of a trial", report_metrics);
+  router.add_for_tasks(Method::kGet, "/api/v1/allocations/{allocation}/signals/preemption", "Wait until the run is asked to stop", wait_stop);
+  router.add_for_tasks(Method::kPost, "/api/v1/allocations/{allocation}/signals/ack_preemption", "The run will stop as asked", acknowledge_stop);
+  router.add_for_tasks(Method::kPost, "/api/v1/runs/start", "A run of a trial begins to speak", start_run);
+  router.add_for_tasks(Method::kPost, "/api/v1/trials/{trial}/progress", "How far a trial is", note_progress);
+  router.add_for_tasks(Method::kPost, "/api/v1/trials/{trial}/runner/metadata", "What a trial is doing", note_runner_state);
+  router.add_for_tasks(Method::kPost, "/api/v1/trials/{trial}/early_exit", "A trial finds its hyperparameters invalid", exit_early);
+  router.add_for_tasks(Method::kPost, "/api/v1/runs/{run}/metadata", "Set a run's metadata", set_metadata);
+  router.add_for_tasks(Method::kGet, "/api/v1/runs/{run}/metadata", "A run's metadata", show_metadata);
   for (const char* call : {"ready", "waiting", "notify_container_running", "acceleratorData", "proxy_address"}) {
-    router.add(Method::kPost, fmt::format("/api/v1/allocations/{{allocation}}/{}", call), "Taken and not needed: the agent knows", nothing);
+    router.add_for_tasks(Method::kPost, fmt::format("/api/v1/allocations/{{allocation}}/{}", call), "Taken and not needed: the agent knows", nothing);
   }
 }
 

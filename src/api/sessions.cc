@@ -27,10 +27,13 @@ Json caller_json(const ApiPort&, const Caller& caller) {
 }
 
 /// The claims that a name with what its client made of a password has; nothing: they do not fit.
-std::optional<TokenClaims> log_in(ApiPort& port, const std::string& name, const std::string& password) {
+std::optional<TokenClaims> log_in(ApiPort& port, const std::string& name, const std::string& password, const TcpEnds& ends) {
   const ApiPort::Facts& facts = port.facts();
   TokenClaims claims;
-  if (!facts.open_user.empty() && name == facts.open_user && (password.empty() || password == client_password_hash(""))) {
+  if (!facts.open_user.empty() && name == facts.open_user && password.empty()) {
+    // The name is known to everybody: it opens to the operator's own processes on this machine alone.
+    const auto peer = tcp_peer_user(ends);
+    if (!peer || (*peer != facts.operator_user && peer->value() != 0)) return std::nullopt;
     claims.user = facts.operator_user;
     claims.group = facts.operator_group;
     claims.user_name = facts.operator_name;
@@ -54,8 +57,8 @@ kj::Promise<HttpReply> login(ApiPort& port, HttpRequest request) {
   if (!body.has_value()) return error_reply(body.error());
   const std::string name = text_field(*body, "username").value_or("");
   const std::string password = text_field(*body, "password").value_or("");
-  return work<TokenClaims>(port, [&port, name, password]() -> Result<TokenClaims> {
-           if (auto claims = log_in(port, name, password)) return std::move(*claims);
+  return work<TokenClaims>(port, [&port, name, password, ends = request.ends]() -> Result<TokenClaims> {
+           if (auto claims = log_in(port, name, password, ends)) return std::move(*claims);
            return fail(ErrorCode::kPermissionDenied, "invalid credentials", "");
          })
       .then([&port](Result<TokenClaims> claims) -> HttpReply {

@@ -101,6 +101,7 @@ std::string conf_text(const PersonalClusterOptions& options, const std::string& 
       "SlurmdSpoolDir={0}/spool/%n\n"
       "MusterController=unix:{0}/controller.sock\n"
       "MusterHttp=127.0.0.1:0\n"
+      "MusterHttpOpenUser=determined\n"
       "MusterHosts={0}/hosts\n"
       "SlurmdParameters=config_overrides\n"
       "SelectType=select/cons_tres\n"

@@ -33,7 +33,7 @@ struct DaemonSettings {
   std::string spool_folder = "/var/spool/slurmd";  ///< SlurmdSpoolDir
   std::string controller_address;  ///< MusterController: unix:PATH; empty: controller.sock beside the file
   std::string http_listen;         ///< MusterHttp: host:port, port 0: one that is free; empty: HTTP is not served
-  std::string http_open_user;      ///< MusterHttpOpenUser: logs in without a password, as the operator; empty: nobody does
+  std::string http_open_user;      ///< MusterHttpOpenUser: logs the operator in without a password, from his own processes here; empty: nobody
   std::string hosts_file;          ///< MusterHosts: bound over /etc/hosts for tasks; empty: none
   bool is_config_override = false;  ///< SlurmdParameters=config_overrides
   std::string controller_log;                      ///< empty: the system log

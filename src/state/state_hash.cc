@@ -48,6 +48,7 @@ void add(Hasher& hasher, const JobRun& run) {
   hasher.add(run.next_step).add(run.steps_hash);
   if (run.stop) hasher.add(1).add(run.stop->call).add(run.stop->deadline.microseconds());
   if (run.has_session) hasher.add(2).add(run.is_stop_acknowledged);
+  if (!run.has_session && run.is_stop_acknowledged) hasher.add(3);
 }
 
 void add(Hasher& hasher, double value) { hasher.add(std::bit_cast<std::uint64_t>(value)); }

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 
 namespace muster {
 namespace {
@@ -119,6 +121,54 @@ std::uint16_t port_of(int fd) {
 }
 
 }  // namespace
+
+namespace {
+
+std::uint64_t end_of(const sockaddr_storage& address) {
+  if (address.ss_family != AF_INET) return 0;
+  const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+  return std::uint64_t{ntohl(v4.sin_addr.s_addr)} << 16 | ntohs(v4.sin_port);
+}
+
+/// "0100007F:1F90" of /proc/net/tcp: the address as the machine holds it, the port as one writes it.
+std::uint64_t end_of(const char* text) {
+  unsigned address = 0;
+  unsigned port = 0;
+  if (std::sscanf(text, "%8X:%4X", &address, &port) != 2) return 0;
+  return std::uint64_t{ntohl(address)} << 16 | port;
+}
+
+}  // namespace
+
+TcpEnds tcp_ends(kj::AsyncIoStream& connection) {
+  TcpEnds ends;
+  // Throws for what is no socket.
+  [[maybe_unused]] const auto failed = kj::runCatchingExceptions([&] {
+    sockaddr_storage address{};
+    kj::uint size = sizeof address;
+    connection.getpeername(reinterpret_cast<sockaddr*>(&address), &size);
+    ends.peer = end_of(address);
+    address = {};
+    size = sizeof address;
+    connection.getsockname(reinterpret_cast<sockaddr*>(&address), &size);
+    ends.own = end_of(address);
+  });
+  return ends;
+}
+
+std::optional<UserId> tcp_peer_user(const TcpEnds& ends) {
+  std::ifstream table("/proc/net/tcp");
+  std::string line;
+  while (ends.peer != 0 && std::getline(table, line)) {
+    char local[32];
+    char remote[32];
+    unsigned user = 0;
+    // sl local_address rem_address st tx:rx tr:when retrnsmt uid
+    if (std::sscanf(line.c_str(), " %*s %31s %31s %*s %*s %*s %*s %u", local, remote, &user) != 3) continue;
+    if (end_of(local) == ends.peer && end_of(remote) == ends.own) return UserId(user);
+  }
+  return std::nullopt;
+}
 
 Result<TcpListener> listen_tcp(const std::string& address) {
   const auto [host, port] = TRY(host_and_port(address));

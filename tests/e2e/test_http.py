@@ -118,8 +118,35 @@ def test_a_token_is_a_password_and_nobody_gets_in_without(cluster, web):
     login = lambda name, password, check=200: nobody.post("auth/login", {"username": name, "password": password, "isHashed": True}, check=check)
     reply = login(getpass.getuser(), hashed(token))
     assert Web(cluster, reply["token"]).get("me")["user"]["username"] == getpass.getuser()
-    for name, password in ((getpass.getuser(), ""), (getpass.getuser(), hashed("x")), ("determined", ""), ("determined", hashed("x")), ("no-such-user", "")):
+    for name, password in ((getpass.getuser(), ""), (getpass.getuser(), hashed("x")), ("determined", hashed("x")), ("no-such-user", "")):
         assert "invalid credentials" in login(name, password, check=403)["error"]["error"]
+
+
+def test_the_open_user_is_the_operators_own(web):
+    nobody = Web(web.cluster, "")
+    token = nobody.post("auth/login", {"username": "determined", "password": "", "isHashed": True})["token"]
+    assert Web(web.cluster, token).get("me")["user"]["admin"] is True
+
+
+@pytest.mark.root_only
+def test_nobody_else_is_the_open_user(web):
+    script = ("import http.client, sys; c = http.client.HTTPConnection(sys.argv[1]); "
+              """c.request("POST", "/api/v1/auth/login", '{"username": "determined", "password": ""}'); print(c.getresponse().status)""")
+    out = web.cluster.run("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "/usr/bin/python3", "-c", script, web.address).out
+    assert out == "403\n"
+
+
+def test_a_runs_token_speaks_for_the_run_alone(web):
+    experiment, trial, task, variables = running_trial(web)
+    other = create(web, "sleep 300")
+    for call in (lambda: task.post(f"experiments/{other}/kill", check=403), lambda: task.post(f"trials/{trial}/kill", check=403),
+                 lambda: task.post("models", {"name": "x"}, check=403), lambda: task.post("experiments", {"config": ""}, check=403)):
+        assert "speaks for the run alone" in call()["error"]["error"]
+    owner = Web(web.cluster, variables["DET_USER_TOKEN"])
+    owner.post(f"experiments/{other}/kill")
+    owner.post(f"experiments/{experiment}/kill")
+    web.wait_state(experiment, "STATE_CANCELED")
+    assert task.get("me", check=403) and owner.get("me", check=403), "both ended with the job"
 
 
 def test_an_experiment_is_made_from_files_and_its_code_comes_back(web):

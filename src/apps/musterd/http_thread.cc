@@ -151,12 +151,18 @@ class HttpThread final : public api::ApiPort {
       fulfil(shared.get());
     }});
   }
+  /// There will be no answer: whoever waits hears that. Called on another thread.
+  void abandon(std::uint64_t token) {
+    channels_.http.push(HttpTask{[this, token] { waiting_.erase(token); }});
+  }
   /// Runs a question on the gateway's thread.
   template <class T>
   kj::Promise<T> ask(std::function<kj::Promise<T>(Gateway&)> question) {
     auto [token, promise] = open<T>();
     channels_.gateway.push(GatewayTask{[this, token = token, question = std::move(question)](Gateway& gateway) {
-      gateway.keep(question(gateway).then([this, token](T value) { close(token, std::move(value)); }));
+      gateway.keep(kj::evalNow([&] { return question(gateway); })
+                       .then([this, token](T value) { close(token, std::move(value)); },
+                             [this, token](kj::Exception&&) { abandon(token); }));
     }});
     return kj::mv(promise);
   }
@@ -301,12 +307,15 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   const api::HeaderIds ids(builder);
   const auto table = builder.build();
   const api::Router router = api::make_router();
-  api::HttpService service(thread, router, *table, ids);
+  api::KnownCallers known;
+  const api::ServiceParts parts{thread, router, *table, ids, known};
   QuietErrors errors;
   kj::HttpServerSettings settings;
   settings.pipelineTimeout = kIdle;
   settings.errorHandler = errors;
-  kj::HttpServer server(io.provider->getTimer(), *table, service, settings);
+  kj::HttpServer server(io.provider->getTimer(), *table, [&parts](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
+    return kj::heap<api::HttpService>(parts, tcp_ends(connection));
+  }, settings);
   auto receiver = io.lowLevelProvider->wrapListenSocketFd(place.listen_fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
   Listener listener(server, *receiver, io.provider->getTimer(), connections_max());
   listener.accept().exclusiveJoin(thread.pump()).wait(io.waitScope);

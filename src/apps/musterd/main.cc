@@ -174,7 +174,7 @@ int run(const std::string& conf_path) {
   if (!recovered.has_value()) die("recovery: " + recovered.error().text());
   store_unprojected(*recovered);
   PlannerRole planner{sched::PlanOptions()};
-  auto metrics = MetricStore::open({options.state_folder + "/metrics.db"});
+  auto metrics = with_patience([&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
   if (!metrics.has_value()) die("metrics: " + metrics.error().text());
   const auto http = open_http(options);
   if (!http.has_value()) die(http.error().text());

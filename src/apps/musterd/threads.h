@@ -20,7 +20,7 @@ struct DaemonOptions {
   std::string version;
   std::uint32_t operator_uid = 0;
   std::string http_listen;      ///< host:port, port 0: one that is free; empty: HTTP is not served
-  std::string http_open_user;   ///< may log in without a password, as the operator; empty: nobody
+  std::string http_open_user;   ///< logs the operator in without a password, from his own processes here; empty: nobody
   std::string cluster_name;
 };
 
