@@ -43,7 +43,7 @@ def test_a_custom_group_is_kept(experiments, served, monkeypatch, tmp_path):
 
 
 def test_a_paused_trial_goes_on_from_its_checkpoint(experiments, det):
-    experiment = experiments.create("pause", f"{SCRIPT} 12 0.7")
+    experiment = experiments.create("pause", f"{SCRIPT} 60 0.7")
     trial = until(lambda: experiments.trials(experiment), "a trial")[0]
     until(lambda: experiments.workloads(trial, "training"), "a report")
     det("experiment", "pause", experiment)
@@ -53,9 +53,9 @@ def test_a_paused_trial_goes_on_from_its_checkpoint(experiments, det):
     experiments.wait(experiment)
     log = experiments.printed(experiment, trial)
     stopped = int(re.search(r"asked to stop at (\d+)", log).group(1))
-    assert re.findall(r"began at (\d+)", log) == ["0", str(stopped)] and 0 < stopped < 12
+    assert re.findall(r"began at (\d+)", log) == ["0", str(stopped)] and 0 < stopped < 60
     training = [each["totalBatches"] for each in experiments.workloads(trial, "training")]
-    assert training == list(range(1, 13))
+    assert training == list(range(1, 61))
     assert experiments.trial(trial)["restarts"] == 0
 
 

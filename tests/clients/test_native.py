@@ -24,7 +24,7 @@ def test_a_script_of_muster_core_reports_to_the_controller(experiments):
 
 
 def test_it_stops_when_paused_and_goes_on(experiments, det):
-    experiment = experiments.create("native-pause", f"{ENTRY} 10 0.7")
+    experiment = experiments.create("native-pause", f"{ENTRY} 60 0.7")
     (trial,) = until(lambda: experiments.trials(experiment), "a trial")
     until(lambda: experiments.workloads(trial, "training"), "a report")
     det("experiment", "pause", experiment)
@@ -34,5 +34,5 @@ def test_it_stops_when_paused_and_goes_on(experiments, det):
     printed = experiments.printed(experiment, trial)
     stopped = int(re.search(r"asked to stop at (\d+)", printed).group(1))
     assert re.findall(r"run (\d+) began at (\d+)", printed) == [("1", "0"), ("2", str(stopped))]
-    assert [each["totalBatches"] for each in experiments.workloads(trial, "training")] == list(range(1, 11))
+    assert [each["totalBatches"] for each in experiments.workloads(trial, "training")] == list(range(1, 61))
     assert experiments.trial(trial)["restarts"] == 0
