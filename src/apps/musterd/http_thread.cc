@@ -5,6 +5,7 @@
 #include <kj/async-unix.h>
 #include <pwd.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -122,7 +123,9 @@ class HttpThread final : public api::ApiPort {
     passwd* found = nullptr;
     UserFacts facts;
     if (::getpwuid_r(user.value(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return facts;
-    if (found->pw_dir[0] == '/') facts.home = found->pw_dir;
+    struct stat home{};
+    const bool is_there = found->pw_dir[0] == '/' && ::stat(found->pw_dir, &home) == 0 && S_ISDIR(home.st_mode);
+    facts.home = is_there ? found->pw_dir : "/tmp";  // such as nobody's
     if (found->pw_shell[0] == '/') facts.shell = found->pw_shell;
     return facts;
   }
