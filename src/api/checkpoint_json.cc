@@ -16,23 +16,21 @@ Json parsed_object(const std::string& text) {
   return json.has_value() && json->object() != nullptr ? std::move(json).value() : Json(Json::Object{});
 }
 
-/// Sizes as texts, as JSON has 64 bits.
-Json resources_json(const std::string& text) {
-  Json resources = parsed_object(text);
+}  // namespace
+
+Json resources_json(const Checkpoint& checkpoint) {
+  Json resources = parsed_object(checkpoint.resources);
   for (Json::Member& member : *resources.object()) {
     if (member.value.whole() != nullptr) member.value = std::to_string(*member.value.whole());
   }
   return resources;
 }
 
-/// What the client asks of the metadata: that it is never empty.
 Json metadata_json(const Checkpoint& checkpoint) {
   Json metadata = parsed_object(checkpoint.metadata);
   if (metadata.find("steps_completed") == nullptr) metadata.member("steps_completed") = checkpoint.steps_completed;
   return metadata;
 }
-
-}  // namespace
 
 Result<CheckpointFacts> facts_of(const ClusterState& state, const std::string& uuid) {
   const CheckpointRef checkpoint = state.checkpoints().find(uuid);
@@ -76,7 +74,7 @@ Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts) {
                       {"taskId", task_name(cluster, facts.experiment, checkpoint.trial)},
                       {"allocationId", allocation_name(cluster, facts.experiment, checkpoint.trial, checkpoint.run)},
                       {"reportTime", time_json(checkpoint.report_time)},
-                      {"resources", resources_json(checkpoint.resources)},
+                      {"resources", resources_json(checkpoint)},
                       {"metadata", metadata_json(checkpoint)},
                       {"state", state_name(checkpoint.state)},
                       {"storageId", Json()},

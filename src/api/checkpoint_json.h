@@ -26,6 +26,10 @@ Status measure_checkpoint(MetricStore& store, CheckpointFacts& facts);
 std::optional<double> searcher_metric(const CheckpointFacts& facts);
 Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts);
 
+/// Sizes of its files as texts, as JSON has 64 bits; and its metadata, never empty.
+Json resources_json(const Checkpoint& checkpoint);
+Json metadata_json(const Checkpoint& checkpoint);
+
 /// Measured ones, ready to be shown.
 kj::Promise<Result<std::vector<CheckpointFacts>>> measured(ApiPort& port, std::vector<CheckpointFacts> all);
 

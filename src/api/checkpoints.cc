@@ -7,6 +7,7 @@
 #include "api/fields.h"
 #include "api/replies.h"
 #include "api/router.h"
+#include "api/submissions.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "codec/web_time.h"
@@ -15,8 +16,6 @@ namespace muster::api {
 namespace {
 
 constexpr std::size_t kUuid = 36;
-
-Error wrong(std::string text) { return Error{ErrorCode::kInvalidArgument, std::move(text), ""}; }
 
 std::optional<CheckpointState> state_of(std::string_view name) {
   if (name == "STATE_ACTIVE") return CheckpointState::kActive;
@@ -169,10 +168,6 @@ kj::Promise<HttpReply> set_metadata(ApiPort& port, HttpRequest request) {
         if (reply.status != 200) return reply;
         return show(port, std::move(*shared));
       });
-}
-
-kj::Promise<HttpReply> not_there(std::string what, std::string way_out) {
-  return error_reply({ErrorCode::kUnimplemented, what + " is not there yet", std::move(way_out)});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/fields.h"
+#include "api/submissions.h"
 #include "codec/json_reader.h"
 
 namespace muster::api {
@@ -38,12 +39,7 @@ kj::Promise<HttpReply> change_document(ApiPort& port, const Caller& caller, std:
 kj::Promise<HttpReply> delete_document(ApiPort& port, const Caller& caller, std::function<Result<DocumentRef>(const ClusterState& state)> find) {
   return look<DocumentRef>(port, caller, std::move(find)).then([&port, caller](Result<DocumentRef> known) -> kj::Promise<HttpReply> {
     if (!known.has_value()) return error_reply(known.error());
-    std::vector<Request> requests;
-    requests.emplace_back(DeleteDocument{(*known)->kind, (*known)->id});
-    return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
-      const auto error = error_of(replies);
-      return error ? error_reply(*error) : empty_reply();
-    });
+    return submit_one(port, caller, DeleteDocument{(*known)->kind, (*known)->id});
   });
 }
 

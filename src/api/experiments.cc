@@ -12,6 +12,7 @@
 #include "api/places.h"
 #include "api/replies.h"
 #include "api/router.h"
+#include "api/submissions.h"
 #include "api/trial_json.h"
 #include "codec/config_layers.h"
 #include "codec/json_text.h"
@@ -20,8 +21,6 @@
 
 namespace muster::api {
 namespace {
-
-Error wrong(std::string text) { return Error{ErrorCode::kInvalidArgument, std::move(text), ""}; }
 
 Result<ExperimentId> id_of(const HttpRequest& request) {
   return ExperimentId(TRY(parse_id(request.arguments[0], "an experiment")));
@@ -33,15 +32,6 @@ kj::Promise<HttpReply> shown(ApiPort& port, const Caller& caller, ExperimentId i
     Json experiment = experiment_json(*facts, true);
     Json config = *experiment.find("config");
     return json_reply(Json::Object{{"experiment", std::move(experiment)}, {"config", std::move(config)}, {"jobSummary", Json()}, {"warnings", Json::Array{}}});
-  });
-}
-
-kj::Promise<HttpReply> submit_one(ApiPort& port, const Caller& caller, Request request) {
-  std::vector<Request> requests;
-  requests.push_back(std::move(request));
-  return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
-    const auto error = error_of(replies);
-    return error ? error_reply(*error) : empty_reply();
   });
 }
 
@@ -180,16 +170,12 @@ bool matches(const ListFilter& filter, const ExperimentFacts& facts) {
   return view.labels.name.find(filter.name) != std::string::npos && view.labels.description.find(filter.description) != std::string::npos;
 }
 
-std::vector<std::string> lists_of(const HttpRequest& request, std::string_view name) {
-  return request.parameters(name);
-}
-
 Result<ListFilter> filter_of(const HttpRequest& request) {
   ListFilter filter;
-  filter.users = lists_of(request, "users");
-  filter.user_ids = lists_of(request, "userIds");
-  filter.states = lists_of(request, "states");
-  filter.labels = lists_of(request, "labels");
+  filter.users = request.parameters("users");
+  filter.user_ids = request.parameters("userIds");
+  filter.states = request.parameters("states");
+  filter.labels = request.parameters("labels");
   filter.name = request.parameter("name");
   filter.description = request.parameter("description");
   filter.archived = request.parameter("archived");
@@ -455,10 +441,6 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
           return shown(port, caller, id);
         });
       });
-}
-
-kj::Promise<HttpReply> not_there(std::string what) {
-  return error_reply({ErrorCode::kUnimplemented, what + " is not there yet", ""});
 }
 
 }  // namespace

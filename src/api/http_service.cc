@@ -190,7 +190,8 @@ kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Cal
     if (is_task && request.method != Method::kGet && !route->is_for_tasks) {
       return error_reply({ErrorCode::kPermissionDenied, "a run's token speaks for the run alone", "DET_USER_TOKEN acts as its owner"});
     }
-    if (caller->claims.scope != TokenScope::kUser) return answer_living(*route, std::move(request));
+    // What a run says is checked where it is taken in.
+    if (caller->claims.scope != TokenScope::kUser && !route->is_for_tasks) return answer_living(*route, std::move(request));
   }
   return route->handler(port_, std::move(request));
 }

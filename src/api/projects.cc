@@ -8,6 +8,7 @@
 #include "api/names.h"
 #include "api/places.h"
 #include "api/router.h"
+#include "api/submissions.h"
 #include "codec/json_text.h"
 #include "codec/words.h"
 #include "codec/yaml_text.h"
@@ -201,12 +202,7 @@ kj::Promise<HttpReply> move_experiment(ApiPort& port, HttpRequest request) {
          })
       .then([&port, caller = request.caller](Result<UpdateExperiment> update) -> kj::Promise<HttpReply> {
         if (!update.has_value()) return error_reply(update.error());
-        std::vector<Request> requests;
-        requests.emplace_back(std::move(update).value());
-        return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
-          const auto error = error_of(replies);
-          return error ? error_reply(*error) : empty_reply();
-        });
+        return submit_one(port, caller, std::move(update).value());
       });
 }
 

@@ -55,11 +55,18 @@ HttpReply error_reply(const Error& error) {
   return error_reply(name.status, name.code, name.reason, error.text());
 }
 
+HttpReply done_or(const std::optional<Error>& error) { return error ? error_reply(*error) : empty_reply(); }
+
+Error wrong(std::string text) { return Error{ErrorCode::kInvalidArgument, std::move(text), ""}; }
+
 HttpReply unauthenticated_reply(const std::string& why) { return error_reply(401, 16, "Unauthenticated", why); }
 
 std::optional<Error> error_of(const std::vector<Reply>& replies) {
   for (const Reply& reply : replies) {
     if (reply.error) return reply.error;
+    for (const JobOutcome& outcome : reply.outcomes) {
+      if (outcome.error) return outcome.error;
+    }
     for (const ExperimentOutcome& outcome : reply.experiments) {
       if (outcome.error) return outcome.error;
     }

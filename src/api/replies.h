@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,12 @@ HttpReply error_reply(const Error& error);
 HttpReply unauthenticated_reply(const std::string& why);
 HttpReply error_reply(unsigned status, unsigned code, std::string_view reason, const std::string& text);
 
-/// The first error of the replies, or nothing.
+/// {}, or the error.
+HttpReply done_or(const std::optional<Error>& error);
+/// What the request says is wrong.
+Error wrong(std::string text);
+
+/// The first error of the replies and of what they touched, or nothing.
 std::optional<Error> error_of(const std::vector<Reply>& replies);
 
 /// Which part of a list is asked for by offset and limit. A negative or missing limit: all.

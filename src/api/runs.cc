@@ -7,6 +7,7 @@
 #include "api/fields.h"
 #include "api/replies.h"
 #include "api/router.h"
+#include "api/submissions.h"
 #include "base/hash.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
@@ -18,10 +19,6 @@ namespace {
 
 constexpr std::int64_t kPatienceMax = 600;
 constexpr std::size_t kRunnerStateMax = 256;
-
-HttpReply done_or(const std::optional<Error>& error) { return error ? error_reply(*error) : empty_reply(); }
-
-Error wrong(std::string text) { return Error{ErrorCode::kInvalidArgument, std::move(text), ""}; }
 
 /// A task speaks for its own trial alone.
 Status may_speak(const Caller& caller, TrialId trial) {
@@ -40,12 +37,6 @@ Result<TrialRun> run_of(const HttpRequest& request) {
   if (!run || run->run == 0) return fail(ErrorCode::kNotFound, fmt::format("there is no allocation {}", request.arguments[0]), "");
   TRY(may_speak(request.caller, run->trial));
   return *run;
-}
-
-kj::Promise<HttpReply> submit_one(ApiPort& port, const Caller& caller, Request request) {
-  std::vector<Request> requests;
-  requests.push_back(std::move(request));
-  return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) { return done_or(error_of(replies)); });
 }
 
 /// The run that a task's token is of; of another caller the trial's present one.
@@ -225,7 +216,9 @@ kj::Promise<HttpReply> show_metadata(ApiPort& port, HttpRequest request) {
 }
 
 /// Calls of Determined's own starter that ask for nothing here.
-kj::Promise<HttpReply> nothing(ApiPort&, HttpRequest) { return empty_reply(); }
+kj::Promise<HttpReply> nothing(ApiPort& port, HttpRequest request) {
+  return port.look(request.caller, [](const ClusterState&) {}).then([](Status alive) { return alive.has_value() ? empty_reply() : error_reply(alive.error()); });
+}
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "api/names.h"
 #include "api/replies.h"
 #include "api/router.h"
+#include "api/submissions.h"
 #include "api/trial_json.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
@@ -50,15 +51,7 @@ kj::Promise<HttpReply> kill_trial(ApiPort& port, HttpRequest request) {
         CancelJobs cancel;
         cancel.filter.jobs.push_back({*job, {}, false, {}});
         cancel.is_lenient = true;
-        std::vector<Request> requests;
-        requests.emplace_back(std::move(cancel));
-        return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
-          for (const JobOutcome& outcome : replies.front().outcomes) {
-            if (outcome.error) return error_reply(*outcome.error);
-          }
-          const auto error = error_of(replies);
-          return error ? error_reply(*error) : empty_reply();
-        });
+        return submit_one(port, caller, std::move(cancel));
       });
 }
 
@@ -83,19 +76,12 @@ Status add_reports(MetricStore& store, TrialId trial, const std::string& group, 
 }
 
 Json checkpoint_workload(const Checkpoint& checkpoint) {
-  Json resources = Json::Object{};
-  if (auto parsed = parse_json(checkpoint.resources); parsed.has_value()) {
-    for (Json::Member& member : *parsed->object()) {
-      resources.member(member.name) = member.value.whole() == nullptr ? member.value : Json(std::to_string(*member.value.whole()));
-    }
-  }
-  Json metadata = parse_json(checkpoint.metadata).value_or(Json(Json::Object{}));
   return Json::Object{{"checkpoint", Json::Object{{"uuid", checkpoint.uuid},
                                                   {"endTime", time_json(checkpoint.report_time)},
                                                   {"state", state_name(checkpoint.state)},
-                                                  {"resources", std::move(resources)},
+                                                  {"resources", resources_json(checkpoint)},
                                                   {"totalBatches", checkpoint.steps_completed},
-                                                  {"metadata", std::move(metadata)}}}};
+                                                  {"metadata", metadata_json(checkpoint)}}}};
 }
 
 /// Which kinds are asked for.

@@ -303,7 +303,7 @@ def without_controller(base, seed):
     from muster.certify import contents
     run = base / "alone"
     run.mkdir()
-    code = base / "c/work/code"
+    code = base / "c" / "work" / "code"
     variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PACKAGE), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
                  "MUSTER_RUN_DIR": str(run), "MUSTER_SEED": str(seed), "MUSTER_HPARAMS": "{}", "MUSTER_SEARCHER_METRIC": "loss",
                  "PYTHONDONTWRITEBYTECODE": "1"}

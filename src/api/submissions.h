@@ -1,0 +1,17 @@
+// Requests that are answered by {} or by what went wrong.
+#pragma once
+
+#include <string>
+
+#include "api/api_port.h"
+#include "api/http_message.h"
+
+namespace muster::api {
+
+/// Through the frontend, as a client of the command line.
+kj::Promise<HttpReply> submit_one(ApiPort& port, const Caller& caller, Request request);
+
+/// 501, by name; `way_out` may be empty.
+kj::Promise<HttpReply> not_there(const std::string& what, std::string way_out = {});
+
+}  // namespace muster::api
