@@ -123,6 +123,11 @@ struct ExperimentChanged {
   hasMaxConcurrent @4 :Bool;
   maxConcurrent @5 :UInt32;
   detail @6 :Text;
+  retention @7 :M.CheckpointRetention;
+  share @8 :M.ExperimentShare;
+  isCollected @9 :Bool;
+  hasMaxSlots @10 :Bool;
+  maxSlots @11 :UInt32;
 }
 struct TrialPlan {
   trial @0 :UInt32;
@@ -133,6 +138,8 @@ struct TrialPlan {
   target @5 :UInt64;
   hasCloneOf @6 :Bool;
   cloneOf @7 :UInt32;
+  source @8 :Text;
+  awaitsSource @9 :Bool;
 }
 struct TrialAwait { trial @0 :UInt32; hasUnits @1 :Bool; units @2 :UInt64; }   # the bits of a double
 struct StopTrial { trial @0 :UInt32; reason @1 :M.StopReason; }
@@ -153,6 +160,20 @@ struct SearchDecided {
 struct TrialReported { trial @0 :UInt32; report @1 :M.TrialReport; isInput @2 :Bool; isAtTarget @3 :Bool; }
 struct TrialFlagged { trial @0 :UInt32; }
 struct TrialEnded { trial @0 :UInt32; state @1 :UInt8; exit @2 :UInt8; detail @3 :Text; }
+
+struct TrialSourced { trial @0 :UInt32; source @1 :Text; }
+struct TrialAgain { id @0 :UInt32; trial @1 :UInt32; was @2 :UInt8; }
+struct ExperimentContinued {
+  experiment @0 :UInt32;
+  spec @1 :M.ExperimentSpec;
+  trials @2 :List(TrialAgain);
+  closed @3 :List(UInt32);
+  covered @4 :UInt64;
+  searchState @5 :Data;
+}
+struct ExperimentDeleted { experiment @0 :UInt32; }
+struct CollectionBegun { collection @0 :M.Collection; }
+struct CollectionEnded { job @0 :UInt32; isDone @1 :Bool; }
 
 struct RunNoted { job @0 :UInt32; note @1 :UInt8; }
 struct CheckpointNoted { checkpoint @0 :M.Checkpoint; }
@@ -191,6 +212,11 @@ struct Event {
     checkpointNoted @27 :CheckpointNoted;
     documentStored @28 :DocumentStored;
     documentDeleted @29 :DocumentDeleted;
+    trialSourced @30 :TrialSourced;
+    experimentContinued @31 :ExperimentContinued;
+    experimentDeleted @32 :ExperimentDeleted;
+    collectionBegun @33 :CollectionBegun;
+    collectionEnded @34 :CollectionEnded;
   }
 }
 
@@ -259,12 +285,14 @@ struct SearchBegun {}
 struct ReportInput { trial @0 :UInt32; report @1 :M.TrialReport; }
 struct ExitInput { trial @0 :UInt32; exit @1 :UInt8; hasMetric @2 :Bool; metric @3 :UInt64; }
 struct LimitInput { maxConcurrent @0 :UInt32; }
+struct AgainInput { trial @0 :UInt32; was @1 :UInt8; }
 struct SearchInput {
   union {
     searchBegun @0 :SearchBegun;
     reportInput @1 :ReportInput;
     exitInput @2 :ExitInput;
     limitInput @3 :LimitInput;
+    againInput @4 :AgainInput;
   }
 }
 struct ExperimentRecord {
@@ -284,6 +312,12 @@ struct ExperimentRecord {
   trials @12 :List(UInt32);
   openTrials @13 :UInt32;
   detail @14 :Text;
+  retention @15 :M.CheckpointRetention;
+  share @16 :M.ExperimentShare;
+  isCollected @17 :Bool;
+  usedSlotTime @18 :Int64;
+  hasMaxSlots @19 :Bool;
+  maxSlots @20 :UInt32;
 }
 struct TrialRecord {
   id @0 :UInt32;
@@ -310,6 +344,9 @@ struct TrialRecord {
   submitTime @21 :Int64;
   endTime @22 :Int64;
   detail @23 :Text;
+  source @24 :Text;
+  awaitsSource @25 :Bool;
+  lastRun @26 :UInt32;
 }
 
 struct NodeRecord { index @0 :UInt32; config @1 :M.NodeConfig; status @2 :M.NodeStatus; }
@@ -333,6 +370,7 @@ struct CheckpointSlice {
   trials @6 :List(TrialRecord);
   checkpoints @7 :List(M.Checkpoint);
   documents @8 :List(M.Document);
+  collections @9 :List(M.Collection);
 }
 
 struct ClusterRecord {

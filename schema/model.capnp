@@ -104,6 +104,7 @@ struct JobSpec {
   script @47 :UInt64;
   environment @48 :UInt64;
   trial @49 :UInt32;
+  runsBefore @50 :UInt32;
 }
 
 struct ExperimentSpec {
@@ -123,6 +124,20 @@ struct ExperimentSpec {
   entrypoint @13 :Text;
   runFolder @14 :Text;
   job @15 :JobSpec;
+  parent @16 :UInt32;
+  sourceCheckpoint @17 :Text;
+  retention @18 :CheckpointRetention;
+  share @19 :ExperimentShare;
+  budget @20 :ExperimentBudget;
+}
+struct CheckpointRetention { experimentBest @0 :UInt32; trialBest @1 :UInt32 = 1; trialLatest @2 :UInt32 = 1; }
+struct ExperimentShare { priority @0 :UInt32 = 42; weight @1 :UInt64 = 0x3ff0000000000000; }   # the bits of a double
+struct ExperimentBudget { slotTime @0 :Int64; wallTime @1 :Int64; }
+struct Collection {
+  job @0 :UInt32;
+  experiment @1 :UInt32;
+  isWhole @2 :Bool;
+  uuids @3 :List(Text);
 }
 struct ExperimentLabels {
   name @0 :Text;

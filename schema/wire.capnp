@@ -50,7 +50,10 @@ struct CreateExperiment {
   context @3 :Data;
   environment @4 :Data;
   isPaused @5 :Bool;
+  parent @6 :UInt32;
 }
+struct ContinueExperiment { experiment @0 :UInt32; overrides @1 :Text; }
+struct DeleteCheckpoints { uuids @0 :List(Text); }
 struct ControlExperiments { verb @0 :UInt8; experiments @1 :List(UInt32); }
 struct UpdateExperiment {
   experiment @0 :UInt32;
@@ -68,6 +71,13 @@ struct UpdateExperiment {
   workspace @12 :Text;
   hasProject @13 :Bool;
   project @14 :Text;
+  retention @15 :M.CheckpointRetention;
+  hasPriority @16 :Bool;
+  priority @17 :UInt32;
+  hasWeight @18 :Bool;
+  weight @19 :UInt64;   # the bits of a double
+  hasMaxSlots @20 :Bool;
+  maxSlots @21 :UInt32;
 }
 struct NamedNumber { name @0 :Text; value @1 :UInt64; }   # the bits of a double
 struct ReportTrial { trial @0 :UInt32; run @1 :UInt32; steps @2 :UInt64; metrics @3 :List(NamedNumber); }
@@ -97,6 +107,8 @@ struct Request {
     noteCheckpoint @15 :NoteCheckpoint;
     storeDocument @16 :StoreDocument;
     deleteDocument @17 :DeleteDocument;
+    continueExperiment @18 :ContinueExperiment;
+    deleteCheckpoints @19 :DeleteCheckpoints;
   }
 }
 
@@ -282,6 +294,11 @@ struct ExperimentView {
   bestTrial @8 :UInt32;
   bestMetric @9 :UInt64;
   detail @10 :Text;
+  retention @11 :M.CheckpointRetention;
+  share @12 :M.ExperimentShare;
+  usedSlotTime @13 :Int64;
+  hasMaxSlots @14 :Bool;
+  maxSlots @15 :UInt32;
 }
 struct TrialView {
   id @0 :UInt32;
@@ -313,6 +330,7 @@ struct TrialView {
   latestCheckpoint @26 :Text;
   checkpointBytes @27 :UInt64;
   checkpoints @28 :UInt32;
+  source @29 :Text;
 }
 
 struct Page {

@@ -68,8 +68,9 @@ void Supervised::train() {
     if (node.find(id) != this || !tasks_.front().is_alive) return;
     if (is_frozen_) return train();
     const std::uint32_t epochs = ++node.world().epochs[launch_.job->trial];
-    node.world().workload->report(launch_.job->trial, launch_.restart_count + 1, epochs);
-    const bool is_done = epochs >= length_of(launch_) || node.world().workload->stops_as_asked(launch_.job->trial, launch_.restart_count + 1);
+    const std::uint32_t run = launch_.job->runs_before + launch_.restart_count + 1;
+    node.world().workload->report(launch_.job->trial, run, epochs);
+    const bool is_done = epochs >= length_of(launch_) || node.world().workload->stops_as_asked(launch_.job->trial, run);
     if (is_done) return end_task(0, ExitStatus());
     train();
   });

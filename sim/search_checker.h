@@ -13,6 +13,10 @@ struct SearchTally {
   std::uint64_t experiments = 0;
   std::uint64_t trials = 0;
   std::uint64_t decisions = 0;
+  std::uint64_t continued = 0;    ///< experiments that had ended
+  std::uint64_t copies = 0;       ///< trials that waited for what their originals saved
+  std::uint64_t collections = 0;  ///< jobs that deleted something
+  std::uint64_t deleted = 0;      ///< experiments
 };
 
 /// Follows a replay from the first batch: asks each search anew and compares its decisions with those that were journalled, byte by
@@ -29,7 +33,7 @@ class SearchChecker {
  private:
   struct Searches;
   std::unique_ptr<Searches> searches_;
-  std::uint64_t decisions_ = 0;
+  SearchTally tally_;
 };
 
 }  // namespace muster::sim

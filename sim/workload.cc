@@ -6,6 +6,7 @@
 #include "codec/dependency_text.h"
 #include "codec/experiment_text.h"
 #include "controller/prepare.h"
+#include "controller/prepare_experiment.h"
 #include "sim/controller.h"
 
 namespace muster::sim {
@@ -73,7 +74,14 @@ void Workload::send(const std::shared_ptr<Call>& call) {
   if (!is_lost) {
     world_.timeline.after(world_.latency(), [this, token, call] {
       if (world_.controller == nullptr) return;
-      auto prepared = prepare(call->request, call->identity, CallerNames{"u", "g"}, world_.config->settings, environments_);
+      const auto* more = std::get_if<ContinueExperiment>(&call->request);
+      auto prepared = more != nullptr ? prepare_continuation(*more, world_.controller->replica().state())
+                                      : prepare(call->request, call->identity, CallerNames{"u", "g"}, world_.config->settings, environments_);
+      if (!prepared.has_value() && more != nullptr) {  // it may be gone by now
+        Reply refused;
+        refused.error = prepared.error();
+        return on_reply(token, {refused});
+      }
       CHECK(prepared.has_value(), "{}", prepared.error().text());
       Command command{token, call->identity, call->id, {}};
       command.requests.push_back(std::move(prepared).value());
@@ -331,7 +339,9 @@ void Workload::create_experiment() {
                                       "name: adaptive_asha, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8",
                                       "name: adaptive_asha, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8, stop_once: false",
                                       "name: sync_halving, num_rungs: 3, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8",
-                                      "name: hyperband, divisor: 2, time_metric: epochs, max_time: 8"};
+                                      "name: hyperband, divisor: 2, time_metric: epochs, max_time: 8",
+                                      "name: pbt, population_size: 4, num_rounds: 3, length_per_round: 3, time_metric: epochs, replace_function: "
+                                      "{truncate_fraction: 0.5}, explore_function: {resample_probability: 0.2, perturb_factor: 0.2}"};
   std::string method = kMethods[rng.below(std::size(kMethods))];
   if (const auto place = method.find("{}"); place != method.npos) method.replace(place, 2, std::to_string(rng.between(4, 20)));
   CreateExperiment create;
@@ -356,7 +366,8 @@ void Workload::touch_experiment() {
   auto trial = table.trials().begin();
   std::advance(trial, static_cast<std::ptrdiff_t>(rng.below(table.trials().size())));
   const auto ignore = [](const Reply&) {};
-  const std::uint64_t what = rng.below(100);
+  const bool has_ended = is_final(table.find(trial->second.experiment)->state);
+  const std::uint64_t what = has_ended && rng.chance(0.7) ? rng.between(55, 64) : rng.below(100);
   if (what < 15) {
     CancelJobs cancel;
     cancel.filter.jobs.push_back(all_of(trial->second.job));
@@ -367,13 +378,32 @@ void Workload::touch_experiment() {
   } else if (what < 55) {
     UpdateExperiment update;
     update.experiment = trial->second.experiment;
-    update.max_concurrent = static_cast<std::uint32_t>(rng.below(7));
+    if (rng.chance(0.5)) update.max_concurrent = static_cast<std::uint32_t>(rng.below(7));
+    if (rng.chance(0.3)) update.priority = static_cast<std::uint32_t>(rng.between(1, 99));
+    if (rng.chance(0.3)) update.weight = 0.5 + rng.unit();
+    if (rng.chance(0.2)) update.retention = CheckpointRetention{0, 1, 2};
     call(std::move(update), false, ignore);
+  } else if (what < 60) {
+    call(ContinueExperiment{trial->second.experiment, rng.chance(0.5) ? "max_restarts: 3" : ""}, false, ignore);
+  } else if (what < 65) {
+    delete_some(trial->second);
   } else {
     constexpr ExperimentVerb kVerbs[] = {ExperimentVerb::kPause, ExperimentVerb::kPause, ExperimentVerb::kActivate, ExperimentVerb::kActivate,
                                          ExperimentVerb::kCancel, ExperimentVerb::kKill};
     call(ControlExperiments{kVerbs[rng.below(6)], {trial->second.experiment}}, false, ignore);
   }
+}
+
+/// An experiment, some checkpoints of a trial, or those that nothing keeps.
+void Workload::delete_some(const Trial& trial) {
+  Rng& rng = world_.rng;
+  const auto ignore = [](const Reply&) {};
+  if (rng.chance(0.4)) return call(ControlExperiments{ExperimentVerb::kDelete, {trial.experiment}}, false, ignore);
+  DeleteCheckpoints doomed;
+  for (const CheckpointRef& one : world_.controller->replica().state().checkpoints().of(trial.id)) {
+    if (rng.chance(0.5)) doomed.uuids.push_back(one->uuid);
+  }
+  call(std::move(doomed), false, ignore);
 }
 
 /// How good a trial is follows from its number, so that every run of it says the same.
@@ -413,16 +443,27 @@ bool Workload::stops_as_asked(TrialId trial, std::uint32_t run) {
   const ClusterState& state = world_.controller->replica().state();
   const Trial* known = state.experiments().find(trial);
   const Job* job = known == nullptr ? nullptr : state.jobs().find(known->job);
-  if (job == nullptr || job->run == nullptr || job->attempt + 1 != run || !job->run->stop) return false;
+  if (job == nullptr || job->run == nullptr || run_number(*job) != run || !job->run->stop) return false;
   call(NoteRun{trial, run, RunNote::kStopAcknowledged}, false, [this, trial, run](const Reply& reply) {
     if (!reply.error) acknowledged_.insert({trial, run});
   });
   return false;
 }
 
+/// Some of what has ended goes on once more, some is deleted.
+void Workload::give_second_lives(const ClusterState& state) {
+  for (const auto& [id, experiment] : state.experiments().experiments()) {
+    if (!is_final(experiment.state) || experiment.state >= ExperimentState::kDeleting || !lived_.insert(id).second) continue;
+    const std::uint64_t what = world_.rng.below(3);
+    if (what == 0) call(ContinueExperiment{id, ""}, false, [](const Reply&) {});
+    if (what == 1) call(ControlExperiments{ExperimentVerb::kDelete, {id}}, false, [](const Reply&) {});
+  }
+}
+
 void Workload::wind_down() {
   if (world_.controller == nullptr) return;
   const ClusterState& state = world_.controller->core().state();
+  give_second_lives(state);
   for (const auto& [id, experiment] : state.experiments().experiments()) {
     if (experiment.state == ExperimentState::kPaused) {
       call(ControlExperiments{ExperimentVerb::kActivate, {id}}, false, [](const Reply&) {});

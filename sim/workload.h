@@ -74,6 +74,8 @@ class Workload {
   void touch_node();
   void create_experiment();
   void touch_experiment();
+  void delete_some(const Trial& trial);
+  void give_second_lives(const ClusterState& state);
   bool has_session(TrialId trial) const;
   void save(TrialId trial, std::uint32_t run, std::uint32_t epochs);
   JobSpec draw_spec(JobFacts& facts);
@@ -89,6 +91,7 @@ class Workload {
   std::map<std::uint64_t, std::shared_ptr<Call>> calls_;        ///< unanswered, by number of the call
   std::map<std::uint64_t, std::weak_ptr<Call>> tokens_;         ///< of each time that it was sent
   std::map<JobId, JobFacts> jobs_;
+  std::set<ExperimentId> lived_;  ///< have had the chance of a second life
   std::map<std::string, std::uint32_t> checkpoints_;
   std::set<std::pair<TrialId, std::uint32_t>> acknowledged_;  ///< runs that were told that their word has arrived
 };

@@ -177,8 +177,6 @@ void add_checkpoint_routes(Router& router) {
   router.add_for_tasks(Method::kPatch, "/api/v1/checkpoints", "Report what is left of checkpoints", patch);
   router.add(Method::kGet, "/api/v1/checkpoints/{uuid}", "One checkpoint", show);
   router.add(Method::kPost, "/api/v1/checkpoints/{uuid}/metadata", "Set a checkpoint's metadata", set_metadata);
-  router.add(Method::kDelete, "/api/v1/checkpoints", "Delete checkpoints",
-             [](ApiPort&, HttpRequest) { return not_there("deleting checkpoints through the controller", "delete them where their files are"); });
   router.add(Method::kPost, "/api/v1/checkpoints/rm", "Delete files of checkpoints",
              [](ApiPort&, HttpRequest) { return not_there("deleting files of checkpoints through the controller", "delete them where they are"); });
   router.add(Method::kGet, "/checkpoints/{uuid}", "A checkpoint's files as an archive",

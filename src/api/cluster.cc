@@ -164,43 +164,6 @@ kj::Promise<HttpReply> pools(ApiPort& port, HttpRequest request) {
       });
 }
 
-/// An experiment in the queue, as Determined shows it: the trials that run or wait.
-Json queued_json(const ClusterState& state, const Experiment& experiment) {
-  const ExperimentView view = view_of(experiment, state, QueryDetail::kFull);
-  const std::uint32_t slots = experiment.spec->slots_per_trial;
-  const bool is_scheduled = view.trials.running > 0;
-  Json full = Json::Object{
-      {"jobId", std::to_string(experiment.id.value())},
-      {"entityId", std::to_string(experiment.id.value())},
-      {"type", "TYPE_EXPERIMENT"},
-      {"name", experiment.labels.name},
-      {"username", experiment.spec->user_name},
-      {"userId", user_number(experiment.spec->user)},
-      {"submissionTime", time_json(experiment.submit_time)},
-      {"resourcePool", pool_of(state, *experiment.spec)},
-      {"isPreemptible", true},
-      {"requestedSlots", slots * (view.trials.running + view.trials.queued)},
-      {"allocatedSlots", slots * view.trials.running},
-      {"progress", experiment.progress},
-      {"workspaceId", 1},
-      {"summary", Json::Object{{"state", is_scheduled ? "STATE_SCHEDULED" : "STATE_QUEUED"}, {"jobsAhead", 0}}}};
-  return Json::Object{{"full", std::move(full)}};
-}
-
-kj::Promise<HttpReply> queue(ApiPort& port, HttpRequest request) {
-  return look<std::vector<Json>>(port, request.caller, [](const ClusterState& state) -> Result<std::vector<Json>> {
-           std::vector<Json> all;
-           for (const auto& [id, experiment] : state.experiments().experiments()) {
-             if (experiment.open_trials > 0) all.push_back(queued_json(state, experiment));
-           }
-           return all;
-         })
-      .then([request](Result<std::vector<Json>> all) -> HttpReply {
-        if (!all.has_value()) return error_reply(all.error());
-        return list_reply(request, "jobs", *all, [](const Json& job) { return job; });
-      });
-}
-
 /// The runs that hold resources now, by allocation.
 kj::Promise<HttpReply> tasks(ApiPort& port, HttpRequest request) {
   const std::string cluster = port.facts().cluster_id;
@@ -209,7 +172,7 @@ kj::Promise<HttpReply> tasks(ApiPort& port, HttpRequest request) {
            for (const auto& [id, trial] : state.experiments().trials()) {
              const Job* job = trial.is_over() ? nullptr : state.jobs().find(trial.job);
              if (job == nullptr || job->run == nullptr) continue;
-             const std::string name = allocation_name(cluster, trial.experiment, id, job->attempt + 1);
+             const std::string name = allocation_name(cluster, trial.experiment, id, run_number(*job));
              Json::Array resources;
              for (const NodeGrant& grant : job->run->allocation->nodes) {
                resources.emplace_back(Json::Object{{"resourcesId", name},
@@ -247,7 +210,6 @@ void add_cluster_routes(Router& router) {
   router.add_open(Method::kGet, "/api/v1/master", "Version and name of the cluster", master);
   router.add(Method::kGet, "/api/v1/agents", "Nodes with their slots", agents);
   router.add(Method::kGet, "/api/v1/resource-pools", "Partitions", pools);
-  router.add(Method::kGet, "/api/v1/job-queues-v2", "Experiments with trials that run or wait", queue);
   router.add(Method::kGet, "/api/v1/tasks", "Runs of trials that hold resources", tasks);
 }
 

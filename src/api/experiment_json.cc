@@ -32,6 +32,24 @@ std::string pool_of(const ClusterState& state, const ExperimentSpec& spec) {
   return pool;
 }
 
+namespace {
+
+/// With what was changed since its creation.
+Json present_config(const ExperimentView& view) {
+  Json config = determined_config(*view.spec);
+  Json& storage = config.member("checkpoint_storage");
+  storage.member("save_experiment_best") = view.retention.experiment_best;
+  storage.member("save_trial_best") = view.retention.trial_best;
+  storage.member("save_trial_latest") = view.retention.trial_latest;
+  Json& resources = config.member("resources");
+  resources.member("priority") = view.share.priority;
+  resources.member("weight") = view.share.weight;
+  if (view.max_slots) resources.member("max_slots") = *view.max_slots;
+  return config;
+}
+
+}  // namespace
+
 Json experiment_json(const ExperimentFacts& facts, bool has_texts) {
   const ExperimentView& view = facts.view;
   Json::Array labels;
@@ -56,7 +74,7 @@ Json experiment_json(const ExperimentFacts& facts, bool has_texts) {
                       {"searcherType", view.spec->searcher},
                       {"searcherMetric", view.spec->metric},
                       {"jobId", std::to_string(view.id.value())},
-                      {"forkedFrom", Json()},
+                      {"forkedFrom", view.spec->parent.value() == 0 ? Json() : Json(view.spec->parent.value())},
                       {"progress", view.progress},
                       {"projectId", facts.project},
                       {"projectName", view.labels.project.empty() ? "Uncategorized" : view.labels.project},
@@ -67,7 +85,7 @@ Json experiment_json(const ExperimentFacts& facts, bool has_texts) {
                       {"unmanaged", false},
                       {"bestTrialId", has_best ? Json(view.best_trial.value()) : Json()},
                       {"bestTrialSearcherMetric", has_best ? Json(view.best_metric) : Json()},
-                      {"config", has_texts ? determined_config(*view.spec) : Json(Json::Object{})},
+                      {"config", has_texts ? present_config(view) : Json(Json::Object{})},
                       {"originalConfig", has_texts ? view.spec->original : ""},
                       {"detail", view.detail}};
 }

@@ -26,7 +26,9 @@ Result<ExperimentId> id_of(const HttpRequest& request) {
   return ExperimentId(TRY(parse_id(request.arguments[0], "an experiment")));
 }
 
-kj::Promise<HttpReply> shown(ApiPort& port, const Caller& caller, ExperimentId id) {
+}  // namespace
+
+kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, ExperimentId id) {
   return look<ExperimentFacts>(port, caller, [id](const ClusterState& state) { return facts_of(state, id); }).then([](Result<ExperimentFacts> facts) {
     if (!facts.has_value()) return error_reply(facts.error());
     Json experiment = experiment_json(*facts, true);
@@ -34,6 +36,8 @@ kj::Promise<HttpReply> shown(ApiPort& port, const Caller& caller, ExperimentId i
     return json_reply(Json::Object{{"experiment", std::move(experiment)}, {"config", std::move(config)}, {"jobSummary", Json()}, {"warnings", Json::Array{}}});
   });
 }
+
+namespace {
 
 // ---- made ----
 
@@ -99,6 +103,7 @@ Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserFacts& user)
   wish.is_checked_only = bool_field(body, "validateOnly").value_or(false);
   wish.create.is_paused = !bool_field(body, "activate").value_or(true);
   wish.create.original = text_field(body, "config").value_or("");
+  wish.create.parent = ExperimentId(static_cast<std::uint32_t>(whole_field(body, "parentId").value_or(0)));
   const Json* code = field(body, "modelDefinition");
   if (code != nullptr && code->array() != nullptr && !code->array()->empty()) {
     wish.create.context = std::make_shared<const std::string>(TRY(archive_of(*code)));
@@ -118,7 +123,7 @@ kj::Promise<HttpReply> submit_wish(ApiPort& port, const Caller& caller, Wish wis
   requests.emplace_back(std::move(wish.create));
   return port.submit(caller, std::move(requests)).then([&port, caller](std::vector<Reply> replies) -> kj::Promise<HttpReply> {
     if (const auto error = error_of(replies)) return error_reply(*error);
-    return shown(port, caller, replies.front().experiment);
+    return show_experiment(port, caller, replies.front().experiment);
   });
 }
 
@@ -217,7 +222,7 @@ kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
   const auto id = id_of(request);
   if (!id.has_value()) return error_reply(id.error());
-  return shown(port, request.caller, *id);
+  return show_experiment(port, request.caller, *id);
 }
 
 kj::Promise<HttpReply> list_trials(ApiPort& port, HttpRequest request) {
@@ -390,19 +395,34 @@ std::uint32_t trials_at_once(std::int64_t slots, const ExperimentSpec& spec) {
 
 /// What may be changed of an experiment's resources. Errors: kUnimplemented for what may not.
 Status update_resources(const Json& resources, const ExperimentSpec& spec, UpdateExperiment& update) {
-  for (const char* name : {"priority", "weight"}) {
-    if (field(resources, name) != nullptr) {
-      return fail(ErrorCode::kUnimplemented, fmt::format("resources.{} of an experiment cannot be changed yet", name), "create it without: nothing is ordered by it yet");
-    }
+  if (const auto priority = whole_field(resources, "priority")) {
+    // What is no priority at all is refused with all others that are not.
+    update.priority = static_cast<std::uint32_t>(std::clamp<std::int64_t>(*priority, 0, UINT32_MAX));
   }
+  if (const Json* weight = field(resources, "weight"); weight != nullptr && !weight->is_null()) update.weight = weight->number().value_or(0);
   if (const auto slots = whole_field(resources, "maxSlots")) {
     if (*slots < 1) return fail(ErrorCode::kInvalidArgument, "resources.maxSlots: give a number from 1", "pause the experiment to give it none");
     update.max_concurrent = trials_at_once(*slots, spec);
+    update.max_slots = static_cast<std::uint32_t>(std::min<std::int64_t>(*slots, UINT32_MAX));
   }
   return {};
 }
 
-Result<UpdateExperiment> update_of(const Json& body, ExperimentId id, const ExperimentLabels& known, const ExperimentSpec& spec) {
+/// What a body leaves out stays as it is.
+Result<CheckpointRetention> retention_of(const Json& storage, CheckpointRetention retention) {
+  const std::pair<const char*, std::uint32_t*> fields[] = {{"saveExperimentBest", &retention.experiment_best},
+                                                           {"saveTrialBest", &retention.trial_best},
+                                                           {"saveTrialLatest", &retention.trial_latest}};
+  for (const auto& [name, out] : fields) {
+    const auto value = whole_field(storage, name);
+    if (!value) continue;
+    if (*value < 0 || *value > INT32_MAX) return fail(wrong(fmt::format("checkpointStorage.{}: give a number from 0", name)));
+    *out = static_cast<std::uint32_t>(*value);
+  }
+  return retention;
+}
+
+Result<UpdateExperiment> update_of(const Json& body, ExperimentId id, const ExperimentLabels& known, const ExperimentSpec& spec, const CheckpointRetention& retention) {
   UpdateExperiment update;
   update.experiment = id;
   update.name = text_field(body, "name");
@@ -414,8 +434,8 @@ Result<UpdateExperiment> update_of(const Json& body, ExperimentId id, const Expe
       if (std::ranges::find(*labels, label) == labels->end()) update.remove_labels.push_back(label);
     }
   }
-  if (field(body, "checkpointStorage") != nullptr) {
-    return fail(ErrorCode::kUnimplemented, "checkpointStorage of an experiment cannot be changed yet", "");
+  if (const Json* storage = field(body, "checkpointStorage"); storage != nullptr && !storage->is_null()) {
+    update.retention = TRY(retention_of(*storage, retention));
   }
   if (const Json* resources = field(body, "resources")) TRY(update_resources(*resources, spec, update));
   return update;
@@ -426,19 +446,20 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!id.has_value()) return error_reply(id.error());
   if (!body.has_value()) return error_reply(body.error());
-  using Known = std::pair<ExperimentLabels, ExperimentSpecRef>;
+  using Known = std::tuple<ExperimentLabels, ExperimentSpecRef, CheckpointRetention>;
   return look<Known>(port, request.caller, [id = *id](const ClusterState& state) -> Result<Known> {
            const Experiment* experiment = state.experiments().find(id);
            if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
-           return Known(experiment->labels, experiment->spec);
+           return Known(experiment->labels, experiment->spec, experiment->retention);
          })
       .then([&port, caller = request.caller, id = *id, body = *body](Result<Known> known) -> kj::Promise<HttpReply> {
         if (!known.has_value()) return error_reply(known.error());
-        const auto update = update_of(body, id, known->first, *known->second);
+        const auto& [labels, spec, retention] = *known;
+        const auto update = update_of(body, id, labels, *spec, retention);
         if (!update.has_value()) return error_reply(update.error());
         return submit_one(port, caller, *update).then([&port, caller, id](HttpReply reply) -> kj::Promise<HttpReply> {
           if (reply.status != 200) return reply;
-          return shown(port, caller, id);
+          return show_experiment(port, caller, id);
         });
       });
 }
@@ -457,16 +478,16 @@ void add_experiment_routes(Router& router) {
   const std::pair<const char*, ExperimentVerb> verbs[] = {{"pause", ExperimentVerb::kPause},     {"activate", ExperimentVerb::kActivate},
                                                           {"cancel", ExperimentVerb::kCancel},   {"kill", ExperimentVerb::kKill},
                                                           {"archive", ExperimentVerb::kArchive}, {"unarchive", ExperimentVerb::kUnarchive}};
+  router.add(Method::kPost, "/api/v1/projects/{project}/experiments/delete", "Delete several experiments",
+             [](ApiPort& port, HttpRequest request) { return control_many(port, std::move(request), ExperimentVerb::kDelete); });
+  router.add(Method::kDelete, "/api/v1/projects/{project}/experiments/delete", "Delete several experiments",
+             [](ApiPort& port, HttpRequest request) { return control_many(port, std::move(request), ExperimentVerb::kDelete); });
   for (const auto& [name, verb] : verbs) {
     router.add(Method::kPost, fmt::format("/api/v1/experiments/{{experiment}}/{}", name), fmt::format("{} an experiment", name),
                [verb = verb](ApiPort& port, HttpRequest request) { return control(port, std::move(request), verb); });
     router.add(Method::kPost, fmt::format("/api/v1/projects/{{project}}/experiments/{}", name), fmt::format("{} several experiments", name),
                [verb = verb](ApiPort& port, HttpRequest request) { return control_many(port, std::move(request), verb); });
   }
-  router.add(Method::kDelete, "/api/v1/experiments/{experiment}", "Delete an experiment",
-             [](ApiPort&, HttpRequest) { return not_there("deleting experiments"); });
-  router.add(Method::kPost, "/api/v1/experiments/continue", "Continue an experiment that has ended",
-             [](ApiPort&, HttpRequest) { return not_there("continuing experiments"); });
 }
 
 }  // namespace muster::api

@@ -17,6 +17,8 @@ std::string state_name(const ExperimentView& experiment) {
     case ExperimentState::kCompleted: return "STATE_COMPLETED";
     case ExperimentState::kCanceled: return "STATE_CANCELED";
     case ExperimentState::kError: return "STATE_ERROR";
+    case ExperimentState::kDeleting: return "STATE_DELETING";
+    case ExperimentState::kDeleteFailed: return "STATE_DELETE_FAILED";
   }
   return "STATE_UNSPECIFIED";
 }

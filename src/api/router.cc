@@ -67,9 +67,11 @@ Router make_router() {
   Router router;
   add_cluster_routes(router);
   add_session_routes(router);
+  add_queue_routes(router);
   add_run_routes(router);
   add_log_routes(router);
   add_trial_routes(router);
+  add_lifecycle_routes(router);  // its /experiments/continue before what takes any number there
   add_experiment_routes(router);
   add_checkpoint_routes(router);
   add_model_routes(router);

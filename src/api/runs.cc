@@ -41,12 +41,12 @@ Result<TrialRun> run_of(const HttpRequest& request) {
 
 /// The run that a task's token is of; of another caller the trial's present one.
 kj::Promise<Result<TrialRun>> present_run(ApiPort& port, const Caller& caller, TrialId trial) {
-  if (caller.claims.scope == TokenScope::kTask) return Result<TrialRun>(TrialRun{trial, caller.claims.attempt + 1});
+  if (caller.claims.scope == TokenScope::kTask) return Result<TrialRun>(TrialRun{trial, caller.claims.run});
   return look<TrialRun>(port, caller, [trial](const ClusterState& state) -> Result<TrialRun> {
     const Trial* found = state.experiments().find(trial);
     if (found == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", trial.value()), "");
     const Job* job = state.jobs().find(found->job);
-    return TrialRun{trial, job == nullptr ? 0 : job->attempt + 1};
+    return TrialRun{trial, job == nullptr ? 0 : run_number(*job)};
   });
 }
 

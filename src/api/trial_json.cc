@@ -120,7 +120,7 @@ Json trial_json(const ApiPort& port, const TrialFacts& facts) {
                       {"bestCheckpoint", Json()},
                       {"runnerState", port.runner_facts(view.id).runner_state},
                       {"wallClockTime", static_cast<double>(wall.microseconds()) / 1e6},
-                      {"warmStartCheckpointUuid", Json()},
+                      {"warmStartCheckpointUuid", view.source.empty() ? Json() : Json(view.source)},
                       {"latestCheckpointUuid", view.latest_checkpoint.empty() ? Json() : Json(view.latest_checkpoint)},
                       {"taskId", task},
                       {"taskIds", Json::Array{task}},

@@ -68,8 +68,22 @@ int run_describe(const Words& words) {
   return 0;
 }
 
+int run_delete(const Words& words) {
+  std::vector<std::string> uuids;
+  CLI::App app("Deletes the files of checkpoints, by a job of their owner's. What the model registry names, or a trial goes on from, stays.",
+               "muster checkpoint delete");
+  app.add_option("UUID", uuids, "theirs")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster checkpoint delete");
+  Session session(console);
+  const auto reply = session.submit_one(DeleteCheckpoints{uuids});
+  if (!reply.has_value()) return console.fail(reply.error());
+  return reply->error ? console.fail(*reply->error) : 0;
+}
+
 constexpr std::array kVerbs{CommandRow{"list", run_list, "show those of an experiment or of trials"},
-                            CommandRow{"describe", run_describe, "show one with its files"}};
+                            CommandRow{"describe", run_describe, "show one with its files"},
+                            CommandRow{"delete", run_delete, "delete the files of some"}};
 
 }  // namespace
 

@@ -36,6 +36,8 @@ int run_check_file(const Words& words) {
 }
 
 constexpr std::array kVerbs{CommandRow{"create", run_experiment_create, "search or train as a file says"},
+                            CommandRow{"fork", run_experiment_fork, "a new one with the code and configuration of another"},
+                            CommandRow{"continue", run_experiment_continue, "let one that has ended go on"},
                             CommandRow{"list", run_experiment_list, "show experiments"},
                             CommandRow{"describe", run_experiment_describe, "show one with its trials, and why they stopped"},
                             CommandRow{"logs", run_experiment_logs, "show what its trials wrote"},
@@ -46,7 +48,8 @@ constexpr std::array kVerbs{CommandRow{"create", run_experiment_create, "search 
                             CommandRow{"kill", run_experiment_verb<ExperimentVerb::kKill>, "end trials at once"},
                             CommandRow{"archive", run_experiment_verb<ExperimentVerb::kArchive>, "take what has ended out of lists"},
                             CommandRow{"unarchive", run_experiment_verb<ExperimentVerb::kUnarchive>, "bring it back"},
-                            CommandRow{"set", run_experiment_set, "name, description, notes, labels, trials at once"},
+                            CommandRow{"delete", run_experiment_verb<ExperimentVerb::kDelete>, "delete it with its checkpoints, metrics and logs"},
+                            CommandRow{"set", run_experiment_set, "labels, trials at once, priority, checkpoints to keep"},
                             CommandRow{"config", run_experiment_config, "print the configuration"},
                             CommandRow{"check", run_check_file, "say what is wrong with a file"}};
 

@@ -11,10 +11,15 @@
 #include "cli/experiment_tables.h"
 #include "cli/job_request.h"
 #include "cli/session.h"
+#include "cli/text_file.h"
+#include "codec/config_layers.h"
+#include "codec/config_override.h"
 #include "codec/json_text.h"
 
 namespace muster::cli {
 namespace {
+
+constexpr std::size_t kConfigMax = std::size_t{16} << 20;
 
 std::vector<ExperimentId> ids_of(const std::vector<std::uint32_t>& numbers) {
   std::vector<ExperimentId> ids;
@@ -106,6 +111,84 @@ int run_experiment_create(const Words& words) {
   return end.has_value() ? exit_code_of(end->state) : console.fail(end.error());
 }
 
+namespace {
+
+/// Values given on the command line, as a configuration.
+Result<Json> overrides_of(const std::string& path, const std::vector<std::string>& texts) {
+  Json overrides{Json::Object{}};
+  if (!path.empty()) {
+    const YamlDocument document = TRY(parse_yaml(TRY(read_file(path, kConfigMax))));
+    overrides = document.root;
+    if (overrides.object() == nullptr) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a map", path), "");
+  }
+  for (const std::string& text : texts) TRY(apply_override(overrides, text));
+  return overrides;
+}
+
+void add_overrides(CLI::App& app, std::string& path, std::vector<std::string>& texts) {
+  app.add_option("FILE", path, "a file with the values that change");
+  app.add_option("--config", texts, "NAME.NAME=VALUE: change one value; may be repeated")->allow_extra_args(false);
+}
+
+}  // namespace
+
+int run_experiment_continue(const Words& words) {
+  std::uint32_t number = 0;
+  std::string path;
+  std::vector<std::string> overrides;
+  bool is_followed = false;
+  CLI::App app("Lets an experiment that has ended go on: trials that did not complete are tried again, from their last checkpoints.",
+               "muster experiment continue");
+  app.add_option("EXPERIMENT", number, "its number")->required();
+  add_overrides(app, path, overrides);
+  app.add_flag("-f,--follow", is_followed, "wait for its end and say how far it is");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment continue");
+  const auto changes = overrides_of(path, overrides);
+  if (!changes.has_value()) return console.fail(changes.error());
+  Session session(console);
+  const auto reply = session.submit_one(ContinueExperiment{ExperimentId(number), json_text(*changes)});
+  if (!reply.has_value()) return console.fail(reply.error());
+  if (reply->error) return console.fail(*reply->error);
+  print(fmt::format("Continued experiment {}\n", number));
+  if (!is_followed) return 0;
+  std::fflush(stdout);
+  const auto end = follow(session, number, true);
+  return end.has_value() ? exit_code_of(end->state) : console.fail(end.error());
+}
+
+int run_experiment_fork(const Words& words) {
+  std::uint32_t number = 0;
+  std::string path;
+  std::vector<std::string> overrides;
+  bool is_paused = false;
+  CLI::App app("Creates an experiment with the code and the configuration of another, but for what is changed here.", "muster experiment fork");
+  app.add_option("EXPERIMENT", number, "the number of the other")->required();
+  add_overrides(app, path, overrides);
+  app.add_flag("--paused", is_paused, "create it and start nothing; see muster experiment activate");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment fork");
+  const auto changes = overrides_of(path, overrides);
+  if (!changes.has_value()) return console.fail(changes.error());
+  Session session(console);
+  const auto parent = find_experiment(session, number, QueryDetail::kFull);
+  if (!parent.has_value()) return console.fail(parent.error());
+  const auto under = parse_yaml(parent->spec->config);
+  if (!under.has_value()) return console.fail(under.error());
+  CreateExperiment create;
+  create.config = json_text(merge_layers(*changes, under->root));
+  create.parent = ExperimentId(number);
+  create.is_paused = is_paused;
+  SubmitScene scene = submit_scene({"muster", "experiment", "fork"});
+  create.environment = as_bytes(environment_block(without_job_variables(scene.environment)));
+  create.job = std::make_shared<const JobSpec>(job_of(SubmitOptions(), scene));
+  const auto reply = session.submit_one(create);
+  if (!reply.has_value()) return console.fail(reply.error());
+  if (reply->error) return console.fail(*reply->error);
+  print(fmt::format("Created experiment {}\n", reply->experiment.value()));
+  return 0;
+}
+
 int run_experiment_list(const Words& words) {
   bool is_all = false;
   CLI::App app("Shows experiments, the newest last.", "muster experiment list");
@@ -150,7 +233,7 @@ int run_experiment_wait(const Words& words) {
 }
 
 int control_experiments(ExperimentVerb verb, const Words& words) {
-  constexpr std::array kNames{"pause", "activate", "cancel", "kill", "archive", "unarchive"};
+  constexpr std::array kNames{"pause", "activate", "cancel", "kill", "archive", "unarchive", "delete"};
   const std::string name = fmt::format("muster experiment {}", kNames[static_cast<std::size_t>(verb)]);
   std::vector<std::uint32_t> numbers;
   CLI::App app("", name);
@@ -177,12 +260,25 @@ int run_experiment_set(const Words& words) {
   app.add_option("--description", update.description);
   app.add_option("--notes", update.notes);
   app.add_option("--max-concurrent-trials", update.max_concurrent, "trials that train at once; 0: as many as the method likes");
+  app.add_option("--priority", update.priority, "1 to 99, less is more important: among your own work");
+  app.add_option("--weight", update.weight, "of equal priority: slots are shared out by it");
+  CheckpointRetention retention;
+  auto* of_experiment = app.add_option("--save-experiment-best", retention.experiment_best, "checkpoints to keep: the best of all trials");
+  auto* of_trial = app.add_option("--save-trial-best", retention.trial_best, "and the best of each trial");
+  auto* latest = app.add_option("--save-trial-latest", retention.trial_latest, "and the latest of each trial");
   app.add_option("--label", update.add_labels, "add a label; may be repeated")->allow_extra_args(false);
   app.add_option("--remove-label", update.remove_labels, "take a label away; may be repeated")->allow_extra_args(false);
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster experiment set");
   update.experiment = ExperimentId(number);
   Session session(console);
+  if (of_experiment->count() + of_trial->count() + latest->count() > 0) {
+    const auto known = find_experiment(session, number);
+    if (!known.has_value()) return console.fail(known.error());
+    update.retention = {of_experiment->count() > 0 ? retention.experiment_best : known->retention.experiment_best,
+                        of_trial->count() > 0 ? retention.trial_best : known->retention.trial_best,
+                        latest->count() > 0 ? retention.trial_latest : known->retention.trial_latest};
+  }
   const auto reply = session.submit_one(update);
   if (!reply.has_value()) return console.fail(reply.error());
   return reply->error ? console.fail(*reply->error) : 0;

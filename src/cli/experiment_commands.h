@@ -9,6 +9,8 @@
 namespace muster::cli {
 
 int run_experiment_create(const Words& words);
+int run_experiment_continue(const Words& words);
+int run_experiment_fork(const Words& words);
 int run_experiment_list(const Words& words);
 int run_experiment_describe(const Words& words);
 int run_experiment_wait(const Words& words);

@@ -63,6 +63,23 @@ std::string experiment_table(const std::vector<ExperimentView>& experiments, con
   return table_text({"ID", "NAME", "USER", "STATE", "DONE", "SEARCHER", "TRIALS", "BEST", "SUBMITTED"}, rows);
 }
 
+namespace {
+
+/// What it has used, where there is a limit to it.
+std::string budget_text(const ExperimentView& experiment) {
+  const ExperimentBudget& budget = experiment.spec->budget;
+  constexpr double kHour = 3600e6;
+  std::string text;
+  if (budget.slot_time != Duration()) {
+    text += fmt::format("  Used: {:.3g} of {:g} GPU-hours\n", static_cast<double>(experiment.used_slot_time.microseconds()) / kHour,
+                        static_cast<double>(budget.slot_time.microseconds()) / kHour);
+  }
+  if (budget.wall_time != Duration()) text += fmt::format("  At most: {:g} hours\n", static_cast<double>(budget.wall_time.microseconds()) / kHour);
+  return text;
+}
+
+}  // namespace
+
 std::string experiment_text(const ExperimentView& experiment, const ShowContext& context) {
   std::string text = fmt::format("Experiment {} ({}) of {}: {}, {} done\n", experiment.id.value(), experiment.labels.name,
                                  experiment.spec->user_name, experiment_state_name(experiment.state), percent(experiment.progress));
@@ -75,6 +92,8 @@ std::string experiment_text(const ExperimentView& experiment, const ShowContext&
   if (experiment.best_trial.value() != 0) {
     text += fmt::format("  Best: {:.6g} by trial {}\n", experiment.best_metric, experiment.best_trial.value());
   }
+  if (experiment.spec->parent.value() != 0) text += fmt::format("  Forked from: experiment {}\n", experiment.spec->parent.value());
+  text += budget_text(experiment);
   text += fmt::format("  Submitted: {}", context.time(experiment.submit_time, "-"));
   if (experiment.end_time.is_set()) text += fmt::format(", ended: {}", context.time(experiment.end_time, "-"));
   return text + fmt::format("\n  Folder: {}\n", experiment.spec->run_folder);

@@ -146,9 +146,9 @@ S3Storage read_s3(FormReader& reader) {
 void read_checkpoint_storage(FormReader& top, ExperimentConfig& out) {
   constexpr std::array<std::string_view, 5> kTypes{"shared_fs", "directory", "s3", "gcs", "azure"};
   FormReader reader = top.section("checkpoint_storage");
-  reader.whole("save_experiment_best", out.retention.save_experiment_best, 0);
-  reader.whole("save_trial_best", out.retention.save_trial_best, 0);
-  reader.whole("save_trial_latest", out.retention.save_trial_latest, 0);
+  reader.whole("save_experiment_best", out.retention.experiment_best, 0);
+  reader.whole("save_trial_best", out.retention.trial_best, 0);
+  reader.whole("save_trial_latest", out.retention.trial_latest, 0);
   const auto type = reader.choice("type", kTypes);
   if (type == 0U) out.checkpoint_storage = read_shared_folder(reader);
   if (type == 1U) {
@@ -166,6 +166,20 @@ void read_checkpoint_storage(FormReader& top, ExperimentConfig& out) {
     }
   }
   if (type || !reader.has("type")) reader.finish();
+}
+
+/// Ours: Determined has no budgets.
+void read_budget(FormReader& top, ExperimentBudget& out) {
+  constexpr double kMost = 1e6;
+  FormReader reader = top.section("budget");
+  double gpu_hours = 0;
+  double wall_hours = 0;
+  reader.number("gpu_hours", gpu_hours, 1e-6, kMost);
+  reader.number("wall_hours", wall_hours, 1e-6, kMost);
+  constexpr double kMicroseconds = 3600e6;
+  out.slot_time = Duration::microseconds(static_cast<std::int64_t>(gpu_hours * kMicroseconds));
+  out.wall_time = Duration::microseconds(static_cast<std::int64_t>(wall_hours * kMicroseconds));
+  reader.finish();
 }
 
 void read_log_policies(FormReader& top, std::vector<LogPolicy>& out) {
@@ -303,6 +317,7 @@ ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
   read_profiling(top, config.profiling);
   read_seed_and_retention(top, config);
   read_log_policies(top, config.log_policies);
+  read_budget(top, config.budget);
   top.flag("debug", config.is_debugged);
   if (const Json* data = top.take("data")) config.data = *data;
   read_the_rest(top);
@@ -316,12 +331,6 @@ std::vector<std::string> missing_abilities(const ExperimentConfig& config) {
   const auto refuse_if = [&](bool is_asked, std::string_view what) {
     if (is_asked) missing.emplace_back(what);
   };
-  refuse_if(config.resources.weight != 1, "resources.weight: experiments are not weighed against each other yet; take it out");
-  refuse_if(config.resources.priority.has_value(), "resources.priority: it does not order trials yet; take it out");
-  refuse_if(config.source_trial_id.has_value() || !config.source_checkpoint_uuid.empty(),
-            "searcher: trials cannot begin with another trial's checkpoint yet; take source_trial_id or source_checkpoint_uuid out");
-  refuse_if(std::holds_alternative<PopulationTraining>(config.search.method),
-            "searcher.name: pbt needs checkpoints that trials share, which are not there yet");
   refuse_if(config.log_retention_days.value_or(-1) != -1, "retention_policy.log_retention_days: logs are kept for ever yet; take it out");
   refuse_if(!std::holds_alternative<std::monostate>(config.checkpoint_storage) &&
                 !std::holds_alternative<SharedFolderStorage>(config.checkpoint_storage),

@@ -23,6 +23,8 @@ std::string_view experiment_state_name(ExperimentState state) {
     case ExperimentState::kCompleted: return "COMPLETED";
     case ExperimentState::kCanceled: return "CANCELED";
     case ExperimentState::kError: return "ERROR";
+    case ExperimentState::kDeleting: return "DELETING";
+    case ExperimentState::kDeleteFailed: return "DELETE_FAILED";
   }
   return "";
 }

@@ -22,16 +22,16 @@ std::string view_folder(std::string_view spool, const StepId& step) {
 std::string output_folder(std::string_view spool) { return std::string(spool) + "/output"; }
 
 LogStreamId OutputFileName::id() const {
-  return {{LogOwnerKind::kTrial, trial.value()}, step.attempt + 1, rank, stream, log_source(step.step, node_rank)};
+  return {{LogOwnerKind::kTrial, trial.value()}, runs_before + step.attempt + 1, rank, stream, log_source(step.step, node_rank)};
 }
 
 std::string output_file_text(const OutputFileName& name) {
-  return fmt::format("{}.{}.{}.{}.{}.{}.{}", name.step.job.value(), name.step.attempt, name.step.step, name.trial.value(),
-                     name.node_rank, name.rank, static_cast<unsigned>(name.stream));
+  return fmt::format("{}.{}.{}.{}.{}.{}.{}.{}", name.step.job.value(), name.step.attempt, name.step.step, name.trial.value(),
+                     name.node_rank, name.rank, static_cast<unsigned>(name.stream), name.runs_before);
 }
 
 std::optional<OutputFileName> parse_output_file(std::string_view text) {
-  std::array<std::uint32_t, 7> numbers{};
+  std::array<std::uint32_t, 8> numbers{};
   const auto words = split(text, '.');
   if (words.size() != numbers.size()) return std::nullopt;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -40,7 +40,7 @@ std::optional<OutputFileName> parse_output_file(std::string_view text) {
   }
   if (numbers[6] > 1) return std::nullopt;
   return OutputFileName{{JobId(numbers[0]), numbers[1], numbers[2]}, TrialId(numbers[3]), numbers[4], numbers[5],
-                        static_cast<LogStream>(numbers[6])};
+                        static_cast<LogStream>(numbers[6]), numbers[7]};
 }
 
 }  // namespace muster

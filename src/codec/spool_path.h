@@ -30,6 +30,7 @@ struct OutputFileName {
   std::uint32_t node_rank = 0;  ///< this node's place in the step
   std::uint32_t rank = 0;
   LogStream stream = LogStream::kStdout;
+  std::uint32_t runs_before = 0;  ///< of the trial's former jobs
   LogStreamId id() const;
   friend constexpr auto operator<=>(const OutputFileName&, const OutputFileName&) = default;
 };

@@ -14,11 +14,11 @@ TEST(SpoolPath, OfARunAndItsSteps) {
 }
 
 TEST(SpoolPath, OutputFilesSayWhoseTheyAre) {
-  const OutputFileName name{{JobId(7), 2, kBatchStep}, TrialId(9), 1, 12, LogStream::kStderr};
-  EXPECT_EQ(output_file_text(name), "7.2.4294967291.9.1.12.1");
+  const OutputFileName name{{JobId(7), 2, kBatchStep}, TrialId(9), 1, 12, LogStream::kStderr, 4};
+  EXPECT_EQ(output_file_text(name), "7.2.4294967291.9.1.12.1.4");
   EXPECT_EQ(parse_output_file(output_file_text(name)), name);
-  EXPECT_EQ(name.id(), (LogStreamId{{LogOwnerKind::kTrial, 9}, 3, 12, LogStream::kStderr, log_source(kBatchStep, 1)}));
-  for (const char* text : {"", ".", "7.2.1.9.1.12", "7.2.1.9.1.12.2", "7.2.1.9.1.12.x", "7.2.1.9.1.-1.0", "7.2.1.9.1.1.0.0"}) {
+  EXPECT_EQ(name.id(), (LogStreamId{{LogOwnerKind::kTrial, 9}, 7, 12, LogStream::kStderr, log_source(kBatchStep, 1)}));
+  for (const char* text : {"", ".", "7.2.1.9.1.12.0", "7.2.1.9.1.12.2.0", "7.2.1.9.1.12.x.0", "7.2.1.9.1.-1.0.0", "7.2.1.9.1.1.0.0.0"}) {
     EXPECT_FALSE(parse_output_file(text)) << text;
   }
 }

@@ -53,7 +53,7 @@ TokenClaims claims_of(const Json& json) {
   claims.group = GroupId(number_of(json, "gid"));
   if (const Json* end = json.find("exp"); end != nullptr && end->whole() != nullptr) claims.expiry = TimePoint::from_seconds(*end->whole());
   claims.job = JobId(number_of(json, "job"));
-  claims.attempt = number_of(json, "attempt");
+  claims.run = number_of(json, "run");
   claims.trial = TrialId(number_of(json, "trial"));
   return claims;
 }
@@ -68,7 +68,7 @@ std::string token_text(const TokenClaims& claims, std::string_view key) {
   if (!claims.expiry.is_never()) body.push_back({"exp", claims.expiry.seconds()});
   if (claims.scope != TokenScope::kUser) body.push_back({"job", claims.job.value()});
   if (claims.scope == TokenScope::kTask) {
-    body.push_back({"attempt", claims.attempt});
+    body.push_back({"run", claims.run});
     body.push_back({"trial", claims.trial.value()});
   }
   std::string text = base64url_text(kHeader) + "." + base64url_text(json_text(Json(std::move(body))));

@@ -26,7 +26,7 @@ struct TokenClaims {
   std::string user_name;
   TimePoint expiry = TimePoint::never();
   JobId job;                  ///< kOwner, kTask: it ends with this job
-  std::uint32_t attempt = 0;  ///< kTask: and with this run of it
+  std::uint32_t run = 0;      ///< kTask: and with this run of its trial, from 1
   TrialId trial;              ///< kTask
   friend bool operator==(const TokenClaims&, const TokenClaims&) = default;
 };

@@ -44,13 +44,6 @@ bool is_plain(std::string_view word) {
   });
 }
 
-std::string shell_quoted(std::string_view word) {
-  if (is_plain(word) || word.starts_with("{{hp.")) return std::string(word);
-  std::string out = "'";
-  for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
-  return out + "'";
-}
-
 /// A value as a script reads it: texts as they are, everything else as JSON.
 std::string value_text(const Json& value) { return value.text() != nullptr ? *value.text() : json_text(value); }
 
@@ -101,6 +94,13 @@ std::string length_text(std::string_view unit, std::uint64_t length) {
 }
 
 }  // namespace
+
+std::string shell_quoted(std::string_view word) {
+  if (is_plain(word) || word.starts_with("{{hp.")) return std::string(word);
+  std::string out = "'";
+  for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
+  return out + "'";
+}
 
 std::string trial_script(std::string_view archive) {
   std::string script(kHead);

@@ -18,6 +18,9 @@ std::string trial_script(std::string_view archive);
 /// The archive in such a script; empty: it has none.
 std::string_view archive_in(std::string_view script);
 
+/// A word as the shell reads it back; {{hp.NAME}} stays open.
+std::string shell_quoted(std::string_view word);
+
 /// The entrypoint as one line for the shell: words are quoted.
 std::string entrypoint_line(const EntryPoint& entrypoint);
 

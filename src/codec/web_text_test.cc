@@ -72,7 +72,7 @@ TEST(Token, SaysWhatWasSignedAndNothingElse) {
   claims.group = GroupId(100);
   claims.user_name = "ann \"x\"";
   claims.job = JobId(7);
-  claims.attempt = 3;
+  claims.run = 3;
   claims.trial = TrialId(9);
   const std::string token = token_text(claims, "key");
   EXPECT_EQ(parse_token(token, "key", now).value(), claims);

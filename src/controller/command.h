@@ -47,6 +47,21 @@ struct PreparedExperiment {
   bool is_single_node = false;
   std::optional<std::uint32_t> seed;
   bool is_paused = false;
+  TrialId source_trial;  ///< whose last checkpoint its trials begin with; 0: none
+};
+
+struct PreparedContinuation {
+  ExperimentId experiment;
+  ExperimentSpecRef spec;    ///< with the overrides
+  std::uint64_t basis = 0;   ///< the hash of the specification that they were put over
+  bool is_single_node = false;
+};
+
+/// Checkpoints of an experiment that its retention does not keep. Not for clients.
+struct CollectCheckpoints {
+  ExperimentId experiment;
+  CheckpointRetention retention;  ///< by which it was decided
+  std::vector<std::string> uuids;
 };
 
 /// What the search role made of its inputs. Not for clients.
@@ -58,7 +73,7 @@ struct SearchDecision {
 using PreparedRequest =
     std::variant<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, UpdateObject, ReleaseAllocation, RenewLease, CancelStep,
                  Reconfigure, PreparedExperiment, ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision,
-                 NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument>;
+                 NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation, DeleteCheckpoints, CollectCheckpoints>;
 
 /// One atomic batch of a client. `token` is the gateway's, for the replies.
 struct Command {

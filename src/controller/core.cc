@@ -306,6 +306,7 @@ void Core::settle(TimePoint now) {
     }
     end_trials(now);
     settle_dependencies(now);
+    feed_.settle(state_);
     start_candidates(now);
     start_successors(now);
     for (const JobId id : std::exchange(room_for_steps_, {})) retry_waiting_steps(id, now);

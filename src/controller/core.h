@@ -152,6 +152,11 @@ class Core {
   Reply handle_experiment(Draft& draft, const PreparedRequest& request, const Identity& identity);
   void note_trial(JobId job);
   void end_trials(TimePoint now);
+  void source_copies(const Job& job, TimePoint now);
+  void end_collection(const Job& job, TimePoint now);
+  void arm_budget(const Job& job);
+  void enforce_budget(const Job& job, TimePoint now);
+  Reply continue_experiment(Draft& draft, const PreparedContinuation& continued, const Identity& identity);
   void deliver_stop(const Job& job, std::optional<NodeIndex> only);
   void end_stopped(const Job& job, TimePoint now);
   void stop_before_limit(const Job& job, const Trial& trial, TimePoint now);
@@ -166,7 +171,7 @@ class Core {
   void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now);
 
   // core_timers.cc
-  enum class TimerKind : std::uint8_t { kLimit, kWarning, kEvict, kLease, kDeadline, kEligible, kTimeShare, kStop, kTrialLimit };
+  enum class TimerKind : std::uint8_t { kLimit, kWarning, kEvict, kLease, kDeadline, kEligible, kTimeShare, kStop, kTrialLimit, kBudget };
   struct Timer {
     TimePoint at;
     JobId job;

@@ -22,7 +22,7 @@ TokenClaims claims_of(const Job& job, TokenScope scope) {
   claims.group = job.spec->group;
   claims.user_name = std::string(job.spec->get(JobText::kUserName));
   claims.job = job.id;
-  claims.attempt = job.attempt;
+  claims.run = run_number(job);
   claims.trial = job.spec->trial;
   return claims;
 }
@@ -52,6 +52,8 @@ void Core::connect_trial(LaunchStep& message, const Job& job, const Trial& trial
   if (const CheckpointRef latest = state_.checkpoints().latest(trial.id)) {
     place.latest_checkpoint = latest->uuid;
     place.steps_completed = latest->steps_completed;
+  } else {
+    place.latest_checkpoint = trial.source;  // it counts its own steps from none
   }
   place.node_name = message.node_name;
   place.node_rank = message.job_node_rank;
@@ -61,7 +63,7 @@ void Core::connect_trial(LaunchStep& message, const Job& job, const Trial& trial
     place.slot_counts.push_back(static_cast<std::uint32_t>(slots_of(*job.spec, grant).size()));
   }
   place.slots = slots_of(*job.spec, message.job_grant);
-  const std::uint32_t run = job.attempt + 1;
+  const std::uint32_t run = run_number(job);
   for (std::string& variable : determined_variables(experiment, trial, run, place)) message.variables.push_back(std::move(variable));
   message.private_folders = {kRunFolder};
   for (NamedText& file : determined_files(experiment, trial, run, place)) message.files.push_back({std::move(file.name), std::move(file.text)});

@@ -210,10 +210,13 @@ void Core::after_clean(JobId id, TimePoint now) {
   const Job& job = *state_.jobs().find(id);
   if ((job.flags & job_flag::kRequeueAfter) == 0) {
     arm(job);
+    source_copies(job, now);
+    end_collection(job, now);
     return;
   }
   if (const Trial* trial = trial_of(state_, job)) {
     emit(JobRequeued{id, now, trial_hold(state_, *trial)}, now);
+    source_copies(job, now);
     return;
   }
   JobRequeued requeued{id, now + state_.settings().requeue_delay, job.hold_after};

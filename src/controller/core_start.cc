@@ -244,7 +244,7 @@ LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& 
   message.is_file_append = state.settings().is_job_file_append;
   message.kill_on_bad_exit = state.settings().kill_on_bad_exit;
   if (const Trial* trial = trial_of(state, job)) {
-    message.variables = trial_variables(*state.experiments().find(trial->experiment), *trial, job.attempt + 1);
+    message.variables = trial_variables(*state.experiments().find(trial->experiment), *trial, run_number(job));
   }
   return message;
 }

@@ -27,6 +27,7 @@ void Core::arm(const Job& job) {
     timers_.insert(Timer{job.end_time + state_.settings().min_job_age, job.id, job.attempt, TimerKind::kEvict});
     return;
   }
+  arm_budget(job);
   if (job.is_pending()) {
     if (job.spec->deadline.is_set()) timers_.insert(Timer{latest_start(job), job.id, job.attempt, TimerKind::kDeadline});
     if (job.eligible_time.is_set()) timers_.insert(Timer{job.eligible_time, job.id, job.attempt, TimerKind::kEligible});
@@ -85,6 +86,9 @@ void Core::fire(const Timer& timer, TimePoint now) {
       break;
     case TimerKind::kTrialLimit:
       if (const Trial* trial = trial_of(state_, *job); is_running && trial != nullptr) stop_before_limit(*job, *trial, now);
+      break;
+    case TimerKind::kBudget:
+      enforce_budget(*job, now);
       break;
     case TimerKind::kEvict:
       evict(timer.job, now);

@@ -1,10 +1,14 @@
 // Runs of trials: requests about experiments, runs that are asked to stop, trials whose last run is over.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <csignal>
 
 #include "controller/backend/trial_rules.h"
 #include "controller/core.h"
 #include "controller/frontend/catalog.h"
+#include "controller/frontend/collection.h"
+#include "controller/frontend/continuation.h"
 #include "controller/frontend/experiment.h"
 #include "controller/frontend/job_check.h"
 
@@ -12,6 +16,7 @@ namespace muster {
 
 Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request, const Identity& identity) {
   Reply reply;
+  if (const auto* continued = std::get_if<PreparedContinuation>(&request)) return continue_experiment(draft, *continued, identity);
   if (const auto* prepared = std::get_if<PreparedExperiment>(&request)) {
     auto created = frontend::create_experiment(draft, *prepared, identity);
     if (!created.has_value()) {
@@ -41,7 +46,28 @@ Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request, cons
     reply = frontend::store_document(draft, *store, identity);
   } else if (const auto* remove = std::get_if<DeleteDocument>(&request)) {
     reply = frontend::delete_document(draft, *remove, identity);
+  } else if (const auto* checkpoints = std::get_if<DeleteCheckpoints>(&request)) {
+    reply = frontend::delete_checkpoints(draft, *checkpoints, identity);
+  } else if (const auto* collection = std::get_if<CollectCheckpoints>(&request)) {
+    reply = frontend::collect(draft, *collection);
   }
+  return reply;
+}
+
+Reply Core::continue_experiment(Draft& draft, const PreparedContinuation& continued, const Identity& identity) {
+  Reply reply;
+  auto drafted = frontend::continue_experiment(draft, continued, identity);
+  if (!drafted.has_value()) {
+    reply.error = drafted.error();
+    return reply;
+  }
+  const auto made = std::ranges::find_if(draft.events, [](const EventBody& event) { return std::holds_alternative<ExperimentContinued>(event); });
+  const JobSpec& job = *std::get<ExperimentContinued>(*made).spec->job;
+  const auto partitions = frontend::choose_partitions(state_, job.get(JobText::kPartition));
+  const Status possible = partitions.has_value() ? check_satisfiable(job, *partitions) : fail(partitions.error());
+  if (possible.has_value()) return std::move(drafted).value();
+  draft.events.clear();
+  reply.error = possible.error();
   return reply;
 }
 
@@ -59,6 +85,45 @@ void Core::end_trials(TimePoint now) {
   }
 }
 
+/// Copies of a trial begin with what it had saved when its run was over.
+void Core::source_copies(const Job& job, TimePoint now) {
+  const Trial* original = job.spec->trial.value() == 0 ? nullptr : state_.experiments().find(job.spec->trial);
+  if (original == nullptr) return;
+  const CheckpointRef saved = state_.checkpoints().latest(original->id);
+  const std::vector<TrialId> trials = state_.experiments().find(original->experiment)->trials;
+  for (const TrialId id : trials) {
+    const Trial& copy = *state_.experiments().find(id);
+    if (!copy.awaits_source || copy.clone_of != original->index) continue;
+    emit(TrialSourced{id, saved == nullptr ? "" : saved->uuid}, now);
+    const Job* held = copy.is_over() ? nullptr : state_.jobs().find(copy.job);
+    if (held == nullptr || !held->is_pending() || trial_hold(state_, copy) != 0) continue;
+    JobChanged change;
+    change.job = held->id;
+    change.flags = static_cast<std::uint16_t>(held->flags & job_flag::kAnyHold & ~job_flag::kTrialHeld);
+    emit(std::move(change), now);
+  }
+}
+
+/// A job that deletes is over: what it deleted is gone, or stays as it was.
+void Core::end_collection(const Job& job, TimePoint now) {
+  const auto found = state_.checkpoints().collections().find(job.id);
+  if (found == state_.checkpoints().collections().end()) return;
+  const Collection collection = found->second;
+  const bool is_done = job.state == JobState::kCompleted;
+  emit(CollectionEnded{job.id, is_done}, now);
+  if (!collection.is_whole) return;
+  if (is_done) {
+    emit(ExperimentDeleted{collection.experiment}, now);
+    return;
+  }
+  ExperimentChanged change;
+  change.experiment = collection.experiment;
+  change.state = ExperimentState::kDeleteFailed;
+  change.detail = fmt::format("job {} could not delete its files: {} {}", job.id.value(), job_state_name(job.state),
+                              job.detail == nullptr ? "" : *job.detail);
+  emit(std::move(change), now);
+}
+
 /// A run with a session asks by itself and gets no signal before its deadline; its stop file is there all the same.
 /// Steps of the script's own hear of it where there are any, because their shell would end with the signal and they with it.
 void Core::deliver_stop(const Job& job, std::optional<NodeIndex> only) {
@@ -73,6 +138,28 @@ void Core::deliver_stop(const Job& job, std::optional<NodeIndex> only) {
       send_when_durable(grant.node, StopStep{step.id, job.run->stop->call, job.run->stop->deadline, signal});
     }
   }
+}
+
+void Core::arm_budget(const Job& job) {
+  const Trial* trial = trial_of(state_, job);
+  const auto end = trial == nullptr ? std::nullopt : budget_end(state_, *state_.experiments().find(trial->experiment), state_.time());
+  if (end) timers_.insert(Timer{*end, job.id, job.attempt, TimerKind::kBudget});
+}
+
+/// What was used since the timer was set may be less than was thought then.
+void Core::enforce_budget(const Job& job, TimePoint now) {
+  const Trial* trial = trial_of(state_, job);
+  if (trial == nullptr) return;
+  const Experiment& experiment = *state_.experiments().find(trial->experiment);
+  const auto end = budget_end(state_, experiment, now);
+  if (!end || !is_searching(experiment.state)) return;
+  if (*end > now) {
+    timers_.insert(Timer{*end, job.id, job.attempt, TimerKind::kBudget});
+    return;
+  }
+  Draft draft(state_, now);
+  frontend::stop_for_budget(draft, experiment);
+  apply_draft(draft, now);
 }
 
 /// The limit may have been moved since the timer was set.

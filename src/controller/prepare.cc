@@ -123,7 +123,8 @@ Result<PreparedRequest> prepare(Request request, const Identity& identity, const
   return std::visit(
       [](auto&& other) -> Result<PreparedRequest> {
         using Kind = std::decay_t<decltype(other)>;
-        if constexpr (std::is_same_v<Kind, SubmitJob> || std::is_same_v<Kind, CreateStep> || std::is_same_v<Kind, CreateExperiment>) {
+        if constexpr (std::is_same_v<Kind, SubmitJob> || std::is_same_v<Kind, CreateStep> || std::is_same_v<Kind, CreateExperiment> ||
+                      std::is_same_v<Kind, ContinueExperiment>) {
           return fail(ErrorCode::kInternal, "prepared elsewhere");
         } else {
           return PreparedRequest(std::forward<decltype(other)>(other));

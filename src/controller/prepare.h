@@ -28,6 +28,7 @@ class LastBlob {
 };
 
 /// Checks texts, parses array and dependencies, computes digests, and puts the verified identity into the spec.
+/// Requires: no ContinueExperiment, which needs the state: prepare_experiment.h.
 /// Errors: kInvalidArgument with Slurm's text in `message`.
 Result<PreparedRequest> prepare(Request request, const Identity& identity, const CallerNames& names,
                                 const ClusterSettings& settings, LastBlob& environments);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/check.h"
 #include "codec/config_layers.h"
 #include "codec/digest.h"
@@ -122,8 +125,11 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   prepared.is_paused = create.is_paused;
   prepared.is_single_node = config.resources.is_single_node;
   prepared.job = job_of(create, config, identity, names);
-  const std::string script = trial_script(create.context == nullptr ? "" : *create.context);
-  prepared.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
+  const bool is_fork = create.parent.value() != 0 && create.context == nullptr;  // its parent's script is there already
+  if (!is_fork) {
+    const std::string script = trial_script(create.context == nullptr ? "" : *create.context);
+    prepared.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
+  }
   prepared.environment = environments.prepared(with_variables(create.environment, config.environment_variables));
   prepared.labels = ExperimentLabels{config.name, config.description, "", config.labels, config.workspace, config.project, false};
 
@@ -142,9 +148,69 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   spec->trial_length = config.trial_length;
   spec->entrypoint = entrypoint_line(config.entrypoint);
   spec->run_folder = run_root(config, prepared.job->get(JobText::kWorkDir));
+  spec->parent = create.parent;
+  spec->source_checkpoint = config.source_checkpoint_uuid;
+  spec->retention = config.retention;
+  spec->share = {config.resources.priority.value_or(ExperimentShare().priority), config.resources.weight};
+  spec->budget = config.budget;
+  if (config.source_trial_id) prepared.source_trial = TrialId(static_cast<std::uint32_t>(*config.source_trial_id));
   prepared.seed = config.experiment_seed;
   prepared.spec = std::move(spec);
   return prepared;
+}
+
+namespace {
+
+/// What continuing may change, and nothing else: the search and what lies on disk are as they are.
+constexpr std::array<std::string_view, 9> kOverridable{"max_restarts", "resources",  "preemption_timeout", "entrypoint", "profiling",
+                                                       "debug",        "data",       "checkpoint_policy",  "log_policies"};
+
+Status check_overrides(const Json& overrides) {
+  if (overrides.is_null()) return {};
+  if (overrides.object() == nullptr) return fail(wrong("the overrides are not a map"));
+  for (const Json::Member& member : *overrides.object()) {
+    const bool is_length = member.name == "searcher" && member.value.object() != nullptr &&
+                           std::ranges::all_of(*member.value.object(), [](const Json::Member& one) { return one.name == "max_length"; });
+    if (is_length || std::ranges::find(kOverridable, member.name) != kOverridable.end()) continue;
+    return fail(wrong(fmt::format("{}: continuing an experiment cannot change it; fork the experiment instead, or change one of: "
+                                  "searcher.max_length, {}", member.name, fmt::join(kOverridable, ", "))));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, const ClusterState& state) {
+  const Experiment* experiment = state.experiments().find(asked.experiment);
+  if (experiment == nullptr) {
+    return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", asked.experiment.value()), "see muster experiment list");
+  }
+  TRY(check_config_size(asked.overrides));
+  const YamlDocument overrides = TRY(parse_yaml(asked.overrides));
+  TRY(check_overrides(overrides.root));
+  const YamlDocument before = TRY(parse_yaml(experiment->spec->config));
+  const Json merged = overrides.root.is_null() ? before.root : merge_layers(overrides.root, before.root);
+  const ReadConfig read = TRY(read_config(json_text(merged)));
+  TRY(check(read.form));
+  const ExperimentConfig& config = read.form.config;
+  auto spec = std::make_shared<ExperimentSpec>(*experiment->spec);
+  spec->config = json_text(read.merged);
+  spec->max_restarts = config.max_restarts;
+  spec->preemption_timeout = config.preemption_timeout;
+  spec->slots_per_trial = config.resources.slots_per_trial;
+  spec->trial_length = config.trial_length;
+  spec->entrypoint = entrypoint_line(config.entrypoint);
+  if (!config.resources.resource_pool.empty()) {
+    auto job = std::make_shared<JobSpec>(*spec->job);
+    job->text.set(JobText::kPartition, config.resources.resource_pool);
+    spec->job = std::move(job);
+  }
+  PreparedContinuation prepared;
+  prepared.experiment = asked.experiment;
+  prepared.spec = std::move(spec);
+  prepared.basis = experiment->spec_hash;
+  prepared.is_single_node = config.resources.is_single_node;
+  return PreparedRequest(std::move(prepared));
 }
 
 ExperimentConfig config_of(const ExperimentSpec& spec) {

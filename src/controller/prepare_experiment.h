@@ -5,6 +5,7 @@
 #include "controller/command.h"
 #include "controller/prepare.h"
 #include "model/experiment_config.h"
+#include "state/cluster_state.h"
 
 namespace muster {
 
@@ -13,10 +14,13 @@ Status check_config_size(std::string_view config);
 /// A configuration over the defaults, as a new experiment would have it. Errors: as a creation's.
 Result<Json> check_experiment(std::string_view config);
 
-
 /// Errors: kInvalidArgument; `detail` has all that is wrong, a line each.
 Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Identity& identity, const CallerNames& names,
                                               LastBlob& environments);
+
+/// Puts overrides over an ended experiment's configuration. Errors: kNotFound; kInvalidArgument, as of a creation or for what
+/// continuing cannot change.
+Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, const ClusterState& state);
 
 /// The configuration that a specification holds. Requires: it was checked.
 ExperimentConfig config_of(const ExperimentSpec& spec);

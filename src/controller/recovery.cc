@@ -34,6 +34,7 @@ Status write_catalog(const ClusterState& state, const std::function<Status(std::
       if (slice.checkpoints.size() == kJobsPerSlice) TRY(put(records::encode_slice(std::exchange(slice, {}))));
     }
   }
+  for (const auto& [job, collection] : state.checkpoints().collections()) slice.collections.push_back(collection);
   for (const auto& [key, document] : state.catalog().documents()) {
     slice.documents.push_back(document);
     if (slice.documents.size() == kJobsPerSlice) TRY(put(records::encode_slice(std::exchange(slice, {}))));
@@ -73,6 +74,7 @@ void restore_slice(ClusterState& state, records::Slice slice) {
   for (Experiment& experiment : slice.experiments) state.restore_experiment(std::move(experiment));
   for (Trial& trial : slice.trials) state.restore_trial(std::move(trial));
   for (CheckpointRef& checkpoint : slice.checkpoints) state.restore_checkpoint(std::move(checkpoint));
+  for (Collection& collection : slice.collections) state.restore_collection(std::move(collection));
   for (DocumentRef& document : slice.documents) state.restore_document(std::move(document));
   for (Job& job : slice.jobs) state.restore_job(std::move(job));
   for (auto& answer : slice.answers) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "model/ids.h"
@@ -33,5 +34,22 @@ struct Checkpoint {
   friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };
 using CheckpointRef = std::shared_ptr<const Checkpoint>;
+
+/// How many checkpoints stay when an experiment has ended; what any of the three keeps is kept.
+struct CheckpointRetention {
+  std::uint32_t experiment_best = 0;  ///< of all trials together, by the searcher's metric
+  std::uint32_t trial_best = 1;
+  std::uint32_t trial_latest = 1;
+  friend bool operator==(const CheckpointRetention&, const CheckpointRetention&) = default;
+};
+
+/// Checkpoints that a job of their owner's deletes the files of. While it is there nothing may name them anew.
+struct Collection {
+  JobId job;
+  ExperimentId experiment;
+  bool is_whole = false;  ///< the experiment goes with them
+  std::vector<std::string> uuids;
+  friend bool operator==(const Collection&, const Collection&) = default;
+};
 
 }  // namespace muster

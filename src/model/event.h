@@ -180,7 +180,11 @@ struct ExperimentChanged {
   std::optional<ExperimentState> state;
   std::optional<ExperimentLabels> labels;
   std::optional<std::uint32_t> max_concurrent;  ///< an input of the search
+  std::optional<std::uint32_t> max_slots;       ///< from which that came
   std::string detail;                           ///< why, in words; empty: as it was
+  std::optional<CheckpointRetention> retention;
+  std::optional<ExperimentShare> share;
+  bool is_collected = false;                    ///< what its retention does not keep has been dealt with
 };
 
 /// A new trial; its job follows in the same batch.
@@ -191,6 +195,8 @@ struct TrialPlan {
   std::string hparams;  ///< a JSON object
   std::optional<std::uint64_t> target;
   std::optional<TrialIndex> clone_of;
+  std::string source = {};     ///< the checkpoint that it begins with; empty: none
+  bool awaits_source = false;  ///< that is not known before the present run of `clone_of` is over
   friend bool operator==(const TrialPlan&, const TrialPlan&) = default;
 };
 /// The units of training at which a search wants to hear of a trial next; nothing: not before its end.
@@ -233,6 +239,46 @@ struct TrialEnded {
   std::string detail;
 };
 
+/// What a copy of a trial begins with is known. Empty: nothing, for the original has saved nothing.
+struct TrialSourced {
+  TrialId trial;
+  std::string source;
+};
+
+/// A trial that had ended and is tried again; its new job follows in the same batch.
+struct TrialAgain {
+  TrialId id;
+  TrialIndex trial;
+  TrialExit was = TrialExit::kErrored;  ///< how it had ended
+};
+/// An experiment that had ended goes on.
+struct ExperimentContinued {
+  ExperimentId experiment;
+  ExperimentSpecRef spec;
+  std::vector<TrialAgain> trials;
+  std::vector<TrialIndex> closed;        ///< have ended and stay so; its search may not know
+  std::uint64_t covered = 0;             ///< as it was, for those who forgot it at its end
+  std::shared_ptr<const std::string> search_state;  ///< so too; null or empty: it had not begun
+};
+
+/// What the search of such an experiment has to be told first.
+std::deque<SearchInput> continued_inputs(const ExperimentContinued& event);
+
+/// An experiment with all its trials and checkpoints is gone. Requires: it had ended.
+struct ExperimentDeleted {
+  ExperimentId experiment;
+};
+
+/// A job deletes checkpoints; it follows in the same batch.
+struct CollectionBegun {
+  Collection collection;
+};
+/// That job is over. `is_done`: nothing of them is left.
+struct CollectionEnded {
+  JobId job;
+  bool is_done = false;
+};
+
 /// What a run of a trial said of itself.
 struct RunNoted {
   JobId job;
@@ -265,7 +311,8 @@ using EventBody =
                  ArraySplit, JobStarted, JobEnding, NodeReleased, JobRequeued, JobChanged, JobSuspended,
                  JobResumed, JobsEvicted, StepCreated, StepEnded, RequestAnswered, StopRequested,
                  ExperimentCreated, ExperimentChanged, SearchDecided, TrialReported, TrialFlagged, TrialEnded,
-                 RunNoted, CheckpointNoted, DocumentStored, DocumentDeleted>;
+                 RunNoted, CheckpointNoted, DocumentStored, DocumentDeleted, TrialSourced, ExperimentContinued,
+                 ExperimentDeleted, CollectionBegun, CollectionEnded>;
 
 /// One fact and when it became one. Time never goes back from one event to the next.
 struct Event {

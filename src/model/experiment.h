@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/checkpoint.h"
 #include "model/ids.h"
 #include "model/job_spec.h"
 #include "model/search_action.h"
@@ -32,6 +33,8 @@ enum class ExperimentState : std::uint8_t {
   kCompleted = 5,
   kCanceled = 6,
   kError = 7,
+  kDeleting = 8,      ///< a job deletes its files
+  kDeleteFailed = 9,  ///< that job failed: it may be tried again
 };
 constexpr bool is_final(ExperimentState state) { return state >= ExperimentState::kCompleted; }
 /// Its search is asked for decisions.
@@ -40,7 +43,21 @@ constexpr bool is_searching(ExperimentState state) { return state <= ExperimentS
 /// How a trial ended.
 enum class TrialState : std::uint8_t { kActive = 0, kCompleted = 1, kCanceled = 2, kError = 3 };
 
-/// What of an experiment never changes. Immutable and shared by every replica of a process.
+/// How an experiment's trials stand to other work of the same user: never before anybody else's.
+struct ExperimentShare {
+  std::uint32_t priority = 42;  ///< 1..99, less is more important
+  double weight = 1;            ///< of equal priority: trials that run are shared out by it
+  friend bool operator==(const ExperimentShare&, const ExperimentShare&) = default;
+};
+
+/// What an experiment may use before it is stopped for good. Zero: no limit.
+struct ExperimentBudget {
+  Duration slot_time;  ///< time of its runs times their slots: GPU-hours
+  Duration wall_time;  ///< from its submission, pauses included
+  friend bool operator==(const ExperimentBudget&, const ExperimentBudget&) = default;
+};
+
+/// What of an experiment never changes, but for what continuing it overrides. Immutable and shared by every replica of a process.
 struct ExperimentSpec {
   UserId user;
   std::string user_name;
@@ -58,6 +75,11 @@ struct ExperimentSpec {
   std::string entrypoint;    ///< a line for the shell, with {{hp.name}} where values go
   std::string run_folder;    ///< absolute; trials have folders in it
   JobSpecRef job;            ///< what is common to the trials' jobs, with script and environment
+  ExperimentId parent;       ///< that it was forked from; 0: none
+  std::string source_checkpoint;  ///< that its trials begin with; empty: none
+  CheckpointRetention retention;  ///< at its creation
+  ExperimentShare share;          ///< at its creation
+  ExperimentBudget budget;
   friend bool operator==(const ExperimentSpec&, const ExperimentSpec&) = default;
 };
 using ExperimentSpecRef = std::shared_ptr<const ExperimentSpec>;
@@ -93,7 +115,13 @@ struct LimitInput {
   std::uint32_t max_concurrent = 0;  ///< 0: none
   friend bool operator==(const LimitInput&, const LimitInput&) = default;
 };
-using SearchInput = std::variant<SearchBegun, ReportInput, ExitInput, LimitInput>;
+/// A trial that had ended is tried again.
+struct AgainInput {
+  TrialIndex trial;
+  TrialExit was = TrialExit::kErrored;  ///< how it had ended
+  friend bool operator==(const AgainInput&, const AgainInput&) = default;
+};
+using SearchInput = std::variant<SearchBegun, ReportInput, ExitInput, LimitInput, AgainInput>;
 
 struct Experiment {
   ExperimentId id;
@@ -110,6 +138,11 @@ struct Experiment {
   std::string detail;                 ///< what stopped it, in words; may be empty
   std::vector<TrialId> trials;        ///< by TrialIndex
   std::uint32_t open_trials = 0;      ///< that have not ended
+  CheckpointRetention retention;
+  ExperimentShare share;
+  std::optional<std::uint32_t> max_slots;  ///< as last set; nothing: as configured
+  bool is_collected = false;          ///< since its end, or since its retention changed: what is not kept is deleted or being so
+  Duration used_slot_time;            ///< of runs that are over
   std::uint64_t spec_hash = 0;
   std::uint64_t hash = 0;             ///< as it stands in the table's sum
   const std::string& name() const { return labels.name; }
@@ -130,6 +163,9 @@ struct Trial {
   std::optional<StopReason> stop;     ///< why its search ended it
   bool is_invalid = false;            ///< it said that its hyperparameters make no sense
   std::uint32_t restarts = 0;         ///< failures of its own that it was started again after
+  std::string source;                 ///< the checkpoint that it begins with while it has none of its own; empty: none
+  bool awaits_source = false;         ///< a copy whose original is still saving: held until then
+  std::uint32_t last_run = 0;         ///< the number of its last run that began, when it ended; 0: it has not, or none began
   std::optional<double> awaits;       ///< units of training at which the search decides next
   std::optional<double> metric;       ///< the searcher metric as last reported; may be NaN
   double units = 0;                   ///< units of training then

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/checkpoint.h"
+#include "model/experiment.h"
 #include "model/hyperparameter.h"
 #include "model/json.h"
 #include "model/search_config.h"
@@ -52,14 +54,6 @@ struct S3Storage {
 /// Nothing: the cluster's own place.
 using CheckpointStorage = std::variant<std::monostate, SharedFolderStorage, LocalFolderStorage, S3Storage>;
 
-/// How many checkpoints stay when an experiment has ended; what any of the three keeps is kept.
-struct CheckpointRetention {
-  std::uint32_t save_experiment_best = 0;
-  std::uint32_t save_trial_best = 1;
-  std::uint32_t save_trial_latest = 1;
-  friend bool operator==(const CheckpointRetention&, const CheckpointRetention&) = default;
-};
-
 enum class LogAction : std::uint8_t { kLabel = 0, kCancelRetries = 1, kExcludeNode = 2 };
 /// What a line of a trial's log that matches means.
 struct LogPolicy {
@@ -102,6 +96,7 @@ struct ExperimentConfig {
   Profiling profiling;
   std::optional<std::uint32_t> experiment_seed;
   std::vector<LogPolicy> log_policies;
+  ExperimentBudget budget;
   std::optional<std::int32_t> log_retention_days;  ///< -1: for ever; nothing: as the cluster says
   bool is_debugged = false;
   Json data;  ///< the script's own

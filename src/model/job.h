@@ -109,4 +109,9 @@ struct Job {
   bool is_array_record() const { return array != nullptr; }
 };
 
+/// The number of the job's present run, of its next one while it waits, from 1; of a trial's over all its jobs.
+inline std::uint32_t run_number(const Job& job) { return job.spec->runs_before + job.attempt + 1; }
+/// The number of its last run that began; 0: none has, of any job of its trial's.
+inline std::uint32_t last_run(const Job& job) { return job.spec->runs_before + job.attempt + (job.run == nullptr ? 0 : 1); }
+
 }  // namespace muster

@@ -137,6 +137,7 @@ struct JobSpec {
   BlobId script;
   BlobId environment;                ///< NUL-separated NAME=VALUE
   TrialId trial;                     ///< whose runs this job's are; 0: of no experiment
+  std::uint32_t runs_before = 0;     ///< of that trial's former jobs
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };

@@ -136,9 +136,16 @@ struct CreateExperiment {
   Bytes context;         ///< the code: a tar archive, compressed or not; null: none
   Bytes environment;     ///< NUL-separated NAME=VALUE
   bool is_paused = false;
+  ExperimentId parent = {};  ///< whose code it has when `context` is null; 0: none
 };
 
-enum class ExperimentVerb : std::uint8_t { kPause = 0, kActivate = 1, kCancel = 2, kKill = 3, kArchive = 4, kUnarchive = 5 };
+/// An experiment that has ended goes on.
+struct ContinueExperiment {
+  ExperimentId experiment;
+  std::string overrides;  ///< YAML or JSON, over its configuration; empty: none
+};
+
+enum class ExperimentVerb : std::uint8_t { kPause = 0, kActivate = 1, kCancel = 2, kKill = 3, kArchive = 4, kUnarchive = 5, kDelete = 6 };
 struct ControlExperiments {
   ExperimentVerb verb = ExperimentVerb::kPause;
   std::vector<ExperimentId> experiments;
@@ -155,6 +162,10 @@ struct UpdateExperiment {
   std::optional<std::uint32_t> max_concurrent;  ///< trials that train at once; 0: as many as the method likes
   std::vector<std::string> add_labels;
   std::vector<std::string> remove_labels;
+  std::optional<CheckpointRetention> retention;
+  std::optional<std::uint32_t> priority;
+  std::optional<double> weight;
+  std::optional<std::uint32_t> max_slots;  ///< that its trials may use at once, from 1
 };
 
 struct NamedNumber {
@@ -197,9 +208,15 @@ struct DeleteDocument {
   std::uint32_t id = 0;
 };
 
+/// Deletes the files of checkpoints, by jobs of their owner's.
+struct DeleteCheckpoints {
+  std::vector<std::string> uuids;
+};
+
 using Request = std::variant<SubmitJob, CancelJobs, ControlJobs, UpdateObject, CreateStep, ReleaseAllocation,
                              RenewLease, CancelStep, Reconfigure, CreateExperiment, ControlExperiments,
-                             UpdateExperiment, ReportTrial, FlagTrial, NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument>;
+                             UpdateExperiment, ReportTrial, FlagTrial, NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument,
+                             ContinueExperiment, DeleteCheckpoints>;
 
 /// One job that a request touched and what came of it.
 struct JobOutcome {

@@ -145,6 +145,10 @@ struct ExperimentView {
   TimePoint end_time;                  ///< unset: it has not ended
   double progress = 0;                 ///< 0..1
   std::string detail;                  ///< what stopped it
+  CheckpointRetention retention;
+  ExperimentShare share;
+  Duration used_slot_time;             ///< of runs that are over
+  std::optional<std::uint32_t> max_slots;  ///< as last set; nothing: as configured
   TrialCounts trials;
   TrialId best_trial;                  ///< by its last report; 0: none has reported
   double best_metric = 0;
@@ -177,6 +181,7 @@ struct TrialView {
   std::string latest_checkpoint;       ///< uuid of what its next run goes on from; empty: none
   std::uint64_t checkpoint_bytes = 0;  ///< of all that are not deleted
   std::uint32_t checkpoints = 0;       ///< how many those are
+  std::string source;                  ///< the checkpoint of another trial that it began with; empty: none
 };
 
 /// The controller itself, as `scontrol ping` and `muster check` see it.

@@ -10,6 +10,7 @@ DECLARE_RECORD(SearchInput, schema::SearchInput)
 DECLARE_RECORD(ReportInput, schema::ReportInput)
 DECLARE_RECORD(ExitInput, schema::ExitInput)
 DECLARE_RECORD(LimitInput, schema::LimitInput)
+DECLARE_RECORD(AgainInput, schema::AgainInput)
 }  // namespace muster::records
 
 #include "records/fields.h"
@@ -22,6 +23,8 @@ RECORD(ReportInput, schema::ReportInput, REPORT_INPUT_FIELDS)
 RECORD(ExitInput, schema::ExitInput, EXIT_INPUT_FIELDS)
 #define LIMIT_INPUT_FIELDS(F, S, L, P, O) F(max_concurrent, MaxConcurrent)
 RECORD(LimitInput, schema::LimitInput, LIMIT_INPUT_FIELDS)
+#define AGAIN_INPUT_FIELDS(F, S, L, P, O) F(trial, Trial) F(was, Was)
+RECORD(AgainInput, schema::AgainInput, AGAIN_INPUT_FIELDS)
 
 namespace {
 struct InputWriter {
@@ -30,6 +33,7 @@ struct InputWriter {
   void operator()(const ReportInput& input) { write(builder.initReportInput(), input); }
   void operator()(const ExitInput& input) { write(builder.initExitInput(), input); }
   void operator()(const LimitInput& input) { write(builder.initLimitInput(), input); }
+  void operator()(const AgainInput& input) { write(builder.initAgainInput(), input); }
 };
 }  // namespace
 void write(schema::SearchInput::Builder builder, const SearchInput& value) { std::visit(InputWriter{builder}, value); }
@@ -39,6 +43,7 @@ void read(schema::SearchInput::Reader reader, SearchInput& value) {
     case schema::SearchInput::REPORT_INPUT: read(reader.getReportInput(), value.emplace<ReportInput>()); return;
     case schema::SearchInput::EXIT_INPUT: read(reader.getExitInput(), value.emplace<ExitInput>()); return;
     case schema::SearchInput::LIMIT_INPUT: read(reader.getLimitInput(), value.emplace<LimitInput>()); return;
+    case schema::SearchInput::AGAIN_INPUT: read(reader.getAgainInput(), value.emplace<AgainInput>()); return;
   }
   KJ_FAIL_REQUIRE("input of an unknown kind: written by a newer version");
 }
@@ -132,7 +137,7 @@ void read(schema::JobRecord::Reader reader, Job& value) {
 #define EXPERIMENT_FIELDS(F, S, L, P, O)                                                                  \
   F(id, Id) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime) F(end_time, EndTime) \
   F(covered, Covered) O(outcome, Outcome) F(progress, Progress) L(trials, Trials) F(open_trials, OpenTrials) \
-  F(detail, Detail)
+  F(detail, Detail) S(retention, Retention) S(share, Share) F(is_collected, IsCollected) F(used_slot_time, UsedSlotTime) O(max_slots, MaxSlots)
 void write(schema::ExperimentRecord::Builder builder, const Experiment& value) {
   EXPERIMENT_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
   write_list(builder.initInputs(static_cast<unsigned>(value.inputs.size())), value.inputs);
@@ -148,7 +153,8 @@ void read(schema::ExperimentRecord::Reader reader, Experiment& value) {
   F(id, Id) F(experiment, Experiment) F(index, Index) F(job, Job) F(state, State) F(seed, Seed)           \
   F(bracket, Bracket) F(hparams, Hparams) O(target, Target) O(clone_of, CloneOf) F(is_waiting, IsWaiting) \
   P(stop, Stop) F(is_invalid, IsInvalid) F(restarts, Restarts) O(awaits, Awaits) O(metric, Metric)        \
-  F(units, Units) F(submit_time, SubmitTime) F(end_time, EndTime) F(detail, Detail)
+  F(units, Units) F(submit_time, SubmitTime) F(end_time, EndTime) F(detail, Detail)                   \
+  F(source, Source) F(awaits_source, AwaitsSource) F(last_run, LastRun)
 RECORD(Trial, schema::TrialRecord, TRIAL_FIELDS)
 
 void write(schema::Blob::Builder builder, const BlobEntry& value) {
@@ -210,6 +216,8 @@ std::string encode_slice(const SliceToWrite& value) {
   for (unsigned i = 0; i < value.checkpoints.size(); ++i) write(checkpoints[i], *value.checkpoints[i]);
   auto documents = builder.initDocuments(static_cast<unsigned>(value.documents.size()));
   for (unsigned i = 0; i < value.documents.size(); ++i) write(documents[i], *value.documents[i]);
+  auto collections = builder.initCollections(static_cast<unsigned>(value.collections.size()));
+  for (unsigned i = 0; i < value.collections.size(); ++i) write(collections[i], value.collections[i]);
   auto answers = builder.initRequests(static_cast<unsigned>(value.answers.size()));
   for (unsigned i = 0; i < value.answers.size(); ++i) write(answers[i], value.answers[i]);
   return message_bytes(message);
@@ -229,6 +237,7 @@ Result<Slice> decode_slice(std::string_view bytes) {
     for (const auto trial : reader.getTrials()) read(trial, value.trials.emplace_back());
     for (const auto checkpoint : reader.getCheckpoints()) read_into(checkpoint, value.checkpoints.emplace_back());
     for (const auto document : reader.getDocuments()) read_into(document, value.documents.emplace_back());
+    for (const auto collection : reader.getCollections()) read(collection, value.collections.emplace_back());
     for (const auto job : reader.getJobs()) read(job, value.jobs.emplace_back());
     for (const auto answer : reader.getRequests()) read(answer, value.answers.emplace_back());
   }));

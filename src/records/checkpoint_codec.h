@@ -49,6 +49,7 @@ struct SliceToWrite {
   std::vector<const Job*> jobs;
   std::vector<CheckpointRef> checkpoints;
   std::vector<DocumentRef> documents;
+  std::vector<Collection> collections;
   std::vector<AnswerEntry> answers;
 };
 struct Slice {
@@ -60,6 +61,7 @@ struct Slice {
   std::vector<Job> jobs;
   std::vector<CheckpointRef> checkpoints;
   std::vector<DocumentRef> documents;
+  std::vector<Collection> collections;
   std::vector<AnswerEntry> answers;
 };
 

@@ -6,6 +6,7 @@ DECLARE_RECORD(TrialPlan, schema::TrialPlan)
 DECLARE_RECORD(TrialAwait, schema::TrialAwait)
 DECLARE_RECORD(StopTrial, schema::StopTrial)
 DECLARE_RECORD(ContinueTrial, schema::ContinueTrial)
+DECLARE_RECORD(TrialAgain, schema::TrialAgain)
 }  // namespace muster::records
 
 #include "records/fields.h"
@@ -13,7 +14,8 @@ DECLARE_RECORD(ContinueTrial, schema::ContinueTrial)
 namespace muster::records {
 
 #define TRIAL_PLAN_FIELDS(F, S, L, P, O) \
-  F(trial, Trial) F(seed, Seed) F(bracket, Bracket) F(hparams, Hparams) O(target, Target) O(clone_of, CloneOf)
+  F(trial, Trial) F(seed, Seed) F(bracket, Bracket) F(hparams, Hparams) O(target, Target) O(clone_of, CloneOf) \
+  F(source, Source) F(awaits_source, AwaitsSource)
 RECORD(TrialPlan, schema::TrialPlan, TRIAL_PLAN_FIELDS)
 
 #define TRIAL_AWAIT_FIELDS(F, S, L, P, O) F(trial, Trial) O(units, Units)
@@ -24,6 +26,9 @@ RECORD(StopTrial, schema::StopTrial, STOP_TRIAL_FIELDS)
 
 #define CONTINUE_TRIAL_FIELDS(F, S, L, P, O) F(trial, Trial) F(target, Target)
 RECORD(ContinueTrial, schema::ContinueTrial, CONTINUE_TRIAL_FIELDS)
+
+#define TRIAL_AGAIN_FIELDS(F, S, L, P, O) F(id, Id) F(trial, Trial) F(was, Was)
+RECORD(TrialAgain, schema::TrialAgain, TRIAL_AGAIN_FIELDS)
 
 namespace {
 
@@ -174,7 +179,8 @@ RECORD(StopRequested, schema::StopRequested, STOP_REQUESTED_FIELDS)
 RECORD(ExperimentCreated, schema::ExperimentCreated, EXPERIMENT_CREATED_FIELDS)
 
 #define EXPERIMENT_CHANGED_FIELDS(F, S, L, P, O) \
-  F(experiment, Experiment) O(state, State) P(labels, Labels) O(max_concurrent, MaxConcurrent) F(detail, Detail)
+  F(experiment, Experiment) O(state, State) P(labels, Labels) O(max_concurrent, MaxConcurrent) F(detail, Detail) \
+  P(retention, Retention) P(share, Share) F(is_collected, IsCollected) O(max_slots, MaxSlots)
 RECORD(ExperimentChanged, schema::ExperimentChanged, EXPERIMENT_CHANGED_FIELDS)
 
 #define SEARCH_DECIDED_FIELDS(F, S, L, P, O)                                                        \
@@ -205,6 +211,22 @@ RECORD(DocumentStored, schema::DocumentStored, DOCUMENT_STORED_FIELDS)
 #define DOCUMENT_DELETED_FIELDS(F, S, L, P, O) F(kind, Kind) F(id, Id)
 RECORD(DocumentDeleted, schema::DocumentDeleted, DOCUMENT_DELETED_FIELDS)
 
+#define TRIAL_SOURCED_FIELDS(F, S, L, P, O) F(trial, Trial) F(source, Source)
+RECORD(TrialSourced, schema::TrialSourced, TRIAL_SOURCED_FIELDS)
+
+#define EXPERIMENT_CONTINUED_FIELDS(F, S, L, P, O) \
+  F(experiment, Experiment) P(spec, Spec) L(trials, Trials) L(closed, Closed) F(covered, Covered) F(search_state, SearchState)
+RECORD(ExperimentContinued, schema::ExperimentContinued, EXPERIMENT_CONTINUED_FIELDS)
+
+#define EXPERIMENT_DELETED_FIELDS(F, S, L, P, O) F(experiment, Experiment)
+RECORD(ExperimentDeleted, schema::ExperimentDeleted, EXPERIMENT_DELETED_FIELDS)
+
+#define COLLECTION_BEGUN_FIELDS(F, S, L, P, O) S(collection, Collection)
+RECORD(CollectionBegun, schema::CollectionBegun, COLLECTION_BEGUN_FIELDS)
+
+#define COLLECTION_ENDED_FIELDS(F, S, L, P, O) F(job, Job) F(is_done, IsDone)
+RECORD(CollectionEnded, schema::CollectionEnded, COLLECTION_ENDED_FIELDS)
+
 #define EVENT_BODIES(X)                                                                              \
   X(EpochStarted, EPOCH_STARTED) X(ConfigApplied, CONFIG_APPLIED) X(NodeRegistered, NODE_REGISTERED) \
   X(NodeChanged, NODE_CHANGED) X(PartitionChanged, PARTITION_CHANGED)                                \
@@ -216,7 +238,9 @@ RECORD(DocumentDeleted, schema::DocumentDeleted, DOCUMENT_DELETED_FIELDS)
   X(ExperimentCreated, EXPERIMENT_CREATED) X(ExperimentChanged, EXPERIMENT_CHANGED)                  \
   X(SearchDecided, SEARCH_DECIDED) X(TrialReported, TRIAL_REPORTED) X(TrialFlagged, TRIAL_FLAGGED)   \
   X(TrialEnded, TRIAL_ENDED) X(RunNoted, RUN_NOTED) X(CheckpointNoted, CHECKPOINT_NOTED)             \
-  X(DocumentStored, DOCUMENT_STORED) X(DocumentDeleted, DOCUMENT_DELETED)
+  X(DocumentStored, DOCUMENT_STORED) X(DocumentDeleted, DOCUMENT_DELETED)                            \
+  X(TrialSourced, TRIAL_SOURCED) X(ExperimentContinued, EXPERIMENT_CONTINUED)                        \
+  X(ExperimentDeleted, EXPERIMENT_DELETED) X(CollectionBegun, COLLECTION_BEGUN) X(CollectionEnded, COLLECTION_ENDED)
 
 struct BodyWriter {
   schema::Event::Builder builder;

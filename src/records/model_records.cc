@@ -87,7 +87,7 @@ RECORD(StepPart, schema::StepPart, STEP_PART_FIELDS)
   F(signal_number, SignalNumber) F(signal_seconds, SignalSeconds)                                    \
   F(signal_batch_only, SignalBatchOnly) F(signal_at_reservation, SignalAtReservation)                \
   F(submit_session, SubmitSession) F(core_spec, CoreSpec) F(oom_kill_step, OomKillStep)              \
-  F(script, Script) F(environment, Environment) F(trial, Trial)
+  F(script, Script) F(environment, Environment) F(trial, Trial) F(runs_before, RunsBefore)
 void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t texts) {
   if ((value.text.mask() & ~texts) == 0) {
     write(builder.initText(), value.text);
@@ -201,12 +201,26 @@ RECORD(JobOutcome, schema::JobOutcome, JOB_OUTCOME_FIELDS)
 #define EXPERIMENT_OUTCOME_FIELDS(F, S, L, P, O) F(experiment, Experiment) P(error, Error)
 RECORD(ExperimentOutcome, schema::ExperimentOutcome, EXPERIMENT_OUTCOME_FIELDS)
 
+#define CHECKPOINT_RETENTION_FIELDS(F, S, L, P, O) \
+  F(experiment_best, ExperimentBest) F(trial_best, TrialBest) F(trial_latest, TrialLatest)
+RECORD(CheckpointRetention, schema::CheckpointRetention, CHECKPOINT_RETENTION_FIELDS)
+
+#define EXPERIMENT_SHARE_FIELDS(F, S, L, P, O) F(priority, Priority) F(weight, Weight)
+RECORD(ExperimentShare, schema::ExperimentShare, EXPERIMENT_SHARE_FIELDS)
+
+#define EXPERIMENT_BUDGET_FIELDS(F, S, L, P, O) F(slot_time, SlotTime) F(wall_time, WallTime)
+RECORD(ExperimentBudget, schema::ExperimentBudget, EXPERIMENT_BUDGET_FIELDS)
+
+#define COLLECTION_FIELDS(F, S, L, P, O) F(job, Job) F(experiment, Experiment) F(is_whole, IsWhole) L(uuids, Uuids)
+RECORD(Collection, schema::Collection, COLLECTION_FIELDS)
+
 #define EXPERIMENT_SPEC_FIELDS(F, S, L, P, O)                                                          \
   F(user, User) F(user_name, UserName) F(config, Config) F(original, Original) F(searcher, Searcher)   \
   F(metric, Metric) F(smaller_is_better, SmallerIsBetter) F(time_metric, TimeMetric)                   \
   F(slots_per_trial, SlotsPerTrial) F(max_restarts, MaxRestarts)                                       \
   F(preemption_timeout, PreemptionTimeout) F(trial_length, TrialLength) F(seed, Seed)                  \
-  F(entrypoint, Entrypoint) F(run_folder, RunFolder) P(job, Job)
+  F(entrypoint, Entrypoint) F(run_folder, RunFolder) P(job, Job) F(parent, Parent)                    \
+  F(source_checkpoint, SourceCheckpoint) S(retention, Retention) S(share, Share) S(budget, Budget)
 RECORD(ExperimentSpec, schema::ExperimentSpec, EXPERIMENT_SPEC_FIELDS)
 
 #define EXPERIMENT_LABELS_FIELDS(F, S, L, P, O)                                                \

@@ -89,8 +89,14 @@ RECORD(CancelStep, schema::CancelStep, CANCEL_STEP_FIELDS)
 
 #define CREATE_EXPERIMENT_FIELDS(F, S, L, P, O)                                          \
   F(config, Config) F(original, Original) P(job, Job) F(context, Context)                \
-  F(environment, Environment) F(is_paused, IsPaused)
+  F(environment, Environment) F(is_paused, IsPaused) F(parent, Parent)
 RECORD(CreateExperiment, schema::CreateExperiment, CREATE_EXPERIMENT_FIELDS)
+
+#define CONTINUE_EXPERIMENT_FIELDS(F, S, L, P, O) F(experiment, Experiment) F(overrides, Overrides)
+RECORD(ContinueExperiment, schema::ContinueExperiment, CONTINUE_EXPERIMENT_FIELDS)
+
+#define DELETE_CHECKPOINTS_FIELDS(F, S, L, P, O) L(uuids, Uuids)
+RECORD(DeleteCheckpoints, schema::DeleteCheckpoints, DELETE_CHECKPOINTS_FIELDS)
 
 #define CONTROL_EXPERIMENTS_FIELDS(F, S, L, P, O) F(verb, Verb) L(experiments, Experiments)
 RECORD(ControlExperiments, schema::ControlExperiments, CONTROL_EXPERIMENTS_FIELDS)
@@ -98,7 +104,8 @@ RECORD(ControlExperiments, schema::ControlExperiments, CONTROL_EXPERIMENTS_FIELD
 #define UPDATE_EXPERIMENT_FIELDS(F, S, L, P, O)                                          \
   F(experiment, Experiment) O(name, Name) O(description, Description) O(notes, Notes)    \
   O(workspace, Workspace) O(project, Project)                                            \
-  O(max_concurrent, MaxConcurrent) L(add_labels, AddLabels) L(remove_labels, RemoveLabels)
+  O(max_concurrent, MaxConcurrent) L(add_labels, AddLabels) L(remove_labels, RemoveLabels) \
+  P(retention, Retention) O(priority, Priority) O(weight, Weight) O(max_slots, MaxSlots)
 RECORD(UpdateExperiment, schema::UpdateExperiment, UPDATE_EXPERIMENT_FIELDS)
 
 #define REPORT_TRIAL_FIELDS(F, S, L, P, O) F(trial, Trial) F(run, Run) F(steps, Steps) L(metrics, Metrics)
@@ -219,7 +226,8 @@ RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
   X(CreateExperiment, CREATE_EXPERIMENT) X(ControlExperiments, CONTROL_EXPERIMENTS)               \
   X(UpdateExperiment, UPDATE_EXPERIMENT) X(ReportTrial, REPORT_TRIAL) X(FlagTrial, FLAG_TRIAL)    \
   X(NoteRun, NOTE_RUN) X(NoteCheckpoint, NOTE_CHECKPOINT) X(StoreDocument, STORE_DOCUMENT)        \
-  X(DeleteDocument, DELETE_DOCUMENT)
+  X(DeleteDocument, DELETE_DOCUMENT) X(ContinueExperiment, CONTINUE_EXPERIMENT)                   \
+  X(DeleteCheckpoints, DELETE_CHECKPOINTS)
 #define TO_AGENT(X)                                                                               \
   X(LaunchStep, LAUNCH_STEP) X(SignalStep, SIGNAL_STEP) X(TerminateJob, TERMINATE_JOB)            \
   X(SuspendJob, SUSPEND_JOB) X(AcknowledgeStep, ACKNOWLEDGE_STEP) X(ForgetJob, FORGET_JOB)        \
@@ -411,7 +419,8 @@ RECORD(TrialCounts, schema::TrialCounts, TRIAL_COUNTS_FIELDS)
 #define EXPERIMENT_VIEW_FIELDS(F, S, L, P, O)                                                   \
   F(id, Id) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime)          \
   F(end_time, EndTime) F(progress, Progress) S(trials, Trials) F(best_trial, BestTrial)         \
-  F(best_metric, BestMetric) F(detail, Detail)
+  F(best_metric, BestMetric) F(detail, Detail) S(retention, Retention) S(share, Share)          \
+  F(used_slot_time, UsedSlotTime) O(max_slots, MaxSlots)
 RECORD(ExperimentView, schema::ExperimentView, EXPERIMENT_VIEW_FIELDS)
 
 #define TRIAL_VIEW_FIELDS(F, S, L, P, O)                                                        \
@@ -421,7 +430,7 @@ RECORD(ExperimentView, schema::ExperimentView, EXPERIMENT_VIEW_FIELDS)
   F(is_waiting, IsWaiting) P(stop, Stop) O(stopping, Stopping) O(metric, Metric)                \
   F(units, Units) F(submit_time, SubmitTime) F(start_time, StartTime) F(end_time, EndTime)      \
   F(detail, Detail) F(folder, Folder) F(latest_checkpoint, LatestCheckpoint)                    \
-  F(checkpoint_bytes, CheckpointBytes) F(checkpoints, Checkpoints)
+  F(checkpoint_bytes, CheckpointBytes) F(checkpoints, Checkpoints) F(source, Source)
 RECORD(TrialView, schema::TrialView, TRIAL_VIEW_FIELDS)
 
 }  // namespace muster::records

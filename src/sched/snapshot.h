@@ -38,7 +38,8 @@ struct PendingJob {
   PartitionList partitions;                        ///< not empty
   Duration time_limit = Duration::infinite();      ///< effective
   std::int64_t priority = 0;                       ///< higher first
-  TimePoint submit_time;
+  TimePoint submit_time;                      ///< as it counts in the queue
+  JobId place;                                ///< whose place in the queue it has; 0: its own
   TimePoint eligible_time;                    ///< not before this (--begin); unset: at once
   PendingReason hold = PendingReason::kNone;  ///< held, dependent, over a limit: not schedulable
   UserId user;
@@ -47,7 +48,7 @@ struct PendingJob {
   std::uint32_t running_count = 0;  ///< elements of the array running now
   friend bool operator==(const PendingJob&, const PendingJob&) = default;
 
-  Rank rank() const { return {priority, submit_time, id}; }
+  Rank rank() const { return {priority, submit_time, place.value() == 0 ? id : place, id}; }
   /// Elements that may start now as far as the throttle is concerned.
   std::uint32_t startable_count() const;
 };

@@ -165,6 +165,22 @@ std::vector<SearchAction> Searcher::exited(TrialIndex trial, TrialExit exit, std
   return actions;
 }
 
+std::vector<SearchAction> Searcher::again(TrialIndex trial, TrialExit was) {
+  std::vector<SearchAction> actions;
+  Trial* known = find(trial);
+  if (known == nullptr) return actions;
+  is_finished_ = is_given_up_ = false;
+  senseless_ = 0;
+  if (known->phase == Phase::kEnded) {
+    --ended_;
+    if (was == TrialExit::kErrored) --errored_;
+    if (was == TrialExit::kCanceled) --canceled_;
+  }
+  known->progress = 0;
+  set_phase(*known, Phase::kTraining);
+  return actions;
+}
+
 void Searcher::give_up(std::vector<SearchAction>& actions) {
   if (is_given_up_) return;
   is_given_up_ = true;

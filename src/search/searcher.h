@@ -41,6 +41,9 @@ class Searcher {
   std::vector<SearchAction> reported(TrialIndex trial, const TrialReport& report);
   /// A trial's last run has ended. `metric`: the searcher metric that it reported last.
   std::vector<SearchAction> exited(TrialIndex trial, TrialExit exit, std::optional<double> metric);
+  /// A trial that had ended is tried again; one of which the search had not heard that trains on. `was`: how it had ended.
+  /// Requires: a method by whose decisions nothing hangs upon how a trial ended: random or grid search.
+  std::vector<SearchAction> again(TrialIndex trial, TrialExit was);
   /// A changed limit of trials that train at once (0: none): more begin now, or none until fewer train.
   std::vector<SearchAction> set_max_concurrent(std::uint32_t limit);
   /// A trial's own progress, 0..1. Changes no decision.

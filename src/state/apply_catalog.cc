@@ -15,6 +15,22 @@ void EventApplier::operator()(const RunNoted& event) {
 
 void EventApplier::operator()(const CheckpointNoted& event) { state.checkpoints_.put(event.checkpoint); }
 
+void EventApplier::operator()(const CollectionBegun& event) { state.checkpoints_.begin(event.collection); }
+
+void EventApplier::operator()(const CollectionEnded& event) {
+  const Collection collection = state.checkpoints_.end(event.job);
+  if (!event.is_done) return;
+  for (const std::string& uuid : collection.uuids) {
+    const CheckpointRef known = state.checkpoints_.find(uuid);
+    CHECK(known != nullptr, "no checkpoint {}", uuid);
+    Checkpoint deleted = *known;
+    deleted.state = CheckpointState::kDeleted;
+    deleted.size = 0;
+    deleted.resources = "{}";
+    state.checkpoints_.put(std::make_shared<const Checkpoint>(std::move(deleted)));
+  }
+}
+
 void EventApplier::operator()(const DocumentStored& event) { state.catalog_.put(event.document); }
 
 void EventApplier::operator()(const DocumentDeleted& event) { state.catalog_.remove(event.kind, event.id); }

@@ -1,4 +1,6 @@
 // What happens to experiments and trials. The diagram of their states stands in model/experiment.h.
+#include <algorithm>
+
 #include "base/check.h"
 #include "state/event_applier.h"
 #include "state/state_hash.h"
@@ -30,6 +32,8 @@ Trial trial_of(const TrialPlan& plan, const Experiment& experiment, TimePoint no
   trial.hparams = plan.hparams;
   trial.target = plan.target;
   trial.clone_of = plan.clone_of;
+  trial.source = plan.source;
+  trial.awaits_source = plan.awaits_source;
   trial.submit_time = now;
   return trial;
 }
@@ -71,6 +75,8 @@ void EventApplier::operator()(const ExperimentCreated& event) {
   experiment.spec_hash = hash_of(*event.spec);
   experiment.labels = event.labels;
   experiment.state = event.state;
+  experiment.retention = event.spec->retention;
+  experiment.share = event.spec->share;
   experiment.submit_time = now;
   experiment.inputs.emplace_back(SearchBegun{});
   reference(event.spec->job->script);
@@ -80,10 +86,17 @@ void EventApplier::operator()(const ExperimentCreated& event) {
 
 void EventApplier::operator()(const ExperimentChanged& event) {
   Experiment& experiment = experiment_at(event.experiment);
-  CHECK(!is_final(experiment.state) || !event.state, "experiment {} changes its state after its end", event.experiment.value());
+  const bool is_deletion = event.state == ExperimentState::kDeleting || event.state == ExperimentState::kDeleteFailed;
+  CHECK(!event.state || is_final(experiment.state) == is_deletion, "experiment {} cannot be in state {} now", event.experiment.value(),
+        static_cast<int>(*event.state));
   if (event.labels) experiment.labels = *event.labels;
   if (event.state) experiment.state = *event.state;
   if (!event.detail.empty()) experiment.detail = event.detail;
+  if (event.share) experiment.share = *event.share;
+  if (event.max_slots) experiment.max_slots = event.max_slots;
+  if (event.retention) experiment.retention = *event.retention;
+  if (event.retention) experiment.is_collected = false;
+  if (event.is_collected) experiment.is_collected = true;
   if (event.max_concurrent) experiment.inputs.emplace_back(LimitInput{*event.max_concurrent});
   settle(experiment);
 }
@@ -159,12 +172,62 @@ void EventApplier::operator()(const TrialEnded& event) {
   trial.end_time = now;
   trial.awaits.reset();
   trial.is_waiting = false;
+  trial.awaits_source = false;
+  if (const Job* job = state.jobs_.find(trial.job)) trial.last_run = last_run(*job);
   state.experiments_.rehash(trial);
   Experiment& experiment = experiment_at(trial.experiment);
   CHECK(experiment.open_trials > 0);
   --experiment.open_trials;
   if (is_searching(experiment.state)) experiment.inputs.emplace_back(ExitInput{trial.index, event.exit, trial.metric});
   settle(experiment);
+}
+
+void EventApplier::operator()(const TrialSourced& event) {
+  Trial& trial = trial_at(event.trial);
+  trial.source = event.source;
+  trial.awaits_source = false;
+  state.experiments_.rehash(trial);
+}
+
+void EventApplier::operator()(const ExperimentContinued& event) {
+  Experiment& experiment = experiment_at(event.experiment);
+  CHECK(is_final(experiment.state), "experiment {} goes on before its end", event.experiment.value());
+  experiment.spec = event.spec;
+  experiment.spec_hash = hash_of(*event.spec);
+  experiment.state = ExperimentState::kActive;
+  experiment.end_time = TimePoint::unset();
+  experiment.outcome.reset();
+  experiment.detail.clear();
+  experiment.is_collected = false;
+  experiment.inputs = continued_inputs(event);
+  for (const TrialAgain& again : event.trials) {
+    Trial& trial = trial_at(again.id);
+    CHECK(trial.is_over(), "trial {} is tried again before its end", again.id.value());
+    trial.state = TrialState::kActive;
+    trial.job = JobId();
+    trial.end_time = TimePoint::unset();
+    trial.stop.reset();
+    trial.is_invalid = false;
+    trial.restarts = 0;
+    trial.detail.clear();
+    ++experiment.open_trials;
+    state.experiments_.rehash(trial);
+  }
+  state.experiments_.rehash(experiment);
+}
+
+void EventApplier::operator()(const ExperimentDeleted& event) {
+  const Experiment& experiment = experiment_at(event.experiment);
+  CHECK(is_final(experiment.state), "experiment {} is deleted before its end", event.experiment.value());
+  for (const TrialId trial : experiment.trials) {
+    state.checkpoints_.erase(trial);
+    if (state.catalog_.find(DocumentKind::kRunMetadata, trial.value()) != nullptr) {
+      state.catalog_.remove(DocumentKind::kRunMetadata, trial.value());
+    }
+  }
+  release(experiment.spec->job->script);
+  release(experiment.spec->job->environment);
+  state.experiments_.erase(event.experiment);
 }
 
 void EventApplier::operator()(const StopRequested& event) {
@@ -180,6 +243,13 @@ void EventApplier::note_job(const Job& job) {
   CHECK(trial.job.value() == 0, "trial {} has job {} already", trial.id.value(), trial.job.value());
   trial.job = job.id;
   state.experiments_.rehash(trial);
+}
+/// What a run of a trial has used, until its last node was released.
+void EventApplier::note_usage(const Job& job) {
+  if (job.spec->trial.value() == 0 || !job.start_time.is_set()) return;
+  Experiment& experiment = experiment_at(trial_at(job.spec->trial).experiment);
+  experiment.used_slot_time += (now - job.start_time) * std::max(experiment.spec->slots_per_trial, 1U);
+  state.experiments_.rehash(experiment);
 }
 void EventApplier::note_restart(const Job& job) {
   Trial& trial = trial_at(job.spec->trial);

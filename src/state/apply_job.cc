@@ -193,6 +193,7 @@ void EventApplier::finish_release(Job& job) {
     return;
   }
   change(job, [&] { job.flags = static_cast<std::uint16_t>(job.flags & ~job_flag::kCompleting); });
+  note_usage(job);
   if (observer != nullptr) observer->attempt_ended(job, now);
 }
 

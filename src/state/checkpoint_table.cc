@@ -40,4 +40,31 @@ void CheckpointTable::put(CheckpointRef checkpoint) {
   if (known->state == CheckpointState::kActive) std::rotate(place, place + 1, all.end());
 }
 
+void CheckpointTable::erase(TrialId trial) {
+  const auto found = by_trial_.find(trial);
+  if (found == by_trial_.end()) return;
+  for (const CheckpointRef& checkpoint : found->second) {
+    hash_ -= hash_of(*checkpoint);
+    by_uuid_.erase(checkpoint->uuid);
+  }
+  by_trial_.erase(found);
+}
+
+void CheckpointTable::begin(Collection collection) {
+  hash_ += hash_of(collection);
+  for (const std::string& uuid : collection.uuids) CHECK(going_.insert(uuid).second, "checkpoint {} is deleted twice", uuid);
+  const JobId job = collection.job;
+  CHECK(collections_.emplace(job, std::move(collection)).second, "job {} deletes something else", job.value());
+}
+
+Collection CheckpointTable::end(JobId job) {
+  const auto found = collections_.find(job);
+  CHECK(found != collections_.end(), "job {} deletes no checkpoints", job.value());
+  Collection collection = std::move(found->second);
+  collections_.erase(found);
+  hash_ -= hash_of(collection);
+  for (const std::string& uuid : collection.uuids) going_.erase(uuid);
+  return collection;
+}
+
 }  // namespace muster

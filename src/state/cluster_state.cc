@@ -128,6 +128,7 @@ void ClusterState::copy_from(const ClusterState& other) {
   for (const auto& [id, checkpoints] : other.checkpoints_.by_trial()) {
     for (const CheckpointRef& checkpoint : checkpoints) restore_checkpoint(checkpoint);
   }
+  for (const auto& [job, collection] : other.checkpoints_.collections()) restore_collection(collection);
   for (const auto& [key, document] : other.catalog_.documents()) restore_document(document);
   for (std::size_t kind = 0; kind < kDocumentKinds; ++kind) {
     restore_next_document(static_cast<DocumentKind>(kind), other.catalog_.next_ids()[kind]);

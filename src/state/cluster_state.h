@@ -88,6 +88,7 @@ class ClusterState {
   void restore_experiment(Experiment experiment);
   void restore_trial(Trial trial) { experiments_.insert(std::move(trial)); }
   void restore_checkpoint(CheckpointRef checkpoint) { checkpoints_.put(std::move(checkpoint)); }
+  void restore_collection(Collection collection) { checkpoints_.begin(std::move(collection)); }
   void restore_document(DocumentRef document) { catalog_.put(std::move(document)); }
   void restore_next_document(DocumentKind kind, std::uint32_t id) { catalog_.restore_next(kind, id); }
 

@@ -35,10 +35,15 @@ struct EventApplier {
   void operator()(const TrialReported& event);
   void operator()(const TrialFlagged& event);
   void operator()(const TrialEnded& event);
+  void operator()(const TrialSourced& event);
+  void operator()(const ExperimentContinued& event);
+  void operator()(const ExperimentDeleted& event);
   void operator()(const StopRequested& event);
   // apply_catalog.cc
   void operator()(const RunNoted& event);
   void operator()(const CheckpointNoted& event);
+  void operator()(const CollectionBegun& event);
+  void operator()(const CollectionEnded& event);
   void operator()(const DocumentStored& event);
   void operator()(const DocumentDeleted& event);
   // apply_step.cc
@@ -54,6 +59,7 @@ struct EventApplier {
   void add_trial(Experiment& experiment, const TrialPlan& plan, TrialId id);
   void note_job(const Job& job);
   void note_restart(const Job& job);
+  void note_usage(const Job& job);
   /// Changes the hold, state or resources of a job and keeps the counts that depend on them.
   template <class Change>
   void change(Job& job, Change&& change);

@@ -45,6 +45,18 @@ Trial& ExperimentTable::insert(Trial trial) {
   rehash(kept);
   return kept;
 }
+void ExperimentTable::erase(ExperimentId id) {
+  const auto found = experiments_.find(id);
+  CHECK(found != experiments_.end(), "no experiment {}", id.value());
+  for (const TrialId trial : found->second.trials) {
+    const auto entry = trials_.find(trial);
+    CHECK(entry != trials_.end(), "no trial {}", trial.value());
+    hash_ -= entry->second.hash;
+    trials_.erase(entry);
+  }
+  hash_ -= found->second.hash;
+  experiments_.erase(found);
+}
 void ExperimentTable::rehash(Experiment& experiment) { move_hash(experiment, hash_); }
 void ExperimentTable::rehash(Trial& trial) { move_hash(trial, hash_); }
 

@@ -19,6 +19,8 @@ class ExperimentTable {
   /// Requires: none of that id is there.
   Experiment& insert(Experiment experiment);
   Trial& insert(Trial trial);
+  /// With its trials. Requires: it is there.
+  void erase(ExperimentId id);
   /// To be called after every change: brings the hash into the sum.
   void rehash(Experiment& experiment);
   void rehash(Trial& trial);

@@ -76,7 +76,16 @@ struct InputHasher {
     add(hasher, input.metric);
   }
   void operator()(const LimitInput& input) { hasher.add(4).add(input.max_concurrent); }
+  void operator()(const AgainInput& input) { hasher.add(5).add(input.trial.value()).add(input.was); }
 };
+
+void add(Hasher& hasher, const CheckpointRetention& retention) {
+  hasher.add(retention.experiment_best).add(retention.trial_best).add(retention.trial_latest);
+}
+void add(Hasher& hasher, const ExperimentShare& share) {
+  hasher.add(share.priority);
+  add(hasher, share.weight);
+}
 
 void add(Hasher& hasher, const StopReason& reason) {
   hasher.add(reason.cause).add(reason.bracket).add(reason.rung).add(reason.rank).add(reason.cut).add(reason.count);
@@ -108,6 +117,7 @@ std::uint64_t hash_of(const JobSpec& spec) {
   hasher.add(spec.signal_batch_only).add(spec.signal_at_reservation).add(spec.submit_session);
   hasher.add(spec.core_spec).add(spec.oom_kill_step).add(spec.script.value()).add(spec.environment.value());
   if (spec.trial.value() != 0) hasher.add(spec.trial.value());
+  if (spec.runs_before != 0) hasher.add(spec.runs_before);
   return hasher.digest();
 }
 
@@ -157,6 +167,12 @@ std::uint64_t hash_of(const Experiment& experiment) {
   hasher.add(experiment.detail);
   hasher.add(experiment.open_trials).add(experiment.trials.size());
   for (const TrialId trial : experiment.trials) hasher.add(trial.value());
+  // What came later stands in no older journal: it counts where it is not what it always was.
+  if (experiment.retention != CheckpointRetention()) add(hasher.add(1), experiment.retention);
+  if (experiment.share != ExperimentShare()) add(hasher.add(2), experiment.share);
+  if (experiment.is_collected) hasher.add(3);
+  if (experiment.max_slots) hasher.add(5).add(*experiment.max_slots);
+  if (experiment.spec->budget.slot_time != Duration()) hasher.add(4).add(experiment.used_slot_time.microseconds());
   return hasher.digest();
 }
 
@@ -172,6 +188,7 @@ std::uint64_t hash_of(const Trial& trial) {
   add(hasher, trial.metric);
   add(hasher, trial.units);
   hasher.add(trial.submit_time.microseconds()).add(trial.end_time.microseconds()).add(trial.detail);
+  if (!trial.source.empty() || trial.awaits_source) hasher.add(trial.source).add(trial.awaits_source);
   return hasher.digest();
 }
 
@@ -180,6 +197,13 @@ std::uint64_t hash_of(const Checkpoint& checkpoint) {
   hasher.add(checkpoint.uuid).add(checkpoint.trial.value()).add(checkpoint.run).add(checkpoint.steps_completed);
   hasher.add(checkpoint.state).add(checkpoint.report_time.microseconds()).add(checkpoint.size);
   hasher.add(checkpoint.metadata).add(checkpoint.resources);
+  return hasher.digest();
+}
+
+std::uint64_t hash_of(const Collection& collection) {
+  Hasher hasher;
+  hasher.add(collection.job.value()).add(collection.experiment.value()).add(collection.is_whole).add(collection.uuids.size());
+  for (const std::string& uuid : collection.uuids) hasher.add(uuid);
   return hasher.digest();
 }
 
@@ -199,6 +223,11 @@ std::uint64_t hash_of(const ExperimentSpec& spec) {
   hasher.add(spec.smaller_is_better).add(spec.time_metric).add(spec.slots_per_trial).add(spec.max_restarts);
   hasher.add(spec.preemption_timeout.microseconds()).add(spec.trial_length).add(spec.seed).add(spec.entrypoint);
   hasher.add(spec.run_folder).add(hash_of(*spec.job));
+  if (spec.parent.value() != 0) hasher.add(1).add(spec.parent.value());
+  if (!spec.source_checkpoint.empty()) hasher.add(2).add(spec.source_checkpoint);
+  if (spec.retention != CheckpointRetention()) add(hasher.add(3), spec.retention);
+  if (spec.share != ExperimentShare()) add(hasher.add(4), spec.share);
+  if (spec.budget != ExperimentBudget()) hasher.add(5).add(spec.budget.slot_time.microseconds()).add(spec.budget.wall_time.microseconds());
   return hasher.digest();
 }
 

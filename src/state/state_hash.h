@@ -20,6 +20,7 @@ std::uint64_t hash_of(const ExperimentSpec& spec);
 std::uint64_t hash_of(const Experiment& experiment);
 std::uint64_t hash_of(const Trial& trial);
 std::uint64_t hash_of(const Checkpoint& checkpoint);
+std::uint64_t hash_of(const Collection& collection);
 std::uint64_t hash_of(const Document& document);
 
 }  // namespace muster

@@ -179,6 +179,97 @@ inline void add_experiment(Log& log) {
   log.add({JobRequeued{first_job, at(6000), job_flag::kTrialHeld}});
 }
 
+/// An experiment that ends, goes on with one of its trials, and ends again; a checkpoint of it is deleted by a job, another stays as
+/// it was. `is_deleted`: then all of it goes.
+inline void add_second_life(Log& log, bool is_deleted) {
+  auto spec = std::make_shared<ExperimentSpec>();
+  spec->user = UserId(1000);
+  spec->config = R"({"name": "again"})";
+  spec->run_folder = "/tmp/runs";
+  spec->job = spec_of("again");
+  spec->parent = ExperimentId(1);
+  spec->source_checkpoint = "source";
+  spec->budget = {Duration::minutes(90), Duration::minutes(120)};
+  ExperimentCreated created;
+  created.experiment = log.state().next_experiment();
+  created.spec = spec;
+  const ExperimentId id = created.experiment;
+  SearchDecided decided;
+  decided.experiment = id;
+  decided.covered = 1;
+  decided.state = std::make_shared<const std::string>("what it remembers");
+  decided.first_trial = log.state().next_trial();
+  const TrialId trial = decided.first_trial;
+  TrialPlan plan{TrialIndex(0), 1, 0, "{}", {}, {}, "source", false};
+  TrialPlan copy{TrialIndex(1), 2, 0, "{}", {}, TrialIndex(0), "", true};
+  decided.created = {plan, copy};
+  decided.outcome = SearchOutcome::kCompleted;
+  log.add({created});
+  std::vector<EventBody> batch{decided};
+  const auto submit = [&](TrialId whose, std::uint32_t runs_before) {
+    auto job = spec_of("again");
+    job->trial = whose;
+    job->runs_before = runs_before;
+    JobSubmitted submitted;
+    submitted.job = JobId(log.state().next_job().value() + static_cast<std::uint32_t>(batch.size()) - 1);
+    submitted.spec = std::move(job);
+    submitted.partitions = {PartitionIndex(0)};
+    batch.emplace_back(std::move(submitted));
+  };
+  const JobId first = log.state().next_job();
+  submit(trial, 0);
+  submit(TrialId(trial.value() + 1), 0);
+  log.add(std::exchange(batch, {}));
+  log.add({TrialSourced{TrialId(trial.value() + 1), "settled"}});
+  for (const std::string uuid : {"gone", "stays"}) {
+    Checkpoint checkpoint{uuid + std::to_string(trial.value()), trial, 1, 4, CheckpointState::kCompleted, at(20), 9, "{}", R"({"f": 9})"};
+    log.add({CheckpointNoted{std::make_shared<const Checkpoint>(checkpoint)}});
+  }
+  const auto end = [&](JobId job, TrialId whose) {
+    JobEnding ending;
+    ending.job = job;
+    ending.state = JobState::kCancelled;
+    log.add({ending, TrialEnded{whose, TrialState::kCanceled, TrialExit::kCanceled, ""}});
+  };
+  end(first, trial);
+  end(JobId(first.value() + 1), TrialId(trial.value() + 1));
+  ExperimentContinued again{id, spec, {{trial, TrialIndex(0), TrialExit::kCanceled}}, {TrialIndex(1)}, 1, decided.state};
+  batch.emplace_back(again);
+  const JobId second = log.state().next_job();
+  submit(trial, 1);
+  log.add(std::exchange(batch, {}));
+  decided.covered = 3;
+  decided.created.clear();
+  decided.first_trial = log.state().next_trial();
+  log.add({decided});
+  end(second, trial);
+  ExperimentChanged changed;
+  changed.experiment = id;
+  changed.share = ExperimentShare{7, 2.5};
+  changed.max_slots = 9;
+  changed.retention = CheckpointRetention{3, 2, 1};
+  log.add({changed});
+  const auto delete_them = [&](std::vector<std::string> uuids, bool is_done, bool is_whole) {
+    const JobId job = log.submit(spec_of("collect"));
+    log.add({CollectionBegun{Collection{job, id, is_whole, std::move(uuids)}}});
+    log.end(job, is_done ? JobState::kCompleted : JobState::kFailed, true);
+    log.add({CollectionEnded{job, is_done}});
+  };
+  delete_them({"gone" + std::to_string(trial.value())}, true, false);
+  delete_them({"stays" + std::to_string(trial.value())}, false, false);
+  ExperimentChanged collected;
+  collected.experiment = id;
+  collected.is_collected = true;
+  log.add({collected});
+  if (!is_deleted) return;
+  ExperimentChanged deleting;
+  deleting.experiment = id;
+  deleting.state = ExperimentState::kDeleting;
+  log.add({deleting});
+  delete_them({"stays" + std::to_string(trial.value())}, true, true);
+  log.add({ExperimentDeleted{id}});
+}
+
 /// A log in which every kind of event appears.
 inline void add_everything(Log& log) {
   log.add({NodeRegistered{NodeIndex(0), "boot", at(0), at(0), "1", "x86", "Linux", 0, node_condition::kUnknown, ""}});
@@ -232,6 +323,8 @@ inline void add_everything(Log& log) {
   log.end(element, JobState::kCompleted, true);
   log.add({JobsEvicted{{element}}});
   add_experiment(log);
+  add_second_life(log, false);
+  add_second_life(log, true);
 }
 
 }  // namespace muster::testing

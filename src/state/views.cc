@@ -329,6 +329,10 @@ ExperimentView view_of(const Experiment& experiment, const ClusterState& state, 
   view.end_time = experiment.end_time;
   view.progress = is_final(experiment.state) && experiment.outcome ? 1 : experiment.progress;
   view.detail = experiment.detail;
+  view.retention = experiment.retention;
+  view.share = experiment.share;
+  view.used_slot_time = experiment.used_slot_time;
+  view.max_slots = experiment.max_slots;
   for (const TrialId id : experiment.trials) {
     const Trial& trial = *state.experiments().find(id);
     count(trial, state, view.trials);
@@ -349,10 +353,11 @@ TrialView view_of(const Trial& trial, const ClusterState& state) {
   if (const Job* job = state.jobs().find(trial.job)) {
     view.job_state = job->state;
     view.job_reason = standing_reasons(*job).word;
-    view.runs = job->attempt + (job->run != nullptr ? 1 : 0);
+    view.runs = last_run(*job);
     view.start_time = job->start_time;
     if (job->run != nullptr && job->run->stop && !trial.is_over()) view.stopping = job->run->stop->call;
   }
+  if (trial.is_over()) view.runs = trial.last_run;
   view.restarts = trial.restarts;
   view.seed = trial.seed;
   view.bracket = trial.bracket;
@@ -372,6 +377,7 @@ TrialView view_of(const Trial& trial, const ClusterState& state) {
     view.checkpoint_bytes += checkpoint->size;
     ++view.checkpoints;
   }
+  view.source = trial.source;
   return view;
 }
 

@@ -52,7 +52,8 @@ void OutputCapture::write(const std::map<StreamOf, std::string>& pieces) {
   for (const auto& [stream, piece] : pieces) {
     auto file = files_.find(stream);
     if (file == files_.end()) {
-      const OutputFileName name{launch_.id, launch_.job->trial, launch_.node_rank, stream.first, stream.second};
+      const OutputFileName name{launch_.id, launch_.job->trial, launch_.node_rank, stream.first, stream.second,
+                                launch_.job->runs_before};
       const std::string path = folder_ + "/" + output_file_text(name);
       const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
       if (fd < 0) continue;

@@ -442,4 +442,14 @@ Result<std::optional<StoredReport>> MetricStore::best_report(TrialId trial_id, c
   return std::optional(std::move(report));
 }
 
+Result<std::optional<double>> metric_at(MetricStore& store, TrialId trial, const std::string& group, std::int64_t steps,
+                                        const std::string& metric) {
+  const ReportPage page = TRY(store.read_reports({trial, group, steps, steps}, std::nullopt, 1));
+  if (page.reports.empty()) return std::optional<double>();
+  const auto& metrics = page.reports.front().report.metrics;
+  const auto found = std::ranges::find(metrics, metric, &Metric::name);
+  const double* value = found == metrics.end() ? nullptr : std::get_if<double>(&found->value);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
 }  // namespace muster

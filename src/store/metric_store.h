@@ -104,4 +104,8 @@ class MetricStore {
   bool needs_reload_ = true;
 };
 
+/// The number of a metric in the valid reports of so many steps. Nullopt: none was reported, or no number.
+Result<std::optional<double>> metric_at(MetricStore& store, TrialId trial, const std::string& group, std::int64_t steps,
+                                        const std::string& metric);
+
 }  // namespace muster

@@ -73,6 +73,20 @@ class GatewayThread final : public GatewayPort {
   void begin_metrics(TrialId trial, std::uint32_t run, std::int64_t resumed_from_steps) override {
     channels_.metrics.push(BeginMetrics{trial, run, resumed_from_steps});
   }
+  kj::Promise<void> measure(std::function<void(MetricStore&)> read) override {
+    auto [token, promise] = measures_.open();
+    channels_.metrics.push(MetricTask{[this, token = token, read = std::move(read)](MetricStore& store) {
+      read(store);
+      channels_.gateway.push(GatewayTask{[this, token](Gateway&) { measures_.close(token, true); }});
+    }});
+    return promise.ignoreResult();
+  }
+  void forget_trials(std::vector<TrialId> trials) override {
+    channels_.metrics.push(MetricTask{[trials = std::move(trials)](MetricStore& store) {
+      // What a full disk keeps is out of every answer all the same: the trials are gone.
+      for (const TrialId trial : trials) [[maybe_unused]] const Status ignored = store.delete_trial(trial);
+    }});
+  }
   kj::Promise<Result<LogPage>> read_logs(LogQuery query, Duration wait) override {
     auto [token, promise] = pages_.open();
     channels_.logs.push(LogRead{std::move(query), wait, token});
@@ -102,6 +116,7 @@ class GatewayThread final : public GatewayPort {
   Pending<CallerNames> names_;
   Pending<Result<ReportOutcome>> reports_;
   Pending<Result<LogPage>> pages_;
+  Pending<bool> measures_;
 };
 
 }  // namespace
@@ -109,6 +124,7 @@ class GatewayThread final : public GatewayPort {
 void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd, const std::string& token_key) {
   auto io = kj::setupAsyncIo();
   GatewayThread thread(channels, replica, io, token_key);
+  thread.gateway().begin();
   ServerOptions server_options;
   server_options.operator_uid = options.operator_uid;
   RpcServer server(io, listen_fd, &thread.gateway(), nullptr, server_options);

@@ -346,6 +346,7 @@ void run_metrics(Channels& channels, MetricStore& store) {
     store_all();
     if (messages.empty()) {
       [[maybe_unused]] const auto compacted = store.compact(10'000);
+      [[maybe_unused]] const auto swept = store.sweep(10'000);
     }
   }
 }

@@ -50,7 +50,7 @@ const Trial* trial_of(const ClusterState& state, const Job& job) {
 std::uint16_t trial_hold(const ClusterState& state, const Trial& trial) {
   const Experiment* experiment = state.experiments().find(trial.experiment);
   CHECK(experiment != nullptr);
-  return trial.is_waiting || experiment->state == ExperimentState::kPaused ? job_flag::kTrialHeld : std::uint16_t{0};
+  return trial.is_waiting || trial.awaits_source || experiment->state == ExperimentState::kPaused ? job_flag::kTrialHeld : std::uint16_t{0};
 }
 
 void settle_run(const ClusterState& state, const Job& job, bool is_own_fault, JobEnding& ending) {
@@ -96,6 +96,30 @@ TimePoint stop_before_limit_at(const ClusterState& state, const Job& job, const 
   const Duration least = std::min(Duration::minutes(1), job.time_limit / 2);
   const Duration grace = state.experiments().find(trial.experiment)->spec->preemption_timeout;
   return job.end_time - std::min(std::max(job.time_limit / 10, least), grace);
+}
+
+std::optional<TimePoint> budget_end(const ClusterState& state, const Experiment& experiment, TimePoint now) {
+  const ExperimentBudget& budget = experiment.spec->budget;
+  std::optional<TimePoint> end;
+  if (budget.wall_time != Duration()) end = experiment.submit_time + budget.wall_time;
+  if (budget.slot_time != Duration()) {
+    const std::int64_t slots = std::max(experiment.spec->slots_per_trial, 1U);
+    Duration used = experiment.used_slot_time;
+    std::int64_t running = 0;
+    for (const TrialId id : experiment.trials) {
+      const Job* job = state.jobs().find(state.experiments().find(id)->job);
+      if (job == nullptr || !job->holds_resources()) continue;
+      used += (now - job->start_time) * slots;
+      running += slots;
+    }
+    if (used >= budget.slot_time) {
+      end = now;
+    } else if (running > 0) {
+      const TimePoint used_up = now + (budget.slot_time - used) / running;
+      end = end ? std::min(*end, used_up) : used_up;
+    }
+  }
+  return end ? std::optional(std::max(*end, now)) : std::nullopt;
 }
 
 }  // namespace muster

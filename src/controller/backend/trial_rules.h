@@ -29,4 +29,7 @@ TrialEnded trial_end(const ClusterState& state, const Job& job, const Trial& tri
 /// Requires: the job runs and has an end.
 TimePoint stop_before_limit_at(const ClusterState& state, const Job& job, const Trial& trial);
 
+/// When the experiment's budget will be used up if everything goes on as it does now; nothing: never. Not before `now`.
+std::optional<TimePoint> budget_end(const ClusterState& state, const Experiment& experiment, TimePoint now);
+
 }  // namespace muster

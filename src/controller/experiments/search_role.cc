@@ -14,7 +14,7 @@ struct Concerns {
   template <class Body>
   bool operator()(const Body&) const {
     return std::is_same_v<Body, ExperimentCreated> || std::is_same_v<Body, ExperimentChanged> || std::is_same_v<Body, SearchDecided> ||
-           std::is_same_v<Body, TrialReported> || std::is_same_v<Body, TrialEnded>;
+           std::is_same_v<Body, TrialReported> || std::is_same_v<Body, TrialEnded> || std::is_same_v<Body, ExperimentContinued>;
   }
 };
 
@@ -35,6 +35,7 @@ struct Ask {
     return searcher.reported(input.trial, input.report);
   }
   std::vector<SearchAction> operator()(const ExitInput& input) { return searcher.exited(input.trial, input.exit, input.metric); }
+  std::vector<SearchAction> operator()(const AgainInput& input) { return searcher.again(input.trial, input.was); }
   std::vector<SearchAction> operator()(const LimitInput& input) { return searcher.set_max_concurrent(input.max_concurrent); }
 };
 
@@ -95,6 +96,16 @@ struct SearchRole::Follower {
     if (search == nullptr) return;
     if (event.max_concurrent) search->inputs.emplace_back(LimitInput{*event.max_concurrent});
     if (event.state && !is_searching(*event.state)) role.searches_.erase(event.experiment);
+  }
+  void operator()(const ExperimentContinued& event) {
+    Search& search = role.searches_[event.experiment];
+    search = {};
+    search.spec = event.spec;
+    search.covered = event.covered;
+    if (event.search_state != nullptr && !event.search_state->empty()) search.saved = event.search_state;
+    const auto inputs = continued_inputs(event);
+    search.inputs.assign(inputs.begin(), inputs.end());
+    for (const TrialAgain& again : event.trials) role.trials_[again.id] = {event.experiment, again.trial};
   }
   void operator()(const SearchDecided& event) {
     Search* search = role.find(event.experiment);

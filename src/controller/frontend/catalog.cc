@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "codec/collection_text.h"
 #include "controller/frontend/trial_access.h"
 
 namespace muster::frontend {
@@ -71,7 +72,7 @@ Status check_references(const Draft& draft, const Document& document) {
   for (const std::string& uuid : document.checkpoints) {
     const CheckpointRef checkpoint = draft.state().checkpoints().find(uuid);
     if (checkpoint == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
-    if (checkpoint->state != CheckpointState::kCompleted) {
+    if (checkpoint->state != CheckpointState::kCompleted || draft.state().checkpoints().is_going(uuid)) {
       return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} is not whole", uuid), "only a completed checkpoint can be registered");
     }
   }
@@ -120,6 +121,12 @@ Reply note_run(Draft& draft, const NoteRun& note, const Identity& identity) {
 
 Reply note_checkpoint(Draft& draft, const NoteCheckpoint& note, const Identity& identity) {
   const Checkpoint& wanted = note.checkpoint;
+  if (!is_checkpoint_name(wanted.uuid)) {
+    return refused({ErrorCode::kInvalidArgument, fmt::format("'{}' is no uuid of a checkpoint", wanted.uuid), "give letters, digits and hyphens"});
+  }
+  if (draft.state().checkpoints().is_going(wanted.uuid)) {
+    return refused({ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} is being deleted", wanted.uuid), ""});
+  }
   const CheckpointRef known = draft.state().checkpoints().find(wanted.uuid);
   if (known == nullptr) {
     if (const auto trial = find_running(draft.state(), wanted.trial, wanted.run, identity); !trial.has_value()) return refused(trial.error());

@@ -33,6 +33,7 @@ Refusal check_trial_hold(const Draft& draft, const Job& job) {
   const Trial* trial = (job.flags & job_flag::kTrialHeld) != 0 ? trial_of(draft.state(), job) : nullptr;
   if (trial == nullptr) return std::nullopt;
   if (trial->is_waiting) return precondition("Job is held by its search", "it goes on when the search takes its trial further");
+  if (trial->awaits_source) return precondition("Job is held by its search", "it begins when the trial that it copies has saved");
   return precondition("Job is held by its experiment", "see muster experiment activate");
 }
 

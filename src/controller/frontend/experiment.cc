@@ -8,29 +8,44 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "codec/trial_text.h"
 #include "controller/backend/trial_rules.h"
+#include "controller/frontend/collection.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/job_check.h"
 #include "controller/frontend/trial_access.h"
+#include "controller/frontend/trial_jobs.h"
 
 namespace muster::frontend {
 namespace {
 
-bool has_gpus(const ClusterState& state, PartitionIndex partition) {
-  return std::ranges::any_of(state.partition(partition).nodes, [&](NodeIndex node) {
-    return std::ranges::any_of(state.nodes().at(node).config.gres, [](const GresPool& pool) { return pool.name == "gpu"; });
-  });
+/// The checkpoint that the trials begin with. Errors: kNotFound; kFailedPrecondition: it is not whole, or there is none.
+Result<std::string> source_of(const ClusterState& state, const PreparedExperiment& prepared) {
+  std::string uuid = prepared.spec->source_checkpoint;
+  if (prepared.source_trial.value() != 0) {
+    const Trial* trial = state.experiments().find(prepared.source_trial);
+    if (trial == nullptr) return fail(ErrorCode::kNotFound, fmt::format("searcher.source_trial_id: there is no trial {}", prepared.source_trial.value()), "");
+    const CheckpointRef latest = state.checkpoints().latest(trial->id);
+    if (latest == nullptr) {
+      return fail(ErrorCode::kFailedPrecondition, fmt::format("searcher.source_trial_id: trial {} has no checkpoint", trial->id.value()), "");
+    }
+    uuid = latest->uuid;
+  }
+  if (uuid.empty()) return uuid;
+  const CheckpointRef known = state.checkpoints().find(uuid);
+  if (known == nullptr) return fail(ErrorCode::kNotFound, fmt::format("searcher.source_checkpoint_uuid: there is no checkpoint {}", uuid), "see muster checkpoint list");
+  if (known->state != CheckpointState::kCompleted || state.checkpoints().is_going(uuid)) {
+    return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} is not whole", uuid), "begin with a completed one");
+  }
+  return uuid;
 }
 
-/// A slot is one GPU, or one CPU where the partition has none; each is a task of its own, so that slots may spread over nodes.
-void give_slots(JobSpec& job, const PreparedExperiment& prepared, bool is_gpu) {
-  job.task_count = std::max(prepared.spec->slots_per_trial, 1U);
-  job.given |= given_option::kTaskCount;
-  job.min_nodes = 1;
-  job.max_nodes = prepared.is_single_node ? 1 : 0;
-  if (prepared.is_single_node) job.given |= given_option::kNodes;
-  if (prepared.spec->slots_per_trial > 0 && is_gpu) job.text.set(JobText::kGresPerTask, "gpu:1");
+/// The code of a fork that brings none is its parent's.
+Status inherit(const ClusterState& state, const PreparedExperiment& prepared, JobSpec& job) {
+  if (prepared.spec->parent.value() == 0) return {};
+  const Experiment* parent = state.experiments().find(prepared.spec->parent);
+  if (parent == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", prepared.spec->parent.value()), "");
+  if (prepared.script.bytes == nullptr) job.script = parent->spec->job->script;
+  return {};
 }
 
 PreparedSubmit submission_of(const JobSpec& job) {
@@ -54,8 +69,8 @@ void draft_stop(Draft& draft, const Job& job, StopCall call, Duration grace) {
 Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared, const Identity& identity) {
   const ClusterState& state = draft.state();
   auto job = std::make_shared<JobSpec>(*prepared.job);
-  const auto partitions = TRY(choose_partitions(state, job->get(JobText::kPartition)));
-  give_slots(*job, prepared, has_gpus(state, partitions.front()));
+  [[maybe_unused]] const auto partitions = TRY(choose_partitions(state, job->get(JobText::kPartition)));
+  give_slots(state, *job, prepared.spec->slots_per_trial, prepared.is_single_node);
   job->text.set(JobText::kName, prepared.labels.name.empty() ? "experiment" : prepared.labels.name);
   {
     Draft rehearsal(state, draft.now());  // what would be refused of a trial is refused now
@@ -64,6 +79,7 @@ Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared
     *job = *trial.spec;
   }
   job->script = draft.blob_for(prepared.script);
+  TRY(inherit(state, prepared, *job));
   job->environment = draft.blob_for(prepared.environment);
 
   ExperimentCreated event;
@@ -73,6 +89,7 @@ Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared
   event.state = prepared.is_paused ? ExperimentState::kPaused : ExperimentState::kActive;
   auto spec = std::make_shared<ExperimentSpec>(*prepared.spec);
   spec->run_folder += fmt::format("/experiment-{}", event.experiment.value());
+  spec->source_checkpoint = TRY(source_of(state, prepared));
   // Without a seed of the user's, one that no other experiment has and that replay gives again.
   spec->seed = prepared.seed.value_or(static_cast<std::uint32_t>(
       Hasher().add(event.experiment.value()).add(state.settings().cluster_name).add(spec->config).digest() & 0x7fffffff));
@@ -103,13 +120,13 @@ class TrialVerbs {
   }
   void activate() {
     each([&](const Trial& trial, const Job& job) {
-      if (job.is_pending() && !trial.is_waiting) hold(job, 0);
+      if (job.is_pending() && !trial.is_waiting && !trial.awaits_source) hold(job, 0);
     });
   }
-  void cancel() {
+  void cancel(Duration grace) {
     each([&](const Trial&, const Job& job) {
       if (runs(job)) {
-        draft_stop(draft_, job, StopCall::kCancel, experiment_.spec->preemption_timeout);
+        draft_stop(draft_, job, StopCall::kCancel, grace);
       } else {
         end(job);
       }
@@ -189,6 +206,10 @@ std::optional<Error> control_one(Draft& draft, ExperimentId id, ExperimentVerb v
   if (verb == ExperimentVerb::kArchive || verb == ExperimentVerb::kUnarchive) {
     return archive(draft, experiment, verb == ExperimentVerb::kArchive);
   }
+  if (verb == ExperimentVerb::kDelete) {
+    const Status drafted = delete_experiment(draft, experiment);
+    return drafted.has_value() ? std::nullopt : std::optional(drafted.error());
+  }
   if (auto refused = has_ended(experiment)) return refused;
   TrialVerbs trials(draft, experiment, identity);
   const bool is_stopping = !is_searching(experiment.state);
@@ -205,7 +226,7 @@ std::optional<Error> control_one(Draft& draft, ExperimentId id, ExperimentVerb v
     case ExperimentVerb::kCancel:
       if (is_stopping) return std::nullopt;
       change_state(draft, experiment, ExperimentState::kStoppingCanceled);
-      trials.cancel();
+      trials.cancel(experiment.spec->preemption_timeout);
       return std::nullopt;
     default:
       if (experiment.state != ExperimentState::kStoppingKilled) change_state(draft, experiment, ExperimentState::kStoppingKilled);
@@ -215,6 +236,19 @@ std::optional<Error> control_one(Draft& draft, ExperimentId id, ExperimentVerb v
 }
 
 }  // namespace
+
+void stop_for_budget(Draft& draft, const Experiment& experiment) {
+  const ExperimentBudget& budget = experiment.spec->budget;
+  ExperimentChanged change;
+  change.experiment = experiment.id;
+  change.state = ExperimentState::kStoppingCanceled;
+  const bool is_wall = budget.wall_time != Duration() && experiment.submit_time + budget.wall_time <= draft.now();
+  constexpr double kHour = 3600e6;
+  change.detail = is_wall ? fmt::format("its budget of {:g} hours is used up", static_cast<double>(budget.wall_time.microseconds()) / kHour)
+                          : fmt::format("its budget of {:g} GPU-hours is used up", static_cast<double>(budget.slot_time.microseconds()) / kHour);
+  draft.add(std::move(change));
+  TrialVerbs(draft, experiment, kHouse).cancel(std::min(experiment.spec->preemption_timeout, Duration::minutes(1)));
+}
 
 Reply control_experiments(Draft& draft, const ControlExperiments& control, const Identity& identity) {
   Reply reply;
@@ -226,6 +260,16 @@ Reply control_experiments(Draft& draft, const ControlExperiments& control, const
   }
   return reply;
 }
+
+namespace {
+
+std::optional<Error> check_share(const ExperimentShare& share) {
+  if (share.priority < 1 || share.priority > 99) return Error{ErrorCode::kInvalidArgument, fmt::format("priority {}: give a number from 1 to 99", share.priority), "less is more important"};
+  if (!(share.weight > 0) || !std::isfinite(share.weight)) return Error{ErrorCode::kInvalidArgument, fmt::format("weight {}: give a number above 0", share.weight), ""};
+  return std::nullopt;
+}
+
+}  // namespace
 
 Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Identity& identity) {
   Reply reply;
@@ -254,12 +298,23 @@ Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Iden
     return reply;
   }
   if (labels != experiment.labels) change.labels = std::move(labels);
+  if (update.retention && *update.retention != experiment.retention) change.retention = update.retention;
+  if (update.priority || update.weight) {
+    change.share = experiment.share;
+    change.share->priority = update.priority.value_or(change.share->priority);
+    change.share->weight = update.weight.value_or(change.share->weight);
+    if (auto refused = check_share(*change.share)) {
+      reply.error = std::move(refused);
+      return reply;
+    }
+  }
   if (update.max_concurrent) {
     reply.error = has_ended(experiment);
     if (reply.error) return reply;
     change.max_concurrent = *update.max_concurrent;
+    change.max_slots = update.max_slots;
   }
-  if (change.labels || change.max_concurrent) draft.add(std::move(change));
+  if (change.labels || change.max_concurrent || change.retention || change.share) draft.add(std::move(change));
   return reply;
 }
 
@@ -326,15 +381,19 @@ class Decision {
  public:
   Decision(Draft& draft, const Experiment& experiment) : draft_(draft), experiment_(experiment) {}
 
+  /// What a new trial begins with: a copy with what its original has saved, or will have when its present run is over.
+  void find_source(TrialPlan& plan) {
+    plan.source = experiment_.spec->source_checkpoint;
+    if (!plan.clone_of) return;
+    const Trial& original = *draft_.state().experiments().find(experiment_.trials[plan.clone_of->value()]);
+    const Job* job = draft_.state().jobs().find(original.job);
+    plan.awaits_source = !original.is_over() && job != nullptr && job->run != nullptr;
+    const CheckpointRef latest = plan.awaits_source ? nullptr : draft_.state().checkpoints().latest(original.id);
+    plan.source = latest == nullptr ? "" : latest->uuid;
+  }
   Status submit_trial(TrialId id, const TrialPlan& plan) {
-    JobSpec spec = *experiment_.spec->job;
-    spec.trial = id;
-    spec.text.set(JobText::kName, fmt::format("{}.{}", experiment_.labels.name, plan.trial.value()));
-    spec.text.set(JobText::kStdOut, trial_folder(*experiment_.spec, id) + "/output.log");
-    PreparedSubmit submission = submission_of(spec);
-    if (experiment_.state == ExperimentState::kPaused) submission.hold = job_flag::kTrialHeld;
-    [[maybe_unused]] const Reply ignored = TRY(submit(draft_, submission, kHouse));
-    return {};
+    const bool is_held = experiment_.state == ExperimentState::kPaused || plan.awaits_source;
+    return frontend::submit_trial(draft_, *experiment_.spec, experiment_.labels.name, {id, plan.trial, 0, is_held});
   }
   void take_further(TrialIndex index) {
     const auto [trial, job] = find(index);
@@ -377,7 +436,7 @@ void give_up(Draft& draft, const Experiment& experiment, const Error& why) {
   change.state = ExperimentState::kStoppingError;
   change.detail = fmt::format("a trial could not be submitted: {}", why.text());
   draft.add(std::move(change));
-  TrialVerbs(draft, experiment, kHouse).cancel();
+  TrialVerbs(draft, experiment, kHouse).cancel(experiment.spec->preemption_timeout);
 }
 
 }  // namespace
@@ -390,6 +449,7 @@ Reply decide(Draft& draft, const SearchDecision& decision) {
   event.first_trial = draft.allot_trials(event.created.size());
   Decision consequences(draft, *experiment);
   const TrialId first = event.first_trial;
+  for (TrialPlan& plan : event.created) consequences.find_source(plan);
   draft.add(event);
   for (const StopTrial& stop : event.stops) consequences.stop(stop.trial);
   for (const ContinueTrial& more : event.continued) consequences.take_further(more.trial);

@@ -25,6 +25,9 @@ Reply flag_trial(Draft& draft, const FlagTrial& flag, const Identity& identity);
 /// that is not searching any more, drafts nothing. Errors: kResourceExhausted: to be asked again.
 Reply decide(Draft& draft, const SearchDecision& decision);
 
+/// Its budget is used up: it ends, its runs within a minute. Requires: it is searching.
+void stop_for_budget(Draft& draft, const Experiment& experiment);
+
 /// Asks a running job to stop. A request that is there already is not weakened, and keeps the earlier deadline.
 void draft_stop(Draft& draft, const Job& job, StopCall call, Duration grace);
 

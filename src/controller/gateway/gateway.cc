@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "controller/frontend/frontend.h"
 #include "controller/gateway/view_filter.h"
+#include "controller/prepare_experiment.h"
 #include "records/page_codec.h"
 
 namespace muster {
@@ -68,7 +69,16 @@ MetricReport metric_report_of(const ReportTrial& message, const ClusterState& st
 }  // namespace
 
 Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica, std::string token_key)
-    : port_(port), timer_(timer), replica_(replica), token_key_(std::move(token_key)) {}
+    : port_(port), timer_(timer), replica_(replica), token_key_(std::move(token_key)),
+      collector_(replica.state(), timer, [this](auto read) { return port_.measure(std::move(read)); },
+                 [this](PreparedRequest request) {
+                   Command command;
+                   command.token = next_token_++;
+                   command.identity.is_operator = true;
+                   command.requests.push_back(std::move(request));
+                   return send(std::move(command));
+                 },
+                 [this](kj::Promise<void> promise) { keep(kj::mv(promise)); }) {}
 
 kj::Promise<std::vector<Reply>> Gateway::submit(const Identity& identity, std::vector<Request> requests, RequestId id) {
   if (const auto* report_only = requests.size() == 1 ? std::get_if<ReportTrial>(&requests.front()) : nullptr) {
@@ -101,14 +111,32 @@ kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity, 
   command.request = id;
   const std::size_t count = requests.size();
   for (Request& request : requests) {
-    auto prepared = prepare(std::move(request), identity, names, replica_.state().settings(), environments_);
+    const auto* more = std::get_if<ContinueExperiment>(&request);
+    auto prepared = more != nullptr ? prepare_continuation(*more, state())
+                                    : prepare(std::move(request), identity, names, state().settings(), environments_);
     if (!prepared.has_value()) return refusals(count, prepared.error());
     command.requests.push_back(std::move(prepared).value());
   }
+  return send(std::move(command));
+}
+
+kj::Promise<std::vector<Reply>> Gateway::send(Command command) {
   auto paf = kj::newPromiseAndFulfiller<std::vector<Reply>>();
   replies_[command.token] = kj::mv(paf.fulfiller);
   port_.command(std::move(command));
   return kj::mv(paf.promise);
+}
+
+/// Of experiments that the batch deletes. Requires: it is not applied yet.
+std::vector<TrialId> Gateway::deleted_trials(const EventBatch& batch) const {
+  std::vector<TrialId> trials;
+  for (const Event& event : batch.events) {
+    const auto* deleted = std::get_if<ExperimentDeleted>(&event.body);
+    if (deleted == nullptr) continue;
+    const auto& all = state().experiments().find(deleted->experiment)->trials;
+    trials.insert(trials.end(), all.begin(), all.end());
+  }
+  return trials;
 }
 
 void Gateway::on_reply(std::uint64_t token, std::vector<Reply> replies) {
@@ -119,7 +147,10 @@ void Gateway::on_reply(std::uint64_t token, std::vector<Reply> replies) {
 }
 
 void Gateway::on_update(const DurableUpdate& update) {
+  std::vector<TrialId> deleted = deleted_trials(*update.batch);
   replica_.apply(*update.batch);
+  if (!deleted.empty()) port_.forget_trials(std::move(deleted));
+  collector_.on_batch(*update.batch);
   if (!waiters_.empty()) wake_waiters(*update.batch);
   if (!stop_waiters_.empty()) wake_stop_waiters(*update.batch);
   for (const Event& event : update.batch->events) {

@@ -13,6 +13,7 @@
 #include "codec/token_text.h"
 #include "controller/command.h"
 #include "controller/core.h"
+#include "controller/gateway/collector.h"
 #include "controller/gateway/query_replica.h"
 #include "controller/prepare.h"
 #include "model/metric.h"
@@ -36,6 +37,10 @@ class GatewayPort {
   /// In the order of the calls. Fulfilled once the report is on stable storage.
   virtual kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) = 0;
   /// A run goes on from a checkpoint of so many steps: before its first report.
+  /// Runs a read of the metric store, elsewhere.
+  virtual kj::Promise<void> measure(std::function<void(MetricStore&)> read) = 0;
+  /// What is known of these trials is of no use any more.
+  virtual void forget_trials(std::vector<TrialId> trials) = 0;
   virtual void begin_metrics(TrialId trial, std::uint32_t run, std::int64_t resumed_from_steps) = 0;
   /// As LogStore::read. A page without lines, forward, is kept back until there are some, wake_log_readers, or `wait` is over.
   virtual kj::Promise<Result<LogPage>> read_logs(LogQuery query, Duration wait) = 0;
@@ -65,6 +70,8 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   Status check_token(const TokenClaims& claims) const;
   const ClusterState& state() const { return replica_.state(); }
   kj::Promise<Result<std::string>> blob(BlobId id) { return port_.blob(id); }
+  /// Once, when the replica stands where the journal does.
+  void begin() { collector_.begin(); }
   /// Runs a promise to its end; what it answers is its own business.
   void keep(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
 
@@ -85,6 +92,8 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::optional<Error>> query_history(Query query, SendPage send);
   kj::Promise<std::optional<Error>> query_script(const Identity& identity, const Query& query, SendPage send);
   std::optional<WaitAnswer> answer_now(JobId job, const Waiter& waiter) const;
+  kj::Promise<std::vector<Reply>> send(Command command);
+  std::vector<TrialId> deleted_trials(const EventBatch& batch) const;
   void wake_waiters(const EventBatch& batch);
   void wake_stop_waiters(const EventBatch& batch);
   std::optional<Result<bool>> stop_answer(const Identity& identity, TrialRun run) const;
@@ -110,6 +119,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   };
   std::unordered_map<JobId, std::map<std::uint64_t, StopWaiter>> stop_waiters_;
   kj::TaskSet tasks_{*this};
+  Collector collector_;
 };
 
 }  // namespace muster

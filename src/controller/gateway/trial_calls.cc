@@ -134,7 +134,7 @@ void Gateway::wake_stop_waiters(const EventBatch& batch) {
 Status Gateway::check_token(const TokenClaims& claims) const {
   if (claims.scope == TokenScope::kUser) return {};
   const Job* job = state().jobs().find(claims.job);
-  const bool is_alive = job != nullptr && !job->is_over() && (claims.scope != TokenScope::kTask || job->attempt == claims.attempt);
+  const bool is_alive = job != nullptr && !job->is_over() && (claims.scope != TokenScope::kTask || run_number(*job) == claims.run);
   if (is_alive) return {};
   return fail(ErrorCode::kPermissionDenied, "invalid token", "the run that it was given to has ended");
 }

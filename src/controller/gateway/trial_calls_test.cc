@@ -52,6 +52,8 @@ class Desk final : public GatewayPort {
     waiting_.push_back(kj::mv(paf.fulfiller));
     return kj::mv(paf.promise);
   }
+  kj::Promise<void> measure(std::function<void(MetricStore&)>) override { return kj::READY_NOW; }
+  void forget_trials(std::vector<TrialId>) override {}
   void begin_metrics(TrialId, std::uint32_t run, std::int64_t steps) override { begun.emplace_back(run, steps); }
   kj::Promise<Result<LogPage>> read_logs(LogQuery, Duration) override { return Result<LogPage>(LogPage()); }
   void wake_log_readers(LogOwner) override {}
@@ -211,8 +213,9 @@ TEST(TrialCalls, ATokenEndsWithItsRun) {
   TokenClaims claims;
   claims.scope = TokenScope::kTask;
   claims.job = desk.trial().job;
+  claims.run = 1;
   EXPECT_TRUE(desk.gateway.check_token(claims).has_value());
-  claims.attempt = 1;
+  claims.run = 2;
   EXPECT_FALSE(desk.gateway.check_token(claims).has_value()) << "of a run that is not there yet";
   claims.scope = TokenScope::kOwner;
   EXPECT_TRUE(desk.gateway.check_token(claims).has_value()) << "the job lives";

@@ -25,6 +25,7 @@ void PlannerRole::apply(const EventBatch& batch) {
     state_.apply(event);
     if (state_.is_configured()) feed_.on_event(event, state_);
   }
+  if (state_.is_configured()) feed_.settle(state_);
   state_.seal(batch.seq);
 }
 

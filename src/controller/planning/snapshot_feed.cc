@@ -92,6 +92,10 @@ sched::PendingJob SnapshotFeed::pending_job(const Job& job, const ClusterState& 
   pending.time_limit = job.time_limit;
   pending.priority = job.priority;
   pending.submit_time = job.submit_time;
+  if (const ShareFeed::Place* place = shares_.place_of(job.id)) {
+    pending.submit_time = place->time;
+    pending.place = place->job;
+  }
   pending.eligible_time = job.eligible_time;
   pending.hold = standing_hold(job);
   pending.user = job.spec->user;
@@ -113,6 +117,11 @@ sched::PendingJob SnapshotFeed::pending_job(const Job& job, const ClusterState& 
 
 void SnapshotFeed::refresh_pending(JobId id, const Job* job, const ClusterState& state) {
   const sched::PendingJob* known = snapshot_.find_pending(id);
+  if (job == nullptr) {
+    shares_.forget(id);
+  } else {
+    shares_.note(*job, is_waiting(*job) && standing_hold(*job) == PendingReason::kNone);
+  }
   if (job == nullptr || !is_waiting(*job)) {
     if (known != nullptr) snapshot_.remove_pending(id);
     return;
@@ -187,6 +196,11 @@ void SnapshotFeed::load(const ClusterState& state) {
   set_cluster(state);
   snapshot_.advance_time(state.time());
   state.jobs().for_each([&](const Job& job) { refresh(job.id, state); });
+  settle(state);
+}
+
+void SnapshotFeed::settle(const ClusterState& state) {
+  for (const JobId id : shares_.settle(state)) refresh_pending(id, state.jobs().find(id), state);
 }
 
 void SnapshotFeed::on_event(const Event& event, const ClusterState& state) {
@@ -205,6 +219,9 @@ void SnapshotFeed::on_event(const Event& event, const ClusterState& state) {
     if (changed->weight || changed->features) set_cluster(state);
     snapshot_.set_node_conditions(changed->node, state.nodes().at(changed->node).status.conditions);
     return;
+  }
+  if (const auto* experiment = std::get_if<ExperimentChanged>(&event.body); experiment != nullptr && experiment->share) {
+    shares_.note(*state.experiments().find(experiment->experiment));
   }
   for_each_job(event.body, [&](JobId id) {
     refresh(id, state);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "controller/planning/share_feed.h"
 #include "model/event.h"
 #include "sched/snapshot.h"
 #include "state/cluster_state.h"
@@ -20,6 +21,8 @@ class SnapshotFeed {
   void load(const ClusterState& state);
   /// To be called after `state` applied the event.
   void on_event(const Event& event, const ClusterState& state);
+  /// To be called when the events of a turn or a batch have all been told, before anything is planned.
+  void settle(const ClusterState& state);
 
  private:
   /// Brings one job's entries to what the state says: waiting, running, or neither. Cost: O(its nodes + log n).
@@ -33,6 +36,7 @@ class SnapshotFeed {
   std::shared_ptr<const ResourceRequest> need_of(const Job& job, const ClusterState& state);
 
   sched::ClusterSnapshot& snapshot_;
+  ShareFeed shares_;
   /// Jobs of one shape share their request: by hash, compared in full.
   std::multimap<std::uint64_t, std::weak_ptr<const ResourceRequest>> needs_;
 };

@@ -11,15 +11,17 @@
 namespace muster::sched {
 
 /// A job's place among the jobs of one partition tier: priority falling, then submission, then id,
-/// rising. `a < b` means that a goes first. Source: Slurm's order of evaluation (slurm.conf(5),
+/// rising; unless it was given the place of another job, whose submission and id then count. `a < b` means that a goes first. Source: Slurm's order of evaluation (slurm.conf(5),
 /// PriorityType).
 struct Rank {
   std::int64_t priority = 0;
   TimePoint submit_time;
+  JobId place;  ///< the job whose place it has: itself, as a rule
   JobId job;
   friend constexpr std::strong_ordering operator<=>(const Rank& a, const Rank& b) {
     if (a.priority != b.priority) return b.priority <=> a.priority;
     if (a.submit_time != b.submit_time) return a.submit_time <=> b.submit_time;
+    if (a.place != b.place) return a.place <=> b.place;
     return a.job <=> b.job;
   }
   friend constexpr bool operator==(const Rank&, const Rank&) = default;

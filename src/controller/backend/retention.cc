@@ -1,0 +1,43 @@
+#include "controller/backend/retention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace muster {
+namespace {
+
+/// Less is better.
+double badness(const RatedCheckpoint& one, bool smaller_is_better) {
+  if (std::isnan(*one.metric)) return std::numeric_limits<double>::infinity();
+  return smaller_is_better ? *one.metric : -*one.metric;
+}
+
+}  // namespace
+
+std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints, const CheckpointRetention& retention, bool smaller_is_better) {
+  std::vector<std::size_t> ranked;
+  for (std::size_t i = 0; i < checkpoints.size(); ++i) {
+    if (checkpoints[i].metric) ranked.push_back(i);
+  }
+  std::ranges::stable_sort(ranked, {}, [&](std::size_t i) { return badness(checkpoints[i], smaller_is_better); });
+  std::vector<bool> is_kept(checkpoints.size(), false);
+  std::map<TrialId, std::uint32_t> of_trial;
+  for (std::size_t rank = 0; rank < ranked.size(); ++rank) {
+    const std::size_t i = ranked[rank];
+    const std::uint32_t trial_rank = of_trial[checkpoints[i].trial]++;
+    is_kept[i] = rank < retention.experiment_best || trial_rank < retention.trial_best;
+  }
+  of_trial.clear();
+  for (std::size_t i = checkpoints.size(); i-- > 0;) {
+    if (of_trial[checkpoints[i].trial]++ < retention.trial_latest) is_kept[i] = true;
+  }
+  std::vector<std::string> gone;
+  for (std::size_t i = 0; i < checkpoints.size(); ++i) {
+    if (!is_kept[i]) gone.push_back(checkpoints[i].uuid);
+  }
+  return gone;
+}
+
+}  // namespace muster

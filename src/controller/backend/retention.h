@@ -1,0 +1,25 @@
+// Which checkpoints of an experiment that has ended are kept. Pure. Source: Determined 0.38, checkpoint garbage collection.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/checkpoint.h"
+
+namespace muster {
+
+/// A whole checkpoint and the searcher's metric after so much training. Nothing: none was reported there.
+struct RatedCheckpoint {
+  std::string uuid;
+  TrialId trial;
+  std::optional<double> metric;  ///< NaN is worse than any number
+};
+
+/// Those that go: neither among the best of the experiment, nor among the best of their trial, nor among the latest of it. One
+/// without a metric is among no best ones. Requires: those of a trial in the order in which they came to be whole.
+std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints, const CheckpointRetention& retention, bool smaller_is_better);
+
+}  // namespace muster

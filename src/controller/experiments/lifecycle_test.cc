@@ -1,0 +1,426 @@
+// Experiments beyond one life: continued, forked, begun with another's checkpoint, deleted; what of their checkpoints goes, and what
+// they may use.
+#include <gtest/gtest.h>
+
+#include "controller/experiments/testing.h"
+#include "records/batch_codec.h"
+
+namespace muster {
+namespace {
+
+using testing::control_of;
+using testing::kAlice;
+using testing::kBob;
+using testing::kRoot;
+using testing::Lab;
+using testing::random_search;
+
+constexpr const char* kSingle = "{name: e, entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 10}}}";
+
+Reply continue_it(Lab& lab, const std::string& overrides = "", Identity who = kAlice) {
+  auto prepared = prepare_continuation({ExperimentId(1), overrides}, lab.rig.core.state());
+  Reply reply;
+  if (!prepared.has_value()) {
+    reply.error = prepared.error();
+    return reply;
+  }
+  reply = lab.rig.done(std::move(prepared).value(), who);
+  lab.settle();
+  return reply;
+}
+
+std::string error_of(const Reply& reply) { return reply.error ? reply.error->text() : ""; }
+
+std::string save(Lab& lab, std::uint32_t trial, const std::string& uuid, std::uint64_t steps = 1) {
+  const Checkpoint checkpoint{uuid, TrialId(trial), run_number(lab.job(trial)), steps, CheckpointState::kCompleted, {}, 7, "{}", "{}"};
+  const Reply reply = lab.rig.done(NoteCheckpoint{checkpoint, false});
+  return error_of(reply);
+}
+
+CheckpointState state_of(const Lab& lab, const std::string& uuid) { return lab.rig.core.state().checkpoints().find(uuid)->state; }
+
+/// The job that deletes something now. Requires: there is one.
+const Collection& collection(const Lab& lab) { return lab.rig.core.state().checkpoints().collections().begin()->second; }
+bool is_collecting(const Lab& lab) { return !lab.rig.core.state().checkpoints().collections().empty(); }
+
+void end_collection(Lab& lab, ExitStatus status = {}) {
+  lab.settle();
+  const Job& job = lab.rig.job(collection(lab).job);
+  ASSERT_NE(job.run, nullptr) << "it has not started";
+  lab.rig.step_done(job.run->allocation->nodes.front().node.value(), lab.rig.batch_step(job.id), status);
+  lab.settle();
+}
+
+std::size_t blob_count(const Lab& lab) {
+  std::size_t count = 0;
+  lab.rig.core.state().blobs().for_each([&](BlobId, const BlobFacts&) { ++count; });
+  return count;
+}
+
+/// The state as a new start would find it.
+std::uint64_t hash_after_restart(Lab& lab) {
+  ClusterState again;
+  for (const EventBatchRef& batch : lab.rig.stored()) {
+    const auto decoded = records::decode_batch(records::encode_batch(*batch));
+    again.apply(*decoded);
+  }
+  return again.hash();
+}
+
+// ---- continue ----
+
+TEST(Continuing, WhatDidNotCompleteIsTriedAgainAndTheSearchGoesOn) {
+  Lab lab;
+  lab.create(random_search(4, 2, 0));
+  lab.exit(1);
+  lab.exit(2, ExitStatus::exited(1));
+  lab.control(ExperimentVerb::kKill);
+  for (const std::uint32_t trial : {3U, 4U}) lab.exit(trial, ExitStatus::signalled(9));
+  ASSERT_EQ(lab.experiment().state, ExperimentState::kCanceled);
+  EXPECT_EQ(error_of(continue_it(lab)), "");
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kActive);
+  EXPECT_FALSE(lab.experiment().end_time.is_set());
+  EXPECT_EQ(lab.trial(1).state, TrialState::kCompleted) << "it is not trained again";
+  EXPECT_EQ(lab.trial_count(), 4U);
+  for (const std::uint32_t trial : {2U, 3U, 4U}) {
+    EXPECT_TRUE(lab.runs(trial)) << trial;
+    EXPECT_EQ(run_number(lab.job(trial)), 2U) << "runs of a trial are counted over all its jobs";
+    lab.exit(trial);
+  }
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted);
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+}
+
+TEST(Continuing, TrialsThatWereNeverMadeAreMade) {
+  Lab lab;
+  lab.create(random_search(3, 1));
+  lab.exit(1);
+  lab.control(ExperimentVerb::kKill);
+  lab.exit(2, ExitStatus::signalled(9));
+  continue_it(lab);
+  lab.exit(2);
+  ASSERT_EQ(lab.trial_count(), 3U);
+  lab.exit(3);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted);
+}
+
+TEST(Continuing, AStartInTheMiddleGoesOnWithTheSameSearch) {
+  Lab lab;
+  lab.create(random_search(3, 1, 0));
+  lab.exit(1, ExitStatus::exited(1));
+  lab.control(ExperimentVerb::kKill);
+  lab.exit(2, ExitStatus::signalled(9));
+  auto prepared = prepare_continuation({ExperimentId(1), ""}, lab.rig.core.state());
+  lab.rig.done(std::move(prepared).value());  // and nothing is decided before the end
+  Lab again(lab.rig.stored());
+  for (const std::uint32_t trial : {1U, 2U}) {
+    ASSERT_TRUE(again.runs(trial)) << trial;
+    again.exit(trial);
+  }
+  ASSERT_EQ(again.trial_count(), 3U);
+  again.exit(3);
+  EXPECT_EQ(again.experiment().state, ExperimentState::kCompleted);
+}
+
+TEST(Continuing, ASingleTrialTrainsFurther) {
+  Lab lab;
+  lab.create(kSingle);
+  save(lab, 1, "a", 10);
+  lab.exit(1);
+  ASSERT_EQ(lab.experiment().state, ExperimentState::kCompleted);
+  EXPECT_EQ(error_of(continue_it(lab, "searcher: {max_length: {batches: 30}}\nmax_restarts: 2")), "");
+  EXPECT_EQ(lab.experiment().spec->trial_length, 30U);
+  EXPECT_EQ(lab.experiment().spec->max_restarts, 2U);
+  const auto& launch = lab.rig.last_sent<LaunchStep>();
+  EXPECT_NE(std::ranges::find(launch.variables, "MUSTER_RUN_ID=2"), launch.variables.end());
+  EXPECT_NE(std::ranges::find(launch.variables, "MUSTER_MAX_LENGTH={\"batches\": 30}"), launch.variables.end());
+  EXPECT_EQ(error_of(lab.report(1, 0.5, 1, 1)).substr(0, 14), "invalid run id") << "its former run has no say";
+  lab.exit(1);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted);
+  continue_it(lab);
+  EXPECT_EQ(run_number(lab.job(1)), 3U);
+}
+
+TEST(Continuing, WhatCannotBeContinuedSaysWhy) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  EXPECT_NE(error_of(continue_it(lab)).find("has not ended"), std::string::npos);
+  lab.exit(1);
+  EXPECT_NE(error_of(continue_it(lab)).find("no trial left"), std::string::npos);
+  EXPECT_NE(error_of(continue_it(lab, "hyperparameters: {lr: 1}")).find("hyperparameters: continuing an experiment cannot change it"), std::string::npos);
+  EXPECT_NE(error_of(continue_it(lab, "searcher: {max_trials: 9}")).find("searcher"), std::string::npos);
+  EXPECT_NE(error_of(continue_it(lab, "", kBob)).find("permission"), std::string::npos);
+  Lab other;
+  other.create(testing::halving(true));
+  other.control(ExperimentVerb::kKill);
+  for (const std::uint32_t trial : {1U, 2U, 3U, 4U}) other.exit(trial, ExitStatus::signalled(9));
+  EXPECT_NE(error_of(continue_it(other)).find("async_halving cannot be continued"), std::string::npos);
+}
+
+// ---- forks and warm starts ----
+
+TEST(Forking, TheCodeIsTheParents) {
+  Lab lab;
+  lab.create(kSingle);
+  CreateExperiment create;
+  create.config = kSingle;
+  create.parent = ExperimentId(1);
+  create.job = testing::spec_of("base");
+  LastBlob last;
+  auto prepared = prepare_experiment(create, kAlice, CallerNames{"alice", "users"}, last);
+  EXPECT_EQ(error_of(lab.rig.done(*prepared)), "");
+  EXPECT_EQ(lab.experiment(ExperimentId(2)).spec->job->script, lab.experiment().spec->job->script);
+  prepared->spec->parent = ExperimentId(9);
+  EXPECT_EQ(error_of(lab.rig.done(*prepared)), "there is no experiment 9");
+}
+
+TEST(WarmStart, TrialsBeginWithAnothersLastCheckpoint) {
+  Lab lab;
+  lab.create(kSingle);
+  const std::string second = "{name: f, entrypoint: train, searcher: {name: single, metric: loss, source_trial_id: 1}}";
+  EXPECT_NE(error_of(lab.ask(second)).find("trial 1 has no checkpoint"), std::string::npos);
+  EXPECT_NE(error_of(lab.ask("{name: f, entrypoint: t, searcher: {name: single, metric: l, source_trial_id: 7}}")).find("there is no trial 7"), std::string::npos);
+  EXPECT_NE(error_of(lab.ask("{name: f, entrypoint: t, searcher: {name: single, metric: l, source_checkpoint_uuid: x}}")).find("there is no checkpoint x"),
+            std::string::npos);
+  save(lab, 1, "a");
+  lab.create(second);
+  EXPECT_EQ(lab.trial(2).source, "a");
+  EXPECT_TRUE(lab.runs(2));
+  const Reply refused = lab.rig.done(DeleteCheckpoints{{"a"}});
+  EXPECT_NE(error_of(refused).find("experiment 2 began with"), std::string::npos);
+}
+
+std::string population() {
+  return "{name: p, entrypoint: train, hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, searcher: {name: pbt, metric: loss, "
+         "time_metric: epochs, population_size: 2, num_rounds: 2, length_per_round: 4, "
+         "replace_function: {truncate_fraction: 0.5}, explore_function: {resample_probability: 0, perturb_factor: 0.2}}}";
+}
+
+TEST(Copies, OneBeginsWithWhatItsOriginalHadSavedWhenItsRunWasOver) {
+  Lab lab;
+  lab.create(population());
+  ASSERT_EQ(lab.trial_count(), 2U);
+  save(lab, 1, "old", 2);
+  lab.report(1, 0.1, 4);
+  lab.report(2, 0.9, 4);  // the round is over: 2 is replaced by a copy of 1, whose run is still saving
+  ASSERT_EQ(lab.trial_count(), 3U);
+  EXPECT_TRUE(lab.trial(3).awaits_source);
+  EXPECT_TRUE(lab.job(3).is_held());
+  const Reply released = lab.rig.done(control_of(JobVerb::kRelease, testing::selector_of(lab.trial(3).job)));
+  ASSERT_EQ(released.outcomes.size(), 1U);
+  ASSERT_TRUE(released.outcomes[0].error.has_value());
+  EXPECT_NE(released.outcomes[0].error->text().find("the trial that it copies"), std::string::npos);
+  save(lab, 1, "new", 4);
+  lab.exit(1);
+  EXPECT_EQ(lab.trial(3).source, "new");
+  EXPECT_FALSE(lab.trial(3).awaits_source);
+  EXPECT_TRUE(lab.runs(3));
+  EXPECT_TRUE(lab.runs(1)) << "the original goes on too";
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+}
+
+TEST(Copies, OfAPausedExperimentTheyWaitForBoth) {
+  Lab lab;
+  lab.create(population());
+  lab.report(1, 0.1, 4);
+  lab.report(2, 0.9, 4);
+  lab.control(ExperimentVerb::kPause);
+  lab.control(ExperimentVerb::kActivate);
+  EXPECT_TRUE(lab.job(3).is_held()) << "activating does not hurry it";
+  lab.control(ExperimentVerb::kPause);
+  save(lab, 1, "new", 4);
+  lab.exit(1);
+  EXPECT_EQ(lab.trial(3).source, "new");
+  EXPECT_TRUE(lab.job(3).is_held());
+  lab.control(ExperimentVerb::kActivate);
+  EXPECT_TRUE(lab.runs(3));
+}
+
+// ---- deleting ----
+
+TEST(Deleting, AJobOfTheOwnersDeletesTheFilesAndThenItIsGone) {
+  Lab lab;
+  lab.create(kSingle);
+  save(lab, 1, "a");
+  const Reply early = lab.rig.done(ControlExperiments{ExperimentVerb::kDelete, {ExperimentId(1)}});
+  EXPECT_NE(early.experiments.at(0).error->text().find("has not ended"), std::string::npos);
+  lab.exit(1);
+  lab.control(ExperimentVerb::kDelete);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kDeleting);
+  ASSERT_TRUE(is_collecting(lab));
+  const Job& job = lab.rig.job(collection(lab).job);
+  EXPECT_EQ(job.spec->user, kAlice.user);
+  EXPECT_EQ(job.spec->get(JobText::kGresPerTask), "") << "it needs no slot";
+  lab.control(ExperimentVerb::kDelete);  // again changes nothing
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+  end_collection(lab);
+  EXPECT_EQ(lab.rig.core.state().experiments().find(ExperimentId(1)), nullptr);
+  EXPECT_EQ(lab.rig.core.state().experiments().find(TrialId(1)), nullptr);
+  EXPECT_EQ(lab.rig.core.state().checkpoints().find("a"), nullptr);
+  lab.rig.pass(Duration::hours(1));  // its jobs leave memory
+  EXPECT_EQ(blob_count(lab), 0U) << "script and environment went with it";
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+}
+
+TEST(Deleting, WhatFailsSaysSoAndCanBeTriedAgain) {
+  Lab lab;
+  lab.create(kSingle);
+  save(lab, 1, "a");
+  lab.exit(1);
+  lab.control(ExperimentVerb::kDelete);
+  end_collection(lab, ExitStatus::exited(1));
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kDeleteFailed);
+  EXPECT_NE(lab.experiment().detail.find("could not delete its files"), std::string::npos);
+  EXPECT_EQ(state_of(lab, "a"), CheckpointState::kCompleted);
+  lab.control(ExperimentVerb::kDelete);
+  end_collection(lab);
+  EXPECT_EQ(lab.rig.core.state().experiments().find(ExperimentId(1)), nullptr);
+}
+
+Document version_of(const std::string& uuid) {
+  Document version;
+  version.kind = DocumentKind::kModelVersion;
+  version.parent = 1;
+  version.body = "{}";
+  version.checkpoints = {uuid};
+  return version;
+}
+
+TEST(Deleting, WhatTheRegistryNamesStays) {
+  Lab lab;
+  lab.create(kSingle);
+  save(lab, 1, "a");
+  lab.exit(1);
+  Document model;
+  model.name = "m";
+  model.body = "{}";
+  lab.rig.done(StoreDocument{model});
+  EXPECT_EQ(error_of(lab.rig.done(StoreDocument{version_of("a")})), "");
+  const Reply whole = lab.rig.done(ControlExperiments{ExperimentVerb::kDelete, {ExperimentId(1)}});
+  EXPECT_NE(whole.experiments.at(0).error->text().find("is in the model registry"), std::string::npos);
+  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})).find("is in the model registry"), std::string::npos);
+}
+
+TEST(Deleting, WhatIsBeingDeletedIsNoLongerNamed) {
+  Lab lab;
+  lab.create(kSingle);
+  save(lab, 1, "a");
+  lab.exit(1);
+  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"a"}}, kBob)), "");
+  EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "");
+  Document model;
+  model.name = "m";
+  model.body = "{}";
+  lab.rig.done(StoreDocument{model});
+  EXPECT_NE(error_of(lab.rig.done(StoreDocument{version_of("a")})).find("not whole"), std::string::npos);
+  EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "") << "a second wish changes nothing";
+  EXPECT_EQ(lab.rig.core.state().checkpoints().collections().size(), 1U);
+  end_collection(lab);
+  EXPECT_EQ(state_of(lab, "a"), CheckpointState::kDeleted);
+  EXPECT_FALSE(is_collecting(lab));
+}
+
+TEST(Collecting, WhatIsKeptForAnotherReasonStays) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  save(lab, 1, "a", 1);
+  save(lab, 1, "b", 2);
+  lab.rig.done(CollectCheckpoints{ExperimentId(1), {}, {"a"}}, kRoot);
+  EXPECT_FALSE(is_collecting(lab)) << "it has not ended";
+  lab.exit(1);
+  lab.rig.done(CollectCheckpoints{ExperimentId(1), {5, 5, 5}, {"a"}}, kRoot);
+  EXPECT_FALSE(is_collecting(lab)) << "its retention was another meanwhile";
+  EXPECT_FALSE(lab.experiment().is_collected);
+  lab.rig.done(CollectCheckpoints{ExperimentId(1), {}, {"a", "unknown"}}, kRoot);
+  EXPECT_TRUE(lab.experiment().is_collected);
+  end_collection(lab);
+  EXPECT_EQ(state_of(lab, "a"), CheckpointState::kDeleted);
+  EXPECT_EQ(state_of(lab, "b"), CheckpointState::kCompleted);
+  UpdateExperiment update;
+  update.experiment = ExperimentId(1);
+  update.retention = CheckpointRetention{0, 0, 0};
+  lab.rig.done(update);
+  EXPECT_FALSE(lab.experiment().is_collected) << "another retention is another question";
+}
+
+// ---- budgets ----
+
+/// Time passes, and the nodes are heard of.
+void live(Lab& lab, Duration span) {
+  const TimePoint end = lab.rig.now + span;
+  while (lab.rig.now < end) {
+    lab.rig.pass(std::min(Duration::seconds(10), end - lab.rig.now));
+    for (const std::uint32_t node : {0U, 1U}) lab.rig.hear(node, Heartbeat{});
+  }
+  lab.settle();
+}
+
+TEST(Budgets, GpuHoursEndAnExperimentForGood) {
+  Lab lab;
+  lab.create("{name: e, entrypoint: train, budget: {gpu_hours: 1}, hyperparameters: {}, searcher: {name: random, metric: loss, max_trials: 4, "
+             "max_concurrent_trials: 2}}");
+  live(lab, Duration::minutes(20));
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kActive);
+  lab.exit(1);  // 20 minutes of it are used, and another trial begins
+  live(lab, Duration::minutes(9));
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kActive);
+  live(lab, Duration::minutes(1));  // 20 + 30 + 10 minutes
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kStoppingCanceled);
+  EXPECT_EQ(lab.experiment().detail, "its budget of 1 GPU-hours is used up");
+  live(lab, Duration::minutes(1));  // what does not stop by itself is made to
+  for (const std::uint32_t trial : {2U, 3U}) lab.exit(trial, ExitStatus::signalled(15));
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCanceled);
+  EXPECT_EQ(lab.trial_count(), 3U);
+}
+
+TEST(Budgets, HoursCountFromTheSubmission) {
+  Lab lab;
+  lab.create("{name: e, entrypoint: train, budget: {wall_hours: 2}, searcher: {name: single, metric: loss}}", true);
+  live(lab, Duration::hours(2) - Duration::seconds(1));
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kPaused);
+  live(lab, Duration::seconds(1));
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCanceled);
+  EXPECT_EQ(lab.experiment().detail, "its budget of 2 hours is used up");
+}
+
+// ---- shares ----
+
+TEST(Shares, PriorityOrdersOnesOwnTrialsAlone) {
+  Lab lab;
+  // Four slots are there; all are taken.
+  lab.create("{name: a, entrypoint: train, searcher: {name: random, metric: l, max_trials: 6, max_concurrent_trials: 6}, hyperparameters: {}}");
+  lab.create("{name: b, entrypoint: train, resources: {priority: 10}, searcher: {name: single, metric: l}}");
+  ASSERT_FALSE(lab.runs(5) || lab.runs(7));
+  lab.exit(1);
+  EXPECT_TRUE(lab.runs(7)) << "the later experiment is the more important one";
+  UpdateExperiment update;
+  update.experiment = ExperimentId(2);
+  update.priority = 100;
+  EXPECT_NE(error_of(lab.rig.done(update)).find("from 1 to 99"), std::string::npos);
+  update.priority.reset();
+  update.weight = 0;
+  EXPECT_NE(error_of(lab.rig.done(update)).find("above 0"), std::string::npos);
+}
+
+TEST(Shares, TheyChangeLive) {
+  Lab lab;
+  lab.create("{name: a, entrypoint: train, searcher: {name: random, metric: l, max_trials: 6, max_concurrent_trials: 6}, hyperparameters: {}}");
+  lab.create("{name: b, entrypoint: train, searcher: {name: random, metric: l, max_trials: 2, max_concurrent_trials: 2}, hyperparameters: {}}");
+  lab.exit(1);
+  EXPECT_TRUE(lab.runs(5)) << "who came first goes first";
+  UpdateExperiment update;
+  update.experiment = ExperimentId(2);
+  update.weight = 8;
+  lab.rig.done(update);
+  lab.settle();
+  lab.exit(2);
+  EXPECT_TRUE(lab.runs(7)) << "the heavier has less for its weight";
+  update.weight = 1;
+  lab.rig.done(update);
+  lab.settle();
+  lab.exit(3);
+  EXPECT_TRUE(lab.runs(6));
+}
+
+}  // namespace
+}  // namespace muster

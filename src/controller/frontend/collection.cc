@@ -1,0 +1,142 @@
+#include "controller/frontend/collection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "codec/collection_text.h"
+#include "codec/digest.h"
+#include "controller/frontend/trial_access.h"
+#include "controller/frontend/trial_jobs.h"
+
+namespace muster::frontend {
+namespace {
+
+bool is_there(const Checkpoint& checkpoint) { return checkpoint.state != CheckpointState::kDeleted; }
+
+/// One task of its own, with the experiment's environment and without its slots.
+std::shared_ptr<JobSpec> job_of(Draft& draft, const Experiment& experiment, const std::string& script) {
+  auto job = std::make_shared<JobSpec>(*experiment.spec->job);
+  give_slots(draft.state(), *job, 0, true);
+  job->trial = TrialId();
+  job->text.set(JobText::kName, fmt::format("collect.{}", experiment.id.value()));
+  job->text.set(JobText::kStdOut, experiment.spec->run_folder.substr(0, experiment.spec->run_folder.rfind('/')) + "/collection.log");
+  job->script = draft.blob_for({sha256(script), std::make_shared<const std::string>(script)});
+  return job;
+}
+
+/// Drafts the job and what it deletes. Requires: `uuids` are the experiment's.
+Status begin(Draft& draft, const Experiment& experiment, std::vector<std::string> uuids, bool is_whole) {
+  std::vector<std::string> folders;
+  for (const std::string& uuid : uuids) {
+    const TrialId trial = draft.state().checkpoints().find(uuid)->trial;
+    for (std::string& folder : checkpoint_folders(*experiment.spec, trial, uuid)) folders.push_back(std::move(folder));
+  }
+  if (is_whole) folders.push_back(experiment.spec->run_folder);
+  Collection collection{{}, experiment.id, is_whole, std::move(uuids)};
+  collection.job = TRY(submit_for_owner(draft, job_of(draft, experiment, collection_script(folders)), 0));
+  draft.add(CollectionBegun{std::move(collection)});
+  return {};
+}
+
+const Experiment& experiment_of(const ClusterState& state, const Checkpoint& checkpoint) {
+  return *state.experiments().find(state.experiments().find(checkpoint.trial)->experiment);
+}
+
+/// A checkpoint's experiment, if it may be deleted by the caller.
+Result<ExperimentId> deletable(const ClusterState& state, const std::string& uuid, const Identity& identity) {
+  const CheckpointRef known = state.checkpoints().find(uuid);
+  if (known == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
+  const Experiment& experiment = *TRY(find_own(state, experiment_of(state, *known).id, identity));
+  if (const auto why = kept_because(state, *known)) return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} {}", uuid, *why), "");
+  return experiment.id;
+}
+
+}  // namespace
+
+std::optional<std::string> kept_because(const ClusterState& state, const Checkpoint& checkpoint) {
+  if (state.catalog().names_checkpoint(checkpoint.uuid)) return "is in the model registry; delete the model version that names it first";
+  for (const auto& [id, experiment] : state.experiments().experiments()) {
+    if (experiment.spec->source_checkpoint == checkpoint.uuid) return fmt::format("is what experiment {} began with", id.value());
+  }
+  for (const auto& [id, trial] : state.experiments().trials()) {
+    if (!trial.is_over() && trial.source == checkpoint.uuid) return fmt::format("is what trial {} begins with", id.value());
+  }
+  const Trial& own = *state.experiments().find(checkpoint.trial);
+  const CheckpointRef latest = own.is_over() ? nullptr : state.checkpoints().latest(own.id);
+  if (latest != nullptr && latest->uuid == checkpoint.uuid) return fmt::format("is what trial {} goes on from; end it first", own.id.value());
+  return std::nullopt;
+}
+
+Reply delete_checkpoints(Draft& draft, const DeleteCheckpoints& asked, const Identity& identity) {
+  Reply reply;
+  std::map<ExperimentId, std::vector<std::string>> by_experiment;
+  for (const std::string& uuid : asked.uuids) {
+    const auto experiment = deletable(draft.state(), uuid, identity);
+    if (!experiment.has_value()) {
+      reply.error = experiment.error();
+      return reply;
+    }
+    const bool is_gone = !is_there(*draft.state().checkpoints().find(uuid)) || draft.state().checkpoints().is_going(uuid);
+    auto& uuids = by_experiment[*experiment];
+    if (!is_gone && std::ranges::find(uuids, uuid) == uuids.end()) uuids.push_back(uuid);
+  }
+  for (auto& [id, uuids] : by_experiment) {
+    if (uuids.empty()) continue;
+    if (const Status begun = begin(draft, *draft.state().experiments().find(id), std::move(uuids), false); !begun.has_value()) {
+      reply.error = begun.error();
+      return reply;
+    }
+  }
+  return reply;
+}
+
+Reply collect(Draft& draft, const CollectCheckpoints& collect) {
+  Reply reply;
+  const ClusterState& state = draft.state();
+  const Experiment* experiment = state.experiments().find(collect.experiment);
+  const bool is_due = experiment != nullptr && is_final(experiment->state) && experiment->state < ExperimentState::kDeleting;
+  if (!is_due || experiment->is_collected || experiment->retention != collect.retention) return reply;
+  std::vector<std::string> uuids;
+  for (const std::string& uuid : collect.uuids) {
+    const CheckpointRef known = state.checkpoints().find(uuid);
+    const bool may_go = known != nullptr && is_there(*known) && !state.checkpoints().is_going(uuid) && !kept_because(state, *known);
+    if (may_go) uuids.push_back(uuid);
+  }
+  if (!uuids.empty()) {
+    if (const Status begun = begin(draft, *experiment, std::move(uuids), false); !begun.has_value()) {
+      reply.error = begun.error();
+      return reply;
+    }
+  }
+  ExperimentChanged change;
+  change.experiment = experiment->id;
+  change.is_collected = true;
+  draft.add(std::move(change));
+  return reply;
+}
+
+Status delete_experiment(Draft& draft, const Experiment& experiment) {
+  const ClusterState& state = draft.state();
+  const auto refuse = [&](std::string_view why, std::string way_out) {
+    return fail(ErrorCode::kFailedPrecondition, fmt::format("experiment {} {}", experiment.id.value(), why), std::move(way_out));
+  };
+  if (!is_final(experiment.state)) return refuse("has not ended", "end it first: muster experiment kill");
+  if (experiment.state == ExperimentState::kDeleting) return {};
+  std::vector<std::string> uuids;
+  for (const TrialId trial : experiment.trials) {
+    for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) {
+      if (const auto why = kept_because(state, *checkpoint)) return refuse(fmt::format("keeps checkpoint {}, which {}", checkpoint->uuid, *why), "");
+      if (state.checkpoints().is_going(checkpoint->uuid)) return refuse("has checkpoints that are being deleted", "try again in a moment");
+      if (is_there(*checkpoint)) uuids.push_back(checkpoint->uuid);
+    }
+  }
+  ExperimentChanged change;
+  change.experiment = experiment.id;
+  change.state = ExperimentState::kDeleting;
+  draft.add(std::move(change));
+  return begin(draft, experiment, std::move(uuids), true);
+}
+
+}  // namespace muster::frontend

@@ -1,0 +1,53 @@
+#include "controller/frontend/trial_jobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codec/trial_text.h"
+#include "controller/frontend/frontend.h"
+#include "controller/frontend/job_check.h"
+
+namespace muster::frontend {
+namespace {
+
+constexpr Identity kHouse{UserId(0), GroupId(0), true};
+
+bool has_gpus(const ClusterState& state, PartitionIndex partition) {
+  return std::ranges::any_of(state.partition(partition).nodes, [&](NodeIndex node) {
+    return std::ranges::any_of(state.nodes().at(node).config.gres, [](const GresPool& pool) { return pool.name == "gpu"; });
+  });
+}
+
+}  // namespace
+
+void give_slots(const ClusterState& state, JobSpec& job, std::uint32_t slots, bool is_single_node) {
+  const auto partitions = choose_partitions(state, job.get(JobText::kPartition));
+  const bool is_gpu = partitions.has_value() && has_gpus(state, partitions->front());
+  job.task_count = std::max(slots, 1U);
+  job.given |= given_option::kTaskCount;
+  job.min_nodes = 1;
+  job.max_nodes = is_single_node ? 1 : 0;
+  if (is_single_node) job.given |= given_option::kNodes;
+  job.text.set(JobText::kGresPerTask, slots > 0 && is_gpu ? "gpu:1" : "");
+}
+
+Result<JobId> submit_for_owner(Draft& draft, std::shared_ptr<JobSpec> job, std::uint16_t hold) {
+  PreparedSubmit submission;
+  submission.spec = std::move(job);
+  submission.hold = hold;
+  const Reply reply = TRY(submit(draft, submission, kHouse));
+  return reply.job;
+}
+
+Status submit_trial(Draft& draft, const ExperimentSpec& spec, std::string_view experiment, const TrialJob& trial) {
+  auto job = std::make_shared<JobSpec>(*spec.job);
+  job->trial = trial.id;
+  job->runs_before = trial.runs_before;
+  job->text.set(JobText::kName, fmt::format("{}.{}", experiment, trial.index.value()));
+  job->text.set(JobText::kStdOut, trial_folder(spec, trial.id) + "/output.log");
+  [[maybe_unused]] const JobId ignored = TRY(submit_for_owner(draft, std::move(job), trial.is_held ? job_flag::kTrialHeld : std::uint16_t{0}));
+  return {};
+}
+
+}  // namespace muster::frontend

@@ -1,0 +1,42 @@
+// Keeps the places of waiting trials in the queue as their experiments share them (sched/priority/share.h). Where every experiment of
+// a user has the usual priority and weight, places are those of submission and nothing is worked out.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "sched/snapshot.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+/// Follows one ClusterState. What it says depends on the state alone.
+class ShareFeed {
+ public:
+  /// After a change of a job: it waits to be planned, or does not.
+  void note(const Job& job, bool is_waiting);
+  /// After a change of an experiment's share.
+  void note(const Experiment& experiment) { touched_.insert(experiment.spec->user); }
+  void forget(JobId job) { places_.erase(job); }
+
+  struct Place {
+    TimePoint time;
+    JobId job;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  /// Nothing: its own.
+  const Place* place_of(JobId job) const;
+
+  /// Works out the places of those that were touched; the jobs whose places changed. Cost: O(trials of these users' experiments).
+  std::vector<JobId> settle(const ClusterState& state);
+
+ private:
+  void settle_user(const ClusterState& state, const std::set<JobId>& waiting, std::vector<JobId>& changed);
+
+  std::map<UserId, std::set<JobId>> waiting_;
+  std::map<JobId, Place> places_;
+  std::set<UserId> touched_;
+};
+
+}  // namespace muster
