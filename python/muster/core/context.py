@@ -66,7 +66,7 @@ class Context:
         self.train = TrainContext(rank, info.run_id, info.run_dir, backend)
         self.checkpoint = CheckpointContext(distributed, storage, registry, self.train.settle)
         self.searcher = SearcherContext(self.train, rank, environment.max_length, environment.searcher_metric)
-        self.profiler = ProfilerContext(self.train, rank)
+        self.profiler = ProfilerContext(self.train, rank, node=environment.node or "")
         self.preempt = PreemptContext(distributed, preempt_mode,
                                       _stop_sources(environment, preempt_mode, rank), record)
         atexit.register(self.close)
