@@ -242,6 +242,23 @@ def test_a_store_that_fails_in_the_middle_leaves_no_checkpoint(s3, tmp_path, pat
         assert write(context, 2) == context.checkpoint.latest()  # and training may go on
 
 
+def test_one_whose_last_answer_was_lost_is_taken_back(s3, monkeypatch):
+    """The object is there, but the run does not know: it fails, and what it failed at must not come back later."""
+    with core.init() as context:
+        wrote = context.checkpoint._storage._bucket.write  # pylint: disable=protected-access
+
+        def unanswered(key, content):
+            wrote(key, content)
+            if key.endswith("metadata.json"):
+                raise core.StorageError("no answer")
+        monkeypatch.setattr(context.checkpoint._storage._bucket, "write", unanswered)  # pylint: disable=protected-access
+        with pytest.raises(core.StorageError, match="no answer"):
+            write(context)
+    assert s3.objects() == {}
+    with core.init() as again:
+        assert again.info.latest_checkpoint is None
+
+
 def test_an_object_that_vanished_is_noticed(s3):
     with core.init() as context:
         with pytest.raises(core.CheckpointError, match="s3://checkpoints/runs at .* has nothing of model, which has 1 bytes"):

@@ -124,24 +124,32 @@ class Bucket:
 
     @contextmanager
     def _attempt(self, what: str) -> Iterator[None]:
-        """Makes boto3's errors ours. Its pauses and names of temporary files draw random numbers, which are given back."""
-        state = random.getstate()
+        """Makes boto3's errors ours."""
         try:
-            yield
+            with _drawn_numbers_given_back():
+                yield
         except (self._errors.ClientError, self._errors.BotoCoreError, self._errors.HTTPClientError, OSError) as error:
             advice = _ADVICE.get(_code(error) or type(error).__name__)
             raise StorageError(f"cannot {what} objects in {self.location}: {error}" + (f"; {advice}" if advice else "")) \
                 from error
-        finally:
-            random.setstate(state)
 
 
 def at_once(work: Callable[[T], R], items: Sequence[T]) -> List[R]:
     """The answers in the order of items, REQUESTS_AT_ONCE at a time; the first error is raised when all have ended."""
     if len(items) < 2:
         return [work(item) for item in items]
-    with ThreadPoolExecutor(min(REQUESTS_AT_ONCE, len(items)), "muster-s3") as threads:
+    with _drawn_numbers_given_back(), ThreadPoolExecutor(min(REQUESTS_AT_ONCE, len(items)), "muster-s3") as threads:
         return list(threads.map(work, items))
+
+
+@contextmanager
+def _drawn_numbers_given_back() -> Iterator[None]:
+    """boto3's pauses and names of temporary files draw from the generator that the training uses, too."""
+    state = random.getstate()
+    try:
+        yield
+    finally:
+        random.setstate(state)
 
 
 def _code(error: BaseException) -> str:
@@ -165,17 +173,15 @@ def _opened(settings: S3Settings) -> "tuple[Any, Any, Any]":
         "retries": {"mode": "standard", "total_max_attempts": ATTEMPTS}}
     if settings.endpoint_url:  # stores other than Amazon's may not know its newer checksums
         options.update(request_checksum_calculation="when_required", response_checksum_validation="when_required")
-    state = random.getstate()
     try:
-        try:
-            config = botocore.config.Config(**options)
-        except TypeError:  # an older one, which sends none
-            config = botocore.config.Config(**{name: value for name, value in options.items() if "checksum" not in name})
-        session = boto3.session.Session()
-        client = session.client("s3", endpoint_url=settings.endpoint_url, aws_access_key_id=settings.access_key,
-                                aws_secret_access_key=settings.secret_key, config=config)
+        config = botocore.config.Config(**options)
+    except TypeError:  # an older one, which sends none
+        config = botocore.config.Config(**{name: value for name, value in options.items() if "checksum" not in name})
+    try:
+        with _drawn_numbers_given_back():
+            client = boto3.session.Session().client(
+                "s3", endpoint_url=settings.endpoint_url, aws_access_key_id=settings.access_key,
+                aws_secret_access_key=settings.secret_key, config=config)
     except (botocore.exceptions.BotoCoreError, ValueError) as error:
         raise StorageError(f"cannot open {settings.location}: {error}") from error
-    finally:
-        random.setstate(state)
     return client, botocore.exceptions, s3transfer.manager

@@ -160,9 +160,10 @@ class S3Storage:
         self._bucket.write(self._key(uuid, name), json.dumps(document, allow_nan=False, indent=1).encode() + b"\n")
 
     def discard(self, uuid: str) -> None:
-        if not self.is_whole(uuid):
-            self._bucket.abort_uploads(self._key(uuid, ""))
-            self._bucket.delete(self._bucket.sizes(self._key(uuid, "")))
+        """Also one whose last object arrived although the store's answer did not."""
+        self._bucket.delete([self._key(uuid, METADATA)])
+        self._bucket.abort_uploads(self._key(uuid, ""))
+        self._bucket.delete(self._bucket.sizes(self._key(uuid, "")))
 
     def unmake(self, uuid: str) -> None:
         self._metadata(uuid)
