@@ -36,6 +36,8 @@ def made(experiments, det, store):
     yield create
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
+        if folder.parent.is_dir() and not any(folder.parent.iterdir()):
+            folder.parent.rmdir()
 
 
 def interrupted(experiments, det, experiment):

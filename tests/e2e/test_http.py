@@ -5,6 +5,7 @@ import http.client
 import io
 import json
 import os
+import re
 import signal
 import tarfile
 import threading
@@ -141,10 +142,12 @@ def test_keys_to_a_storage_are_shown_to_their_owner_alone(web):
     storage = {"type": "s3", "bucket": "b", "prefix": "p", "access_key": "AKIAOURS", "secret_key": "hush"}
     config = json.dumps({"name": "keys", "entrypoint": "sleep 300", "max_restarts": 0, "checkpoint_storage": storage,
                          "searcher": {"name": "single", "metric": "loss"}})
-    experiment = web.post("experiments", {"config": config, "activate": False})["experiment"]["id"]
+    (web.cluster.work / "keys.yaml").write_text(config)  # by the command: the trial's folder then lies where it is given
+    created = web.cluster.run("muster", "experiment", "create", "keys.yaml", "--paused").out
+    experiment = int(re.search(r"experiment (\d+)", created).group(1))
     own = web.get(f"experiments/{experiment}")["experiment"]
     assert storage.items() <= own["config"]["checkpoint_storage"].items() and own["originalConfig"] == config
-    uuid = "11111111-2222-4333-8444-555555555555"
+    uuid = "99999999-2222-4333-8444-555555555555"
     as_nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
     stranger = Web(web.cluster, web.cluster.run(*as_nobody, "muster", "token").out.strip())
     assert stranger.get("me")["user"]["admin"] is False
@@ -162,7 +165,10 @@ def test_keys_to_a_storage_are_shown_to_their_owner_alone(web):
     checkpoint = {"uuid": uuid, "taskId": trial["taskId"], "allocationId": trial["taskId"] + ".1", "resources": {"model": "1"},
                   "metadata": {"steps_completed": 1}, "reportTime": "2026-01-01T00:00:00Z", "state": "STATE_COMPLETED", "training": {}}
     web.post("checkpoints", checkpoint)
-    paths = (f"checkpoints/{uuid}", f"experiments/{experiment}/checkpoints", f"trials/{trial['id']}/checkpoints")
+    web.post("models", {"name": "with-keys"})
+    web.post("models/with-keys/versions", {"modelName": "with-keys", "checkpointUuid": uuid})
+    paths = (f"checkpoints/{uuid}", f"experiments/{experiment}/checkpoints", f"trials/{trial['id']}/checkpoints",
+             "models/with-keys/versions")
     for path in paths:
         assert "hush" in json.dumps(web.get(path))
         texts.append(json.dumps(stranger.get(path)))
