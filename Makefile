@@ -33,8 +33,8 @@ test-tsan: build ## the threads under ThreadSanitizer: channels, and a controlle
 	@cd build/tsan && ctest --output-on-failure -R '^env_test$$'
 	@tools/tsan_cluster.sh $(BUILD) build/tsan
 
-test-clients: build ## the unmodified determined package against a cluster: det, Core API, PyTorchTrial
-	@"$$(tools/clients_env.sh)/bin/python" -m pytest tests/clients -q -p no:cacheprovider
+test-clients: build ## with other people's packages as they are: determined, TensorBoard, boto3, Lightning, transformers
+	@tools/test_clients.sh $(BUILD)
 
 crash: build ## kill real processes at random: make crash SEEDS=200
 	@tools/setup.sh

@@ -15,14 +15,7 @@ run_e2e() { # NAME COMMAND...
 }
 export PATH="$PWD/$build/bin:$PATH"
 run_e2e "the Python package" /usr/bin/python3 -m pytest python/tests -q -p no:cacheprovider
-# The unmodified determined package, where it can be had; its trials need root.
-if [ "$(id -u)" -eq 0 ]; then
-  if venv=$(tools/clients_env.sh); then
-    run_e2e "Determined's own clients" "$venv/bin/python" -m pytest tests/clients -q -p no:cacheprovider
-  else
-    echo "== end to end: Determined's own clients: skipped, their packages cannot be installed here"
-  fi
-fi
+tools/test_clients.sh "$build" || failed=1
 run_e2e "as $(id -un)" /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovider --seeds "$seeds"
 # Once more as an ordinary user, from copies, because this folder may be closed to others.
 if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then

@@ -1,4 +1,4 @@
-"""The adapters with the real libraries, where they are installed: tools/adapters.sh, adapters_requirements.txt."""
+"""The adapters with the real libraries, where they are installed: $(tools/adapters_env.sh)/bin/python -m pytest, or make test-clients."""
 import os
 import signal
 import sys

@@ -5,7 +5,8 @@ import pytest
 
 from conftest import wait_until
 from muster import core
-from muster.core import profiler
+from muster.core import gpus, profiler
+from muster.core.gpus import mean_of_gpus, parse_gpus
 from muster.core.profiler import (Counters, Proc, ProfilerContext, cpu_ticks, disk_bytes, mean, memory_bytes,
                                   network_bytes, rates)
 
@@ -97,3 +98,72 @@ def test_where_there_is_no_proc_it_says_so_once(tmp_path, caplog):
         with pytest.raises(ValueError, match="sampling every"):
             profiled.on(*wrong)
     assert profiler.Proc().counters().all_ticks > 0
+
+
+# ---- GPUs ----
+
+CSV = """\
+GPU-aaa, 40, 1000
+GPU-bbb, [N/A], 2000
+GPU-ccc, [Not Supported], [N/A]
+"""
+
+
+def nvidia_smi(folder, monkeypatch, body):
+    """Puts one on PATH that notes its arguments."""
+    program = folder / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\necho \"$@\" >> {folder}/asked\n{body}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    return folder / "asked"
+
+
+def test_reading_nvidia_smi():
+    assert parse_gpus(CSV) == {"GPU-aaa": {"gpu_util": 40.0, "gpu_free_memory": 1000.0 * 2 ** 20},
+                               "GPU-bbb": {"gpu_free_memory": 2000.0 * 2 ** 20}, "GPU-ccc": {}}
+    assert parse_gpus("\n") == {}
+    for wrong in ("No devices were found", "GPU-aaa, x, 1"):
+        with pytest.raises(ValueError):
+            parse_gpus(wrong)
+    assert mean_of_gpus([{"a": {"gpu_util": 1.0}}, {}, {"a": {"gpu_util": 2.0}, "b": {"gpu_util": 7.0}, "c": {}}]) == \
+        {"a": {"gpu_util": 1.5}, "b": {"gpu_util": 7.0}}
+
+
+def test_gpus_are_reported_in_determineds_shape(tmp_path, monkeypatch):
+    asked = nvidia_smi(tmp_path, monkeypatch, f"cat <<E\n{CSV}E")
+    monkeypatch.setenv("DET_AGENT_ID", "node7")
+    with core.init(run_dir=tmp_path / "run") as context:
+        context.profiler.on(sampling_interval_s=0.01, samples_per_report=2)
+        wait_until(lambda: core.read_metrics(tmp_path / "run").get("gpu"), "a report")
+    rows = core.read_metrics(tmp_path / "run")["gpu"]
+    assert rows[0].steps is None and rows[0].metrics == {"node7": {
+        "GPU-aaa": {"gpu_util": 40.0, "gpu_free_memory": 1000.0 * 2 ** 20}, "GPU-bbb": {"gpu_free_memory": 2000.0 * 2 ** 20}}}
+    assert set(asked.read_text().splitlines()) == \
+        {"--query-gpu=uuid,utilization.gpu,memory.free --format=csv,noheader,nounits"}
+
+
+@pytest.mark.parametrize("body", ["exit 9", "echo 'NVIDIA-SMI has failed'", "exec sleep 60"])
+def test_without_gpus_the_rest_is_reported_and_nobody_asks_twice(tmp_path, monkeypatch, caplog, body):
+    asked = nvidia_smi(tmp_path, monkeypatch, body)
+    monkeypatch.setattr(gpus, "TIMEOUT_S", 0.3)
+    with core.init(run_dir=tmp_path / "run") as context:
+        context.profiler.on(sampling_interval_s=0.01, samples_per_report=2)
+        wait_until(lambda: len(core.read_metrics(tmp_path / "run").get("cpu", [])) >= 2, "two reports")
+    assert "gpu" not in core.read_metrics(tmp_path / "run") and len(asked.read_text().splitlines()) == 1
+    assert not [each for each in caplog.records if each.levelname == "WARNING"]
+
+
+def test_a_gpu_that_stops_telling_is_asked_three_times(tmp_path, monkeypatch):
+    asked = nvidia_smi(tmp_path, monkeypatch, f"test -e {tmp_path}/gone && exit 1; echo GPU-a, 1, 1")
+    found = gpus.Gpus()
+    assert found.sample().keys() == {"GPU-a"}
+    (tmp_path / "gone").touch()
+    for _ in range(2 * gpus.FAILURES_MAX):
+        assert found.sample() == {}
+    assert len(asked.read_text().splitlines()) == 2 + gpus.FAILURES_MAX
+
+
+def test_where_there_is_no_nvidia_smi_nothing_is_started(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(gpus.subprocess, "run", None)
+    assert gpus.Gpus().sample() == {}

@@ -6,6 +6,7 @@
 
 #include "api/names.h"
 #include "api/trial_json.h"
+#include "codec/config_secrets.h"
 #include "codec/json_reader.h"
 
 namespace muster::api {
@@ -81,7 +82,8 @@ Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts) {
                       {"training", std::move(training)}};
 }
 
-kj::Promise<Result<std::vector<CheckpointFacts>>> measured(ApiPort& port, std::vector<CheckpointFacts> all) {
+kj::Promise<Result<std::vector<CheckpointFacts>>> measured(ApiPort& port, const Caller& caller, std::vector<CheckpointFacts> all) {
+  for (CheckpointFacts& facts : all) facts.spec = spec_shown_to(caller.identity, facts.spec);
   return measure<std::vector<CheckpointFacts>>(port, [all = std::move(all)](MetricStore& store) mutable -> Result<std::vector<CheckpointFacts>> {
     for (CheckpointFacts& facts : all) TRY(measure_checkpoint(store, facts));
     return std::move(all);

@@ -30,7 +30,7 @@ Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts);
 Json resources_json(const Checkpoint& checkpoint);
 Json metadata_json(const Checkpoint& checkpoint);
 
-/// Measured ones, ready to be shown.
-kj::Promise<Result<std::vector<CheckpointFacts>>> measured(ApiPort& port, std::vector<CheckpointFacts> all);
+/// Measured ones, ready to be shown to the caller.
+kj::Promise<Result<std::vector<CheckpointFacts>>> measured(ApiPort& port, const Caller& caller, std::vector<CheckpointFacts> all);
 
 }  // namespace muster::api

@@ -91,9 +91,9 @@ kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
            all.push_back(TRY(facts_of(state, uuid)));
            return all;
          })
-      .then([&port](Result<All> all) -> kj::Promise<HttpReply> {
+      .then([&port, caller = request.caller](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
-        return measured(port, std::move(all).value()).then([&port](Result<All> full) {
+        return measured(port, caller, std::move(all).value()).then([&port](Result<All> full) {
           return full.has_value() ? json_reply(Json::Object{{"checkpoint", checkpoint_json(port, full->front())}}) : error_reply(full.error());
         });
       });

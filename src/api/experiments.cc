@@ -15,6 +15,7 @@
 #include "api/submissions.h"
 #include "api/trial_json.h"
 #include "codec/config_layers.h"
+#include "codec/config_secrets.h"
 #include "codec/json_text.h"
 #include "codec/yaml_text.h"
 #include "controller/prepare_experiment.h"
@@ -29,8 +30,10 @@ Result<ExperimentId> id_of(const HttpRequest& request) {
 }  // namespace
 
 kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, ExperimentId id) {
-  return look<ExperimentFacts>(port, caller, [id](const ClusterState& state) { return facts_of(state, id); }).then([](Result<ExperimentFacts> facts) {
+  const auto find = [id](const ClusterState& state) { return facts_of(state, id); };
+  return look<ExperimentFacts>(port, caller, find).then([identity = caller.identity](Result<ExperimentFacts> facts) {
     if (!facts.has_value()) return error_reply(facts.error());
+    facts->view.spec = spec_shown_to(identity, facts->view.spec);
     Json experiment = experiment_json(*facts, true);
     Json config = *experiment.find("config");
     return json_reply(Json::Object{{"experiment", std::move(experiment)}, {"config", std::move(config)}, {"jobSummary", Json()}, {"warnings", Json::Array{}}});
@@ -295,7 +298,7 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
          })
       .then([&port, shared](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
-        return measured(port, std::move(all).value()).then([&port, shared](Result<All> full) -> HttpReply {
+        return measured(port, shared->caller, std::move(all).value()).then([&port, shared](Result<All> full) -> HttpReply {
           if (!full.has_value()) return error_reply(full.error());
           sort_checkpoints(*full, *shared);
           return list_reply(*shared, "checkpoints", *full, [&port](const CheckpointFacts& one) { return checkpoint_json(port, one); });

@@ -8,6 +8,7 @@
 #include "api/fields.h"
 #include "api/names.h"
 #include "api/router.h"
+#include "codec/config_secrets.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
 
@@ -83,8 +84,9 @@ using ShowVersions = std::function<HttpReply(const Versions&)>;
 
 /// Looks versions up, measures their checkpoints and shows them.
 kj::Promise<HttpReply> show_versions(ApiPort& port, const Caller& caller, std::function<Result<Versions>(const ClusterState&)> find, ShowVersions show) {
-  return look<Versions>(port, caller, std::move(find)).then([&port, show = std::move(show)](Result<Versions> found) -> kj::Promise<HttpReply> {
+  return look<Versions>(port, caller, std::move(find)).then([&port, show = std::move(show), identity = caller.identity](Result<Versions> found) -> kj::Promise<HttpReply> {
     if (!found.has_value()) return error_reply(found.error());
+    for (VersionFacts& facts : *found) facts.checkpoint.spec = spec_shown_to(identity, facts.checkpoint.spec);
     return measure<Versions>(port, [versions = std::move(found).value()](MetricStore& store) mutable -> Result<Versions> {
              for (VersionFacts& facts : versions) TRY(measure_checkpoint(store, facts.checkpoint));
              return std::move(versions);

@@ -160,7 +160,7 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
          })
       .then([&port, request](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
-        return measured(port, std::move(all).value()).then([&port, request](Result<All> full) -> HttpReply {
+        return measured(port, request.caller, std::move(all).value()).then([&port, request](Result<All> full) -> HttpReply {
           if (!full.has_value()) return error_reply(full.error());
           return list_reply(request, "checkpoints", *full, [&port](const CheckpointFacts& one) { return checkpoint_json(port, one); });
         });

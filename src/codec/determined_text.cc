@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 
 #include "base/hash.h"
@@ -15,6 +16,7 @@ constexpr std::string_view kFolder = "/run/determined";
 /// Ports of a run are this many apart; two runs on one host have different ones as long as fewer trials than places run there.
 constexpr std::uint32_t kPortStep = 4;
 constexpr std::uint32_t kPortPlaces = 1000;
+constexpr std::array<std::string_view, 5> kS3Settings{"bucket", "access_key", "secret_key", "endpoint_url", "prefix"};
 
 Json parsed(const std::string& text) {
   auto document = parse_yaml(text);
@@ -81,18 +83,22 @@ std::string storage_folder(const ExperimentSpec& spec) {
 Json determined_config(const ExperimentSpec& spec) {
   Json config = parsed(spec.config);
   Json& storage = config.member("checkpoint_storage");
-  const auto kept = [&](std::string_view name, Json otherwise) {
+  const auto kept = [&](std::string_view name, Json otherwise = Json()) {
     const Json* value = storage.find(name);
     return value == nullptr || value->is_null() ? std::move(otherwise) : *value;
   };
-  Json shared = Json::Object{{"type", "shared_fs"},
-                             {"host_path", storage_folder(spec)},
-                             {"storage_path", kept("storage_path", Json())},
-                             {"propagation", "rprivate"},
-                             {"save_experiment_best", kept("save_experiment_best", 0)},
-                             {"save_trial_best", kept("save_trial_best", 1)},
-                             {"save_trial_latest", kept("save_trial_latest", 1)}};
-  storage = std::move(shared);
+  Json whole = Json::Object{{"type", "shared_fs"},
+                            {"host_path", storage_folder(spec)},
+                            {"storage_path", kept("storage_path")},
+                            {"propagation", "rprivate"}};
+  if (kept("type") == Json("s3")) {
+    whole = Json::Object{{"type", "s3"}};
+    for (const std::string_view name : kS3Settings) whole.member(name) = kept(name);
+  }
+  whole.member("save_experiment_best") = kept("save_experiment_best", 0);
+  whole.member("save_trial_best") = kept("save_trial_best", 1);
+  whole.member("save_trial_latest") = kept("save_trial_latest", 1);
+  storage = std::move(whole);
   return config;
 }
 

@@ -55,7 +55,7 @@ std::vector<std::string> determined_variables(const Experiment& experiment, cons
 /// The files below /run/determined by their absolute names.
 std::vector<NamedText> determined_files(const Experiment& experiment, const Trial& trial, std::uint32_t run, const TrialPlace& place);
 
-/// The configuration as the harness takes it: its checkpoint_storage is a shared folder, whatever the user's was.
+/// The configuration as the harness takes it: its checkpoint_storage is whole, a shared folder unless the user's is S3.
 Json determined_config(const ExperimentSpec& spec);
 /// The folder on the host in which checkpoints of such scripts lie: what is shown to them as /determined_shared_fs.
 std::string storage_folder(const ExperimentSpec& spec);

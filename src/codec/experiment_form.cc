@@ -140,6 +140,12 @@ S3Storage read_s3(FormReader& reader) {
   if (storage.access_key.empty() != storage.secret_key.empty()) {
     reader.refuse("", "access_key and secret_key belong together; give both or neither");
   }
+  const auto parts = split(storage.prefix, '/');
+  if (std::ranges::find(parts, "..") != parts.end()) reader.refuse("prefix", "it holds \"..\"; name the folder itself");
+  const bool is_url = storage.endpoint_url.starts_with("http://") || storage.endpoint_url.starts_with("https://");
+  if (!storage.endpoint_url.empty() && !is_url) {
+    reader.refuse("endpoint_url", fmt::format("\"{}\" is no URL; begin it with http:// or https://", storage.endpoint_url));
+  }
   return storage;
 }
 
@@ -332,9 +338,8 @@ std::vector<std::string> missing_abilities(const ExperimentConfig& config) {
     if (is_asked) missing.emplace_back(what);
   };
   refuse_if(config.log_retention_days.value_or(-1) != -1, "retention_policy.log_retention_days: logs are kept for ever yet; take it out");
-  refuse_if(!std::holds_alternative<std::monostate>(config.checkpoint_storage) &&
-                !std::holds_alternative<SharedFolderStorage>(config.checkpoint_storage),
-            "checkpoint_storage.type: checkpoints lie in a shared folder yet; give shared_fs");
+  refuse_if(std::holds_alternative<LocalFolderStorage>(config.checkpoint_storage),
+            "checkpoint_storage.type: a folder of each node's own is not there yet; give shared_fs or s3");
   for (const LogPolicy& policy : config.log_policies) {
     refuse_if(policy.action != LogAction::kLabel,
               fmt::format("log_policies: \"{}\" cannot act yet; take it out", policy.name.empty() ? policy.pattern : policy.name));

@@ -132,6 +132,10 @@ TEST(ExperimentForm, WhatIsNotThereIsRefusedByNameWithItsLine) {
       {"resources: {shm_size: [1]}", "line 3: resources.shm_size: a list is not a size; give bytes, or a text such as 16g"},
       {"checkpoint_storage: {type: s3, bucket: b, access_key: k}",
        "line 3: checkpoint_storage: access_key and secret_key belong together; give both or neither"},
+      {"checkpoint_storage: {type: s3, bucket: b, prefix: a/../../b}",
+       "line 3: checkpoint_storage.prefix: it holds \"..\"; name the folder itself"},
+      {"checkpoint_storage: {type: s3, bucket: b, endpoint_url: 'minio:9000'}",
+       "line 3: checkpoint_storage.endpoint_url: \"minio:9000\" is no URL; begin it with http:// or https://"},
   };
   for (const auto& [line, message] : cases) EXPECT_EQ(with(line + "\n").problems, (Problems{message})) << line;
 }

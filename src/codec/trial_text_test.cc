@@ -67,6 +67,19 @@ TEST(TrialVariables, SayAllThatAScriptNeeds) {
         "MUSTER_HPARAMS={\"lr\": 0.01, \"net\": {\"act-fn\": \"re lu\"}}", "WANDB_RUN_ID=muster-3-7"}) {
     EXPECT_TRUE(has(variable)) << variable;
   }
+  EXPECT_TRUE(std::ranges::none_of(variables, [](const std::string& each) { return each.starts_with("MUSTER_CHECKPOINT_STORAGE="); }));
+}
+
+TEST(TrialVariables, NameAStorageThatIsNoFolder) {
+  auto spec = std::make_shared<ExperimentSpec>();
+  spec->config = R"({"checkpoint_storage": {"type": "s3", "bucket": "b", "access_key": "k", "secret_key": "s", "prefix": null, "save_trial_best": 1}})";
+  Experiment experiment;
+  experiment.spec = spec;
+  Trial trial;
+  const auto variables = trial_variables(experiment, trial, 1);
+  const std::string expected =
+      R"(MUSTER_CHECKPOINT_STORAGE={"type": "s3", "bucket": "b", "access_key": "k", "secret_key": "s"})";
+  EXPECT_EQ(std::ranges::count(variables, expected), 1);
 }
 
 }  // namespace

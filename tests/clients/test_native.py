@@ -21,6 +21,7 @@ def test_a_script_of_muster_core_reports_to_the_controller(experiments):
     assert (checkpoint["uuid"], checkpoint["state"], checkpoint["resources"]) == (uuid, "STATE_COMPLETED", {"model": "7"})
     folder = experiments.folder(experiment, trial)
     assert json.loads((folder / "status.json").read_text())["progress"] == 1.0 and not (folder / "metrics.jsonl").exists()
+    assert len(list((folder / "tensorboard" / "metrics").iterdir())) == 1
 
 
 def test_it_stops_when_paused_and_goes_on(experiments, det):

@@ -5,6 +5,7 @@ import http.client
 import io
 import json
 import os
+import re
 import signal
 import tarfile
 import threading
@@ -134,6 +135,46 @@ def test_nobody_else_is_the_open_user(web):
               """c.request("POST", "/api/v1/auth/login", '{"username": "determined", "password": ""}'); print(c.getresponse().status)""")
     out = web.cluster.run("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "/usr/bin/python3", "-c", script, web.address).out
     assert out == "403\n"
+
+
+@pytest.mark.root_only
+def test_keys_to_a_storage_are_shown_to_their_owner_alone(web):
+    storage = {"type": "s3", "bucket": "b", "prefix": "p", "access_key": "AKIAOURS", "secret_key": "hush"}
+    config = json.dumps({"name": "keys", "entrypoint": "sleep 300", "max_restarts": 0, "checkpoint_storage": storage,
+                         "searcher": {"name": "single", "metric": "loss"}})
+    (web.cluster.work / "keys.yaml").write_text(config)  # by the command: the trial's folder then lies where it is given
+    created = web.cluster.run("muster", "experiment", "create", "keys.yaml", "--paused").out
+    experiment = int(re.search(r"experiment (\d+)", created).group(1))
+    own = web.get(f"experiments/{experiment}")["experiment"]
+    assert storage.items() <= own["config"]["checkpoint_storage"].items() and own["originalConfig"] == config
+    uuid = "99999999-2222-4333-8444-555555555555"
+    as_nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+    stranger = Web(web.cluster, web.cluster.run(*as_nobody, "muster", "token").out.strip())
+    assert stranger.get("me")["user"]["admin"] is False
+    shown = stranger.get(f"experiments/{experiment}")
+    assert shown["config"]["checkpoint_storage"]["bucket"] == "b" and shown["config"]["checkpoint_storage"]["access_key"] is None
+    texts = [json.dumps(shown)]
+    for words in ([], ["--original"]):  # the owner's first: what was answered to one is not kept for the other
+        assert "AKIAOURS" in web.cluster.run("muster", "experiment", "config", experiment, *words).out
+        texts.append(web.cluster.run(*as_nobody, "muster", "experiment", "config", experiment, *words).out)
+        texts.append(web.cluster.run(*as_nobody, "muster", "experiment", "describe", experiment).out)
+        assert '"bucket": "b"' in texts[-2]
+    web.post(f"experiments/{experiment}/activate")
+    web.wait_state(experiment, "STATE_RUNNING")
+    (trial,) = web.get(f"experiments/{experiment}/trials")["trials"]
+    checkpoint = {"uuid": uuid, "taskId": trial["taskId"], "allocationId": trial["taskId"] + ".1", "resources": {"model": "1"},
+                  "metadata": {"steps_completed": 1}, "reportTime": "2026-01-01T00:00:00Z", "state": "STATE_COMPLETED", "training": {}}
+    web.post("checkpoints", checkpoint)
+    web.post("models", {"name": "with-keys"})
+    web.post("models/with-keys/versions", {"modelName": "with-keys", "checkpointUuid": uuid})
+    paths = (f"checkpoints/{uuid}", f"experiments/{experiment}/checkpoints", f"trials/{trial['id']}/checkpoints",
+             "models/with-keys/versions")
+    for path in paths:
+        assert "hush" in json.dumps(web.get(path))
+        texts.append(json.dumps(stranger.get(path)))
+        assert uuid in texts[-1]
+    assert not any("AKIAOURS" in text or "hush" in text for text in texts), texts
+    web.post(f"experiments/{experiment}/kill")
 
 
 def test_a_runs_token_speaks_for_the_run_alone(web):

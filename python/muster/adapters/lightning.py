@@ -71,8 +71,7 @@ class MusterCallback(Callback):  # type: ignore[misc]
         start = self._context.info.latest_checkpoint
         if start is None:
             return None
-        with self._context.checkpoint.restore_path(start) as folder:
-            return str(folder / FILE)
+        return str(self._context.checkpoint.keep_path(start) / FILE)
 
     # ---- what Lightning calls ----
 

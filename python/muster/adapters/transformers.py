@@ -49,8 +49,7 @@ class MusterCallback(TrainerCallback):  # type: ignore[misc]
         start = self._context.info.latest_checkpoint
         if start is None:
             return None
-        with self._context.checkpoint.restore_path(start) as folder:
-            return str(folder)
+        return str(self._context.checkpoint.keep_path(start))
 
     # ---- what the Trainer calls ----
 

@@ -14,7 +14,7 @@ from muster.certify.run_watch import RunWatch
 KINDS = ("kill", "stop", "save")
 _POLL_S = 0.001
 _NOT_FOR_THE_SCRIPT = ("MUSTER_RUN_DIR", "MUSTER_RUN_ID", "MUSTER_STOP_FILE", "MUSTER_RESUME_FROM", "MUSTER_DEADLINE",
-                       "SLURM_RESTART_COUNT")
+                       "MUSTER_CHECKPOINT_STORAGE", "SLURM_RESTART_COUNT")
 
 
 @dataclass(frozen=True)

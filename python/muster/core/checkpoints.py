@@ -4,17 +4,16 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import shutil
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, TypeVar, Union
 from uuid import uuid4
 
-from muster.core import durable, values
+from muster.core import values
 from muster.core.backend import CheckpointRegistry
 from muster.core.distributed import DistributedContext
 from muster.core.errors import CheckpointError, MusterError, NotChiefError
-from muster.core.storage import FolderStorage, Selector, disk_errors, list_files
+from muster.core.storage import Selector, Storage, list_files
 
 PathLike = Union[str, "os.PathLike[str]"]
 T = TypeVar("T")
@@ -25,7 +24,7 @@ _log = logging.getLogger("muster")
 class CheckpointContext:
     """Any rank may read. Writes with `shard=True` are called by all ranks together, others and deletions by rank 0."""
 
-    def __init__(self, distributed: DistributedContext, storage: FolderStorage, registry: Optional[CheckpointRegistry],
+    def __init__(self, distributed: DistributedContext, storage: Storage, registry: Optional[CheckpointRegistry],
                  settle_metrics: Callable[[], None]) -> None:
         """`registry` is rank 0's. `settle_metrics` runs before a checkpoint becomes whole, so that the metrics which led
         there are kept too."""
@@ -33,6 +32,7 @@ class CheckpointContext:
         self._storage = storage
         self._registry = registry
         self._settle_metrics = settle_metrics
+        self._kept = ExitStack()
 
     def upload(self, ckpt_dir: Optional[PathLike], metadata: Optional[Mapping[str, Any]] = None, *, shard: bool = False,
                selector: Optional[Selector] = None) -> str:
@@ -57,21 +57,23 @@ class CheckpointContext:
 
     @contextmanager
     def store_path(self, metadata: Optional[Mapping[str, Any]] = None, *, shard: bool = False) -> Iterator[Tuple[Path, str]]:
-        """Gives a folder to write into, already in the storage, and the new uuid; whole when the block has ended.
+        """Gives a folder to write into, in the storage where that is a folder, and the new uuid; whole when the block has
+        ended.
 
         With `shard`, every rank gets a folder of its own. An exception in the block, on any rank, leaves no checkpoint.
         Errors: as `upload`.
         """
         write = self._begin(metadata, shard)
         try:
-            stage = write.agree("make its folder", write.stage)[write.rank]
-            try:
-                yield stage, write.uuid
-            except Exception as error:
-                write.tell_failure("write its files", error)
-                raise
-            files = write.agree("list its files", lambda: _listed(stage, None, may_link=False))
-            write.share(files, stage, is_staged=True)
+            with write.stage() as stage:
+                write.agree("make its folder", lambda: None)
+                try:
+                    yield stage, write.uuid
+                except Exception as error:
+                    write.tell_failure("write its files", error)
+                    raise
+                files = write.agree("list its files", lambda: _listed(stage, None, may_link=False))
+                write.share(files, stage, is_staged=True)
             write.finish()
         except BaseException:
             write.discard()
@@ -86,30 +88,28 @@ class CheckpointContext:
 
     @contextmanager
     def restore_path(self, uuid: str) -> Iterator[Path]:
-        """The folder of a checkpoint, to be read only. `uuid` may be a path. Errors: CheckpointNotFoundError."""
-        yield self._storage.find(str(uuid))
+        """The folder of a checkpoint, to be read only and until the block ends. `uuid` may be a path.
+
+        Where the storage is no folder, it is downloaded once for all ranks of a node that have it at the same time.
+        Errors: CheckpointNotFoundError, StorageError.
+        """
+        with self._storage.restored(str(uuid)) as folder:
+            yield folder
+
+    def keep_path(self, uuid: str) -> Path:
+        """As restore_path, until the context ends: for who reads it later. Errors: as restore_path."""
+        return self._kept.enter_context(self._storage.restored(str(uuid)))
+
+    def close(self) -> None:
+        self._kept.close()
 
     def download(self, uuid: str, ckpt_dir: PathLike, selector: Optional[Selector] = None) -> None:
         """Copies a checkpoint's files into a folder, made if need be. Ranks may share it: each file is replaced whole.
 
         Errors: CheckpointNotFoundError, StorageError.
         """
-        source, target = self._storage.find(str(uuid)), Path(ckpt_dir)
-        with disk_errors(f"download checkpoint {uuid}", target):
-            target.mkdir(parents=True, exist_ok=True)
-            for relative in self._storage.resources(str(uuid)):
-                if selector is not None and not selector(relative):
-                    continue
-                if relative.endswith("/"):
-                    (target / relative).mkdir(parents=True, exist_ok=True)
-                    continue
-                (target / relative).parent.mkdir(parents=True, exist_ok=True)
-                temporary = target / f"{relative}.{os.getpid()}.partial"
-                try:
-                    shutil.copyfile(source / relative, temporary)
-                    os.replace(temporary, target / relative)
-                finally:
-                    temporary.unlink(missing_ok=True)
+        paths = [path for path in self._storage.resources(str(uuid)) if selector is None or selector(path)]
+        self._storage.fetch(str(uuid), Path(ckpt_dir), paths)
 
     def delete(self, uuid: str, globs: Optional[Sequence[str]] = None) -> None:
         """Removes a checkpoint, or those of its files that a pattern of pathlib matches. Nothing left: it is gone.
@@ -205,7 +205,7 @@ class _Write:
     Each step is agreed on: one rank's failure is every rank's, and names that rank.
     """
 
-    def __init__(self, ranks: DistributedContext, storage: FolderStorage, registry: Optional[CheckpointRegistry],
+    def __init__(self, ranks: DistributedContext, storage: Storage, registry: Optional[CheckpointRegistry],
                  settle_metrics: Callable[[], None], metadata: Optional[Mapping[str, Any]]) -> None:
         self.rank = ranks.rank
         self._ranks = ranks
@@ -263,14 +263,19 @@ class _Write:
             raise CheckpointError(f"checkpoint {self.uuid}".rstrip() + " was not written; " + "; ".join(failed))
         return [value for value, _ in answers]
 
-    def stage(self) -> Path:
+    @contextmanager
+    def stage(self) -> Iterator[Path]:
         """Where this rank may write."""
-        stage = self._storage.partial(self.uuid)
-        if self._ranks.size > 1:
-            stage = stage / f".rank-{self.rank}"
-            with disk_errors(f"begin checkpoint {self.uuid}", self._storage.folder):
-                stage.mkdir()
-        return stage
+        try:
+            stage = self._storage.stage(self.uuid, self.rank if self._ranks.size > 1 else None)
+        except Exception as error:
+            self.tell_failure("make its folder", error)
+            raise
+        try:
+            yield stage
+        except BaseException:
+            self._storage.unstage(stage)
+            raise
 
     def share(self, listings: Sequence[Mapping[str, int]], source: Optional[Path], is_staged: bool = False) -> None:
         """Brings every rank's files, each once, to where they belong, on disk."""
@@ -281,24 +286,8 @@ class _Write:
                                   lambda: {path: _digest(Path(source or "", path)) for path in sorted(mine)}))
         chosen = owners(listings)
         self._resources = {path: listings[rank][path] for path, rank in chosen.items()}
-        self.agree("write its files", lambda: self._place([path for path, rank in chosen.items() if rank == self.rank],
-                                                          source, is_staged))
-
-    def _place(self, paths: Sequence[str], source: Optional[Path], is_staged: bool) -> None:
-        target = self._storage.partial(self.uuid)
-        with disk_errors(f"write checkpoint {self.uuid}", self._storage.folder):
-            for path in paths:
-                if path.endswith("/"):
-                    (target / path).mkdir(parents=True, exist_ok=True)
-                    continue
-                (target / path).parent.mkdir(parents=True, exist_ok=True)
-                if not is_staged:
-                    shutil.copyfile(Path(source or "", path), target / path)
-                elif source != target:
-                    os.rename(Path(source or "", path), target / path)
-                durable.sync_file(target / path)
-            if is_staged and source is not None and source != target:
-                shutil.rmtree(source)
+        mine = [path for path, rank in chosen.items() if rank == self.rank]
+        self.agree("write its files", lambda: self._storage.place(self.uuid, mine, source or Path(), is_staged))
 
     def finish(self) -> str:
         self.agree("finish it", self._finished)

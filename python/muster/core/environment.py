@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Dict, Mapping, Optional, Union
 from urllib.parse import urlsplit
 
+from muster.core import storage_settings
+
 DEADLINE_MARGIN_S = 60.0
 CONTROLLER_PATIENCE_S = 600.0
 
@@ -53,7 +55,10 @@ class Environment:
     job_id: Optional[int] = None
     max_length: Optional[MaxLength] = None
     searcher_metric: Optional[str] = None
+    checkpoint_storage: Optional[storage_settings.StorageChoice] = None
+    has_tensorboard: bool = True                # event files are written
     controller: Optional[Controller] = None
+    node: Optional[str] = None                  # what the controller calls this one
 
 
 def read_environment(variables: Mapping[str, str]) -> Environment:
@@ -75,7 +80,10 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         job_id=_whole(set_ones, "SLURM_JOB_ID", 1),
         max_length=_max_length(set_ones),
         searcher_metric=set_ones.get("MUSTER_SEARCHER_METRIC"),
-        controller=controller)
+        checkpoint_storage=_storage(set_ones),
+        has_tensorboard=_switch(set_ones, "MUSTER_TENSORBOARD"),
+        controller=controller,
+        node=set_ones.get("DET_AGENT_ID"))
 
 
 def _controller(variables: Mapping[str, str]) -> Optional[Controller]:
@@ -94,6 +102,11 @@ def _controller(variables: Mapping[str, str]) -> Optional[Controller]:
         run=_or(_whole(variables, "DET_TRIAL_RUN_ID", 1), 0), allocation=variables["DET_ALLOCATION_ID"],
         task=variables["DET_TASK_ID"], latest_checkpoint=variables.get("DET_LATEST_CHECKPOINT"),
         patience_s=_or(_seconds(variables, "MUSTER_CONTROLLER_PATIENCE"), CONTROLLER_PATIENCE_S))
+
+
+def _storage(variables: Mapping[str, str]) -> Optional[storage_settings.StorageChoice]:
+    text = variables.get(storage_settings.VARIABLE)
+    return None if text is None else storage_settings.read_storage_text(text)
 
 
 def _or(value: Any, default: Any) -> Any:
@@ -124,6 +137,14 @@ def _seconds(variables: Mapping[str, str], name: str) -> Optional[float]:
     if not math.isfinite(number) or number < 0:
         raise ValueError(f"{name} is {text!r}; it is a number of seconds")
     return number
+
+
+def _switch(variables: Mapping[str, str], name: str) -> bool:
+    """On unless it says otherwise."""
+    text = variables.get(name, "1")
+    if text not in ("0", "1"):
+        raise ValueError(f"{name} is {text!r}; it is 0 or 1")
+    return text == "1"
 
 
 def _json(name: str, text: str) -> Any:

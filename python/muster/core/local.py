@@ -13,7 +13,8 @@ from muster.core.backend import Backend
 from muster.core.errors import MetricConflictError
 from muster.core.metrics import FILE, MetricRow, row_of
 from muster.core.run_folder import RunFolder
-from muster.core.storage import FolderStorage
+from muster.core.storage import FolderStorage, Presence, Storage
+from muster.core.storage_settings import S3_SCHEME
 
 STEPS_REMEMBERED = 4096  # per group; above ROWS_MAX of the shipper, so that a batch is remembered whole
 PROGRESS_PERIOD_S = 1.0
@@ -186,7 +187,7 @@ class Announced:
     """A checkpoint as it was announced: by which run, and where it was to go."""
     uuid: str
     run: int
-    storage: FolderStorage
+    storage: Storage
 
 
 def _unobserved(_event: str, _announced: Announced, _resources_left: Mapping[str, int]) -> None:
@@ -200,7 +201,7 @@ class LocalCheckpoints:
     rename and its event is made good at the next opening, as is one between the event and the removal of files.
     """
 
-    def __init__(self, folder: RunFolder, storage: FolderStorage, observer: CheckpointObserver = _unobserved) -> None:
+    def __init__(self, folder: RunFolder, storage: Storage, observer: CheckpointObserver = _unobserved) -> None:
         self._folder = folder
         self._storage = storage
         self._observer = observer
@@ -215,28 +216,54 @@ class LocalCheckpoints:
 
     def _reconcile(self) -> None:
         last: Dict[str, str] = {}
+        out_of_reach: Dict[str, str] = {}
         for line in durable.read_lines(self._folder.path / "checkpoints.jsonl"):
             event, uuid = line["event"], line["uuid"]
             last[uuid] = event
             if event == "announced":
-                self._announced[uuid] = Announced(uuid, line["run"], FolderStorage(self._folder.path / line["storage"]))
+                storage = self._storage_named(line["storage"])
+                if storage is None:
+                    out_of_reach[uuid] = line["storage"]
+                else:
+                    self._announced[uuid] = Announced(uuid, line["run"], storage)
             if event == "completed":
                 self._completed.append(uuid)
-        for uuid, event in last.items():
-            storage = self._of(uuid).storage
-            if event == "announced" and storage.is_whole(uuid):
-                self._append("completed", uuid)
-                self._completed.append(uuid)
-            elif storage.has_partial(uuid):
-                if event == "announced":
-                    self._append("discarded", uuid)
-                elif event in ("completed", "partially_deleted"):
-                    self._append("deleted", uuid)
-                    event = "deleted"
-                storage.discard(uuid)
-            if event == "deleted" and uuid in self._completed:
-                self._completed.remove(uuid)
+        for uuid, presence in self._presences([uuid for uuid in last if uuid not in out_of_reach]).items():
+            self._make_good(uuid, last[uuid], presence)
+        self._completed = [uuid for uuid in self._completed if last[uuid] != "deleted"]
         self._warn_of_unknown(last)
+        unfinished = {place for uuid, place in out_of_reach.items() if last[uuid] == "announced"}
+        if unfinished:
+            _log.warning("checkpoints that earlier runs began in %s are left as they are: storage is now %s",
+                         ", ".join(sorted(unfinished)), self._storage.location)
+
+    def _make_good(self, uuid: str, event: str, presence: Presence) -> None:
+        """What a crash kept from being said or done after the last event of a checkpoint."""
+        if event == "announced" and presence is Presence.WHOLE:
+            self._append("completed", uuid)
+            self._completed.append(uuid)
+        elif event == "announced":
+            self._append("discarded", uuid)
+        elif presence is Presence.PARTIAL and event in ("completed", "partially_deleted"):
+            self._append("deleted", uuid)
+            self._completed.remove(uuid)
+        if presence is Presence.PARTIAL:
+            self._of(uuid).storage.discard(uuid)
+
+    def _storage_named(self, name: str) -> Optional[Storage]:
+        """The one of that name, as `announce` wrote it; None: one in S3 of which nothing but the name is known."""
+        if name == self._storage.location:
+            return self._storage
+        return None if name.startswith(S3_SCHEME) else FolderStorage(self._folder.path / name)
+
+    def _presences(self, uuids: Sequence[str]) -> Dict[str, Presence]:
+        """In the order of uuids. Each storage is asked once, as one may be far away."""
+        by_storage: Dict[str, List[str]] = {}
+        for uuid in uuids:
+            by_storage.setdefault(self._of(uuid).storage.location, []).append(uuid)
+        found = {uuid: presence for each in by_storage.values()
+                 for uuid, presence in zip(each, self._of(each[0]).storage.presences(each))}
+        return {uuid: found[uuid] for uuid in uuids}
 
     def _of(self, uuid: str) -> Announced:
         """One that this folder did not announce is in the storage at hand."""
@@ -247,7 +274,7 @@ class LocalCheckpoints:
         if unknown:
             shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
             _log.warning("%s holds %d entries that are no checkpoints and that this run folder never announced; they are "
-                         "left alone: %s", self._storage.folder, len(unknown), shown)
+                         "left alone: %s", self._storage.location, len(unknown), shown)
 
     def _append(self, event: str, uuid: str, resources_left: Optional[Mapping[str, int]] = None, **more: Any) -> None:
         self._observer(event, self._of(uuid), resources_left or {})
@@ -255,10 +282,9 @@ class LocalCheckpoints:
 
     def announce(self, uuid: str) -> None:
         self._folder.check_current()
-        folder = self._storage.folder
         self._announced[uuid] = Announced(uuid, self._folder.run, self._storage)
-        inside = folder == self._folder.path / "checkpoints"
-        self._append("announced", uuid, storage="checkpoints" if inside else str(folder))
+        inside = self._storage.location == str(self._folder.path / "checkpoints")
+        self._append("announced", uuid, storage="checkpoints" if inside else self._storage.location)
 
     def complete(self, uuid: str, metadata: Mapping[str, Any], resources: Mapping[str, int]) -> None:
         self._append("completed", uuid, steps_completed=metadata.get("steps_completed"), size_bytes=sum(resources.values()))
@@ -283,6 +309,6 @@ class LocalCheckpoints:
         self._log.close()
 
 
-def open_backend(folder: RunFolder, storage: FolderStorage) -> Backend:
+def open_backend(folder: RunFolder, storage: Storage) -> Backend:
     """Errors: StorageError, CorruptionError."""
     return Backend(LocalMetrics(folder), LocalRecord(folder), LocalCheckpoints(folder, storage))

@@ -1,20 +1,23 @@
-"""`context.profiler`: what the machine does meanwhile: CPU, memory, disk and network of rank 0's node, from /proc.
+"""`context.profiler`: what the machine does meanwhile: CPU, memory, disk and network of rank 0's node, from /proc, and its GPUs.
 
 Reported as system metrics, each the mean over one report's samples:
     cpu      utilization_ratio 0..1 of all CPUs
     memory   used_bytes, available_bytes
     disk     read_bytes_per_s, written_bytes_per_s, whole disks only
     network  received_bytes_per_s, sent_bytes_per_s, without the loopback
+    gpu      {node: {uuid: {gpu_util, gpu_free_memory}}} in Determined's shape; only where nvidia-smi answers (gpus.py)
 """
 from __future__ import annotations
 
 import logging
 import re
+import socket
 import threading
 import time
 from pathlib import Path
-from typing import Callable, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
+from muster.core.gpus import Gpus, GpuValues, mean_of_gpus
 from muster.core.train import TrainContext
 
 SECTOR_BYTES = 512  # of /proc/diskstats, whatever the disk's own are
@@ -107,11 +110,13 @@ class ProfilerContext:
     """Samples in a thread of its own. On ranks other than 0 it does nothing."""
 
     def __init__(self, train: TrainContext, rank: int, proc: Optional[Proc] = None,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+                 clock: Callable[[], float] = time.monotonic, node: str = "") -> None:
+        """`node`: what rank 0's is called."""
         self._train = train
         self._rank = rank
         self._proc = proc or Proc()
         self._clock = clock
+        self._node = node or socket.gethostname()
         self._end = threading.Event()
         self._thread: Optional[threading.Thread] = None
         self._has_warned = False
@@ -148,20 +153,27 @@ class ProfilerContext:
 
     def _run(self, before: Counters, interval_s: float, samples_per_report: int) -> None:
         samples: List[Dict[str, Values]] = []
+        gpu_samples: List[GpuValues] = []
         begin = self._clock()
         try:
+            gpus = Gpus()
             while not self._end.wait(interval_s):
                 after, end = self._proc.counters(), self._clock()
                 samples.append({**rates(before, after, max(1e-6, end - begin)), "memory": self._proc.memory()})
+                gpu_samples.append(gpus.sample())
                 before, begin = after, end
                 if len(samples) == samples_per_report:
-                    self._report(samples)
-                    samples = []
+                    self._report(samples, gpu_samples)
+                    samples, gpu_samples = [], []
             if samples:
-                self._report(samples)
+                self._report(samples, gpu_samples)
         except Exception as error:  # pylint: disable=broad-except
             _log.warning("the profiler ends: %s", error)
 
-    def _report(self, samples: List[Dict[str, Values]]) -> None:
-        for group, values in sorted(mean(list(samples)).items()):
+    def _report(self, samples: List[Dict[str, Values]], gpu_samples: List[GpuValues]) -> None:
+        groups: Dict[str, Dict[str, Any]] = {**mean(list(samples))}
+        gpus = mean_of_gpus(gpu_samples)
+        if gpus:
+            groups["gpu"] = {self._node: gpus}
+        for group, values in sorted(groups.items()):
             self._train.report_system_metrics(group, values)

@@ -24,7 +24,7 @@ from muster.core.local import Announced, LocalCheckpoints, LocalRecord
 from muster.core.metrics import MetricRow
 from muster.core.run_folder import RunFolder
 from muster.core.session import Session
-from muster.core.storage import FolderStorage
+from muster.core.storage import Storage
 
 PROGRESS_PERIOD_S = 1.0
 POLL_S = 60                # one long poll
@@ -287,7 +287,7 @@ class StopRequests:
         self._session.close()
 
 
-def open_backend(folder: RunFolder, storage: FolderStorage, controller: Controller) -> Backend:
+def open_backend(folder: RunFolder, storage: Storage, controller: Controller) -> Backend:
     """Says that the run begins, and what an earlier one could not say.
 
     Errors: StaleRunError, ControllerError, StorageError, CorruptionError.

@@ -5,7 +5,8 @@
     metrics.jsonl      see metrics.py
     checkpoints.jsonl  see local.py
     checkpoints/       see storage.py
-    status.json, metadata.json, tensorboard/
+    status.json, metadata.json
+    tensorboard/       see tensorboard.py
 """
 from __future__ import annotations
 

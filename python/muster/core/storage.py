@@ -1,17 +1,19 @@
-"""Checkpoints as folders on a disk that all ranks see.
+"""Where the files of checkpoints lie: what every storage can do, and the storage that is a folder which all ranks see.
 
     <uuid>/           a whole checkpoint: the script's files, metadata.json, resources.json ({path: bytes})
     <uuid>.partial/   one being written or removed; rank N stages its files in .rank-N/ where several ranks write
 
-A checkpoint becomes whole by one rename, after every file and folder of it is on disk. Its registry is elsewhere.
+A checkpoint becomes whole by one rename, after every file and folder of it is on disk. Its registry is elsewhere, and so
+is storage in S3 (s3_storage.py).
 """
 from __future__ import annotations
 
+import enum
 import os
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Container, Dict, Iterator, List, Mapping, Optional
+from typing import Any, Callable, Container, ContextManager, Dict, Iterator, List, Mapping, Optional, Protocol, Sequence
 from uuid import UUID
 
 from muster.core import durable, values
@@ -75,11 +77,87 @@ def _size_bytes(path: Path, relative: str, is_folder: bool, may_link: bool) -> i
     return path.stat().st_size
 
 
+class Presence(enum.Enum):
+    ABSENT = 0
+    PARTIAL = 1  # being written or removed, or left so by a crash
+    WHOLE = 2
+
+
+class Storage(Protocol):
+    """Any process; who may write which uuid is the registry's business. A checkpoint is whole or counts as not there.
+
+    Where a call takes `uuid_or_path`, the folder of a checkpoint may be given by its path, whatever the storage.
+    Errors of every call: StorageError.
+    """
+
+    @property
+    def location(self) -> str:
+        """Names the place, for people and for the run folder."""
+
+    # ---- reading ----
+
+    def is_whole(self, uuid: str) -> bool: ...
+    def presences(self, uuids: Sequence[str]) -> List[Presence]: ...
+
+    def unfinished_names(self, announced: Container[str]) -> List[str]:
+        """What lies there and is neither whole checkpoints nor announced, in the order of names; [] if others use it too."""
+
+    def metadata(self, uuid_or_path: str) -> Dict[str, Any]:
+        """Errors: CheckpointNotFoundError, CorruptionError."""
+
+    def resources(self, uuid_or_path: str) -> Dict[str, int]:
+        """Errors: CheckpointNotFoundError, CorruptionError. Of one that this package did not write, its files are listed."""
+
+    def restored(self, uuid_or_path: str) -> ContextManager[Path]:
+        """A folder with its files, to be read only, until the block ends. Errors: CheckpointNotFoundError."""
+
+    def fetch(self, uuid_or_path: str, target: Path, paths: Sequence[str]) -> None:
+        """Copies these of its resources into a folder. Errors: CheckpointNotFoundError."""
+
+    # ---- writing ----
+
+    def begin(self, uuid: str) -> None: ...
+
+    def stage(self, uuid: str, rank: Optional[int]) -> Path:
+        """Where a rank may write its files; `rank` is None when it writes alone."""
+
+    def place(self, uuid: str, paths: Sequence[str], source: Path, is_staged: bool) -> None:
+        """Brings files of a folder to where they belong, durably. With `is_staged` they are moved, and the stage ends."""
+
+    def unstage(self, stage: Path) -> None:
+        """Removes what is left of a stage whose checkpoint failed."""
+
+    def finish(self, uuid: str, metadata: Mapping[str, Any], resources: Mapping[str, int]) -> None:
+        """Makes it whole. Requires: every rank has placed its files. Errors: CheckpointError when one is not there."""
+
+    def discard(self, uuid: str) -> None:
+        """Removes what is not whole; nothing if it is not there."""
+
+    def unmake(self, uuid: str) -> None:
+        """From now on it is not whole, whatever happens. Errors: CheckpointNotFoundError."""
+
+    def remove(self, uuid: str, paths: List[str]) -> Dict[str, int]:
+        """Removes files of a whole checkpoint; the answer is what is left of its resources.
+
+        A crash may leave files that the resources do not name, never the reverse.
+        """
+
+    def matching(self, uuid: str, globs: List[str]) -> List[str]:
+        """Resources that a pattern of pathlib (`**` goes deep) matches; of a folder that matches, all that is in it.
+
+        Errors: ValueError for a pattern that leaves the checkpoint.
+        """
+
+
 class FolderStorage:
-    """One folder of checkpoints. Any process; who may write which uuid is the registry's business."""
+    """One folder of checkpoints; a Storage."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
+
+    @property
+    def location(self) -> str:
+        return str(self.folder)
 
     def whole(self, uuid: str) -> Path:
         return self.folder / uuid
@@ -93,8 +171,11 @@ class FolderStorage:
     def has_partial(self, uuid: str) -> bool:
         return is_uuid(uuid) and self.partial(uuid).is_dir()
 
+    def presences(self, uuids: Sequence[str]) -> List[Presence]:
+        return [Presence.WHOLE if self.is_whole(uuid) else
+                Presence.PARTIAL if self.has_partial(uuid) else Presence.ABSENT for uuid in uuids]
+
     def unfinished_names(self, announced: Container[str]) -> List[str]:
-        """Entries that are neither whole checkpoints nor announced, in the order of names."""
         if not self.folder.is_dir():
             return []
         with disk_errors("list checkpoints", self.folder):
@@ -111,15 +192,9 @@ class FolderStorage:
                 return self.whole(uuid_or_path)
             state = "was never finished" if self.has_partial(uuid_or_path) else "is not there"
             raise CheckpointNotFoundError(f"checkpoint {uuid_or_path} {state} in {self.folder}")
-        path = Path(uuid_or_path)
-        if path.name.endswith(_PARTIAL):
-            raise CheckpointNotFoundError(f"checkpoint {path} was never finished")
-        if not path.is_dir():
-            raise CheckpointNotFoundError(f"checkpoint {uuid_or_path!r} is neither a uuid nor a folder")
-        return path.absolute()
+        return folder_at(uuid_or_path)
 
     def metadata(self, uuid_or_path: str) -> Dict[str, Any]:
-        """Errors: CheckpointNotFoundError, CorruptionError."""
         folder = self.find(uuid_or_path)
         if not (folder / METADATA).is_file():
             raise CheckpointNotFoundError(f"{folder} has no {METADATA}: it is no checkpoint of this package")
@@ -127,11 +202,28 @@ class FolderStorage:
         return metadata
 
     def resources(self, uuid_or_path: str) -> Dict[str, int]:
-        """Errors: CheckpointNotFoundError, CorruptionError. A folder that this package did not write is listed."""
         folder = self.find(uuid_or_path)
         if (folder / RESOURCES).is_file():
             return durable.read_document(folder / RESOURCES)
         return list_files(folder, lambda path: path not in RESERVED, may_link=True)
+
+    @contextmanager
+    def restored(self, uuid_or_path: str) -> Iterator[Path]:
+        yield self.find(uuid_or_path)
+
+    def fetch(self, uuid_or_path: str, target: Path, paths: Sequence[str]) -> None:
+        source = self.find(uuid_or_path)
+        with disk_errors(f"download checkpoint {uuid_or_path}", target):
+            make_folders(target, paths)
+            for path in paths:
+                if path.endswith("/"):
+                    continue
+                temporary = target / f"{path}.{os.getpid()}.partial"
+                try:
+                    shutil.copyfile(source / path, temporary)
+                    os.replace(temporary, target / path)
+                finally:
+                    temporary.unlink(missing_ok=True)
 
     # ---- writing ----
 
@@ -141,8 +233,33 @@ class FolderStorage:
             self.partial(uuid).mkdir()
             durable.sync_folder(self.folder)
 
+    def stage(self, uuid: str, rank: Optional[int]) -> Path:
+        stage = self.partial(uuid)
+        if rank is not None:
+            stage = stage / f".rank-{rank}"
+            with disk_errors(f"begin checkpoint {uuid}", self.folder):
+                stage.mkdir()
+        return stage
+
+    def place(self, uuid: str, paths: Sequence[str], source: Path, is_staged: bool) -> None:
+        target = self.partial(uuid)
+        with disk_errors(f"write checkpoint {uuid}", self.folder):
+            make_folders(target, paths)
+            for path in paths:
+                if path.endswith("/"):
+                    continue
+                if not is_staged:
+                    shutil.copyfile(source / path, target / path)
+                elif source != target:
+                    os.rename(source / path, target / path)
+                durable.sync_file(target / path)
+            if is_staged and source != target:
+                shutil.rmtree(source)
+
+    def unstage(self, stage: Path) -> None:
+        """It goes with the partial checkpoint in which it lies."""
+
     def finish(self, uuid: str, metadata: Mapping[str, Any], resources: Mapping[str, int]) -> None:
-        """Makes it whole. Requires: every file is synced. Errors: CheckpointError when one is not there; StorageError."""
         partial = self.partial(uuid)
         with disk_errors(f"finish checkpoint {uuid}", self.folder):
             for relative, size_bytes in resources.items():
@@ -158,23 +275,17 @@ class FolderStorage:
             durable.sync_folder(self.folder)
 
     def discard(self, uuid: str) -> None:
-        """Removes what is not whole; nothing if it is not there. Errors: StorageError."""
         if self.has_partial(uuid):
             with disk_errors(f"remove checkpoint {uuid}", self.folder):
                 shutil.rmtree(self.partial(uuid))
 
     def unmake(self, uuid: str) -> None:
-        """From now on it is not whole, whatever happens. Errors: CheckpointNotFoundError, StorageError."""
         whole = self.find(uuid)
         with disk_errors(f"delete checkpoint {uuid}", self.folder):
             os.rename(whole, self.partial(uuid))
             durable.sync_folder(self.folder)
 
     def remove(self, uuid: str, paths: List[str]) -> Dict[str, int]:
-        """Removes files of a whole checkpoint; the answer is what is left of its resources.
-
-        A crash may leave files that the resources do not name, never the reverse. Errors: StorageError.
-        """
         folder = self.find(uuid)
         left = {path: size for path, size in self.resources(uuid).items() if path not in set(paths)}
         with disk_errors(f"delete files of checkpoint {uuid}", self.folder):
@@ -187,22 +298,38 @@ class FolderStorage:
         return left
 
     def matching(self, uuid: str, globs: List[str]) -> List[str]:
-        """Resources that a pattern of pathlib (`**` goes deep) matches; of a folder that matches, all that is in it.
+        return matching_in(self.find(uuid), self.resources(uuid), globs)
 
-        Errors: ValueError for a pattern that leaves the checkpoint.
-        """
-        folder = self.find(uuid)
-        resources = self.resources(uuid)
-        matched = set()
-        for glob in globs:
-            if not glob or glob.startswith("/") or ".." in Path(glob).parts:
-                raise ValueError(f"glob {glob!r} is empty or leaves the checkpoint")
-            for path in folder.glob(glob):
-                relative = path.relative_to(folder).as_posix()
-                if relative == ".":
-                    matched.update(resources)
-                matched.update(each for each in resources if each == relative or each.startswith(relative + "/"))
-        return [each for each in resources if each in matched and not _keeps_something(each, resources, matched)]
+
+def folder_at(path_text: str) -> Path:
+    """The folder of a checkpoint that is given by its path. Errors: CheckpointNotFoundError."""
+    path = Path(path_text)
+    if path.name.endswith(_PARTIAL):
+        raise CheckpointNotFoundError(f"checkpoint {path} was never finished")
+    if not path.is_dir():
+        raise CheckpointNotFoundError(f"checkpoint {path_text!r} is neither a uuid nor a folder")
+    return path.absolute()
+
+
+def make_folders(target: Path, paths: Sequence[str]) -> None:
+    """All that these paths need below `target`, and itself. Errors: OSError."""
+    target.mkdir(parents=True, exist_ok=True)
+    for folder in {target / (path if path.endswith("/") else os.path.dirname(path)) for path in paths}:
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def matching_in(folder: Path, resources: Mapping[str, int], globs: List[str]) -> List[str]:
+    """As Storage.matching, of a folder that has these resources. Errors: ValueError."""
+    matched = set()
+    for glob in globs:
+        if not glob or glob.startswith("/") or ".." in Path(glob).parts:
+            raise ValueError(f"glob {glob!r} is empty or leaves the checkpoint")
+        for path in folder.glob(glob):
+            relative = path.relative_to(folder).as_posix()
+            if relative == ".":
+                matched.update(resources)
+            matched.update(each for each in resources if each == relative or each.startswith(relative + "/"))
+    return [each for each in resources if each in matched and not _keeps_something(each, resources, matched)]
 
 
 def _keeps_something(path: str, resources: Mapping[str, int], matched: Container[str]) -> bool:

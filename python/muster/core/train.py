@@ -53,17 +53,20 @@ class TrainContext:
         self._report(values.check_group(group), values.check_steps(steps_completed), metrics)
 
     def report_system_metrics(self, group: str, metrics: Mapping[str, Any]) -> None:
-        """Of the machine rather than of the training: kept by time instead of steps."""
-        self._report(values.check_group(group), None, metrics)
+        """Of the machine rather than of the training: kept by time instead of steps. Values may be nested dicts."""
+        self._put(MetricRow(self._run, values.check_group(group), None, now(), values.encode_nested_metrics(group, metrics)))
 
-    def _report(self, group: str, steps: Optional[int], metrics: Mapping[str, Any],
+    def _report(self, group: str, steps: int, metrics: Mapping[str, Any],
                 batch_metrics: Optional[Sequence[Mapping[str, Any]]] = None) -> None:
-        self._chief("a report")
         batches: Optional[List[Dict[str, Any]]] = None
         if batch_metrics is not None:
             batches = [dict(values.encode_metrics(group, each)) for each in batch_metrics]
+        self._put(MetricRow(self._run, group, steps, now(), values.encode_metrics(group, metrics), batches))
+
+    def _put(self, row: MetricRow) -> None:
+        self._chief("a report")
         assert self._shipper is not None
-        self._shipper.put(MetricRow(self._run, group, steps, now(), values.encode_metrics(group, metrics), batches))
+        self._shipper.put(row)
 
     def flush(self) -> None:
         """Returns when every report so far is on stable storage. Errors: as those of a report."""
@@ -108,7 +111,10 @@ class TrainContext:
         self._chief("set_metadata").record.set_metadata(metadata)
 
     def get_tensorboard_path(self) -> Path:
-        """A folder for event files, made if need be. Any rank."""
+        """A folder for the script's own event files, made if need be; what it reports lies in metrics/ of it already. Any rank.
+
+        TensorBoard follows the last file of a folder alone: several writers take folders of their own below it.
+        """
         path = self._run_dir / "tensorboard"
         path.mkdir(parents=True, exist_ok=True)
         return path

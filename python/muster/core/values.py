@@ -67,6 +67,14 @@ def encode_metrics(group: str, metrics: Mapping[str, Any]) -> Dict[str, Scalar]:
     return encoded
 
 
+def encode_nested_metrics(group: str, metrics: Mapping[str, Any]) -> Dict[str, Any]:
+    """As `encode_metrics`, where values may be dicts of such. Errors: TypeError that names the place."""
+    if not isinstance(metrics, Mapping):
+        raise TypeError(f"metrics of group {group!r} are a {type(metrics).__name__}; give a dict of name to number")
+    encoded: Dict[str, Any] = encode_document(f"group {group!r}", metrics)
+    return encoded
+
+
 def encode_document(what: str, value: Any) -> Any:
     """Nested dicts, lists and tuples of scalars and None, as JSON holds them. Errors: TypeError that names the place."""
     if value is None:

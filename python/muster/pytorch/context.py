@@ -10,6 +10,7 @@ import torch
 
 from muster import core
 from muster.core.context import PathLike
+from muster.core.storage_settings import StorageValue
 from muster.pytorch import gradients, random_state
 from muster.pytorch.gradients import GradientMean
 from muster.pytorch.process_group import device_of, open_process_group
@@ -257,7 +258,7 @@ def _moved(value: Any, device: torch.device) -> Any:
 
 def init(*, hparams: Optional[Mapping[str, Any]] = None, distributed: Optional[core.DistributedContext] = None,
          aggregation_frequency: int = 1, average_aggregated_gradients: bool = True, deterministic: bool = False,
-         checkpoint_storage: Optional[PathLike] = None, run_dir: Optional[PathLike] = None) -> PyTorchTrialContext:
+         checkpoint_storage: Optional[StorageValue] = None, run_dir: Optional[PathLike] = None) -> PyTorchTrialContext:
     """Begins a run on every rank: joins the ranks that the launcher started, and seeds all generators the same.
 
     `hparams`: default MUSTER_HPARAMS. `distributed`: default the ranks of torch's process group, which is made here if need

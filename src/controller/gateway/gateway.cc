@@ -248,7 +248,7 @@ kj::Promise<std::optional<Error>> Gateway::query(const Identity& identity, Query
   if (query.kind == QueryKind::kHistory) return query_history(std::move(query), std::move(send));
   if (query.kind == QueryKind::kToken) return send_token(identity, query, std::move(send));
   if (query.kind == QueryKind::kBatchScript) return query_script(identity, query, std::move(send));
-  auto pages = replica_.answer(query);
+  auto pages = replica_.answer(identity, query);
   if (!pages.has_value()) return std::optional<Error>(pages.error());
   return send_pages(std::move(pages).value(), std::move(send));
 }

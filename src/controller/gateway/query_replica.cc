@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codec/config_secrets.h"
 #include "codec/hostlist.h"
 #include "controller/frontend/frontend.h"
 #include "records/page_codec.h"
@@ -31,6 +32,9 @@ std::size_t jobs_per_page(QueryDetail detail) {
   }
   return kFullJobsPerPage;
 }
+
+/// Whether some of what it shows is shown to its owner alone.
+bool depends_on_reader(const Query& query) { return query.kind == QueryKind::kExperiments && query.detail == QueryDetail::kFull; }
 
 Error no_experiment(ExperimentId id) {
   return Error{ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "see muster experiment list"};
@@ -154,8 +158,9 @@ std::string QueryReplica::one_page(const Query& query) const {
   return records::encode_page(page);
 }
 
-Result<Pages> QueryReplica::answer(const Query& query) {
-  const std::string key = records::encode_query(query);
+Result<Pages> QueryReplica::answer(const Identity& reader, const Query& query) {
+  std::string key = records::encode_query(query);
+  if (depends_on_reader(query)) key += fmt::format(" {} {}", reader.user.value(), reader.is_operator);
   const std::uint64_t change = change_ + (query.kind == QueryKind::kNodes ? facts_change_ : 0);
   if (const auto found = cache_.find(key); found != cache_.end() && found->second.change == change) {
     return found->second.pages;
@@ -165,7 +170,7 @@ Result<Pages> QueryReplica::answer(const Query& query) {
     case QueryKind::kJobs: pages = TRY(job_pages(query)); break;
     case QueryKind::kSteps: pages = TRY(step_pages(query)); break;
     case QueryKind::kNodes: pages = node_pages(); break;
-    case QueryKind::kExperiments: pages = TRY(experiment_pages(query)); break;
+    case QueryKind::kExperiments: pages = TRY(experiment_pages(reader, query)); break;
     case QueryKind::kTrials: pages = TRY(trial_pages(query)); break;
     case QueryKind::kCheckpoints: pages = TRY(checkpoint_pages(query)); break;
     case QueryKind::kDocuments: pages = TRY(document_pages(query)); break;
@@ -177,11 +182,12 @@ Result<Pages> QueryReplica::answer(const Query& query) {
   return Pages(shared);
 }
 
-Result<std::vector<std::string>> QueryReplica::experiment_pages(const Query& query) const {
+Result<std::vector<std::string>> QueryReplica::experiment_pages(const Identity& reader, const Query& query) const {
   std::vector<std::string> pages;
   Page page;
   const auto show = [&](const Experiment& experiment) {
-    page.experiments.push_back(view_of(experiment, state_, query.detail));
+    ExperimentView& view = page.experiments.emplace_back(view_of(experiment, state_, query.detail));
+    if (depends_on_reader(query)) view.spec = spec_shown_to(reader, view.spec);
     if (page.experiments.size() == kExperimentsPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
   };
   for (const ExperimentId id : query.experiments) {

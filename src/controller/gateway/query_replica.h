@@ -38,7 +38,8 @@ class QueryReplica {
 
   /// Answers every kind but kHistory and kBatchScript. Errors: kNotFound "Invalid job id specified" when exactly one job
   /// is named and it is not there. Cost: O(objects looked at); nothing when the same was asked since the last change.
-  Result<Pages> answer(const Query& query);
+  /// `reader`: keys in configurations are shown to their owners alone.
+  Result<Pages> answer(const Identity& reader, const Query& query);
   /// The live part of a history answer: jobs not over, and those over that `is_stored` does not name.
   std::vector<std::pair<JobView, std::vector<StepView>>> live_history(
       const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored);
@@ -54,7 +55,7 @@ class QueryReplica {
   Result<std::vector<std::string>> job_pages(const Query& query);
   Result<std::vector<std::string>> step_pages(const Query& query);
   std::vector<std::string> node_pages() const;
-  Result<std::vector<std::string>> experiment_pages(const Query& query) const;
+  Result<std::vector<std::string>> experiment_pages(const Identity& reader, const Query& query) const;
   Result<std::vector<std::string>> trial_pages(const Query& query) const;
   Result<std::vector<std::string>> checkpoint_pages(const Query& query) const;
   Result<std::vector<std::string>> document_pages(const Query& query) const;

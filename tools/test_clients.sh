@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# What meets other people's packages as they are: determined, TensorBoard and boto3, Lightning and transformers. Where they cannot
+# be installed, the tests that need them are skipped, by name.
+#   test_clients.sh BUILD
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export PATH="$PWD/$1/bin:$PATH"
+failed=0
+
+run() { # NAME COMMAND...
+  echo "== end to end: $1"
+  shift
+  "$@" -q -p no:cacheprovider || failed=1
+}
+
+skip() {
+  echo "== end to end: $1: skipped, their packages cannot be installed here"
+}
+
+if venv=$(tools/clients_env.sh); then
+  if [ "$(id -u)" -eq 0 ]; then
+    run "Determined's own clients" "$venv/bin/python" -m pytest tests/clients
+  else
+    echo "== end to end: Determined's own clients: skipped, their trials need root"
+  fi
+  run "TensorBoard and S3" "$venv/bin/python" -m pytest python/tests/test_tensorboard.py python/tests/test_s3_storage.py
+else
+  skip "Determined's own clients"
+  skip "TensorBoard and S3"
+fi
+if venv=$(tools/adapters_env.sh); then
+  run "Lightning and transformers" "$venv/bin/python" -m pytest python/tests/test_adapters.py
+else
+  skip "Lightning and transformers"
+fi
+exit $failed
