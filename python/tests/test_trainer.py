@@ -368,3 +368,32 @@ def test_an_optimizer_state_keeps_its_type(tmp_path):
     other = torch.optim.SGD([parameter], lr=0.1, momentum=0.9)
     load_optimizer(other, torch.load(tmp_path / "state.pt"))
     assert torch.equal(other.state[parameter]["momentum_buffer"], optimizer.state[parameter]["momentum_buffer"])
+
+
+def test_another_trials_checkpoint_gives_its_weights_and_nothing_else(tmp_path, monkeypatch):
+    storage, first, second = tmp_path / "storage", tmp_path / "first", tmp_path / "second"
+    monkeypatch.setenv("MUSTER_CHECKPOINT_STORAGE", str(storage))
+    fit(first, max_length=Batch(4), checkpoint_period=Batch(4), checkpoint_policy="none")
+    (source,) = os.listdir(storage)
+    monkeypatch.setenv("MUSTER_SOURCE_CHECKPOINT", source)
+    seen = {}
+
+    class Watched(digits.Line):
+        def __init__(self, *arguments, **settings):
+            super().__init__(*arguments, **settings)
+            self.optimizer.param_groups[0]["lr"] = 0.123
+
+        def train_batch(self, batch, epoch_idx, batch_idx):
+            if not seen:
+                seen.update(weights={name: value.clone() for name, value in self.model.state_dict().items()},
+                            rate=self.optimizer.param_groups[0]["lr"], batch=batch_idx)
+            return super().train_batch(batch, epoch_idx, batch_idx)
+
+    result = fit(second, trial=Watched, max_length=Batch(3), checkpoint_period=Batch(3), checkpoint_policy="none")
+    saved = torch.load(storage / source / "state.pt")["models"][0]
+    assert all(torch.equal(seen["weights"][name], saved[name]) for name in saved)
+    assert (seen["batch"], result.position.batches) == (0, 3), "its own steps are counted from none"
+    assert seen["rate"] == 0.123, "its settings are its own"
+    seen.clear()
+    again = fit(second, trial=Watched, max_length=Batch(5), checkpoint_policy="none")
+    assert seen["batch"] == 3 and again.resumed_from != source, "once it has one of its own, that is where it goes on"

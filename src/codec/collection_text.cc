@@ -23,14 +23,21 @@ constexpr std::size_t kNameMax = 64;
 
 }  // namespace
 
-std::string collection_script(const std::vector<std::string>& folders) {
+std::string collection_script(const ExperimentSpec& spec, const Doomed& doomed) {
   std::string script(kHead);
-  for (const std::string& folder : folders) script += "remove " + shell_quoted(folder) + "\n";
+  if (!doomed.uuids.empty()) {
+    script += "MUSTER_CHECKPOINT_STORAGE=" + shell_quoted(s3_settings(spec)) + " python3 -m muster.core.collection";
+    for (const std::string& uuid : doomed.uuids) script += " " + shell_quoted(uuid);
+    script += " || status=1\n";
+  }
+  for (const std::string& folder : doomed.folders) script += "remove " + shell_quoted(folder) + "\n";
   return script + "exit $status\n";
 }
 
-std::vector<std::string> checkpoint_folders(const ExperimentSpec& spec, TrialId trial, const std::string& uuid) {
-  return {spec.run_folder.substr(0, spec.run_folder.rfind('/')) + "/" + uuid, trial_folder(spec, trial) + "/checkpoints/" + uuid};
+void add_checkpoint(Doomed& doomed, const ExperimentSpec& spec, TrialId trial, const std::string& uuid) {
+  if (!s3_settings(spec).empty()) return doomed.uuids.push_back(uuid);
+  doomed.folders.push_back(checkpoint_root(spec) + "/" + uuid);
+  doomed.folders.push_back(trial_folder(spec, trial) + "/checkpoints/" + uuid);
 }
 
 bool is_checkpoint_name(std::string_view uuid) {

@@ -8,12 +8,17 @@
 
 namespace muster {
 
-/// Deletes what is there of `folders`, the rest whatever one of them says; fails when something stays. A folder that is half gone has
-/// another name, so that nobody takes it for whole. Requires: absolute paths.
-std::string collection_script(const std::vector<std::string>& folders);
+/// What is to be deleted. `folders`: absolute paths.
+struct Doomed {
+  std::vector<std::string> folders;
+  std::vector<std::string> uuids;  ///< of checkpoints in S3
+};
+/// Deletes what is there of it, each whatever becomes of the others; fails when something stays. A folder that is half gone has another
+/// name, so that nobody takes it for whole. What lies in S3 is deleted by the Python package, which the job's environment must have.
+std::string collection_script(const ExperimentSpec& spec, const Doomed& doomed);
 
-/// Where a checkpoint's files may lie: in the experiment's storage, or in its trial's folder.
-std::vector<std::string> checkpoint_folders(const ExperimentSpec& spec, TrialId trial, const std::string& uuid);
+/// Adds a checkpoint, wherever its files may lie: in the experiment's storage, and in its trial's folder.
+void add_checkpoint(Doomed& doomed, const ExperimentSpec& spec, TrialId trial, const std::string& uuid);
 
 /// Letters, digits and hyphens alone: no path.
 bool is_checkpoint_name(std::string_view uuid);

@@ -89,19 +89,6 @@ void append_hparam_variables(const Json& value, const std::string& prefix, std::
   }
 }
 
-/// Where checkpoints go, when that is not the trial's folder; empty: it is.
-std::string storage_text(const ExperimentSpec& spec) {
-  const auto config = parse_yaml(spec.config);
-  const Json* storage = config.has_value() ? config->root.find("checkpoint_storage") : nullptr;
-  const Json* type = storage == nullptr ? nullptr : storage->find("type");
-  if (type == nullptr || *type != Json("s3")) return {};
-  Json::Object settings;
-  for (const Json::Member& member : *storage->object()) {
-    if (!member.value.is_null() && !member.name.starts_with("save_")) settings.push_back(member);
-  }
-  return json_text(settings);
-}
-
 std::string length_text(std::string_view unit, std::uint64_t length) {
   return unit.empty() ? std::to_string(length) : fmt::format("{{{}: {}}}", json_quoted(unit), length);
 }
@@ -114,6 +101,20 @@ std::string shell_quoted(std::string_view word) {
   for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
   return out + "'";
 }
+
+std::string s3_settings(const ExperimentSpec& spec) {
+  const auto config = parse_yaml(spec.config);
+  const Json* storage = config.has_value() ? config->root.find("checkpoint_storage") : nullptr;
+  const Json* type = storage == nullptr ? nullptr : storage->find("type");
+  if (type == nullptr || *type != Json("s3")) return {};
+  Json::Object settings;
+  for (const Json::Member& member : *storage->object()) {
+    if (!member.value.is_null() && !member.name.starts_with("save_")) settings.push_back(member);
+  }
+  return json_text(settings);
+}
+
+std::string checkpoint_root(const ExperimentSpec& spec) { return spec.run_folder.substr(0, spec.run_folder.rfind('/')); }
 
 std::string trial_script(std::string_view archive) {
   std::string script(kHead);
@@ -184,7 +185,9 @@ std::vector<std::string> trial_variables(const Experiment& experiment, const Tri
   add("MUSTER_ENTRYPOINT", with_hparams(spec.entrypoint, hparams));
   add("MUSTER_HPARAMS", trial.hparams);
   append_hparam_variables(hparams, "MUSTER_HP_", out);
-  if (const std::string storage = storage_text(spec); !storage.empty()) add("MUSTER_CHECKPOINT_STORAGE", storage);
+  const std::string bucket = s3_settings(spec);
+  add("MUSTER_CHECKPOINT_STORAGE", bucket.empty() ? checkpoint_root(spec) : bucket);
+  if (!trial.source.empty()) add("MUSTER_SOURCE_CHECKPOINT", trial.source);
   // Trackers of others go on with one run of theirs for all runs of a trial.
   add("WANDB_RUN_ID", fmt::format("muster-{}-{}", experiment.id.value(), trial.id.value()));
   add("WANDB_RESUME", "allow");

@@ -34,6 +34,11 @@ std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace
 /// NAME=VALUE for the environment of a trial's run; `run` counts from 1. python/README.md says what each means.
 std::vector<std::string> trial_variables(const Experiment& experiment, const Trial& trial, std::uint32_t run);
 
+/// Where an experiment's checkpoints go in S3, a JSON object with its keys; empty: they go to a folder.
+std::string s3_settings(const ExperimentSpec& spec);
+/// The folder that they go to otherwise, each under its uuid.
+std::string checkpoint_root(const ExperimentSpec& spec);
+
 /// The folder of a trial: the same for all its runs.
 std::string trial_folder(const ExperimentSpec& spec, TrialId trial);
 

@@ -49,6 +49,8 @@ class MusterCallback(TrainerCallback):  # type: ignore[misc]
         start = self._context.info.latest_checkpoint
         if start is None:
             return None
+        if self._context.info.is_warm_start:
+            raise CheckpointError(f"checkpoint {start} is another trial's: load its weights yourself, from context.checkpoint.restore_path()")
         return str(self._context.checkpoint.keep_path(start))
 
     # ---- what the Trainer calls ----

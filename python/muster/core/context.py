@@ -37,7 +37,8 @@ class Run:
     `run_id` counts the starts of this trial from 1. `latest_checkpoint`: where to resume from, a uuid or a path: what
     MUSTER_RESUME_FROM says, else the checkpoint that this run folder completed last, else the one that the controller
     gave the trial to begin with. `deadline`: seconds since the
-    epoch, when the run must be over. `seed` is 0 unless MUSTER_SEED says otherwise. `job_id`: Slurm's or Muster's.
+    epoch, when the run must be over. `is_warm_start`: `latest_checkpoint` is another trial's: its weights are taken, and this trial
+    counts its own steps from none. `seed` is 0 unless MUSTER_SEED says otherwise. `job_id`: Slurm's or Muster's.
     """
     hparams: Dict[str, Any]
     seed: int
@@ -46,6 +47,7 @@ class Run:
     latest_checkpoint: Optional[str]
     deadline: Optional[float]
     job_id: Optional[int]
+    is_warm_start: bool = False
 
 
 class Context:
@@ -220,14 +222,17 @@ class _Chief:
             controller = environment.controller
             self.backend = (local.open_backend(self.folder, self.storage) if controller is None
                             else remote.open_backend(self.folder, self.storage, controller))
-            latest = environment.resume_from or self.backend.checkpoints.latest() or (controller and controller.latest_checkpoint)
+            own = environment.resume_from or self.backend.checkpoints.latest()
+            latest = own or (controller and controller.latest_checkpoint) or environment.source_checkpoint
+            is_warm = own is None and latest is not None and latest == environment.source_checkpoint
             if environment.has_tensorboard:
-                copy = TensorBoardCopy(self.backend.metrics, self.folder.path, environment.hparams, self._steps_of(latest))
+                copy = TensorBoardCopy(self.backend.metrics, self.folder.path, environment.hparams,
+                                       None if is_warm else self._steps_of(latest))
                 self.backend = replace(self.backend, metrics=copy)
             self.info = Run(hparams=environment.hparams, seed=environment.seed,
                             run_dir=self.folder.path, run_id=self.folder.run,
                             latest_checkpoint=latest,
-                            deadline=environment.deadline, job_id=environment.job_id)
+                            deadline=environment.deadline, job_id=environment.job_id, is_warm_start=is_warm)
         except BaseException:
             self.close()
             raise

@@ -56,6 +56,7 @@ class Environment:
     max_length: Optional[MaxLength] = None
     searcher_metric: Optional[str] = None
     checkpoint_storage: Optional[storage_settings.StorageChoice] = None
+    source_checkpoint: Optional[str] = None     # another trial's, that this one begins with
     has_tensorboard: bool = True                # event files are written
     controller: Optional[Controller] = None
     node: Optional[str] = None                  # what the controller calls this one
@@ -81,6 +82,7 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         max_length=_max_length(set_ones),
         searcher_metric=set_ones.get("MUSTER_SEARCHER_METRIC"),
         checkpoint_storage=_storage(set_ones),
+        source_checkpoint=set_ones.get("MUSTER_SOURCE_CHECKPOINT"),
         has_tensorboard=_switch(set_ones, "MUSTER_TENSORBOARD"),
         controller=controller,
         node=set_ones.get("DET_AGENT_ID"))

@@ -270,6 +270,8 @@ class LocalCheckpoints:
         return self._announced.get(uuid) or Announced(uuid, self._folder.run, self._storage)
 
     def _warn_of_unknown(self, announced: Mapping[str, str]) -> None:
+        if not self._is_inside():
+            return  # others keep theirs there too
         unknown = self._storage.unfinished_names(announced)
         if unknown:
             shown = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
@@ -283,8 +285,10 @@ class LocalCheckpoints:
     def announce(self, uuid: str) -> None:
         self._folder.check_current()
         self._announced[uuid] = Announced(uuid, self._folder.run, self._storage)
-        inside = self._storage.location == str(self._folder.path / "checkpoints")
-        self._append("announced", uuid, storage="checkpoints" if inside else self._storage.location)
+        self._append("announced", uuid, storage="checkpoints" if self._is_inside() else self._storage.location)
+
+    def _is_inside(self) -> bool:
+        return self._storage.location == str(self._folder.path / "checkpoints")
 
     def complete(self, uuid: str, metadata: Mapping[str, Any], resources: Mapping[str, int]) -> None:
         self._append("completed", uuid, steps_completed=metadata.get("steps_completed"), size_bytes=sum(resources.values()))

@@ -10,7 +10,7 @@ from muster import core
 from muster.core.errors import CheckpointError
 from muster.pytorch import fingerprint, random_state
 from muster.pytorch.process_group import device_of
-from muster.pytorch.saved_state import STATE, load_optimizer, rank_file, read_tensors
+from muster.pytorch.saved_state import STATE, load_optimizer, rank_file, read_tensors, with_own_settings
 
 _log = logging.getLogger("muster")
 
@@ -51,7 +51,8 @@ class LoopState:
         return uuid
 
     def restore(self, checkpoint: Optional[str] = None) -> int:
-        """From `checkpoint`, default where this run is to begin; the answer is its steps_completed, 0 of a new training.
+        """From `checkpoint`, default where this run is to begin; the answer is its steps_completed, 0 of a new training, which
+        another trial's checkpoint begins too: of that the models are taken, and what optimizers remember.
 
         Call it when everything is made, the data's iterator too: the generators must not be drawn from between this and
         the first step. Errors: CheckpointError when it holds other parts than these.
@@ -59,6 +60,7 @@ class LoopState:
         start = checkpoint or self._context.info.latest_checkpoint
         if start is None:
             return 0
+        is_warm = self._context.info.is_warm_start and start == self._context.info.latest_checkpoint
         document = self._context.checkpoint.get_metadata(start)
         with self._context.checkpoint.restore_path(start) as folder:
             saved: Dict[str, Any] = read_tensors(folder / STATE)
@@ -68,9 +70,11 @@ class LoopState:
             raise CheckpointError(f"checkpoint {start} holds {sorted(saved)}, and this loop has {sorted(self._parts)}")
         for name, part in self._parts.items():
             if isinstance(part, torch.optim.Optimizer):
-                load_optimizer(part, saved[name])
-            else:
+                load_optimizer(part, with_own_settings(part, saved[name]) if is_warm else saved[name])
+            elif not is_warm or isinstance(part, torch.nn.Module):
                 part.load_state_dict(saved[name])
+        if is_warm:
+            return 0
         now = self._fingerprint()
         self.inexact = tuple(fingerprint.differences(document.get("fingerprint", {}), now) + fingerprint.limits(now))
         if self._context.distributed.rank == 0 and self.inexact:

@@ -133,6 +133,18 @@ class SavedState:
             context.scaler.load_state_dict(saved["scaler"])
         self._callbacks.load_state_dicts(saved["callbacks"])
 
+    def load_weights(self, saved: Mapping[str, Any]) -> None:
+        """Of another trial: its models, and what its optimizers remember of each parameter. Settings, schedules and counts are this
+        trial's own. Errors: as load_shared."""
+        context = self._context
+        for name, mine in (("models", context.models), ("optimizers", context.optimizers)):
+            if len(mine) != len(saved[name]):
+                raise CheckpointError(f"the checkpoint holds {len(saved[name])} {name}, and the trial wraps {len(mine)}")
+        for model, state in zip(context.models, saved["models"]):
+            model.load_state_dict(state)
+        for optimizer, state in zip(context.optimizers, saved["optimizers"]):
+            load_optimizer(optimizer, with_own_settings(optimizer, state))
+
     def load_rank(self, saved: Mapping[str, Any]) -> None:
         """All but the generators, which `load_random` sets at the very last."""
         for model, gathered in zip(self._context.models, saved["gradients"] or []):
@@ -153,6 +165,15 @@ def modes_of(model: torch.nn.Module) -> List[bool]:
 def set_modes(model: torch.nn.Module, modes: Sequence[bool]) -> None:
     for module, is_training in zip(model.modules(), modes):
         module.training = is_training
+
+
+def with_own_settings(optimizer: torch.optim.Optimizer, saved: Mapping[str, Any]) -> Dict[str, Any]:
+    """What was saved, but for the settings of each group: learning rate, momentum and so on."""
+    own = optimizer.state_dict()["param_groups"]
+    groups = [{**mine, "params": theirs["params"]} for mine, theirs in zip(own, saved["param_groups"])]
+    if len(own) != len(saved["param_groups"]):
+        raise CheckpointError(f"the checkpoint's optimizer has {len(saved['param_groups'])} groups, and this one {len(own)}")
+    return {**saved, "param_groups": groups}
 
 
 def load_optimizer(optimizer: torch.optim.Optimizer, saved: Mapping[str, Any]) -> None:

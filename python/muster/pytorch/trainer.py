@@ -82,7 +82,8 @@ class Trainer:
         written after every period, and at the end. `checkpoint_policy`: after which validations a checkpoint is written
         too: "all", "none", or those that are "best" by `searcher_metric` (default MUSTER_SEARCHER_METRIC); by default
         "best" where there is such a metric, else "all". `latest_checkpoint`: where to begin, a uuid or a folder; default
-        MUSTER_RESUME_FROM, else the newest of the run folder. `step_zero_validation`: one before the first batch.
+        MUSTER_RESUME_FROM, else the newest of the run folder; another trial's, given by the controller, gives its weights and
+        nothing else. `step_zero_validation`: one before the first batch.
         `test_mode`: one optimizer step, one batch of validation and one checkpoint, which is removed; nothing is resumed
         or reported. `profiling_enabled`: system metrics of rank 0's node are reported while it trains.
         Errors: TypeError, ValueError; those of the trial, of core's contexts and of torch.
@@ -94,7 +95,9 @@ class Trainer:
         if profiling_enabled:
             self._context.core.profiler.on()
         try:
-            return _Fit(self._trial, self._context, settings).run(start)
+            core = self._context.core
+            is_warm = core.info.is_warm_start and start == core.info.latest_checkpoint
+            return _Fit(self._trial, self._context, settings).run(start, is_warm)
         finally:
             if profiling_enabled:
                 self._context.core.profiler.off()
@@ -167,9 +170,11 @@ class _Fit:
 
     # ---- from beginning to end ----
 
-    def run(self, start: Optional[str]) -> FitResult:
+    def run(self, start: Optional[str], is_warm: bool = False) -> FitResult:
         try:
-            saved = None if start is None else self._resume(start)
+            if start is not None and is_warm:
+                self._warm_start(start)
+            saved = None if start is None or is_warm else self._resume(start)
             self._callbacks.tell("on_trial_startup", self._state.position.batches, start)
             self._begin(saved)
             is_completed = self._is_over() or self._train()
@@ -201,6 +206,12 @@ class _Fit:
             _log.info("resume from checkpoint %s after %d batches: %s", start, before.position.batches,
                       "not exact: " + "; ".join(self._inexact) if self._inexact else "exact, under the same conditions")
         return saved
+
+    def _warm_start(self, start: str) -> None:
+        with self._core.checkpoint.restore_path(start) as folder:
+            self._saved.load_weights(read_tensors(folder / STATE))
+        if self._is_chief:
+            _log.info("begins with the weights of checkpoint %s", start)
 
     def _begin(self, saved: Optional[Mapping[str, Any]]) -> None:
         if saved is not None:

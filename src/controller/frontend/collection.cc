@@ -7,6 +7,7 @@
 
 #include "codec/collection_text.h"
 #include "codec/digest.h"
+#include "codec/trial_text.h"
 #include "controller/frontend/trial_access.h"
 #include "controller/frontend/trial_jobs.h"
 
@@ -21,21 +22,18 @@ std::shared_ptr<JobSpec> job_of(Draft& draft, const Experiment& experiment, cons
   give_slots(draft.state(), *job, 0, true);
   job->trial = TrialId();
   job->text.set(JobText::kName, fmt::format("collect.{}", experiment.id.value()));
-  job->text.set(JobText::kStdOut, experiment.spec->run_folder.substr(0, experiment.spec->run_folder.rfind('/')) + "/collection.log");
+  job->text.set(JobText::kStdOut, checkpoint_root(*experiment.spec) + "/collection.log");
   job->script = draft.blob_for({sha256(script), std::make_shared<const std::string>(script)});
   return job;
 }
 
 /// Drafts the job and what it deletes. Requires: `uuids` are the experiment's.
 Status begin(Draft& draft, const Experiment& experiment, std::vector<std::string> uuids, bool is_whole) {
-  std::vector<std::string> folders;
-  for (const std::string& uuid : uuids) {
-    const TrialId trial = draft.state().checkpoints().find(uuid)->trial;
-    for (std::string& folder : checkpoint_folders(*experiment.spec, trial, uuid)) folders.push_back(std::move(folder));
-  }
-  if (is_whole) folders.push_back(experiment.spec->run_folder);
+  Doomed doomed;
+  for (const std::string& uuid : uuids) add_checkpoint(doomed, *experiment.spec, draft.state().checkpoints().find(uuid)->trial, uuid);
+  if (is_whole) doomed.folders.push_back(experiment.spec->run_folder);
   Collection collection{{}, experiment.id, is_whole, std::move(uuids)};
-  collection.job = TRY(submit_for_owner(draft, job_of(draft, experiment, collection_script(folders)), 0));
+  collection.job = TRY(submit_for_owner(draft, job_of(draft, experiment, collection_script(*experiment.spec, doomed)), 0));
   draft.add(CollectionBegun{std::move(collection)});
   return {};
 }
