@@ -277,3 +277,86 @@ def test_a_slot_names_what_runs_on_it(det, experiments, running):
     until(lambda: experiments.workloads(trial, "training"), "a report")
     taken = [row for row in det("slot", "list").rows() if row["Allocation ID"] != "FREE"]
     assert len(taken) == 1 and f"{trial}" in taken[0]["Task Name"]
+
+
+# ---- after the end ----
+
+def _states(det, experiment):
+    """Of its checkpoints, by their steps."""
+    found = det("experiment", "list-checkpoints", experiment, "--csv").out.splitlines()
+    header, *rows = [line.split(",") for line in found]
+    return {int(row[header.index("# of Batches")]): row[header.index("State")] for row in rows}
+
+
+def _folders(served, det, experiment):
+    """The steps of those whose files are there."""
+    found = det("experiment", "list-checkpoints", experiment, "--csv").out.splitlines()
+    header, *rows = [line.split(",") for line in found]
+    return {int(row[header.index("# of Batches")]) for row in rows if (served.storage / row[header.index("UUID")]).exists()}
+
+
+def test_what_is_not_kept_goes_at_the_end_and_with_another_policy(det, served, experiments):
+    experiment = experiments.create("kept", f"{SCRIPT} 12", checkpoint_storage={
+        "type": "shared_fs", "host_path": str(served.storage), "save_trial_latest": 1, "save_trial_best": 2, "save_experiment_best": 0})
+    experiments.wait(experiment)  # with checkpoints after 4, 8 and 12 steps, each better than the one before
+    until(lambda: _folders(served, det, experiment) == {8, 12}, "the first is collected")
+    until(lambda: _states(det, experiment) == {4: "DELETED", 8: "COMPLETED", 12: "COMPLETED"}, "and known to be gone")
+    ran = det("experiment", "set", "gc-policy", experiment, "--save-experiment-best", 0, "--save-trial-best", 0,
+              "--save-trial-latest", 1, "--yes", golden="experiment-set-gc-policy")
+    assert "Set GC policy" in ran.out
+    until(lambda: _folders(served, det, experiment) == {12}, "the second goes too")
+    preview = det("dev", "curl", f"/experiments/{experiment}/preview_gc?save_experiment_best=0&save_trial_best=0&save_trial_latest=0")
+    (row,) = json.loads(preview.out[preview.out.index("{"):])["checkpoints"]
+    assert (row["StepsCompleted"], row["State"]) == (12, "COMPLETED")
+
+
+def test_checkpoints_are_deleted_unless_the_registry_names_them(det, served, experiments):
+    experiment = experiments.create("doomed", f"{SCRIPT} 4")
+    experiments.wait(experiment)
+    (trial,) = experiments.trials(experiment)
+    (checkpoint,) = {each["uuid"] for each in experiments.workloads(trial, "checkpoint")}
+    det("model", "create", "kept")
+    det("model", "register-version", "kept", checkpoint)
+    refused = det("checkpoint", "delete", checkpoint, "--yes", code=1)
+    assert "model registry" in refused.err + refused.out and (served.storage / checkpoint).exists()
+    det("model", "delete", "kept", "--yes", code=None)
+    det("checkpoint", "delete", checkpoint, "--yes", golden="checkpoint-delete")
+    until(lambda: not (served.storage / checkpoint).exists(), "its files go")
+    until(lambda: _states(det, experiment) == {4: "DELETED"}, "and that is known")
+
+
+def test_an_experiment_that_ended_goes_on(det, experiments):
+    experiment = experiments.create("continued", f"{SCRIPT} 8 0.4")
+    (trial,) = until(lambda: experiments.trials(experiment), "a trial")
+    until(lambda: experiments.workloads(trial, "checkpoint"), "a checkpoint")
+    det("experiment", "cancel", experiment)
+    experiments.wait(experiment, "CANCELED")
+    det("experiment", "continue", experiment, "--config", "max_restarts=1", golden="experiment-continue")
+    found = experiments.wait(experiment)
+    assert found["config"]["max_restarts"] == 1
+    began = re.findall(r"began at (\d+)", experiments.printed(experiment, trial))
+    assert began[0] == "0" and int(began[1]) >= 4, "the second run goes on from the checkpoint"
+    assert sorted(each["totalBatches"] for each in experiments.workloads(trial, "validation"))[-1] == 8
+    refused = det("experiment", "continue", experiment, "--config", "hyperparameters.x=1", code=1)
+    assert "hyperparameters" in refused.err
+
+
+def test_an_experiment_is_deleted_with_all_that_it_wrote(det, served, experiments):
+    experiment = experiments.create("deleted", f"{SCRIPT} 4")
+    experiments.wait(experiment)
+    (trial,) = experiments.trials(experiment)
+    (checkpoint,) = {each["uuid"] for each in experiments.workloads(trial, "checkpoint")}
+    assert experiments.folder(experiment, trial).exists()
+    det("experiment", "delete", experiment, "--yes", golden="experiment-delete")
+    until(lambda: det("experiment", "describe", experiment, code=None).code != 0, "it is gone")
+    assert not (served.storage / checkpoint).exists() and not experiments.folder(experiment, trial).parent.exists()
+    assert det("trial", "describe", trial, code=1).exchanges[-1].status == 404
+
+
+def test_a_trial_begins_with_another_ones_checkpoint(det, experiments, done):
+    experiment = experiments.create("warm", f"{SCRIPT} 8", searcher={
+        "name": "single", "metric": "validation_loss", "smaller_is_better": True, "source_trial_id": done[1]})
+    experiments.wait(experiment)
+    (trial,) = experiments.trials(experiment)
+    assert "began at 6" in experiments.printed(experiment, trial)
+    assert experiments.trial(trial)["warmStartCheckpointUuid"] == done[2]
