@@ -180,6 +180,9 @@ struct CheckpointNoted { checkpoint @0 :M.Checkpoint; }
 struct DocumentStored { document @0 :M.Document; }
 struct DocumentDeleted { kind @0 :UInt8; id @1 :UInt32; }
 
+struct LogMatched { trial @0 :UInt32; match @1 :M.LogMatch; }
+struct LogRetentionSet { experiment @0 :UInt32; trial @1 :UInt32; days @2 :Int32; }
+
 struct Event {
   time @0 :Int64;
   union {
@@ -217,6 +220,8 @@ struct Event {
     experimentDeleted @32 :ExperimentDeleted;
     collectionBegun @33 :CollectionBegun;
     collectionEnded @34 :CollectionEnded;
+    logMatched @35 :LogMatched;
+    logRetentionSet @36 :LogRetentionSet;
   }
 }
 
@@ -318,6 +323,8 @@ struct ExperimentRecord {
   usedSlotTime @18 :Int64;
   hasMaxSlots @19 :Bool;
   maxSlots @20 :UInt32;
+  hasLogRetentionDays @21 :Bool;
+  logRetentionDays @22 :Int32;
 }
 struct TrialRecord {
   id @0 :UInt32;
@@ -347,6 +354,10 @@ struct TrialRecord {
   source @24 :Text;
   awaitsSource @25 :Bool;
   lastRun @26 :UInt32;
+  logMatches @27 :List(M.LogMatch);
+  failedRuns @28 :List(UInt32);
+  hasLogRetentionDays @29 :Bool;
+  logRetentionDays @30 :Int32;
 }
 
 struct NodeRecord { index @0 :UInt32; config @1 :M.NodeConfig; status @2 :M.NodeStatus; }

@@ -129,6 +129,8 @@ struct ExperimentSpec {
   retention @18 :CheckpointRetention;
   share @19 :ExperimentShare;
   budget @20 :ExperimentBudget;
+  hasLogRetentionDays @21 :Bool;
+  logRetentionDays @22 :Int32;
 }
 struct CheckpointRetention { experimentBest @0 :UInt32; trialBest @1 :UInt32 = 1; trialLatest @2 :UInt32 = 1; }
 struct ExperimentShare { priority @0 :UInt32 = 42; weight @1 :UInt64 = 0x3ff0000000000000; }   # the bits of a double
@@ -157,6 +159,7 @@ struct StopReason {
   count @5 :UInt32;
 }
 struct StopOrder { call @0 :UInt8; deadline @1 :Int64; }
+struct LogMatch { run @0 :UInt32; policy @1 :Text; action @2 :UInt8; node @3 :Text; line @4 :Text; }
 struct TrialReport { metric @0 :UInt64; time @1 :UInt64; }   # the bits of doubles
 
 struct StepSpec {
@@ -299,6 +302,7 @@ struct ClusterSettings {
   gresTypes @31 :List(Text);
   mailProgram @32 :Text;
   shown @33 :List(KeyValue);
+  logRetentionDays @34 :Int32 = -1;
 }
 
 struct ClusterConfig {

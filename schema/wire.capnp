@@ -86,6 +86,7 @@ struct NoteRun { trial @0 :UInt32; run @1 :UInt32; note @2 :UInt8; }
 struct NoteCheckpoint { checkpoint @0 :M.Checkpoint; isChange @1 :Bool; }
 struct StoreDocument { document @0 :M.Document; }
 struct DeleteDocument { kind @0 :UInt8; id @1 :UInt32; }
+struct SetLogRetention { experiment @0 :UInt32; trial @1 :UInt32; days @2 :Int32; }
 
 struct Request {
   union {
@@ -109,6 +110,7 @@ struct Request {
     deleteDocument @17 :DeleteDocument;
     continueExperiment @18 :ContinueExperiment;
     deleteCheckpoints @19 :DeleteCheckpoints;
+    setLogRetention @20 :SetLogRetention;
   }
 }
 
@@ -331,6 +333,8 @@ struct TrialView {
   checkpointBytes @27 :UInt64;
   checkpoints @28 :UInt32;
   source @29 :Text;
+  logMatches @30 :List(M.LogMatch);
+  logRetentionDays @31 :Int32;
 }
 
 struct Page {

@@ -8,6 +8,8 @@ namespace {
 constexpr Duration kHeartbeat = Duration::seconds(1);
 /// Ended steps and runs remembered against launches that come late.
 constexpr std::size_t kPastMax = 4096;
+/// How long an end waits for what its tasks wrote: what lines set off comes before it then.
+constexpr Duration kOutputPatience = Duration::seconds(60);
 /// Stands for all steps of a run; no step has this number.
 constexpr std::uint32_t kWholeRun = UINT32_MAX;
 
@@ -33,9 +35,10 @@ void Agent::on_registered(TimePoint now) {
   is_connected_ = true;
   last_heartbeat_ = now;
   world_.send_controller(world_.measure());
-  for (const auto& [id, step] : steps_) {
+  for (auto& [id, step] : steps_) {
     if (step.done) {
-      tell(*step.done);
+      step.due_since = {};
+      tell_end(id, step);
     } else if (step.is_running) {
       tell(StepRunning{id});
     }
@@ -80,7 +83,7 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
       steps_[launch->id].since = now;  // known from here on: a second copy of the order changes nothing
       launches_.push_back(*launch);
     } else if (known->second.done) {
-      tell(*known->second.done);
+      tell_end(known->first, known->second);
     } else if (known->second.is_running) {
       tell(StepRunning{launch->id});
     }
@@ -120,6 +123,7 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
       });
       remember_past(StepId{job, attempt, kWholeRun});
       terminated_.insert({job, attempt});
+      on_output_stored();
       report_clean(job, attempt);
     }
   }
@@ -188,8 +192,20 @@ void Agent::finish(const StepId& id, Step& step, StepDone done) {
   if (step.done) return;
   step.done = std::move(done);
   step.waiting.clear();
-  tell(*step.done);
+  tell_end(id, step);
   report_clean(id.job, id.attempt);
+}
+
+/// What a run wrote is heard before its end, unless its end was decided elsewhere.
+void Agent::tell_end(const StepId& id, Step& step) {
+  step.is_end_due = !terminated_.contains({id.job, id.attempt}) && !is_past({id.job, id.attempt, kWholeRun}) && !world_.is_output_stored(id);
+  if (!step.is_end_due) tell(*step.done);
+}
+
+void Agent::on_output_stored() {
+  for (auto& [id, step] : steps_) {
+    if (step.is_end_due) tell_end(id, step);
+  }
 }
 
 void Agent::on_step_closed(const StepId& id, TimePoint now) {
@@ -219,6 +235,11 @@ void Agent::lose(const StepId& id, Step& step) {
 void Agent::on_tick(TimePoint now) {
   for (auto& [id, step] : steps_) {
     if (!step.done && !step.is_linked && now - step.since > kSupervisorLostAfter) lose(id, step);
+    if (!step.is_end_due || !is_connected_) continue;
+    if (!step.due_since.is_set()) step.due_since = now;
+    if (now - step.due_since < kOutputPatience) continue;
+    step.is_end_due = false;
+    tell(*step.done);
   }
   if (is_connected_ && now - last_heartbeat_ >= kHeartbeat) {
     last_heartbeat_ = now;

@@ -29,6 +29,8 @@ class AgentWorld {
   /// Ends whatever of the step is left without a supervisor.
   virtual void clean_up(const StepId& step) = 0;
   virtual Heartbeat measure() = 0;
+  /// The controller has all that the ended step's tasks wrote, as far as this node kept it.
+  virtual bool is_output_stored(const StepId& step) = 0;
 };
 
 class Agent {
@@ -52,6 +54,8 @@ class Agent {
   void on_step(const StepId& step, const FromAgent& message);
   void on_step_closed(const StepId& step, TimePoint now);
   void on_tick(TimePoint now);
+  /// Ends that waited for their output may be told.
+  void on_output_stored();
   /// It was launched and its end is not known.
   bool is_live(const StepId& step) const;
 
@@ -61,6 +65,8 @@ class Agent {
     bool is_running = false;
     TimePoint since;                  ///< without a link
     std::optional<StepDone> done;
+    bool is_end_due = false;          ///< it is to be told when its output is stored, or has had its time
+    TimePoint due_since;              ///< unset until the next tick
     std::vector<ToAgent> waiting;     ///< orders until the supervisor dials in
   };
   void tell(const FromAgent& message) {
@@ -68,6 +74,7 @@ class Agent {
   }
   void order(const StepId& id, Step& step, const ToAgent& message);
   void finish(const StepId& id, Step& step, StepDone done);
+  void tell_end(const StepId& id, Step& step);
   void lose(const StepId& id, Step& step);
   void report_clean(JobId job, std::uint32_t attempt);
   bool has_live_step(JobId job, std::uint32_t attempt) const;

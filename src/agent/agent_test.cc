@@ -37,6 +37,7 @@ class FakeWorld final : public AgentWorld {
   std::optional<StepDone> find_end(const StepId&) override { return end; }
   void clean_up(const StepId& step) override { cleaned.push_back(step); }
   Heartbeat measure() override { return {}; }
+  bool is_output_stored(const StepId&) override { return is_stored; }
 
   template <class Kind>
   std::size_t count() const {
@@ -51,6 +52,7 @@ class FakeWorld final : public AgentWorld {
   std::vector<StepId> cleaned;
   std::optional<StepDone> end;
   bool is_full = false;
+  bool is_stored = true;
 };
 
 struct AgentTest : ::testing::Test {
@@ -198,6 +200,73 @@ TEST(Agent, AcknowledgementOfARunningStepIsNotObeyed) {
   agent.on_controller(AcknowledgeStep{kStep}, at(0));
   EXPECT_TRUE(world.forgotten.empty());
   EXPECT_EQ(agent.registration().steps.size(), 1U);
+}
+
+// ---- what a step's tasks wrote comes before its end ----
+
+TEST_F(AgentTest, AnEndWaitsForItsOutput) {
+  launch(kStep);
+  agent.on_step_linked(kStep);
+  world.is_stored = false;
+  agent.on_step(kStep, done_of(kStep));
+  EXPECT_EQ(world.count<StepDone>(), 0U);
+  EXPECT_FALSE(agent.is_live(kStep));  // else nobody would know that its output is over
+  agent.on_output_stored();
+  agent.on_tick(at(1));
+  EXPECT_EQ(world.count<StepDone>(), 0U);
+  world.is_stored = true;
+  agent.on_output_stored();
+  EXPECT_EQ(world.count<StepDone>(), 1U);
+  agent.on_output_stored();
+  agent.on_tick(at(100));
+  EXPECT_EQ(world.count<StepDone>(), 1U);
+}
+
+TEST_F(AgentTest, AnEndWaitsForItsOutputAMinuteAtMost) {
+  launch(kStep);
+  agent.on_step_linked(kStep);
+  world.is_stored = false;
+  agent.on_step(kStep, done_of(kStep));
+  for (int second = 1; second <= 60; ++second) {
+    agent.on_tick(at(second));
+    agent.on_output_stored();  // of others
+  }
+  EXPECT_EQ(world.count<StepDone>(), 0U);
+  agent.on_tick(at(61));
+  EXPECT_EQ(world.count<StepDone>(), 1U);
+}
+
+TEST_F(AgentTest, AfterALostConnectionAnEndWaitsAnew) {
+  launch(kStep);
+  agent.on_step_linked(kStep);
+  agent.on_disconnected();
+  world.is_stored = false;
+  agent.on_step(kStep, done_of(kStep));
+  agent.on_tick(at(1));
+  agent.on_tick(at(1000));
+  agent.on_registered(at(1001));
+  agent.on_tick(at(1002));
+  agent.on_tick(at(1061));
+  EXPECT_EQ(world.count<StepDone>(), 0U);
+  agent.on_tick(at(1062));
+  EXPECT_EQ(world.count<StepDone>(), 1U);
+}
+
+TEST_F(AgentTest, TheEndOfARunThatWasEndedWaitsForNothing) {
+  const StepId other{JobId(2), 0, kBatchStep};
+  world.is_stored = false;
+  launch(kStep);
+  agent.on_step_linked(kStep);
+  agent.on_controller(terminate_of(kStep), at(0));
+  agent.on_step(kStep, done_of(kStep));
+  EXPECT_EQ(world.count<StepDone>(), 1U);
+  EXPECT_EQ(world.count<JobClean>(), 1U);
+  launch(other);
+  agent.on_step_linked(other);
+  agent.on_step(other, done_of(other));
+  EXPECT_EQ(world.count<StepDone>(), 1U);
+  agent.on_controller(terminate_of(other), at(0));
+  EXPECT_EQ(world.count<StepDone>(), 2U);
 }
 
 }  // namespace

@@ -138,6 +138,10 @@ void OutputShipper::keep_within_bounds() {
   }
 }
 
+bool OutputShipper::has_output_of(const StepId& step) const {
+  return std::ranges::any_of(files_, [&](const auto& entry) { return entry.first.step == step; });
+}
+
 std::uint64_t OutputShipper::bytes_under_way() const {
   std::uint64_t bytes = 0;
   for (const auto& [name, file] : files_) bytes += file.sent - std::min(file.sent, file.stored);

@@ -58,6 +58,8 @@ class OutputShipper {
   /// Looks for what is new and sends it. To be called every 200 ms, and before a step's end is told.
   void on_tick(TimePoint now);
   void on_received(const OutputReceived& answer, TimePoint now);
+  /// There are files of the step here: the controller has not said that it has all of them to their end.
+  bool has_output_of(const StepId& step) const;
   /// Bytes that were sent and not answered.
   std::uint64_t bytes_under_way() const;
 

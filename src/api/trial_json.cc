@@ -128,7 +128,8 @@ Json trial_json(const ApiPort& port, const TrialFacts& facts) {
                       {"checkpointCount", view.checkpoints},
                       {"summaryMetrics", summaries_json(facts.summaries)},
                       {"searcherMetricValue", std::move(metric)},
-                      {"logPolicyMatched", Json()},
+                      {"logPolicyMatched", view.log_matches.empty() ? Json() : Json(view.log_matches.back().policy)},
+                      {"logRetentionDays", view.log_retention_days},
                       {"jobId", view.job.value()},
                       {"detail", view.detail}};
 }

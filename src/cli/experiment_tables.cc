@@ -109,6 +109,26 @@ std::string trial_table(const std::vector<TrialView>& trials) {
   return table_text({"TRIAL", "JOB", "STATE", "RUNS", "METRIC", "AT", "HYPERPARAMETERS", "WHY"}, rows);
 }
 
+std::string trial_text(const TrialView& trial, const ShowContext& context) {
+  std::string text = fmt::format("Trial {} of experiment {}: {}, job {}, run {}", trial.id.value(), trial.experiment.value(), trial_condition(trial),
+                                 trial.job.value(), trial.runs);
+  text += trial.restarts > 0 ? fmt::format(", {} restarts\n", trial.restarts) : "\n";
+  if (const std::string reason = why(trial); !reason.empty()) text += fmt::format("  {}\n", reason);
+  text += fmt::format("  Hyperparameters: {}\n", trial.hparams);
+  if (trial.metric) text += fmt::format("  Metric: {:.6g} at {:g}\n", *trial.metric, trial.units);
+  text += fmt::format("  Submitted: {}", context.time(trial.submit_time, "-"));
+  if (trial.end_time.is_set()) text += fmt::format(", ended: {}", context.time(trial.end_time, "-"));
+  text += fmt::format("\n  Folder: {}\n", trial.folder);
+  if (trial.checkpoints > 0) text += fmt::format("  Checkpoints: {}, the latest {}\n", trial.checkpoints, trial.latest_checkpoint);
+  if (trial.log_retention_days >= 0) text += fmt::format("  Logs are kept for {} days after the experiment's end\n", trial.log_retention_days);
+  for (const LogMatch& match : trial.log_matches) {
+    constexpr std::array kActions{"labels the run", "forbids another try", "excludes the node"};
+    text += fmt::format("  Log policy \"{}\" {}: run {} on {} wrote: {}\n", match.policy, kActions[static_cast<std::size_t>(match.action)], match.run,
+                        match.node, match.line);
+  }
+  return text;
+}
+
 std::string progress_line(const ExperimentView& experiment) {
   std::string line = fmt::format("{} {:>4}  {}", experiment_state_name(experiment.state), percent(experiment.progress), counts_text(experiment.trials));
   if (experiment.best_trial.value() != 0) {

@@ -13,6 +13,8 @@ std::string experiment_table(const std::vector<ExperimentView>& experiments, con
 /// One experiment, a line for each thing to know of it.
 std::string experiment_text(const ExperimentView& experiment, const ShowContext& context);
 std::string trial_table(const std::vector<TrialView>& trials);
+/// All that is known of one trial.
+std::string trial_text(const TrialView& trial, const ShowContext& context);
 /// How far it is, in one line.
 std::string progress_line(const ExperimentView& experiment);
 /// What a trial is doing, or how it ended: "RUNNING", "QUEUED", "WAITING", "STOPPING", "COMPLETED", ...

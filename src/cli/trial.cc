@@ -1,13 +1,43 @@
 // muster trial VERB: what can be done with one trial.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 
+#include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/experiment_tables.h"
+#include "cli/local_zone.h"
 #include "cli/log_commands.h"
+#include "cli/session.h"
 
 namespace muster::cli {
 namespace {
 
-constexpr std::array kVerbs{CommandRow{"logs", run_trial_logs, "show what its tasks wrote"}};
+int run_describe(const Words& words) {
+  std::vector<std::uint32_t> numbers;
+  CLI::App app("Shows all that is known of trials: how far each is, what ended it, and the lines of its logs that matched policies.",
+               "muster trial describe");
+  app.add_option("TRIAL", numbers, "their numbers; see muster experiment describe")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster trial describe");
+  Session session(console);
+  Query query;
+  query.kind = QueryKind::kTrials;
+  for (const std::uint32_t number : numbers) query.trials.emplace_back(number);
+  const auto page = session.query(query);
+  if (!page.has_value()) return console.fail(page.error());
+  for (const std::uint32_t number : numbers) {
+    const auto found = std::ranges::find(page->trials, TrialId(number), &TrialView::id);
+    if (found == page->trials.end()) return console.fail({ErrorCode::kNotFound, fmt::format("there is no trial {}", number), "see muster experiment describe"});
+    print(trial_text(*found, show_context(session.cluster().cluster_name)));
+  }
+  return 0;
+}
+
+constexpr std::array kVerbs{CommandRow{"describe", run_describe, "show one with what its logs set off"}, CommandRow{"logs", run_trial_logs, "show what its tasks wrote"}};
 
 }  // namespace
 

@@ -253,6 +253,7 @@ constexpr auto kKeys = std::to_array<Key>({
     setting<&ClusterSettings::gres_types, Names>("GresTypes"),
     {"SchedulerParameters", ConfHandling::kHonoured, {}, {}, &set_scheduler_parameters, nullptr},
     setting<&ClusterSettings::mail_program, Text>("MailProg"),
+    setting<&ClusterSettings::log_retention_days, Days>("MusterLogRetention"),
     // --- accepted without effect ---
     no_effect("AuthType", kIdentity),
     no_effect("AuthInfo", kIdentity),

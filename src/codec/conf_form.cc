@@ -38,6 +38,12 @@ Result<std::uint64_t> read_number(std::string_view text, std::uint64_t low, std:
   return *value;
 }
 
+Result<std::int32_t> Days::read(std::string_view text) {
+  if (equal_ignoring_case(text, "UNLIMITED") || text == "-1") return -1;
+  return static_cast<std::int32_t>(TRY(read_number(text, 0, 32767)));
+}
+std::string Days::show(std::int32_t value) { return value < 0 ? "UNLIMITED" : fmt::format("{}", value); }
+
 Result<Duration> Seconds::read(std::string_view text) { return read_units(text, 1); }
 std::string Seconds::show(Duration value) { return show_units(value, 1, "sec"); }
 Result<Duration> Minutes::read(std::string_view text) { return read_units(text, 60); }

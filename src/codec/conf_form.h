@@ -94,6 +94,12 @@ struct Limit {
   }
 };
 
+/// Days, at most 32767; UNLIMITED is -1.
+struct Days {
+  static Result<std::int32_t> read(std::string_view text);
+  static std::string show(std::int32_t value);
+};
+
 /// An error that says what a value must be.
 tl::unexpected<Error> must_be(std::string what);
 

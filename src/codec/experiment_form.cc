@@ -337,13 +337,8 @@ std::vector<std::string> missing_abilities(const ExperimentConfig& config) {
   const auto refuse_if = [&](bool is_asked, std::string_view what) {
     if (is_asked) missing.emplace_back(what);
   };
-  refuse_if(config.log_retention_days.value_or(-1) != -1, "retention_policy.log_retention_days: logs are kept for ever yet; take it out");
   refuse_if(std::holds_alternative<LocalFolderStorage>(config.checkpoint_storage),
             "checkpoint_storage.type: a folder of each node's own is not there yet; give shared_fs or s3");
-  for (const LogPolicy& policy : config.log_policies) {
-    refuse_if(policy.action != LogAction::kLabel,
-              fmt::format("log_policies: \"{}\" cannot act yet; take it out", policy.name.empty() ? policy.pattern : policy.name));
-  }
   return missing;
 }
 

@@ -11,6 +11,7 @@
 #include "model/array.h"
 #include "model/dependency.h"
 #include "model/event.h"
+#include "model/metric.h"
 #include "model/request.h"
 
 namespace muster {
@@ -70,10 +71,21 @@ struct SearchDecision {
   std::uint64_t basis = 0;     ///< inputs that were covered before
 };
 
+/// A line that matches a policy of its trial. Not for clients: what the log thread found.
+struct NoteLogMatch {
+  TrialId trial;
+  NodeIndex node;   ///< that sent the line
+  LogMatch match;   ///< without the node's name
+};
+
+/// What lines of a log set off.
+using LogFinding = std::variant<NoteLogMatch, MetricReport>;
+
 using PreparedRequest =
     std::variant<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, UpdateObject, ReleaseAllocation, RenewLease, CancelStep,
                  Reconfigure, PreparedExperiment, ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision,
-                 NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation, DeleteCheckpoints, CollectCheckpoints>;
+                 NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation, DeleteCheckpoints, CollectCheckpoints,
+                 SetLogRetention, NoteLogMatch>;
 
 /// One atomic batch of a client. `token` is the gateway's, for the replies.
 struct Command {

@@ -157,6 +157,8 @@ class Core {
   void arm_budget(const Job& job);
   void enforce_budget(const Job& job, TimePoint now);
   Reply continue_experiment(Draft& draft, const PreparedContinuation& continued, const Identity& identity);
+  void settle_trial(const Job& job, bool is_own_fault, JobEnding& ending) const;
+  Reply note_log_match(Draft& draft, const NoteLogMatch& note) const;
   void deliver_stop(const Job& job, std::optional<NodeIndex> only);
   void end_stopped(const Job& job, TimePoint now);
   void stop_before_limit(const Job& job, const Trial& trial, TimePoint now);

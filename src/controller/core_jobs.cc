@@ -132,7 +132,7 @@ void Core::end_with_step(JobId id, const StepEnded& ended, bool is_node_fault, T
     ending.requeue_after = job.spec->is_requeue;
     ending.hold_after = job_flag::kRequeueHeld | job_flag::kSpecialExit;
   }
-  settle_run(state_, job, !is_node_fault, ending);
+  settle_trial(job, !is_node_fault, ending);
   ending.is_clean = std::ranges::none_of(job.run->steps, &StepState::is_running);
   emit(std::move(ending), now);
 }
@@ -243,7 +243,7 @@ void Core::end_job(JobId id, JobState state, std::string cause, TimePoint now) {
     ending.requeue_after = job.spec->is_requeue && job.spec->kind == JobKind::kBatch;
     ending.exit = ExitStatus::exited(1);
   }
-  settle_run(state_, job, state != JobState::kNodeFail, ending);
+  settle_trial(job, state != JobState::kNodeFail, ending);
   emit(std::move(ending), now);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "controller/backend/log_rules.h"
 #include "controller/backend/trial_rules.h"
 #include "controller/core.h"
 #include "controller/frontend/catalog.h"
@@ -11,6 +12,7 @@
 #include "controller/frontend/continuation.h"
 #include "controller/frontend/experiment.h"
 #include "controller/frontend/job_check.h"
+#include "controller/frontend/log_calls.h"
 
 namespace muster {
 
@@ -50,6 +52,10 @@ Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request, cons
     reply = frontend::delete_checkpoints(draft, *checkpoints, identity);
   } else if (const auto* collection = std::get_if<CollectCheckpoints>(&request)) {
     reply = frontend::collect(draft, *collection);
+  } else if (const auto* retention = std::get_if<SetLogRetention>(&request)) {
+    reply = frontend::set_log_retention(draft, *retention, identity);
+  } else if (const auto* match = std::get_if<NoteLogMatch>(&request)) {
+    reply = note_log_match(draft, *match);
   }
   return reply;
 }
@@ -69,6 +75,38 @@ Reply Core::continue_experiment(Draft& draft, const PreparedContinuation& contin
   draft.events.clear();
   reply.error = possible.error();
   return reply;
+}
+
+/// A trial that waits for a node and has none left ends.
+Reply Core::note_log_match(Draft& draft, const NoteLogMatch& note) const {
+  Reply reply = frontend::note_log_match(draft, note);
+  const auto* change = draft.events.empty() ? nullptr : std::get_if<JobChanged>(&draft.events.back());
+  if (reply.error || change == nullptr) return reply;
+  const Job& job = *state_.jobs().find(change->job);
+  if (!will_start_again(job)) return reply;
+  const Status possible = check_satisfiable(*change->spec, job.partitions.to_vector());
+  if (possible.has_value()) return reply;
+  Trial trial = *state_.experiments().find(note.trial);
+  trial.log_matches.push_back(std::get<LogMatched>(*(draft.events.end() - 2)).match);
+  JobEnding ending;
+  ending.job = job.id;
+  ending.state = JobState::kFailed;
+  ending.detail = no_node_left(trial, possible.error());
+  draft.add(std::move(ending));
+  return reply;
+}
+
+/// As settle_run; a trial that no node is left for does not go back to the queue.
+void Core::settle_trial(const Job& job, bool is_own_fault, JobEnding& ending) const {
+  settle_run(state_, job, is_own_fault, ending);
+  const Trial* trial = ending.requeue_after ? trial_of(state_, job) : nullptr;
+  if (trial == nullptr || !has_excluded_nodes(*trial)) return;
+  const Status possible = check_satisfiable(*job.spec, job.partitions.to_vector());
+  if (possible.has_value()) return;
+  ending.state = JobState::kFailed;
+  ending.detail = no_node_left(*trial, possible.error());
+  ending.requeue_after = ending.is_restart = false;
+  ending.hold_after = 0;
 }
 
 void Core::note_trial(JobId id) {
@@ -173,7 +211,7 @@ void Core::end_stopped(const Job& job, TimePoint now) {
   JobEnding ending;
   ending.job = job.id;
   ending.state = JobState::kCancelled;
-  settle_run(state_, job, false, ending);
+  settle_trial(job, false, ending);
   emit(std::move(ending), now);
 }
 

@@ -13,6 +13,7 @@
 #include "codec/json_text.h"
 #include "codec/trial_text.h"
 #include "codec/yaml_text.h"
+#include "controller/logs/log_book.h"
 
 namespace muster {
 namespace {
@@ -47,6 +48,7 @@ Status check(const ExperimentForm& form) {
   for (const FormProblem& problem : form.problems) lines.push_back(problem.text());
   if (lines.empty()) {
     lines = missing_abilities(form.config);
+    for (std::string& line : wrong_watch_rules(form.config)) lines.push_back(std::move(line));
     for (const std::string& name : unknown_hparams(entrypoint_line(form.config.entrypoint), form.config.hyperparameters)) {
       lines.push_back(fmt::format("entrypoint: {{{{hp.{}}}}} is no hyperparameter; see 'hyperparameters'", name));
     }
@@ -64,13 +66,15 @@ std::string run_root(const ExperimentConfig& config, std::string_view work_dir) 
   return std::string(work_dir) + "/muster-runs";
 }
 
-/// NAME=VALUE of the file over the submitter's; a name alone keeps the submitter's.
+/// NAME=VALUE of the file over the submitter's; a name alone keeps the submitter's. What Python prints is seen as it is printed.
 Bytes with_variables(Bytes block, const std::vector<std::string>& variables) {
   Environment environment = parse_environment(block == nullptr ? "" : *block);
   for (const std::string_view variable : variables) {
     const std::size_t equals = variable.find('=');
     if (equals != variable.npos) set_variable(environment, variable.substr(0, equals), variable.substr(equals + 1));
   }
+  constexpr std::string_view kUnbuffered = "PYTHONUNBUFFERED";
+  if (!get_variable(environment, kUnbuffered)) set_variable(environment, kUnbuffered, "1");
   return std::make_shared<const std::string>(environment_block(environment));
 }
 
@@ -146,6 +150,7 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   spec->max_restarts = config.max_restarts;
   spec->preemption_timeout = config.preemption_timeout;
   spec->trial_length = config.trial_length;
+  spec->log_retention_days = config.log_retention_days;
   spec->entrypoint = entrypoint_line(config.entrypoint);
   spec->run_folder = run_root(config, prepared.job->get(JobText::kWorkDir));
   spec->parent = create.parent;

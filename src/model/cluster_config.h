@@ -44,6 +44,7 @@ struct ClusterSettings {
   std::vector<std::uint32_t> requeue_exit_hold;
   std::vector<std::string> gres_types;
   std::string mail_program;
+  std::int32_t log_retention_days = -1;         ///< of trials, after their experiment's end; -1: for ever
   /// Every key as it is in force, for `scontrol show config`: sorted by name.
   std::vector<std::pair<std::string, std::string>> shown;
   friend bool operator==(const ClusterSettings&, const ClusterSettings&) = default;

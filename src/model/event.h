@@ -299,6 +299,18 @@ struct DocumentDeleted {
   std::uint32_t id = 0;
 };
 
+/// A line of a run's log matched a policy, for the first time in that run.
+struct LogMatched {
+  TrialId trial;
+  LogMatch match;
+};
+/// How long logs are kept after an experiment's end: of one trial, or of all that the experiment has and will have.
+struct LogRetentionSet {
+  ExperimentId experiment;
+  TrialId trial;          ///< 0: all
+  std::int32_t days = -1;  ///< -1: for ever
+};
+
 /// A client's batch was answered: a repeat of the same id gets the same answer.
 struct RequestAnswered {
   RequestId request;
@@ -312,7 +324,7 @@ using EventBody =
                  JobResumed, JobsEvicted, StepCreated, StepEnded, RequestAnswered, StopRequested,
                  ExperimentCreated, ExperimentChanged, SearchDecided, TrialReported, TrialFlagged, TrialEnded,
                  RunNoted, CheckpointNoted, DocumentStored, DocumentDeleted, TrialSourced, ExperimentContinued,
-                 ExperimentDeleted, CollectionBegun, CollectionEnded>;
+                 ExperimentDeleted, CollectionBegun, CollectionEnded, LogMatched, LogRetentionSet>;
 
 /// One fact and when it became one. Time never goes back from one event to the next.
 struct Event {

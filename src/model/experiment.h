@@ -19,6 +19,7 @@
 #include "model/checkpoint.h"
 #include "model/ids.h"
 #include "model/job_spec.h"
+#include "model/log_policy.h"
 #include "model/search_action.h"
 
 namespace muster {
@@ -80,6 +81,7 @@ struct ExperimentSpec {
   CheckpointRetention retention;  ///< at its creation
   ExperimentShare share;          ///< at its creation
   ExperimentBudget budget;
+  std::optional<std::int32_t> log_retention_days;  ///< after its end; -1: for ever; nothing: as the cluster says
   friend bool operator==(const ExperimentSpec&, const ExperimentSpec&) = default;
 };
 using ExperimentSpecRef = std::shared_ptr<const ExperimentSpec>;
@@ -143,6 +145,7 @@ struct Experiment {
   std::optional<std::uint32_t> max_slots;  ///< as last set; nothing: as configured
   bool is_collected = false;          ///< since its end, or since its retention changed: what is not kept is deleted or being so
   Duration used_slot_time;            ///< of runs that are over
+  std::optional<std::int32_t> log_retention_days;  ///< its specification's until its owner changed it
   std::uint64_t spec_hash = 0;
   std::uint64_t hash = 0;             ///< as it stands in the table's sum
   const std::string& name() const { return labels.name; }
@@ -172,6 +175,9 @@ struct Trial {
   TimePoint submit_time;
   TimePoint end_time;
   std::string detail;                 ///< what ended it, in words; may be empty
+  std::vector<LogMatch> log_matches;         ///< in the order in which they became known
+  std::vector<std::uint32_t> failed_runs;    ///< that it was started again after, as far as `restarts` counts them
+  std::optional<std::int32_t> log_retention_days;  ///< its own; nothing: as its experiment's
   std::uint64_t hash = 0;
   bool is_over() const { return state != TrialState::kActive; }
 };

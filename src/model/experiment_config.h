@@ -13,6 +13,7 @@
 #include "model/experiment.h"
 #include "model/hyperparameter.h"
 #include "model/json.h"
+#include "model/log_policy.h"
 #include "model/search_config.h"
 
 namespace muster {
@@ -53,15 +54,6 @@ struct S3Storage {
 };
 /// Nothing: the cluster's own place.
 using CheckpointStorage = std::variant<std::monostate, SharedFolderStorage, LocalFolderStorage, S3Storage>;
-
-enum class LogAction : std::uint8_t { kLabel = 0, kCancelRetries = 1, kExcludeNode = 2 };
-/// What a line of a trial's log that matches means.
-struct LogPolicy {
-  std::string name;
-  std::string pattern;  ///< a regular expression; empty: the default policy of that name is off
-  LogAction action = LogAction::kLabel;
-  friend bool operator==(const LogPolicy&, const LogPolicy&) = default;
-};
 
 struct Profiling {
   bool is_enabled = false;

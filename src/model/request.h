@@ -213,10 +213,17 @@ struct DeleteCheckpoints {
   std::vector<std::string> uuids;
 };
 
+/// How long logs are kept after the experiment's end.
+struct SetLogRetention {
+  ExperimentId experiment;  ///< 0: of one trial
+  TrialId trial;
+  std::int32_t days = -1;   ///< -1: for ever; at most 32767
+};
+
 using Request = std::variant<SubmitJob, CancelJobs, ControlJobs, UpdateObject, CreateStep, ReleaseAllocation,
                              RenewLease, CancelStep, Reconfigure, CreateExperiment, ControlExperiments,
                              UpdateExperiment, ReportTrial, FlagTrial, NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument,
-                             ContinueExperiment, DeleteCheckpoints>;
+                             ContinueExperiment, DeleteCheckpoints, SetLogRetention>;
 
 /// One job that a request touched and what came of it.
 struct JobOutcome {

@@ -182,6 +182,8 @@ struct TrialView {
   std::uint64_t checkpoint_bytes = 0;  ///< of all that are not deleted
   std::uint32_t checkpoints = 0;       ///< how many those are
   std::string source;                  ///< the checkpoint of another trial that it began with; empty: none
+  std::vector<LogMatch> log_matches;   ///< lines that matched log policies, a run's after its predecessor's
+  std::int32_t log_retention_days = -1;  ///< that its logs are kept after its experiment's end; -1: for ever
 };
 
 /// The controller itself, as `scontrol ping` and `muster check` see it.

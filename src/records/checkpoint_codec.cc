@@ -137,7 +137,8 @@ void read(schema::JobRecord::Reader reader, Job& value) {
 #define EXPERIMENT_FIELDS(F, S, L, P, O)                                                                  \
   F(id, Id) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime) F(end_time, EndTime) \
   F(covered, Covered) O(outcome, Outcome) F(progress, Progress) L(trials, Trials) F(open_trials, OpenTrials) \
-  F(detail, Detail) S(retention, Retention) S(share, Share) F(is_collected, IsCollected) F(used_slot_time, UsedSlotTime) O(max_slots, MaxSlots)
+  F(detail, Detail) S(retention, Retention) S(share, Share) F(is_collected, IsCollected) F(used_slot_time, UsedSlotTime) \
+  O(max_slots, MaxSlots) O(log_retention_days, LogRetentionDays)
 void write(schema::ExperimentRecord::Builder builder, const Experiment& value) {
   EXPERIMENT_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
   write_list(builder.initInputs(static_cast<unsigned>(value.inputs.size())), value.inputs);
@@ -154,7 +155,8 @@ void read(schema::ExperimentRecord::Reader reader, Experiment& value) {
   F(bracket, Bracket) F(hparams, Hparams) O(target, Target) O(clone_of, CloneOf) F(is_waiting, IsWaiting) \
   P(stop, Stop) F(is_invalid, IsInvalid) F(restarts, Restarts) O(awaits, Awaits) O(metric, Metric)        \
   F(units, Units) F(submit_time, SubmitTime) F(end_time, EndTime) F(detail, Detail)                   \
-  F(source, Source) F(awaits_source, AwaitsSource) F(last_run, LastRun)
+  F(source, Source) F(awaits_source, AwaitsSource) F(last_run, LastRun)                               \
+  L(log_matches, LogMatches) L(failed_runs, FailedRuns) O(log_retention_days, LogRetentionDays)
 RECORD(Trial, schema::TrialRecord, TRIAL_FIELDS)
 
 void write(schema::Blob::Builder builder, const BlobEntry& value) {

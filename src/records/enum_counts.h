@@ -34,6 +34,7 @@ template <> inline constexpr unsigned kEnumCount<SearchOutcome> = 3;
 template <> inline constexpr unsigned kEnumCount<StopCause> = 4;
 template <> inline constexpr unsigned kEnumCount<StopCall> = 5;
 template <> inline constexpr unsigned kEnumCount<RunNote> = 2;
+template <> inline constexpr unsigned kEnumCount<LogAction> = 3;
 template <> inline constexpr unsigned kEnumCount<CheckpointState> = 5;
 template <> inline constexpr unsigned kEnumCount<DocumentKind> = 6;
 template <> inline constexpr unsigned kEnumCount<LogOwnerKind> = 2;

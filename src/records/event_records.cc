@@ -227,6 +227,12 @@ RECORD(CollectionBegun, schema::CollectionBegun, COLLECTION_BEGUN_FIELDS)
 #define COLLECTION_ENDED_FIELDS(F, S, L, P, O) F(job, Job) F(is_done, IsDone)
 RECORD(CollectionEnded, schema::CollectionEnded, COLLECTION_ENDED_FIELDS)
 
+#define LOG_MATCHED_FIELDS(F, S, L, P, O) F(trial, Trial) S(match, Match)
+RECORD(LogMatched, schema::LogMatched, LOG_MATCHED_FIELDS)
+
+#define LOG_RETENTION_SET_FIELDS(F, S, L, P, O) F(experiment, Experiment) F(trial, Trial) F(days, Days)
+RECORD(LogRetentionSet, schema::LogRetentionSet, LOG_RETENTION_SET_FIELDS)
+
 #define EVENT_BODIES(X)                                                                              \
   X(EpochStarted, EPOCH_STARTED) X(ConfigApplied, CONFIG_APPLIED) X(NodeRegistered, NODE_REGISTERED) \
   X(NodeChanged, NODE_CHANGED) X(PartitionChanged, PARTITION_CHANGED)                                \
@@ -240,7 +246,8 @@ RECORD(CollectionEnded, schema::CollectionEnded, COLLECTION_ENDED_FIELDS)
   X(TrialEnded, TRIAL_ENDED) X(RunNoted, RUN_NOTED) X(CheckpointNoted, CHECKPOINT_NOTED)             \
   X(DocumentStored, DOCUMENT_STORED) X(DocumentDeleted, DOCUMENT_DELETED)                            \
   X(TrialSourced, TRIAL_SOURCED) X(ExperimentContinued, EXPERIMENT_CONTINUED)                        \
-  X(ExperimentDeleted, EXPERIMENT_DELETED) X(CollectionBegun, COLLECTION_BEGUN) X(CollectionEnded, COLLECTION_ENDED)
+  X(ExperimentDeleted, EXPERIMENT_DELETED) X(CollectionBegun, COLLECTION_BEGUN) X(CollectionEnded, COLLECTION_ENDED) \
+  X(LogMatched, LOG_MATCHED) X(LogRetentionSet, LOG_RETENTION_SET)
 
 struct BodyWriter {
   schema::Event::Builder builder;

@@ -162,7 +162,7 @@ RECORD(PartitionConfig, schema::PartitionConfig, PARTITION_CONFIG_FIELDS)
   F(is_core_consumable, IsCoreConsumable) F(return_to_service, ReturnToService)                      \
   F(kill_on_bad_exit, KillOnBadExit) L(requeue_exit, RequeueExit)                                    \
   L(requeue_exit_hold, RequeueExitHold) L(gres_types, GresTypes) F(mail_program, MailProgram)        \
-  L(shown, Shown)
+  L(shown, Shown) F(log_retention_days, LogRetentionDays)
 RECORD(ClusterSettings, schema::ClusterSettings, CLUSTER_SETTINGS_FIELDS)
 
 #define CLUSTER_CONFIG_FIELDS(F, S, L, P, O) S(settings, Settings) L(nodes, Nodes) L(partitions, Partitions)
@@ -220,13 +220,17 @@ RECORD(Collection, schema::Collection, COLLECTION_FIELDS)
   F(slots_per_trial, SlotsPerTrial) F(max_restarts, MaxRestarts)                                       \
   F(preemption_timeout, PreemptionTimeout) F(trial_length, TrialLength) F(seed, Seed)                  \
   F(entrypoint, Entrypoint) F(run_folder, RunFolder) P(job, Job) F(parent, Parent)                    \
-  F(source_checkpoint, SourceCheckpoint) S(retention, Retention) S(share, Share) S(budget, Budget)
+  F(source_checkpoint, SourceCheckpoint) S(retention, Retention) S(share, Share) S(budget, Budget)    \
+  O(log_retention_days, LogRetentionDays)
 RECORD(ExperimentSpec, schema::ExperimentSpec, EXPERIMENT_SPEC_FIELDS)
 
 #define EXPERIMENT_LABELS_FIELDS(F, S, L, P, O)                                                \
   F(name, Name) F(description, Description) F(notes, Notes) L(labels, Labels)                  \
   F(workspace, Workspace) F(project, Project) F(is_archived, IsArchived)
 RECORD(ExperimentLabels, schema::ExperimentLabels, EXPERIMENT_LABELS_FIELDS)
+
+#define LOG_MATCH_FIELDS(F, S, L, P, O) F(run, Run) F(policy, Policy) F(action, Action) F(node, Node) F(line, Line)
+RECORD(LogMatch, schema::LogMatch, LOG_MATCH_FIELDS)
 
 #define CHECKPOINT_FIELDS(F, S, L, P, O)                                                            \
   F(uuid, Uuid) F(trial, Trial) F(run, Run) F(steps_completed, StepsCompleted) F(state, State)      \

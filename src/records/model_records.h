@@ -53,6 +53,7 @@ DECLARE_RECORD(Document, schema::Document)
 DECLARE_RECORD(StopReason, schema::StopReason)
 DECLARE_RECORD(StopOrder, schema::StopOrder)
 DECLARE_RECORD(TrialReport, schema::TrialReport)
+DECLARE_RECORD(LogMatch, schema::LogMatch)
 DECLARE_RECORD(Reply, schema::Reply)
 
 using TextPair = std::pair<std::string, std::string>;

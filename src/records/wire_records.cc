@@ -126,6 +126,9 @@ RECORD(StoreDocument, schema::StoreDocument, STORE_DOCUMENT_FIELDS)
 #define DELETE_DOCUMENT_FIELDS(F, S, L, P, O) F(kind, Kind) F(id, Id)
 RECORD(DeleteDocument, schema::DeleteDocument, DELETE_DOCUMENT_FIELDS)
 
+#define SET_LOG_RETENTION_FIELDS(F, S, L, P, O) F(experiment, Experiment) F(trial, Trial) F(days, Days)
+RECORD(SetLogRetention, schema::SetLogRetention, SET_LOG_RETENTION_FIELDS)
+
 // Agent messages.
 #define LAUNCH_STEP_FIELDS(F, S, L, P, O)                                                        \
   S(id, Id) P(job, Job) P(step, Step) F(script, Script) F(environment, Environment)              \
@@ -227,7 +230,7 @@ RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
   X(UpdateExperiment, UPDATE_EXPERIMENT) X(ReportTrial, REPORT_TRIAL) X(FlagTrial, FLAG_TRIAL)    \
   X(NoteRun, NOTE_RUN) X(NoteCheckpoint, NOTE_CHECKPOINT) X(StoreDocument, STORE_DOCUMENT)        \
   X(DeleteDocument, DELETE_DOCUMENT) X(ContinueExperiment, CONTINUE_EXPERIMENT)                   \
-  X(DeleteCheckpoints, DELETE_CHECKPOINTS)
+  X(DeleteCheckpoints, DELETE_CHECKPOINTS) X(SetLogRetention, SET_LOG_RETENTION)
 #define TO_AGENT(X)                                                                               \
   X(LaunchStep, LAUNCH_STEP) X(SignalStep, SIGNAL_STEP) X(TerminateJob, TERMINATE_JOB)            \
   X(SuspendJob, SUSPEND_JOB) X(AcknowledgeStep, ACKNOWLEDGE_STEP) X(ForgetJob, FORGET_JOB)        \
@@ -430,7 +433,8 @@ RECORD(ExperimentView, schema::ExperimentView, EXPERIMENT_VIEW_FIELDS)
   F(is_waiting, IsWaiting) P(stop, Stop) O(stopping, Stopping) O(metric, Metric)                \
   F(units, Units) F(submit_time, SubmitTime) F(start_time, StartTime) F(end_time, EndTime)      \
   F(detail, Detail) F(folder, Folder) F(latest_checkpoint, LatestCheckpoint)                    \
-  F(checkpoint_bytes, CheckpointBytes) F(checkpoints, Checkpoints) F(source, Source)
+  F(checkpoint_bytes, CheckpointBytes) F(checkpoints, Checkpoints) F(source, Source)      \
+  L(log_matches, LogMatches) F(log_retention_days, LogRetentionDays)
 RECORD(TrialView, schema::TrialView, TRIAL_VIEW_FIELDS)
 
 }  // namespace muster::records

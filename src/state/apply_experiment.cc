@@ -78,6 +78,7 @@ void EventApplier::operator()(const ExperimentCreated& event) {
   experiment.retention = event.spec->retention;
   experiment.share = event.spec->share;
   experiment.submit_time = now;
+  experiment.log_retention_days = event.spec->log_retention_days;
   experiment.inputs.emplace_back(SearchBegun{});
   reference(event.spec->job->script);
   reference(event.spec->job->environment);
@@ -209,6 +210,7 @@ void EventApplier::operator()(const ExperimentContinued& event) {
     trial.stop.reset();
     trial.is_invalid = false;
     trial.restarts = 0;
+    trial.failed_runs.clear();
     trial.detail.clear();
     ++experiment.open_trials;
     state.experiments_.rehash(trial);
@@ -236,6 +238,29 @@ void EventApplier::operator()(const StopRequested& event) {
   change(job, [&] { job.run->stop = event.order; });
 }
 
+void EventApplier::operator()(const LogMatched& event) {
+  Trial& trial = trial_at(event.trial);
+  trial.log_matches.push_back(event.match);
+  state.experiments_.rehash(trial);
+}
+
+void EventApplier::operator()(const LogRetentionSet& event) {
+  if (event.trial.value() != 0) {
+    Trial& trial = trial_at(event.trial);
+    trial.log_retention_days = event.days;
+    state.experiments_.rehash(trial);
+    return;
+  }
+  Experiment& experiment = experiment_at(event.experiment);
+  experiment.log_retention_days = event.days;
+  state.experiments_.rehash(experiment);
+  for (const TrialId id : experiment.trials) {
+    Trial& trial = trial_at(id);
+    trial.log_retention_days.reset();
+    state.experiments_.rehash(trial);
+  }
+}
+
 /// A trial's job is known from its submission on.
 void EventApplier::note_job(const Job& job) {
   if (job.spec->trial.value() == 0) return;
@@ -254,6 +279,7 @@ void EventApplier::note_usage(const Job& job) {
 void EventApplier::note_restart(const Job& job) {
   Trial& trial = trial_at(job.spec->trial);
   ++trial.restarts;
+  trial.failed_runs.push_back(run_number(job));
   state.experiments_.rehash(trial);
 }
 

@@ -39,6 +39,8 @@ struct EventApplier {
   void operator()(const ExperimentContinued& event);
   void operator()(const ExperimentDeleted& event);
   void operator()(const StopRequested& event);
+  void operator()(const LogMatched& event);
+  void operator()(const LogRetentionSet& event);
   // apply_catalog.cc
   void operator()(const RunNoted& event);
   void operator()(const CheckpointNoted& event);

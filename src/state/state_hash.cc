@@ -173,6 +173,7 @@ std::uint64_t hash_of(const Experiment& experiment) {
   if (experiment.is_collected) hasher.add(3);
   if (experiment.max_slots) hasher.add(5).add(*experiment.max_slots);
   if (experiment.spec->budget.slot_time != Duration()) hasher.add(4).add(experiment.used_slot_time.microseconds());
+  if (experiment.log_retention_days) hasher.add(6).add(*experiment.log_retention_days);
   return hasher.digest();
 }
 
@@ -189,6 +190,14 @@ std::uint64_t hash_of(const Trial& trial) {
   add(hasher, trial.units);
   hasher.add(trial.submit_time.microseconds()).add(trial.end_time.microseconds()).add(trial.detail);
   if (!trial.source.empty() || trial.awaits_source) hasher.add(trial.source).add(trial.awaits_source);
+  // What trials once had not is passed over where it is not there: journals of then keep their hashes.
+  if (!trial.log_matches.empty()) hasher.add(1).add(trial.log_matches.size());
+  for (const LogMatch& match : trial.log_matches) {
+    hasher.add(match.run).add(match.policy).add(match.action).add(match.node).add(match.line);
+  }
+  if (!trial.failed_runs.empty()) hasher.add(2).add(trial.failed_runs.size());
+  for (const std::uint32_t run : trial.failed_runs) hasher.add(run);
+  if (trial.log_retention_days) hasher.add(3).add(*trial.log_retention_days);
   return hasher.digest();
 }
 
@@ -228,6 +237,7 @@ std::uint64_t hash_of(const ExperimentSpec& spec) {
   if (spec.retention != CheckpointRetention()) add(hasher.add(3), spec.retention);
   if (spec.share != ExperimentShare()) add(hasher.add(4), spec.share);
   if (spec.budget != ExperimentBudget()) hasher.add(5).add(spec.budget.slot_time.microseconds()).add(spec.budget.wall_time.microseconds());
+  if (spec.log_retention_days) hasher.add(6).add(*spec.log_retention_days);
   return hasher.digest();
 }
 

@@ -163,6 +163,8 @@ inline void add_experiment(Log& log) {
   ending.job = JobId(first_job.value() + 1);
   ending.state = JobState::kFailed;
   log.add({ending, TrialEnded{TrialId(first.value() + 1), TrialState::kError, TrialExit::kErrored, "why"}});
+  log.add({LogMatched{first, {1, "oom", LogAction::kCancelRetries, "n1", "out of memory"}},
+           LogRetentionSet{id, TrialId(), 30}, LogRetentionSet{id, first, -1}});
   ExperimentChanged changed;
   changed.experiment = id;
   changed.max_concurrent = 7;

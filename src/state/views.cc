@@ -343,6 +343,11 @@ ExperimentView view_of(const Experiment& experiment, const ClusterState& state, 
   return view;
 }
 
+std::int32_t log_retention_of(const Trial& trial, const ClusterState& state) {
+  const Experiment& experiment = *state.experiments().find(trial.experiment);
+  return trial.log_retention_days.value_or(experiment.log_retention_days.value_or(state.settings().log_retention_days));
+}
+
 TrialView view_of(const Trial& trial, const ClusterState& state) {
   TrialView view;
   view.id = trial.id;
@@ -378,6 +383,8 @@ TrialView view_of(const Trial& trial, const ClusterState& state) {
     ++view.checkpoints;
   }
   view.source = trial.source;
+  view.log_matches = trial.log_matches;
+  view.log_retention_days = log_retention_of(trial, state);
   return view;
 }
 

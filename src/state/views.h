@@ -16,6 +16,9 @@ PartitionView view_of(const PartitionConfig& partition, const ClusterState& stat
 ExperimentView view_of(const Experiment& experiment, const ClusterState& state, QueryDetail detail);
 TrialView view_of(const Trial& trial, const ClusterState& state);
 
+/// For how many days a trial's logs are kept after its experiment's end; -1: for ever.
+std::int32_t log_retention_of(const Trial& trial, const ClusterState& state);
+
 /// The step that stands for the batch script, the interactive shell, or "N".
 std::string step_name(const StepState& step, const Job& job);
 

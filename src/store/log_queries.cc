@@ -201,6 +201,15 @@ Result<std::vector<LogStreamState>> LogStore::streams(LogOwner owner) {
   return streams;
 }
 
+Result<LogTail> LogStore::tail(const LogStreamId& id) {
+  TRY(ready());
+  const OwnerLog* log = TRY(state_->find(id.owner));
+  if (log == nullptr) return LogTail();
+  const auto stream = log->streams().find({id.run, id.rank, id.stream, id.source});
+  if (stream == log->streams().end()) return LogTail();
+  return LogTail{stream->second.next_offset(), std::string(stream->second.unfinished())};
+}
+
 Result<std::vector<LogSize>> LogStore::sizes() {
   TRY(ready());
   std::vector<LogSize> sizes = TRY(state_->tables->sizes());

@@ -21,6 +21,12 @@ struct LogStreamState {
   std::uint64_t source = 0;
 };
 
+/// Where one stream stands: what has come of its last line has no end yet.
+struct LogTail {
+  std::uint64_t next_offset = 0;
+  std::string unfinished;
+};
+
 /// One open file. Used by one thread at a time; a second process or object must not open it for writing.
 /// Every method: kUnavailable when the disk refuses, kCorruption when the file is damaged. A refused change is there whole
 /// or not at all; it may be tried again. Lines are numbered over all streams of an owner as they come. A line is visible as
@@ -59,6 +65,8 @@ class LogStore {
   Result<std::vector<LogLine>> unfinished_lines(LogOwner owner);
   /// By run, rank, stream and source; empty when nothing is known of the owner.
   Result<std::vector<LogStreamState>> streams(LogOwner owner);
+  /// Zeros when nothing is known of the stream.
+  Result<LogTail> tail(const LogStreamId& id);
   /// Of every owner that has lines. Cost: reads the whole directory, some 100 bytes for each MiB of text.
   Result<std::vector<LogSize>> sizes();
 

@@ -194,6 +194,14 @@ def test_trial_logs(det, done):
     assert len([line for line in filtered.splitlines() if line.startswith("[")]) <= 1
 
 
+def test_log_retention(det, experiments, done):
+    experiment, trial, _ = done
+    det("experiment", "set", "log-retention", experiment, "--days", 50, golden="experiment-set-log-retention")
+    assert experiments.trial(trial)["logRetentionDays"] == 50
+    det("trial", "set", "log-retention", trial, "--forever", golden="trial-set-log-retention")
+    assert experiments.trial(trial)["logRetentionDays"] == -1
+
+
 def test_trial_kill(det, experiments, running):
     (trial,) = until(lambda: experiments.trials(running), "a trial")
     det("trial", "kill", trial, golden="trial-kill")

@@ -144,6 +144,10 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     container->remove();
   }
   Heartbeat measure() override { return measure_host(); }
+  bool is_output_stored(const StepId& step) override {
+    shipper_.on_tick(wall_clock());
+    return !shipper_.has_output_of(step);
+  }
 
   // ---- OutputWorld ----
   std::vector<OutputFile> output_files() override { return output_files_.list(); }
@@ -229,7 +233,6 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
       links_[*id] = link;
       agent_.on_step_linked(*id);
     }
-    if (done != nullptr) shipper_.on_tick(wall_clock());  // what it wrote comes before its end
     agent_.on_step(*id, *message);
   }
   void on_link_closed(const std::optional<StepId>& id, MessageLink* link) {
@@ -243,7 +246,11 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     const auto fd = connect_to("unix:" + options_.controller);
     if (!fd.has_value()) return redial();
     controller_ = std::make_unique<AgentClient>(io_, *fd, [this](const ToAgent& message) {
-      if (const auto* received = std::get_if<OutputReceived>(&message)) return shipper_.on_received(*received, wall_clock());
+      if (const auto* received = std::get_if<OutputReceived>(&message)) {
+        shipper_.on_received(*received, wall_clock());
+        if (received->is_end) agent_.on_output_stored();
+        return;
+      }
       agent_.on_controller(message, wall_clock());
       schedule_end();
     });

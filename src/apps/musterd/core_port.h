@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/musterd/messages.h"
+#include "controller/logs/log_book.h"
 #include "wire/controller_calls.h"
 
 namespace muster::daemon {
@@ -28,6 +29,7 @@ class ChannelCorePort final : public CorePort, public JournalPort {
   void publish(DurableUpdate update) override {
     channels_.planner.push(update.batch);
     if (concerns_search(*update.batch)) channels_.search.push(update.batch);
+    if (concerns_logs(*update.batch)) channels_.logs.push(update.batch);
     channels_.history.push(HistoryBatch{std::move(update.history), update.batch->seq});
     update.history.clear();
     channels_.gateway.push(std::move(update));

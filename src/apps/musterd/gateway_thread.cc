@@ -82,6 +82,9 @@ class GatewayThread final : public GatewayPort {
     return promise.ignoreResult();
   }
   void forget_trials(std::vector<TrialId> trials) override {
+    ExpiredLogs logs;
+    for (const TrialId trial : trials) logs.owners.push_back({LogOwnerKind::kTrial, trial.value()});
+    channels_.logs.push(std::move(logs));
     channels_.metrics.push(MetricTask{[trials = std::move(trials)](MetricStore& store) {
       // What a full disk keeps is out of every answer all the same: the trials are gone.
       for (const TrialId trial : trials) [[maybe_unused]] const Status ignored = store.delete_trial(trial);
@@ -97,6 +100,11 @@ class GatewayThread final : public GatewayPort {
  private:
   void receive(ReportStored& stored) { reports_.close(stored.token, std::move(stored.outcome)); }
   void receive(GatewayTask& task) { task.run(gateway_); }
+  void receive(LogFindings& found) {
+    gateway_.keep(gateway_.act_upon(std::move(found.findings)).then([this, token = found.token](std::optional<Error> error) {
+      channels_.logs.push(FindingsDone{token, std::move(error)});
+    }));
+  }
   void receive(DurableUpdate& update) { gateway_.on_update(update); }
   void receive(ReplyNote& note) { gateway_.on_reply(note.token, std::move(note.replies)); }
   void receive(ReportNote& note) { replica_.set_report(std::move(note.report)); }

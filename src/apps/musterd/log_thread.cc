@@ -3,18 +3,25 @@
 #include <algorithm>
 
 #include "apps/musterd/threads.h"
+#include "controller/backend/log_retention.h"
 #include "controller/logs/log_role.h"
 
 namespace muster::daemon {
 namespace {
 
 constexpr int kIdleMs = 1000;
+/// How often it is looked for logs that have been kept for long enough, and how long what comes in may keep their deletion waiting.
+constexpr Duration kExpiryInterval = Duration::seconds(10);
+constexpr Duration kSweepInterval = Duration::milliseconds(100);
 
 class ChannelLogPort final : public LogPort {
  public:
   explicit ChannelLogPort(Channels& channels) : channels_(channels) {}
   void acknowledge(NodeIndex node, const OutputReceived& answer) override { channels_.core.push(OutputNote{node, answer}); }
   void answer(std::uint64_t token, Result<LogPage> page) override { channels_.gateway.push(PageAnswer{token, std::move(page)}); }
+  void act_upon(std::uint64_t token, std::vector<LogFinding> findings) override {
+    channels_.gateway.push(LogFindings{std::move(findings), token});
+  }
   void complain(const Error& error) override { fmt::print(stderr, "musterd: logs: {}: trying again\n", error.text()); }
 
  private:
@@ -27,25 +34,46 @@ int patience_ms(const LogRole& role) {
   return static_cast<int>(std::clamp<std::int64_t>((next - wall_clock()).milliseconds() + 1, 0, kIdleMs));
 }
 
+/// The state is looked at where it is; the answer comes as a message.
+void ask_for_expired(Channels& channels) {
+  channels.gateway.push(GatewayTask{[&channels](Gateway& gateway) {
+    channels.logs.push(ExpiredLogs{expired_logs(gateway.state(), wall_clock())});
+  }});
+}
+
 }  // namespace
 
 /// What came is stored before questions that came with it are answered.
-void run_logs(Channels& channels, LogStore& store) {
+void run_logs(Channels& channels, LogStore& store, LogBook& book) {
   lower_priority();
   ChannelLogPort port(channels);
-  LogRole role(store, port);
+  LogRole role(store, book, port);
+  TimePoint expiry_time;
+  TimePoint sweep_time;
   for (;;) {
     wait_for(channels.logs.fd(), patience_ms(role));
     std::vector<ToLogs> messages = channels.logs.take();
     for (ToLogs& message : messages) {
+      if (const auto* batch = std::get_if<EventBatchRef>(&message)) book.apply(**batch);
       if (auto* push = std::get_if<OutputPush>(&message)) role.on_output(push->node, std::move(push->fragment));
+      if (const auto* done = std::get_if<FindingsDone>(&message)) role.on_done(done->token, done->error, wall_clock());
+      if (const auto* expired = std::get_if<ExpiredLogs>(&message)) role.expire(expired->owners);
     }
     role.store(wall_clock());
     for (ToLogs& message : messages) {
       if (auto* read = std::get_if<LogRead>(&message)) role.on_read(std::move(read->query), read->wait, read->token, wall_clock());
       if (const auto* wake = std::get_if<LogWake>(&message)) role.wake(wake->owner);
     }
-    role.on_tick(wall_clock());
+    const TimePoint now = wall_clock();
+    role.on_tick(now);
+    if (now >= expiry_time) {
+      ask_for_expired(channels);
+      expiry_time = now + kExpiryInterval;
+    }
+    if (role.has_expired() && (messages.empty() || now >= sweep_time)) {
+      role.sweep(now);
+      sweep_time = now + kSweepInterval;
+    }
   }
 }
 

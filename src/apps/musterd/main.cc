@@ -184,6 +184,8 @@ int run(const std::string& conf_path) {
   replica.state().copy_from(core.state());
   SearchRole search;
   search.load(core.state());
+  LogBook book;
+  book.load(core.state());
   log_line(fmt::format("epoch {}: recovered {} jobs at batch {}", recovered->epoch.value(), core.state().jobs().size(),
                        core.state().seq().value()));
 
@@ -194,7 +196,7 @@ int run(const std::string& conf_path) {
 
   std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
   std::thread([&] { run_history(*channels, *recovered->history); }).detach();
-  std::thread([&] { run_logs(*channels, *recovered->logs); }).detach();
+  std::thread([&] { run_logs(*channels, *recovered->logs, book); }).detach();
   std::thread([&] { run_lookup(*channels); }).detach();
   std::thread([&] { run_mail(*channels); }).detach();
   std::thread([&] { run_search(*channels, search); }).detach();

@@ -51,7 +51,9 @@ using ToHistory = std::variant<HistoryBatch, HistoryQuery>;
 struct OutputPush { NodeIndex node; LogFragment fragment; };
 struct LogRead { LogQuery query; Duration wait; std::uint64_t token = 0; };
 struct LogWake { LogOwner owner; };  ///< who waits for lines of it is answered without
-using ToLogs = std::variant<OutputPush, LogRead, LogWake>;
+struct FindingsDone { std::uint64_t token = 0; std::optional<Error> error; };
+struct ExpiredLogs { std::vector<LogOwner> owners; };  ///< all that have been kept for long enough
+using ToLogs = std::variant<EventBatchRef, OutputPush, LogRead, LogWake, FindingsDone, ExpiredLogs>;  ///< batches: those that concern logs
 
 // ---- to the gateway ----
 struct ReplyNote { std::uint64_t token = 0; std::vector<Reply> replies; };
@@ -62,10 +64,11 @@ struct BlobAnswer { std::uint64_t token = 0; Result<std::string> bytes; };
 struct NamesAnswer { std::uint64_t token = 0; CallerNames names; };
 struct ReportStored { std::uint64_t token = 0; Result<ReportOutcome> outcome; };
 struct PageAnswer { std::uint64_t token = 0; Result<LogPage> page; };
+struct LogFindings { std::vector<LogFinding> findings; std::uint64_t token = 0; };
 /// A call of HTTP: runs on the gateway's thread and gives its answer back by an HttpTask.
 struct GatewayTask { std::function<void(Gateway&)> run; };
 using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer, BlobAnswer, NamesAnswer, ReportStored,
-                               PageAnswer, GatewayTask>;
+                               PageAnswer, GatewayTask, LogFindings>;
 
 // ---- to the metric store's thread ----
 struct StoreReport { MetricReport report; std::uint64_t token = 0; };

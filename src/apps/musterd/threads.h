@@ -6,6 +6,7 @@
 #include "apps/musterd/core_port.h"
 #include "apps/musterd/messages.h"
 #include "codec/slurm_conf.h"
+#include "controller/logs/log_book.h"
 #include "journal/sqlite_journal.h"
 #include "store/history_store.h"
 #include "store/log_store.h"
@@ -68,7 +69,7 @@ void run_planner(Channels& channels, PlannerRole& planner);
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options);
 void run_history(Channels& channels, HistoryStore& store);
 void run_search(Channels& channels, SearchRole& role);
-void run_logs(Channels& channels, LogStore& store);
+void run_logs(Channels& channels, LogStore& store, LogBook& book);
 void run_lookup(Channels& channels);
 void run_mail(Channels& channels);
 

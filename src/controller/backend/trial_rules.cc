@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "controller/backend/log_rules.h"
 
 namespace muster {
 namespace {
@@ -65,6 +66,12 @@ void settle_run(const ClusterState& state, const Job& job, bool is_own_fault, Jo
   if (trial->is_waiting) return go_back(ending, JobState::kCompleted, trial_hold(state, *trial));
   if (ending.state == JobState::kCompleted || ending.state == JobState::kCancelled) return;
   if (!is_own_fault) return go_back(ending, ending.state, trial_hold(state, *trial));
+  if (std::string refusal = retry_refusal(*trial, run_number(job)); !refusal.empty()) {
+    ending.detail = std::move(refusal);
+    ending.requeue_after = false;
+    ending.hold_after = 0;
+    return;
+  }
   ending.requeue_after = trial->restarts < experiment.spec->max_restarts;
   ending.is_restart = ending.requeue_after;
   ending.hold_after = ending.requeue_after ? trial_hold(state, *trial) : std::uint16_t{0};

@@ -64,6 +64,9 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   /// What a trial's present run has measured; its search hears of it when it is a validation that it follows. Fulfilled when all of
   /// it is on stable storage. Errors: as report_trial of the frontend; kFailedPrecondition also when another value was reported there.
   kj::Promise<std::optional<Error>> report(const Identity& identity, MetricReport report);
+  /// Does what lines of logs set off: reports as above, matches through the core. Fulfilled when all of it is durable, or refused for
+  /// good; the error is one that passes (kUnavailable, kResourceExhausted), if there is one.
+  kj::Promise<std::optional<Error>> act_upon(std::vector<LogFinding> findings);
   /// True as soon as the run is asked to stop; false when it has not been for so long. Errors: kNotFound: it is not the present run.
   kj::Promise<Result<bool>> wait_stop(const Identity& identity, TrialRun run, kj::Duration patience);
   /// Errors: kPermissionDenied: the job, or its run, that the token was given to has ended.
@@ -98,6 +101,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   void wake_stop_waiters(const EventBatch& batch);
   std::optional<Result<bool>> stop_answer(const Identity& identity, TrialRun run) const;
   void begin_metrics(const MetricReport& report);
+  kj::Promise<std::optional<Error>> note_match(NoteLogMatch match);
   kj::Promise<std::optional<Error>> tell_search(const Identity& identity, const MetricReport& report);
   kj::Promise<std::optional<Error>> send_token(const Identity& identity, const Query& query, SendPage send);
   void taskFailed(kj::Exception&&) override {}

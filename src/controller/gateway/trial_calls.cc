@@ -11,6 +11,8 @@ namespace muster {
 namespace {
 
 constexpr std::string_view kSearchedGroup = "validation";
+/// Who speaks for a run whose output is read.
+const Identity kHouse{UserId(0), GroupId(0), true};
 
 std::optional<Error> refusal_of(ReportOutcome outcome, const MetricReport& report) {
   switch (outcome) {
@@ -91,6 +93,32 @@ kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity,
   std::vector<Request> requests;
   requests.emplace_back(std::move(message));
   return submit_checked(identity, std::move(requests), RequestId()).then([](std::vector<Reply> replies) { return replies.front().error; });
+}
+
+kj::Promise<std::optional<Error>> Gateway::note_match(NoteLogMatch match) {
+  Command command;
+  command.token = next_token_++;
+  command.identity = kHouse;
+  command.requests.emplace_back(std::move(match));
+  auto paf = kj::newPromiseAndFulfiller<std::vector<Reply>>();
+  replies_[command.token] = kj::mv(paf.fulfiller);
+  port_.command(std::move(command));
+  return paf.promise.then([](std::vector<Reply> replies) { return replies.front().error; });
+}
+
+kj::Promise<std::optional<Error>> Gateway::act_upon(std::vector<LogFinding> findings) {
+  kj::Vector<kj::Promise<std::optional<Error>>> all(findings.size());
+  for (LogFinding& finding : findings) {
+    auto* match = std::get_if<NoteLogMatch>(&finding);
+    all.add(match != nullptr ? note_match(std::move(*match)) : report(kHouse, std::move(std::get<MetricReport>(finding))));
+  }
+  return kj::joinPromises(all.releaseAsArray()).then([](kj::Array<std::optional<Error>> errors) -> std::optional<Error> {
+    for (std::optional<Error>& error : errors) {
+      const bool is_passing = error && (error->code == ErrorCode::kUnavailable || error->code == ErrorCode::kResourceExhausted);
+      if (is_passing) return std::move(error);
+    }
+    return std::nullopt;
+  });
 }
 
 std::optional<Result<bool>> Gateway::stop_answer(const Identity& identity, TrialRun run) const {
