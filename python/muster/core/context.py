@@ -124,8 +124,8 @@ def init(*, distributed: Optional[DistributedContext] = None, checkpoint_storage
 
     `distributed`: the other ranks, if there are any; the context closes it. `checkpoint_storage`: a folder that all nodes
     share, or S3: "s3://bucket/prefix", {"type": "s3", "bucket": ...} as in Determined's experiment files; default what
-    MUSTER_CHECKPOINT_STORAGE says, else checkpoints/ of the run folder. `run_dir`: default MUSTER_RUN_DIR, else muster-runs/job-<id> in a job,
-    else a new folder below muster-runs/.
+    MUSTER_CHECKPOINT_STORAGE says, else checkpoints/ of the run folder. `run_dir`: default MUSTER_RUN_DIR, else
+    muster-runs/job-<id> in a job, else a new folder below muster-runs/.
     Errors, the same on all ranks: ValueError for a wrong variable, or for several ranks without `distributed`;
     ImportError for S3 without boto3; RunFolderInUseError, StaleRunError, StorageError, CorruptionError, ControllerError.
     """
@@ -220,7 +220,8 @@ class _Chief:
             controller = environment.controller
             self.backend = (local.open_backend(self.folder, self.storage) if controller is None
                             else remote.open_backend(self.folder, self.storage, controller))
-            latest = environment.resume_from or self.backend.checkpoints.latest() or (controller and controller.latest_checkpoint)
+            latest = (environment.resume_from or self.backend.checkpoints.latest()
+                      or (controller and controller.latest_checkpoint))
             if environment.has_tensorboard:
                 copy = TensorBoardCopy(self.backend.metrics, self.folder.path, environment.hparams, self._steps_of(latest))
                 self.backend = replace(self.backend, metrics=copy)
