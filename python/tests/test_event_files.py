@@ -80,7 +80,8 @@ def test_a_full_disk_is_one_warning_and_no_torn_record(small_disk, caplog):
             copy._copy(rows)  # pylint: disable=protected-access
         assert file.stat().st_size == whole
         assert [each.getMessage() for each in caplog.records if "TensorBoard" in each.getMessage()] == \
-            [f"metrics are missing from TensorBoard's files in {small_disk}/run/tensorboard/metrics: [Errno 28] No space left on device"]
+            [f"metrics are missing from TensorBoard's files in {small_disk}/run/tensorboard/metrics: "
+             "[Errno 28] No space left on device"]
         filler.unlink()
         context.train.report_training_metrics(200, {"loss": 1.0})
         context.train.flush()

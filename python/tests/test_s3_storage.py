@@ -13,7 +13,6 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from conftest import wait_until
 from muster import core
 from muster.core import bucket, scratch
 from muster.core.local import LocalMetrics
@@ -71,7 +70,8 @@ def s3(store, tmp_path, monkeypatch):
 
 
 def variables(s3, tmp_path, **more):
-    return {"MUSTER_CHECKPOINT_STORAGE": json.dumps(s3.settings()), "MUSTER_RUN_DIR": tmp_path / "run", "TMPDIR": tmp_path / "tmp", **more}
+    return {"MUSTER_CHECKPOINT_STORAGE": json.dumps(s3.settings()), "MUSTER_RUN_DIR": tmp_path / "run",
+            "TMPDIR": tmp_path / "tmp", **more}
 
 
 def tree(folder, **files):
@@ -212,7 +212,8 @@ def test_ranks_with_different_storages_are_told(s3, tmp_path, ranks):
     code = """
         from muster import core
         import os
-        os.environ["MUSTER_CHECKPOINT_STORAGE"] = os.environ["MUSTER_CHECKPOINT_STORAGE"].replace("runs", "run" + os.environ["RANK"])
+        name = "MUSTER_CHECKPOINT_STORAGE"
+        os.environ[name] = os.environ[name].replace("runs", "run" + os.environ["RANK"])
         core.init(distributed=core.DistributedContext.from_environment())
     """
     for script in ranks(code, 2, **variables(s3, tmp_path)):

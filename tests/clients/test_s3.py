@@ -29,7 +29,8 @@ def made(experiments, det, store):
     folders = []
 
     def create(name, entrypoint):
-        experiment = experiments.create(name, entrypoint, checkpoint_storage=store.settings(prefix=f"of/{name}", save_trial_latest=3))
+        storage = store.settings(prefix=f"of/{name}", save_trial_latest=3)
+        experiment = experiments.create(name, entrypoint, checkpoint_storage=storage)
         folders.append(Path.home() / "muster-runs" / f"experiment-{experiment}")
         return experiment
 

@@ -11,7 +11,8 @@ class MusterError(RuntimeError):
 
 
 class StorageError(MusterError):
-    """A disk refused: full, gone, read-only. The message names the folder. Make room, start again."""
+    """A disk refused: full, gone, read-only; or a store: no right, nobody there. The message names the place and the way
+    out. Make room or mend it, start again."""
 
 
 class CorruptionError(MusterError):
