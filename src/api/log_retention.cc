@@ -1,5 +1,6 @@
 // For how long the logs of trials are kept: asked and set.
 #include <fmt/format.h>
+#include <kj/vector.h>
 
 #include "api/fields.h"
 #include "api/replies.h"

@@ -129,9 +129,10 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   prepared.is_paused = create.is_paused;
   prepared.is_single_node = config.resources.is_single_node;
   prepared.job = job_of(create, config, identity, names);
-  const bool is_fork = create.parent.value() != 0 && create.context == nullptr;  // its parent's script is there already
+  const std::string_view code = create.context == nullptr ? std::string_view() : *create.context;
+  const bool is_fork = create.parent.value() != 0 && code.empty();  // its parent's script is there already
   if (!is_fork) {
-    const std::string script = trial_script(create.context == nullptr ? "" : *create.context);
+    const std::string script = trial_script(code);
     prepared.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
   }
   prepared.environment = environments.prepared(with_variables(create.environment, config.environment_variables));

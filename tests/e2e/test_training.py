@@ -99,7 +99,7 @@ def test_digits_on_two_nodes_of_two_ranks(own_cluster):
     assert best == max(accuracies) == web.get(f"experiments/{experiment}/searcher/best_searcher_validation_metric")["metric"]
     assert shown["state"] == "STATE_COMPLETED" and shown["totalBatchesProcessed"] == 230
     last = checkpoints(web, trial)[-1]
-    place = folder(cluster, experiment, trial) / "checkpoints" / last["uuid"]
+    place = folder(cluster, experiment, trial).parents[1] / last["uuid"]
     assert {f"rank-{rank}.pt" for rank in range(4)} | {"state.pt", "trainer.json"} <= set(last["resources"])
     for name, size in last["resources"].items():
         assert name.endswith("/") or (place / name).stat().st_size == int(size), name
@@ -295,7 +295,7 @@ class Interrupted:
         from muster.certify import contents
         last = checkpoints(self.web, self.trial)[-1]
         assert last["metadata"]["steps_completed"] == BATCHES
-        return {**contents.of_checkpoint(self.folder / "checkpoints" / last["uuid"]), **series(self.web, self.trial)}
+        return {**contents.of_checkpoint(self.folder.parents[1] / last["uuid"]), **series(self.web, self.trial)}
 
 
 def without_controller(base, seed):

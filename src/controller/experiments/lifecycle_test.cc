@@ -165,6 +165,7 @@ TEST(Forking, TheCodeIsTheParents) {
   CreateExperiment create;
   create.config = kSingle;
   create.parent = ExperimentId(1);
+  create.context = std::make_shared<const std::string>();  // as it comes off the wire
   create.job = testing::spec_of("base");
   LastBlob last;
   auto prepared = prepare_experiment(create, kAlice, CallerNames{"alice", "users"}, last);

@@ -1,5 +1,6 @@
 // What runs of trials say and ask: reports of metrics, requests to stop; and the tokens of HTTP's callers.
 #include <fmt/format.h>
+#include <kj/vector.h>
 
 #include <algorithm>
 
@@ -100,10 +101,7 @@ kj::Promise<std::optional<Error>> Gateway::note_match(NoteLogMatch match) {
   command.token = next_token_++;
   command.identity = kHouse;
   command.requests.emplace_back(std::move(match));
-  auto paf = kj::newPromiseAndFulfiller<std::vector<Reply>>();
-  replies_[command.token] = kj::mv(paf.fulfiller);
-  port_.command(std::move(command));
-  return paf.promise.then([](std::vector<Reply> replies) { return replies.front().error; });
+  return send(std::move(command)).then([](std::vector<Reply> replies) { return replies.front().error; });
 }
 
 kj::Promise<std::optional<Error>> Gateway::act_upon(std::vector<LogFinding> findings) {

@@ -130,7 +130,11 @@ struct ActingTest : LogRoleTest {
     role->on_done(token, error, at(ms));
     role->store(at(ms));
   }
-  std::size_t lines() { return store->read(LogQuery{.owner = {LogOwnerKind::kTrial, 1}})->lines.size(); }
+  std::size_t lines() {
+    LogQuery query;
+    query.owner = {LogOwnerKind::kTrial, 1};
+    return store->read(query)->lines.size();
+  }
 };
 
 TEST_F(ActingTest, APieceWaitsForWhatItsLinesSetOff) {

@@ -34,7 +34,8 @@ struct LogWatchTest : ::testing::Test {
   /// What was found, one word for each: "policy RUN ACTION: LINE" or "GROUP STEP NAME=VALUE...".
   std::vector<std::string> read(const LogFragment& fragment) {
     std::vector<std::string> words;
-    for (const LogFinding& finding : watch->read(NodeIndex(2), fragment).value()) {
+    const std::vector<LogFinding> findings = watch->read(NodeIndex(2), fragment).value();
+    for (const LogFinding& finding : findings) {
       if (const auto* note = std::get_if<NoteLogMatch>(&finding)) {
         EXPECT_EQ(note->node, NodeIndex(2));
         EXPECT_EQ(note->trial, TrialId(1));
