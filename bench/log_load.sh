@@ -32,7 +32,7 @@ read -r experiment trial <<< "$(create store "log_source --mb $mb")"
 muster experiment wait --quiet "$experiment"
 took=$(($(date +%s%N) - begin))
 lines=$(muster trial logs "$trial" --plain --tail 1 > /dev/null && curl -sf -H "Authorization: Bearer $DET_USER_TOKEN" \
-  "$DET_MASTER/api/v1/trials/$trial/logs?orderBy=ORDER_BY_DESC&limit=1" | sed 's/.*"id":"\([0-9]*\)".*/\1/')
+  "$DET_MASTER/api/v1/trials/$trial/logs?orderBy=ORDER_BY_DESC&limit=1" | sed 's/.*"id": *"\([0-9]*\)".*/\1/')
 echo "stored $mb MB, $lines lines, in $((took / 1000000)) ms: $((mb * 1000 * 60 / (took / 1000000))) MB/min, $((lines * 1000 / (took / 1000000))) lines/s"
 python3 "$here/log_load.py" search "$trial"
 read -r experiment trial <<< "$(create live "log_source --mb $((100 * seconds / 60)) --mb-per-minute 100")"
