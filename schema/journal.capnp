@@ -181,6 +181,20 @@ struct DocumentStored { document @0 :M.Document; }
 struct DocumentDeleted { kind @0 :UInt8; id @1 :UInt32; }
 
 struct LogMatched { trial @0 :UInt32; match @1 :M.LogMatch; }
+struct SearchOperated { experiment @0 :UInt32; input @1 :M.OperationsInput; }
+struct TrialResized { trial @0 :UInt32; slots @1 :UInt32; }
+struct ExperimentImported {
+  experiment @0 :UInt32;
+  spec @1 :M.ExperimentSpec;
+  labels @2 :M.ExperimentLabels;
+  state @3 :UInt8;
+  submitTime @4 :Int64;
+  endTime @5 :Int64;
+  progress @6 :UInt64;   # the bits of a double
+  detail @7 :Text;
+}
+struct TrialImported { trial @0 :M.ImportedTrial; }
+
 struct LogRetentionSet { experiment @0 :UInt32; trial @1 :UInt32; days @2 :Int32; }
 
 struct Event {
@@ -222,6 +236,10 @@ struct Event {
     collectionEnded @34 :CollectionEnded;
     logMatched @35 :LogMatched;
     logRetentionSet @36 :LogRetentionSet;
+    searchOperated @37 :SearchOperated;
+    trialResized @38 :TrialResized;
+    experimentImported @39 :ExperimentImported;
+    trialImported @40 :TrialImported;
   }
 }
 
@@ -298,6 +316,7 @@ struct SearchInput {
     exitInput @2 :ExitInput;
     limitInput @3 :LimitInput;
     againInput @4 :AgainInput;
+    operationsInput @5 :M.OperationsInput;
   }
 }
 struct ExperimentRecord {
@@ -358,6 +377,9 @@ struct TrialRecord {
   failedRuns @28 :List(UInt32);
   hasLogRetentionDays @29 :Bool;
   logRetentionDays @30 :Int32;
+  slots @31 :UInt32;
+  resizeTime @32 :Int64;
+  importedFrom @33 :Text;
 }
 
 struct NodeRecord { index @0 :UInt32; config @1 :M.NodeConfig; status @2 :M.NodeStatus; }

@@ -131,6 +131,8 @@ struct ExperimentSpec {
   budget @20 :ExperimentBudget;
   hasLogRetentionDays @21 :Bool;
   logRetentionDays @22 :Int32;
+  minSlotsPerTrial @23 :UInt32;
+  importedFrom @24 :Text;
 }
 struct CheckpointRetention { experimentBest @0 :UInt32; trialBest @1 :UInt32 = 1; trialLatest @2 :UInt32 = 1; }
 struct ExperimentShare { priority @0 :UInt32 = 42; weight @1 :UInt64 = 0x3ff0000000000000; }   # the bits of a double
@@ -140,6 +142,33 @@ struct Collection {
   experiment @1 :UInt32;
   isWhole @2 :Bool;
   uuids @3 :List(Text);
+  globs @4 :List(Text);
+}
+struct SearchOperation {
+  verb @0 :UInt8;
+  request @1 :Text;
+  hparams @2 :Text;
+  source @3 :Text;
+  length @4 :UInt64;
+  outcome @5 :UInt8;
+  progress @6 :UInt64;   # the bits of a double
+}
+struct OperationsInput { trigger @0 :UInt64; operations @1 :List(SearchOperation); }
+struct ImportedTrial {
+  id @0 :UInt32;
+  experiment @1 :UInt32;
+  importedFrom @2 :Text;
+  seed @3 :UInt32;
+  hparams @4 :Text;
+  state @5 :UInt8;
+  restarts @6 :UInt32;
+  lastRun @7 :UInt32;
+  hasMetric @8 :Bool;
+  metric @9 :UInt64;   # the bits of a double
+  units @10 :UInt64;   # so too
+  submitTime @11 :Int64;
+  endTime @12 :Int64;
+  detail @13 :Text;
 }
 struct ExperimentLabels {
   name @0 :Text;
@@ -303,6 +332,7 @@ struct ClusterSettings {
   mailProgram @32 :Text;
   shown @33 :List(KeyValue);
   logRetentionDays @34 :Int32 = -1;
+  resizeInterval @35 :Int64 = 600000000;   # ten minutes
 }
 
 struct ClusterConfig {
@@ -379,6 +409,7 @@ struct Reply {
   experiment @8 :UInt32;
   experiments @9 :List(ExperimentOutcome);
   document @10 :UInt32;
+  trial @11 :UInt32;
 }
 struct ExperimentOutcome { experiment @0 :UInt32; error @1 :Error; }
 

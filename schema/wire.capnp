@@ -53,7 +53,7 @@ struct CreateExperiment {
   parent @6 :UInt32;
 }
 struct ContinueExperiment { experiment @0 :UInt32; overrides @1 :Text; }
-struct DeleteCheckpoints { uuids @0 :List(Text); }
+struct DeleteCheckpoints { uuids @0 :List(Text); globs @1 :List(Text); }
 struct ControlExperiments { verb @0 :UInt8; experiments @1 :List(UInt32); }
 struct UpdateExperiment {
   experiment @0 :UInt32;
@@ -84,8 +84,23 @@ struct ReportTrial { trial @0 :UInt32; run @1 :UInt32; steps @2 :UInt64; metrics
 struct FlagTrial { trial @0 :UInt32; run @1 :UInt32; }
 struct NoteRun { trial @0 :UInt32; run @1 :UInt32; note @2 :UInt8; }
 struct NoteCheckpoint { checkpoint @0 :M.Checkpoint; isChange @1 :Bool; }
-struct StoreDocument { document @0 :M.Document; }
+struct StoreDocument { document @0 :M.Document; isImport @1 :Bool; }
 struct DeleteDocument { kind @0 :UInt8; id @1 :UInt32; }
+struct OperateSearch { experiment @0 :UInt32; input @1 :M.OperationsInput; }
+struct ImportExperiment {
+  wish @0 :UInt32;
+  spec @1 :M.ExperimentSpec;
+  labels @2 :M.ExperimentLabels;
+  state @3 :UInt8;
+  submitTime @4 :Int64;
+  endTime @5 :Int64;
+  progress @6 :UInt64;   # the bits of a double
+  detail @7 :Text;
+  context @8 :Data;
+  environment @9 :Data;
+}
+struct ImportTrial { trial @0 :M.ImportedTrial; }
+struct ImportCheckpoint { checkpoint @0 :M.Checkpoint; }
 struct SetLogRetention { experiment @0 :UInt32; trial @1 :UInt32; days @2 :Int32; }
 
 struct Request {
@@ -111,6 +126,10 @@ struct Request {
     continueExperiment @18 :ContinueExperiment;
     deleteCheckpoints @19 :DeleteCheckpoints;
     setLogRetention @20 :SetLogRetention;
+    operateSearch @21 :OperateSearch;
+    importExperiment @22 :ImportExperiment;
+    importTrial @23 :ImportTrial;
+    importCheckpoint @24 :ImportCheckpoint;
   }
 }
 
@@ -335,6 +354,8 @@ struct TrialView {
   source @29 :Text;
   logMatches @30 :List(M.LogMatch);
   logRetentionDays @31 :Int32;
+  slots @32 :UInt32;
+  importedFrom @33 :Text;
 }
 
 struct Page {

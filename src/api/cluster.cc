@@ -185,7 +185,7 @@ kj::Promise<HttpReply> tasks(ApiPort& port, HttpRequest request) {
                                                {"name", fmt::format("Trial {} (Experiment {})", id.value(), trial.experiment.value())},
                                                {"registeredTime", time_json(job->start_time)},
                                                {"resourcePool", state.partition(job->partition).name},
-                                               {"slotsNeeded", state.experiments().find(trial.experiment)->spec->slots_per_trial},
+                                               {"slotsNeeded", slots_of(trial, *state.experiments().find(trial.experiment)->spec)},
                                                {"resources", std::move(resources)},
                                                {"schedulerType", "slurm"},
                                                {"proxyPorts", Json::Array{}}}});

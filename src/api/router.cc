@@ -77,6 +77,8 @@ Router make_router() {
   add_checkpoint_routes(router);
   add_model_routes(router);
   add_search_routes(router);
+  add_custom_search_routes(router);
+  add_import_routes(router);
   add_project_routes(router);
   return router;
 }

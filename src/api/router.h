@@ -56,6 +56,8 @@ void add_log_retention_routes(Router& router);
 void add_checkpoint_routes(Router& router);
 void add_model_routes(Router& router);
 void add_search_routes(Router& router);
+void add_custom_search_routes(Router& router);
+void add_import_routes(Router& router);
 void add_project_routes(Router& router);
 
 }  // namespace muster::api

@@ -39,6 +39,9 @@ Result<Json> previewed(const HttpRequest& request) {
     searcher = read_searcher(section, space, hyperparameters);
   }
   if (!context.problems.empty()) return fail(ErrorCode::kInvalidArgument, "The experiment's configuration is wrong", context.problems.front().text());
+  if (std::holds_alternative<CustomSearch>(searcher.search.method)) {
+    return fail(ErrorCode::kFailedPrecondition, "a custom search cannot be previewed", "its client decides what it tries");
+  }
   const double own_end = searcher.trial_length > 0 ? static_cast<double>(searcher.trial_length) : kOwnEnd;
   const auto seed = static_cast<std::uint64_t>(whole_field(body, "seed").value_or(0));
   const search::PreviewRun run = search::preview_run(searcher.search, space, seed, own_end);

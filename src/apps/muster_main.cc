@@ -33,6 +33,7 @@ constexpr CommandRow kSubcommands[] = {
     {"checkpoint", muster::cli::run_checkpoint, "show checkpoints of experiments"},
     {"model", muster::cli::run_model, "name checkpoints as versions of models"},
     {"report", muster::cli::run_report, "say from inside a trial what it has reached"},
+    {"rerun", muster::cli::run_rerun, "run an experiment or one of its trials again, with the same seeds"},
     {"token", muster::cli::run_token, "print what proves over HTTP who you are"},
     {"preview-search", muster::cli::run_preview_search, "say how many trials a search has, and how far they train"},
     {"check", muster::cli::run_check, "replay its journal and compare the state's hash"},

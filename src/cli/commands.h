@@ -26,6 +26,7 @@ int run_checkpoint(const Words& words);
 int run_model(const Words& words);
 int run_trial(const Words& words);
 int run_report(const Words& words);
+int run_rerun(const Words& words);
 
 /// A name to call Muster by, or a subcommand of `muster`.
 struct CommandRow {

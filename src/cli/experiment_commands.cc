@@ -151,7 +151,20 @@ int run_experiment_continue(const Words& words) {
   if (!reply.has_value()) return console.fail(reply.error());
   if (reply->error) return console.fail(*reply->error);
   print(fmt::format("Continued experiment {}\n", number));
-  if (!is_followed) return 0;
+  return is_followed ? follow_experiment(session, console, number) : 0;
+}
+
+CreateExperiment fork_of(ExperimentId parent, std::string config, const Words& command) {
+  CreateExperiment create;
+  create.config = std::move(config);
+  create.parent = parent;
+  SubmitScene scene = submit_scene(command);
+  create.environment = as_bytes(environment_block(without_job_variables(scene.environment)));
+  create.job = std::make_shared<const JobSpec>(job_of(SubmitOptions(), scene));
+  return create;
+}
+
+int follow_experiment(Session& session, const Console& console, std::uint32_t number) {
   std::fflush(stdout);
   const auto end = follow(session, number, true);
   return end.has_value() ? exit_code_of(end->state) : console.fail(end.error());
@@ -175,13 +188,8 @@ int run_experiment_fork(const Words& words) {
   if (!parent.has_value()) return console.fail(parent.error());
   const auto under = parse_yaml(parent->spec->config);
   if (!under.has_value()) return console.fail(under.error());
-  CreateExperiment create;
-  create.config = json_text(merge_layers(*changes, under->root));
-  create.parent = ExperimentId(number);
+  CreateExperiment create = fork_of(ExperimentId(number), json_text(merge_layers(*changes, under->root)), {"muster", "experiment", "fork"});
   create.is_paused = is_paused;
-  SubmitScene scene = submit_scene({"muster", "experiment", "fork"});
-  create.environment = as_bytes(environment_block(without_job_variables(scene.environment)));
-  create.job = std::make_shared<const JobSpec>(job_of(SubmitOptions(), scene));
   const auto reply = session.submit_one(create);
   if (!reply.has_value()) return console.fail(reply.error());
   if (reply->error) return console.fail(*reply->error);

@@ -39,6 +39,7 @@ std::string ended_text(const search::VirtualTrial& trial) {
     case StopCause::kRungCut: return fmt::format("cut at rung {}", trial.stop->rung);
     case StopCause::kReplaced: return "replaced by a copy of a better one";
     case StopCause::kSearchOver: return "waiting when the search was over";
+    case StopCause::kClosed: return "closed by its search";
   }
   return "";
 }

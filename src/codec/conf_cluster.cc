@@ -254,6 +254,7 @@ constexpr auto kKeys = std::to_array<Key>({
     {"SchedulerParameters", ConfHandling::kHonoured, {}, {}, &set_scheduler_parameters, nullptr},
     setting<&ClusterSettings::mail_program, Text>("MailProg"),
     setting<&ClusterSettings::log_retention_days, Days>("MusterLogRetention"),
+    setting<&ClusterSettings::resize_interval, Seconds>("MusterResizeInterval"),
     // --- accepted without effect ---
     no_effect("AuthType", kIdentity),
     no_effect("AuthInfo", kIdentity),

@@ -55,9 +55,23 @@ void read_entrypoint(FormReader& top, EntryPoint& out) {
   if (std::ranges::any_of(out.words, has_nul)) top.refuse("entrypoint", "a command cannot hold a NUL character");
 }
 
+/// A number, or {min, max} for a trial that may be resized between its runs.
+void read_slots(FormReader& reader, TrialResources& out) {
+  if (!reader.has("slots_per_trial") || reader.take("slots_per_trial")->object() == nullptr) {
+    reader.whole("slots_per_trial", out.slots_per_trial, 0);
+    return;
+  }
+  FormReader range = reader.section("slots_per_trial");
+  if (range.require("min", "the fewest slots that a trial runs on")) range.whole("min", out.min_slots_per_trial, 1);
+  if (range.require("max", "the most slots that a trial runs on")) range.whole("max", out.slots_per_trial, 1);
+  if (out.slots_per_trial < out.min_slots_per_trial) range.refuse("min", fmt::format("{} are more than max {}", out.min_slots_per_trial, out.slots_per_trial));
+  if (out.slots_per_trial == out.min_slots_per_trial) out.min_slots_per_trial = 0;
+  range.finish();
+}
+
 void read_resources(FormReader& top, TrialResources& out) {
   FormReader reader = top.section("resources");
-  reader.whole("slots_per_trial", out.slots_per_trial, 0);
+  read_slots(reader, out);
   std::uint32_t max_slots = 0;
   reader.whole("max_slots", max_slots, 1);
   if (max_slots > 0) out.max_slots = max_slots;
@@ -230,6 +244,8 @@ void read_seed_and_retention(FormReader& top, ExperimentConfig& out) {
   FormReader reproducibility = top.section("reproducibility");
   if (reproducibility.has("experiment_seed")) reproducibility.whole("experiment_seed", out.experiment_seed.emplace(0), 0, INT32_MAX);
   reproducibility.take("experiment_seed");
+  if (reproducibility.has("trial_seed")) reproducibility.whole("trial_seed", out.search.trial_seed.emplace(0), 0, INT32_MAX);
+  reproducibility.take("trial_seed");
   reproducibility.finish();
   FormReader retention = top.section("retention_policy");
   if (retention.has("log_retention_days")) retention.whole("log_retention_days", out.log_retention_days.emplace(-1), -1, 32767);

@@ -43,6 +43,18 @@ TEST(ExperimentForm, TheShortestFileHasDeterminedsDefaults) {
   EXPECT_EQ(config.log_policies[0], (LogPolicy{"CUDA OOM", ".*CUDA out of memory.*", LogAction::kLabel}));
 }
 
+TEST(ExperimentForm, SlotsAreANumberOrARange) {
+  const auto [elastic, none] = with("resources: {slots_per_trial: {min: 2, max: 8}}");
+  EXPECT_EQ(none, Problems{});
+  EXPECT_EQ(elastic.resources.min_slots_per_trial, 2U);
+  EXPECT_EQ(elastic.resources.slots_per_trial, 8U);
+  EXPECT_EQ(with("resources: {slots_per_trial: {min: 4, max: 4}}").config.resources.min_slots_per_trial, 0U) << "nothing to choose from";
+  EXPECT_EQ(with("resources: {slots_per_trial: {min: 4, max: 2}}").problems, (Problems{"line 3: resources.slots_per_trial.min: 4 are more than max 2"}));
+  EXPECT_EQ(with("resources: {slots_per_trial: {max: 2}}").problems,
+            (Problems{"line 3: resources.slots_per_trial: 'min' is missing; give the fewest slots that a trial runs on"}));
+  EXPECT_EQ(with("resources: {slots_per_trial: two}").problems.size(), 1U);
+}
+
 TEST(ExperimentForm, AReferenceRun) {
   const auto [config, problems] = read(R"(
 name: cifar-baseline
@@ -80,7 +92,7 @@ log_policies:
   - {name: bad-node, pattern: "NCCL.*unhandled system error", action: exclude_node}
   - {name: CUDA OOM, pattern: "CUDA out of memory", action: {type: cancel_retries}}
   - {name: ECC Error}
-reproducibility: {experiment_seed: 7}
+reproducibility: {experiment_seed: 7, trial_seed: 9}
 retention_policy: {log_retention_days: -1}
 entrypoint: [python3, -m, determined.launch.torch_distributed, python3, train.py]
 )");
@@ -92,6 +104,7 @@ entrypoint: [python3, -m, determined.launch.torch_distributed, python3, train.py
                                                          {"CUDA OOM", "CUDA out of memory", LogAction::kCancelRetries},
                                                          {"ECC Error", "", LogAction::kLabel}}));
   EXPECT_EQ(config.experiment_seed, 7U);
+  EXPECT_EQ(config.search.trial_seed, 9U);
   EXPECT_EQ(config.log_retention_days, -1);
   EXPECT_TRUE(config.profiling.is_enabled);
 }

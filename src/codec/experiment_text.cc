@@ -55,6 +55,7 @@ std::string stop_reason_text(const StopReason& reason) {
     case StopCause::kTrained: return "trained in full";
     case StopCause::kReplaced: return fmt::format("replaced by a copy of a better one: {} of {}", ordinal(reason.rank + 1), reason.count);
     case StopCause::kSearchOver: return "the search is over";
+    case StopCause::kClosed: return "closed by its search";
     case StopCause::kRungCut: break;
   }
   return fmt::format("cut at rung {}: {} of {}, the best {} {} on", reason.rung, ordinal(reason.rank + 1), reason.count,

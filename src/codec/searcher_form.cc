@@ -161,6 +161,18 @@ class SearcherReader {
     concurrency();
     out_.search.method = method;
   }
+  /// How long trials train is the client's to say, in `unit`.
+  void read_custom() {
+    std::string& time = out_.search.time_metric;
+    const auto unit = section_.choice("unit", kUnits);
+    if (unit && !time.empty() && time != kUnits[*unit]) {
+      section_.refuse("time_metric", fmt::format("\"{}\" and the unit {} do not go together; leave one out", time, kUnits[*unit]));
+    }
+    if (unit) time = std::string(kUnits[*unit]);
+    if (time.empty()) time = "batches";
+    concurrency();
+    out_.search.method = CustomSearch{};
+  }
   void read_tpe() {
     TpeSearch method;
     trials(method.max_trials);
@@ -242,7 +254,8 @@ constexpr std::array kMethods{MethodRow{"single", &SearcherReader::read_single},
                               MethodRow{"sync_halving", &SearcherReader::read_sync_halving},
                               MethodRow{"hyperband", &SearcherReader::read_hyperband},
                               MethodRow{"pbt", &SearcherReader::read_population_training},
-                              MethodRow{"tpe", &SearcherReader::read_tpe}};
+                              MethodRow{"tpe", &SearcherReader::read_tpe},
+                              MethodRow{"custom", &SearcherReader::read_custom}};
 
 /// Names that once were methods, and what to write instead.
 struct FormerRow {
@@ -250,8 +263,7 @@ struct FormerRow {
   std::string_view remedy;
 };
 constexpr std::array kFormer{FormerRow{"adaptive", "it was replaced; use adaptive_asha"},
-                             FormerRow{"adaptive_simple", "it was replaced; use adaptive_asha"},
-                             FormerRow{"custom", "searches that a client decides are not there yet"}};
+                             FormerRow{"adaptive_simple", "it was replaced; use adaptive_asha"}};
 
 const MethodRow* read_method(FormReader& section) {
   if (!section.require("name", "the method, such as adaptive_asha")) return nullptr;

@@ -133,10 +133,20 @@ searcher:
 TEST(ExperimentFile, WhatCannotBeRunIsRefusedByName) {
   EXPECT_EQ(read("searcher: {name: adaptive_simple, metric: l}").problems,
             (Problems{"line 1: searcher.name: \"adaptive_simple\" cannot be run: it was replaced; use adaptive_asha"}));
-  EXPECT_EQ(read("searcher: {name: custom, metric: l}").problems,
-            (Problems{"line 1: searcher.name: \"custom\" cannot be run: searches that a client decides are not there yet"}));
   EXPECT_EQ(read("searcher: {metric: l}").problems,
             (Problems{"line 1: searcher: 'name' is missing; give the method, such as adaptive_asha"}));
+}
+
+TEST(ExperimentFile, ACustomSearchCountsTrainingInItsUnit) {
+  const Read plain = read("searcher: {name: custom, metric: l}");
+  EXPECT_EQ(plain.problems, Problems());
+  EXPECT_EQ(plain.searcher.search.method, SearchMethodConfig(CustomSearch{}));
+  EXPECT_EQ(plain.searcher.search.time_metric, "batches");
+  EXPECT_EQ(read("searcher: {name: custom, metric: l, unit: epochs}").searcher.search.time_metric, "epochs");
+  EXPECT_EQ(read("searcher: {name: custom, metric: l, unit: epochs, time_metric: batches}").problems,
+            (Problems{"line 1: searcher.time_metric: \"batches\" and the unit epochs do not go together; leave one out"}));
+  EXPECT_EQ(read("searcher: {name: custom, metric: l, unit: hours}").problems,
+            (Problems{"line 1: searcher.unit: \"hours\" is not one of batches, epochs, records"}));
 }
 
 TEST(ExperimentFile, AGridNeedsCounts) {

@@ -152,6 +152,7 @@ class Core {
   Reply handle_experiment(Draft& draft, const PreparedRequest& request, const Identity& identity);
   void note_trial(JobId job);
   void end_trials(TimePoint now);
+  void resize(const sched::Resize& wish, TimePoint now);
   void source_copies(const Job& job, TimePoint now);
   void end_collection(const Job& job, TimePoint now);
   void arm_budget(const Job& job);
@@ -236,6 +237,7 @@ class Core {
   /// What has come for a launch that waits for more: the cache may be too small for all that one launch needs.
   std::map<StepId, std::map<BlobId, Bytes>> fetched_;
   std::map<JobId, TimePoint> leases_;
+  std::map<JobId, std::uint32_t> wished_slots_;  ///< of elastic trials that are asked to stop for it
   std::map<JobId, std::vector<Command>> waiting_steps_;
 };
 

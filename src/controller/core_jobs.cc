@@ -210,6 +210,7 @@ void Core::after_clean(JobId id, TimePoint now) {
   const Job& job = *state_.jobs().find(id);
   if ((job.flags & job_flag::kRequeueAfter) == 0) {
     arm(job);
+    wished_slots_.erase(id);
     source_copies(job, now);
     end_collection(job, now);
     return;
@@ -217,6 +218,8 @@ void Core::after_clean(JobId id, TimePoint now) {
   if (const Trial* trial = trial_of(state_, job)) {
     emit(JobRequeued{id, now, trial_hold(state_, *trial)}, now);
     source_copies(job, now);
+    // A controller that died since the wish has forgotten it: then the trial goes on as it was.
+    if (const auto wish = wished_slots_.extract(id)) resize({id, wish.mapped()}, now);
     return;
   }
   JobRequeued requeued{id, now + state_.settings().requeue_delay, job.hold_after};

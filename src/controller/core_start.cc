@@ -131,6 +131,7 @@ void Core::on_plan(PlanResult result, TimePoint now) {
   }
   while (!revisions_.empty() && revisions_.front().first < result.seq) revisions_.pop_front();
   plan_ = std::move(plan);
+  if (result.resize) resize(*result.resize, now);
   end_turn(now);
   port_.plan_consumed(state_.seq());
 }

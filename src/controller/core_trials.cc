@@ -11,6 +11,7 @@
 #include "controller/frontend/collection.h"
 #include "controller/frontend/continuation.h"
 #include "controller/frontend/experiment.h"
+#include "controller/frontend/import.h"
 #include "controller/frontend/job_check.h"
 #include "controller/frontend/log_calls.h"
 
@@ -54,6 +55,14 @@ Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request, cons
     reply = frontend::collect(draft, *collection);
   } else if (const auto* retention = std::get_if<SetLogRetention>(&request)) {
     reply = frontend::set_log_retention(draft, *retention, identity);
+  } else if (const auto* operate = std::get_if<OperateSearch>(&request)) {
+    reply = frontend::operate_search(draft, *operate, identity);
+  } else if (const auto* imported = std::get_if<PreparedImport>(&request)) {
+    reply = frontend::import_experiment(draft, *imported, identity);
+  } else if (const auto* imported_trial = std::get_if<ImportTrial>(&request)) {
+    reply = frontend::import_trial(draft, *imported_trial, identity);
+  } else if (const auto* imported_checkpoint = std::get_if<ImportCheckpoint>(&request)) {
+    reply = frontend::import_checkpoint(draft, *imported_checkpoint, identity);
   } else if (const auto* match = std::get_if<NoteLogMatch>(&request)) {
     reply = note_log_match(draft, *match);
   }
@@ -121,6 +130,27 @@ void Core::end_trials(TimePoint now) {
     const Trial* trial = job == nullptr || !job->is_over() ? nullptr : trial_of(state_, *job);
     if (trial != nullptr) emit(trial_end(state_, *job, *trial), now);
   }
+}
+
+/// A trial that waits has its new slots at once; one that runs saves what it has and has them in its next run.
+void Core::resize(const sched::Resize& wish, TimePoint now) {
+  const Job* job = state_.jobs().find(wish.job);
+  const Trial* trial = job == nullptr ? nullptr : trial_of(state_, *job);
+  if (trial == nullptr) return;
+  const Experiment& experiment = *state_.experiments().find(trial->experiment);
+  if (experiment.state != ExperimentState::kActive || slots_of(*trial, *experiment.spec) == wish.slots) return;
+  if (job->run != nullptr) {
+    if (job->state != JobState::kRunning || job->run->stop) return;
+    wished_slots_[wish.job] = wish.slots;
+    emit(StopRequested{wish.job, {StopCall::kPreempt, now + experiment.spec->preemption_timeout}}, now);
+    return;
+  }
+  if (!job->is_pending()) return;
+  JobChanged change;
+  change.job = wish.job;
+  change.spec = std::make_shared<const JobSpec>(with_slots(*job->spec, wish.slots));
+  emit(TrialResized{trial->id, wish.slots}, now);
+  emit(std::move(change), now);
 }
 
 /// Copies of a trial begin with what it had saved when its run was over.

@@ -28,11 +28,9 @@ class Draft {
     next_job_ = JobId(id.value() + 1);
     return id;
   }
-  ExperimentId allot_experiment() {
-    const ExperimentId id = next_experiment_;
-    next_experiment_ = ExperimentId(id.value() + 1);
-    return id;
-  }
+  /// `wish`: the number that it should have if neither it nor one beyond it was given; 0: the next one.
+  ExperimentId allot_experiment(ExperimentId wish = {}) { return allot(next_experiment_, wish); }
+  TrialId allot_trial(TrialId wish = {}) { return allot(next_trial_, wish); }
   /// The first of `count` ids in a row.
   TrialId allot_trials(std::size_t count) {
     const TrialId id = next_trial_;
@@ -95,6 +93,15 @@ class Draft {
   std::vector<BlobWrite> blobs;
 
  private:
+  /// Numbers are few enough to be used up by wishes: none far beyond what people use is granted.
+  static constexpr std::uint32_t kWishMax = 100'000'000;
+  template <class Id>
+  static Id allot(Id& next, Id wish) {
+    const Id id = wish > next && wish.value() <= kWishMax ? wish : next;
+    next = Id(id.value() + 1);
+    return id;
+  }
+
   const ClusterState& state_;
   TimePoint now_;
   JobId next_job_;

@@ -10,6 +10,7 @@
 #include "codec/digest.h"
 #include "codec/environment_text.h"
 #include "codec/experiment_form.h"
+#include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "codec/trial_text.h"
 #include "codec/yaml_text.h"
@@ -148,6 +149,7 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   spec->smaller_is_better = config.search.smaller_is_better;
   spec->time_metric = config.search.time_metric;
   spec->slots_per_trial = config.resources.slots_per_trial;
+  spec->min_slots_per_trial = config.resources.min_slots_per_trial;
   spec->max_restarts = config.max_restarts;
   spec->preemption_timeout = config.preemption_timeout;
   spec->trial_length = config.trial_length;
@@ -204,6 +206,7 @@ Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, co
   spec->max_restarts = config.max_restarts;
   spec->preemption_timeout = config.preemption_timeout;
   spec->slots_per_trial = config.resources.slots_per_trial;
+  spec->min_slots_per_trial = config.resources.min_slots_per_trial;
   spec->trial_length = config.trial_length;
   spec->entrypoint = entrypoint_line(config.entrypoint);
   if (!config.resources.resource_pool.empty()) {
@@ -217,6 +220,46 @@ Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, co
   prepared.basis = experiment->spec_hash;
   prepared.is_single_node = config.resources.is_single_node;
   return PreparedRequest(std::move(prepared));
+}
+
+Result<PreparedRequest> prepare_import(ImportExperiment import, LastBlob& environments) {
+  if (import.spec == nullptr || import.spec->job == nullptr || import.spec->imported_from.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "an imported experiment names where it comes from", "");
+  }
+  if (!is_final(import.state) || import.state >= ExperimentState::kDeleting) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("experiment {} has not ended there", import.spec->imported_from),
+                "import it when it has");
+  }
+  TRY(check_config_size(import.spec->config));
+  PreparedImport prepared;
+  if (import.context != nullptr && !import.context->empty()) {
+    const std::string script = trial_script(*import.context);
+    prepared.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
+  }
+  prepared.environment = environments.prepared(std::move(import.environment));
+  import.context = nullptr;
+  prepared.asked = std::move(import);
+  return PreparedRequest(std::move(prepared));
+}
+
+Status check_operations(const OperationsInput& input) {
+  constexpr std::size_t kMost = 10'000;
+  constexpr std::size_t kRequestMax = 128;
+  if (input.operations.size() > kMost) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} operations at once are too many", input.operations.size()),
+                fmt::format("give {} or fewer upon each event", kMost));
+  }
+  for (const SearchOperation& one : input.operations) {
+    if (one.request.size() > kRequestMax) return fail(ErrorCode::kInvalidArgument, "requestId: it is too long", "give a uuid");
+    if (one.verb != SearchVerb::kCreate) continue;
+    TRY(check_config_size(one.hparams));
+    const auto hparams = parse_json(one.hparams);
+    if (!hparams.has_value() || hparams->object() == nullptr) {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("hyperparams of trial {}: a JSON object is expected", one.request),
+                  hparams.has_value() ? "" : hparams.error().text());
+    }
+  }
+  return {};
 }
 
 ExperimentConfig config_of(const ExperimentSpec& spec) {

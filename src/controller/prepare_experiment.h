@@ -22,6 +22,11 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
 /// continuing cannot change.
 Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, const ClusterState& state);
 
+/// Checks what another cluster's experiment is to be here. Errors: kInvalidArgument.
+Result<PreparedRequest> prepare_import(ImportExperiment import, LastBlob& environments);
+/// Errors: kInvalidArgument: more than is taken at once, or hyperparameters that are no JSON object.
+Status check_operations(const OperationsInput& input);
+
 /// The configuration that a specification holds. Requires: it was checked.
 ExperimentConfig config_of(const ExperimentSpec& spec);
 

@@ -45,6 +45,7 @@ struct ClusterSettings {
   std::vector<std::string> gres_types;
   std::string mail_program;
   std::int32_t log_retention_days = -1;         ///< of trials, after their experiment's end; -1: for ever
+  Duration resize_interval = Duration::minutes(10);  ///< that an elastic trial runs at least before it is resized
   /// Every key as it is in force, for `scontrol show config`: sorted by name.
   std::vector<std::pair<std::string, std::string>> shown;
   friend bool operator==(const ClusterSettings&, const ClusterSettings&) = default;

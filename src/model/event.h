@@ -239,6 +239,34 @@ struct TrialEnded {
   std::string detail;
 };
 
+/// The client of a custom search wants something done: an input of that search.
+struct SearchOperated {
+  ExperimentId experiment;
+  OperationsInput input;
+};
+
+/// An elastic trial has other slots from its next run on; its job changes in the same batch.
+struct TrialResized {
+  TrialId trial;
+  std::uint32_t slots = 0;
+};
+
+/// An experiment that has ended in another cluster. Its specification names that.
+struct ExperimentImported {
+  ExperimentId experiment;
+  ExperimentSpecRef spec;
+  ExperimentLabels labels;
+  ExperimentState state = ExperimentState::kCompleted;  ///< final
+  TimePoint submit_time;
+  TimePoint end_time;
+  double progress = 0;
+  std::string detail = {};
+};
+/// A trial of such an experiment: the next in its order.
+struct TrialImported {
+  ImportedTrial trial;
+};
+
 /// What a copy of a trial begins with is known. Empty: nothing, for the original has saved nothing.
 struct TrialSourced {
   TrialId trial;
@@ -324,7 +352,8 @@ using EventBody =
                  JobResumed, JobsEvicted, StepCreated, StepEnded, RequestAnswered, StopRequested,
                  ExperimentCreated, ExperimentChanged, SearchDecided, TrialReported, TrialFlagged, TrialEnded,
                  RunNoted, CheckpointNoted, DocumentStored, DocumentDeleted, TrialSourced, ExperimentContinued,
-                 ExperimentDeleted, CollectionBegun, CollectionEnded, LogMatched, LogRetentionSet>;
+                 ExperimentDeleted, CollectionBegun, CollectionEnded, LogMatched, LogRetentionSet,
+                 SearchOperated, TrialResized, ExperimentImported, TrialImported>;
 
 /// One fact and when it became one. Time never goes back from one event to the next.
 struct Event {

@@ -68,7 +68,8 @@ struct ExperimentSpec {
   std::string metric;
   bool smaller_is_better = true;
   std::string time_metric;   ///< empty: trials are not judged before they end
-  std::uint32_t slots_per_trial = 1;
+  std::uint32_t slots_per_trial = 1;   ///< of elastic trials the most
+  std::uint32_t min_slots_per_trial = 0;  ///< of elastic trials the least; 0: slots are fixed
   std::uint32_t max_restarts = 5;
   Duration preemption_timeout;  ///< from the request to stop until what is left is ended
   std::uint64_t trial_length = 0;  ///< units of training of a trial without a target; 0: the script decides
@@ -82,6 +83,8 @@ struct ExperimentSpec {
   ExperimentShare share;          ///< at its creation
   ExperimentBudget budget;
   std::optional<std::int32_t> log_retention_days;  ///< after its end; -1: for ever; nothing: as the cluster says
+  std::string imported_from = {};  ///< another cluster and its number there, as "uuid/12"; empty: it is our own
+  bool is_elastic() const { return min_slots_per_trial > 0; }
   friend bool operator==(const ExperimentSpec&, const ExperimentSpec&) = default;
 };
 using ExperimentSpecRef = std::shared_ptr<const ExperimentSpec>;
@@ -123,7 +126,13 @@ struct AgainInput {
   TrialExit was = TrialExit::kErrored;  ///< how it had ended
   friend bool operator==(const AgainInput&, const AgainInput&) = default;
 };
-using SearchInput = std::variant<SearchBegun, ReportInput, ExitInput, LimitInput, AgainInput>;
+/// What the client of a custom search wants done upon the event `trigger`, and so upon all before it.
+struct OperationsInput {
+  std::uint64_t trigger = 0;
+  std::vector<SearchOperation> operations;
+  friend bool operator==(const OperationsInput&, const OperationsInput&) = default;
+};
+using SearchInput = std::variant<SearchBegun, ReportInput, ExitInput, LimitInput, AgainInput, OperationsInput>;
 
 struct Experiment {
   ExperimentId id;
@@ -178,10 +187,34 @@ struct Trial {
   std::vector<LogMatch> log_matches;         ///< in the order in which they became known
   std::vector<std::uint32_t> failed_runs;    ///< that it was started again after, as far as `restarts` counts them
   std::optional<std::int32_t> log_retention_days;  ///< its own; nothing: as its experiment's
+  std::uint32_t slots = 0;                   ///< as last set of an elastic trial; 0: as its experiment has them
+  TimePoint resize_time;                     ///< when they were; unset: never
+  std::string imported_from;                 ///< its number in the cluster that it comes from; empty: it is our own
   std::uint64_t hash = 0;
   bool is_over() const { return state != TrialState::kActive; }
 };
+/// Slots of the trial's runs from now on.
+inline std::uint32_t slots_of(const Trial& trial, const ExperimentSpec& spec) {
+  return trial.slots > 0 ? trial.slots : spec.slots_per_trial;
+}
 
+/// A trial of an experiment that has ended in another cluster, as it was there.
+struct ImportedTrial {
+  TrialId id;
+  ExperimentId experiment;
+  std::string imported_from;
+  std::uint32_t seed = 0;
+  std::string hparams;         ///< a JSON object
+  TrialState state = TrialState::kCompleted;  ///< not active
+  std::uint32_t restarts = 0;
+  std::uint32_t last_run = 0;
+  std::optional<double> metric = {};
+  double units = 0;
+  TimePoint submit_time;
+  TimePoint end_time;
+  std::string detail = {};
+  friend bool operator==(const ImportedTrial&, const ImportedTrial&) = default;
+};
 /// Why a run is asked to stop. A later, stronger reason replaces a weaker one.
 enum class StopCall : std::uint8_t {
   kPreempt = 0,  ///< back to the queue

@@ -26,7 +26,8 @@ struct EntryPoint {
 };
 
 struct TrialResources {
-  std::uint32_t slots_per_trial = 1;  ///< 0: no slot, only what the partition gives a task
+  std::uint32_t slots_per_trial = 1;  ///< 0: no slot, only what the partition gives a task; of elastic trials the most
+  std::uint32_t min_slots_per_trial = 0;  ///< of elastic trials the least; 0: slots are fixed
   std::optional<std::uint32_t> max_slots;
   double weight = 1;
   std::optional<std::uint32_t> priority;  ///< 1..99, less is more important

@@ -202,6 +202,7 @@ struct NoteCheckpoint {
 /// A document as it is to be. Id 0: a new one. Who made it and when follow from the request.
 struct StoreDocument {
   Document document;
+  bool is_import = false;  ///< it keeps its owner and its times: for operators
 };
 struct DeleteDocument {
   DocumentKind kind = DocumentKind::kModel;
@@ -211,6 +212,34 @@ struct DeleteDocument {
 /// Deletes the files of checkpoints, by jobs of their owner's.
 struct DeleteCheckpoints {
   std::vector<std::string> uuids;
+  std::vector<std::string> globs = {};  ///< of each only the files that match one; empty: all of it
+};
+
+/// What the client of a custom search wants done, in this order. Repeated for the same or an earlier event it changes nothing.
+struct OperateSearch {
+  ExperimentId experiment;
+  OperationsInput input;
+};
+
+// What ended in another cluster, with the names, owners and times that it had there: for operators. What is there already is
+// left as it is.
+struct ImportExperiment {
+  ExperimentId wish;       ///< the number it should have if that is free
+  ExperimentSpecRef spec;  ///< its job without script and environment
+  ExperimentLabels labels;
+  ExperimentState state = ExperimentState::kCompleted;  ///< final
+  TimePoint submit_time;
+  TimePoint end_time;
+  double progress = 0;
+  std::string detail = {};
+  Bytes context;           ///< the code; null: not known
+  Bytes environment;       ///< for what is forked from it
+};
+struct ImportTrial {
+  ImportedTrial trial;     ///< its id is the number it should have if that is free
+};
+struct ImportCheckpoint {
+  Checkpoint checkpoint;
 };
 
 /// How long logs are kept after the experiment's end.
@@ -223,7 +252,8 @@ struct SetLogRetention {
 using Request = std::variant<SubmitJob, CancelJobs, ControlJobs, UpdateObject, CreateStep, ReleaseAllocation,
                              RenewLease, CancelStep, Reconfigure, CreateExperiment, ControlExperiments,
                              UpdateExperiment, ReportTrial, FlagTrial, NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument,
-                             ContinueExperiment, DeleteCheckpoints, SetLogRetention>;
+                             ContinueExperiment, DeleteCheckpoints, SetLogRetention, OperateSearch, ImportExperiment,
+                             ImportTrial, ImportCheckpoint>;
 
 /// One job that a request touched and what came of it.
 struct JobOutcome {
@@ -251,6 +281,7 @@ struct Reply {
   ExperimentId experiment;             ///< that was created
   std::vector<ExperimentOutcome> experiments;
   std::uint32_t document = 0;          ///< that was stored
+  TrialId trial;                       ///< that was imported, now or before
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 

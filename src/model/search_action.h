@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -21,6 +22,7 @@ enum class StopCause : std::uint8_t {
   kRungCut = 1,      ///< others were better at a rung
   kReplaced = 2,     ///< a copy of a better member takes its place
   kSearchOver = 3,   ///< it waited, and the search goes no further
+  kClosed = 4,       ///< the client of a custom search closed it
 };
 
 /// The whole of it: rank 0 is the best of `count` at that rung, the first `cut` of which go on.
@@ -43,6 +45,7 @@ struct CreateTrial {
   Json hparams;
   std::optional<std::uint64_t> target;  ///< units of training, counted from the trial's beginning
   std::optional<TrialIndex> clone_of;   ///< begins with that trial's last checkpoint
+  std::string source = {};              ///< the uuid of the checkpoint that it begins with; empty: none of its own
   friend bool operator==(const CreateTrial&, const CreateTrial&) = default;
 };
 /// A waiting trial trains on.
@@ -74,6 +77,26 @@ enum class TrialExit : std::uint8_t {
   kErrored = 1,
   kInvalidHparams = 2,  ///< it said that its hyperparameters make no sense
   kCanceled = 3,        ///< a user ended it
+};
+
+enum class SearchVerb : std::uint8_t {
+  kCreate = 0,         ///< a trial with these hyperparameters; it begins once it is told how far to train
+  kValidateAfter = 1,  ///< it trains until it has had `length` units since its beginning
+  kClose = 2,          ///< it ends when it has done what it was told to
+  kShutDown = 3,       ///< the search ends, with `outcome`
+  kSetProgress = 4,    ///< of the search as a whole
+};
+/// What the client of a custom search wants done. Trials are named by the client's own request ids.
+/// Source: Determined up to 0.37, searcher operations.
+struct SearchOperation {
+  SearchVerb verb = SearchVerb::kCreate;
+  std::string request;
+  std::string hparams = {};  ///< a JSON object
+  std::string source = {};   ///< the checkpoint to begin with; empty: none
+  std::uint64_t length = 0;  ///< units of training
+  SearchOutcome outcome = SearchOutcome::kCompleted;
+  double progress = 0;       ///< 0..1
+  friend bool operator==(const SearchOperation&, const SearchOperation&) = default;
 };
 
 /// A validation: the searcher metric (NaN allowed) after so many units of training.

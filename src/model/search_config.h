@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -73,8 +74,12 @@ struct TpeSearch {
   std::uint32_t candidates = 24;      ///< weighed per value
   friend bool operator==(const TpeSearch&, const TpeSearch&) = default;
 };
+/// The client decides: what happens is put before it, and its operations are what is done.
+struct CustomSearch {
+  friend bool operator==(const CustomSearch&, const CustomSearch&) = default;
+};
 using SearchMethodConfig = std::variant<RandomSearch, GridSearch, AsyncHalving, AdaptiveAsha, SyncHalving, Hyperband,
-                                        PopulationTraining, TpeSearch>;
+                                        PopulationTraining, TpeSearch, CustomSearch>;
 
 struct SearchConfig {
   std::string metric;             ///< the validation metric by which trials are ranked
@@ -83,6 +88,7 @@ struct SearchConfig {
   /// Trials that train at once; 0: as many as the method likes.
   std::uint32_t max_concurrent_trials = 16;
   SearchMethodConfig method;
+  std::optional<std::uint32_t> trial_seed = {};  ///< of every trial; nothing: each has one of its own, drawn
   friend bool operator==(const SearchConfig&, const SearchConfig&) = default;
 };
 

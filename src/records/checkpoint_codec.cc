@@ -34,6 +34,7 @@ struct InputWriter {
   void operator()(const ExitInput& input) { write(builder.initExitInput(), input); }
   void operator()(const LimitInput& input) { write(builder.initLimitInput(), input); }
   void operator()(const AgainInput& input) { write(builder.initAgainInput(), input); }
+  void operator()(const OperationsInput& input) { write(builder.initOperationsInput(), input); }
 };
 }  // namespace
 void write(schema::SearchInput::Builder builder, const SearchInput& value) { std::visit(InputWriter{builder}, value); }
@@ -44,6 +45,7 @@ void read(schema::SearchInput::Reader reader, SearchInput& value) {
     case schema::SearchInput::EXIT_INPUT: read(reader.getExitInput(), value.emplace<ExitInput>()); return;
     case schema::SearchInput::LIMIT_INPUT: read(reader.getLimitInput(), value.emplace<LimitInput>()); return;
     case schema::SearchInput::AGAIN_INPUT: read(reader.getAgainInput(), value.emplace<AgainInput>()); return;
+    case schema::SearchInput::OPERATIONS_INPUT: read(reader.getOperationsInput(), value.emplace<OperationsInput>()); return;
   }
   KJ_FAIL_REQUIRE("input of an unknown kind: written by a newer version");
 }
@@ -156,7 +158,8 @@ void read(schema::ExperimentRecord::Reader reader, Experiment& value) {
   P(stop, Stop) F(is_invalid, IsInvalid) F(restarts, Restarts) O(awaits, Awaits) O(metric, Metric)        \
   F(units, Units) F(submit_time, SubmitTime) F(end_time, EndTime) F(detail, Detail)                   \
   F(source, Source) F(awaits_source, AwaitsSource) F(last_run, LastRun)                               \
-  L(log_matches, LogMatches) L(failed_runs, FailedRuns) O(log_retention_days, LogRetentionDays)
+  L(log_matches, LogMatches) L(failed_runs, FailedRuns) O(log_retention_days, LogRetentionDays)    \
+  F(slots, Slots) F(resize_time, ResizeTime) F(imported_from, ImportedFrom)
 RECORD(Trial, schema::TrialRecord, TRIAL_FIELDS)
 
 void write(schema::Blob::Builder builder, const BlobEntry& value) {

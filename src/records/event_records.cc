@@ -233,6 +233,20 @@ RECORD(LogMatched, schema::LogMatched, LOG_MATCHED_FIELDS)
 #define LOG_RETENTION_SET_FIELDS(F, S, L, P, O) F(experiment, Experiment) F(trial, Trial) F(days, Days)
 RECORD(LogRetentionSet, schema::LogRetentionSet, LOG_RETENTION_SET_FIELDS)
 
+#define SEARCH_OPERATED_FIELDS(F, S, L, P, O) F(experiment, Experiment) S(input, Input)
+RECORD(SearchOperated, schema::SearchOperated, SEARCH_OPERATED_FIELDS)
+
+#define TRIAL_RESIZED_FIELDS(F, S, L, P, O) F(trial, Trial) F(slots, Slots)
+RECORD(TrialResized, schema::TrialResized, TRIAL_RESIZED_FIELDS)
+
+#define EXPERIMENT_IMPORTED_FIELDS(F, S, L, P, O)                                                    \
+  F(experiment, Experiment) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime) \
+  F(end_time, EndTime) F(progress, Progress) F(detail, Detail)
+RECORD(ExperimentImported, schema::ExperimentImported, EXPERIMENT_IMPORTED_FIELDS)
+
+#define TRIAL_IMPORTED_FIELDS(F, S, L, P, O) S(trial, Trial)
+RECORD(TrialImported, schema::TrialImported, TRIAL_IMPORTED_FIELDS)
+
 #define EVENT_BODIES(X)                                                                              \
   X(EpochStarted, EPOCH_STARTED) X(ConfigApplied, CONFIG_APPLIED) X(NodeRegistered, NODE_REGISTERED) \
   X(NodeChanged, NODE_CHANGED) X(PartitionChanged, PARTITION_CHANGED)                                \
@@ -247,7 +261,9 @@ RECORD(LogRetentionSet, schema::LogRetentionSet, LOG_RETENTION_SET_FIELDS)
   X(DocumentStored, DOCUMENT_STORED) X(DocumentDeleted, DOCUMENT_DELETED)                            \
   X(TrialSourced, TRIAL_SOURCED) X(ExperimentContinued, EXPERIMENT_CONTINUED)                        \
   X(ExperimentDeleted, EXPERIMENT_DELETED) X(CollectionBegun, COLLECTION_BEGUN) X(CollectionEnded, COLLECTION_ENDED) \
-  X(LogMatched, LOG_MATCHED) X(LogRetentionSet, LOG_RETENTION_SET)
+  X(LogMatched, LOG_MATCHED) X(LogRetentionSet, LOG_RETENTION_SET) \
+  X(SearchOperated, SEARCH_OPERATED) X(TrialResized, TRIAL_RESIZED)                                  \
+  X(ExperimentImported, EXPERIMENT_IMPORTED) X(TrialImported, TRIAL_IMPORTED)
 
 struct BodyWriter {
   schema::Event::Builder builder;

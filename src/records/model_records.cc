@@ -162,7 +162,7 @@ RECORD(PartitionConfig, schema::PartitionConfig, PARTITION_CONFIG_FIELDS)
   F(is_core_consumable, IsCoreConsumable) F(return_to_service, ReturnToService)                      \
   F(kill_on_bad_exit, KillOnBadExit) L(requeue_exit, RequeueExit)                                    \
   L(requeue_exit_hold, RequeueExitHold) L(gres_types, GresTypes) F(mail_program, MailProgram)        \
-  L(shown, Shown) F(log_retention_days, LogRetentionDays)
+  L(shown, Shown) F(log_retention_days, LogRetentionDays) F(resize_interval, ResizeInterval)
 RECORD(ClusterSettings, schema::ClusterSettings, CLUSTER_SETTINGS_FIELDS)
 
 #define CLUSTER_CONFIG_FIELDS(F, S, L, P, O) S(settings, Settings) L(nodes, Nodes) L(partitions, Partitions)
@@ -211,7 +211,7 @@ RECORD(ExperimentShare, schema::ExperimentShare, EXPERIMENT_SHARE_FIELDS)
 #define EXPERIMENT_BUDGET_FIELDS(F, S, L, P, O) F(slot_time, SlotTime) F(wall_time, WallTime)
 RECORD(ExperimentBudget, schema::ExperimentBudget, EXPERIMENT_BUDGET_FIELDS)
 
-#define COLLECTION_FIELDS(F, S, L, P, O) F(job, Job) F(experiment, Experiment) F(is_whole, IsWhole) L(uuids, Uuids)
+#define COLLECTION_FIELDS(F, S, L, P, O) F(job, Job) F(experiment, Experiment) F(is_whole, IsWhole) L(uuids, Uuids) L(globs, Globs)
 RECORD(Collection, schema::Collection, COLLECTION_FIELDS)
 
 #define EXPERIMENT_SPEC_FIELDS(F, S, L, P, O)                                                          \
@@ -221,13 +221,28 @@ RECORD(Collection, schema::Collection, COLLECTION_FIELDS)
   F(preemption_timeout, PreemptionTimeout) F(trial_length, TrialLength) F(seed, Seed)                  \
   F(entrypoint, Entrypoint) F(run_folder, RunFolder) P(job, Job) F(parent, Parent)                    \
   F(source_checkpoint, SourceCheckpoint) S(retention, Retention) S(share, Share) S(budget, Budget)    \
-  O(log_retention_days, LogRetentionDays)
+  O(log_retention_days, LogRetentionDays) F(min_slots_per_trial, MinSlotsPerTrial)                       \
+  F(imported_from, ImportedFrom)
 RECORD(ExperimentSpec, schema::ExperimentSpec, EXPERIMENT_SPEC_FIELDS)
 
 #define EXPERIMENT_LABELS_FIELDS(F, S, L, P, O)                                                \
   F(name, Name) F(description, Description) F(notes, Notes) L(labels, Labels)                  \
   F(workspace, Workspace) F(project, Project) F(is_archived, IsArchived)
 RECORD(ExperimentLabels, schema::ExperimentLabels, EXPERIMENT_LABELS_FIELDS)
+
+#define SEARCH_OPERATION_FIELDS(F, S, L, P, O)                                                       \
+  F(verb, Verb) F(request, Request) F(hparams, Hparams) F(source, Source) F(length, Length)         \
+  F(outcome, Outcome) F(progress, Progress)
+RECORD(SearchOperation, schema::SearchOperation, SEARCH_OPERATION_FIELDS)
+
+#define OPERATIONS_INPUT_FIELDS(F, S, L, P, O) F(trigger, Trigger) L(operations, Operations)
+RECORD(OperationsInput, schema::OperationsInput, OPERATIONS_INPUT_FIELDS)
+
+#define IMPORTED_TRIAL_FIELDS(F, S, L, P, O)                                                         \
+  F(id, Id) F(experiment, Experiment) F(imported_from, ImportedFrom) F(seed, Seed)                  \
+  F(hparams, Hparams) F(state, State) F(restarts, Restarts) F(last_run, LastRun) O(metric, Metric)  \
+  F(units, Units) F(submit_time, SubmitTime) F(end_time, EndTime) F(detail, Detail)
+RECORD(ImportedTrial, schema::ImportedTrial, IMPORTED_TRIAL_FIELDS)
 
 #define LOG_MATCH_FIELDS(F, S, L, P, O) F(run, Run) F(policy, Policy) F(action, Action) F(node, Node) F(line, Line)
 RECORD(LogMatch, schema::LogMatch, LOG_MATCH_FIELDS)
@@ -256,7 +271,7 @@ RECORD(TrialReport, schema::TrialReport, TRIAL_REPORT_FIELDS)
 #define REPLY_FIELDS(F, S, L, P, O)                                                          \
   P(error, Error) F(job, Job) P(step, Step) L(outcomes, Outcomes) L(warnings, Warnings)      \
   F(is_started, IsStarted) F(expected_start, ExpectedStart) F(text, Text)                    \
-  F(experiment, Experiment) L(experiments, Experiments) F(document, Document)
+  F(experiment, Experiment) L(experiments, Experiments) F(document, Document) F(trial, Trial)
 RECORD(Reply, schema::Reply, REPLY_FIELDS)
 
 }  // namespace muster::records

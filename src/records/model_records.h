@@ -54,6 +54,9 @@ DECLARE_RECORD(StopReason, schema::StopReason)
 DECLARE_RECORD(StopOrder, schema::StopOrder)
 DECLARE_RECORD(TrialReport, schema::TrialReport)
 DECLARE_RECORD(LogMatch, schema::LogMatch)
+DECLARE_RECORD(SearchOperation, schema::SearchOperation)
+DECLARE_RECORD(OperationsInput, schema::OperationsInput)
+DECLARE_RECORD(ImportedTrial, schema::ImportedTrial)
 DECLARE_RECORD(Reply, schema::Reply)
 
 using TextPair = std::pair<std::string, std::string>;

@@ -150,7 +150,7 @@ Experiment experiment_of(Rng& rng) {
   Experiment experiment;
   draw(experiment, rng);
   experiment.spec_hash = experiment.hash = 0;  // follow from the rest
-  experiment.inputs = {SearchBegun{}, ReportInput{}, ExitInput{}, LimitInput{}};
+  experiment.inputs = {SearchBegun{}, ReportInput{}, ExitInput{}, LimitInput{}, AgainInput{}, OperationsInput{}};
   for (SearchInput& input : experiment.inputs) draw(input, rng);
   return experiment;
 }

@@ -95,7 +95,7 @@ RECORD(CreateExperiment, schema::CreateExperiment, CREATE_EXPERIMENT_FIELDS)
 #define CONTINUE_EXPERIMENT_FIELDS(F, S, L, P, O) F(experiment, Experiment) F(overrides, Overrides)
 RECORD(ContinueExperiment, schema::ContinueExperiment, CONTINUE_EXPERIMENT_FIELDS)
 
-#define DELETE_CHECKPOINTS_FIELDS(F, S, L, P, O) L(uuids, Uuids)
+#define DELETE_CHECKPOINTS_FIELDS(F, S, L, P, O) L(uuids, Uuids) L(globs, Globs)
 RECORD(DeleteCheckpoints, schema::DeleteCheckpoints, DELETE_CHECKPOINTS_FIELDS)
 
 #define CONTROL_EXPERIMENTS_FIELDS(F, S, L, P, O) F(verb, Verb) L(experiments, Experiments)
@@ -120,7 +120,7 @@ RECORD(NoteRun, schema::NoteRun, NOTE_RUN_FIELDS)
 #define NOTE_CHECKPOINT_FIELDS(F, S, L, P, O) S(checkpoint, Checkpoint) F(is_change, IsChange)
 RECORD(NoteCheckpoint, schema::NoteCheckpoint, NOTE_CHECKPOINT_FIELDS)
 
-#define STORE_DOCUMENT_FIELDS(F, S, L, P, O) S(document, Document)
+#define STORE_DOCUMENT_FIELDS(F, S, L, P, O) S(document, Document) F(is_import, IsImport)
 RECORD(StoreDocument, schema::StoreDocument, STORE_DOCUMENT_FIELDS)
 
 #define DELETE_DOCUMENT_FIELDS(F, S, L, P, O) F(kind, Kind) F(id, Id)
@@ -128,6 +128,21 @@ RECORD(DeleteDocument, schema::DeleteDocument, DELETE_DOCUMENT_FIELDS)
 
 #define SET_LOG_RETENTION_FIELDS(F, S, L, P, O) F(experiment, Experiment) F(trial, Trial) F(days, Days)
 RECORD(SetLogRetention, schema::SetLogRetention, SET_LOG_RETENTION_FIELDS)
+
+#define OPERATE_SEARCH_FIELDS(F, S, L, P, O) F(experiment, Experiment) S(input, Input)
+RECORD(OperateSearch, schema::OperateSearch, OPERATE_SEARCH_FIELDS)
+
+#define IMPORT_EXPERIMENT_FIELDS(F, S, L, P, O)                                                     \
+  F(wish, Wish) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime)          \
+  F(end_time, EndTime) F(progress, Progress) F(detail, Detail) F(context, Context)                  \
+  F(environment, Environment)
+RECORD(ImportExperiment, schema::ImportExperiment, IMPORT_EXPERIMENT_FIELDS)
+
+#define IMPORT_TRIAL_FIELDS(F, S, L, P, O) S(trial, Trial)
+RECORD(ImportTrial, schema::ImportTrial, IMPORT_TRIAL_FIELDS)
+
+#define IMPORT_CHECKPOINT_FIELDS(F, S, L, P, O) S(checkpoint, Checkpoint)
+RECORD(ImportCheckpoint, schema::ImportCheckpoint, IMPORT_CHECKPOINT_FIELDS)
 
 // Agent messages.
 #define LAUNCH_STEP_FIELDS(F, S, L, P, O)                                                        \
@@ -230,7 +245,9 @@ RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
   X(UpdateExperiment, UPDATE_EXPERIMENT) X(ReportTrial, REPORT_TRIAL) X(FlagTrial, FLAG_TRIAL)    \
   X(NoteRun, NOTE_RUN) X(NoteCheckpoint, NOTE_CHECKPOINT) X(StoreDocument, STORE_DOCUMENT)        \
   X(DeleteDocument, DELETE_DOCUMENT) X(ContinueExperiment, CONTINUE_EXPERIMENT)                   \
-  X(DeleteCheckpoints, DELETE_CHECKPOINTS) X(SetLogRetention, SET_LOG_RETENTION)
+  X(DeleteCheckpoints, DELETE_CHECKPOINTS) X(SetLogRetention, SET_LOG_RETENTION)                   \
+  X(OperateSearch, OPERATE_SEARCH) X(ImportExperiment, IMPORT_EXPERIMENT) X(ImportTrial, IMPORT_TRIAL) \
+  X(ImportCheckpoint, IMPORT_CHECKPOINT)
 #define TO_AGENT(X)                                                                               \
   X(LaunchStep, LAUNCH_STEP) X(SignalStep, SIGNAL_STEP) X(TerminateJob, TERMINATE_JOB)            \
   X(SuspendJob, SUSPEND_JOB) X(AcknowledgeStep, ACKNOWLEDGE_STEP) X(ForgetJob, FORGET_JOB)        \
@@ -434,7 +451,7 @@ RECORD(ExperimentView, schema::ExperimentView, EXPERIMENT_VIEW_FIELDS)
   F(units, Units) F(submit_time, SubmitTime) F(start_time, StartTime) F(end_time, EndTime)      \
   F(detail, Detail) F(folder, Folder) F(latest_checkpoint, LatestCheckpoint)                    \
   F(checkpoint_bytes, CheckpointBytes) F(checkpoints, Checkpoints) F(source, Source)      \
-  L(log_matches, LogMatches) F(log_retention_days, LogRetentionDays)
+  L(log_matches, LogMatches) F(log_retention_days, LogRetentionDays) F(slots, Slots) F(imported_from, ImportedFrom)
 RECORD(TrialView, schema::TrialView, TRIAL_VIEW_FIELDS)
 
 }  // namespace muster::records

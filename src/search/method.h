@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/rng.h"
+#include "model/experiment.h"
 #include "model/hyperparameter.h"
 #include "model/search_action.h"
 #include "model/search_config.h"
@@ -23,6 +25,7 @@ struct WantedRun {
   Json hparams;                          ///< of a new trial
   std::optional<std::uint64_t> target;   ///< units of training; nothing: to its own end
   std::optional<TrialIndex> clone_of;    ///< of a new trial
+  std::string source;                    ///< of a new trial: the checkpoint that it begins with; empty: none of its own
 };
 
 /// What a method is asked under.
@@ -46,6 +49,15 @@ class SearchMethod {
   virtual void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) = 0;
   /// A trial ended that the method had not stopped. `metric`: its last, if it had any. Appends the trials to stop.
   virtual void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) = 0;
+
+  /// What the client of a custom search wants done, with the hyperparameters of each operation. Appends the trials to stop.
+  virtual void operate(const OperationsInput&, std::span<const Json>, std::vector<StopTrial>&) {}
+  /// It is told metrics as they were reported.
+  virtual bool sees_raw_metrics() const { return false; }
+  /// More may be wanted although nothing trains.
+  virtual bool is_open() const { return false; }
+  /// How the search ended when it is not for its trials to say.
+  virtual std::optional<SearchOutcome> verdict() const { return std::nullopt; }
 
   /// How many train at once when the file sets no limit.
   virtual std::uint32_t natural_concurrency() const = 0;

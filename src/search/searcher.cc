@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "search/adaptive_asha.h"
 #include "search/async_halving.h"
+#include "search/custom_search.h"
 #include "search/grid_search.h"
 #include "search/hyperband.h"
 #include "search/population_training.h"
@@ -45,6 +46,7 @@ struct ConfigFields {
                    config.resample_probability, config.perturb_factor);
   }
   void operator()(TpeSearch config) const { archive.fields(config.max_trials, config.startup_trials, config.candidates); }
+  void operator()(CustomSearch) const {}
 };
 
 /// The state with a digest of it and of the configuration behind it.
@@ -76,6 +78,7 @@ struct MethodFor {
   Made operator()(const Hyperband& config) const { return std::make_unique<SyncHalvingMethod>(hyperband_brackets(config)); }
   Made operator()(const PopulationTraining& config) const { return std::make_unique<PopulationMethod>(config); }
   Made operator()(const TpeSearch& config) const { return std::make_unique<TpeMethod>(config, space); }
+  Made operator()(const CustomSearch&) const { return std::make_unique<CustomMethod>(); }
 };
 
 }  // namespace
@@ -141,7 +144,7 @@ std::vector<SearchAction> Searcher::reported(TrialIndex trial, const TrialReport
   }
   senseless_ = 0;
   std::vector<StopTrial> stops;
-  method_->reported(trial, {signed_metric(report.metric), report.time}, stops);
+  method_->reported(trial, {method_->sees_raw_metrics() ? report.metric : signed_metric(report.metric), report.time}, stops);
   stop(stops, actions);
   fill(actions);
   return actions;
@@ -178,6 +181,15 @@ std::vector<SearchAction> Searcher::again(TrialIndex trial, TrialExit was) {
   }
   known->progress = 0;
   set_phase(*known, Phase::kTraining);
+  return actions;
+}
+
+std::vector<SearchAction> Searcher::operate(const OperationsInput& input, std::span<const Json> hparams) {
+  std::vector<SearchAction> actions;
+  std::vector<StopTrial> stops;
+  method_->operate(input, hparams, stops);
+  stop(stops, actions);
+  fill(actions);
   return actions;
 }
 
@@ -237,7 +249,7 @@ void Searcher::fill(std::vector<SearchAction>& actions) {
     if (!run) break;
     launch(std::move(*run), actions);
   }
-  if (training_count() == 0) close(actions);
+  if (training_count() == 0 && (is_given_up_ || !method_->is_open())) close(actions);
 }
 
 void Searcher::launch(WantedRun run, std::vector<SearchAction>& actions) {
@@ -252,8 +264,9 @@ void Searcher::launch(WantedRun run, std::vector<SearchAction>& actions) {
   const TrialIndex trial(static_cast<std::uint32_t>(trials_.size()));
   trials_.push_back({Phase::kWaiting, run.bracket, run.target, 0});
   set_phase(trials_.back(), Phase::kTraining);
-  const auto seed = static_cast<std::uint32_t>(rng_.below(kTrialSeeds));
-  actions.emplace_back(CreateTrial{trial, seed, run.bracket, std::move(run.hparams), run.target, run.clone_of});
+  const auto drawn = static_cast<std::uint32_t>(rng_.below(kTrialSeeds));
+  const std::uint32_t seed = config_.trial_seed.value_or(drawn);
+  actions.emplace_back(CreateTrial{trial, seed, run.bracket, std::move(run.hparams), run.target, run.clone_of, std::move(run.source)});
 }
 
 /// Nothing trains and nothing is wanted: what still waits has waited in vain.
@@ -269,6 +282,7 @@ void Searcher::close(std::vector<SearchAction>& actions) {
   SearchOutcome outcome = SearchOutcome::kCompleted;
   if (is_given_up_ || (count > 0 && errored_ == count)) outcome = SearchOutcome::kFailed;
   if (!is_given_up_ && count > 0 && canceled_ == count) outcome = SearchOutcome::kCanceled;
+  if (!is_given_up_) outcome = method_->verdict().value_or(outcome);
   actions.emplace_back(FinishSearch{outcome});
 }
 

@@ -44,6 +44,8 @@ class Searcher {
   /// A trial that had ended is tried again; one of which the search had not heard that trains on. `was`: how it had ended.
   /// Requires: a method by whose decisions nothing hangs upon how a trial ended: random or grid search.
   std::vector<SearchAction> again(TrialIndex trial, TrialExit was);
+  /// What the client of a custom search wants done; any other search passes it over. Shape: `hparams` as the operations.
+  std::vector<SearchAction> operate(const OperationsInput& input, std::span<const Json> hparams);
   /// A changed limit of trials that train at once (0: none): more begin now, or none until fewer train.
   std::vector<SearchAction> set_max_concurrent(std::uint32_t limit);
   /// A trial's own progress, 0..1. Changes no decision.
@@ -53,6 +55,7 @@ class Searcher {
   std::optional<double> awaits(TrialIndex trial) const;
   /// 0..1.
   double progress() const;
+  const SearchMethod& method() const { return *method_; }
   bool is_finished() const { return is_finished_; }
   std::uint32_t training_count() const;
 

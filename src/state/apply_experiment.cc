@@ -261,6 +261,21 @@ void EventApplier::operator()(const LogRetentionSet& event) {
   }
 }
 
+void EventApplier::operator()(const SearchOperated& event) {
+  Experiment& experiment = experiment_at(event.experiment);
+  CHECK(is_searching(experiment.state), "experiment {} is operated after its end", event.experiment.value());
+  experiment.inputs.emplace_back(event.input);
+  state.experiments_.rehash(experiment);
+}
+
+void EventApplier::operator()(const TrialResized& event) {
+  Trial& trial = trial_at(event.trial);
+  CHECK(!trial.is_over() && event.slots > 0, "trial {} cannot have {} slots", event.trial.value(), event.slots);
+  trial.slots = event.slots;
+  trial.resize_time = now;
+  state.experiments_.rehash(trial);
+}
+
 /// A trial's job is known from its submission on.
 void EventApplier::note_job(const Job& job) {
   if (job.spec->trial.value() == 0) return;
@@ -272,8 +287,9 @@ void EventApplier::note_job(const Job& job) {
 /// What a run of a trial has used, until its last node was released.
 void EventApplier::note_usage(const Job& job) {
   if (job.spec->trial.value() == 0 || !job.start_time.is_set()) return;
-  Experiment& experiment = experiment_at(trial_at(job.spec->trial).experiment);
-  experiment.used_slot_time += (now - job.start_time) * std::max(experiment.spec->slots_per_trial, 1U);
+  const Trial& trial = trial_at(job.spec->trial);
+  Experiment& experiment = experiment_at(trial.experiment);
+  experiment.used_slot_time += (now - job.start_time) * std::max(slots_of(trial, *experiment.spec), 1U);
   state.experiments_.rehash(experiment);
 }
 void EventApplier::note_restart(const Job& job) {

@@ -41,6 +41,11 @@ struct EventApplier {
   void operator()(const StopRequested& event);
   void operator()(const LogMatched& event);
   void operator()(const LogRetentionSet& event);
+  void operator()(const SearchOperated& event);
+  void operator()(const TrialResized& event);
+  // apply_import.cc
+  void operator()(const ExperimentImported& event);
+  void operator()(const TrialImported& event);
   // apply_catalog.cc
   void operator()(const RunNoted& event);
   void operator()(const CheckpointNoted& event);

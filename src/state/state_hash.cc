@@ -77,6 +77,13 @@ struct InputHasher {
   }
   void operator()(const LimitInput& input) { hasher.add(4).add(input.max_concurrent); }
   void operator()(const AgainInput& input) { hasher.add(5).add(input.trial.value()).add(input.was); }
+  void operator()(const OperationsInput& input) {
+    hasher.add(6).add(input.trigger).add(input.operations.size());
+    for (const SearchOperation& one : input.operations) {
+      hasher.add(one.verb).add(one.request).add(one.hparams).add(one.source).add(one.length).add(one.outcome);
+      add(hasher, one.progress);
+    }
+  }
 };
 
 void add(Hasher& hasher, const CheckpointRetention& retention) {
@@ -198,6 +205,8 @@ std::uint64_t hash_of(const Trial& trial) {
   if (!trial.failed_runs.empty()) hasher.add(2).add(trial.failed_runs.size());
   for (const std::uint32_t run : trial.failed_runs) hasher.add(run);
   if (trial.log_retention_days) hasher.add(3).add(*trial.log_retention_days);
+  if (trial.slots != 0) hasher.add(4).add(trial.slots).add(trial.resize_time.microseconds());
+  if (!trial.imported_from.empty()) hasher.add(5).add(trial.imported_from).add(trial.last_run);
   return hasher.digest();
 }
 
@@ -213,6 +222,8 @@ std::uint64_t hash_of(const Collection& collection) {
   Hasher hasher;
   hasher.add(collection.job.value()).add(collection.experiment.value()).add(collection.is_whole).add(collection.uuids.size());
   for (const std::string& uuid : collection.uuids) hasher.add(uuid);
+  if (!collection.globs.empty()) hasher.add(1).add(collection.globs.size());
+  for (const std::string& glob : collection.globs) hasher.add(glob);
   return hasher.digest();
 }
 
@@ -238,6 +249,8 @@ std::uint64_t hash_of(const ExperimentSpec& spec) {
   if (spec.share != ExperimentShare()) add(hasher.add(4), spec.share);
   if (spec.budget != ExperimentBudget()) hasher.add(5).add(spec.budget.slot_time.microseconds()).add(spec.budget.wall_time.microseconds());
   if (spec.log_retention_days) hasher.add(6).add(*spec.log_retention_days);
+  if (spec.min_slots_per_trial != 0) hasher.add(7).add(spec.min_slots_per_trial);
+  if (!spec.imported_from.empty()) hasher.add(8).add(spec.imported_from);
   return hasher.digest();
 }
 

@@ -181,6 +181,61 @@ inline void add_experiment(Log& log) {
   log.add({JobRequeued{first_job, at(6000), job_flag::kTrialHeld}});
 }
 
+/// A custom search with an elastic trial, and what comes from another cluster.
+inline void add_operated_and_imported(Log& log) {
+  auto spec = std::make_shared<ExperimentSpec>();
+  spec->user = UserId(1000);
+  spec->config = R"({"name": "operated"})";
+  spec->searcher = "custom";
+  spec->run_folder = "/tmp/runs";
+  spec->slots_per_trial = 4;
+  spec->min_slots_per_trial = 1;
+  spec->job = spec_of("operated");
+  ExperimentCreated created;
+  created.experiment = log.state().next_experiment();
+  created.spec = spec;
+  log.add({created});
+  const SearchOperation create{SearchVerb::kCreate, "a", R"({"lr": 0.5})", "", 0, SearchOutcome::kCompleted, 0};
+  const SearchOperation train{SearchVerb::kValidateAfter, "a", "", "", 8, SearchOutcome::kCompleted, 0};
+  log.add({SearchOperated{created.experiment, {1, {create, train}}}});
+  SearchDecided decided;
+  decided.experiment = created.experiment;
+  decided.covered = 2;
+  decided.state = std::make_shared<const std::string>("events");
+  decided.first_trial = log.state().next_trial();
+  decided.created = {TrialPlan{TrialIndex(0), 1, 0, R"({"lr": 0.5})", 8, {}}};
+  auto job = spec_of("operated.0");
+  job->trial = decided.first_trial;
+  JobSubmitted submitted;
+  submitted.job = log.state().next_job();
+  submitted.spec = std::move(job);
+  submitted.partitions = {PartitionIndex(0)};
+  log.add({decided, submitted});
+  log.add({TrialResized{decided.first_trial, 2}});
+  log.add({SearchOperated{created.experiment, {2, {}}}});
+
+  auto foreign = std::make_shared<ExperimentSpec>(*spec);
+  foreign->imported_from = "00000000-0000-4000-8000-000000000001/12";
+  ExperimentImported imported;
+  imported.experiment = ExperimentId(log.state().next_experiment().value() + 5);
+  imported.spec = foreign;
+  imported.labels.name = "old";
+  imported.submit_time = at(-900);
+  imported.end_time = at(-500);
+  imported.progress = 1;
+  ImportedTrial trial;
+  trial.id = TrialId(log.state().next_trial().value() + 7);
+  trial.experiment = imported.experiment;
+  trial.imported_from = "34";
+  trial.seed = 5;
+  trial.hparams = R"({"lr": 0.25})";
+  trial.last_run = 2;
+  trial.metric = 0.125;
+  trial.submit_time = at(-900);
+  trial.end_time = at(-500);
+  log.add({imported, TrialImported{trial}});
+}
+
 /// An experiment that ends, goes on with one of its trials, and ends again; a checkpoint of it is deleted by a job, another stays as
 /// it was. `is_deleted`: then all of it goes.
 inline void add_second_life(Log& log, bool is_deleted) {
@@ -327,6 +382,7 @@ inline void add_everything(Log& log) {
   add_experiment(log);
   add_second_life(log, false);
   add_second_life(log, true);
+  add_operated_and_imported(log);
 }
 
 }  // namespace muster::testing

@@ -28,13 +28,14 @@ _log = logging.getLogger("muster")
 class Session:
     """Speaks for one task. Any thread; each has a connection of its own."""
 
-    def __init__(self, url: str, token: str, patience_s: float) -> None:
-        """`url` is http://host:port. `patience_s`: how long a request is repeated before it fails. Connects to nothing."""
+    def __init__(self, url: str, token: str, patience_s: float, is_user: bool = False) -> None:
+        """`url` is http://host:port. `patience_s`: how long a request is repeated before it fails. `is_user`: the token is a user's,
+        not a task's. Connects to nothing."""
         parts = urlsplit(url)
         self._host, self._port = str(parts.hostname), parts.port or 80
         self._prefix = parts.path.rstrip("/") + "/api/v1"
         self._url = url
-        self._headers = {"Grpc-Metadata-x-allocation-token": f"Bearer {token}"}
+        self._headers = {"Authorization" if is_user else "Grpc-Metadata-x-allocation-token": f"Bearer {token}"}
         self._patience_s = patience_s
         self._mine = threading.local()
         self._connections: "weakref.WeakSet[http.client.HTTPConnection]" = weakref.WeakSet()

@@ -110,12 +110,13 @@ std::optional<TimePoint> budget_end(const ClusterState& state, const Experiment&
   std::optional<TimePoint> end;
   if (budget.wall_time != Duration()) end = experiment.submit_time + budget.wall_time;
   if (budget.slot_time != Duration()) {
-    const std::int64_t slots = std::max(experiment.spec->slots_per_trial, 1U);
     Duration used = experiment.used_slot_time;
     std::int64_t running = 0;
     for (const TrialId id : experiment.trials) {
-      const Job* job = state.jobs().find(state.experiments().find(id)->job);
+      const Trial& trial = *state.experiments().find(id);
+      const Job* job = state.jobs().find(trial.job);
       if (job == nullptr || !job->holds_resources()) continue;
+      const std::int64_t slots = std::max(slots_of(trial, *experiment.spec), 1U);
       used += (now - job->start_time) * slots;
       running += slots;
     }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "controller/prepare_experiment.h"
 
@@ -14,7 +15,7 @@ struct Concerns {
   template <class Body>
   bool operator()(const Body&) const {
     return std::is_same_v<Body, ExperimentCreated> || std::is_same_v<Body, ExperimentChanged> || std::is_same_v<Body, SearchDecided> ||
-           std::is_same_v<Body, TrialReported> || std::is_same_v<Body, TrialEnded> || std::is_same_v<Body, ExperimentContinued>;
+           std::is_same_v<Body, TrialReported> || std::is_same_v<Body, SearchOperated> || std::is_same_v<Body, TrialEnded> || std::is_same_v<Body, ExperimentContinued>;
   }
 };
 
@@ -36,6 +37,15 @@ struct Ask {
   }
   std::vector<SearchAction> operator()(const ExitInput& input) { return searcher.exited(input.trial, input.exit, input.metric); }
   std::vector<SearchAction> operator()(const AgainInput& input) { return searcher.again(input.trial, input.was); }
+  std::vector<SearchAction> operator()(const OperationsInput& input) {
+    std::vector<Json> hparams;
+    for (const SearchOperation& one : input.operations) {
+      auto parsed = parse_json(one.hparams.empty() ? "{}" : one.hparams);
+      CHECK(parsed.has_value(), "hyperparameters were accepted and cannot be read");
+      hparams.push_back(std::move(parsed).value());
+    }
+    return searcher.operate(input, hparams);
+  }
   std::vector<SearchAction> operator()(const LimitInput& input) { return searcher.set_max_concurrent(input.max_concurrent); }
 };
 
@@ -45,7 +55,7 @@ struct Sort {
   std::set<TrialIndex>& touched;
   void operator()(CreateTrial& action) {
     touched.insert(action.trial);
-    decided.created.push_back({action.trial, action.seed, action.bracket, json_text(action.hparams), action.target, action.clone_of});
+    decided.created.push_back({action.trial, action.seed, action.bracket, json_text(action.hparams), action.target, action.clone_of, std::move(action.source)});
   }
   void operator()(ContinueTrial& action) {
     touched.insert(action.trial);
@@ -120,6 +130,9 @@ struct SearchRole::Follower {
     search->saved = event.state;
     search->in_flight.reset();
     if (event.outcome) role.searches_.erase(event.experiment);
+  }
+  void operator()(const SearchOperated& event) {
+    if (Search* search = role.find(event.experiment)) search->inputs.emplace_back(event.input);
   }
   void operator()(const TrialReported& event) {
     role.metrics_[event.trial] = event.report.metric;

@@ -62,6 +62,11 @@ Status check_names(const Draft& draft, const Document& document) {
     return fail(ErrorCode::kAlreadyExists, fmt::format("there is a {} named {} already", kind_name(document.kind), document.name),
                 "choose another name");
   }
+  if (document.kind != DocumentKind::kModelVersion) return {};
+  for (const DocumentRef& one : draft.state().catalog().all(document.kind, document.parent)) {
+    if (one->number != document.number || one->id == document.id) continue;
+    return fail(ErrorCode::kAlreadyExists, fmt::format("there is a version {} of the model already", document.number), "");
+  }
   return {};
 }
 
@@ -88,7 +93,8 @@ std::uint32_t next_number(const Draft& draft, const Document& document) {
 /// Of the user who asks, as of the time at which it is asked.
 Result<Document> settled(Draft& draft, const StoreDocument& store, const Identity& identity) {
   Document document = store.document;
-  document.change_time = draft.now();
+  if (store.is_import && !identity.is_operator) return fail(not_allowed());
+  if (!store.is_import) document.change_time = draft.now();
   const DocumentRef known = document.id == 0 ? nullptr : draft.state().catalog().find(document.kind, document.id);
   if (known != nullptr) {
     if (!may_change(*known, identity)) return fail(not_allowed());
@@ -102,7 +108,9 @@ Result<Document> settled(Draft& draft, const StoreDocument& store, const Identit
   const bool brings_id = document.kind == DocumentKind::kRunMetadata;
   if (document.id != 0 && !brings_id) return fail(is_missing(document.kind, document.id));
   if (!brings_id) document.id = draft.allot_document(document.kind);
-  if (document.kind == DocumentKind::kModelVersion) document.number = next_number(draft, document);
+  const bool keeps_number = store.is_import && document.number != 0;
+  if (document.kind == DocumentKind::kModelVersion && !keeps_number) document.number = next_number(draft, document);
+  if (store.is_import) return document;
   document.user = identity.user;
   document.create_time = draft.now();
   return document;

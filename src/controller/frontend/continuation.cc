@@ -28,6 +28,9 @@ Status check(const Experiment& experiment, const PreparedContinuation& prepared)
   const std::uint32_t id = experiment.id.value();
   if (!is_final(experiment.state)) return refuse(fmt::format("experiment {} has not ended", id), "see muster experiment activate");
   if (experiment.state >= ExperimentState::kDeleting) return refuse(fmt::format("experiment {} is being deleted", id), "");
+  if (!experiment.spec->imported_from.empty()) {
+    return refuse(fmt::format("experiment {} ended in another cluster", id), "fork it: muster experiment fork");
+  }
   if (std::ranges::find(kContinued, experiment.spec->searcher) == kContinued.end()) {
     return refuse(fmt::format("a search by {} cannot be continued", experiment.spec->searcher),
                   "fork it: muster experiment fork; searches by single, random and grid can be");

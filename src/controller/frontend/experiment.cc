@@ -18,6 +18,16 @@
 namespace muster::frontend {
 namespace {
 
+/// A trial may begin with the checkpoint. Errors: kNotFound; kFailedPrecondition: it is not whole.
+Status check_source(const ClusterState& state, const std::string& uuid) {
+  const CheckpointRef known = state.checkpoints().find(uuid);
+  if (known == nullptr) return fail(ErrorCode::kNotFound, fmt::format("searcher.source_checkpoint_uuid: there is no checkpoint {}", uuid), "see muster checkpoint list");
+  if (known->state != CheckpointState::kCompleted || state.checkpoints().is_going(uuid)) {
+    return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} is not whole", uuid), "begin with a completed one");
+  }
+  return {};
+}
+
 /// The checkpoint that the trials begin with. Errors: kNotFound; kFailedPrecondition: it is not whole, or there is none.
 Result<std::string> source_of(const ClusterState& state, const PreparedExperiment& prepared) {
   std::string uuid = prepared.spec->source_checkpoint;
@@ -30,12 +40,7 @@ Result<std::string> source_of(const ClusterState& state, const PreparedExperimen
     }
     uuid = latest->uuid;
   }
-  if (uuid.empty()) return uuid;
-  const CheckpointRef known = state.checkpoints().find(uuid);
-  if (known == nullptr) return fail(ErrorCode::kNotFound, fmt::format("searcher.source_checkpoint_uuid: there is no checkpoint {}", uuid), "see muster checkpoint list");
-  if (known->state != CheckpointState::kCompleted || state.checkpoints().is_going(uuid)) {
-    return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} is not whole", uuid), "begin with a completed one");
-  }
+  if (!uuid.empty()) TRY(check_source(state, uuid));
   return uuid;
 }
 
@@ -318,6 +323,32 @@ Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Iden
   return reply;
 }
 
+Reply operate_search(Draft& draft, const OperateSearch& operate, const Identity& identity) {
+  Reply reply;
+  const auto found = find_own(draft.state(), operate.experiment, identity);
+  if (!found.has_value()) {
+    reply.error = found.error();
+    return reply;
+  }
+  const Experiment& experiment = **found;
+  if (experiment.spec->searcher != "custom") {
+    reply.error = Error{ErrorCode::kFailedPrecondition, fmt::format("experiment {} decides by {}", operate.experiment.value(), experiment.spec->searcher),
+                        "only a custom search takes operations"};
+    return reply;
+  }
+  // What has ended or stops does nothing more; its client learns that from the next event.
+  if (!is_searching(experiment.state) || experiment.outcome) return reply;
+  for (const SearchOperation& one : operate.input.operations) {
+    if (one.source.empty()) continue;
+    if (const Status usable = check_source(draft.state(), one.source); !usable.has_value()) {
+      reply.error = usable.error();
+      return reply;
+    }
+  }
+  draft.add(SearchOperated{experiment.id, operate.input});
+  return reply;
+}
+
 namespace {
 
 const NamedNumber* find_metric(const ReportTrial& report, std::string_view name) {
@@ -383,7 +414,7 @@ class Decision {
 
   /// What a new trial begins with: a copy with what its original has saved, or will have when its present run is over.
   void find_source(TrialPlan& plan) {
-    plan.source = experiment_.spec->source_checkpoint;
+    if (plan.source.empty()) plan.source = experiment_.spec->source_checkpoint;
     if (!plan.clone_of) return;
     const Trial& original = *draft_.state().experiments().find(experiment_.trials[plan.clone_of->value()]);
     const Job* job = draft_.state().jobs().find(original.job);

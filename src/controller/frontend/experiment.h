@@ -16,6 +16,9 @@ Reply control_experiments(Draft& draft, const ControlExperiments& control, const
 
 Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Identity& identity);
 
+/// What the client of a custom search wants done. Errors: kNotFound, kPermissionDenied; kFailedPrecondition: it is no custom search. When it has ended nothing happens.
+Reply operate_search(Draft& draft, const OperateSearch& operate, const Identity& identity);
+
 /// A report of a trial's present run. What is older than the run, or repeats what is known, changes nothing.
 /// Errors: kNotFound; kFailedPrecondition for a run that is not the present one; kInvalidArgument without the time metric.
 Reply report_trial(Draft& draft, const ReportTrial& report, const Identity& identity);

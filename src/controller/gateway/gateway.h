@@ -100,6 +100,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   void wake_waiters(const EventBatch& batch);
   void wake_stop_waiters(const EventBatch& batch);
   std::optional<Result<bool>> stop_answer(const Identity& identity, TrialRun run) const;
+  kj::Promise<std::optional<Error>> import_report(const Identity& identity, MetricReport report);
   void begin_metrics(const MetricReport& report);
   kj::Promise<std::optional<Error>> note_match(NoteLogMatch match);
   kj::Promise<std::optional<Error>> tell_search(const Identity& identity, const MetricReport& report);

@@ -55,7 +55,18 @@ bool changes_stop(const EventBody& body, JobId& job) {
 
 }  // namespace
 
+/// What an imported trial had reported where it ran: nothing is decided by it any more.
+kj::Promise<std::optional<Error>> Gateway::import_report(const Identity& identity, MetricReport report) {
+  if (!identity.is_operator) return std::optional<Error>(frontend::not_allowed());
+  auto stored = port_.store_report(report);
+  return stored.then([report = std::move(report)](Result<ReportOutcome> outcome) {
+    return outcome.has_value() ? refusal_of(*outcome, report) : std::optional<Error>(outcome.error());
+  });
+}
+
 kj::Promise<std::optional<Error>> Gateway::report(const Identity& identity, MetricReport report) {
+  const Trial* imported = state().experiments().find(report.trial);
+  if (imported != nullptr && !imported->imported_from.empty()) return import_report(identity, std::move(report));
   const auto trial = frontend::find_running(state(), report.trial, report.run, identity);
   if (!trial.has_value()) return std::optional<Error>(trial.error());
   begin_metrics(report);

@@ -16,6 +16,7 @@ constexpr std::size_t kRowsMax = 2'000;
 
 void PlannerRole::start() {
   feed_.load(state_);
+  elastic_.load(state_);
   planned_revision_ = 0;
 }
 
@@ -23,6 +24,7 @@ void PlannerRole::apply(const EventBatch& batch) {
   for (const BlobWrite& blob : batch.blobs) state_.add_blob(blob);
   for (const Event& event : batch.events) {
     state_.apply(event);
+    elastic_.note(event);
     if (state_.is_configured()) feed_.on_event(event, state_);
   }
   if (state_.is_configured()) feed_.settle(state_);
@@ -37,11 +39,14 @@ std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
     await_.reset();
   }
   snapshot_.advance_time(std::max(now, state_.time()));
-  if (snapshot_.revision() == planned_revision_) return std::nullopt;
+  const bool is_looking = elastic_.is_due(now);
+  if (snapshot_.revision() == planned_revision_ && !is_looking) return std::nullopt;
   planned_revision_ = snapshot_.revision();
   auto plan = std::make_shared<const sched::Plan>(planner_.plan(snapshot_, std::max(now, state_.time()), options_));
   is_in_flight_ = true;
-  return PlanResult{state_.seq(), plan, report(*plan)};
+  PlanResult result{state_.seq(), plan, report(*plan)};
+  if (is_looking && plan->starts.empty()) result.resize = elastic_.look(state_, feed_, snapshot_, *plan, std::max(now, state_.time()));
+  return result;
 }
 
 /// The word alone, in rows that all jobs of that word share.

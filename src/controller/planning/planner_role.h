@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "controller/planning/elastic_feed.h"
 #include "controller/planning/snapshot_feed.h"
 #include "model/reason.h"
 #include "sched/plan.h"
@@ -31,6 +32,7 @@ struct PlanResult {
   Seq seq;
   std::shared_ptr<const sched::Plan> plan;
   std::shared_ptr<const PlanReport> report;
+  std::optional<sched::Resize> resize = {};  ///< of an elastic trial's job
 };
 
 class PlannerRole {
@@ -42,7 +44,7 @@ class PlannerRole {
   /// To be called once `state()` has been restored.
   void start();
   void apply(const EventBatch& batch);
-  /// A plan when one is due: something changed since the last, or a job became eligible. Nullopt: nothing to plan, or
+  /// A plan when one is due: something changed since the last, a job became eligible, or elastic trials are to be looked at. Nullopt: nothing to plan, or
   /// the last plan's starts are not applied yet. Cost: a plan.
   std::optional<PlanResult> plan(TimePoint now);
   /// The core has turned plan `seq` into batches up to `until`.
@@ -58,6 +60,7 @@ class PlannerRole {
   ClusterState state_;
   sched::ClusterSnapshot snapshot_;
   SnapshotFeed feed_;
+  ElasticFeed elastic_;
   sched::Planner planner_;
   std::uint64_t planned_revision_ = 0;
   bool is_in_flight_ = false;

@@ -15,11 +15,13 @@ const Experiment& experiment_of(const ClusterState& state, const Job& job) {
 }
 
 double slots_in_use(const ClusterState& state, const Experiment& experiment) {
-  const auto running = std::ranges::count_if(experiment.trials, [&](TrialId id) {
-    const Job* job = state.jobs().find(state.experiments().find(id)->job);
-    return job != nullptr && job->holds_resources();
-  });
-  return static_cast<double>(running) * std::max(experiment.spec->slots_per_trial, 1U);
+  double slots = 0;
+  for (const TrialId id : experiment.trials) {
+    const Trial& trial = *state.experiments().find(id);
+    const Job* job = state.jobs().find(trial.job);
+    if (job != nullptr && job->holds_resources()) slots += std::max(slots_of(trial, *experiment.spec), 1U);
+  }
+  return slots;
 }
 
 }  // namespace
@@ -62,7 +64,7 @@ void ShareFeed::settle_user(const ClusterState& state, const std::set<JobId>& wa
     is_shared = is_shared || experiment.share != ExperimentShare();
     if (!in_use.contains(group)) in_use[group] = slots_in_use(state, experiment);
     jobs.push_back({{job.priority, job.submit_time, id, id}, group, experiment.share.priority, experiment.share.weight,
-                    static_cast<double>(std::max(experiment.spec->slots_per_trial, 1U))});
+                    static_cast<double>(std::max(slots_of(*state.experiments().find(job.spec->trial), *experiment.spec), 1U))});
   }
   if (!is_shared) {
     for (const JobId id : waiting) {

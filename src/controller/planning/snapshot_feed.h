@@ -23,6 +23,8 @@ class SnapshotFeed {
   void on_event(const Event& event, const ClusterState& state);
   /// To be called when the events of a turn or a batch have all been told, before anything is planned.
   void settle(const ClusterState& state);
+  /// The job as it waits, or would.
+  sched::PendingJob pending_job(const Job& job, const ClusterState& state);
 
  private:
   /// Brings one job's entries to what the state says: waiting, running, or neither. Cost: O(its nodes + log n).
@@ -32,7 +34,6 @@ class SnapshotFeed {
   /// An element's array, whose counts changed with it, and with a throttle the elements that wait again.
   void refresh_array_of(JobId id, const ClusterState& state);
   void set_cluster(const ClusterState& state);
-  sched::PendingJob pending_job(const Job& job, const ClusterState& state);
   std::shared_ptr<const ResourceRequest> need_of(const Job& job, const ClusterState& state);
 
   sched::ClusterSnapshot& snapshot_;

@@ -1,0 +1,242 @@
+// Searches that their clients decide, trials that are resized, and experiments of other clusters.
+#include <gtest/gtest.h>
+
+#include "controller/experiments/testing.h"
+#include "records/batch_codec.h"
+#include "search/custom_search.h"
+
+namespace muster {
+namespace {
+
+using testing::kAlice;
+using testing::kBob;
+using testing::kRoot;
+using testing::Lab;
+
+constexpr const char* kCustom =
+    "{name: e, entrypoint: train, searcher: {name: custom, metric: loss, time_metric: epochs, max_concurrent_trials: 4}}";
+
+Reply operate(Lab& lab, OperationsInput input, Identity who = kAlice) {
+  const Reply reply = lab.rig.done(OperateSearch{ExperimentId(1), std::move(input)}, who);
+  lab.settle();
+  return reply;
+}
+std::string error_of(const Reply& reply) { return reply.error ? reply.error->text() : ""; }
+
+std::uint64_t hash_after_restart(Lab& lab) {
+  ClusterState again;
+  for (const EventBatchRef& batch : lab.rig.stored()) {
+    const auto decoded = records::decode_batch(records::encode_batch(*batch));
+    again.apply(*decoded);
+  }
+  return again.hash();
+}
+
+// ---- custom search ----
+
+TEST(CustomSearch, ItsClientsOperationsBecomeTrials) {
+  Lab lab;
+  lab.create(kCustom);
+  EXPECT_EQ(lab.trial_count(), 0U);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kActive) << "it waits for its client";
+  EXPECT_EQ(error_of(operate(lab, {1, {{SearchVerb::kCreate, "a", R"({"lr": 0.5})"}, {SearchVerb::kValidateAfter, "a", "", "", 3}}})), "");
+  ASSERT_EQ(lab.trial_count(), 1U);
+  EXPECT_TRUE(lab.runs(1));
+  EXPECT_EQ(lab.trial(1).hparams, R"({"lr": 0.5})");
+  EXPECT_EQ(lab.trial(1).target, 3U);
+  lab.report(1, 0.5, 3);
+  EXPECT_TRUE(lab.trial(1).is_waiting);
+  lab.exit(1);
+  EXPECT_FALSE(lab.trial(1).is_over()) << "it waits at its target";
+  operate(lab, {3, {{SearchVerb::kClose, "a"}}});
+  EXPECT_EQ(lab.trial(1).state, TrialState::kCompleted);
+  operate(lab, {4, {{SearchVerb::kShutDown, ""}}});
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted);
+  EXPECT_EQ(error_of(operate(lab, {4, {{SearchVerb::kShutDown, ""}}})), "") << "what has ended does nothing more";
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+}
+
+TEST(CustomSearch, OperationsSurviveARestartBeforeTheyAreDecidedUpon) {
+  Lab lab;
+  lab.create(kCustom);
+  lab.rig.done(OperateSearch{ExperimentId(1), {1, {{SearchVerb::kCreate, "a", "{}"}, {SearchVerb::kValidateAfter, "a", "", "", 3}}}});
+  Lab again(lab.rig.stored());
+  EXPECT_EQ(again.trial_count(), 1U);
+}
+
+TEST(CustomSearch, OnlyItsOwnerOperatesIt) {
+  Lab lab;
+  lab.create(kCustom);
+  EXPECT_EQ(operate(lab, {1, {}}, kBob).error->code, ErrorCode::kPermissionDenied);
+  Lab other;
+  other.create(testing::random_search(1, 1));
+  EXPECT_NE(error_of(operate(other, {1, {}})).find("experiment 1 decides by random"), std::string::npos);
+}
+
+TEST(CustomSearch, ACheckpointToBeginWithIsWholeOrRefused) {
+  Lab lab;
+  lab.create(kCustom);
+  SearchOperation create{SearchVerb::kCreate, "a", "{}", "nowhere"};
+  EXPECT_NE(error_of(operate(lab, {1, {create}})).find("there is no checkpoint nowhere"), std::string::npos);
+}
+
+// ---- elastic trials ----
+
+/// Slots are GPUs: the rig's two nodes have two each.
+std::string elastic(std::uint32_t min, std::uint32_t max) {
+  return "{name: e, entrypoint: train, resources: {slots_per_trial: {min: " + std::to_string(min) + ", max: " + std::to_string(max) +
+         "}}, searcher: {name: single, metric: loss, max_length: {batches: 10}}}";
+}
+std::uint32_t gpus_of(const Job& job) {
+  std::uint32_t count = 0;
+  for (const NodeGrant& grant : job.run->allocation->nodes) {
+    for (const GresGrant& gres : grant.gres) count += static_cast<std::uint32_t>(gres.devices.count());
+  }
+  return count;
+}
+constexpr const char* kOneGpu =
+    "{name: o, entrypoint: train, resources: {slots_per_trial: 1}, searcher: {name: single, metric: loss, max_length: {batches: 10}}}";
+
+/// Time passes while the nodes are well.
+void pass(Lab& lab, Duration span) {
+  constexpr Duration kBeat = Duration::seconds(4);
+  for (Duration passed; passed < span; passed = passed + kBeat) {
+    for (const std::uint32_t node : {0U, 1U}) lab.rig.hear(node, Heartbeat{});
+    lab.rig.pass(kBeat);
+  }
+  lab.settle();
+}
+
+TEST(Elastic, ATrialTakesTheMostThatIsFree) {
+  Lab lab;
+  lab.create(elastic(1, 4));
+  ASSERT_TRUE(lab.runs(1));
+  EXPECT_EQ(gpus_of(lab.job(1)), 4U);
+}
+
+TEST(Elastic, ATrialThatWaitsMakesDoWithLess) {
+  Lab lab;
+  lab.create(kOneGpu);
+  ASSERT_TRUE(lab.runs(1));
+  lab.create(elastic(2, 4));
+  pass(lab, Duration::seconds(4));
+  ASSERT_TRUE(lab.runs(2));
+  EXPECT_EQ(gpus_of(lab.job(2)), 3U);
+  EXPECT_EQ(slots_of(lab.trial(2), *lab.experiment(ExperimentId(2)).spec), 3U);
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+}
+
+TEST(Elastic, ATrialWaitsWhereLessThanItsLeastIsFree) {
+  Lab lab;
+  lab.create(kOneGpu);
+  lab.create(elastic(4, 4));
+  pass(lab, Duration::seconds(4));
+  EXPECT_FALSE(lab.runs(2));
+}
+
+TEST(Elastic, ARunningTrialGrowsByACheckpointAndANewRunOncePerInterval) {
+  Lab lab;
+  lab.create(kOneGpu);
+  lab.create(elastic(1, 4));
+  pass(lab, Duration::seconds(4));
+  ASSERT_TRUE(lab.runs(2));
+  lab.exit(1);
+  pass(lab, Duration::minutes(5));
+  EXPECT_FALSE(lab.job(2).run->stop.has_value()) << "it has not run for ten minutes";
+  pass(lab, Duration::minutes(6));
+  ASSERT_TRUE(lab.job(2).run->stop.has_value());
+  EXPECT_EQ(lab.job(2).run->stop->call, StopCall::kPreempt);
+  EXPECT_EQ(gpus_of(lab.job(2)), 3U) << "until then it keeps what it has";
+  lab.exit(2);
+  ASSERT_TRUE(lab.runs(2));
+  EXPECT_EQ(gpus_of(lab.job(2)), 4U);
+  EXPECT_EQ(run_number(lab.job(2)), 2U);
+  EXPECT_EQ(lab.trial(2).restarts, 0U) << "it is no failure";
+}
+
+TEST(Elastic, ARunningTrialMakesRoomForWhoWaits) {
+  Lab lab;
+  lab.create(elastic(1, 4));
+  ASSERT_TRUE(lab.runs(1));
+  pass(lab, Duration::minutes(11));
+  lab.create(kOneGpu);
+  pass(lab, Duration::seconds(4));
+  ASSERT_TRUE(lab.job(1).run->stop.has_value());
+  lab.exit(1);
+  lab.settle();
+  ASSERT_TRUE(lab.runs(1));
+  ASSERT_TRUE(lab.runs(2));
+  EXPECT_EQ(gpus_of(lab.job(1)), 3U);
+}
+
+// ---- imports ----
+
+PreparedImport import_of(const std::string& origin, std::uint32_t wish) {
+  auto spec = std::make_shared<ExperimentSpec>();
+  spec->user = kAlice.user;
+  spec->config = R"({"name": "old"})";
+  spec->metric = "loss";
+  spec->run_folder = "/runs";
+  spec->imported_from = origin;
+  spec->job = testing::spec_of("old");
+  PreparedImport prepared;
+  prepared.asked.wish = ExperimentId(wish);
+  prepared.asked.spec = std::move(spec);
+  prepared.asked.labels.name = "old";
+  prepared.asked.state = ExperimentState::kError;
+  return prepared;
+}
+ImportTrial trial_under(ExperimentId experiment, std::uint32_t number) {
+  ImportTrial import;
+  import.trial.id = TrialId(number);
+  import.trial.imported_from = std::to_string(number);
+  import.trial.experiment = experiment;
+  import.trial.hparams = "{}";
+  return import;
+}
+
+TEST(Imports, TheyKeepTheirNumbersWhereThoseAreFreeAndAreTakenOnce) {
+  Lab lab;
+  const Reply first = lab.rig.done(import_of("c/12", 12), kRoot);
+  EXPECT_EQ(first.experiment, ExperimentId(12));
+  EXPECT_EQ(lab.rig.done(import_of("c/12", 12), kRoot).experiment, ExperimentId(12));
+  EXPECT_EQ(lab.rig.done(import_of("c/5", 5), kRoot).experiment, ExperimentId(13)) << "a number beyond it was given";
+  const Reply trial = lab.rig.done(trial_under(first.experiment, 30), kRoot);
+  EXPECT_EQ(trial.trial, TrialId(30));
+  EXPECT_EQ(lab.rig.done(trial_under(first.experiment, 30), kRoot).trial, TrialId(30));
+  EXPECT_EQ(lab.experiment(ExperimentId(12)).trials.size(), 1U);
+  EXPECT_EQ(lab.experiment(ExperimentId(12)).state, ExperimentState::kError);
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+  EXPECT_EQ(lab.create(kOneGpu), ExperimentId(14)) << "new ones come after them";
+}
+
+TEST(Imports, CheckpointsCanBeBegunWith) {
+  Lab lab;
+  const ExperimentId old = lab.rig.done(import_of("c/1", 1), kRoot).experiment;
+  const TrialId trial = lab.rig.done(trial_under(old, 1), kRoot).trial;
+  const ImportCheckpoint checkpoint{{"aaa", trial, 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}};
+  EXPECT_EQ(error_of(lab.rig.done(checkpoint, kRoot)), "");
+  EXPECT_EQ(error_of(lab.rig.done(checkpoint, kRoot)), "") << "again";
+  lab.create("{name: e, entrypoint: train, searcher: {name: single, metric: loss, source_checkpoint_uuid: aaa, max_length: {batches: 1}}}");
+  EXPECT_EQ(lab.trial(2).source, "aaa");
+}
+
+TEST(Imports, OnlyAnOperatorTakesThemAndOnlyWhatIsNotOurs) {
+  Lab lab;
+  EXPECT_EQ(lab.rig.done(import_of("c/1", 1), kAlice).error->code, ErrorCode::kPermissionDenied);
+  const ExperimentId own = lab.create(kOneGpu);
+  EXPECT_NE(error_of(lab.rig.done(trial_under(own, 9), kRoot)).find("is our own"), std::string::npos);
+  const ImportCheckpoint checkpoint{{"aaa", TrialId(1), 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}};
+  EXPECT_NE(error_of(lab.rig.done(checkpoint, kRoot)).find("trial 1 is our own"), std::string::npos);
+}
+
+TEST(Imports, WhatEndedElsewhereIsNotContinuedHere) {
+  Lab lab;
+  lab.rig.done(import_of("c/1", 1), kRoot);
+  auto prepared = prepare_continuation({ExperimentId(1), ""}, lab.rig.core.state());
+  const std::string why = prepared.has_value() ? error_of(lab.rig.done(std::move(prepared).value())) : prepared.error().text();
+  EXPECT_FALSE(why.empty());
+}
+
+}  // namespace
+}  // namespace muster

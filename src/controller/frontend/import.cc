@@ -1,0 +1,113 @@
+#include "controller/frontend/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codec/collection_text.h"
+
+namespace muster::frontend {
+namespace {
+
+Reply refused(Error error) {
+  Reply reply;
+  reply.error = std::move(error);
+  return reply;
+}
+
+std::optional<Error> not_an_operator(const Identity& identity) {
+  if (identity.is_operator) return std::nullopt;
+  return Error{ErrorCode::kPermissionDenied, "only an operator may import another cluster's experiments", "ask the cluster's operator"};
+}
+
+/// That an experiment of that origin became, if it is here.
+const Experiment* find_imported(const ClusterState& state, const std::string& origin) {
+  const auto& all = state.experiments().experiments();
+  const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.second.spec->imported_from == origin; });
+  return found == all.end() ? nullptr : &found->second;
+}
+
+const Trial* find_imported(const ClusterState& state, const Experiment& experiment, const std::string& origin) {
+  for (const TrialId id : experiment.trials) {
+    const Trial* trial = state.experiments().find(id);
+    if (trial->imported_from == origin) return trial;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Reply import_experiment(Draft& draft, const PreparedImport& prepared, const Identity& identity) {
+  if (auto error = not_an_operator(identity)) return refused(std::move(*error));
+  const ImportExperiment& asked = prepared.asked;
+  Reply reply;
+  if (const Experiment* known = find_imported(draft.state(), asked.spec->imported_from)) {
+    reply.experiment = known->id;
+    return reply;
+  }
+  ExperimentImported event;
+  event.experiment = draft.allot_experiment(asked.wish);
+  event.labels = asked.labels;
+  if (event.labels.name.empty()) event.labels.name = fmt::format("experiment-{}", event.experiment.value());
+  event.state = asked.state;
+  event.submit_time = asked.submit_time;
+  event.end_time = asked.end_time;
+  event.progress = asked.progress;
+  event.detail = asked.detail;
+  auto job = std::make_shared<JobSpec>(*asked.spec->job);
+  job->kind = JobKind::kBatch;
+  job->user = asked.spec->user;
+  job->script = draft.blob_for(prepared.script);
+  job->environment = draft.blob_for(prepared.environment);
+  job->text.set(JobText::kName, event.labels.name);
+  auto spec = std::make_shared<ExperimentSpec>(*asked.spec);
+  spec->job = std::move(job);
+  spec->run_folder += fmt::format("/experiment-{}", event.experiment.value());
+  event.spec = std::move(spec);
+  reply.experiment = event.experiment;
+  draft.add(std::move(event));
+  return reply;
+}
+
+Reply import_trial(Draft& draft, const ImportTrial& import, const Identity& identity) {
+  if (auto error = not_an_operator(identity)) return refused(std::move(*error));
+  const Experiment* experiment = draft.state().experiments().find(import.trial.experiment);
+  if (experiment == nullptr) {
+    return refused({ErrorCode::kNotFound, fmt::format("there is no experiment {}", import.trial.experiment.value()), "import it first"});
+  }
+  if (experiment->spec->imported_from.empty() || !is_final(experiment->state) || import.trial.state == TrialState::kActive) {
+    return refused({ErrorCode::kFailedPrecondition, fmt::format("experiment {} is our own", experiment->id.value()),
+                    "trials are imported into imported experiments, when they have ended"});
+  }
+  Reply reply;
+  if (const Trial* known = find_imported(draft.state(), *experiment, import.trial.imported_from)) {
+    reply.trial = known->id;
+    return reply;
+  }
+  TrialImported event{import.trial};
+  event.trial.id = draft.allot_trial(import.trial.id);
+  reply.trial = event.trial.id;
+  draft.add(std::move(event));
+  return reply;
+}
+
+Reply import_checkpoint(Draft& draft, const ImportCheckpoint& import, const Identity& identity) {
+  if (auto error = not_an_operator(identity)) return refused(std::move(*error));
+  const Checkpoint& wanted = import.checkpoint;
+  if (!is_checkpoint_name(wanted.uuid)) {
+    return refused({ErrorCode::kInvalidArgument, fmt::format("'{}' is no uuid of a checkpoint", wanted.uuid), ""});
+  }
+  const Trial* trial = draft.state().experiments().find(wanted.trial);
+  if (trial == nullptr) return refused({ErrorCode::kNotFound, fmt::format("there is no trial {}", wanted.trial.value()), "import it first"});
+  if (trial->imported_from.empty()) {
+    return refused({ErrorCode::kFailedPrecondition, fmt::format("trial {} is our own", trial->id.value()), "it reports its checkpoints itself"});
+  }
+  if (const CheckpointRef known = draft.state().checkpoints().find(wanted.uuid)) {
+    if (known->trial == wanted.trial) return {};
+    return refused({ErrorCode::kAlreadyExists, fmt::format("checkpoint {} is trial {}'s", wanted.uuid, known->trial.value()), ""});
+  }
+  draft.add(CheckpointNoted{std::make_shared<const Checkpoint>(wanted)});
+  return {};
+}
+
+}  // namespace muster::frontend

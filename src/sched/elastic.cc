@@ -1,0 +1,122 @@
+#include "sched/elastic.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "base/check.h"
+#include "sched/fast_path.h"
+
+namespace muster::sched {
+namespace {
+
+void put(ClusterSnapshot& snapshot, PendingJob job) {
+  snapshot.find_pending(job.id) != nullptr ? snapshot.update_pending(std::move(job)) : snapshot.add_pending(std::move(job));
+}
+
+/// The cluster as it would be with one job back in the queue.
+class WhatIf {
+ public:
+  WhatIf(const ClusterSnapshot& snapshot, const Plan& plan, const ElasticJob& job, TimePoint now, const RequestOf& request_of)
+      : snapshot_(snapshot), plan_(plan), job_(job), now_(now), request_of_(request_of) {
+    if (snapshot_.find_running(job.job.id) != nullptr) snapshot_.end_job(job.job.id);
+  }
+
+  /// The most slots from `low` to `high` on which the job starts at once, and `other` with it if there is one. What fits on more fits
+  /// on fewer.
+  std::optional<std::uint32_t> most(std::uint32_t low, std::uint32_t high, const PendingJob* other) {
+    if (starts(high, other)) return high;
+    if (low == high || !starts(low, other)) return std::nullopt;
+    while (high - low > 1) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      (starts(middle, other) ? low : high) = middle;
+    }
+    return low;
+  }
+
+ private:
+  bool starts(std::uint32_t slots, const PendingJob* other) {
+    PendingJob changed = job_.job;
+    changed.request = request_of_(changed.id, slots);
+    if (changed.request == nullptr) return false;
+    if (other == nullptr) {
+      put(snapshot_, std::move(changed));
+      return would_start(snapshot_, job_.job.id).has_value();
+    }
+    ClusterSnapshot both = snapshot_;
+    // The room that was kept for the other one is what it would start in.
+    std::erase_if(plan_.windows, [&](const Window& window) { return window.job == other->id; });
+    const bool is_first = changed.rank() < other->rank();
+    const JobId first = is_first ? changed.id : other->id;
+    const JobId second = is_first ? other->id : changed.id;
+    put(both, std::move(changed));
+    put(both, *other);
+    const auto start = would_start(both, first);
+    if (!start) return false;
+    both.remove_pending(first);
+    both.start_job({first, start->partition, start->nodes, start->end});
+    return would_start(both, second).has_value();
+  }
+  std::optional<Start> would_start(ClusterSnapshot& snapshot, JobId job) const {
+    snapshot.advance_time(now_);
+    FastStart result = try_start_now(snapshot, plan_, job, now_);
+    auto* start = std::get_if<Start>(&result);
+    return start == nullptr ? std::nullopt : std::optional(std::move(*start));
+  }
+
+  ClusterSnapshot snapshot_;
+  Plan plan_;
+  const ElasticJob& job_;
+  TimePoint now_;
+  const RequestOf& request_of_;
+};
+
+bool shares_partition(const PartitionList& a, const PartitionList& b) {
+  return std::ranges::any_of(a, [&](PartitionIndex one) { return std::ranges::find(b, one) != b.end(); });
+}
+
+/// The best ranked job other than this one that is ready and waits where it runs.
+const PendingJob* first_waiting(const ClusterSnapshot& snapshot, const ElasticJob& job) {
+  const PendingJob* first = nullptr;
+  for (const Shape& shape : snapshot.shapes()) {
+    if (shape.serial == 0 || !shares_partition(shape.partitions, job.job.partitions)) continue;
+    for (const Rank& rank : shape.ready) {
+      if (rank.job == job.job.id) continue;
+      const PendingJob* candidate = snapshot.find_pending(rank.job);
+      if (first == nullptr || candidate->rank() < first->rank()) first = candidate;
+      break;
+    }
+  }
+  return first;
+}
+
+/// What waits, asking for the least that it can do with.
+PendingJob at_least(const PendingJob& waiting, std::span<const ElasticJob> jobs, const RequestOf& request_of) {
+  PendingJob least = waiting;
+  const auto elastic = std::ranges::find(jobs, waiting.id, [](const ElasticJob& job) { return job.job.id; });
+  if (elastic == jobs.end()) return least;
+  if (auto request = request_of(waiting.id, elastic->min)) least.request = std::move(request);
+  return least;
+}
+
+}  // namespace
+
+std::optional<Resize> resize_of(const ElasticJob& job, const ClusterSnapshot& snapshot, const Plan& plan, std::span<const ElasticJob> all,
+                                TimePoint now, const RequestOf& request_of) {
+  CHECK(plan.starts.empty(), "the plan's starts come first");
+  std::optional<std::uint32_t> slots;
+  if (!job.is_running) {
+    slots = WhatIf(snapshot, plan, job, now, request_of).most(job.min, job.max, nullptr);
+  } else if (!job.is_settled) {
+    return std::nullopt;
+  } else if (const PendingJob* waiting = first_waiting(snapshot, job)) {
+    if (job.slots <= job.min) return std::nullopt;
+    const PendingJob least = at_least(*waiting, all, request_of);
+    slots = WhatIf(snapshot, plan, job, now, request_of).most(job.min, job.slots - 1, &least);
+  } else if (job.slots < job.max) {
+    slots = WhatIf(snapshot, plan, job, now, request_of).most(job.slots + 1, job.max, nullptr);
+  }
+  if (!slots || *slots == job.slots) return std::nullopt;
+  return Resize{job.job.id, *slots};
+}
+
+}  // namespace muster::sched

@@ -1,0 +1,95 @@
+// Custom search: the client decides. What happens to trials is put before it as events, numbered from 1, that stay until its
+// operations answer them; the operations are journalled inputs like any other, so that a search goes on after every crash of
+// either side. The client knows trials by request ids of its own.
+// Source: Determined up to 0.37, searcher events and operations.
+//
+//   trial:   created ──(validate after)──▶ trains ──▶ validation completed ──(validate after | close)──▶ … closed
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "search/method.h"
+
+namespace muster::search {
+
+enum class CustomEventKind : std::uint8_t {
+  kInitialOperations = 0,
+  kTrialCreated = 1,
+  kValidationCompleted = 2,
+  kTrialClosed = 3,
+  kTrialExitedEarly = 4,
+};
+/// What the client is told.
+struct CustomEvent {
+  std::uint64_t id = 0;
+  CustomEventKind kind = CustomEventKind::kInitialOperations;
+  std::string request = {};                ///< of the trial
+  double metric = 0;                       ///< of a validation, as it was reported; may be NaN
+  std::uint64_t length = 0;                ///< units of training after which the validation was wanted
+  TrialExit exit = TrialExit::kCompleted;  ///< of a trial that exited early
+  void archive(Archive& archive) { archive.fields(id, kind, request, metric, length, exit); }
+  friend bool operator==(const CustomEvent&, const CustomEvent&) = default;
+};
+
+class CustomMethod final : public SearchMethod {
+ public:
+  CustomMethod();
+  std::optional<WantedRun> next_run(SearchView& view) override;
+  void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) override;
+  void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
+  void operate(const OperationsInput& input, std::span<const Json> hparams, std::vector<StopTrial>& stops) override;
+  bool sees_raw_metrics() const override { return true; }
+  std::uint32_t natural_concurrency() const override { return kTrialMax; }
+  bool is_open() const override { return !verdict_; }
+  std::optional<SearchOutcome> verdict() const override { return verdict_; }
+  double progress(double trials) const override;
+  void archive(Archive& archive) override;
+
+  /// Those that have not been answered, oldest first.
+  const std::vector<CustomEvent>& events() const { return events_; }
+  /// The number of the last event that there was.
+  std::uint64_t last_event() const { return last_event_; }
+  /// What of the input cannot be done. Errors: kInvalidArgument, kNotFound, kAlreadyExists, kFailedPrecondition. operate() passes it over.
+  Status check(const OperationsInput& input) const;
+
+ private:
+  struct Member {
+    std::string request;
+    Json hparams;                        ///< until it has begun
+    std::string source;
+    std::vector<std::uint64_t> targets;  ///< how far it is still to train, the nearest first
+    std::optional<TrialIndex> trial;     ///< once it has begun
+    bool trains = false;                 ///< for the first of its targets
+    bool is_closing = false;             ///< once it has reached them all
+    bool is_over = false;
+    void archive(Archive& archive) {
+      archive.fields(request, hparams, source, targets, trial, trains, is_closing, is_over);
+    }
+  };
+  Member* find(std::string_view request);
+  const Member* find(std::string_view request) const;
+  Status check(const SearchOperation& one) const;
+  void apply(const SearchOperation& one, const Json& hparams, std::vector<StopTrial>& stops);
+  CustomEvent& tell(CustomEventKind kind, const std::string& request);
+  void end(Member& member, StopCause cause, std::vector<StopTrial>& stops);
+  void end_if_done(Member& member, std::vector<StopTrial>& stops);
+  void index();
+
+  std::vector<Member> members_;        ///< in the order of their creation
+  std::vector<std::uint32_t> wanting_;  ///< members with targets that do not train, longest first
+  std::vector<CustomEvent> events_;
+  std::uint64_t last_event_ = 0;
+  std::uint64_t answered_ = 0;         ///< the last event that operations were given for
+  double progress_ = 0;
+  std::optional<SearchOutcome> verdict_;
+  // Follow from the members.
+  std::map<std::string, std::uint32_t, std::less<>> by_request_;
+  std::map<TrialIndex, std::uint32_t> by_trial_;
+};
+
+}  // namespace muster::search
