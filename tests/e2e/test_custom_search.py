@@ -149,7 +149,7 @@ def test_the_program_and_the_controller_die_and_the_search_goes_on(own_cluster):
         if runner.poll() is not None:
             break
         if kill % 2:
-            os.kill(cluster.pid("musterd"), signal.SIGKILL)
+            os.kill(cluster.pid("controller"), signal.SIGKILL)
             cluster.up()
         runner.kill()
         runner.communicate()
