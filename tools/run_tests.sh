@@ -21,7 +21,7 @@ run_e2e "as $(id -un)" /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovid
 if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then
   home=$(mktemp -d /tmp/muster-user.XXXXXX)
   mkdir -p "$home/bin" "$home/tests" "$home/python"
-  cp -P "$build"/bin/{muster,musterd,muster-agent,muster-stepd,sbatch,srun,salloc,squeue,sinfo,scancel,scontrol,sacct} "$home/bin"
+  cp -P "$build"/bin/{muster,musterd,muster-agent,muster-stepd,muster-cpp-example,sbatch,srun,salloc,squeue,sinfo,scancel,scontrol,sacct} "$home/bin"
   cp -r tests/e2e "$home/tests/"
   cp -r python/muster "$home/python/"
   cp -r examples "$home/"

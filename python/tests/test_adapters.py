@@ -47,18 +47,23 @@ def test_logs_of_transformers_are_split_by_group():
 
 # ---- transformers ----
 
-def train_transformers(run_dir, out, stop_at=None, steps=20):
+def train_transformers(run_dir, out, stop_at=None, steps=20, begun=None, inputs=1):
     import transformers
     from muster.adapters.transformers import MusterCallback
 
     class Line(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.linear = torch.nn.Linear(1, 1)
+            self.linear = torch.nn.Linear(1, inputs)
 
         def forward(self, x, labels=None):
             guess = self.linear(torch.nn.functional.dropout(x, 0.1, self.training))
             return {"loss": torch.nn.functional.mse_loss(guess, labels), "logits": guess}
+
+    class Watcher(transformers.TrainerCallback):
+        def on_train_begin(self, args, state, control, model=None, **kwargs):
+            if begun is not None:
+                begun.update(weights_of(model), step=state.global_step)
 
     class Stopper(transformers.TrainerCallback):
         def on_step_end(self, args, state, control, **kwargs):
@@ -72,7 +77,7 @@ def train_transformers(run_dir, out, stop_at=None, steps=20):
             str(out), max_steps=steps, per_device_train_batch_size=8, logging_steps=5, evaluation_strategy="steps",
             eval_steps=10, save_steps=10, report_to=[], disable_tqdm=True, use_cpu=True, learning_rate=0.1)
         trainer = transformers.Trainer(Line(), arguments, train_dataset=Lines(), eval_dataset=Lines(),
-                                       callbacks=[Stopper(), muster])
+                                       callbacks=[Stopper(), muster, Watcher()])
         trainer.train(resume_from_checkpoint=muster.checkpoint_path)
         return muster, {name: value.clone() for name, value in trainer.model.state_dict().items()}
 
@@ -95,9 +100,55 @@ def test_transformers_reports_stops_and_goes_on_exactly(tmp_path):
     assert [row.steps for row in series[0]["validation"]] == [10, 20]
 
 
+def test_transformers_begins_with_another_trials_weights(tmp_path, monkeypatch):
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    pytest.importorskip("accelerate", reason="accelerate is not installed")
+    _, source = train_transformers(tmp_path / "source", tmp_path / "out1")
+    monkeypatch.setenv("MUSTER_SOURCE_CHECKPOINT", latest_of(tmp_path / "source"))
+    begun = {}
+    muster, _ = train_transformers(tmp_path / "own", tmp_path / "out2", begun=begun, stop_at=13)
+    assert begun.pop("step") == 0 and all(torch.equal(begun[name], source[name]) for name in source) and set(begun) == set(source)
+    assert muster.is_stopped and [row.steps for row in core.read_metrics(tmp_path / "own")["training"]] == [5, 10], "steps count anew"
+    again = {}
+    muster, own = train_transformers(tmp_path / "own", tmp_path / "out3", begun=again)
+    assert again["step"] == 13 and not torch.equal(again["linear.weight"], source["linear.weight"]), "it goes on from its own"
+    assert not muster.is_stopped
+    with pytest.raises(core.CheckpointError, match="do not fit the model: of another shape are linear.weight, linear.bias"):
+        train_transformers(tmp_path / "other", tmp_path / "out4", inputs=2)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.setenv("MUSTER_SOURCE_CHECKPOINT", str(empty))
+    with pytest.raises(core.CheckpointError, match="holds neither model.safetensors nor pytorch_model.bin"):
+        train_transformers(tmp_path / "none", tmp_path / "out5")
+
+
+def weights_of(model):
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+def latest_of(run_dir):
+    with core.init(run_dir=run_dir) as context, context.checkpoint.restore_path(context.info.latest_checkpoint) as path:
+        return str(path)
+
+
+def test_weights_that_do_not_fit_are_named():
+    from muster.adapters.weights import load_weights
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+    before = weights_of(model)
+    fitting = {name: value + 1 for name, value in before.items()}
+    wrong = {**fitting, "2.weight": torch.zeros(1)}
+    del wrong["0.bias"]
+    with pytest.raises(core.CheckpointError, match="it lacks 0.bias; the model has no 2.weight"):
+        load_weights(model, wrong, "c")
+    assert all(torch.equal(before[name], value) for name, value in weights_of(model).items()), "it is as it was"
+    del fitting["1.bias"]
+    load_weights(model, fitting, "c", tied=["1.bias"])
+    assert torch.equal(model.state_dict()["0.weight"], before["0.weight"] + 1) and torch.equal(model.state_dict()["1.bias"], before["1.bias"])
+
+
 # ---- Lightning ----
 
-def train_lightning(run_dir, out, stop_at=None, steps=24):
+def train_lightning(run_dir, out, stop_at=None, steps=24, begun=None, is_late=False, inputs=1):
     try:
         import lightning.pytorch as lightning
     except ImportError:
@@ -107,7 +158,14 @@ def train_lightning(run_dir, out, stop_at=None, steps=24):
     class Line(lightning.LightningModule):
         def __init__(self):
             super().__init__()
-            self.linear = torch.nn.Linear(1, 1)
+            self.linear = None if is_late else torch.nn.Linear(1, inputs)
+
+        def configure_model(self):
+            self.linear = self.linear or torch.nn.Linear(1, inputs)
+
+        def on_train_start(self):
+            if begun is not None:
+                begun.update(weights_of(self), step=self.global_step)
 
         def loss_of(self, batch):
             guess = self.linear(torch.nn.functional.dropout(batch["x"], 0.1, self.training))
@@ -153,3 +211,26 @@ def test_lightning_reports_stops_and_goes_on_exactly_between_epochs(tmp_path, st
     for group, expected in (("training", [4, 8, 12, 16, 20, 24]), ("validation", [8, 16, 24])):
         assert [row.steps for row in series[0][group]] == expected
         assert [row.metrics for row in series[0][group]] == [row.metrics for row in series[1][group]]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("is_late", [False, True])
+def test_lightning_begins_with_another_trials_weights(tmp_path, monkeypatch, is_late):
+    if not any(__import__("importlib").util.find_spec(name) for name in ("lightning", "pytorch_lightning")):
+        pytest.skip("neither lightning nor pytorch_lightning is installed")
+    _, source = train_lightning(tmp_path / "source", tmp_path)
+    monkeypatch.setenv("MUSTER_SOURCE_CHECKPOINT", latest_of(tmp_path / "source"))
+    begun = {}
+    muster, _ = train_lightning(tmp_path / "own", tmp_path, begun=begun, stop_at=16, is_late=is_late)
+    assert begun.pop("step") == 0 and set(begun) == set(source) and all(torch.equal(begun[name], source[name]) for name in source)
+    assert muster.is_stopped and [row.steps for row in core.read_metrics(tmp_path / "own")["training"]] == [4, 8, 12, 16], "steps count anew"
+    again = {}
+    train_lightning(tmp_path / "own", tmp_path, begun=again)
+    assert again["step"] == 16 and not torch.equal(again["linear.weight"], source["linear.weight"]), "it goes on from its own"
+    with pytest.raises(core.CheckpointError, match="do not fit the model: of another shape are linear.weight"):
+        train_lightning(tmp_path / "other", tmp_path, inputs=2)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.setenv("MUSTER_SOURCE_CHECKPOINT", str(empty))
+    with pytest.raises(core.CheckpointError, match="holds no lightning.ckpt"):
+        train_lightning(tmp_path / "none", tmp_path)

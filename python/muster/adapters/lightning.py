@@ -8,6 +8,9 @@
         trainer = Trainer(callbacks=[muster], enable_checkpointing=False, logger=False, max_epochs=10)
         trainer.fit(model, data, ckpt_path=muster.checkpoint_path)
 
+A trial that begins with another's weights (MUSTER_SOURCE_CHECKPOINT) gets them before it trains; its steps, its optimizers and
+its generators begin anew.
+
 Works with `lightning` and with `pytorch_lightning`, 2.0 or newer: written against their callbacks' documented interface.
 With several ranks give core.init() a DistributedContext; all ranks construct the callback.
 """
@@ -20,6 +23,8 @@ from pathlib import Path
 from typing import Any, Dict, Mapping, Optional
 
 from muster import core
+from muster.adapters.weights import load_weights
+from muster.core import CheckpointError
 from muster.core.preempt import SignalSource
 from muster.pytorch import random_state
 from muster.pytorch.saved_state import read_tensors
@@ -60,6 +65,7 @@ class MusterCallback(Callback):  # type: ignore[misc]
         self._checkpoint_validations = checkpoint_validations
         self._saved_step = self._resumed_step = -1
         self._reported_step = -1
+        self._is_begun = False  # with another trial's weights
         self._random: Optional[Dict[str, Any]] = None
         self._handler = signal.getsignal(signal.SIGTERM)
         self.is_stopped = False
@@ -67,20 +73,26 @@ class MusterCallback(Callback):  # type: ignore[misc]
 
     @property
     def checkpoint_path(self) -> Optional[str]:
-        """For fit(ckpt_path=...): the file to go on from; None of a new training."""
+        """For fit(ckpt_path=...): the file to go on from; None of a new training, with another's weights or without."""
         start = self._context.info.latest_checkpoint
-        if start is None:
+        if start is None or self._context.info.is_warm_start:
             return None
-        if self._context.info.is_warm_start:
-            raise CheckpointError(f"checkpoint {start} is another trial's: load its weights yourself, from context.checkpoint.restore_path()")
         return str(self._context.checkpoint.keep_path(start) / FILE)
 
     # ---- what Lightning calls ----
 
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Errors: CheckpointError when the other trial's weights do not fit."""
+        if stage == "fit" and any(True for _ in pl_module.parameters()):
+            self._load_weights(pl_module)
+
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._load_weights(pl_module)  # of a module that is built late
+
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._take_back_signal()
         start = self._context.info.latest_checkpoint
-        if start is None:
+        if start is None or self._context.info.is_warm_start:
             return
         self._saved_step = self._resumed_step = trainer.global_step
         with self._context.checkpoint.restore_path(start) as folder:
@@ -125,6 +137,17 @@ class MusterCallback(Callback):  # type: ignore[misc]
             self._context.train.report_progress(min(1.0, trainer.global_step / trainer.max_steps))
 
     # ---- how ----
+
+    def _load_weights(self, pl_module: LightningModule) -> None:
+        """Another trial's, once, where there is nothing of its own."""
+        start = self._context.info.latest_checkpoint
+        if start is None or not self._context.info.is_warm_start or self._is_begun:
+            return
+        with self._context.checkpoint.restore_path(start) as folder:
+            if not (folder / FILE).is_file():
+                raise CheckpointError(f"checkpoint {start} holds no {FILE}: it is not one of Lightning's")
+            load_weights(pl_module, read_tensors(folder / FILE)["state_dict"], start)
+        self._is_begun = True
 
     def _take_back_signal(self) -> None:
         """Lightning ends with an exception upon SIGTERM, at some later point; here it asks for a stop in good order."""

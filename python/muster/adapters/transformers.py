@@ -9,6 +9,9 @@
                           callbacks=[muster])
         trainer.train(resume_from_checkpoint=muster.checkpoint_path)
 
+A trial that begins with another's weights (MUSTER_SOURCE_CHECKPOINT) gets them when the Trainer is made; its steps, optimizer and
+schedule begin anew.
+
 Written against the documented TrainerCallback. The Trainer writes its checkpoints into its output folder as always, and each
 becomes one of Muster's, whole or not there.
 """
@@ -20,6 +23,7 @@ from pathlib import Path
 from typing import Any, Dict, Mapping, Optional, Tuple
 
 from muster import core
+from muster.adapters.weights import load_weights, read_weights
 
 try:
     from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
@@ -40,22 +44,26 @@ class MusterCallback(TrainerCallback):  # type: ignore[misc]
     def __init__(self, context: core.Context) -> None:
         self._context = context
         self._stored = -1
+        self._begun: Any = None  # the model that has another trial's weights
         self.is_stopped = False
         """Whether train() ended because a stop was asked."""
 
     @property
     def checkpoint_path(self) -> Optional[str]:
-        """For train(resume_from_checkpoint=...): a folder; None of a new training."""
+        """For train(resume_from_checkpoint=...): a folder; None of a new training, with another's weights or without."""
         start = self._context.info.latest_checkpoint
-        if start is None:
+        if start is None or self._context.info.is_warm_start:
             return None
-        if self._context.info.is_warm_start:
-            raise CheckpointError(f"checkpoint {start} is another trial's: load its weights yourself, from context.checkpoint.restore_path()")
         return str(self._context.checkpoint.keep_path(start))
 
     # ---- what the Trainer calls ----
 
+    def on_init_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        """Before the model is wrapped or divided. Errors: CheckpointError when the other trial's weights do not fit."""
+        self._load_weights(kwargs.get("model"))
+
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        self._load_weights(kwargs.get("model"))  # of a callback that came late, or a model that was made anew
         self._stored = state.global_step
 
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl,
@@ -89,6 +97,14 @@ class MusterCallback(TrainerCallback):  # type: ignore[misc]
         self._context.checkpoint.upload(
             folder if is_writer else None, {"steps_completed": state.global_step, "framework": "transformers"}
             if is_chief else None, shard=True)
+
+    def _load_weights(self, model: Any) -> None:
+        start = self._context.info.latest_checkpoint
+        if start is None or not self._context.info.is_warm_start or model is None or model is self._begun:
+            return
+        with self._context.checkpoint.restore_path(start) as folder:
+            load_weights(model, read_weights(folder, start), start, tied=getattr(model, "_tied_weights_keys", None) or ())
+        self._begun = model
 
 
 def split_logs(logs: Mapping[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Any]]:

@@ -1,0 +1,256 @@
+"""Brings records to a controller, or into a file: in bodies of at most 4 MiB, each repeated until it is answered, from where the
+last one that was answered had come to. The README beside this file has what is sent and answered."""
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Protocol, Tuple
+from urllib.parse import urlsplit
+
+from muster.moving.records import MovingError, Reader, Record, line_of
+
+BODY_MAX = 4 << 20
+RECORDS_MAX = 5000  # in a body, so that an answer comes in good time
+PATIENCE_S = 600.0
+TIMEOUT_S = 600.0
+REASONS_SHOWN = 50
+_UNANSWERED = (502, 503, 504)
+
+
+@dataclass
+class Counts:
+    """By kind."""
+    read: Dict[str, int] = field(default_factory=dict)
+    imported: Dict[str, int] = field(default_factory=dict)
+    skipped: Dict[str, int] = field(default_factory=dict)
+    refused: int = 0
+    too_long: int = 0
+
+    def add(self, name: str, more: Mapping[str, Any]) -> None:
+        counts: Dict[str, int] = getattr(self, name)
+        for kind, count in more.items():
+            counts[kind] = counts.get(kind, 0) + int(count)
+
+
+class Target(Protocol):
+    def take(self, body: bytes) -> Dict[str, Any]:
+        """Durable when it returns; the answer is as the controller's. Errors: MovingError."""
+
+
+class Nowhere:
+    """For a summary alone."""
+
+    def take(self, body: bytes) -> Dict[str, Any]:
+        return {}
+
+
+class FileTarget:
+    """A file of records: one `source` line, then the rest."""
+
+    def __init__(self, path: Path, is_begun: bool) -> None:
+        """`is_begun`: goes on with what is there. Errors: MovingError."""
+        self._has_source = is_begun
+        try:
+            self._file = open(path, "ab" if is_begun else "xb")
+        except OSError as error:
+            raise MovingError(f"{path}: {error.strerror}") from error
+
+    def take(self, body: bytes) -> Dict[str, Any]:
+        self._file.write(body.split(b"\n", 1)[1] if self._has_source else body)
+        self._has_source = True
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return {}
+
+
+class ControllerTarget:
+    """POST {url}/api/v1/muster/import."""
+
+    def __init__(self, url: str, token: str, patience_s: float = PATIENCE_S, note: Callable[[str], None] = lambda text: None) -> None:
+        """Errors: MovingError."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise MovingError(f"{url!r} is no controller's URL; it has the form http://host:port")
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = kind(parts.hostname, parts.port, timeout=TIMEOUT_S)
+        self._path = parts.path.rstrip("/") + "/api/v1/muster/import"
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-ndjson"}
+        self._url = url
+        self._patience_s = patience_s
+        self._note = note
+
+    def take(self, body: bytes) -> Dict[str, Any]:
+        deadline, delay_s = time.monotonic() + self._patience_s, 0.1
+        while True:
+            try:
+                self._connection.request("POST", self._path, body, self._headers)
+                reply = self._connection.getresponse()
+                text = reply.read()
+                if reply.status not in _UNANSWERED:
+                    return self._answer(reply.status, text)
+                trouble = f"{reply.status} {_words(text)}"
+            except (OSError, http.client.HTTPException) as error:
+                self._connection.close()
+                trouble = f"{type(error).__name__}: {error}"
+            if time.monotonic() > deadline:
+                raise MovingError(f"the controller at {self._url} did not answer within {self._patience_s:g} s, at last with {trouble}; "
+                                  "see that it runs and start again: what it has taken stays")
+            self._note(f"the controller at {self._url} does not answer ({trouble}); trying again")
+            time.sleep(delay_s)
+            delay_s = min(2 * delay_s, 5.0)
+
+    def _answer(self, status: int, text: bytes) -> Dict[str, Any]:
+        if status == 501:
+            raise MovingError(f"the controller at {self._url} takes no imports: {_words(text)}; is it an older one?")
+        if status in (401, 403):
+            raise MovingError(f"the controller at {self._url} refuses with {status}: {_words(text)}; give an operator's token (muster token)")
+        if status >= 300:
+            raise MovingError(f"the controller at {self._url} refuses with {status}: {_words(text)}")
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise MovingError(f"the controller at {self._url} answers what is no JSON object: {_words(text)}")
+        return answer
+
+
+def _words(body: bytes) -> str:
+    text = body.decode(errors="replace").strip()
+    try:
+        return str(json.loads(text)["error"]["error"])
+    except (ValueError, KeyError, TypeError):
+        return text[:200]
+
+
+@dataclass(frozen=True)
+class Place:
+    """How far the target has come: records of a section, and sections before it."""
+    section: str
+    records: int
+
+
+class StateFile:
+    """Which source is being read for which target, and how far it is. JSON; replaced whole."""
+
+    def __init__(self, path: Path, source: str, target: str) -> None:
+        """Errors: MovingError when the file is of another import."""
+        self._path = path
+        self._facts = {"source": source, "target": target}
+        self.place: Optional[Place] = None
+        if not path.exists():
+            return
+        try:
+            known = json.loads(path.read_text())
+            self.place = Place(known["section"], known["records"])
+            facts = {name: known[name] for name in self._facts}
+        except (ValueError, KeyError, TypeError) as error:
+            raise MovingError(f"{path} is no state of an import: {error}; remove it to begin anew") from error
+        if facts != self._facts:
+            raise MovingError(f"{path} is the state of an import from {facts['source']} to {facts['target']}; name another file with --state, or "
+                              "remove it")
+
+    def keep(self, place: Place) -> None:
+        self.place = place
+        fresh = self._path.with_name(self._path.name + ".new")
+        with open(fresh, "w", encoding="utf-8") as file:
+            json.dump({**self._facts, "section": place.section, "records": place.records}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, self._path)
+
+    def remove(self) -> None:
+        """All is done: the same command reads all again, and finds what is new."""
+        self._path.unlink(missing_ok=True)
+
+
+def placed_records(reader: Reader, begin: Optional[Place]) -> Iterator[Tuple[Place, Record]]:
+    """Each record with the place that is reached when it has been taken."""
+    for section in reader.sections(begin and begin.section):
+        skipped = begin.records if begin is not None and section.name == begin.section else 0
+        for number, record in enumerate(section.records(), start=1):
+            if number > skipped:
+                yield Place(section.name, number), record
+
+
+class Transfer:
+    """From records to bodies, and what became of them."""
+
+    def __init__(self, source: Record, target: Target, state: Optional[StateFile], note: Callable[[str], None]) -> None:
+        self.counts = Counts()
+        self._target = target
+        self._state = state
+        self._note = note
+        self._source_line = line_of(source)
+        self._lines: List[bytes] = [self._source_line]
+        self._size = len(self._source_line)
+        self._place: Optional[Place] = None
+
+    def run(self, records: Iterable[Tuple[Place, Record]]) -> None:
+        """Errors: MovingError."""
+        for place, record in records:
+            line = line_of(record)
+            self.counts.add("read", {record["kind"]: 1})
+            if len(line) + len(self._source_line) > BODY_MAX:
+                self.counts.too_long += 1
+                self._note(f"left out, as it has {len(line)} bytes alone: {_shown(record)}")
+                self._place = place
+                continue
+            if self._size + len(line) > BODY_MAX or len(self._lines) > RECORDS_MAX:
+                self._send()
+            self._lines.append(line)
+            self._size += len(line)
+            self._place = place
+        self._send()
+
+    def _send(self) -> None:
+        if len(self._lines) > 1:
+            answer = self._target.take(b"".join(self._lines))
+            self.counts.add("imported", answer.get("imported") or {})
+            self.counts.add("skipped", answer.get("skipped") or {})
+            for refused in answer.get("refused") or []:
+                self._tell_refused(int(refused.get("line") or 0), refused.get("reason"))
+        if self._place is not None and self._state is not None:
+            self._state.keep(self._place)
+        self._lines, self._size = [self._source_line], len(self._source_line)
+
+    def _tell_refused(self, number: int, reason: Any) -> None:
+        self.counts.refused += 1
+        if self.counts.refused > REASONS_SHOWN:
+            return
+        line = self._lines[number - 1] if 0 < number <= len(self._lines) else b"{}"
+        self._note(f"refused: {_shown(json.loads(line))}: {reason}")
+        if self.counts.refused == REASONS_SHOWN:
+            self._note("further refusals are only counted")
+
+
+def _shown(record: Mapping[str, Any]) -> str:
+    """What a record is called."""
+    named = {"metrics": ("trial", "run", "group", "steps"), "checkpoint": ("uuid",), "model_version": ("model", "version")}
+    kind = str(record.get("kind"))
+    return f"{kind} " + " ".join(str(record.get(name)) for name in named.get(kind, ("id",)))
+
+
+class Progress:
+    """Lines on standard error: notes at once, counts now and then."""
+
+    def __init__(self, period_s: float = 5.0) -> None:
+        self._period_s = period_s
+        self._next = time.monotonic() + period_s
+        self._count = 0
+
+    def note(self, text: str) -> None:
+        print(f"muster: {text}", file=sys.stderr, flush=True)
+
+    def watch(self, records: Iterable[Tuple[Place, Record]]) -> Iterator[Tuple[Place, Record]]:
+        for place, record in records:
+            self._count += 1
+            if time.monotonic() >= self._next:
+                self._next = time.monotonic() + self._period_s
+                self.note(f"{self._count} records read, now {place.section}")
+            yield place, record
