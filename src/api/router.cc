@@ -78,6 +78,7 @@ Router make_router() {
   add_model_routes(router);
   add_search_routes(router);
   add_project_routes(router);
+  add_service_routes(router);
   return router;
 }
 

@@ -57,5 +57,6 @@ void add_checkpoint_routes(Router& router);
 void add_model_routes(Router& router);
 void add_search_routes(Router& router);
 void add_project_routes(Router& router);
+void add_service_routes(Router& router);
 
 }  // namespace muster::api

@@ -1,0 +1,241 @@
+"""What jobs serve, reached through the controller: who gets through, what goes on of a request, TensorBoard, files of checkpoints."""
+import http.client
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from test_http import Web, create, running_trial
+
+# Serves on a port of its own and says so; shows each request as it came. What it is sent after "/echo" comes back.
+SERVICE = r'''
+import http.server, json, os, threading, time, urllib.request
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *words): pass
+    def answer(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.headers.get("Transfer-Encoding"):
+            body = b""
+            while True:
+                size = int(self.rfile.readline(), 16)
+                body += self.rfile.read(size)
+                self.rfile.readline()
+                if not size: break
+        if self.headers.get("Muster-Service-Secret") != "open-sesame":
+            return self.reply(403, b"who are you?")
+        if self.path.startswith("/echo"):
+            return self.reply(200, body)
+        if self.path == "/away":
+            return self.reply(302, b"", [("Location", "/elsewhere"), ("Set-Cookie", "theirs=1")])
+        if self.path == "/endless":
+            self.send_response(200); self.send_header("Transfer-Encoding", "chunked"); self.end_headers()
+            self.wfile.write(b"5\r\nbegin\r\n"); self.wfile.flush(); time.sleep(1); os._exit(7)
+        seen = {"method": self.command, "path": self.path, "headers": dict(self.headers), "size": len(body)}
+        self.reply(201, json.dumps(seen).encode(), [("X-Theirs", "yes"), ("Content-Type", "application/json")])
+    def reply(self, status, body, headers=()):
+        self.send_response(status)
+        for name, value in headers: self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
+    do_GET = do_POST = do_PUT = do_DELETE = answer
+
+server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+while True:
+    said = json.dumps({"port": server.server_address[1], "secret": "open-sesame", "proxyAddress": "192.0.2.1"}).encode()
+    request = urllib.request.Request(os.environ["DET_MASTER"] + "/api/v1/allocations/" + os.environ["DET_ALLOCATION_ID"] + "/proxy_address",
+                                     said, {"Authorization": "Bearer " + os.environ["DET_SESSION_TOKEN"]})
+    try:
+        urllib.request.urlopen(request, timeout=10).read()
+    except OSError as error:
+        print(error, flush=True)
+    with open(os.environ["MUSTER_RUN_DIR"] + "/port", "w") as file: file.write(str(server.server_address[1]))
+    time.sleep(0.5)
+'''
+
+
+class Reply:
+    def __init__(self, reply):
+        self.status = reply.status
+        self.headers = reply.headers
+        self.body = reply.read()
+
+    def json(self):
+        return json.loads(self.body)
+
+    def error(self):
+        return self.json()["error"]["error"]
+
+    def __repr__(self):
+        return f"{self.status} {self.headers.items()} {self.body[:2000]!r}"
+
+
+def fetch(web, path, method="GET", body=None, headers=None, token=True, chunked=False):
+    connection = http.client.HTTPConnection(web.address, timeout=60)
+    own = {"Authorization": f"Bearer {web.token}"} if token else {}
+    connection.request(method, path, body, {**own, **(headers or {})}, encode_chunked=chunked)
+    try:
+        return Reply(connection.getresponse())
+    finally:
+        connection.close()
+
+
+def until(condition, what, timeout=60):
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.1)
+    raise AssertionError(f"{what}: not within {timeout} s")
+
+
+def as_nobody(cluster):
+    words = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+    return Web(cluster, cluster.run(*words, "muster", "token").out.strip())
+
+
+@pytest.fixture(scope="module")
+def web(cluster):
+    return Web(cluster)
+
+
+@pytest.fixture(scope="module")
+def served(cluster, web):
+    """A trial that serves: its experiment, and the path of its service."""
+    script = cluster.base / "service.py"
+    script.write_text(SERVICE)
+    experiment, trial, task, variables = running_trial(web, f"exec python3 {script}")
+    path = f"/proxy/{variables['DET_TASK_ID']}"
+    until(lambda: fetch(web, f"{path}/").status != 502, "its first announcement")
+    yield {"experiment": experiment, "trial": trial, "task": task, "variables": variables, "path": path}
+    web.post(f"experiments/{experiment}/kill")
+    web.wait_state(experiment, "STATE_CANCELED")
+
+
+def test_a_request_goes_on_and_comes_back(web, served):
+    reply = fetch(web, f"{served['path']}/a/b%20c?x=1&y=%2F", headers={"X-Mine": "1", "Cookie": "auth=x; other=y", "Connection": "keep-alive, X-Mine"})
+    assert reply.status == 201 and reply.headers["X-Theirs"] == "yes", reply
+    seen = reply.json()
+    assert (seen["method"], seen["path"]) == ("GET", "/a/b%20c?x=1&y=%2F")
+    headers = {name.lower(): value for name, value in seen["headers"].items()}
+    assert headers["x-mine"] == "1" and headers["x-forwarded-prefix"] == served["path"] and headers["host"] == web.address
+    assert not {"authorization", "cookie"} & set(headers), "what opens our own doors stays here"
+    assert web.token not in reply.body.decode()
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_bodies_are_streamed_both_ways(web, served, chunked):
+    body = os.urandom(1 << 20) * 20  # more than the API takes
+    sent = iter([body[at:at + 100_000] for at in range(0, len(body), 100_000)]) if chunked else body
+    reply = fetch(web, f"{served['path']}/echo", "POST", sent, {"Transfer-Encoding": "chunked"} if chunked else {}, chunked=chunked)
+    assert reply.status == 200 and reply.body == body
+
+
+def test_redirections_stay_below_its_path_and_its_cookies_away(web, served):
+    reply = fetch(web, f"{served['path']}/away")
+    assert (reply.status, reply.headers["Location"]) == (302, f"{served['path']}/elsewhere")
+    assert "Set-Cookie" not in reply.headers
+    reply = fetch(web, served["path"])
+    assert (reply.status, reply.headers["Location"]) == (302, served["path"] + "/")
+
+
+@pytest.mark.root_only
+def test_only_its_owner_and_operators_get_through(cluster, web, served):
+    stranger = as_nobody(cluster)
+    assert fetch(stranger, f"{served['path']}/").status == 403
+    assert "is " in fetch(stranger, f"{served['path']}/").error()
+    assert stranger.post(f"services/{served['variables']['DET_TASK_ID']}/ticket", check=403)
+    assert fetch(web, f"{served['path']}/", token=False).status == 401
+    task = {"Authorization": f"Bearer {served['variables']['DET_SESSION_TOKEN']}"}
+    assert fetch(web, f"{served['path']}/", headers=task, token=False).status == 403, "a run speaks for its trial, not as its owner"
+    owner = {"Authorization": f"Bearer {served['variables']['DET_USER_TOKEN']}"}
+    assert fetch(web, f"{served['path']}/", headers=owner, token=False).status == 201
+
+
+def test_a_browser_gets_in_by_a_ticket_that_opens_nothing_else(web, served):
+    given = web.post(f"services/{served['variables']['DET_TASK_ID']}/ticket")
+    assert given["path"].startswith(served["path"] + "/?muster_ticket=")
+    reply = fetch(web, given["path"] + "&x=1", token=False)
+    assert reply.status == 302 and reply.headers["Location"] == served["path"] + "/?x=1"
+    cookie = reply.headers["Set-Cookie"]
+    assert f"Path={served['path']}/;" in cookie and "HttpOnly" in cookie
+    cookie = {"Cookie": cookie.split(";")[0]}
+    assert fetch(web, f"{served['path']}/page", headers=cookie, token=False).json()["path"] == "/page"
+    assert fetch(web, "/api/v1/me", headers=cookie, token=False).status == 401
+    assert fetch(web, "/api/v1/me", headers={"Authorization": f"Bearer {given['ticket']}"}, token=False).status == 401
+    second = create(web, "sleep 300")
+    web.wait_state(second, "STATE_RUNNING")
+    other = f"/proxy/{web.get(f'experiments/{second}/trials')['trials'][0]['taskId']}/"
+    for reply in (fetch(web, f"{other}?muster_ticket={given['ticket']}", token=False), fetch(web, other, headers=cookie, token=False)):
+        assert reply.status == 403 and "another service's" in reply.error()
+    web.post(f"experiments/{second}/kill")
+    assert fetch(web, f"{served['path']}/?muster_ticket=x.y.z", token=False).status == 403
+    login = {"Cookie": f"auth={web.token}"}
+    assert fetch(web, f"{served['path']}/", headers=login, token=False).status == 201, "the cookie of a login will do"
+
+
+def test_who_comes_past_the_controller_is_refused_by_the_secret(cluster, web, served):
+    port = int((cluster.base / f"storage/experiment-{served['experiment']}/trial-{served['trial']}/port").read_text())
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", "/", headers={"Muster-Service-Secret": "guess"})
+    assert connection.getresponse().status == 403
+    connection.close()
+    assert fetch(web, f"{served['path']}/", headers={"Muster-Service-Secret": "x"}).status == 403, "nor does a client bring one"
+
+
+def test_the_controller_is_no_service(web, served):
+    """Speaking to itself it would be taken for its operator."""
+    task, name = served["task"], served["variables"]["DET_ALLOCATION_ID"]
+    own = int(web.address.rsplit(":", 1)[1])
+    assert "own" in task.post(f"allocations/{name}/proxy_address", {"port": own}, check=400)["error"]["error"]
+    for body in ({"port": 80}, {"port": 70000}, {"port": 5000, "secret": "a b"}, {"port": 5000, "secret": "x" * 300}):
+        assert task.post(f"allocations/{name}/proxy_address", body, check=400)
+    assert web.post(f"allocations/{name}/proxy_address", {"port": 5000}, check=403), "not even its owner speaks for it"
+
+
+def test_what_is_not_served_says_why(cluster, web, served):
+    nothing = create(web, "sleep 300")
+    web.wait_state(nothing, "STATE_RUNNING")
+    trial = web.get(f"experiments/{nothing}/trials")["trials"][0]
+    reply = fetch(web, f"/proxy/{trial['taskId']}/")
+    assert reply.status == 502 and "does not serve yet: it is RUNNING" in reply.error()
+    web.post(f"experiments/{nothing}/kill")
+    web.wait_state(nothing, "STATE_CANCELED")
+    reply = fetch(web, f"/proxy/{trial['taskId']}/")
+    assert reply.status == 404 and "has ended: CANCELLED" in reply.error(), reply
+    for name in ("x", "00000000-0000-4000-8000-000000000001", "1.00000000-0000-4000-8000-0000ffffffff"):
+        assert fetch(web, f"/proxy/{name}/").status == 404
+    assert fetch(web, f"{served['path']}/", headers={"Upgrade": "websocket", "Connection": "Upgrade"}).status == 501
+    assert fetch(web, f"{served['path']}/").status == 201
+
+
+def test_idle_connections_to_services_are_not_kept(cluster, web, served):
+    """Each request has its own, which ends with it."""
+    before = len(os.listdir(f"/proc/{cluster.pid('controller')}/fd"))
+    for _ in range(50):
+        assert fetch(web, f"{served['path']}/").status == 201
+    until(lambda: len(os.listdir(f"/proc/{cluster.pid('controller')}/fd")) <= before + 5, "their descriptors are closed", 10)
+
+
+def test_a_service_that_dies_is_told_and_the_controller_learns_anew(own_cluster):
+    cluster = own_cluster(nodes=1, cpus=4)
+    web = Web(cluster)
+    script = cluster.base / "service.py"
+    script.write_text(SERVICE)
+    experiment, _, _, variables = running_trial(web, f"python3 {script}; sleep 300")
+    path = f"/proxy/{variables['DET_TASK_ID']}"
+    until(lambda: fetch(web, f"{path}/").status == 201, "its first announcement")
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    cluster.up()
+    until(lambda: fetch(web, f"{path}/").status == 201, "it announces itself to the next controller", 30)
+    connection = http.client.HTTPConnection(web.address, timeout=30)
+    connection.request("GET", f"{path}/endless", headers={"Authorization": f"Bearer {web.token}"})
+    with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+        connection.getresponse().read()
+    reply = fetch(web, f"{path}/")
+    assert reply.status == 502 and "does not answer" in reply.error() and "job " in reply.error(), reply
+    web.post(f"experiments/{experiment}/kill")
