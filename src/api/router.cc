@@ -79,6 +79,7 @@ Router make_router() {
   add_search_routes(router);
   add_project_routes(router);
   add_service_routes(router);
+  add_tensorboard_routes(router);
   return router;
 }
 

@@ -58,5 +58,6 @@ void add_model_routes(Router& router);
 void add_search_routes(Router& router);
 void add_project_routes(Router& router);
 void add_service_routes(Router& router);
+void add_tensorboard_routes(Router& router);
 
 }  // namespace muster::api

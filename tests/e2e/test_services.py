@@ -239,3 +239,128 @@ def test_a_service_that_dies_is_told_and_the_controller_learns_anew(own_cluster)
     reply = fetch(web, f"{path}/")
     assert reply.status == 502 and "does not answer" in reply.error() and "job " in reply.error(), reply
     web.post(f"experiments/{experiment}/kill")
+
+
+# ---- TensorBoard ----
+
+# Stands in for the program where it is not installed: lists the runs that it is given.
+STUB = '''
+import os, threading, wsgiref.simple_server
+
+class WerkzeugServer:
+    def __init__(self, application, flags):
+        self.server = wsgiref.simple_server.make_server(flags.host, 0, application)
+    def serve_forever(self):
+        self.server.serve_forever()
+    def get_url(self):
+        return f"http://node:{self.server.server_port}/"
+
+class TensorBoard:
+    def __init__(self, plugins, server_class):
+        self.server_class = server_class
+    def configure(self, argv):
+        self.flags = dict(word[2:].split("=", 1) for word in argv[1:])
+    def launch(self):
+        flags = type("Flags", (), self.flags)
+        def application(environ, start_response):
+            start_response("200 OK", [("Content-Type", "text/plain")])
+            found = [os.path.relpath(os.path.join(parent, name), flags.logdir)
+                     for parent, _, names in os.walk(flags.logdir, followlinks=True) for name in names]
+            return ["\\n".join([environ["PATH_INFO"], *sorted(found)]).encode()]
+        server = self.server_class(application, flags)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server.get_url()
+'''
+
+
+@pytest.fixture(scope="module")
+def stub(cluster):
+    """Variables under which python3 has a TensorBoard."""
+    package = cluster.base / "packages" / "tensorboard"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "default.py").write_text("def get_plugins():\n    return []\n")
+    (package / "program.py").write_text(STUB)
+    return {"PYTHONPATH": str(package.parent)}
+
+
+@pytest.fixture(scope="module")
+def written(cluster, web):
+    """An experiment that has written event files, and its trial."""
+    experiment = create(web, "mkdir -p $MUSTER_RUN_DIR/tensorboard/metrics && echo x > $MUSTER_RUN_DIR/tensorboard/metrics/events.out.1")
+    assert web.wait_state(experiment, "STATE_COMPLETED", "STATE_ERROR") == "STATE_COMPLETED"
+    return experiment, web.get(f"experiments/{experiment}/trials")["trials"][0]["id"]
+
+
+def page(web, address):
+    """What a browser sees that follows the address."""
+    prefix = f"http://{web.address}"
+    assert address.startswith(prefix), address
+    reply = fetch(web, address[len(prefix):], token=False)
+    assert reply.status == 302, reply
+    return fetch(web, reply.headers["Location"], headers={"Cookie": reply.headers["Set-Cookie"].split(";")[0]}, token=False)
+
+
+def test_a_tensorboard_shows_experiments_and_trials_by_name(cluster, web, stub, written):
+    experiment, trial = written
+    ran = cluster.run("muster", "tensorboard", experiment, "--idle", "90s", "--description", "of mine", env=stub)
+    assert "is job" in ran.err and "does not serve yet" in ran.err
+    shown = page(web, ran.out.strip())
+    assert shown.status == 200 and shown.body.decode() == f"/\nweb-{experiment}/trial-{trial}/metrics/events.out.1", shown
+    (board,) = [one for one in web.get("tensorboards")["tensorboards"] if one["state"] == "STATE_RUNNING"]
+    assert (board["description"], board["experimentIds"], board["trialIds"]) == ("of mine", [experiment], [])
+    assert web.get(f"tensorboards/{board['id']}")["config"]["idle_timeout"] == "90s"
+    listed = cluster.run("muster", "tensorboard", "list").out
+    assert board["id"] in listed and "RUNNING" in listed and "of mine" in listed
+    assert page(web, cluster.run("muster", "tensorboard", "open", board["jobId"]).out.strip()).status == 200
+    row = cluster.run("squeue", "-h", "-j", board["jobId"], "-o", "%j %u %C").out.split()
+    assert row[0] == "tensorboard" and row[2] == "1"
+    cluster.run("muster", "tensorboard", "kill", board["id"][:20])
+    until(lambda: web.get(f"tensorboards/{board['id']}")["tensorboard"]["state"] == "STATE_TERMINATED", "its end")
+    assert board["id"] not in cluster.run("muster", "tensorboard", "list").out
+    assert board["id"] in cluster.run("muster", "tensorboard", "list", "--all").out
+    assert fetch(web, f"/proxy/{board['id']}/").status == 404
+
+
+def test_a_tensorboard_ends_when_nobody_looks(cluster, web, stub, written):
+    _, trial = written
+    name = cluster.run("muster", "tensorboard", "--trial", trial, "--idle", "2s", "--no-wait", env=stub).out.strip()
+    board = web.get(f"tensorboards/{name}")["tensorboard"]
+    assert board["trialIds"] == [trial]
+    assert cluster.wait_ended(int(board["jobId"]))["State"] == "COMPLETED"
+
+
+def test_without_tensorboard_the_way_out_is_named(cluster, web, written):
+    if os.path.exists("/usr/lib/python3/dist-packages/tensorboard"):
+        pytest.skip("this machine's python3 has one")
+    ran = cluster.run("muster", "tensorboard", written[0], check=False, env={"PYTHONPATH": ""})
+    assert ran.code == 1 and "pip install tensorboard" in ran.err, ran
+
+
+def test_what_a_tensorboard_cannot_do_is_refused_by_name(cluster, web, written):
+    experiment = written[0]
+    for more, text in (({"config": {"entrypoint": "x"}}, "config.entrypoint"), ({"config": {"resources": {"slots": 2}}}, "config.resources.slots"),
+                       ({"config": {"idle_timeout": "soon"}}, "idle_timeout"), ({"config": {"environment": {"image": "x"}}}, "environment.image")):
+        assert text in web.post("tensorboards", {"experimentIds": [experiment], **more}, check=400)["error"]["error"]
+    for more in ({"files": [{"path": "x"}]}, {"filters": {"name": "x"}}, {"templateName": "t"}, {"workspaceId": 3}):
+        assert web.post("tensorboards", {"experimentIds": [experiment], **more}, check=501)
+    assert "which" in web.post("tensorboards", {}, check=400)["error"]["error"]
+    assert web.post("tensorboards", {"experimentIds": [999999]}, check=404) and web.post("tensorboards", {"trialIds": [999999]}, check=404)
+    for name in ("x", web.get(f"trials/{written[1]}")["trial"]["taskId"]):
+        assert web.get(f"tensorboards/{name}", check=404) and web.post(f"tensorboards/{name}/kill", check=404)
+    for words in (("999999",), ("--trial", "999999"), ("kill", "nonsense"), ()):
+        assert cluster.run("muster", "tensorboard", *words, check=False).code == 1
+
+
+@pytest.mark.root_only
+def test_a_tensorboard_is_its_users_alone(cluster, web, stub, written):
+    stranger = as_nobody(cluster)
+    made = stranger.post("tensorboards", {"experimentIds": [written[0]], "environment": [f"PATH={os.environ['PATH']}", f"PYTHONPATH={stub['PYTHONPATH']}"]})
+    board = made["tensorboard"]
+    assert board["username"] == "nobody" and made["warnings"] == []
+    assert cluster.run("squeue", "-h", "-j", board["jobId"], "-o", "%u").out.strip() == "nobody"
+    own = cluster.run("muster", "tensorboard", written[0], "--no-wait", env=stub).out.strip()
+    assert stranger.post(f"tensorboards/{own}/kill", check=403) and stranger.post(f"services/{own}/ticket", check=403)
+    assert fetch(stranger, f"/proxy/{own}/").status == 403
+    web.post(f"tensorboards/{own}/kill")
+    web.post(f"tensorboards/{board['id']}/kill")
