@@ -30,7 +30,7 @@ constexpr CommandRow kSubcommands[] = {
     {"why", muster::cli::run_why, "say all that stands in a job's way"},
     {"experiment", muster::cli::run_experiment, "create, watch and control experiments"},
     {"trial", muster::cli::run_trial, "show what one trial of an experiment wrote"},
-    {"checkpoint", muster::cli::run_checkpoint, "show checkpoints of experiments"},
+    {"checkpoint", muster::cli::run_checkpoint, "show, download and delete checkpoints of experiments"},
     {"tensorboard", muster::cli::run_tensorboard, "look at what trials have written for TensorBoard"},
     {"model", muster::cli::run_model, "name checkpoints as versions of models"},
     {"report", muster::cli::run_report, "say from inside a trial what it has reached"},

@@ -223,6 +223,19 @@ def test_checkpoint_download(det, done, tmp_path, mode):
     assert json.loads((tmp_path / "to" / "state.json").read_text()) == {"done": 6}
 
 
+def test_files_of_a_checkpoint_are_removed(det, experiments):
+    experiment = experiments.create("thinned", f"{SCRIPT} 2")
+    experiments.wait(experiment)
+    (trial,) = experiments.trials(experiment)
+    uuid = experiments.workloads(trial, "checkpoint")[-1]["uuid"]
+    shown = lambda: json.loads(det("trial", "describe", trial, "--json").out)["workloads"]
+    state = lambda: {each["checkpoint"]["uuid"]: each["checkpoint"] for each in shown() if each.get("checkpoint")}[uuid]
+    assert "state.json" in state()["resources"]
+    det("checkpoint", "rm", uuid, "--yes", golden="checkpoint-rm-refresh")
+    det("checkpoint", "rm", uuid, "--glob", "state.*", "--yes", golden="checkpoint-rm")
+    until(lambda: state()["state"] == "STATE_DELETED" and not state()["resources"], "nothing of it is left")
+
+
 # ---- TensorBoard ----
 
 def test_tensorboard(det, done, served):

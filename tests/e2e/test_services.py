@@ -1,9 +1,13 @@
 """What jobs serve, reached through the controller: who gets through, what goes on of a request, TensorBoard, files of checkpoints."""
 import http.client
+import io
 import json
 import os
 import signal
+import socket
+import tarfile
 import time
+import zipfile
 
 import pytest
 
@@ -364,3 +368,115 @@ def test_a_tensorboard_is_its_users_alone(cluster, web, stub, written):
     assert fetch(stranger, f"/proxy/{own}/").status == 403
     web.post(f"tensorboards/{own}/kill")
     web.post(f"tensorboards/{board['id']}/kill")
+
+
+# ---- files of checkpoints ----
+
+FILES = {"weights": os.urandom(3_000_000), "code/train.py": b"print(1)\n", "metadata.json": b"{}"}
+
+
+def checkpointed(web, uuid):
+    """A checkpoint that a trial has written and reported; its experiment, and the folder of its files."""
+    experiment, trial, task, variables = running_trial(web)
+    folder = web.cluster.base / "storage" / uuid
+    for name, content in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    resources = {**{name: str(len(content)) for name, content in FILES.items()}, "code/": "0"}
+    task.post("checkpoints", {"uuid": uuid, "taskId": variables["DET_TASK_ID"], "allocationId": variables["DET_ALLOCATION_ID"],
+                              "metadata": {"steps_completed": 1}, "resources": resources, "state": "STATE_COMPLETED"})
+    return experiment, folder
+
+
+@pytest.fixture(scope="module")
+def checkpoint(cluster, web):
+    uuid = "22222222-2222-4333-8444-555555555555"
+    experiment, folder = checkpointed(web, uuid)
+    web.post(f"experiments/{experiment}/kill")
+    web.wait_state(experiment, "STATE_CANCELED")
+    return uuid, folder
+
+
+def files_in(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_files_of_a_checkpoint_come_through_the_controller(cluster, web, checkpoint):
+    uuid, _ = checkpoint
+    target = cluster.base / "got" / "it"
+    assert cluster.run("muster", "checkpoint", "download", uuid, "--output", target).out == f"{target}\n"
+    assert files_in(target) == FILES
+    again = cluster.run("muster", "checkpoint", "download", uuid, "-o", target, check=False)
+    assert again.code == 1 and "is not empty" in again.err
+    job = cluster.run("squeue", "-h", "-t", "all", "-n", "checkpoint.download", "-o", "%i %T").out.split()
+    cluster.wait_state(int(job[0]), "COMPLETED")
+
+
+@pytest.mark.parametrize("accept, kind", [("application/gzip", "tgz"), ("", "tgz"), ("application/x-tar", "tar"), ("application/zip", "zip")])
+def test_an_archive_is_what_the_client_takes(web, checkpoint, accept, kind):
+    uuid, _ = checkpoint
+    reply = fetch(web, f"/checkpoints/{uuid}", headers={"Accept": accept} if accept else {})
+    assert reply.status == 200 and reply.headers["Content-Disposition"] == f'attachment; filename="{uuid}.{kind}"'
+    if kind == "zip":
+        with zipfile.ZipFile(io.BytesIO(reply.body)) as archive:
+            assert archive.read("weights") == FILES["weights"]
+    else:
+        with tarfile.open(fileobj=io.BytesIO(reply.body), mode="r:gz" if kind == "tgz" else "r:") as archive:
+            assert archive.extractfile("weights").read() == FILES["weights"]
+
+
+def test_a_download_that_cannot_be_says_why(cluster, web, checkpoint):
+    uuid, folder = checkpoint
+    assert fetch(web, "/checkpoints/33333333-2222-4333-8444-555555555555").status == 404
+    assert fetch(web, f"/checkpoints/{uuid}", token=False).status == 401
+    assert fetch(web, f"/checkpoints/{uuid}", headers={"Accept": "text/html"}).status == 400
+    folder.rename(folder.with_name("away"))
+    try:
+        ran = cluster.run("muster", "checkpoint", "download", uuid, check=False)
+        assert ran.code == 1 and str(folder) in ran.err and not (cluster.work / "checkpoints" / uuid).exists(), ran
+    finally:
+        folder.with_name("away").rename(folder)
+
+
+@pytest.mark.root_only
+def test_only_its_owner_and_operators_download_it(cluster, web, checkpoint):
+    stranger = as_nobody(cluster)
+    assert fetch(stranger, f"/checkpoints/{checkpoint[0]}").status == 403
+    assert stranger.post("checkpoints/rm", {"checkpointUuids": [checkpoint[0]], "checkpointGlobs": ["*"]}, check=403)
+
+
+def test_who_leaves_is_waited_for_no_longer(own_cluster):
+    cluster = own_cluster(nodes=1, cpus=1)
+    web = Web(cluster)
+    uuid = "44444444-2222-4333-8444-555555555555"
+    checkpointed(web, uuid)  # its trial has the only CPU
+    connection = socket.create_connection(web.address.split(":"), timeout=20)
+    connection.sendall(f"GET /checkpoints/{uuid} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {web.token}\r\n\r\n".encode())
+    jobs = lambda state: cluster.run("squeue", "-h", "-t", state, "-n", "checkpoint.download", "-o", "%i").out.split()
+    until(lambda: jobs("PENDING"), "the job that is to send it")
+    connection.close()
+    until(lambda: jobs("CANCELLED"), "its end, for nobody wants it")
+
+
+def test_files_of_checkpoints_are_removed_by_pattern(cluster, web):
+    uuid = "55555555-2222-4333-8444-555555555555"
+    experiment, folder = checkpointed(web, uuid)
+    known = lambda: web.get(f"checkpoints/{uuid}")["checkpoint"]
+    refused = cluster.run("muster", "checkpoint", "rm", uuid, "--glob", "*", check=False)
+    assert refused.code == 1 and "goes on from" in refused.err
+    web.post(f"experiments/{experiment}/kill")
+    web.wait_state(experiment, "STATE_CANCELED")
+    for glob in ("../*", "/etc/*", ""):
+        assert "leads out" in web.post("checkpoints/rm", {"checkpointUuids": [uuid], "checkpointGlobs": [glob]}, check=400)["error"]["error"]
+    cluster.run("muster", "checkpoint", "rm", uuid, "--glob", "wei*")
+    until(lambda: known()["state"] == "STATE_PARTIALLY_DELETED", "what is left is known")
+    assert set(known()["resources"]) == {"code/", "code/train.py", "metadata.json"} and "weights" not in files_in(folder)
+    (folder / "resources.json").unlink()
+    (folder / "code" / "train.py").unlink()
+    cluster.run("muster", "checkpoint", "rm", uuid)
+    until(lambda: "code/train.py" not in known()["resources"], "it is looked at again")
+    cluster.run("muster", "checkpoint", "rm", uuid, "--glob", "**/*")
+    until(lambda: known()["state"] == "STATE_DELETED", "nothing is left")
+    assert not folder.exists()
+    assert web.post("checkpoints/rm", {"checkpointUuids": [uuid], "checkpointGlobs": []}, check=400)
+    assert web.post("checkpoints/rm", {"checkpointUuids": ["x"], "checkpointGlobs": []}, check=404)
