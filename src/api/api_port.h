@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/http_message.h"
+#include "api/service_book.h"
 #include "base/result.h"
 #include "controller/gateway/gateway.h"
 #include "store/metric_store.h"
@@ -47,6 +48,11 @@ class ApiPort {
   virtual void set_progress(TrialId trial, double progress) = 0;
   virtual void set_runner_state(TrialId trial, std::string text) = 0;
   virtual RunnerFacts runner_facts(TrialId trial) const = 0;
+
+  /// Where jobs serve. `connect`: to a port of a node. Errors: what KJ throws.
+  virtual ServiceBook& services() = 0;
+  virtual std::size_t& service_connections() = 0;  ///< that are open now
+  virtual kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string& host, std::uint16_t port) = 0;
 
   virtual TimePoint now() const = 0;
   virtual kj::Timer& timer() = 0;

@@ -7,7 +7,6 @@
 #include "api/fields.h"
 #include "api/replies.h"
 #include "api/router.h"
-#include "api/submissions.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "codec/web_time.h"
@@ -177,10 +176,6 @@ void add_checkpoint_routes(Router& router) {
   router.add_for_tasks(Method::kPatch, "/api/v1/checkpoints", "Report what is left of checkpoints", patch);
   router.add(Method::kGet, "/api/v1/checkpoints/{uuid}", "One checkpoint", show);
   router.add(Method::kPost, "/api/v1/checkpoints/{uuid}/metadata", "Set a checkpoint's metadata", set_metadata);
-  router.add(Method::kPost, "/api/v1/checkpoints/rm", "Delete files of checkpoints",
-             [](ApiPort&, HttpRequest) { return not_there("deleting files of checkpoints through the controller", "delete them where they are"); });
-  router.add(Method::kGet, "/checkpoints/{uuid}", "A checkpoint's files as an archive",
-             [](ApiPort&, HttpRequest) { return not_there("downloading through the controller", "download where the checkpoint's folder is mounted"); });
 }
 
 }  // namespace muster::api

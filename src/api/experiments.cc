@@ -10,6 +10,7 @@
 #include "api/fields.h"
 #include "api/names.h"
 #include "api/places.h"
+#include "api/plain_job.h"
 #include "api/replies.h"
 #include "api/router.h"
 #include "api/submissions.h"
@@ -43,23 +44,6 @@ kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, Expe
 namespace {
 
 // ---- made ----
-
-/// What stands around a job that nobody submitted from a shell: the user's home, and a plain environment.
-JobSpecRef plain_job(const ApiPort::UserFacts& user) {
-  auto job = std::make_shared<JobSpec>();
-  job->text.set(JobText::kWorkDir, user.home);
-  job->text.set(JobText::kCommand, "experiment");
-  return job;
-}
-
-Bytes plain_environment(const ApiPort::UserFacts& user, const std::string& name) {
-  std::string block;
-  for (const std::string& variable : {std::string("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), "HOME=" + user.home, "USER=" + name,
-                                      "LOGNAME=" + name, "SHELL=" + user.shell, std::string("LANG=C.UTF-8")}) {
-    block.append(variable).push_back('\0');
-  }
-  return std::make_shared<const std::string>(std::move(block));
-}
 
 /// What the request asks for, with the template and the project that it names.
 struct Wish {
@@ -111,8 +95,8 @@ Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserFacts& user)
   if (code != nullptr && code->array() != nullptr && !code->array()->empty()) {
     wish.create.context = std::make_shared<const std::string>(TRY(archive_of(*code)));
   }
-  wish.create.job = plain_job(user);
-  wish.create.environment = plain_environment(user, request.caller.claims.user_name);
+  wish.create.job = plain_job(user, "experiment");
+  wish.create.environment = std::make_shared<const std::string>(plain_environment(user, request.caller.claims.user_name));
   return wish;
 }
 

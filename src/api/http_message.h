@@ -32,6 +32,8 @@ struct HttpRequest {
   Caller caller;
   std::vector<std::string> arguments = {};                 ///< what stood in the pattern's places
   TcpEnds ends = {};                                       ///< of the connection
+  std::string accept = {};                                 ///< the header of that name
+  std::function<bool()> has_left = nullptr;                ///< whether nobody will read the answer; unset: not known
 
   /// The last value of that name; empty: not given.
   std::string_view parameter(std::string_view name) const;
@@ -47,6 +49,7 @@ struct HttpReply {
   std::string body = {};
   std::string content_type = "application/json";
   std::string cookie = {};    ///< Set-Cookie; empty: none
+  std::string location = {};   ///< where to go instead; empty: nowhere
   std::string file_name = {};  ///< the body is to be saved under it; empty: it is shown
   StreamBody stream = nullptr;  ///< set: instead of `body`
 };

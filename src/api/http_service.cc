@@ -60,21 +60,10 @@ std::string_view bearer(std::string_view header) {
   return header.starts_with(kWord) ? header.substr(kWord.size()) : std::string_view();
 }
 
-std::string_view cookie_token(std::string_view cookies) {
-  constexpr std::string_view kName = "auth=";
-  for (std::size_t begin = 0; begin < cookies.size();) {
-    const std::size_t end = std::min(cookies.find(';', begin), cookies.size());
-    std::string_view cookie = cookies.substr(begin, end - begin);
-    while (cookie.starts_with(' ')) cookie.remove_prefix(1);
-    if (cookie.starts_with(kName)) return cookie.substr(kName.size());
-    begin = end + 1;
-  }
-  return {};
-}
-
 kj::StringPtr status_text(unsigned status) {
   switch (status) {
     case 200: return "OK";
+    case 302: return "Found";
     case 400: return "Bad Request";
     case 401: return "Unauthorized";
     case 403: return "Forbidden";
@@ -84,6 +73,7 @@ kj::StringPtr status_text(unsigned status) {
     case 413: return "Payload Too Large";
     case 429: return "Too Many Requests";
     case 501: return "Not Implemented";
+    case 502: return "Bad Gateway";
     case 503: return "Service Unavailable";
     case 504: return "Gateway Timeout";
     default: return "Internal Server Error";
@@ -130,7 +120,9 @@ HeaderIds::HeaderIds(kj::HttpHeaderTable::Builder& builder)
       allocation_token(builder.add("Grpc-Metadata-x-allocation-token")),
       cookie(builder.add("Cookie")),
       set_cookie(builder.add("Set-Cookie")),
-      disposition(builder.add("Content-Disposition")) {}
+      disposition(builder.add("Content-Disposition")),
+      accept(builder.add("Accept")),
+      service_secret(builder.add(kSecretHeader.data())) {}
 
 Result<HttpRequest> parse_target(std::string_view target) {
   HttpRequest request;
@@ -156,19 +148,14 @@ Result<HttpRequest> parse_target(std::string_view target) {
 
 Result<Caller> HttpService::caller_of(const kj::HttpHeaders& headers) {
   std::string_view token;
-  KJ_IF_MAYBE(header, headers.get(ids_.cookie)) token = cookie_token(view_of(*header));
+  KJ_IF_MAYBE(header, headers.get(ids_.cookie)) token = cookie_value(view_of(*header), "auth");
   KJ_IF_MAYBE(header, headers.get(ids_.allocation_token)) token = bearer(view_of(*header));
   KJ_IF_MAYBE(header, headers.get(ids_.authorization)) token = bearer(view_of(*header));
   if (token.empty()) return fail(ErrorCode::kPermissionDenied, "no token was given", "log in, or send Authorization: Bearer TOKEN");
   const std::string text(token);
   if (const auto found = known_.find(text); found != known_.end() && found->second.claims.expiry > port_.now()) return found->second;
-  Caller caller;
-  caller.claims = TRY(parse_token(token, port_.facts().token_key, port_.now()));
-  caller.identity.user = caller.claims.user;
-  caller.identity.group = caller.claims.group;
-  caller.identity.is_operator = caller.claims.user.value() == 0 || caller.claims.user == port_.facts().operator_user;
-  // A task speaks for its trial alone, whoever owns it.
-  if (caller.claims.scope == TokenScope::kTask) caller.identity.is_operator = false;
+  const TokenClaims claims = TRY(parse_token(token, port_.facts().token_key, port_.now()));
+  const Caller caller = caller_with(port_.facts(), claims);
   if (known_.size() >= kKnownMax) known_.clear();
   known_[text] = caller;
   return caller;
@@ -205,15 +192,24 @@ kj::Promise<HttpReply> HttpService::answer_living(const Route& route, HttpReques
   });
 }
 
+/// A body that breaks off must not look whole: dropping its stream would end it as if it were.
+kj::Promise<void> HttpService::whole_or_broken(kj::Promise<void> body) {
+  return body.catch_([this](kj::Exception&& exception) -> kj::Promise<void> {
+    connection_.shutdownWrite();
+    return kj::mv(exception);
+  });
+}
+
 kj::Promise<void> HttpService::send(HttpReply reply, Response& response) {
   kj::HttpHeaders headers(table_);
   headers.set(kj::HttpHeaderId::CONTENT_TYPE, kj::str(reply.content_type.c_str()));
   if (!reply.cookie.empty()) headers.set(ids_.set_cookie, kj::str(reply.cookie.c_str()));
+  if (!reply.location.empty()) headers.set(kj::HttpHeaderId::LOCATION, kj::str(reply.location.c_str()));
   if (!reply.file_name.empty()) headers.set(ids_.disposition, kj::str("attachment; filename=\"", reply.file_name.c_str(), "\""));
   const kj::StringPtr text = status_text(reply.status);
   if (reply.stream) {
     auto out = response.send(reply.status, text, headers);
-    auto written = reply.stream(*out);
+    auto written = whole_or_broken(reply.stream(*out));
     return written.attach(kj::mv(out), std::move(reply.stream));
   }
   auto out = response.send(reply.status, text, headers, reply.body.size());
@@ -223,8 +219,47 @@ kj::Promise<void> HttpService::send(HttpReply reply, Response& response) {
   return written.attach(kj::mv(out), kj::mv(bytes));
 }
 
+kj::Promise<void> HttpService::send(ProxyAnswer answer, Response& response) {
+  if (answer.reply) return send(std::move(*answer.reply), response);
+  kj::HttpHeaders headers(table_);
+  for (const auto& [name, value] : answer.said.headers) headers.add(kj::str(name.c_str()), kj::str(value.c_str()));
+  kj::Maybe<std::uint64_t> size;
+  if (answer.said.size) size = *answer.said.size;
+  auto out = response.send(answer.said.status, kj::StringPtr(answer.said.status_text.c_str()), headers, size);
+  auto pumped = whole_or_broken(answer.said.body->pumpTo(*out).ignoreResult());
+  // The connection goes last: the body is read from it.
+  return pumped.attach(kj::mv(out)).attach(kj::mv(answer.said.body)).attach(kj::mv(answer.upstream));
+}
+
+/// Hands a request on to a service as it comes: its body is not held.
+kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod method, const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
+                                       Response& response) {
+  struct Call {
+    ProxyTarget target;
+    kj::HttpHeaders headers;
+    std::string cookies;
+  };
+  auto held = kj::heap<Call>(Call{target, headers.clone(), {}});
+  KJ_IF_MAYBE(cookies, headers.get(ids_.cookie)) held->cookies = cookies->cStr();
+  auto call = kj::heap<ProxyCall>(ProxyCall{port_, method, held->headers, held->cookies, body});
+  const auto caller = caller_of(headers);
+  auto answered = hand_on(*call, held->target, caller);
+  return answered.then([this, &response](ProxyAnswer answer) { return send(kj::mv(answer), response); }).attach(kj::mv(call)).attach(kj::mv(held));
+}
+
 kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
                                        Response& response) {
+  // A job that says it serves where we do would have us speak to ourselves, under our own name.
+  if (headers.get(ids_.service_secret) != nullptr) {
+    return send(error_reply({ErrorCode::kPermissionDenied, "the controller is no service of a job", ""}), response);
+  }
+  if (const std::string to = interactive_path(view_of(url)); !to.empty()) {
+    HttpReply reply;
+    reply.status = 302;
+    reply.location = to;
+    return send(std::move(reply), response);
+  }
+  if (const auto target = parse_proxy_target(view_of(url))) return proxied(*target, method, headers, body, response);
   auto parsed = parse_target(view_of(url));
   const auto known_method = method_of(method);
   if (!parsed.has_value()) return send(error_reply(parsed.error()), response);
@@ -232,6 +267,8 @@ kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
   HttpRequest request = std::move(parsed).value();
   request.method = *known_method;
   request.ends = ends_;
+  KJ_IF_MAYBE(accept, headers.get(ids_.accept)) request.accept = accept->cStr();
+  request.has_left = [this] { return has_peer_left(connection_); };
   auto caller = caller_of(headers);
   const std::uint64_t most = !caller.has_value() ? kStrangerBodyMax : brings_code(request) ? kCodeBodyMax : kBodyMax;
   return read_body(body, most)

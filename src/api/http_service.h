@@ -6,19 +6,11 @@
 #include <string>
 #include <unordered_map>
 
+#include "api/header_ids.h"
+#include "api/proxy.h"
 #include "api/router.h"
 
 namespace muster::api {
-
-/// The headers that we read and write.
-struct HeaderIds {
-  explicit HeaderIds(kj::HttpHeaderTable::Builder& builder);
-  kj::HttpHeaderId authorization;
-  kj::HttpHeaderId allocation_token;
-  kj::HttpHeaderId cookie;
-  kj::HttpHeaderId set_cookie;
-  kj::HttpHeaderId disposition;
-};
 
 /// Callers whose tokens were verified, by token: of all connections.
 using KnownCallers = std::unordered_map<std::string, Caller>;
@@ -35,8 +27,10 @@ struct ServiceParts {
 /// Of one connection.
 class HttpService final : public kj::HttpService {
  public:
-  HttpService(const ServiceParts& parts, const TcpEnds& ends)
-      : port_(parts.port), router_(parts.router), table_(parts.table), ids_(parts.ids), known_(parts.known), ends_(ends) {}
+  /// Lifetime: the connection outlives it.
+  HttpService(const ServiceParts& parts, kj::AsyncIoStream& connection)
+      : port_(parts.port), router_(parts.router), table_(parts.table), ids_(parts.ids), known_(parts.known), connection_(connection),
+        ends_(tcp_ends(connection)) {}
 
   kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
                             Response& response) override;
@@ -45,13 +39,17 @@ class HttpService final : public kj::HttpService {
   Result<Caller> caller_of(const kj::HttpHeaders& headers);
   kj::Promise<HttpReply> answer(HttpRequest request, const Result<Caller>& caller);
   kj::Promise<HttpReply> answer_living(const Route& route, HttpRequest request);
+  kj::Promise<void> proxied(const ProxyTarget& target, kj::HttpMethod method, const kj::HttpHeaders& headers, kj::AsyncInputStream& body, Response& response);
+  kj::Promise<void> whole_or_broken(kj::Promise<void> body);
   kj::Promise<void> send(HttpReply reply, Response& response);
+  kj::Promise<void> send(ProxyAnswer answer, Response& response);
 
   ApiPort& port_;
   const Router& router_;
   const kj::HttpHeaderTable& table_;
   const HeaderIds& ids_;
   KnownCallers& known_;
+  kj::AsyncIoStream& connection_;
   TcpEnds ends_;
 };
 

@@ -80,6 +80,10 @@ Router make_router() {
   add_custom_search_routes(router);
   add_import_routes(router);
   add_project_routes(router);
+  add_service_routes(router);
+  add_tensorboard_routes(router);
+  add_checkpoint_download_routes(router);
+  add_checkpoint_file_routes(router);
   return router;
 }
 

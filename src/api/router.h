@@ -59,5 +59,9 @@ void add_search_routes(Router& router);
 void add_custom_search_routes(Router& router);
 void add_import_routes(Router& router);
 void add_project_routes(Router& router);
+void add_service_routes(Router& router);
+void add_tensorboard_routes(Router& router);
+void add_checkpoint_download_routes(Router& router);
+void add_checkpoint_file_routes(Router& router);
 
 }  // namespace muster::api

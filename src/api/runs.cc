@@ -232,7 +232,7 @@ void add_run_routes(Router& router) {
   router.add_for_tasks(Method::kPost, "/api/v1/trials/{trial}/early_exit", "A trial finds its hyperparameters invalid", exit_early);
   router.add_for_tasks(Method::kPost, "/api/v1/runs/{run}/metadata", "Set a run's metadata", set_metadata);
   router.add_for_tasks(Method::kGet, "/api/v1/runs/{run}/metadata", "A run's metadata", show_metadata);
-  for (const char* call : {"ready", "waiting", "notify_container_running", "acceleratorData", "proxy_address"}) {
+  for (const char* call : {"ready", "waiting", "notify_container_running", "acceleratorData"}) {
     router.add_for_tasks(Method::kPost, fmt::format("/api/v1/allocations/{{allocation}}/{}", call), "Taken and not needed: the agent knows", nothing);
   }
 }

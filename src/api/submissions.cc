@@ -10,8 +10,4 @@ kj::Promise<HttpReply> submit_one(ApiPort& port, const Caller& caller, Request r
   return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) { return done_or(error_of(replies)); });
 }
 
-kj::Promise<HttpReply> not_there(const std::string& what, std::string way_out) {
-  return error_reply({ErrorCode::kUnimplemented, what + " is not there yet", std::move(way_out)});
-}
-
 }  // namespace muster::api

@@ -11,7 +11,4 @@ namespace muster::api {
 /// Through the frontend, as a client of the command line.
 kj::Promise<HttpReply> submit_one(ApiPort& port, const Caller& caller, Request request);
 
-/// 501, by name; `way_out` may be empty.
-kj::Promise<HttpReply> not_there(const std::string& what, std::string way_out = {});
-
 }  // namespace muster::api

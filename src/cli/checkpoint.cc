@@ -7,10 +7,12 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/http_call.h"
 #include "cli/local_zone.h"
 #include "cli/session.h"
 #include "cli/text_table.h"
 #include "codec/checkpoint_text.h"
+#include "codec/json_text.h"
 
 namespace muster::cli {
 namespace {
@@ -81,8 +83,32 @@ int run_delete(const Words& words) {
   return reply->error ? console.fail(*reply->error) : 0;
 }
 
+Json texts(const std::vector<std::string>& values) {
+  Json::Array out;
+  for (const std::string& value : values) out.emplace_back(value);
+  return out;
+}
+
+int run_remove(const Words& words) {
+  std::vector<std::string> uuids;
+  std::vector<std::string> globs;
+  CLI::App app("Removes files of checkpoints, by a job of their owner's, and brings up to date what is known of them.", "muster checkpoint rm");
+  app.add_option("UUID", uuids, "theirs")->required();
+  app.add_option("--glob", globs, "files that match: '*.pt', 'code/**'; may be repeated. Without one it is only looked which are there")->allow_extra_args(false);
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster checkpoint rm");
+  Session session(console);
+  const auto access = find_http(session, 1);
+  if (!access.has_value()) return console.fail(access.error());
+  const Json body = Json::Object{{"checkpointUuids", texts(uuids)}, {"checkpointGlobs", texts(globs)}};
+  const auto done = call_http(session, *access, {"POST", "/api/v1/checkpoints/rm", json_text(body)});
+  return done.has_value() ? 0 : console.fail(done.error());
+}
+
 constexpr std::array kVerbs{CommandRow{"list", run_list, "show those of an experiment or of trials"},
                             CommandRow{"describe", run_describe, "show one with its files"},
+                            CommandRow{"download", run_checkpoint_download, "get the files of one, from wherever they lie"},
+                            CommandRow{"rm", run_remove, "remove files of some, by patterns"},
                             CommandRow{"delete", run_delete, "delete the files of some"}};
 
 }  // namespace

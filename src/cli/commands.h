@@ -23,6 +23,8 @@ int run_preview_search(const Words& words);
 int run_experiment(const Words& words);
 int run_token(const Words& words);
 int run_checkpoint(const Words& words);
+int run_checkpoint_download(const Words& words);
+int run_tensorboard(const Words& words);
 int run_model(const Words& words);
 int run_trial(const Words& words);
 int run_report(const Words& words);

@@ -129,6 +129,7 @@ class Core {
   void order_launch(const StepId& step);
   bool launch(const StepId& step);
   void connect_trial(LaunchStep& message, const Job& job, const Trial& trial) const;
+  void connect_service(LaunchStep& message, const Job& job) const;
   Bytes bytes_of(BlobId id, const StepId& waiting);
 
   // core_jobs.cc: from running to ended

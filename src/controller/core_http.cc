@@ -1,8 +1,9 @@
-// What a run of a trial gets to reach the controller by HTTP, in the names of Determined's clients.
+// What a run of a trial, or a job that serves, gets to reach the controller by HTTP, in the names of Determined's clients.
 #include <fmt/format.h>
 
 #include "codec/determined_text.h"
 #include "codec/rank_layout.h"
+#include "codec/service_text.h"
 #include "codec/token_text.h"
 #include "codec/trial_text.h"
 #include "controller/core.h"
@@ -69,6 +70,13 @@ void Core::connect_trial(LaunchStep& message, const Job& job, const Trial& trial
   for (NamedText& file : determined_files(experiment, trial, run, place)) message.files.push_back({std::move(file.name), std::move(file.text)});
   message.binds = {{trial_folder(*experiment.spec, trial.id) + "/code", kCodeFolder, false},
                    {storage_folder(*experiment.spec), kStorageFolder, false}};
+}
+
+/// Its token speaks for this run of the job alone, unless it has to report of its owner's checkpoints.
+void Core::connect_service(LaunchStep& message, const Job& job) const {
+  const auto scope = service_kind(*job.spec) == ServiceKind::kCheckpointFiles ? TokenScope::kOwner : TokenScope::kTask;
+  const ServicePlace place{http_.cluster, http_.master, token_text(claims_of(job, scope), http_.token_key)};
+  for (std::string& variable : service_variables(place, job.id, run_number(job))) message.variables.push_back(std::move(variable));
 }
 
 }  // namespace muster

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "codec/hostlist.h"
 #include "codec/rank_layout.h"
+#include "codec/service_text.h"
 #include "codec/trial_text.h"
 #include "controller/backend/trial_rules.h"
 #include "controller/core.h"
@@ -272,6 +273,7 @@ bool Core::launch(const StepId& id) {
   LaunchStep message = launch_of(*job, *step, state_);
   message.script = script;
   message.environment = environment_bytes;
+  if (service_kind(*job->spec) && !http_.master.empty()) connect_service(message, *job);
   const StepProgress& progress = progress_[id];
   for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
     const NodeGrant& grant = step->layout->nodes[i];

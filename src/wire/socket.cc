@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -154,6 +155,14 @@ TcpEnds tcp_ends(kj::AsyncIoStream& connection) {
     ends.own = end_of(address);
   });
   return ends;
+}
+
+bool has_peer_left(kj::AsyncIoStream& connection) {
+  KJ_IF_MAYBE(fd, connection.getFd()) {
+    pollfd polled{*fd, POLLRDHUP, 0};
+    return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+  }
+  return false;
 }
 
 std::optional<UserId> tcp_peer_user(const TcpEnds& ends) {

@@ -28,6 +28,8 @@ struct TcpEnds {
   std::uint64_t own = 0;
 };
 TcpEnds tcp_ends(kj::AsyncIoStream& connection);
+/// True when the other end sends no more: it has closed the connection, or died.
+bool has_peer_left(kj::AsyncIoStream& connection);
 /// Whose process is at the other end, on this machine. Nullopt: it is not on this machine, or has gone. May take long where there are
 /// many connections. Source: proc(5), /proc/net/tcp.
 std::optional<UserId> tcp_peer_user(const TcpEnds& ends);

@@ -101,7 +101,7 @@ class RecordingProxy:
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ID_IN_PATH = re.compile(r"(?<=/)(experiments|trials|models|workspaces|projects)/(\d+)(?=/|$)")
 _VOLATILE = {"content": "<base64>", "mtime": "<time>", "mode": "<mode>", "uid": "<id>", "gid": "<id>", "config": "<configuration>", "id": "<id>",
-             "experimentId": "<id>", "trialId": "<id>", "workspaceId": "<id>", "jobId": "<id>", "users": "<user>"}
+             "experimentId": "<id>", "experimentIds": "<id>", "trialId": "<id>", "trialIds": "<id>", "workspaceId": "<id>", "jobId": "<id>", "users": "<user>"}
 
 
 def normalised(exchange):

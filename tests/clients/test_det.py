@@ -5,6 +5,7 @@ import tarfile
 import uuid
 
 import pytest
+import requests
 from ruamel import yaml
 
 from conftest import MODEL, until
@@ -220,6 +221,44 @@ def test_checkpoint(det, done):
 def test_checkpoint_download(det, done, tmp_path, mode):
     det("checkpoint", "download", done[2], "-o", tmp_path / "to", "--mode", mode, golden=f"checkpoint-download-{mode}")
     assert json.loads((tmp_path / "to" / "state.json").read_text()) == {"done": 6}
+
+
+def test_files_of_a_checkpoint_are_removed(det, experiments):
+    experiment = experiments.create("thinned", f"{SCRIPT} 2")
+    experiments.wait(experiment)
+    (trial,) = experiments.trials(experiment)
+    uuid = experiments.workloads(trial, "checkpoint")[-1]["uuid"]
+    shown = lambda: json.loads(det("trial", "describe", trial, "--json").out)["workloads"]
+    state = lambda: {each["checkpoint"]["uuid"]: each["checkpoint"] for each in shown() if each.get("checkpoint")}[uuid]
+    assert "state.json" in state()["resources"]
+    det("checkpoint", "rm", uuid, "--yes", golden="checkpoint-rm-refresh")
+    det("checkpoint", "rm", uuid, "--glob", "state.*", "--yes", golden="checkpoint-rm")
+    until(lambda: state()["state"] == "STATE_DELETED" and not state()["resources"], "nothing of it is left")
+
+
+# ---- TensorBoard ----
+
+def test_tensorboard(det, done, served):
+    experiment, trial, _ = done
+    ran = det("tensorboard", "start", experiment, "--no-browser", "--config", "idle_timeout=10m", golden="tensorboard-start")
+    assert "is ready" in ran.out + ran.err and f"{served.url}/" not in ran.out
+    (row,) = [row for row in det("tensorboard", "list", golden="tensorboard-list").rows() if row["state"] == "RUNNING"]
+    assert row["experimentIds"] == f"[{experiment}]"
+    headers = {"Authorization": f"Bearer {served.token}"}
+    look = lambda path: requests.get(f"{served.url}/proxy/{row['id']}/{path}", headers=headers, timeout=60)
+    assert look("").status_code == 200 and "TensorBoard" in look("").text
+    runs = until(lambda: look("data/runs").json(), "the trial's event files are read")
+    assert any(f"-{experiment}/trial-{trial}" in run for run in runs), runs
+    tags = until(lambda: look("data/plugin/scalars/tags").json(), "their scalars")
+    assert any("loss" in tag for found in tags.values() for tag in found), tags
+    det("tensorboard", "kill", row["id"], golden="tensorboard-kill")
+    until(lambda: not [each for each in det("tensorboard", "list").rows() if each["state"] == "RUNNING"], "its end")
+
+
+def test_tensorboard_in_the_background(det, done):
+    name = det("tensorboard", "start", "--trial-ids", done[1], "--detach", golden="tensorboard-start-detach").out.strip()
+    assert json.loads(det("tensorboard", "list", "--json").out)[-1]["id"] == name
+    det("tensorboard", "kill", name[:12])
 
 
 # ---- the registry of models ----

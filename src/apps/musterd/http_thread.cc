@@ -33,7 +33,7 @@ constexpr kj::Duration kRefusedPause = 100 * kj::MILLISECONDS;
 class HttpThread final : public api::ApiPort {
  public:
   HttpThread(Channels& channels, kj::AsyncIoContext& io, Facts facts)
-      : channels_(channels), timer_(io.provider->getTimer()), facts_(std::move(facts)),
+      : channels_(channels), timer_(io.provider->getTimer()), network_(io.provider->getNetwork()), facts_(std::move(facts)),
         observer_(io.unixEventPort, channels.http.fd(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
   ~HttpThread() noexcept override = default;
 
@@ -108,6 +108,14 @@ class HttpThread final : public api::ApiPort {
     const auto found = runners_.find(trial);
     return found == runners_.end() ? RunnerFacts() : found->second;
   }
+  api::ServiceBook& services() override { return services_; }
+  std::size_t& service_connections() override { return service_connections_; }
+  kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string& host, std::uint16_t port) override {
+    return network_.parseAddress(host.c_str(), port).then([](kj::Own<kj::NetworkAddress> address) {
+      auto connected = address->connect();
+      return connected.attach(kj::mv(address));
+    });
+  }
   TimePoint now() const override { return wall_clock(); }
   kj::Timer& timer() override { return timer_; }
   std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) override {
@@ -172,12 +180,15 @@ class HttpThread final : public api::ApiPort {
 
   Channels& channels_;
   kj::Timer& timer_;
+  kj::Network& network_;
   Facts facts_;
   kj::UnixEventPort::FdObserver observer_;
   std::uint64_t last_token_ = 0;
   std::size_t next_labourer_ = 0;
   std::unordered_map<std::uint64_t, std::function<void(void*)>> waiting_;
   std::unordered_map<TrialId, RunnerFacts> runners_;
+  api::ServiceBook services_;
+  std::size_t service_connections_ = 0;
 };
 
 /// A connection's failure is its own.
@@ -317,7 +328,7 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   settings.pipelineTimeout = kIdle;
   settings.errorHandler = errors;
   kj::HttpServer server(io.provider->getTimer(), *table, [&parts](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
-    return kj::heap<api::HttpService>(parts, tcp_ends(connection));
+    return kj::heap<api::HttpService>(parts, connection);
   }, settings);
   auto receiver = io.lowLevelProvider->wrapListenSocketFd(place.listen_fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
   Listener listener(server, *receiver, io.provider->getTimer(), connections_max());

@@ -1,0 +1,19 @@
+// The headers that we read and write.
+#pragma once
+
+#include <kj/compat/http.h>
+
+namespace muster::api {
+
+struct HeaderIds {
+  explicit HeaderIds(kj::HttpHeaderTable::Builder& builder);
+  kj::HttpHeaderId authorization;
+  kj::HttpHeaderId allocation_token;
+  kj::HttpHeaderId cookie;
+  kj::HttpHeaderId set_cookie;
+  kj::HttpHeaderId disposition;
+  kj::HttpHeaderId accept;
+  kj::HttpHeaderId service_secret;
+};
+
+}  // namespace muster::api
