@@ -142,7 +142,6 @@ struct Collection {
   experiment @1 :UInt32;
   isWhole @2 :Bool;
   uuids @3 :List(Text);
-  globs @4 :List(Text);
 }
 struct SearchOperation {
   verb @0 :UInt8;

@@ -53,7 +53,7 @@ struct CreateExperiment {
   parent @6 :UInt32;
 }
 struct ContinueExperiment { experiment @0 :UInt32; overrides @1 :Text; }
-struct DeleteCheckpoints { uuids @0 :List(Text); globs @1 :List(Text); }
+struct DeleteCheckpoints { uuids @0 :List(Text); }
 struct ControlExperiments { verb @0 :UInt8; experiments @1 :List(UInt32); }
 struct UpdateExperiment {
   experiment @0 :UInt32;

@@ -1,10 +1,12 @@
 #include "sim/workload.h"
 
+#include <algorithm>
 #include <csignal>
 #include <limits>
 
 #include "codec/dependency_text.h"
 #include "codec/experiment_text.h"
+#include "controller/experiments/search_role.h"
 #include "controller/prepare.h"
 #include "controller/prepare_experiment.h"
 #include "sim/controller.h"
@@ -41,6 +43,7 @@ void Workload::next() {
   const bool is_search = world_.options.has_experiments && world_.rng.chance(0.1);
   const std::uint64_t what = is_plain ? 0 : world_.rng.below(100);
   if (is_search) {
+    operate_searches();
     world_.rng.chance(0.4) ? create_experiment() : touch_experiment();
   } else if (what < 60) {
     submit();
@@ -341,20 +344,71 @@ void Workload::create_experiment() {
                                       "name: sync_halving, num_rungs: 3, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8",
                                       "name: hyperband, divisor: 2, time_metric: epochs, max_time: 8",
                                       "name: pbt, population_size: 4, num_rounds: 3, length_per_round: 3, time_metric: epochs, replace_function: "
-                                      "{truncate_fraction: 0.5}, explore_function: {resample_probability: 0.2, perturb_factor: 0.2}"};
+                                      "{truncate_fraction: 0.5}, explore_function: {resample_probability: 0.2, perturb_factor: 0.2}",
+                                      "name: custom, time_metric: epochs"};
   std::string method = kMethods[rng.below(std::size(kMethods))];
   if (const auto place = method.find("{}"); place != method.npos) method.replace(place, 2, std::to_string(rng.between(4, 20)));
+  const std::string slots = rng.chance(0.3) ? fmt::format("{{min: 1, max: {}}}", rng.between(2, 4)) : std::to_string(rng.below(2));
   CreateExperiment create;
   create.config = fmt::format("{{name: s, entrypoint: train, max_restarts: {}, preemption_timeout: {}, resources: {{slots_per_trial: {}}}, "
                               "hyperparameters: {{lr: {{type: double, minval: 0, maxval: 1, count: 5}}}}, searcher: {{metric: loss, "
                               "max_concurrent_trials: {}, {}}}}}",
-                              rng.below(4), rng.between(1, 30), rng.below(2), rng.between(1, 6), method);
+                              rng.below(4), rng.between(1, 30), slots, rng.between(1, 6), method);
   auto job = std::make_shared<JobSpec>();
   job->text.set(JobText::kWorkDir, "/tmp");
   create.job = std::move(job);
   create.environment = bytes("A=1");
   create.is_paused = rng.chance(0.2);
   call(std::move(create), false, [this](const Reply& reply) { reply.error ? ++refused_ : ++submitted_; });
+}
+
+/// Clients of custom searches answer what they are told. They remember what they have answered, as those of the Python package do.
+void Workload::operate_searches() {
+  if (world_.controller == nullptr) return;
+  for (const auto& [id, experiment] : world_.controller->replica().state().experiments().experiments()) {
+    if (experiment.spec->searcher != "custom" || !is_searching(experiment.state) || experiment.outcome) continue;
+    SearchClient& client = clients_[id];
+    if (!client.is_busy) operate_search(experiment, client);
+  }
+}
+
+void Workload::operate_search(const Experiment& experiment, SearchClient& client) {
+  search::Searcher searcher = searcher_of(*experiment.spec, experiment.search_state.get());
+  const std::vector<SearchInput> inputs(experiment.inputs.begin(), experiment.inputs.end());
+  ask(searcher, inputs);
+  const auto& events = dynamic_cast<const search::CustomMethod&>(searcher.method()).events();
+  const auto next = std::ranges::find_if(events, [&](const search::CustomEvent& event) { return event.id > client.answered; });
+  if (next == events.end()) return;
+  OperateSearch operate{experiment.id, {next->id, client.decide(*next, world_.rng)}};
+  client.answered = next->id;
+  client.is_busy = true;
+  call(std::move(operate), false, [this, id = experiment.id](const Reply&) { clients_[id].is_busy = false; });
+}
+
+std::vector<SearchOperation> Workload::SearchClient::decide(const search::CustomEvent& event, Rng& rng) {
+  std::vector<SearchOperation> operations;
+  const auto train = [&](const std::string& trial, std::uint64_t length) {
+    operations.push_back({SearchVerb::kValidateAfter, trial, "", "", length, SearchOutcome::kCompleted, 0});
+  };
+  const auto close = [&](const std::string& trial) { operations.push_back({SearchVerb::kClose, trial, "", "", 0, SearchOutcome::kCompleted, 0}); };
+  switch (event.kind) {
+    case search::CustomEventKind::kInitialOperations:
+      created = static_cast<std::uint32_t>(rng.between(1, 6));
+      for (std::uint32_t i = 0; i < created; ++i) {
+        const std::string trial = fmt::format("t{}", i);
+        operations.push_back({SearchVerb::kCreate, trial, R"({"lr": 0.5})", "", 0, SearchOutcome::kCompleted, 0});
+        train(trial, static_cast<std::uint64_t>(rng.between(1, 4)));
+      }
+      break;
+    case search::CustomEventKind::kValidationCompleted:
+      event.length < 8 && rng.chance(0.6) ? train(event.request, event.length + 2) : close(event.request);
+      break;
+    case search::CustomEventKind::kTrialClosed:
+      if (++closed == created) operations.push_back({SearchVerb::kShutDown, "", "", "", 0, SearchOutcome::kCompleted, 0});
+      break;
+    default: break;
+  }
+  return operations;
 }
 
 /// A verb for some experiment, or something done to one of its trials' jobs.
@@ -463,6 +517,7 @@ void Workload::give_second_lives(const ClusterState& state) {
 void Workload::wind_down() {
   if (world_.controller == nullptr) return;
   const ClusterState& state = world_.controller->core().state();
+  operate_searches();
   give_second_lives(state);
   for (const auto& [id, experiment] : state.experiments().experiments()) {
     if (experiment.state == ExperimentState::kPaused) {

@@ -11,6 +11,7 @@
 #include "controller/command.h"
 #include "controller/prepare.h"
 #include "model/request.h"
+#include "search/custom_search.h"
 #include "sim/world.h"
 
 namespace muster::sim {
@@ -74,6 +75,16 @@ class Workload {
   void touch_node();
   void create_experiment();
   void touch_experiment();
+  void operate_searches();
+  /// The client of one custom search.
+  struct SearchClient {
+    std::uint64_t answered = 0;  ///< the last event
+    std::uint32_t created = 0;   ///< trials
+    std::uint32_t closed = 0;
+    bool is_busy = false;        ///< its answer is under way
+    std::vector<SearchOperation> decide(const search::CustomEvent& event, Rng& rng);
+  };
+  void operate_search(const Experiment& experiment, SearchClient& client);
   void delete_some(const Trial& trial);
   void give_second_lives(const ClusterState& state);
   bool has_session(TrialId trial) const;
@@ -91,6 +102,7 @@ class Workload {
   std::map<std::uint64_t, std::shared_ptr<Call>> calls_;        ///< unanswered, by number of the call
   std::map<std::uint64_t, std::weak_ptr<Call>> tokens_;         ///< of each time that it was sent
   std::map<JobId, JobFacts> jobs_;
+  std::map<ExperimentId, SearchClient> clients_;  ///< of custom searches
   std::set<ExperimentId> lived_;  ///< have had the chance of a second life
   std::map<std::string, std::uint32_t> checkpoints_;
   std::set<std::pair<TrialId, std::uint32_t>> acknowledged_;  ///< runs that were told that their word has arrived

@@ -16,6 +16,7 @@ std::shared_ptr<const ClusterConfig> config_of(const Options& options) {
   settings.return_to_service = options.return_to_service;
   settings.is_core_consumable = options.threads_per_core > 1;
   settings.max_job_count = 10'000'000;
+  settings.resize_interval = Duration::seconds(20);
   settings.gres_types = {"gpu"};
   PartitionConfig partition;
   partition.name = "main";

@@ -181,6 +181,7 @@ kj::Promise<void> Import::run() {
 }
 
 kj::Promise<void> Import::take(const Line& line) {
+  if (bool_field(line.record, "again").value_or(false)) return kj::READY_NOW;
   if (line.kind == "user") {
     ++imported_[line.kind];
     return kj::READY_NOW;

@@ -9,8 +9,10 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/experiment_tables.h"
+#include "cli/http_call.h"
 #include "cli/local_zone.h"
 #include "cli/log_commands.h"
+#include "cli/profile_text.h"
 #include "cli/session.h"
 
 namespace muster::cli {
@@ -37,7 +39,36 @@ int run_describe(const Words& words) {
   return 0;
 }
 
-constexpr std::array kVerbs{CommandRow{"describe", run_describe, "show one with what its logs set off"}, CommandRow{"logs", run_trial_logs, "show what its tasks wrote"}};
+int run_profile(const Words& words) {
+  std::uint32_t number = 0;
+  CLI::App app("Shows what a trial's machine did while it trained: CPU, memory, disk, network and GPUs. For trials with profiling: {enabled: true}, or "
+               "that turn the profiler on themselves.", "muster trial profile");
+  app.add_option("TRIAL", number, "its number; see muster experiment describe")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster trial profile");
+  Session session(console);
+  const auto access = find_http(session, 1);
+  if (!access.has_value()) return console.fail(access.error());
+  Profile profile;
+  for (const char* group : kProfileGroups) {
+    std::string lines;
+    const HttpCall call{"GET", fmt::format("/api/v1/trials/metrics/trial_metrics?trialIds={}&group={}", number, group)};
+    const Status read = stream_http(session, *access, call, [&lines](std::string_view bytes) -> Status {
+      lines += bytes;
+      return {};
+    });
+    if (!read.has_value()) return console.fail(read.error());
+    if (const Status taken = profile.take(group, lines); !taken.has_value()) return console.fail(taken.error());
+  }
+  if (profile.is_empty()) {
+    return console.fail({ErrorCode::kNotFound, fmt::format("trial {} has no profile", number), "write profiling: {enabled: true} in the experiment's file"});
+  }
+  print(profile.text());
+  return 0;
+}
+
+constexpr std::array kVerbs{CommandRow{"describe", run_describe, "show one with what its logs set off"}, CommandRow{"logs", run_trial_logs, "show what its tasks wrote"},
+                            CommandRow{"profile", run_profile, "show what its machine did meanwhile"}};
 
 }  // namespace
 

@@ -136,6 +136,17 @@ std::vector<std::string> determined_variables(const Experiment& experiment, cons
   return out;
 }
 
+namespace {
+
+/// As the trial's run finds it: of an elastic trial the slots that it has, which Determined's package wants as a number.
+Json own_config(const Experiment& experiment, const Trial& trial) {
+  Json config = determined_config(*experiment.spec);
+  if (experiment.spec->is_elastic()) config.member("resources").member("slots_per_trial") = slots_of(trial, *experiment.spec);
+  return config;
+}
+
+}  // namespace
+
 std::vector<NamedText> determined_files(const Experiment& experiment, const Trial& trial, std::uint32_t run, const TrialPlace& place) {
   const Json cluster = Json::Object{{"master_url", place.master},
                                     {"cluster_id", place.cluster},
@@ -152,7 +163,7 @@ std::vector<NamedText> determined_files(const Experiment& experiment, const Tria
                                      {"experiment_id", experiment.id.value()},
                                      {"trial_seed", trial.seed},
                                      {"hparams", parsed(trial.hparams)},
-                                     {"config", determined_config(*experiment.spec)},
+                                     {"config", own_config(experiment, trial)},
                                      {"steps_completed", place.steps_completed},
                                      {"trial_run_id", run},
                                      {"debug", false},

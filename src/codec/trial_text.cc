@@ -177,7 +177,7 @@ std::vector<std::string> trial_variables(const Experiment& experiment, const Tri
   add("MUSTER_RUN_ID", run);
   add("MUSTER_RUN_DIR", trial_folder(spec, trial.id));
   add("MUSTER_SEED", trial.seed);
-  add("MUSTER_SLOTS", spec.slots_per_trial);
+  add("MUSTER_SLOTS", slots_of(trial, spec));
   add("MUSTER_SEARCHER_METRIC", spec.metric);
   if (!spec.time_metric.empty()) add("MUSTER_TIME_METRIC", spec.time_metric);
   const std::uint64_t length = trial.target.value_or(spec.trial_length);

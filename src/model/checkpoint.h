@@ -49,7 +49,6 @@ struct Collection {
   ExperimentId experiment;
   bool is_whole = false;  ///< the experiment goes with them
   std::vector<std::string> uuids;
-  std::vector<std::string> globs = {};  ///< of each checkpoint only the files that match one; empty: all of it
   friend bool operator==(const Collection&, const Collection&) = default;
 };
 

@@ -212,7 +212,6 @@ struct DeleteDocument {
 /// Deletes the files of checkpoints, by jobs of their owner's.
 struct DeleteCheckpoints {
   std::vector<std::string> uuids;
-  std::vector<std::string> globs = {};  ///< of each only the files that match one; empty: all of it
 };
 
 /// What the client of a custom search wants done, in this order. Repeated for the same or an earlier event it changes nothing.

@@ -211,7 +211,7 @@ RECORD(ExperimentShare, schema::ExperimentShare, EXPERIMENT_SHARE_FIELDS)
 #define EXPERIMENT_BUDGET_FIELDS(F, S, L, P, O) F(slot_time, SlotTime) F(wall_time, WallTime)
 RECORD(ExperimentBudget, schema::ExperimentBudget, EXPERIMENT_BUDGET_FIELDS)
 
-#define COLLECTION_FIELDS(F, S, L, P, O) F(job, Job) F(experiment, Experiment) F(is_whole, IsWhole) L(uuids, Uuids) L(globs, Globs)
+#define COLLECTION_FIELDS(F, S, L, P, O) F(job, Job) F(experiment, Experiment) F(is_whole, IsWhole) L(uuids, Uuids)
 RECORD(Collection, schema::Collection, COLLECTION_FIELDS)
 
 #define EXPERIMENT_SPEC_FIELDS(F, S, L, P, O)                                                          \

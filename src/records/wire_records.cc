@@ -95,7 +95,7 @@ RECORD(CreateExperiment, schema::CreateExperiment, CREATE_EXPERIMENT_FIELDS)
 #define CONTINUE_EXPERIMENT_FIELDS(F, S, L, P, O) F(experiment, Experiment) F(overrides, Overrides)
 RECORD(ContinueExperiment, schema::ContinueExperiment, CONTINUE_EXPERIMENT_FIELDS)
 
-#define DELETE_CHECKPOINTS_FIELDS(F, S, L, P, O) L(uuids, Uuids) L(globs, Globs)
+#define DELETE_CHECKPOINTS_FIELDS(F, S, L, P, O) L(uuids, Uuids)
 RECORD(DeleteCheckpoints, schema::DeleteCheckpoints, DELETE_CHECKPOINTS_FIELDS)
 
 #define CONTROL_EXPERIMENTS_FIELDS(F, S, L, P, O) F(verb, Verb) L(experiments, Experiments)

@@ -19,7 +19,7 @@ void EventApplier::operator()(const CollectionBegun& event) { state.checkpoints_
 
 void EventApplier::operator()(const CollectionEnded& event) {
   const Collection collection = state.checkpoints_.end(event.job);
-  if (!event.is_done || !collection.globs.empty()) return;  // what is left of each is noted by itself
+  if (!event.is_done) return;
   for (const std::string& uuid : collection.uuids) {
     const CheckpointRef known = state.checkpoints_.find(uuid);
     CHECK(known != nullptr, "no checkpoint {}", uuid);

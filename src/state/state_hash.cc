@@ -222,8 +222,6 @@ std::uint64_t hash_of(const Collection& collection) {
   Hasher hasher;
   hasher.add(collection.job.value()).add(collection.experiment.value()).add(collection.is_whole).add(collection.uuids.size());
   for (const std::string& uuid : collection.uuids) hasher.add(uuid);
-  if (!collection.globs.empty()) hasher.add(1).add(collection.globs.size());
-  for (const std::string& glob : collection.globs) hasher.add(glob);
   return hasher.digest();
 }
 

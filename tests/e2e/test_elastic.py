@@ -13,15 +13,12 @@ import time
 
 from muster import core
 
-# Each task of the job is a rank; the first one speaks.
-if os.environ.get("SLURM_PROCID", "0") != "0":
-    sys.exit(0)
 with core.init() as context:
     done = 0
     if context.info.latest_checkpoint:
         with context.checkpoint.restore_path(context.info.latest_checkpoint) as path:
             done = int((path / "done").read_text())
-    print(f"begins at {done} on {os.environ['SLURM_NTASKS']} slots", flush=True)
+    print(f"begins at {done} on {len(os.environ['CUDA_VISIBLE_DEVICES'].split(','))} slots, told {os.environ['MUSTER_SLOTS']}", flush=True)
     while done < 400 and not os.path.exists(sys.argv[1]):
         done += 1
         time.sleep(0.1)
@@ -35,7 +32,7 @@ with core.init() as context:
 
 @pytest.fixture
 def lab(own_cluster):
-    made = own_cluster(nodes=2, gpus=2, cpus=4, conf={"KillWait": "2", "MusterResizeInterval": "3"})
+    made = own_cluster(nodes=1, gpus=4, cpus=8, conf={"KillWait": "2", "MusterResizeInterval": "3"})
     (made.work / "code").mkdir()
     (made.work / "code" / "train.py").write_text(TRAIN)
     return made
@@ -54,7 +51,7 @@ def runs(lab, experiment):
     """(where it began, on how many slots) of each run."""
     logs = list((lab.work / "storage" / f"experiment-{experiment}").glob("trial-*/output.log"))
     text = logs[0].read_text() if logs else ""
-    return [(int(done), int(slots)) for done, slots in re.findall(r"begins at (\d+) on (\d+) slots", text)]
+    return [(int(done), int(slots)) for done, slots in re.findall(r"begins at (\d+) on (\d+) slots, told \2\n", text)]
 
 
 def until(condition, what, patience=60):

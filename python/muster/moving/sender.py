@@ -19,6 +19,7 @@ RECORDS_MAX = 5000  # in a body, so that an answer comes in good time
 PATIENCE_S = 600.0
 TIMEOUT_S = 600.0
 REASONS_SHOWN = 50
+REPEATED = frozenset({"user", "workspace", "project"})  # in every body after their own: the controller keeps no table of them
 _UNANSWERED = (502, 503, 504)
 
 
@@ -61,7 +62,9 @@ class FileTarget:
             raise MovingError(f"{path}: {error.strerror}") from error
 
     def take(self, body: bytes) -> Dict[str, Any]:
-        self._file.write(body.split(b"\n", 1)[1] if self._has_source else body)
+        source, *lines = body.splitlines(keepends=True)
+        kept = [line for line in lines if not json.loads(line).get("again")]
+        self._file.write(b"".join(kept if self._has_source else [source, *kept]))
         self._has_source = True
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -143,11 +146,13 @@ class StateFile:
         self._path = path
         self._facts = {"source": source, "target": target}
         self.place: Optional[Place] = None
+        self.context: List[Record] = []
         if not path.exists():
             return
         try:
             known = json.loads(path.read_text())
             self.place = Place(known["section"], known["records"])
+            self.context = list(known["context"])
             facts = {name: known[name] for name in self._facts}
         except (ValueError, KeyError, TypeError) as error:
             raise MovingError(f"{path} is no state of an import: {error}; remove it to begin anew") from error
@@ -155,11 +160,12 @@ class StateFile:
             raise MovingError(f"{path} is the state of an import from {facts['source']} to {facts['target']}; name another file with --state, or "
                               "remove it")
 
-    def keep(self, place: Place) -> None:
-        self.place = place
+    def keep(self, place: Place, context: List[Record]) -> None:
+        """`context`: what every body has to repeat."""
+        self.place, self.context = place, context
         fresh = self._path.with_name(self._path.name + ".new")
         with open(fresh, "w", encoding="utf-8") as file:
-            json.dump({**self._facts, "section": place.section, "records": place.records}, file)
+            json.dump({**self._facts, "section": place.section, "records": place.records, "context": context}, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, self._path)
@@ -187,37 +193,44 @@ class Transfer:
         self._state = state
         self._note = note
         self._source_line = line_of(source)
-        self._lines: List[bytes] = [self._source_line]
-        self._size = len(self._source_line)
+        self._context: List[Record] = list(state.context) if state is not None else []
         self._place: Optional[Place] = None
+        self._begin_body()
+
+    def _begin_body(self) -> None:
+        self._lines = [self._source_line, *(line_of({**record, "again": True}) for record in self._context)]
+        self._size = sum(map(len, self._lines))
+        self._repeated = len(self._lines)
 
     def run(self, records: Iterable[Tuple[Place, Record]]) -> None:
         """Errors: MovingError."""
         for place, record in records:
             line = line_of(record)
             self.counts.add("read", {record["kind"]: 1})
-            if len(line) + len(self._source_line) > BODY_MAX:
+            if len(line) + sum(map(len, self._lines[:self._repeated])) > BODY_MAX:
                 self.counts.too_long += 1
                 self._note(f"left out, as it has {len(line)} bytes alone: {_shown(record)}")
                 self._place = place
                 continue
-            if self._size + len(line) > BODY_MAX or len(self._lines) > RECORDS_MAX:
+            if self._size + len(line) > BODY_MAX or len(self._lines) - self._repeated >= RECORDS_MAX:
                 self._send()
+            if record["kind"] in REPEATED:
+                self._context.append(record)
             self._lines.append(line)
             self._size += len(line)
             self._place = place
         self._send()
 
     def _send(self) -> None:
-        if len(self._lines) > 1:
+        if len(self._lines) > self._repeated:
             answer = self._target.take(b"".join(self._lines))
             self.counts.add("imported", answer.get("imported") or {})
             self.counts.add("skipped", answer.get("skipped") or {})
             for refused in answer.get("refused") or []:
                 self._tell_refused(int(refused.get("line") or 0), refused.get("reason"))
         if self._place is not None and self._state is not None:
-            self._state.keep(self._place)
-        self._lines, self._size = [self._source_line], len(self._source_line)
+            self._state.keep(self._place, self._context)
+        self._begin_body()
 
     def _tell_refused(self, number: int, reason: Any) -> None:
         self.counts.refused += 1

@@ -1,0 +1,78 @@
+#include "cli/profile_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "cli/text_table.h"
+#include "codec/json_reader.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::size_t kSparkWidth = 40;
+constexpr std::array<std::string_view, 8> kLevels{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+double mean_of(const double* begin, const double* end) { return std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin); }
+
+std::string number_text(double value) { return std::abs(value) >= 1e6 ? fmt::format("{:.3e}", value) : fmt::format("{:.6g}", value); }
+
+}  // namespace
+
+std::string sparkline(const std::vector<double>& values, std::size_t width) {
+  std::string line;
+  if (values.empty() || width == 0) return line;
+  const std::size_t count = std::min(values.size(), width);
+  std::vector<double> means;
+  for (std::size_t i = 0; i < count; ++i) {
+    means.push_back(mean_of(values.data() + i * values.size() / count, values.data() + (i + 1) * values.size() / count));
+  }
+  const auto [least, most] = std::ranges::minmax(means);
+  const double step = (most - least) / static_cast<double>(kLevels.size() - 1);
+  for (const double mean : means) line += kLevels[step > 0 ? static_cast<std::size_t>(std::lround((mean - least) / step)) : 0];
+  return line;
+}
+
+void Profile::add(const std::string& group, const std::string& name, const Json& value) {
+  if (const Json::Object* object = value.object()) {
+    for (const Json::Member& member : *object) add(group, name.empty() ? member.name : name + "/" + member.name, member.value);
+    return;
+  }
+  if (const auto number = value.number(); number && std::isfinite(*number)) series_[{group, name}].push_back(*number);
+}
+
+Status Profile::take(const std::string& group, std::string_view lines) {
+  for (std::string_view rest = lines; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (line.empty()) continue;
+    const Json document = TRY(parse_json(line));
+    const Json* result = document.find("result");
+    const Json* reports = result == nullptr ? nullptr : result->find("metrics");
+    if (reports == nullptr || reports->array() == nullptr) return fail(ErrorCode::kCorruption, "the controller answered with something else than metrics");
+    for (const Json& report : *reports->array()) {
+      const Json* metrics = report.find("metrics");
+      const Json* averages = metrics == nullptr ? nullptr : metrics->find("avg_metrics");
+      if (averages != nullptr) add(group, "", *averages);
+    }
+  }
+  return {};
+}
+
+std::string Profile::text() const {
+  std::vector<Row> rows;
+  for (const char* group : kProfileGroups) {
+    for (const auto& [key, values] : series_) {
+      if (key.first != group) continue;
+      const auto [least, most] = std::ranges::minmax(values);
+      rows.push_back({group, key.second, number_text(values.back()), number_text(mean_of(values.data(), values.data() + values.size())),
+                      number_text(least), number_text(most), sparkline(values, kSparkWidth)});
+    }
+  }
+  return table_text({"GROUP", "METRIC", "LAST", "MEAN", "LEAST", "MOST", "COURSE"}, rows);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,45 @@
+#include "cli/profile_text.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::cli {
+namespace {
+
+std::string line_of(const std::string& averages) {
+  return R"({"result": {"metrics": [{"trialId": 1, "metrics": {"avg_metrics": )" + averages + R"(, "batch_metrics": null}}]}})" + "\n";
+}
+
+TEST(Profile, EachNumberIsARow) {
+  Profile profile;
+  EXPECT_TRUE(profile.is_empty());
+  ASSERT_TRUE(profile.take("memory", line_of(R"({"memory_free": 2500000})")).has_value());
+  ASSERT_TRUE(profile.take("cpu", line_of(R"({"cpu_util_simple": 10})") + line_of(R"({"cpu_util_simple": 30})")).has_value());
+  EXPECT_EQ(profile.text(),
+            "GROUP   METRIC           LAST       MEAN       LEAST      MOST       COURSE\n"
+            "cpu     cpu_util_simple  30         20         10         30         ▁█\n"
+            "memory  memory_free      2.500e+06  2.500e+06  2.500e+06  2.500e+06  ▁\n");
+}
+
+TEST(Profile, NumbersOfDevicesHaveTheirPaths) {
+  Profile profile;
+  ASSERT_TRUE(profile.take("gpu", line_of(R"({"node1": {"GPU-1": {"gpu_util": 50}, "GPU-2": {"gpu_util": "NaN"}}})")).has_value());
+  EXPECT_NE(profile.text().find("node1/GPU-1/gpu_util"), std::string::npos);
+  EXPECT_EQ(profile.text().find("GPU-2"), std::string::npos) << "what is no number has no row";
+}
+
+TEST(Profile, AnotherStreamIsRefused) {
+  Profile profile;
+  EXPECT_EQ(profile.take("cpu", R"({"error": {}})").error().code, ErrorCode::kCorruption);
+}
+
+TEST(Sparkline, ManyValuesShareTheirStretches) {
+  EXPECT_EQ(sparkline({}, 5), "");
+  EXPECT_EQ(sparkline({3, 3, 3}, 5), "▁▁▁");
+  EXPECT_EQ(sparkline({0, 0, 7, 7}, 2), "▁█");
+  std::vector<double> rising;
+  for (int i = 0; i < 800; ++i) rising.push_back(i);
+  EXPECT_EQ(sparkline(rising, 8), "▁▂▃▄▅▆▇█");
+}
+
+}  // namespace
+}  // namespace muster::cli
