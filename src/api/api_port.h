@@ -51,7 +51,6 @@ class ApiPort {
 
   /// Where jobs serve. `connect`: to a port of a node. Errors: what KJ throws.
   virtual ServiceBook& services() = 0;
-  virtual std::size_t& service_connections() = 0;  ///< that are open now
   virtual kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string& host, std::uint16_t port) = 0;
 
   virtual TimePoint now() const = 0;

@@ -37,6 +37,23 @@ TEST(ServiceBook, ForgetsTheSilentAndStaysSmall) {
   EXPECT_NE(book.find(JobId(1), 1), nullptr) << "who speaks is heard, whatever goes for it";
 }
 
+TEST(ServiceBook, ConnectionsToOneDoNotKeepOthersOut) {
+  ServiceBook book;
+  std::vector<ConnectionPlace> held;
+  for (std::uint32_t job = 1; job <= 8; ++job) {
+    for (int i = 0; i < 64; ++i) {
+      auto place = book.take_place(JobId(job));
+      ASSERT_TRUE(place.has_value()) << job << " " << i;
+      held.push_back(std::move(*place));
+    }
+    EXPECT_FALSE(book.take_place(JobId(job)).has_value()) << "as many as one may have";
+  }
+  EXPECT_FALSE(book.take_place(JobId(9)).has_value()) << "as many as there may be";
+  held.pop_back();
+  EXPECT_TRUE(book.take_place(JobId(9)).has_value());
+  EXPECT_TRUE(book.take_place(JobId(8)).has_value()) << "what was taken for 9 was given back";
+}
+
 ServiceJob running() {
   auto spec = std::make_shared<JobSpec>();
   spec->text.set(JobText::kName, "board");

@@ -5,7 +5,6 @@
 namespace muster::api {
 namespace {
 
-constexpr std::size_t kConnectionsMax = 256;
 constexpr kj::Duration kConnectPatience = 5 * kj::SECONDS;
 constexpr kj::Duration kAnswerPatience = 120 * kj::SECONDS;
 
@@ -21,24 +20,21 @@ std::string text_of(const kj::Exception& exception) { return exception.getDescri
 
 }  // namespace
 
-Upstream::Upstream(ApiPort& port, ServiceAddress address, kj::Own<kj::AsyncIoStream> stream)
-    : port_(port), address_(std::move(address)), stream_(kj::mv(stream)), client_(kj::newHttpClient(table_, *stream_)) {
-  ++port_.service_connections();
-}
-
-Upstream::~Upstream() noexcept { --port_.service_connections(); }
+Upstream::Upstream(ApiPort& port, ServiceAddress address, ConnectionPlace place, kj::Own<kj::AsyncIoStream> stream)
+    : port_(port), address_(std::move(address)), place_(std::move(place)), stream_(kj::mv(stream)), client_(kj::newHttpClient(table_, *stream_)) {}
 
 kj::Promise<Result<kj::Own<Upstream>>> Upstream::open(ApiPort& port, ServiceAddress address) {
   using Opened = Result<kj::Own<Upstream>>;
-  if (port.service_connections() >= kConnectionsMax) {
-    return Opened(fail(ErrorCode::kResourceExhausted, fmt::format("{} requests to services are under way", kConnectionsMax), "try again"));
+  auto place = port.services().take_place(address.job);
+  if (!place) {
+    return Opened(fail(ErrorCode::kResourceExhausted, fmt::format("too many requests to what job {} serves are under way", address.job.value()), "try again"));
   }
   auto connected = kj::evalNow([&] { return port.connect(address.host, address.port); });
   return port.timer()
       .timeoutAfter(kConnectPatience, kj::mv(connected))
       .then(
-          [&port, address](kj::Own<kj::AsyncIoStream> stream) -> Opened {
-            return kj::heap<Upstream>(port, address, kj::mv(stream));
+          [&port, address, place = std::move(*place)](kj::Own<kj::AsyncIoStream> stream) mutable -> Opened {
+            return kj::heap<Upstream>(port, address, std::move(place), kj::mv(stream));
           },
           [address](kj::Exception&& exception) -> Opened { return fail(gone(address, text_of(exception))); });
 }

@@ -19,8 +19,7 @@ class Upstream {
   /// Errors: kUnavailable, naming the job; kResourceExhausted: too many connections to services are open.
   static kj::Promise<Result<kj::Own<Upstream>>> open(ApiPort& port, ServiceAddress address);
   /// Made by `open`.
-  Upstream(ApiPort& port, ServiceAddress address, kj::Own<kj::AsyncIoStream> stream);
-  ~Upstream() noexcept;
+  Upstream(ApiPort& port, ServiceAddress address, ConnectionPlace place, kj::Own<kj::AsyncIoStream> stream);
 
   struct Reply {
     unsigned status = 0;
@@ -37,6 +36,7 @@ class Upstream {
  private:
   ApiPort& port_;
   ServiceAddress address_;
+  ConnectionPlace place_;
   kj::HttpHeaderTable table_;
   kj::Own<kj::AsyncIoStream> stream_;
   kj::Own<kj::HttpClient> client_;

@@ -65,9 +65,23 @@ def check(experiments, det, store, name, trial, printed, file, tmp_path):
     assert {f"of/{name}/{uuid}/{each}" for each in (file, "metadata.json")} <= objects.keys()
     det("checkpoint", "download", uuid, "-o", tmp_path / "to", "--mode", "direct")
     assert (tmp_path / "to" / file).read_bytes() == objects[f"of/{name}/{uuid}/{file}"]
+    det("checkpoint", "download", uuid, "-o", tmp_path / "through", "--mode", "master")
+    assert (tmp_path / "through" / file).read_bytes() == (tmp_path / "to" / file).read_bytes(), "the job has boto3 and the keys"
     shown = printed + det("experiment", "list").out + det("checkpoint", "describe", uuid).out
     assert SECRET_KEY not in shown and ACCESS_KEY not in shown
     return (tmp_path / "to" / file).read_text()
+
+
+def test_files_of_a_checkpoint_in_the_store_are_removed(experiments, det, made, store):
+    experiment = made("s3-thinned", "python3 core_script.py 2")
+    experiments.wait(experiment)
+    (trial,) = experiments.trials(experiment)
+    uuid = experiments.workloads(trial, "checkpoint")[-1]["uuid"]
+    state = lambda: {each["uuid"]: each["state"] for each in experiments.workloads(trial, "checkpoint")}.get(uuid)
+    assert store.objects(f"of/s3-thinned/{uuid}/")
+    det("checkpoint", "rm", uuid, "--glob", "**/*", "--yes")
+    until(lambda: state() == "STATE_DELETED", "nothing of it is left")
+    assert not store.objects(f"of/s3-thinned/{uuid}/")
 
 
 def test_a_trial_of_muster_core_is_paused_and_goes_on(experiments, det, made, store, tmp_path):

@@ -42,8 +42,8 @@ def test_a_trainer_in_cpp_is_paused_and_goes_on_exactly(own_cluster):
     trial = until(lambda: trials(cluster, experiment))[0]["TRIAL"]
     until(lambda: len(reported(web, trial)) > 2, PATIENCE_S)
     cluster.run("muster", "experiment", "pause", experiment)
-    until(lambda: web.get(f"experiments/{experiment}")["experiment"]["state"] == "STATE_PAUSED"
-          and trials(cluster, experiment)[0]["STATE"] == "PAUSED", PATIENCE_S)
+    until(lambda: trials(cluster, experiment)[0]["STATE"] == "WAITING", PATIENCE_S)
+    assert web.get(f"experiments/{experiment}")["experiment"]["state"] == "STATE_PAUSED"
     cluster.run("muster", "experiment", "activate", experiment)
     until(lambda: reported(web, trial)[-1][0] > 12, PATIENCE_S)
     os.kill(cluster.pid("controller"), signal.SIGKILL)

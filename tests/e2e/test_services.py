@@ -33,6 +33,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(403, b"who are you?")
         if self.path.startswith("/echo"):
             return self.reply(200, body)
+        if self.path == "/slow":
+            time.sleep(5)
         if self.path == "/away":
             return self.reply(302, b"", [("Location", "/elsewhere"), ("Set-Cookie", "theirs=1")])
         if self.path == "/endless":
@@ -223,6 +225,28 @@ def test_idle_connections_to_services_are_not_kept(cluster, web, served):
     for _ in range(50):
         assert fetch(web, f"{served['path']}/").status == 201
     until(lambda: len(os.listdir(f"/proc/{cluster.pid('controller')}/fd")) <= before + 5, "their descriptors are closed", 10)
+
+
+def test_clients_that_leave_in_the_middle_hurt_nobody(cluster, web, served):
+    host, port = web.address.split(":")
+    head = f"Host: x\r\nAuthorization: Bearer {web.token}\r\n"
+    requests = [f"GET {served['path']}/ HTTP/1.1\r\n{head}\r\n", f"POST {served['path']}/echo HTTP/1.1\r\n{head}Content-Length: 1000000\r\n\r\n" + "x" * 5000,
+                f"POST {served['path']}/echo HTTP/1.1\r\n{head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", f"GET {served['path']}/slow HTTP/1.1\r\n{head}\r\n"]
+    for round_ in range(60):
+        connection = socket.create_connection((host, int(port)), timeout=20)
+        connection.sendall(requests[round_ % 4].encode())
+        time.sleep(0.003 * (round_ % 7))
+        connection.close()
+    pid = cluster.pid("controller")
+    reply = fetch(web, f"{served['path']}/")
+    assert reply.status == 201 and cluster.pid("controller") == pid
+    waiting = [socket.create_connection((host, int(port)), timeout=20) for _ in range(70)]
+    for connection in waiting:
+        connection.sendall(f"GET {served['path']}/slow HTTP/1.1\r\n{head}\r\n".encode())
+    until(lambda: fetch(web, f"{served['path']}/").status == 429, "one too many")
+    for connection in waiting:
+        connection.close()
+    until(lambda: fetch(web, f"{served['path']}/").status == 201, "their places are given back")
 
 
 def test_a_service_that_dies_is_told_and_the_controller_learns_anew(own_cluster):

@@ -109,7 +109,6 @@ class HttpThread final : public api::ApiPort {
     return found == runners_.end() ? RunnerFacts() : found->second;
   }
   api::ServiceBook& services() override { return services_; }
-  std::size_t& service_connections() override { return service_connections_; }
   kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string& host, std::uint16_t port) override {
     return network_.parseAddress(host.c_str(), port).then([](kj::Own<kj::NetworkAddress> address) {
       auto connected = address->connect();
@@ -188,7 +187,6 @@ class HttpThread final : public api::ApiPort {
   std::unordered_map<std::uint64_t, std::function<void(void*)>> waiting_;
   std::unordered_map<TrialId, RunnerFacts> runners_;
   api::ServiceBook services_;
-  std::size_t service_connections_ = 0;
 };
 
 /// A connection's failure is its own.
