@@ -12,6 +12,7 @@
 #include "api/replies.h"
 #include "api/router.h"
 #include "codec/json_reader.h"
+#include "codec/json_text.h"
 
 namespace muster::api {
 namespace {
@@ -59,6 +60,7 @@ class Import {
   kj::Promise<void> take_project(const Line& line);
   kj::Promise<void> take_experiment(const Line& line);
   kj::Promise<void> take_trial(const Line& line);
+  kj::Promise<void> keep_metadata(const Line& line, std::int64_t trial);
   kj::Promise<void> take_checkpoint(const Line& line);
   kj::Promise<void> take_model(const Line& line);
   kj::Promise<void> take_version(const Line& line);
@@ -259,7 +261,25 @@ kj::Promise<void> Import::take_trial(const Line& line) {
   if (ours == known_.experiments.end()) return refuse(line, wrong(fmt::format("experiment {} was not imported", *experiment)));
   auto import = trial_of(line.record, ours->second);
   if (!import.has_value()) return refuse(line, import.error());
-  return submit(line, std::move(import).value(), [this, id = *id](const Reply& reply) { known_.trials[id] = reply.trial; });
+  const auto note = [this, id = *id](const Reply& reply) { known_.trials[id] = reply.trial; };
+  return submit(line, std::move(import).value(), note).then([this, &line, id = *id] { return keep_metadata(line, id); });
+}
+
+/// What the trial had noted of itself.
+kj::Promise<void> Import::keep_metadata(const Line& line, std::int64_t trial) {
+  const Json* metadata = field(line.record, "metadata");
+  const auto ours = known_.trials.find(trial);
+  if (metadata == nullptr || metadata->object() == nullptr || metadata->object()->empty() || ours == known_.trials.end()) return kj::READY_NOW;
+  Document document;
+  document.kind = DocumentKind::kRunMetadata;
+  document.id = ours->second.value();
+  document.body = json_text(*metadata);
+  std::vector<Request> requests;
+  requests.emplace_back(StoreDocument{std::move(document), true});
+  return port_.submit(caller(), std::move(requests)).then([this, &line](std::vector<Reply> replies) -> kj::Promise<void> {
+    const auto error = error_of(replies);
+    return error ? refuse(line, *error) : kj::READY_NOW;
+  });
 }
 
 Result<TrialId> Import::trial_named(const Json& record) const {

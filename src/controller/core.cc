@@ -34,6 +34,7 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
   emit(EpochStarted{epoch}, now);
   emit(ConfigApplied{aligned_config(state_, config)}, now);
   for (NodeChanged& change : changes_of_named_nodes(state_, *config)) emit(std::move(change), now);
+  recover_retentions(now);
   links_.resize(state_.nodes().all().size());
   state_.jobs().for_each([&](const Job& job) {
     arm(job);

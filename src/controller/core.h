@@ -154,6 +154,7 @@ class Core {
   void note_trial(JobId job);
   void end_trials(TimePoint now);
   void resize(const sched::Resize& wish, TimePoint now);
+  void recover_retentions(TimePoint now);
   void source_copies(const Job& job, TimePoint now);
   void end_collection(const Job& job, TimePoint now);
   void arm_budget(const Job& job);

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "controller/backend/log_rules.h"
+#include "controller/backend/retention.h"
 #include "controller/backend/trial_rules.h"
 #include "controller/core.h"
 #include "controller/frontend/catalog.h"
@@ -151,6 +152,19 @@ void Core::resize(const sched::Resize& wish, TimePoint now) {
   change.spec = std::make_shared<const JobSpec>(with_slots(*job->spec, wish.slots));
   emit(TrialResized{trial->id, wish.slots}, now);
   emit(std::move(change), now);
+}
+
+/// Before anything is collected by what an older version did not record.
+void Core::recover_retentions(TimePoint now) {
+  std::vector<ExperimentChanged> changes;
+  for (const auto& [id, experiment] : state_.experiments().experiments()) {
+    const auto said = experiment.is_collected ? std::nullopt : unrecorded_retention(experiment);
+    if (!said) continue;
+    changes.emplace_back();
+    changes.back().experiment = id;
+    changes.back().retention = said;
+  }
+  for (ExperimentChanged& change : changes) emit(std::move(change), now);
 }
 
 /// Copies of a trial begin with what it had saved when its run was over.

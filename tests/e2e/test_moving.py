@@ -94,3 +94,70 @@ def test_what_is_read_is_what_there_is(cluster, read):
     done, again = read("--experiments", experiment, "--without-metrics")
     assert done.returncode == 0 and "metrics" not in again and len(again["trial"]) == 2
     cluster.run("muster", "experiment", "kill", running)
+
+
+def records_in(text):
+    """By kind, without what differs from cluster to cluster: users' numbers, the source's own facts."""
+    kinds = {}
+    for line in text.splitlines()[1:]:
+        record = json.loads(line)
+        if record["kind"] != "user":
+            kinds.setdefault(record["kind"], []).append({name: value for name, value in record.items() if name != "owner"})
+    return kinds
+
+
+def test_a_history_moves_in_and_reads_the_same(cluster, own_cluster, read):
+    """What is read of a cluster into which another's history was imported is that history. It is taken once, and lives on."""
+    (cluster.work / "code").mkdir(exist_ok=True)
+    (cluster.work / "code" / "train.py").write_text(TRAIN)
+    storage = cluster.work / "moving"
+    (cluster.work / "moving.yaml").write_text(CONFIG.format(package=ROOT / "python", python=sys.executable, storage=storage))
+    experiment = create(cluster, "moving.yaml")
+    wait(cluster, experiment)
+    web = Web(cluster)
+    web.post("workspaces", {"name": "Lab"})
+    (checkpoint, *_) = web.get(f"experiments/{experiment}/checkpoints?limit=100")["checkpoints"]
+    web.post("models", {"name": "moved model", "metadata": {"k": 1}})
+    web.post("models/moved%20model/versions", {"checkpointUuid": checkpoint["uuid"]})
+    done, _ = read()
+    assert done.returncode == 0, done.stderr
+    before = records_in((cluster.work / "records").read_text())
+
+    other = own_cluster(nodes=1, gpus=0, cpus=2)
+    environment = {"PYTHONPATH": str(ROOT / "python"), "MUSTER_PYTHON": sys.executable}
+    for name in ("imported", "there already"):
+        told = other.run("muster", "import", "send", cluster.work / "records", env=environment, timeout=120).out
+        rows = {line.split()[0]: line.split()[1:] for line in told.splitlines() if line[:1].isalpha()}
+        counted = 1 if name == "imported" else 2
+        for kind in ("experiment", "trial", "checkpoint", "model", "model_version"):
+            assert int(rows[kind][counted]) == len(before[kind]), told
+    theirs = Web(other)
+    words = [sys.executable, "-m", "muster.moving", "determined", "--url", f"http://{theirs.address}", "--token-file", "token", "--out", "again"]
+    (other.work / "token").write_text(theirs.token)
+    other.run(*words, env=environment, timeout=120)
+    after = records_in((other.work / "again").read_text())
+    assert {kind: len(all_of_it) for kind, all_of_it in after.items()} == {kind: len(all_of_it) for kind, all_of_it in before.items()}
+    for kind, unlike in {"experiment": {"original_config", "project"}, "trial": {"runs", "request_id"}, "checkpoint": set(), "metrics": {"run"},
+                         "model": {"id", "workspace"}, "model_version": {"model"}}.items():
+        for one, same in zip(before[kind], after[kind]):
+            differ = {name for name in one if one[name] != same.get(name)}
+            assert differ <= unlike, (kind, {name: (one[name], same.get(name)) for name in differ - unlike})
+    assert f"Experiment {experiment} (moved)" in other.run("muster", "experiment", "describe", experiment).out
+    refused = other.run("muster", "experiment", "continue", experiment, check=False)
+    assert refused.code == 1 and "ended in another cluster" in refused.err, refused
+
+    # It is warm: a new experiment begins with a checkpoint that was saved in the old cluster.
+    (other.work / "code").mkdir()
+    (other.work / "code" / "train.py").write_text(
+        "from muster import core\nwith core.init() as context:\n    assert context.info.is_warm_start\n"
+        "    with context.checkpoint.restore_path(context.info.latest_checkpoint) as path:\n        print('state', (path / 'state').read_text())\n")
+    (other.work / "warm.yaml").write_text((cluster.work / "moving.yaml").read_text().replace(
+        "{name: random, metric: accuracy, smaller_is_better: false, max_trials: 2}",
+        f"{{name: single, metric: accuracy, source_checkpoint_uuid: {checkpoint['uuid']}}}"))
+    warm = create(other, "warm.yaml")
+    assert warm > experiment, "numbers that were taken over are not given again"
+    wait(other, warm)
+    (trial,) = trials(other, warm)
+    steps = checkpoint["metadata"]["steps_completed"]
+    assert f"state {steps}" in (storage / f"experiment-{warm}" / f"trial-{trial['TRIAL']}" / "output.log").read_text()
+    other.run("muster", "experiment", "delete", experiment)

@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "codec/json_reader.h"
+
 namespace muster {
 namespace {
 
@@ -38,6 +40,22 @@ std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints, 
     if (!is_kept[i]) gone.push_back(checkpoints[i].uuid);
   }
   return gone;
+}
+
+std::optional<CheckpointRetention> unrecorded_retention(const Experiment& experiment) {
+  if (experiment.spec->retention != CheckpointRetention() || experiment.retention != CheckpointRetention()) return std::nullopt;
+  const auto config = parse_json(experiment.spec->config);
+  const Json* storage = config.has_value() && config->object() != nullptr ? config->find("checkpoint_storage") : nullptr;
+  if (storage == nullptr || storage->object() == nullptr) return std::nullopt;
+  const auto count_of = [&](const char* name, std::uint32_t otherwise) {
+    const Json* count = storage->find(name);
+    return count == nullptr || count->whole() == nullptr || *count->whole() < 0 ? otherwise : static_cast<std::uint32_t>(*count->whole());
+  };
+  CheckpointRetention said;
+  said.experiment_best = count_of("save_experiment_best", said.experiment_best);
+  said.trial_best = count_of("save_trial_best", said.trial_best);
+  said.trial_latest = count_of("save_trial_latest", said.trial_latest);
+  return said == CheckpointRetention() ? std::nullopt : std::optional(said);
 }
 
 }  // namespace muster

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/checkpoint.h"
+#include "model/experiment.h"
 
 namespace muster {
 
@@ -21,5 +22,9 @@ struct RatedCheckpoint {
 /// Those that go: neither among the best of the experiment, nor among the best of their trial, nor among the latest of it. One
 /// without a metric is among no best ones. Requires: those of a trial in the order in which they came to be whole.
 std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints, const CheckpointRetention& retention, bool smaller_is_better);
+
+/// What the configuration of an experiment says and its record does not: a version that kept no retention made it. Nothing: the record
+/// holds, or says the same.
+std::optional<CheckpointRetention> unrecorded_retention(const Experiment& experiment);
 
 }  // namespace muster

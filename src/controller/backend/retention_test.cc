@@ -45,5 +45,23 @@ TEST(Retention, WithoutAMetricOnlyTheLatestCount) {
   EXPECT_EQ(not_kept(all, {0, 0, 2}, true), (std::vector<std::string>{"a"}));
 }
 
+/// As a journal has it that was written before retention was recorded.
+Experiment old_experiment(const std::string& storage) {
+  auto spec = std::make_shared<ExperimentSpec>();
+  spec->config = R"({"checkpoint_storage": )" + storage + "}";
+  Experiment experiment;
+  experiment.spec = std::move(spec);
+  return experiment;
+}
+
+TEST(Retention, WhatAnOlderVersionDidNotRecordIsReadFromTheConfiguration) {
+  EXPECT_EQ(unrecorded_retention(old_experiment(R"({"save_trial_latest": 5})")), (CheckpointRetention{0, 1, 5}));
+  EXPECT_EQ(unrecorded_retention(old_experiment(R"({"save_trial_latest": 1})")), std::nullopt);
+  EXPECT_EQ(unrecorded_retention(old_experiment("null")), std::nullopt);
+  Experiment changed = old_experiment(R"({"save_trial_latest": 5})");
+  changed.retention.trial_latest = 2;
+  EXPECT_EQ(unrecorded_retention(changed), std::nullopt) << "what its owner set since then holds";
+}
+
 }  // namespace
 }  // namespace muster
