@@ -114,6 +114,7 @@ void open_chief(ContextState& state, const Path& run_dir) {
   const Environment& environment = state.environment;
   state.chief = std::make_unique<Chief>(run_dir, environment);
   Chief& chief = *state.chief;
+  state.storage->check();
   CheckpointObserver observer = [](const std::string&, const Announced&) {};
   if (environment.controller) {
     chief.announcer = std::make_unique<Announcer>(*environment.controller);

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cctype>
@@ -67,6 +68,17 @@ std::string new_uuid() {
     out += text;
   }
   return out;
+}
+
+void Storage::check() const {
+  std::error_code error;
+  Path there = folder_;
+  while (!fs::exists(there, error) && there != there.parent_path()) there = there.parent_path();
+  const std::string begin = "checkpoints are to go to " + folder_.string() + ", but ";
+  if (!fs::is_directory(there, error)) throw StorageError(begin + there.string() + " is no folder; give another one");
+  if (::access(there.c_str(), W_OK | X_OK) != 0) {
+    throw StorageError(begin + "this user may not write to " + there.string() + "; make it writable on every node, or give another folder");
+  }
 }
 
 bool Storage::is_whole(const std::string& uuid) const {

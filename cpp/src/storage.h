@@ -23,6 +23,8 @@ class Storage {
  public:
   explicit Storage(const Path& folder) : folder_(std::filesystem::absolute(folder).lexically_normal()) {}
   const Path& folder() const { return folder_; }
+  /// Throws when checkpoints cannot be written there. Makes nothing: only what is there is looked at.
+  void check() const;
   Path partial(const std::string& uuid) const { return folder_ / (uuid + ".partial"); }
   bool is_whole(const std::string& uuid) const;
   bool has_partial(const std::string& uuid) const;

@@ -244,6 +244,21 @@ TEST_F(Run_, SaysWhatAFullOrClosedDiskDid) {
   }
 }
 
+TEST_F(Run_, SeesAtTheBeginningThatCheckpointsHaveNoPlace) {
+  write_text(folder_ / "file", "");
+  set("MUSTER_CHECKPOINT_STORAGE", R"({"type": "directory", "container_path": ")" + (folder_ / "file" / "deep").string() + "\"}");
+  try {
+    init();
+    FAIL();
+  } catch (const StorageError& error) {
+    EXPECT_EQ(error.what(), "checkpoints are to go to " + (folder_ / "file" / "deep").string() + ", but " + (folder_ / "file").string() + " is no folder; give another one");
+  }
+  set("MUSTER_CHECKPOINT_STORAGE", (folder_ / "new" / "deep").string());
+  Context context = init();
+  const std::string uuid = save(context, 1, "x");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "new" / "deep" / uuid / "metadata.json"));
+}
+
 TEST(Files, CutOffATornLineAndRefuseAWrongOne) {
   const Path folder = std::filesystem::temp_directory_path() / ("files-" + new_uuid());
   write_text(folder / "log", "{\"a\":1}\n{\"a\":");

@@ -15,6 +15,7 @@ KEYS = {"access_key": "AKIAOURS", "secret_key": "hush"}
 @pytest.mark.parametrize("value, expected", [
     ("a/folder", Path("a/folder")),
     (Path("/data"), Path("/data")),
+    ({"type": "directory", "container_path": "/data/ckpt", "save_trial_latest": 2}, Path("/data/ckpt")),
     ("s3://b", S3Settings("b")),
     ("s3://b/some/where/", S3Settings("b", "some/where")),
     ({"type": "s3", "bucket": "b", "prefix": "/a//b/", "save_trial_best": 1}, S3Settings("b", "a/b")),
@@ -27,6 +28,9 @@ def test_is_read(value, expected):
 
 @pytest.mark.parametrize("value, text", [
     ({"type": "gcs", "bucket": "b"}, "x is of type 'gcs'"),
+    ({"type": "directory", "container_path": "ckpt"}, "container_path of x is 'ckpt'; it is a folder's absolute path"),
+    ({"type": "directory"}, "container_path of x is None"),
+    ({"type": "directory", "container_path": "/d", "host_path": "/e"}, "x has 'host_path'; of a directory there is container_path"),
     ({"type": "s3"}, "x names no bucket"),
     ("s3://", "x names no bucket"),
     ({"type": "s3", "bucket": "b", "buckets": 1}, "x has 'buckets'; of storage in S3 there are bucket,"),
@@ -58,6 +62,18 @@ def test_the_variable_is_a_place_or_json(monkeypatch, tmp_path):
         with context.checkpoint.store_path({"steps_completed": 1}) as (_, uuid):
             pass
     assert (tmp_path / "all" / uuid / "metadata.json").is_file()
+
+
+def test_a_folder_that_cannot_be_written_to_is_seen_at_the_beginning(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(core.StorageError, match=f"checkpoints are to go to {tmp_path}/file/deep, but {tmp_path}/file is no folder"):
+        core.init(run_dir=tmp_path / "run", checkpoint_storage=tmp_path / "file" / "deep")
+    monkeypatch.setattr("muster.core.storage.os.access", lambda path, mode: Path(path) != tmp_path)
+    with pytest.raises(core.StorageError, match=f"this user may not write to {tmp_path} on .*; make it writable on every node"):
+        core.init(run_dir=tmp_path / "run", checkpoint_storage={"type": "directory", "container_path": str(tmp_path / "new" / "deep")})
+    assert not (tmp_path / "new").exists()
+    with core.init(run_dir=tmp_path / "run"):
+        pass  # nothing of it is left in use
 
 
 def test_keys_are_not_printed():

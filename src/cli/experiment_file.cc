@@ -27,9 +27,6 @@ std::vector<std::string> ExperimentFile::problems(const YamlDocument& document) 
   const ExperimentForm form = read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
   std::vector<std::string> lines;
   for (const FormProblem& problem : form.problems) lines.push_back(fmt::format("{}: {}", path, problem.text()));
-  if (lines.empty()) {
-    for (const std::string& missing : missing_abilities(form.config)) lines.push_back(fmt::format("{}: {}", path, missing));
-  }
   return lines;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "codec/json_text.h"
+#include "codec/trial_text.h"
 #include "codec/yaml_text.h"
 
 namespace muster {
@@ -91,6 +92,9 @@ Json determined_config(const ExperimentSpec& spec) {
                             {"host_path", storage_folder(spec)},
                             {"storage_path", kept("storage_path")},
                             {"propagation", "rprivate"}};
+  if (kept("type") == Json("directory")) {
+    whole = Json::Object{{"type", "directory"}, {"container_path", checkpoint_root(spec)}};
+  }
   if (kept("type") == Json("s3")) {
     whole = Json::Object{{"type", "s3"}};
     for (const std::string_view name : kS3Settings) whole.member(name) = kept(name);

@@ -130,6 +130,19 @@ SharedFolderStorage read_shared_folder(FormReader& reader) {
   return storage;
 }
 
+/// Without containers a path in one is the node's own.
+LocalFolderStorage read_local_folder(FormReader& reader) {
+  LocalFolderStorage storage;
+  if (reader.require("container_path", "the folder, the same on all nodes")) reader.text("container_path", storage.container_path);
+  const std::string& path = storage.container_path;
+  const auto parts = split(path, '/');
+  if (!path.empty() && (path.front() != '/' || path.find_first_not_of('/') == path.npos)) {
+    reader.refuse("container_path", fmt::format("\"{}\" is no folder's absolute path; trials run without containers: give one of the nodes'", path));
+  }
+  if (std::ranges::find(parts, "..") != parts.end()) reader.refuse("container_path", "it holds \"..\"; name the folder itself");
+  return storage;
+}
+
 S3Storage read_s3(FormReader& reader) {
   S3Storage storage;
   if (reader.require("bucket", "the bucket's name")) reader.text("bucket", storage.bucket);
@@ -158,9 +171,7 @@ void read_checkpoint_storage(FormReader& top, ExperimentConfig& out) {
   const auto type = reader.choice("type", kTypes);
   if (type == 0U) out.checkpoint_storage = read_shared_folder(reader);
   if (type == 1U) {
-    LocalFolderStorage storage;
-    if (reader.require("container_path", "the folder")) reader.text("container_path", storage.container_path);
-    out.checkpoint_storage = storage;
+    out.checkpoint_storage = read_local_folder(reader);
   }
   if (type == 2U) out.checkpoint_storage = read_s3(reader);
   if (type == 3U || type == 4U) {
@@ -330,16 +341,6 @@ ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
   top.finish();
   form.problems = std::move(context.problems);
   return form;
-}
-
-std::vector<std::string> missing_abilities(const ExperimentConfig& config) {
-  std::vector<std::string> missing;
-  const auto refuse_if = [&](bool is_asked, std::string_view what) {
-    if (is_asked) missing.emplace_back(what);
-  };
-  refuse_if(std::holds_alternative<LocalFolderStorage>(config.checkpoint_storage),
-            "checkpoint_storage.type: a folder of each node's own is not there yet; give shared_fs or s3");
-  return missing;
 }
 
 }  // namespace muster

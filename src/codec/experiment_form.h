@@ -18,7 +18,4 @@ struct ExperimentForm {
 };
 ExperimentForm read_experiment(const Json& merged, const LineMap& lines);
 
-/// What a right configuration asks for that cannot be done yet, a line each that names the field and the way out.
-std::vector<std::string> missing_abilities(const ExperimentConfig& config);
-
 }  // namespace muster

@@ -124,6 +124,14 @@ TEST(ExperimentForm, WhatIsNotThereIsRefusedByNameWithItsLine) {
        "line 3: checkpoint_storage.storage_path: it leads out of host_path; give a folder below it"},
       {"checkpoint_storage: {type: shared_fs, host_path: /data, storage_path: /database/x}",
        "line 3: checkpoint_storage.storage_path: it leads out of host_path; give a folder below it"},
+      {"checkpoint_storage: {type: directory, container_path: ckpt}",
+       "line 3: checkpoint_storage.container_path: \"ckpt\" is no folder's absolute path; trials run without containers: give one of the nodes'"},
+      {"checkpoint_storage: {type: directory, container_path: //}",
+       "line 3: checkpoint_storage.container_path: \"//\" is no folder's absolute path; trials run without containers: give one of the nodes'"},
+      {"checkpoint_storage: {type: directory, container_path: /data/../etc}",
+       "line 3: checkpoint_storage.container_path: it holds \"..\"; name the folder itself"},
+      {"checkpoint_storage: {type: directory}",
+       "line 3: checkpoint_storage: 'container_path' is missing; give the folder, the same on all nodes"},
       {"checkpoint_storage: {save_trial_best: 3, bucket: b}",
        "line 3: checkpoint_storage.bucket: of which storage? give 'type': shared_fs, directory or s3"},
       {"log_policies: [{name: a, patern: x}]", "line 3: log_policies.0.patern: there is no such field here; is it 'pattern'?"},
@@ -146,6 +154,13 @@ TEST(ExperimentForm, WhatAsksForNothingMayStand) {
   EXPECT_EQ(with("scheduling_unit: 100\nrecords_per_epoch: 0\noptimizations: {aggregation_frequency: 1, mixed_precision: O0}\n").problems,
             Problems{});
   EXPECT_EQ(with("checkpoint_storage: {type: shared_fs, host_path: /data, storage_path: ..cache}\n").problems, Problems{});
+}
+
+TEST(ExperimentForm, AFolderOfTheNodesIsStorage) {
+  const auto form = with("checkpoint_storage: {type: directory, container_path: /data/ckpt, save_trial_latest: 2}\n");
+  EXPECT_EQ(form.problems, Problems{});
+  EXPECT_EQ(form.config.checkpoint_storage, CheckpointStorage(LocalFolderStorage{"/data/ckpt"}));
+  EXPECT_EQ(form.config.retention.trial_latest, 2U);
 }
 
 TEST(ExperimentForm, EmptyAndBrokenTextsAreRefused) {

@@ -47,8 +47,7 @@ Status check(const ExperimentForm& form) {
   std::vector<std::string> lines;
   for (const FormProblem& problem : form.problems) lines.push_back(problem.text());
   if (lines.empty()) {
-    lines = missing_abilities(form.config);
-    for (std::string& line : wrong_watch_rules(form.config)) lines.push_back(std::move(line));
+    lines = wrong_watch_rules(form.config);
     for (const std::string& name : unknown_hparams(entrypoint_line(form.config.entrypoint), form.config.hyperparameters)) {
       lines.push_back(fmt::format("entrypoint: {{{{hp.{}}}}} is no hyperparameter; see 'hyperparameters'", name));
     }
@@ -62,6 +61,10 @@ std::string run_root(const ExperimentConfig& config, std::string_view work_dir) 
   if (const auto* shared = std::get_if<SharedFolderStorage>(&config.checkpoint_storage)) {
     if (shared->storage_path.starts_with('/')) return shared->storage_path;
     return shared->storage_path.empty() ? shared->host_path : shared->host_path + "/" + shared->storage_path;
+  }
+  if (const auto* local = std::get_if<LocalFolderStorage>(&config.checkpoint_storage)) {
+    const std::string& path = local->container_path;
+    return path.substr(0, path.find_last_not_of('/') + 1);
   }
   return std::string(work_dir) + "/muster-runs";
 }

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from conftest import ROOT
+from test_http import Web
 
 TRAIN = """\
 import json
@@ -100,6 +101,38 @@ def test_checkpoints_that_nothing_keeps_are_collected_by_a_job_of_the_owners(lab
     (last,) = [uuid for steps, _, uuid in lab.checkpoints(experiment) if steps == 12]
     lab.cluster.run("muster", "checkpoint", "delete", last)
     lab.until(lambda: not (lab.storage / last).exists(), "the last goes when it is asked for")
+
+
+def test_a_folder_of_the_nodes_is_storage_like_any_other(lab):
+    place = lab.cluster.work / "of the nodes"
+    file = lab.cluster.work / "e.yaml"
+
+    def create(folder):
+        lab.create("12 0")  # for its file; what it runs is of no interest
+        text = file.read_text()
+        file.write_text(re.sub(r"checkpoint_storage: .*", f'checkpoint_storage: {{type: directory, container_path: "{folder}", save_trial_best: 0}}', text))
+        return lab.created("create", "e.yaml", "code")
+
+    experiment = create(place)
+    lab.wait(experiment)
+    lab.until(lambda: [state for _, state, _ in lab.checkpoints(experiment)] == ["DELETED", "DELETED", "COMPLETED"], "they are collected")
+    assert {steps: (place / uuid).exists() for steps, _, uuid in lab.checkpoints(experiment)} == {4: False, 8: False, 12: True}
+    shown = Web(lab.cluster).get(f"experiments/{experiment}")["experiment"]["config"]["checkpoint_storage"]
+    assert shown == {"type": "directory", "container_path": str(place), "save_experiment_best": 0, "save_trial_best": 0, "save_trial_latest": 1}
+    fork = lab.created("fork", experiment, "--config", "hyperparameters.lr=0.25")
+    lab.wait(fork)
+    assert (place / f"experiment-{fork}").is_dir() and len(list(place.glob("*/metadata.json"))) >= 2
+    lab.run("delete", experiment)
+    lab.until(lambda: lab.run("describe", experiment, check=False).code != 0, "it is deleted")
+    assert not (place / f"experiment-{experiment}").exists()
+
+    (lab.cluster.work / "file").write_text("in the way")
+    blocked = create(lab.cluster.work / "file" / "deep")
+    lab.wait(blocked, "ERROR")
+    told = lab.run("describe", blocked).out
+    assert str(lab.cluster.work / "file" / "deep") in told, told
+    wrong = lab.run("create", "-", "code", "--config", "checkpoint_storage.container_path=deep", stdin=file.read_text(), check=False)
+    assert wrong.code == 1 and "is no folder's absolute path" in wrong.err + wrong.out
 
 
 def test_a_deletion_that_fails_leaves_things_as_they_are_and_says_so(lab):

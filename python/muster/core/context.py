@@ -125,7 +125,8 @@ def init(*, distributed: Optional[DistributedContext] = None, checkpoint_storage
     """Begins a run; use it in a `with` statement. All ranks call it.
 
     `distributed`: the other ranks, if there are any; the context closes it. `checkpoint_storage`: a folder that all nodes
-    share, or S3: "s3://bucket/prefix", {"type": "s3", "bucket": ...} as in Determined's experiment files; default what
+    share, or S3: "s3://bucket/prefix"; {"type": "directory", "container_path": ...}, {"type": "s3", "bucket": ...} as in
+    Determined's experiment files; default what
     MUSTER_CHECKPOINT_STORAGE says, else checkpoints/ of the run folder. `run_dir`: default MUSTER_RUN_DIR, else
     muster-runs/job-<id> in a job, else a new folder below muster-runs/.
     Errors, the same on all ranks: ValueError for a wrong variable, or for several ranks without `distributed`;
@@ -215,8 +216,11 @@ class _Chief:
         self.folder = RunFolder(path, environment)
         self.backend: Optional[Backend] = None
         try:
-            self.storage: Storage = FolderStorage(told.folder or self.folder.path / "checkpoints")
-            if told.s3 is not None:
+            folder = FolderStorage(told.folder or self.folder.path / "checkpoints")
+            self.storage: Storage = folder
+            if told.s3 is None:
+                folder.check()
+            else:
                 told.s3.check()
                 self.storage = told.s3
             controller = environment.controller

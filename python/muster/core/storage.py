@@ -11,13 +11,14 @@ from __future__ import annotations
 import enum
 import os
 import shutil
+import socket
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Container, ContextManager, Dict, Iterator, List, Mapping, Optional, Protocol, Sequence
 from uuid import UUID
 
 from muster.core import durable, values
-from muster.core.errors import CheckpointError, CheckpointNotFoundError
+from muster.core.errors import CheckpointError, CheckpointNotFoundError, StorageError
 
 METADATA, RESOURCES = "metadata.json", "resources.json"
 RESERVED = (METADATA, RESOURCES)
@@ -158,6 +159,17 @@ class FolderStorage:
     @property
     def location(self) -> str:
         return str(self.folder)
+
+    def check(self) -> None:
+        """Errors: StorageError when checkpoints cannot be written there. Makes nothing: only what is there is looked at."""
+        there = self.folder
+        while not there.exists() and there != there.parent:
+            there = there.parent
+        if not there.is_dir():
+            raise StorageError(f"checkpoints are to go to {self.folder}, but {there} is no folder; give another one")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise StorageError(f"checkpoints are to go to {self.folder}, but this user may not write to {there} on {socket.gethostname()}; make it "
+                               "writable on every node, or give another folder")
 
     def whole(self, uuid: str) -> Path:
         return self.folder / uuid

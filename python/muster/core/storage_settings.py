@@ -1,4 +1,5 @@
-"""Where checkpoints go, as people say it: a folder's path, s3://bucket/prefix, or Determined's checkpoint_storage. Pure.
+"""Where checkpoints go, as people say it: a folder's path, s3://bucket/prefix, or Determined's checkpoint_storage of type
+directory or s3. Pure.
 
 Nothing here shows a key: neither an error nor what an object prints as.
 """
@@ -44,9 +45,9 @@ StorageValue = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 def read_storage(what: str, value: StorageValue) -> StorageChoice:
     """`what` is to blame in errors: an argument's or a variable's name. Errors: ValueError, TypeError."""
     if isinstance(value, Mapping):
-        return _s3(what, value)
+        return _directory(what, value) if value.get("type") == "directory" else _s3(what, value)
     if not isinstance(value, (str, os.PathLike)):
-        raise TypeError(f"{what} is a {type(value).__name__}; it is a folder, s3://bucket/prefix or a dict of type s3")
+        raise TypeError(f"{what} is a {type(value).__name__}; it is a folder, s3://bucket/prefix or a dict of type directory or s3")
     text = os.fspath(value)
     if text.startswith(S3_SCHEME):
         bucket, _, prefix = text[len(S3_SCHEME):].partition("/")
@@ -65,9 +66,19 @@ def read_storage_text(text: str) -> StorageChoice:
     return read_storage(VARIABLE, document)
 
 
+def _directory(what: str, value: Mapping[str, Any]) -> Path:
+    for name in value:
+        if name not in ("container_path",) + _OF_THE_CONTROLLER:
+            raise ValueError(f"{what} has {name!r}; of a directory there is container_path")
+    path = value.get("container_path")
+    if not isinstance(path, (str, os.PathLike)) or not os.path.isabs(path):
+        raise ValueError(f"container_path of {what} is {path!r}; it is a folder's absolute path, the same on all nodes")
+    return Path(path)
+
+
 def _s3(what: str, value: Mapping[str, Any]) -> S3Settings:
     if value.get("type") != "s3":
-        raise ValueError(f'{what} is of type {value.get("type")!r}; "s3" is there, and folders by their path')
+        raise ValueError(f'{what} is of type {value.get("type")!r}; "directory" and "s3" are there, and folders by their path')
     for name in value:
         if name not in _S3_NAMES + _OF_THE_CONTROLLER:
             raise ValueError(f"{what} has {name!r}; of storage in S3 there are {', '.join(_S3_NAMES)}")
