@@ -5,6 +5,7 @@ Skipped where the program is not built (`make build`).
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -140,3 +141,18 @@ def test_a_run_that_is_stale_ends_and_says_so(controller, tmp_path):
     process = start(tmp_path, **controller.variables())
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1 and "a newer run of this trial has begun" in err
+
+
+@pytest.mark.skipif(not (BIN.parent / "cpp/cmake_install.cmake").exists() or not all(map(shutil.which, ("cmake", "g++", "pkg-config"))),
+                    reason="no build folder with cmake, g++ and pkg-config")
+def test_what_is_installed_compiles_and_links_a_trainer(tmp_path):
+    prefix = tmp_path / "moved"
+    subprocess.run(["cmake", "--install", BIN.parent / "cpp", "--prefix", tmp_path / "prefix"], check=True, capture_output=True)
+    (tmp_path / "prefix").rename(prefix)
+    (place,) = prefix.glob("**/pkgconfig")
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "muster-core"], env={**os.environ, "PKG_CONFIG_PATH": str(place)}, check=True,
+                           capture_output=True, text=True).stdout.split()
+    (tmp_path / "train.cc").write_text('#include <muster/core.hpp>\nint main() { muster::core::init().train().report_validation_metrics(1, {{"a", 0.5}}); }\n')
+    subprocess.run(["g++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "train.cc", "-o", "train", *flags], cwd=tmp_path, check=True)
+    subprocess.run([tmp_path / "train"], env=environment(tmp_path / "run"), check=True)
+    assert [row.metrics for row in core.read_metrics(tmp_path / "run")["validation"]] == [{"a": 0.5}]

@@ -144,7 +144,7 @@ TEST(ExperimentForm, WhatIsNotThereIsRefusedByNameWithItsLine) {
       {"checkpoint_storage: {type: directory, container_path: /data/../etc}",
        "line 3: checkpoint_storage.container_path: it holds \"..\"; name the folder itself"},
       {"checkpoint_storage: {type: directory}",
-       "line 3: 'checkpoint_storage.container_path' is missing; give the folder, the same on all nodes"},
+       "line 3: checkpoint_storage: 'container_path' is missing; give the folder, the same on all nodes"},
       {"checkpoint_storage: {save_trial_best: 3, bucket: b}",
        "line 3: checkpoint_storage.bucket: of which storage? give 'type': shared_fs, directory or s3"},
       {"log_policies: [{name: a, patern: x}]", "line 3: log_policies.0.patern: there is no such field here; is it 'pattern'?"},
