@@ -31,6 +31,15 @@ Error no_service(std::string_view name) {
   return Error{ErrorCode::kNotFound, fmt::format("there is no service {}", name), "its job has ended and left the queue, or never was"};
 }
 
+/// What a shell answers when a program is not there.
+constexpr int kNoProgram = 127;
+
+/// After its end.
+std::string way_out(const ServiceJob& service) {
+  if (service.state != JobState::kFailed) return "start another";
+  return service.exit.code() == kNoProgram ? "its PATH has no python3" : fmt::format("its exit code is {}", service.exit.code());
+}
+
 /// A word of a header, as a service makes it.
 bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
@@ -136,9 +145,7 @@ Result<ServiceAddress> address_of(const ServiceJob& service, const ServiceBook& 
     return fail(ErrorCode::kFailedPrecondition, fmt::format("{} cannot serve", described(service)), said->failure);
   }
   if (service.is_over || is_finished(service.state)) {
-    const bool is_failure = service.state != JobState::kCompleted && service.state != JobState::kCancelled;
-    return fail(ErrorCode::kNotFound, fmt::format("{} has ended: {}", described(service), service.shown_state),
-                is_failure ? fmt::format("exit code {}; it needs python3 on its node", service.exit.code()) : "start another");
+    return fail(ErrorCode::kNotFound, fmt::format("{} has ended: {}", described(service), service.shown_state), way_out(service));
   }
   if (said != nullptr && !service.host.empty()) return ServiceAddress{service.job, service.host, said->port, said->secret};
   return fail(ErrorCode::kUnavailable, fmt::format("{} does not serve yet: it is {}", described(service), service.shown_state),

@@ -88,7 +88,9 @@ TEST(ServiceAddress, SaysWhyThereIsNone) {
   EXPECT_EQ(address_of(service, book).error().code, ErrorCode::kNotFound);
   service.state = JobState::kFailed;
   service.exit = ExitStatus::exited(127);
-  EXPECT_NE(address_of(service, book).error().text().find("exit code 127"), std::string::npos);
+  EXPECT_NE(address_of(service, book).error().text().find("its PATH has no python3"), std::string::npos);
+  service.exit = ExitStatus::exited(3);
+  EXPECT_NE(address_of(service, book).error().text().find("its exit code is 3"), std::string::npos);
   Announcement failure = said(1, 10, 0);
   failure.failure = "pip install it";
   book.announce(JobId(7), failure);

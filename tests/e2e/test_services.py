@@ -338,6 +338,8 @@ def test_a_tensorboard_shows_experiments_and_trials_by_name(cluster, web, stub, 
     (board,) = [one for one in web.get("tensorboards")["tensorboards"] if one["state"] == "STATE_RUNNING"]
     assert (board["description"], board["experimentIds"], board["trialIds"]) == ("of mine", [experiment], [])
     assert web.get(f"tensorboards/{board['id']}")["config"]["idle_timeout"] == "90s"
+    reply = fetch(web, f"/det/interactive/{board['id']}/tensorboard/of%20mine/normal/%2Fdet%2Fwait?x=1", token=False)
+    assert (reply.status, reply.headers["Location"]) == (302, board["serviceAddress"]), "where Determined's client leads a browser"
     listed = cluster.run("muster", "tensorboard", "list").out
     assert board["id"] in listed and "RUNNING" in listed and "of mine" in listed
     assert page(web, cluster.run("muster", "tensorboard", "open", board["jobId"]).out.strip()).status == 200
@@ -467,6 +469,17 @@ def test_only_its_owner_and_operators_download_it(cluster, web, checkpoint):
     stranger = as_nobody(cluster)
     assert fetch(stranger, f"/checkpoints/{checkpoint[0]}").status == 403
     assert stranger.post("checkpoints/rm", {"checkpointUuids": [checkpoint[0]], "checkpointGlobs": ["*"]}, check=403)
+
+
+@pytest.mark.root_only
+def test_a_download_runs_as_its_owner_whoever_asks(cluster, web):
+    stranger = as_nobody(cluster)
+    os.chmod(cluster.base / "storage", 0o777)
+    uuid = "66666666-2222-4333-8444-555555555555"
+    experiment, _ = checkpointed(stranger, uuid)
+    assert fetch(web, f"/checkpoints/{uuid}").status == 200
+    assert cluster.run("squeue", "-h", "-t", "all", "-n", "checkpoint.download", "-u", "nobody", "-o", "%u").out.split() == ["nobody"]
+    stranger.post(f"experiments/{experiment}/kill")
 
 
 def test_who_leaves_is_waited_for_no_longer(own_cluster):
