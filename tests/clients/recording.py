@@ -59,29 +59,35 @@ class RecordingProxy:
                 for name, value in answer.getheaders():
                     if name.lower() not in _HOP:
                         self.send_header(name, value)
-                reply = self._stream(answer) if answer.chunked else self._whole(answer)
-                upstream.close()
                 where = urlsplit(self.path)
-                proxy.exchanges.append(Exchange(self.command, where.path, where.query, dict(self.headers.items()), body,
-                                                answer.status, reply))
 
-            def _whole(self, answer):
+                def record(reply):
+                    """Before the client has all of it: it may end at once, and the tests then look."""
+                    proxy.exchanges.append(Exchange(self.command, where.path, where.query, dict(self.headers.items()), body,
+                                                    answer.status, reply))
+
+                (self._stream if answer.chunked else self._whole)(answer, record)
+                upstream.close()
+
+            def _whole(self, answer, record):
                 reply = answer.read()
+                record(reply)
                 self.send_header("Content-Length", str(len(reply)))
                 self.end_headers()
                 self.wfile.write(reply)
-                return reply
 
-            def _stream(self, answer):
+            def _stream(self, answer, record):
                 self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
                 parts = []
                 while True:
                     part = answer.read1(CHUNK_BYTES)
+                    if not part:
+                        record(b"".join(parts))
                     self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
                     self.wfile.flush()
                     if not part:
-                        return b"".join(parts)
+                        return
                     parts.append(part)
 
             do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = forward
