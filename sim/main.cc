@@ -136,8 +136,8 @@ void simulate(const Options& options, bool is_verbose) {
   const std::uint64_t jobs = world.checker.jobs_ended();
   if (is_verbose) {
     if (options.has_experiments) {
-      fmt::print("{} experiments, {} trials, {} checkpoints, {} decisions made again, {} continued, {} copies, {} collections, {} deleted; ",
-                 searches.experiments, searches.trials, world.workload->checkpoints().size(), searches.decisions, searches.continued,
+      fmt::print("{} experiments, {} trials, {} checkpoints, {} decisions made again, {} operated, {} resized, {} continued, {} copies, {} collections, {} deleted; ",
+                 searches.experiments, searches.trials, world.workload->checkpoints().size(), searches.decisions, searches.operated, searches.resized, searches.continued,
                  searches.copies, searches.collections, searches.deleted);
     }
     fmt::print("seed {} {}: {} jobs ended, {} tasks, {} submissions refused, {} controllers, {} batches, {} actions, {:.0f} s of "

@@ -32,6 +32,8 @@ void SearchChecker::follow(const ClusterState& state, const EventBatch& batch) {
   std::set<ExperimentId> seen;
   for (const Event& event : batch.events) {
     if (std::holds_alternative<ExperimentContinued>(event.body)) ++tally_.continued;
+    if (std::holds_alternative<SearchOperated>(event.body)) ++tally_.operated;
+    if (std::holds_alternative<TrialResized>(event.body)) ++tally_.resized;
     if (std::holds_alternative<TrialSourced>(event.body)) ++tally_.copies;
     if (const auto* ended = std::get_if<CollectionEnded>(&event.body)) tally_.collections += ended->is_done ? 1 : 0;
     if (std::holds_alternative<ExperimentDeleted>(event.body)) ++tally_.deleted;

@@ -13,6 +13,8 @@ struct SearchTally {
   std::uint64_t experiments = 0;
   std::uint64_t trials = 0;
   std::uint64_t decisions = 0;
+  std::uint64_t operated = 0;     ///< answers of custom searches' clients
+  std::uint64_t resized = 0;      ///< trials that were given other slots
   std::uint64_t continued = 0;    ///< experiments that had ended
   std::uint64_t copies = 0;       ///< trials that waited for what their originals saved
   std::uint64_t collections = 0;  ///< jobs that deleted something

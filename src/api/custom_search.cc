@@ -1,7 +1,6 @@
 // Custom search: what happens is put before the client, and its operations are taken. Source: Determined up to 0.37.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -64,12 +63,6 @@ Result<SearchSeen> see(const ClusterState& state, ExperimentId id, std::optional
   return seen;
 }
 
-Json metric_json(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
 std::string exit_name(TrialExit exit) {
   switch (exit) {
     case TrialExit::kInvalidHparams: return "EXITED_REASON_INVALID_HP";
@@ -89,7 +82,7 @@ Json event_json(const search::CustomEvent& event) {
       break;
     case search::CustomEventKind::kValidationCompleted:
       json.member("validationCompleted") =
-          Json::Object{{"requestId", event.request}, {"metric", metric_json(event.metric)}, {"validateAfterLength", wide(event.length)}};
+          Json::Object{{"requestId", event.request}, {"metric", event.metric}, {"validateAfterLength", wide(event.length)}};
       break;
   }
   return json;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <string_view>
 
 #include "api/fields.h"
 #include "api/replies.h"
+#include "api/trial_json.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "codec/web_time.h"
@@ -53,17 +53,6 @@ Result<State> state_of(const Json& record, std::initializer_list<std::pair<std::
 std::uint32_t small_or(const Json& object, const char* name, std::uint32_t otherwise) {
   const auto value = whole_field(object, name);
   return value && *value >= 0 && *value <= UINT32_MAX ? static_cast<std::uint32_t>(*value) : otherwise;
-}
-
-/// Numbers as numbers, also those that JSON writes as texts.
-MetricValue metric_value(const Json& value) {
-  if (const auto number = value.number()) return *number;
-  if (const std::string* text = value.text()) {
-    if (*text == "NaN") return std::numeric_limits<double>::quiet_NaN();
-    if (*text == "Infinity") return std::numeric_limits<double>::infinity();
-    if (*text == "-Infinity") return -std::numeric_limits<double>::infinity();
-  }
-  return JsonText{json_text(value)};
 }
 
 std::string entrypoint_text(const Json* entrypoint) {

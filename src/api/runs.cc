@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "api/fields.h"
 #include "api/replies.h"
 #include "api/router.h"
 #include "api/submissions.h"
+#include "api/trial_json.h"
 #include "base/hash.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
@@ -67,17 +67,6 @@ kj::Promise<HttpReply> start_run(ApiPort& port, HttpRequest request) {
   return note(port, request.caller, trial, RunNote::kSession).then([](HttpReply reply) {
     return reply.status == 200 ? json_reply(Json::Object{{"storageId", Json()}}) : std::move(reply);
   });
-}
-
-/// What a report holds of a metric: numbers as numbers, also those that JSON writes as texts.
-MetricValue metric_value(const Json& value) {
-  if (const auto number = value.number()) return *number;
-  if (const std::string* text = value.text()) {
-    if (*text == "NaN") return std::numeric_limits<double>::quiet_NaN();
-    if (*text == "Infinity") return std::numeric_limits<double>::infinity();
-    if (*text == "-Infinity") return -std::numeric_limits<double>::infinity();
-  }
-  return JsonText{json_text(value)};
 }
 
 Result<MetricReport> report_of(const HttpRequest& request, TrialId trial, TimePoint now) {

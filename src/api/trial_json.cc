@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "api/names.h"
 #include "codec/json_reader.h"
+#include "codec/json_text.h"
 #include "state/views.h"
 
 namespace muster::api {
@@ -72,6 +74,16 @@ Status measure_trial(MetricStore& store, TrialFacts& facts) {
   facts.best_validation = TRY(store.best_report(facts.view.id, "validation", facts.metric, facts.is_smaller_better));
   facts.summaries = TRY(store.summaries(facts.view.id));
   return {};
+}
+
+MetricValue metric_value(const Json& value) {
+  if (const auto number = value.number()) return *number;
+  if (const std::string* text = value.text()) {
+    if (*text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+    if (*text == "Infinity") return std::numeric_limits<double>::infinity();
+    if (*text == "-Infinity") return -std::numeric_limits<double>::infinity();
+  }
+  return JsonText{json_text(value)};
 }
 
 Json value_json(const MetricValue& value) {

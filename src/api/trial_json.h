@@ -34,6 +34,8 @@ Json trial_json(const ApiPort& port, const TrialFacts& facts);
 
 /// The value of a metric as JSON.
 Json value_json(const MetricValue& value);
+/// And back: numbers as numbers, also those that JSON writes as texts.
+MetricValue metric_value(const Json& value);
 /// {"avgMetrics": {...}, "batchMetrics": [...]}
 Json metrics_json(const StoredReport& report, bool has_batches = false);
 /// A report as a workload of a trial.

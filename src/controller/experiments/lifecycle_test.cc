@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "controller/experiments/testing.h"
-#include "records/batch_codec.h"
 
 namespace muster {
 namespace {
@@ -12,6 +11,7 @@ using testing::control_of;
 using testing::kAlice;
 using testing::kBob;
 using testing::kRoot;
+using testing::hash_after_restart;
 using testing::Lab;
 using testing::random_search;
 
@@ -55,16 +55,6 @@ std::size_t blob_count(const Lab& lab) {
   std::size_t count = 0;
   lab.rig.core.state().blobs().for_each([&](BlobId, const BlobFacts&) { ++count; });
   return count;
-}
-
-/// The state as a new start would find it.
-std::uint64_t hash_after_restart(Lab& lab) {
-  ClusterState again;
-  for (const EventBatchRef& batch : lab.rig.stored()) {
-    const auto decoded = records::decode_batch(records::encode_batch(*batch));
-    again.apply(*decoded);
-  }
-  return again.hash();
 }
 
 // ---- continue ----

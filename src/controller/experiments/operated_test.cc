@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "controller/experiments/testing.h"
-#include "records/batch_codec.h"
 #include "search/custom_search.h"
 
 namespace muster {
@@ -11,6 +10,7 @@ namespace {
 using testing::kAlice;
 using testing::kBob;
 using testing::kRoot;
+using testing::hash_after_restart;
 using testing::Lab;
 
 constexpr const char* kCustom =
@@ -22,15 +22,6 @@ Reply operate(Lab& lab, OperationsInput input, Identity who = kAlice) {
   return reply;
 }
 std::string error_of(const Reply& reply) { return reply.error ? reply.error->text() : ""; }
-
-std::uint64_t hash_after_restart(Lab& lab) {
-  ClusterState again;
-  for (const EventBatchRef& batch : lab.rig.stored()) {
-    const auto decoded = records::decode_batch(records::encode_batch(*batch));
-    again.apply(*decoded);
-  }
-  return again.hash();
-}
 
 // ---- custom search ----
 

@@ -9,6 +9,7 @@
 #include "controller/experiments/search_role.h"
 #include "controller/prepare_experiment.h"
 #include "controller/testing.h"
+#include "records/batch_codec.h"
 
 namespace muster::testing {
 
@@ -85,6 +86,16 @@ class Lab {
  private:
   std::size_t seen_ = 0;
 };
+
+/// The hash of the state as a new start would find it.
+inline std::uint64_t hash_after_restart(Lab& lab) {
+  ClusterState again;
+  for (const EventBatchRef& batch : lab.rig.stored()) {
+    const auto decoded = records::decode_batch(records::encode_batch(*batch));
+    again.apply(*decoded);
+  }
+  return again.hash();
+}
 
 inline std::string random_search(std::uint32_t trials, std::uint32_t at_once, std::uint32_t restarts = 5) {
   return "{name: e, entrypoint: train, max_restarts: " + std::to_string(restarts) +
