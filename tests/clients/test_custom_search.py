@@ -74,4 +74,5 @@ def test_its_own_runner_searches_unchanged(experiments, served, tmp_path):
     assert is_completed == "True", ran.stdout
     assert experiments.describe(int(experiment))["state"] == "STATE_COMPLETED"
     trials = [experiments.trial(trial) for trial in experiments.trials(int(experiment))]
-    assert sorted(trial["totalBatchesProcessed"] for trial in trials) == [0, 4, 8], trials
+    bad, closed, best = sorted(trial["totalBatchesProcessed"] for trial in trials)
+    assert bad == 0 and 4 <= closed < 8 and best == 8, trials  # one that is closed stops when it next asks

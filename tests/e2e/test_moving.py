@@ -160,4 +160,6 @@ def test_a_history_moves_in_and_reads_the_same(cluster, own_cluster, read):
     (trial,) = trials(other, warm)
     steps = checkpoint["metadata"]["steps_completed"]
     assert f"state {steps}" in (storage / f"experiment-{warm}" / f"trial-{trial['TRIAL']}" / "output.log").read_text()
-    other.run("muster", "experiment", "delete", experiment)
+    kept = other.run("muster", "experiment", "delete", experiment, check=False)
+    assert kept.code == 1 and "which is in the model registry" in kept.err, kept
+    other.run("muster", "experiment", "archive", experiment)
