@@ -7,9 +7,9 @@ build=$(cd "$1" && pwd)
 draw=$(cd "$(dirname "$0")" && pwd)/series_draw.py
 export PATH="$build/bin:$PATH"
 folder=$(mktemp -d /tmp/muster-draw.XXXXXX)
-trap 'muster down --dir "$folder" > /dev/null; rm -rf "$folder"' EXIT
+trap 'muster down --dir "$folder" > /dev/null 2>&1; rm -rf "$folder"' EXIT
 begin() {
-  muster up --dir "$folder" --nodes 1 --cpus 2 --memory 2000 --detach > /dev/null
+  muster up --dir "$folder" --nodes 1 --cpus 2 --memory 2000 --detach > /dev/null 2>&1
   eval "$(muster env --dir "$folder")"
 }
 begin
