@@ -49,7 +49,8 @@ struct Work {
 using WorkByExperiment = std::map<ExperimentId, Work>;
 
 /// A checkpoint whose files may go. Errors: kNotFound, kPermissionDenied, kFailedPrecondition.
-Result<const Experiment*> removable(const ClusterState& state, const std::string& uuid, const Caller& caller, bool is_removal) {
+Result<const Experiment*> removable(const ClusterState& state, const frontend::KeptCheckpoints& keeper, const std::string& uuid, const Caller& caller,
+                                    bool is_removal) {
   const CheckpointRef known = state.checkpoints().find(uuid);
   if (known == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
   const Experiment* experiment = TRY(frontend::find_own(state, state.experiments().find(known->trial)->experiment, caller.identity));
@@ -57,15 +58,17 @@ Result<const Experiment*> removable(const ClusterState& state, const std::string
   if (state.checkpoints().is_going(uuid)) return refuse("is being deleted");
   if (known->state == CheckpointState::kDeleted) return refuse("was deleted");
   if (known->state == CheckpointState::kActive) return refuse("is still being written");
-  const auto kept = is_removal ? frontend::kept_because(state, *known) : std::nullopt;
+  const auto kept = is_removal ? keeper.because(*known) : std::nullopt;
   if (kept) return refuse(*kept);
   return experiment;
 }
 
 Result<WorkByExperiment> work_of(const ClusterState& state, const Wish& wish, const Caller& caller) {
+  const frontend::KeptCheckpoints keeper(state);
   WorkByExperiment all;
   for (const std::string& uuid : wish.uuids) {
-    const Experiment* experiment = TRY(removable(state, uuid, caller, !wish.globs.empty()));
+    const Experiment* experiment = TRY(removable(state, keeper, uuid, caller, !wish.globs.empty()));
+    TRY(frontend::check_reachable(*experiment));
     const Checkpoint& known = *state.checkpoints().find(uuid);
     Work& work = all[experiment->id];
     work.spec = experiment->spec;

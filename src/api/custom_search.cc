@@ -31,6 +31,9 @@ struct SearchSeen {
 Result<const Experiment*> find_custom(const ClusterState& state, ExperimentId id) {
   const Experiment* experiment = state.experiments().find(id);
   if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+  if (!experiment->spec->imported_from.empty()) {
+    return fail(ErrorCode::kFailedPrecondition, fmt::format("experiment {} ended in another cluster", id.value()), "its search has no events here");
+  }
   if (experiment->spec->searcher == "custom") return experiment;
   return fail(ErrorCode::kFailedPrecondition, fmt::format("experiment {} decides by {}", id.value(), experiment->spec->searcher),
               "only a custom search has events: searcher: {name: custom, ...}");
@@ -59,7 +62,8 @@ Result<SearchSeen> see(const ClusterState& state, ExperimentId id, std::optional
   if (known == seen.inputs && !seen.final_state) return seen;
   const search::Searcher searcher = searcher_now(experiment);
   seen.last_event = method_of(searcher).last_event();
-  if (!seen.final_state) seen.events = method_of(searcher).events();
+  // What stops hears of nothing any more: its client is told of the end.
+  if (is_searching(experiment.state) && method_of(searcher).is_open()) seen.events = method_of(searcher).events();
   return seen;
 }
 

@@ -329,7 +329,8 @@ kj::Promise<HttpReply> model_definition(ApiPort& port, HttpRequest request) {
   return look<BlobId>(port, request.caller, [id = *id](const ClusterState& state) -> Result<BlobId> {
            const Experiment* experiment = state.experiments().find(id);
            if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
-           return experiment->spec->job->script;
+           if (experiment->spec->job->script.value() != 0) return experiment->spec->job->script;
+           return fail(ErrorCode::kNotFound, fmt::format("the code of experiment {} was not imported with it", id.value()), "");
          })
       .then([&port](Result<BlobId> blob) -> kj::Promise<HttpReply> {
         if (!blob.has_value()) return error_reply(blob.error());

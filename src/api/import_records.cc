@@ -31,7 +31,10 @@ Result<std::string> text_of(const Json& record, const char* name) {
 Result<TimePoint> time_of(const Json& record, const char* name) {
   const auto text = text_field(record, name);
   if (!text) return TimePoint::unset();
-  return parse_web_time(*text);
+  const TimePoint time = TRY(parse_web_time(*text));
+  constexpr std::int64_t kYear2200 = 7'258'118'400;
+  if (time < TimePoint::from_seconds(0) || time > TimePoint::from_seconds(kYear2200)) return fail(bad(name, "it lies outside of 1970 to 2200"));
+  return time;
 }
 
 std::vector<std::string> labels_of(const Json& record) { return texts_field(record, "labels").value_or(std::vector<std::string>()); }
@@ -50,9 +53,12 @@ Result<State> state_of(const Json& record, std::initializer_list<std::pair<std::
   return fail(bad("state", fmt::format("'{}' is none of an end", text)));
 }
 
+/// Beyond it nothing is counted by people.
+constexpr std::int64_t kCountMax = 1'000'000'000;
+
 std::uint32_t small_or(const Json& object, const char* name, std::uint32_t otherwise) {
   const auto value = whole_field(object, name);
-  return value && *value >= 0 && *value <= UINT32_MAX ? static_cast<std::uint32_t>(*value) : otherwise;
+  return value && *value >= 0 && *value <= kCountMax ? static_cast<std::uint32_t>(*value) : otherwise;
 }
 
 std::string entrypoint_text(const Json* entrypoint) {
@@ -87,6 +93,8 @@ std::string run_root(const Json& config, const ImportOwner& owner) {
   const Json storage = object_or_empty(config, "checkpoint_storage");
   const std::string host = text_or(storage, "host_path");
   const std::string below = text_or(storage, "storage_path");
+  const std::string folder = text_or(storage, "container_path");
+  if (text_or(storage, "type") == "directory" && folder.starts_with('/')) return folder;
   if (below.starts_with('/')) return below;
   if (!host.empty()) return below.empty() ? host : host + "/" + below;
   return owner.home + "/muster-runs";
@@ -141,7 +149,7 @@ std::string ImportContext::origin(std::int64_t id) const { return fmt::format("{
 
 Result<std::int64_t> record_id(const Json& record, const char* name) {
   const auto id = whole_field(record, name);
-  if (!id || *id < 1 || *id > UINT32_MAX) return fail(bad(name, "a number from 1 is missing"));
+  if (!id || *id < 1 || *id > kCountMax) return fail(bad(name, "a number from 1 is missing"));
   return *id;
 }
 
@@ -155,7 +163,7 @@ Result<ImportExperiment> experiment_of(const Json& record, const ImportContext& 
                                                         {"ERROR", ExperimentState::kError}}));
   import.submit_time = TRY(time_of(record, "startTime"));
   import.end_time = TRY(time_of(record, "endTime"));
-  if (!import.end_time.is_set()) import.end_time = import.submit_time;
+  import.end_time = std::max(import.end_time, import.submit_time);  // also where there is none
   import.progress = import.state == ExperimentState::kCompleted ? 1 : 0;
   import.labels = ExperimentLabels{text_or(record, "name"), text_or(record, "description"), text_or(record, "notes"), labels_of(record), "", "",
                                    bool_field(record, "isArchived").value_or(false)};
@@ -192,7 +200,7 @@ Result<ImportTrial> trial_of(const Json& record, ExperimentId experiment) {
                                                   {"ERROR", TrialState::kError}}));
   trial.submit_time = TRY(time_of(record, "startTime"));
   trial.end_time = TRY(time_of(record, "endTime"));
-  if (!trial.end_time.is_set()) trial.end_time = trial.submit_time;
+  trial.end_time = std::max(trial.end_time, trial.submit_time);  // also where there is none
   trial.hparams = json_text(object_or_empty(record, "hparams"));
   trial.seed = small_or(record, "seed", 0);
   trial.restarts = small_or(record, "restarts", 0);

@@ -20,6 +20,8 @@ namespace {
 constexpr std::int64_t kFormat = 1;
 /// Reports of metrics that are under way at once.
 constexpr std::size_t kReportsAtOnce = 512;
+constexpr std::size_t kLinesMax = 100'000;  ///< of one body
+constexpr std::size_t kRefusalsTold = 1'000;
 
 /// A line of the body.
 struct Line {
@@ -66,8 +68,12 @@ class Import {
   kj::Promise<void> take_version(const Line& line);
   Result<TrialId> trial_named(const Json& record) const;
   kj::Promise<void> refuse(const Line& line, const Error& error) {
-    refused_.emplace_back(line.number, error.text());
+    note_refusal(line.number, error.text());
     return kj::READY_NOW;
+  }
+  void note_refusal(std::size_t number, std::string reason) {
+    ++refusals_;
+    if (refused_.size() < kRefusalsTold) refused_.emplace_back(number, std::move(reason));
   }
   kj::Promise<void> skip(const Line& line) {
     ++skipped_[line.kind];
@@ -82,7 +88,8 @@ class Import {
   Known known_;
   std::map<std::string, std::uint64_t> imported_;
   std::map<std::string, std::uint64_t> skipped_;
-  std::vector<std::pair<std::size_t, std::string>> refused_;
+  std::vector<std::pair<std::size_t, std::string>> refused_;  ///< the first of them
+  std::uint64_t refusals_ = 0;
 };
 
 // ---- before anything is taken ----
@@ -128,7 +135,7 @@ Status Import::read() {
   for (std::string_view rest = request_.bytes; !rest.empty();) {
     const std::string_view text = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), text.size() + 1));
-    ++number;
+    if (++number > kLinesMax) return fail(wrong(fmt::format("more than {} lines: send several bodies", kLinesMax)));
     if (text.empty()) continue;
     auto record = parse_json(text);
     const bool is_object = record.has_value() && record->object() != nullptr;
@@ -138,7 +145,7 @@ Status Import::read() {
       continue;
     }
     if (!is_object) {
-      refused_.emplace_back(number, "it is no JSON object");
+      note_refusal(number, "it is no JSON object");
       continue;
     }
     Line line{number, text_field(*record, "kind").value_or(""), std::move(record).value()};
@@ -343,7 +350,8 @@ Json counts_json(const std::map<std::string, std::uint64_t>& counts) {
 HttpReply Import::reply() const {
   Json::Array refused;
   for (const auto& [line, reason] : refused_) refused.push_back(Json::Object{{"line", static_cast<std::int64_t>(line)}, {"reason", reason}});
-  return json_reply(Json::Object{{"imported", counts_json(imported_)}, {"skipped", counts_json(skipped_)}, {"refused", std::move(refused)}});
+  return json_reply(Json::Object{{"imported", counts_json(imported_)}, {"skipped", counts_json(skipped_)}, {"refused", std::move(refused)},
+                                 {"refusals", static_cast<std::int64_t>(refusals_)}});
 }
 
 kj::Promise<HttpReply> take_import(ApiPort& port, HttpRequest request) {

@@ -12,7 +12,8 @@ Caller acting_for_owner(Caller caller, const ExperimentSpec& spec) {
 
 kj::Promise<Result<JobId>> submit_for_owner(ApiPort& port, const Caller& owner, OwnerJob job) {
   const BlobId environment = job.spec->job->environment;
-  return port.blob(environment).then([&port, owner, job = std::move(job)](Result<std::string> block) -> kj::Promise<Result<JobId>> {
+  auto stored = environment.value() == 0 ? kj::Promise<Result<std::string>>(Result<std::string>(std::string())) : port.blob(environment);
+  return stored.then([&port, owner, job = std::move(job)](Result<std::string> block) -> kj::Promise<Result<JobId>> {
     if (!block.has_value()) return Result<JobId>(fail(block.error()));
     auto spec = service_job(*job.spec->job, job.kind);
     for (const JobText key : {JobText::kStdOut, JobText::kStdErr}) spec->text.set(key, job.output);

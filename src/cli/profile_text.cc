@@ -31,8 +31,11 @@ std::string sparkline(const std::vector<double>& values, std::size_t width) {
     means.push_back(mean_of(values.data() + i * values.size() / count, values.data() + (i + 1) * values.size() / count));
   }
   const auto [least, most] = std::ranges::minmax(means);
-  const double step = (most - least) / static_cast<double>(kLevels.size() - 1);
-  for (const double mean : means) line += kLevels[step > 0 ? static_cast<std::size_t>(std::lround((mean - least) / step)) : 0];
+  const double span = most / 2 - least / 2;  // halves, for the whole may be too large for a number
+  for (const double mean : means) {
+    const double place = span > 0 ? (mean / 2 - least / 2) / span : 0;
+    line += kLevels[static_cast<std::size_t>(std::lround(place * static_cast<double>(kLevels.size() - 1)))];
+  }
   return line;
 }
 

@@ -36,6 +36,7 @@ TEST(Sparkline, ManyValuesShareTheirStretches) {
   EXPECT_EQ(sparkline({}, 5), "");
   EXPECT_EQ(sparkline({3, 3, 3}, 5), "▁▁▁");
   EXPECT_EQ(sparkline({0, 0, 7, 7}, 2), "▁█");
+  EXPECT_EQ(sparkline({-1.5e308, 1.5e308}, 2), "▁█");
   std::vector<double> rising;
   for (int i = 0; i < 800; ++i) rising.push_back(i);
   EXPECT_EQ(sparkline(rising, 8), "▁▂▃▄▅▆▇█");

@@ -205,8 +205,30 @@ Status Core::check_change(const JobChanged& change) const {
   return possible;
 }
 
+namespace {
+
+/// Each is drafted against the state as it is, so that two about one experiment might contradict each other.
+bool must_stand_alone(const PreparedRequest& request) {
+  return std::visit(
+      [](const auto& one) {
+        using Kind = std::decay_t<decltype(one)>;
+        return !(std::is_same_v<Kind, PreparedSubmit> || std::is_same_v<Kind, PreparedStep> || std::is_same_v<Kind, CancelJobs> ||
+                 std::is_same_v<Kind, ControlJobs> || std::is_same_v<Kind, UpdateObject> || std::is_same_v<Kind, ReleaseAllocation> ||
+                 std::is_same_v<Kind, RenewLease> || std::is_same_v<Kind, CancelStep> || std::is_same_v<Kind, Reconfigure>);
+      },
+      request);
+}
+
+}  // namespace
+
 /// A batch is atomic: when one request is refused, none of it is applied.
 void Core::answer(Command& command, TimePoint now) {
+  if (command.requests.size() > 1 && std::ranges::any_of(command.requests, must_stand_alone)) {
+    Reply refusal;
+    refusal.error = Error{ErrorCode::kInvalidArgument, "a request about experiments stands alone", "make several requests of it"};
+    replies_.emplace_back(command.token, std::vector<Reply>(command.requests.size(), refusal));
+    return;
+  }
   if (command.requests.size() == 1 && std::holds_alternative<PreparedStep>(command.requests.front())) {
     const PreparedStep request = std::get<PreparedStep>(command.requests.front());
     const std::uint64_t token = command.token;

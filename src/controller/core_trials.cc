@@ -193,14 +193,13 @@ void Core::end_collection(const Job& job, TimePoint now) {
   const Collection collection = found->second;
   const bool is_done = job.state == JobState::kCompleted;
   emit(CollectionEnded{job.id, is_done}, now);
-  if (!collection.is_whole) return;
   if (is_done) {
-    emit(ExperimentDeleted{collection.experiment}, now);
+    if (collection.is_whole) emit(ExperimentDeleted{collection.experiment}, now);
     return;
   }
   ExperimentChanged change;
   change.experiment = collection.experiment;
-  change.state = ExperimentState::kDeleteFailed;
+  if (collection.is_whole) change.state = ExperimentState::kDeleteFailed;
   change.detail = fmt::format("job {} could not delete its files: {} {}", job.id.value(), job_state_name(job.state),
                               job.detail == nullptr ? "" : *job.detail);
   emit(std::move(change), now);

@@ -254,7 +254,10 @@ Status check_operations(const OperationsInput& input) {
   }
   for (const SearchOperation& one : input.operations) {
     if (one.request.size() > kRequestMax) return fail(ErrorCode::kInvalidArgument, "requestId: it is too long", "give a uuid");
-    if (one.verb != SearchVerb::kCreate) continue;
+    if (one.verb != SearchVerb::kCreate) {
+      if (one.hparams.empty() && one.source.empty()) continue;
+      return fail(ErrorCode::kInvalidArgument, fmt::format("trial {} has its hyperparameters from its creation", one.request), "");
+    }
     TRY(check_config_size(one.hparams));
     const auto hparams = parse_json(one.hparams);
     if (!hparams.has_value() || hparams->object() == nullptr) {

@@ -74,11 +74,20 @@ bool shares_partition(const PartitionList& a, const PartitionList& b) {
   return std::ranges::any_of(a, [&](PartitionIndex one) { return std::ranges::find(b, one) != b.end(); });
 }
 
-/// The best ranked job other than this one that is ready and waits where it runs.
-const PendingJob* first_waiting(const ClusterSnapshot& snapshot, const ElasticJob& job) {
+/// True while only room is missing: what can never start waits for nobody.
+bool waits_for_room(const Plan& plan, const ClusterSnapshot& snapshot, ShapeIndex shape) {
+  return std::ranges::any_of(plan.outcomes, [&](const ShapeOutcome& outcome) {
+    return outcome.shape == shape && outcome.serial == snapshot.shape(shape).serial && outcome.refusal == PendingReason::kNone;
+  });
+}
+
+/// The best ranked job other than this one that is ready and waits for room where it runs.
+const PendingJob* first_waiting(const ClusterSnapshot& snapshot, const Plan& plan, const ElasticJob& job) {
   const PendingJob* first = nullptr;
-  for (const Shape& shape : snapshot.shapes()) {
+  for (std::uint32_t i = 0; i < snapshot.shapes().size(); ++i) {
+    const Shape& shape = snapshot.shapes()[i];
     if (shape.serial == 0 || !shares_partition(shape.partitions, job.job.partitions)) continue;
+    if (!waits_for_room(plan, snapshot, ShapeIndex(i))) continue;
     for (const Rank& rank : shape.ready) {
       if (rank.job == job.job.id) continue;
       const PendingJob* candidate = snapshot.find_pending(rank.job);
@@ -108,7 +117,7 @@ std::optional<Resize> resize_of(const ElasticJob& job, const ClusterSnapshot& sn
     slots = WhatIf(snapshot, plan, job, now, request_of).most(job.min, job.max, nullptr);
   } else if (!job.is_settled) {
     return std::nullopt;
-  } else if (const PendingJob* waiting = first_waiting(snapshot, job)) {
+  } else if (const PendingJob* waiting = first_waiting(snapshot, plan, job)) {
     if (job.slots <= job.min) return std::nullopt;
     const PendingJob least = at_least(*waiting, all, request_of);
     slots = WhatIf(snapshot, plan, job, now, request_of).most(job.min, job.slots - 1, &least);

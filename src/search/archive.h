@@ -12,6 +12,7 @@
 
 #include "base/id.h"
 #include "model/json.h"
+#include "model/search_action.h"
 
 namespace muster::search {
 
@@ -43,6 +44,7 @@ class Archive {
   void field(double& value);
   void field(std::string& value);
   void field(Json& value);
+  void field(TrialReport& report) { fields(report.metric, report.time); }
   template <class Tag, class Rep>
   void field(Id<Tag, Rep>& id) {
     Rep value = id.value();

@@ -37,9 +37,24 @@ std::optional<WantedRun> CustomMethod::next_run(SearchView& view) {
   }
   member.trial = view.next_trial;
   by_trial_[view.next_trial] = number;
-  run.hparams = std::exchange(member.hparams, Json());
+  run.hparams = std::move(member.hparams);
+  forget_hparams(member);
   run.source = member.source;
   return run;
+}
+
+void CustomMethod::tell_validated(const Member& member, std::uint64_t length) {
+  CustomEvent& event = tell(CustomEventKind::kValidationCompleted, member.request);
+  event.metric = member.reached->metric;
+  event.length = length;
+}
+
+std::vector<std::string> CustomMethod::sources() const {
+  std::vector<std::string> found;
+  for (const Member& member : members_) {
+    if (!member.trial && !member.is_over && !member.source.empty()) found.push_back(member.source);
+  }
+  return found;
 }
 
 /// A report may have gone past several of the places where the client wanted one.
@@ -47,10 +62,9 @@ void CustomMethod::reported(TrialIndex trial, const TrialReport& report, std::ve
   const std::uint32_t number = by_trial_.at(trial);
   Member& member = members_[number];
   member.trains = false;
+  member.reached = report;
   while (!member.targets.empty() && report.time >= static_cast<double>(member.targets.front())) {
-    CustomEvent& event = tell(CustomEventKind::kValidationCompleted, member.request);
-    event.metric = report.metric;
-    event.length = member.targets.front();
+    tell_validated(member, member.targets.front());
     member.targets.erase(member.targets.begin());
   }
   if (!member.targets.empty()) wanting_.push_back(number);
@@ -69,10 +83,16 @@ void CustomMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double
   tell(CustomEventKind::kTrialClosed, member.request);
 }
 
+void CustomMethod::forget_hparams(Member& member) {
+  member.hparams = Json();
+  waiting_bytes_ -= std::exchange(member.hparams_bytes, 0);
+}
+
 void CustomMethod::end(Member& member, StopCause cause, std::vector<StopTrial>& stops) {
   member.is_over = true;
   member.trains = false;
   member.targets.clear();
+  forget_hparams(member);
   std::erase(wanting_, by_request_.find(member.request)->second);
   if (member.trial) stops.push_back({*member.trial, {cause, 0, 0, 0, 0, 0}});
   tell(CustomEventKind::kTrialClosed, member.request);
@@ -96,12 +116,21 @@ Status CustomMethod::check(const SearchOperation& one) const {
   const Member* member = find(one.request);
   if (one.verb == SearchVerb::kCreate) {
     if (member != nullptr) return fail(ErrorCode::kAlreadyExists, fmt::format("trial {} was created before", one.request), "give each trial a request id of its own");
-    if (members_.size() >= kTrialMax) return fail(ErrorCode::kFailedPrecondition, fmt::format("a search has at most {} trials", kTrialMax), "");
+    if (members_.size() >= kCustomTrialMax) {
+      return fail(ErrorCode::kFailedPrecondition, fmt::format("a custom search has at most {} trials", kCustomTrialMax), "begin another experiment");
+    }
+    if (waiting_bytes_ + one.hparams.size() > kCustomWaitingMax) {
+      return fail(ErrorCode::kFailedPrecondition, fmt::format("trials that have not begun have more than {} KiB of hyperparameters", kCustomWaitingMax >> 10),
+                  "let some begin before others are created, and keep what is large in a file beside the code");
+    }
     return {};
   }
   if (member == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial with request id {}", one.request), "create it first");
   if (one.verb == SearchVerb::kClose) return {};
   if (one.length == 0) return fail(ErrorCode::kInvalidArgument, "length: give the units of training since the trial's beginning, at least 1", "");
+  if (member->targets.size() >= kCustomTargetsMax) {
+    return fail(ErrorCode::kFailedPrecondition, fmt::format("trial {} has {} validations to come", one.request, kCustomTargetsMax), "wait for some of them");
+  }
   if (member->is_over || member->is_closing) {
     return fail(ErrorCode::kFailedPrecondition, fmt::format("trial {} is closed", one.request), "it cannot train on");
   }
@@ -131,12 +160,17 @@ void CustomMethod::apply(const SearchOperation& one, const Json& hparams, std::v
       Member created;
       created.request = one.request;
       created.hparams = hparams;
+      created.hparams_bytes = one.hparams.size();
+      waiting_bytes_ += one.hparams.size();
       created.source = one.source;
       members_.push_back(std::move(created));
       tell(CustomEventKind::kTrialCreated, one.request);
       return;
     }
     case SearchVerb::kValidateAfter:
+      if (!member->trains && member->reached && member->reached->time >= static_cast<double>(one.length)) {
+        return tell_validated(*member, one.length);  // it has been there
+      }
       member->targets.push_back(one.length);
       std::ranges::sort(member->targets);
       if (!member->trains && member->targets.size() == 1) wanting_.push_back(by_request_.find(one.request)->second);
@@ -155,7 +189,7 @@ void CustomMethod::apply(const SearchOperation& one, const Json& hparams, std::v
 }
 
 void CustomMethod::operate(const OperationsInput& input, std::span<const Json> hparams, std::vector<StopTrial>& stops) {
-  if (verdict_ || input.trigger <= answered_ || input.trigger > last_event_) return;
+  if (input.trigger <= answered_ || input.trigger > last_event_) return;
   answered_ = input.trigger;
   std::erase_if(events_, [&](const CustomEvent& event) { return event.id <= input.trigger; });
   for (std::size_t i = 0; i < input.operations.size() && !verdict_; ++i) {
@@ -164,7 +198,7 @@ void CustomMethod::operate(const OperationsInput& input, std::span<const Json> h
 }
 
 void CustomMethod::archive(Archive& archive) {
-  archive.fields(members_, wanting_, events_, last_event_, answered_, progress_, verdict_);
+  archive.fields(members_, wanting_, events_, last_event_, answered_, progress_, waiting_bytes_, verdict_);
   if (archive.is_reading()) index();
 }
 

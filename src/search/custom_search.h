@@ -36,6 +36,11 @@ struct CustomEvent {
   friend bool operator==(const CustomEvent&, const CustomEvent&) = default;
 };
 
+/// All that a search remembers is journalled with each of its decisions: its client cannot make it grow without bound.
+inline constexpr std::uint32_t kCustomTrialMax = 10'000;
+inline constexpr std::size_t kCustomTargetsMax = 100;                        ///< of one trial, still to be reached
+inline constexpr std::uint64_t kCustomWaitingMax = std::uint64_t{1} << 20;  ///< bytes of hyperparameters of trials that have not begun
+
 class CustomMethod final : public SearchMethod {
  public:
   CustomMethod();
@@ -54,6 +59,8 @@ class CustomMethod final : public SearchMethod {
   const std::vector<CustomEvent>& events() const { return events_; }
   /// The number of the last event that there was.
   std::uint64_t last_event() const { return last_event_; }
+  /// Checkpoints that trials which have not begun will begin with.
+  std::vector<std::string> sources() const;
   /// What of the input cannot be done. Errors: kInvalidArgument, kNotFound, kAlreadyExists, kFailedPrecondition. operate() passes it over.
   Status check(const OperationsInput& input) const;
 
@@ -61,14 +68,16 @@ class CustomMethod final : public SearchMethod {
   struct Member {
     std::string request;
     Json hparams;                        ///< until it has begun
+    std::uint64_t hparams_bytes = 0;     ///< so too
     std::string source;
+    std::optional<TrialReport> reached;  ///< what it reported last
     std::vector<std::uint64_t> targets;  ///< how far it is still to train, the nearest first
     std::optional<TrialIndex> trial;     ///< once it has begun
     bool trains = false;                 ///< for the first of its targets
     bool is_closing = false;             ///< once it has reached them all
     bool is_over = false;
     void archive(Archive& archive) {
-      archive.fields(request, hparams, source, targets, trial, trains, is_closing, is_over);
+      archive.fields(request, hparams, hparams_bytes, source, reached, targets, trial, trains, is_closing, is_over);
     }
   };
   Member* find(std::string_view request);
@@ -76,7 +85,9 @@ class CustomMethod final : public SearchMethod {
   Status check(const SearchOperation& one) const;
   void apply(const SearchOperation& one, const Json& hparams, std::vector<StopTrial>& stops);
   CustomEvent& tell(CustomEventKind kind, const std::string& request);
+  void tell_validated(const Member& member, std::uint64_t length);
   void end(Member& member, StopCause cause, std::vector<StopTrial>& stops);
+  void forget_hparams(Member& member);
   void end_if_done(Member& member, std::vector<StopTrial>& stops);
   void index();
 
@@ -86,6 +97,7 @@ class CustomMethod final : public SearchMethod {
   std::uint64_t last_event_ = 0;
   std::uint64_t answered_ = 0;         ///< the last event that operations were given for
   double progress_ = 0;
+  std::uint64_t waiting_bytes_ = 0;    ///< of hyperparameters of trials that have not begun
   std::optional<SearchOutcome> verdict_;
   // Follow from the members.
   std::map<std::string, std::uint32_t, std::less<>> by_request_;

@@ -82,6 +82,33 @@ TEST_F(Custom, AReportPastSeveralTargetsReachesThemAll) {
   EXPECT_EQ(only<ContinueTrial>(actions_), (std::vector<ContinueTrial>{{trial(0), 20}}));
 }
 
+TEST_F(Custom, WhereATrialHasBeenItHasValidated) {
+  operate({create("a"), train("a", 5)});
+  report(0, 0.5, 7);
+  EXPECT_TRUE(only<ContinueTrial>(operate({train("a", 6)})).empty()) << "it need not train for that";
+  ASSERT_EQ(kinds(), std::vector{CustomEventKind::kValidationCompleted});
+  EXPECT_EQ(events()[0].length, 6U);
+  EXPECT_EQ(events()[0].metric, 0.5);
+  EXPECT_EQ(only<ContinueTrial>(operate({train("a", 8)})).size(), 1U);
+}
+
+TEST_F(Custom, AnswersAfterTheEndAreTakenAndDoNothing) {
+  operate({create("a"), train("a", 5)});
+  operate({shut_down()});
+  ASSERT_EQ(kinds(), std::vector{CustomEventKind::kTrialClosed});
+  EXPECT_TRUE(operate({create("b")}).empty());
+  EXPECT_TRUE(events().empty());
+}
+
+TEST_F(Custom, WhatATrialWillBeginWithIsKnown) {
+  SearchOperation warm = create("a");
+  warm.source = "aaa";
+  operate({warm});
+  EXPECT_EQ(method().sources(), std::vector<std::string>{"aaa"});
+  operate({train("a", 1)});
+  EXPECT_TRUE(method().sources().empty()) << "the trial itself says so now";
+}
+
 TEST_F(Custom, ATrialIsClosedWhenItHasDoneWhatItWasToldTo) {
   operate({create("a"), train("a", 5), close("a")});
   EXPECT_TRUE(only<StopTrial>(actions_).empty());
@@ -146,6 +173,26 @@ TEST_F(Custom, WhatCannotBeDoneIsRefusedByName) {
   EXPECT_EQ(code({create("")}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(method().check({7, {}}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(events().size(), 1U) << "a check changes nothing";
+}
+
+TEST_F(Custom, ItsClientCannotMakeItGrowWithoutBound) {
+  std::vector<SearchOperation> validations(kCustomTargetsMax + 1, train("a", 2));
+  validations.insert(validations.begin(), create("a"));
+  EXPECT_EQ(check(validations).error().code, ErrorCode::kFailedPrecondition);
+  std::vector<SearchOperation> trials;
+  for (std::uint32_t i = 0; i <= kCustomTrialMax; ++i) trials.push_back(create(std::to_string(i)));
+  EXPECT_EQ(check(trials).error().code, ErrorCode::kFailedPrecondition);
+
+  SearchOperation large = create("large");
+  large.hparams.assign(kCustomWaitingMax - 5, 'x');
+  operate({large, create("small")});
+  EXPECT_EQ(events().size(), 1U) << "the second is too much";
+  EXPECT_EQ(check({create("other")}).error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_TRUE(check({train("large", 1), create("other")}).error().code == ErrorCode::kFailedPrecondition) << "it has not begun yet";
+  operate({train("large", 1)});
+  report(0, 1, 1);
+  EXPECT_TRUE(check({create("other")}).has_value()) << "what has begun is the trial's to remember";
+  EXPECT_LT(searcher_.save().size(), 1000U);
 }
 
 /// A search that is saved and loaded after every input goes on as one that never stopped.

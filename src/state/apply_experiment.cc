@@ -209,6 +209,8 @@ void EventApplier::operator()(const ExperimentContinued& event) {
     trial.end_time = TimePoint::unset();
     trial.stop.reset();
     trial.is_invalid = false;
+    trial.slots = 0;  // its new job asks for what its experiment says
+    trial.resize_time = TimePoint::unset();
     trial.restarts = 0;
     trial.failed_runs.clear();
     trial.detail.clear();

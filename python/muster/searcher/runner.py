@@ -65,7 +65,9 @@ class LocalSearchRunner:
                 if "experimentInactive" in event:
                     self._end(event["experimentInactive"]["experimentState"])
                     return
-                if saved is not None and event["id"] <= self.state.last_event_id:
+                if event["id"] <= self.state.last_event_id:
+                    if saved is None:
+                        continue  # answered: the answer is on its way
                     operations = saved  # decided upon before a crash, perhaps not posted
                 else:
                     operations = self._decide(event)

@@ -64,6 +64,39 @@ TEST(CustomSearch, OnlyItsOwnerOperatesIt) {
   EXPECT_NE(error_of(operate(other, {1, {}})).find("experiment 1 decides by random"), std::string::npos);
 }
 
+TEST(CustomSearch, WhatCannotBeReadIsRefusedAndKillsNobody) {
+  Lab lab;
+  lab.create(kCustom);
+  SearchOperation close{SearchVerb::kClose, "a", "no json"};
+  EXPECT_NE(check_operations({1, {close}}).error().text().find("from its creation"), std::string::npos);
+  // As an older journal may hold it.
+  operate(lab, {1, {{SearchVerb::kCreate, "a", "{}"}, close}});
+  EXPECT_EQ(lab.experiment().covered, 2U);
+}
+
+TEST(CustomSearch, WhatATrialWillBeginWithIsKept) {
+  Lab lab;
+  const ExperimentId old = lab.create("{name: o, entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 1}}}");
+  const Checkpoint saved{"aaa", TrialId(1), 1, 1, CheckpointState::kCompleted, {}, 7, "{}", "{}"};
+  lab.rig.done(NoteCheckpoint{saved, false});
+  lab.exit(1);
+  lab.create(kCustom);
+  const SearchOperation warm{SearchVerb::kCreate, "a", "{}", "aaa"};
+  EXPECT_EQ(error_of(lab.rig.done(OperateSearch{ExperimentId(old.value() + 1), {1, {warm}}})), "");
+  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}})).find("a trial of experiment 2 will begin with"), std::string::npos);
+  lab.settle();
+  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}})).find("a trial of experiment 2 will begin with"), std::string::npos);
+}
+
+TEST(Batches, RequestsAboutExperimentsStandAlone) {
+  Lab lab;
+  lab.create(kCustom);
+  const auto token = lab.rig.ask({OperateSearch{ExperimentId(1), {1, {}}}, ControlExperiments{ExperimentVerb::kKill, {ExperimentId(1)}}});
+  lab.rig.flush();
+  for (const Reply& reply : lab.rig.replies.at(token)) EXPECT_NE(error_of(reply).find("stands alone"), std::string::npos);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kActive);
+}
+
 TEST(CustomSearch, ACheckpointToBeginWithIsWholeOrRefused) {
   Lab lab;
   lab.create(kCustom);
@@ -160,6 +193,32 @@ TEST(Elastic, ARunningTrialMakesRoomForWhoWaits) {
   EXPECT_EQ(gpus_of(lab.job(1)), 3U);
 }
 
+TEST(Elastic, OneAtATimeIsInterruptedForWhoWaits) {
+  Lab lab;
+  for (int i = 0; i < 2; ++i) lab.create(elastic(1, 2));
+  ASSERT_TRUE(lab.runs(1) && lab.runs(2));
+  pass(lab, Duration::minutes(11));
+  lab.create(kOneGpu);
+  pass(lab, Duration::minutes(1));
+  EXPECT_NE(lab.job(1).run->stop.has_value(), lab.job(2).run->stop.has_value()) << "the first that stops is awaited";
+}
+
+TEST(Elastic, ATrialThatIsContinuedAsksForWhatItsExperimentSays) {
+  Lab lab;
+  lab.create(kOneGpu);
+  lab.create(elastic(1, 4));
+  pass(lab, Duration::seconds(4));
+  ASSERT_EQ(lab.trial(2).slots, 3U);
+  lab.exit(2);
+  auto prepared = prepare_continuation({ExperimentId(2), "searcher: {max_length: {batches: 20}}"}, lab.rig.core.state());
+  ASSERT_TRUE(prepared.has_value());
+  EXPECT_EQ(error_of(lab.rig.done(std::move(prepared).value())), "");
+  EXPECT_EQ(lab.trial(2).slots, 0U);
+  pass(lab, Duration::seconds(4));
+  ASSERT_TRUE(lab.runs(2));
+  EXPECT_EQ(gpus_of(lab.job(2)), slots_of(lab.trial(2), *lab.experiment(ExperimentId(2)).spec));
+}
+
 // ---- imports ----
 
 PreparedImport import_of(const std::string& origin, std::uint32_t wish) {
@@ -219,6 +278,39 @@ TEST(Imports, OnlyAnOperatorTakesThemAndOnlyWhatIsNotOurs) {
   EXPECT_NE(error_of(lab.rig.done(trial_under(own, 9), kRoot)).find("is our own"), std::string::npos);
   const ImportCheckpoint checkpoint{{"aaa", TrialId(1), 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}};
   EXPECT_NE(error_of(lab.rig.done(checkpoint, kRoot)).find("trial 1 is our own"), std::string::npos);
+}
+
+TEST(Imports, WithoutItsCodeNothingIsForkedFromIt) {
+  Lab lab;
+  lab.rig.done(import_of("c/1", 1), kRoot);
+  CreateExperiment fork;
+  fork.config = testing::random_search(1, 1);
+  fork.parent = ExperimentId(1);
+  fork.job = testing::spec_of("base");
+  LastBlob last;
+  auto prepared = prepare_experiment(std::move(fork), kAlice, CallerNames{"alice", "users"}, last);
+  ASSERT_TRUE(prepared.has_value());
+  EXPECT_NE(error_of(lab.rig.done(std::move(prepared).value())).find("the code of experiment 1 was not imported"), std::string::npos);
+}
+
+TEST(Imports, WhereMusterCannotReachNothingCountsAsDeleted) {
+  Lab lab;
+  PreparedImport import = import_of("c/1", 1);
+  auto spec = std::make_shared<ExperimentSpec>(*import.asked.spec);
+  spec->config = R"({"checkpoint_storage": {"type": "gcs", "bucket": "b"}})";
+  import.asked.spec = spec;
+  lab.rig.done(import, kRoot);
+  lab.rig.done(trial_under(ExperimentId(1), 1), kRoot);
+  lab.rig.done(ImportCheckpoint{{"aaa", TrialId(1), 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}}, kRoot);
+  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}})).find("storage of type gcs"), std::string::npos);
+  const Reply whole = lab.rig.done(ControlExperiments{ExperimentVerb::kDelete, {ExperimentId(1)}});
+  EXPECT_NE(whole.experiments.at(0).error->text().find("storage of type gcs"), std::string::npos);
+}
+
+TEST(Imports, FoldersOfImportsAreNobodyElses) {
+  Lab lab;
+  lab.rig.done(import_of("c/12", 12), kRoot);
+  EXPECT_EQ(lab.experiment(ExperimentId(12)).spec->run_folder, "/runs/imported-c-12");
 }
 
 TEST(Imports, WhatEndedElsewhereIsNotContinuedHere) {

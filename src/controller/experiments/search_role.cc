@@ -40,9 +40,8 @@ struct Ask {
   std::vector<SearchAction> operator()(const OperationsInput& input) {
     std::vector<Json> hparams;
     for (const SearchOperation& one : input.operations) {
-      auto parsed = parse_json(one.hparams.empty() ? "{}" : one.hparams);
-      CHECK(parsed.has_value(), "hyperparameters were accepted and cannot be read");
-      hparams.push_back(std::move(parsed).value());
+      auto parsed = one.verb == SearchVerb::kCreate ? parse_json(one.hparams) : Result<Json>(Json());
+      hparams.push_back(parsed.has_value() ? std::move(parsed).value() : Json(Json::Object{}));
     }
     return searcher.operate(input, hparams);
   }

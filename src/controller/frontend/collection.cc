@@ -7,12 +7,24 @@
 
 #include "codec/collection_text.h"
 #include "codec/digest.h"
+#include "codec/json_reader.h"
 #include "codec/trial_text.h"
+#include "controller/experiments/search_role.h"
 #include "controller/frontend/trial_access.h"
 #include "controller/frontend/trial_jobs.h"
+#include "search/custom_search.h"
 
 namespace muster::frontend {
 namespace {
+
+/// What trials that the client of a custom search has created, and that have not begun, will begin with.
+std::vector<std::string> wanted_sources(const Experiment& experiment) {
+  search::Searcher searcher = searcher_of(*experiment.spec, experiment.search_state.get());
+  const std::vector<SearchInput> inputs(experiment.inputs.begin(), experiment.inputs.end());
+  ask(searcher, inputs);
+  const auto* custom = dynamic_cast<const search::CustomMethod*>(&searcher.method());
+  return custom == nullptr ? std::vector<std::string>() : custom->sources();
+}
 
 bool is_there(const Checkpoint& checkpoint) { return checkpoint.state != CheckpointState::kDeleted; }
 
@@ -43,35 +55,59 @@ const Experiment& experiment_of(const ClusterState& state, const Checkpoint& che
 }
 
 /// A checkpoint's experiment, if it may be deleted by the caller.
-Result<ExperimentId> deletable(const ClusterState& state, const std::string& uuid, const Identity& identity) {
+Result<ExperimentId> deletable(const ClusterState& state, const KeptCheckpoints& kept, const std::string& uuid, const Identity& identity) {
   const CheckpointRef known = state.checkpoints().find(uuid);
   if (known == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
   const Experiment& experiment = *TRY(find_own(state, experiment_of(state, *known).id, identity));
-  if (const auto why = kept_because(state, *known)) return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} {}", uuid, *why), "");
+  TRY(check_reachable(experiment));
+  if (const auto why = kept.because(*known)) return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} {}", uuid, *why), "");
   return experiment.id;
 }
 
 }  // namespace
 
-std::optional<std::string> kept_because(const ClusterState& state, const Checkpoint& checkpoint) {
-  if (state.catalog().names_checkpoint(checkpoint.uuid)) return "is in the model registry; delete the model version that names it first";
+KeptCheckpoints::KeptCheckpoints(const ClusterState& state) : state_(state) {
   for (const auto& [id, experiment] : state.experiments().experiments()) {
-    if (experiment.spec->source_checkpoint == checkpoint.uuid) return fmt::format("is what experiment {} began with", id.value());
+    const std::string& source = experiment.spec->source_checkpoint;
+    if (!source.empty()) begun_with_.emplace(source, fmt::format("is what experiment {} began with", id.value()));
+    if (experiment.spec->searcher != "custom" || !is_searching(experiment.state) || experiment.outcome) continue;
+    for (const std::string& uuid : wanted_sources(experiment)) {
+      begun_with_.emplace(uuid, fmt::format("is what a trial of experiment {} will begin with", id.value()));
+    }
   }
   for (const auto& [id, trial] : state.experiments().trials()) {
-    if (!trial.is_over() && trial.source == checkpoint.uuid) return fmt::format("is what trial {} begins with", id.value());
+    if (!trial.is_over() && !trial.source.empty()) begun_with_.emplace(trial.source, fmt::format("is what trial {} begins with", id.value()));
   }
-  const Trial& own = *state.experiments().find(checkpoint.trial);
-  const CheckpointRef latest = own.is_over() ? nullptr : state.checkpoints().latest(own.id);
+}
+
+std::optional<std::string> KeptCheckpoints::because(const Checkpoint& checkpoint) const {
+  if (state_.catalog().names_checkpoint(checkpoint.uuid)) return "is in the model registry; delete the model version that names it first";
+  if (const auto found = begun_with_.find(checkpoint.uuid); found != begun_with_.end()) return found->second;
+  const Trial& own = *state_.experiments().find(checkpoint.trial);
+  const CheckpointRef latest = own.is_over() ? nullptr : state_.checkpoints().latest(own.id);
   if (latest != nullptr && latest->uuid == checkpoint.uuid) return fmt::format("is what trial {} goes on from; end it first", own.id.value());
   return std::nullopt;
 }
 
+Status check_reachable(const Experiment& experiment) {
+  if (experiment.spec->imported_from.empty()) return {};  // our own were checked when they were created
+  const auto config = parse_json(experiment.spec->config);
+  const std::vector<std::string> path{"checkpoint_storage", "type"};
+  const Json* type = config.has_value() ? config->find(path) : nullptr;
+  if (type == nullptr || type->text() == nullptr) return {};
+  for (const char* known : {"shared_fs", "directory", "s3"}) {
+    if (*type->text() == known) return {};
+  }
+  return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoints of experiment {} lie in storage of type {}", experiment.id.value(), *type->text()),
+              "Muster cannot delete them there");
+}
+
 Reply delete_checkpoints(Draft& draft, const DeleteCheckpoints& asked, const Identity& identity) {
   Reply reply;
+  const KeptCheckpoints kept(draft.state());
   std::map<ExperimentId, std::vector<std::string>> by_experiment;
   for (const std::string& uuid : asked.uuids) {
-    const auto experiment = deletable(draft.state(), uuid, identity);
+    const auto experiment = deletable(draft.state(), kept, uuid, identity);
     if (!experiment.has_value()) {
       reply.error = experiment.error();
       return reply;
@@ -96,10 +132,12 @@ Reply collect(Draft& draft, const CollectCheckpoints& collect) {
   const Experiment* experiment = state.experiments().find(collect.experiment);
   const bool is_due = experiment != nullptr && is_final(experiment->state) && experiment->state < ExperimentState::kDeleting;
   if (!is_due || experiment->is_collected || experiment->retention != collect.retention) return reply;
+  const KeptCheckpoints kept(state);
+  const bool is_reachable = check_reachable(*experiment).has_value();
   std::vector<std::string> uuids;
   for (const std::string& uuid : collect.uuids) {
     const CheckpointRef known = state.checkpoints().find(uuid);
-    const bool may_go = known != nullptr && is_there(*known) && !state.checkpoints().is_going(uuid) && !kept_because(state, *known);
+    const bool may_go = is_reachable && known != nullptr && is_there(*known) && !state.checkpoints().is_going(uuid) && !kept.because(*known);
     if (may_go) uuids.push_back(uuid);
   }
   if (!uuids.empty()) {
@@ -122,10 +160,12 @@ Status delete_experiment(Draft& draft, const Experiment& experiment) {
   };
   if (!is_final(experiment.state)) return refuse("has not ended", "end it first: muster experiment kill");
   if (experiment.state == ExperimentState::kDeleting) return {};
+  TRY(check_reachable(experiment));
+  const KeptCheckpoints kept(state);
   std::vector<std::string> uuids;
   for (const TrialId trial : experiment.trials) {
     for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) {
-      if (const auto why = kept_because(state, *checkpoint)) return refuse(fmt::format("keeps checkpoint {}, which {}", checkpoint->uuid, *why), "");
+      if (const auto why = kept.because(*checkpoint)) return refuse(fmt::format("keeps checkpoint {}, which {}", checkpoint->uuid, *why), "");
       if (state.checkpoints().is_going(checkpoint->uuid)) return refuse("has checkpoints that are being deleted", "try again in a moment");
       if (is_there(*checkpoint)) uuids.push_back(checkpoint->uuid);
     }

@@ -2,14 +2,31 @@
 // touches no user's storage.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
+
 #include "base/result.h"
 #include "controller/draft.h"
 
 namespace muster::frontend {
 
-/// What must not be deleted, and why, in words; nullopt: it may be. Kept are registered checkpoints, those that an experiment or a
-/// trial begins with, and what a trial that has not ended goes on from.
-std::optional<std::string> kept_because(const ClusterState& state, const Checkpoint& checkpoint);
+/// Which checkpoints must not be deleted: registered ones, those that an experiment began with, or that a trial which has not ended, or
+/// not begun, begins with, and what a trial that has not ended goes on from. Lifetime: of the state, until it changes. Cost: O(experiments
+/// + trials), once.
+class KeptCheckpoints {
+ public:
+  explicit KeptCheckpoints(const ClusterState& state);
+  /// Why it is kept, in words; nullopt: it may be deleted.
+  std::optional<std::string> because(const Checkpoint& checkpoint) const;
+
+ private:
+  const ClusterState& state_;
+  std::map<std::string, std::string> begun_with_;  ///< by uuid: whose beginning it is, in words
+};
+
+/// Errors: kFailedPrecondition: files of such a storage cannot be reached from here.
+Status check_reachable(const Experiment& experiment);
 
 /// As their owner asked. Errors: kNotFound; kFailedPrecondition for one that is kept, and nothing is deleted then.
 Reply delete_checkpoints(Draft& draft, const DeleteCheckpoints& asked, const Identity& identity);

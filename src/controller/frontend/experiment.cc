@@ -49,8 +49,11 @@ Status inherit(const ClusterState& state, const PreparedExperiment& prepared, Jo
   if (prepared.spec->parent.value() == 0) return {};
   const Experiment* parent = state.experiments().find(prepared.spec->parent);
   if (parent == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", prepared.spec->parent.value()), "");
-  if (prepared.script.bytes == nullptr) job.script = parent->spec->job->script;
-  return {};
+  if (prepared.script.bytes != nullptr) return {};
+  job.script = parent->spec->job->script;
+  if (job.script.value() != 0) return {};
+  return fail(ErrorCode::kFailedPrecondition, fmt::format("the code of experiment {} was not imported with it", prepared.spec->parent.value()),
+              "create an experiment from its configuration, with the code: muster experiment config, muster experiment create");
 }
 
 PreparedSubmit submission_of(const JobSpec& job) {

@@ -62,7 +62,10 @@ Reply import_experiment(Draft& draft, const PreparedImport& prepared, const Iden
   job->text.set(JobText::kName, event.labels.name);
   auto spec = std::make_shared<ExperimentSpec>(*asked.spec);
   spec->job = std::move(job);
-  spec->run_folder += fmt::format("/experiment-{}", event.experiment.value());
+  // A name that nothing else has: what is deleted with the experiment is never another one's.
+  std::string origin = spec->imported_from;
+  std::ranges::replace(origin, '/', '-');
+  spec->run_folder += fmt::format("/imported-{}", origin);
   event.spec = std::move(spec);
   reply.experiment = event.experiment;
   draft.add(std::move(event));

@@ -31,6 +31,10 @@ std::optional<sched::ElasticJob> elastic_job(const Trial& trial, const Experimen
   return elastic;
 }
 
+bool shares_partition(const Job& a, const sched::ElasticJob& b) {
+  return std::ranges::any_of(b.job.partitions, [&](PartitionIndex one) { return std::ranges::find(a.partitions, one) != a.partitions.end(); });
+}
+
 }  // namespace
 
 JobSpec with_slots(const JobSpec& spec, std::uint32_t slots) {
@@ -56,6 +60,7 @@ void ElasticFeed::note(const Event& event) {
 
 std::vector<sched::ElasticJob> ElasticFeed::jobs(const ClusterState& state, SnapshotFeed& feed, TimePoint now) {
   std::vector<sched::ElasticJob> found;
+  std::vector<const Job*> stopping;
   std::erase_if(experiments_, [&](ExperimentId id) {
     const Experiment* experiment = state.experiments().find(id);
     return experiment == nullptr || is_final(experiment->state);
@@ -64,8 +69,15 @@ std::vector<sched::ElasticJob> ElasticFeed::jobs(const ClusterState& state, Snap
     const Experiment& experiment = *state.experiments().find(id);
     if (experiment.state != ExperimentState::kActive) continue;
     for (const TrialId trial : experiment.trials) {
-      if (auto job = elastic_job(*state.experiments().find(trial), *experiment.spec, state, feed, now)) found.push_back(std::move(*job));
+      const Trial& one = *state.experiments().find(trial);
+      if (auto job = elastic_job(one, *experiment.spec, state, feed, now)) found.push_back(std::move(*job));
+      const Job* job = one.is_over() ? nullptr : state.jobs().find(one.job);
+      if (job != nullptr && job->run != nullptr && job->run->stop) stopping.push_back(job);
     }
+  }
+  // What comes of one that is stopping is awaited before another is interrupted where it would run.
+  for (const Job* job : stopping) {
+    for (sched::ElasticJob& other : found) other.is_settled = other.is_settled && !shares_partition(*job, other);
   }
   return found;
 }
@@ -73,6 +85,7 @@ std::vector<sched::ElasticJob> ElasticFeed::jobs(const ClusterState& state, Snap
 std::optional<sched::Resize> ElasticFeed::look(const ClusterState& state, SnapshotFeed& feed, const sched::ClusterSnapshot& snapshot,
                                                const sched::Plan& plan, TimePoint now) {
   next_look_ = now + kEvery;
+  next_idle_look_ = now + std::clamp(state.settings().resize_interval / 4, kEvery, kIdleEvery);
   std::vector<sched::ElasticJob> all = jobs(state, feed, now);
   const sched::RequestOf request_of = [&](JobId id, std::uint32_t slots) -> std::shared_ptr<const ResourceRequest> {
     const Job& job = *state.jobs().find(id);

@@ -39,13 +39,18 @@ std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
     await_.reset();
   }
   snapshot_.advance_time(std::max(now, state_.time()));
-  const bool is_looking = elastic_.is_due(now);
-  if (snapshot_.revision() == planned_revision_ && !is_looking) return std::nullopt;
+  const bool has_changed = snapshot_.revision() != planned_revision_;
+  const bool is_looking = elastic_.is_due(now, has_changed || has_unlooked_change_);
+  if (!has_changed && !is_looking) return std::nullopt;
+  has_unlooked_change_ = has_changed || has_unlooked_change_;
   planned_revision_ = snapshot_.revision();
   auto plan = std::make_shared<const sched::Plan>(planner_.plan(snapshot_, std::max(now, state_.time()), options_));
   is_in_flight_ = true;
   PlanResult result{state_.seq(), plan, report(*plan)};
-  if (is_looking && plan->starts.empty()) result.resize = elastic_.look(state_, feed_, snapshot_, *plan, std::max(now, state_.time()));
+  if (is_looking && plan->starts.empty()) {
+    has_unlooked_change_ = false;
+    result.resize = elastic_.look(state_, feed_, snapshot_, *plan, std::max(now, state_.time()));
+  }
   return result;
 }
 

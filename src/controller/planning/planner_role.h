@@ -63,6 +63,7 @@ class PlannerRole {
   ElasticFeed elastic_;
   sched::Planner planner_;
   std::uint64_t planned_revision_ = 0;
+  bool has_unlooked_change_ = false;  ///< since elastic trials were looked at
   bool is_in_flight_ = false;
   std::optional<Seq> await_;
 };
