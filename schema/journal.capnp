@@ -183,16 +183,6 @@ struct DocumentDeleted { kind @0 :UInt8; id @1 :UInt32; }
 struct LogMatched { trial @0 :UInt32; match @1 :M.LogMatch; }
 struct SearchOperated { experiment @0 :UInt32; input @1 :M.OperationsInput; }
 struct TrialResized { trial @0 :UInt32; slots @1 :UInt32; }
-struct ExperimentImported {
-  experiment @0 :UInt32;
-  spec @1 :M.ExperimentSpec;
-  labels @2 :M.ExperimentLabels;
-  state @3 :UInt8;
-  submitTime @4 :Int64;
-  endTime @5 :Int64;
-  progress @6 :UInt64;   # the bits of a double
-  detail @7 :Text;
-}
 struct TrialImported { trial @0 :M.ImportedTrial; }
 
 struct LogRetentionSet { experiment @0 :UInt32; trial @1 :UInt32; days @2 :Int32; }
@@ -238,7 +228,7 @@ struct Event {
     logRetentionSet @36 :LogRetentionSet;
     searchOperated @37 :SearchOperated;
     trialResized @38 :TrialResized;
-    experimentImported @39 :ExperimentImported;
+    experimentImported @39 :M.ImportedExperiment;
     trialImported @40 :TrialImported;
   }
 }

@@ -167,7 +167,17 @@ struct ImportedTrial {
   units @10 :UInt64;   # so too
   submitTime @11 :Int64;
   endTime @12 :Int64;
-  detail @13 :Text;
+  unused13 @13 :Text;
+}
+struct ImportedExperiment {
+  id @0 :UInt32;
+  spec @1 :ExperimentSpec;
+  labels @2 :ExperimentLabels;
+  state @3 :UInt8;
+  submitTime @4 :Int64;
+  endTime @5 :Int64;
+  unused6 @6 :UInt64;
+  unused7 @7 :Text;
 }
 struct ExperimentLabels {
   name @0 :Text;

@@ -87,18 +87,7 @@ struct NoteCheckpoint { checkpoint @0 :M.Checkpoint; isChange @1 :Bool; }
 struct StoreDocument { document @0 :M.Document; isImport @1 :Bool; }
 struct DeleteDocument { kind @0 :UInt8; id @1 :UInt32; }
 struct OperateSearch { experiment @0 :UInt32; input @1 :M.OperationsInput; }
-struct ImportExperiment {
-  wish @0 :UInt32;
-  spec @1 :M.ExperimentSpec;
-  labels @2 :M.ExperimentLabels;
-  state @3 :UInt8;
-  submitTime @4 :Int64;
-  endTime @5 :Int64;
-  progress @6 :UInt64;   # the bits of a double
-  detail @7 :Text;
-  context @8 :Data;
-  environment @9 :Data;
-}
+struct ImportExperiment { experiment @0 :M.ImportedExperiment; }
 struct ImportTrial { trial @0 :M.ImportedTrial; }
 struct ImportCheckpoint { checkpoint @0 :M.Checkpoint; }
 struct SetLogRetention { experiment @0 :UInt32; trial @1 :UInt32; days @2 :Int32; }
@@ -355,7 +344,6 @@ struct TrialView {
   logMatches @30 :List(M.LogMatch);
   logRetentionDays @31 :Int32;
   slots @32 :UInt32;
-  importedFrom @33 :Text;
 }
 
 struct Page {

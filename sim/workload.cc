@@ -373,9 +373,7 @@ void Workload::operate_searches() {
 }
 
 void Workload::operate_search(const Experiment& experiment, SearchClient& client) {
-  search::Searcher searcher = searcher_of(*experiment.spec, experiment.search_state.get());
-  const std::vector<SearchInput> inputs(experiment.inputs.begin(), experiment.inputs.end());
-  ask(searcher, inputs);
+  const search::Searcher searcher = searcher_now(experiment);
   const auto& events = dynamic_cast<const search::CustomMethod&>(searcher.method()).events();
   const auto next = std::ranges::find_if(events, [&](const search::CustomEvent& event) { return event.id > client.answered; });
   if (next == events.end()) return;

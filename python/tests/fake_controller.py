@@ -7,6 +7,8 @@ import threading
 import time
 from collections import deque
 
+from local_http import QuietHandler
+
 TOKEN = "task-token"
 STATES = ("STATE_ACTIVE", "STATE_COMPLETED")
 
@@ -55,10 +57,7 @@ class FakeController:
     def start(self):
         controller = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1  # one segment per answer, as delayed acknowledgements cost 40 ms
-
+        class Handler(QuietHandler):
             def setup(self):
                 super().setup()
                 with controller.lock:
@@ -69,9 +68,6 @@ class FakeController:
                 with controller.lock:
                     controller._open.discard(self.connection)
                 super().finish()
-
-            def log_message(self, *words):
-                pass
 
             def handle_any(self):
                 controller.handle(self)

@@ -1,10 +1,10 @@
 """A Determined master for the tests of imports: the same small history over REST, in the shapes of 0.38's replies, and as a dump."""
 import gzip
-import http.server
 import json
 import re
-import threading
 from urllib.parse import parse_qs, urlsplit
+
+from local_http import LocalServer, QuietHandler
 
 CLUSTER = "8f3b2c1e-0000-4000-8000-00000000c1c1"
 UUIDS = [f"aaaaaaaa-0000-4000-8000-{number:012d}" for number in range(3)]
@@ -68,27 +68,16 @@ class FakeDetermined:
         self.paths = []
         fake = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1  # one segment per answer
-
-            def log_message(self, *words):
-                pass
-
+        class Handler(QuietHandler):
             def do_GET(self):
                 fake.answer(self, None)
 
             def do_POST(self):
-                fake.answer(self, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                fake.answer(self, json.loads(self.body()))
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
+        self.server = LocalServer(Handler)
+        self.url = self.server.url
+        self.stop = self.server.stop
 
     def answer(self, handler, body):
         parts = urlsplit(handler.path)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import wait_until
 from fake_controller import FakeController
 from muster import core
 from muster.core.storage import FolderStorage
@@ -52,24 +53,17 @@ def fingerprint(out):
     return re.search(r"ended after epoch \d+: .* (fingerprint \w+)", out).group(1)
 
 
-def until(condition, what):
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
-
-
 def test_an_interrupted_training_arrives_where_an_uninterrupted_one_does(tmp_path):
     whole = ended(start(tmp_path / "whole"))
     slow = {"MUSTER_HPARAMS": json.dumps({"pause_s": 0.05})}
     first = start(tmp_path / "cut", **slow)
-    until(lambda: core.read_metrics(tmp_path / "cut").get("validation", []) != [], "a report")
+    wait_until(lambda: core.read_metrics(tmp_path / "cut").get("validation", []) != [], "a report")
     first.send_signal(signal.SIGTERM)
     said = ended(first)
     at = int(re.search(r"stopped after epoch (\d+)", said).group(1))
     assert 0 < at < 40
     second = start(tmp_path / "cut", **slow)
-    until(lambda: len(core.read_metrics(tmp_path / "cut")["validation"]) > at + 12, "it goes on")
+    wait_until(lambda: len(core.read_metrics(tmp_path / "cut")["validation"]) > at + 12, "it goes on")
     second.kill()
     second.wait()
     last = ended(start(tmp_path / "cut"))
@@ -112,7 +106,7 @@ def test_a_trial_reports_to_its_controller(controller, tmp_path):
 def test_a_stop_of_the_controllers_is_acknowledged_and_the_next_run_goes_on(controller, tmp_path):
     slow = {"MUSTER_HPARAMS": '{"pause_s": 0.05}'}
     process = start(tmp_path, **controller.variables(**slow))
-    until(lambda: ("validation", 2, "accuracy") in controller.metrics, "two epochs")
+    wait_until(lambda: ("validation", 2, "accuracy") in controller.metrics, "two epochs")
     controller.preempt.set()
     assert "stopped after epoch" in ended(process)
     assert controller.acknowledged == 1
@@ -127,7 +121,7 @@ def test_nothing_is_lost_while_the_controller_restarts_and_answers_badly(control
     controller.is_hit = lambda method, path: "preemption" not in path
     controller.faults.extend(["drop after", 503, "drop before", "drop after", 502])
     process = start(tmp_path, **controller.variables(MUSTER_HPARAMS='{"pause_s": 0.02}'))
-    until(lambda: ("validation", 3, "accuracy") in controller.metrics, "three epochs")
+    wait_until(lambda: ("validation", 3, "accuracy") in controller.metrics, "three epochs")
     controller.stop()
     time.sleep(0.5)
     controller.start()

@@ -1,14 +1,13 @@
 """Imports: what is read of a Determined cluster by REST and by dump, and how it is sent."""
-import http.server
 import json
 import math
 import os
 import stat
-import threading
 
 import pytest
 
 from fake_determined import BATCHES, CLUSTER, CONFIG, TASK, UUIDS, FakeDetermined, dump_text, write_dump
+from local_http import LocalServer, QuietHandler
 from muster.moving import sender
 from muster.moving.__main__ import main
 from muster.moving.dump import array_of, open_dump, unescaped
@@ -32,8 +31,7 @@ def old():
 def new():
     made = FakeImporter()
     yield made
-    made.server.shutdown()
-    made.server.server_close()
+    made.server.stop()
 
 
 class FakeImporter:
@@ -47,15 +45,9 @@ class FakeImporter:
         self.refuse = lambda record: None
         fake = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1  # one segment per answer
-
-            def log_message(self, *words):
-                pass
-
+        class Handler(QuietHandler):
             def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = self.body()
                 fault = fake.faults.pop(0) if fake.faults else None
                 if isinstance(fault, int):
                     status, answer = fault, {"error": {"error": "told to"}}
@@ -66,16 +58,10 @@ class FakeImporter:
                 if fault == "drop":
                     self.connection.shutdown(2)
                     return
-                data = json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                self.answer(status, json.dumps(answer).encode())
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+        self.server = LocalServer(Handler)
+        self.url = self.server.url
 
     def take(self, body):
         assert len(body) <= 4 << 20 and body.endswith(b"\n")

@@ -1,6 +1,5 @@
 """What service jobs run: how they say where they are, who gets in, archives of checkpoints, links to event files."""
 import http.client
-import http.server
 import io
 import json
 import tarfile
@@ -9,6 +8,7 @@ import zipfile
 
 import pytest
 
+from local_http import LocalServer, QuietHandler
 from muster.core.session import Session
 from muster.core.storage import FolderStorage
 from muster.services import checkpoint, checkpoint_files, tensorboard
@@ -23,33 +23,22 @@ class Controller:
         self.status = 200
         controller = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *words):
-                pass
-
+        class Handler(QuietHandler):
             def do_POST(self):  # and PATCH
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                controller.said.append((self.path, self.headers["Grpc-Metadata-x-allocation-token"], body))
-                self.send_response(controller.status)
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"{}")
+                controller.said.append((self.path, self.headers["Grpc-Metadata-x-allocation-token"], json.loads(self.body())))
+                self.answer(controller.status, b"{}")
 
             do_PATCH = do_POST
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.server = LocalServer(Handler)
+        self.url = self.server.url
 
 
 @pytest.fixture
 def controller():
     made = Controller()
     yield made
-    made.server.shutdown()
-    made.server.server_close()
+    made.server.stop()
 
 
 @pytest.fixture

@@ -39,14 +39,6 @@ Result<const Experiment*> find_custom(const ClusterState& state, ExperimentId id
               "only a custom search has events: searcher: {name: custom, ...}");
 }
 
-/// The search with all that it has been told, also what has not been decided upon yet: what comes of that is certain.
-search::Searcher searcher_now(const Experiment& experiment) {
-  search::Searcher searcher = searcher_of(*experiment.spec, experiment.search_state.get());
-  const std::vector<SearchInput> inputs(experiment.inputs.begin(), experiment.inputs.end());
-  ask(searcher, inputs);
-  return searcher;
-}
-
 const search::CustomMethod& method_of(const search::Searcher& searcher) {
   return dynamic_cast<const search::CustomMethod&>(searcher.method());
 }

@@ -157,21 +157,21 @@ Result<ImportExperiment> experiment_of(const Json& record, const ImportContext& 
   const std::int64_t id = TRY(record_id(record, "id"));
   const ImportOwner& owner = context.owner_of(record);
   ImportExperiment import;
-  import.wish = ExperimentId(static_cast<std::uint32_t>(id));
-  import.state = TRY(state_of<ExperimentState>(record, {{"COMPLETED", ExperimentState::kCompleted},
-                                                        {"CANCELED", ExperimentState::kCanceled},
-                                                        {"ERROR", ExperimentState::kError}}));
-  import.submit_time = TRY(time_of(record, "startTime"));
-  import.end_time = TRY(time_of(record, "endTime"));
-  import.end_time = std::max(import.end_time, import.submit_time);  // also where there is none
-  import.progress = import.state == ExperimentState::kCompleted ? 1 : 0;
-  import.labels = ExperimentLabels{text_or(record, "name"), text_or(record, "description"), text_or(record, "notes"), labels_of(record), "", "",
-                                   bool_field(record, "isArchived").value_or(false)};
+  ImportedExperiment& experiment = import.experiment;
+  experiment.id = ExperimentId(static_cast<std::uint32_t>(id));
+  experiment.state = TRY(state_of<ExperimentState>(record, {{"COMPLETED", ExperimentState::kCompleted},
+                                                            {"CANCELED", ExperimentState::kCanceled},
+                                                            {"ERROR", ExperimentState::kError}}));
+  experiment.submit_time = TRY(time_of(record, "startTime"));
+  experiment.end_time = TRY(time_of(record, "endTime"));
+  experiment.end_time = std::max(experiment.end_time, experiment.submit_time);  // also where there is none
+  experiment.labels = ExperimentLabels{text_or(record, "name"), text_or(record, "description"), text_or(record, "notes"), labels_of(record), "", "",
+                                       bool_field(record, "isArchived").value_or(false)};
   const auto project = context.projects.find(whole_field(record, "project").value_or(0));
   if (project != context.projects.end()) {
-    import.labels.project = project->second.name;
+    experiment.labels.project = project->second.name;
     const auto workspace = context.workspaces.find(project->second.workspace);
-    if (workspace != context.workspaces.end()) import.labels.workspace = workspace->second;
+    if (workspace != context.workspaces.end()) experiment.labels.workspace = workspace->second;
   }
   const Json* config = field(record, "config");
   if (config == nullptr || config->object() == nullptr) return fail(bad("config", "an object is missing"));
@@ -184,7 +184,7 @@ Result<ImportExperiment> experiment_of(const Json& record, const ImportContext& 
   spec->run_folder = run_root(*config, owner);
   spec->job = job_of(owner);
   spec->imported_from = context.origin(id);
-  import.spec = std::move(spec);
+  experiment.spec = std::move(spec);
   return import;
 }
 

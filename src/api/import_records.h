@@ -20,7 +20,6 @@ struct ImportOwner {
   GroupId group;
   std::string name;  ///< as he was called there
   std::string home = "/";
-  std::string shell = "/bin/sh";
 };
 
 /// What the records before have told.

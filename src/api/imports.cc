@@ -101,9 +101,7 @@ ImportOwner Import::owner_named(const std::string& name) {
     owner.user = user->first;
     owner.group = user->second;
   }
-  const ApiPort::UserFacts account = port_.user_facts(owner.user);
-  owner.home = account.home;
-  owner.shell = account.shell;
+  owner.home = port_.user_facts(owner.user).home;
   return owner;
 }
 
@@ -251,9 +249,9 @@ kj::Promise<void> Import::take_experiment(const Line& line) {
   auto import = experiment_of(line.record, context_);
   if (!import.has_value()) return refuse(line, import.error());
   if (const auto parent = known_.experiments.find(whole_field(line.record, "parent").value_or(0)); parent != known_.experiments.end()) {
-    auto spec = std::make_shared<ExperimentSpec>(*import->spec);
+    auto spec = std::make_shared<ExperimentSpec>(*import->experiment.spec);
     spec->parent = parent->second;
-    import->spec = std::move(spec);
+    import->experiment.spec = std::move(spec);
   }
   return submit(line, std::move(import).value(), [this, id = *id](const Reply& reply) { known_.experiments[id] = reply.experiment; });
 }

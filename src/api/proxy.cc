@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "api/replies.h"
+#include "codec/words.h"
 
 namespace muster::api {
 namespace {
@@ -15,12 +15,6 @@ constexpr std::array<std::string_view, 16> kKept{"connection", "keep-alive", "te
                                                  "proxy-authorization", "proxy-authenticate", "proxy-connection", "authorization",
                                                  "grpc-metadata-x-allocation-token", "cookie", "set-cookie", "x-forwarded-prefix",
                                                  "muster-service-secret"};
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 ProxyAnswer ours(HttpReply reply) {
   ProxyAnswer answer;

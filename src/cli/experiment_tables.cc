@@ -114,7 +114,7 @@ std::string trial_text(const TrialView& trial, const ShowContext& context) {
                                  trial.job.value(), trial.runs);
   text += trial.restarts > 0 ? fmt::format(", {} restarts\n", trial.restarts) : "\n";
   if (const std::string reason = why(trial); !reason.empty()) text += fmt::format("  {}\n", reason);
-  text += fmt::format("  Hyperparameters: {}\n", trial.hparams);
+  text += fmt::format("  Hyperparameters: {}\n  Slots: {}\n", trial.hparams, trial.slots);
   if (trial.metric) text += fmt::format("  Metric: {:.6g} at {:g}\n", *trial.metric, trial.units);
   text += fmt::format("  Submitted: {}", context.time(trial.submit_time, "-"));
   if (trial.end_time.is_set()) text += fmt::format(", ended: {}", context.time(trial.end_time, "-"));

@@ -58,12 +58,6 @@ struct PreparedContinuation {
   bool is_single_node = false;
 };
 
-struct PreparedImport {
-  ImportExperiment asked;  ///< with a specification of its own
-  PreparedBlob script;     ///< null bytes: its code is not known
-  PreparedBlob environment;
-};
-
 /// Checkpoints of an experiment that its retention does not keep. Not for clients.
 struct CollectCheckpoints {
   ExperimentId experiment;
@@ -91,7 +85,7 @@ using PreparedRequest =
     std::variant<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, UpdateObject, ReleaseAllocation, RenewLease, CancelStep,
                  Reconfigure, PreparedExperiment, ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision,
                  NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation, DeleteCheckpoints, CollectCheckpoints,
-                 SetLogRetention, NoteLogMatch, OperateSearch, PreparedImport, ImportTrial, ImportCheckpoint>;
+                 SetLogRetention, NoteLogMatch, OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint>;
 
 /// One atomic batch of a client. `token` is the gateway's, for the replies.
 struct Command {

@@ -58,7 +58,7 @@ Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request, cons
     reply = frontend::set_log_retention(draft, *retention, identity);
   } else if (const auto* operate = std::get_if<OperateSearch>(&request)) {
     reply = frontend::operate_search(draft, *operate, identity);
-  } else if (const auto* imported = std::get_if<PreparedImport>(&request)) {
+  } else if (const auto* imported = std::get_if<ImportExperiment>(&request)) {
     reply = frontend::import_experiment(draft, *imported, identity);
   } else if (const auto* imported_trial = std::get_if<ImportTrial>(&request)) {
     reply = frontend::import_trial(draft, *imported_trial, identity);

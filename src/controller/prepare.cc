@@ -119,14 +119,14 @@ Result<PreparedRequest> prepare(Request request, const Identity& identity, const
   if (auto* experiment = std::get_if<CreateExperiment>(&request)) {
     return PreparedRequest(TRY(prepare_experiment(std::move(*experiment), identity, names, environments)));
   }
-  if (auto* import = std::get_if<ImportExperiment>(&request)) return prepare_import(std::move(*import), environments);
+  if (const auto* import = std::get_if<ImportExperiment>(&request)) TRY(check_import(import->experiment));
   if (const auto* operate = std::get_if<OperateSearch>(&request)) TRY(check_operations(operate->input));
   if (auto* store = std::get_if<StoreDocument>(&request); store != nullptr && !store->is_import) store->document.user_name = names.user;
   return std::visit(
       [](auto&& other) -> Result<PreparedRequest> {
         using Kind = std::decay_t<decltype(other)>;
         if constexpr (std::is_same_v<Kind, SubmitJob> || std::is_same_v<Kind, CreateStep> || std::is_same_v<Kind, CreateExperiment> ||
-                      std::is_same_v<Kind, ContinueExperiment> || std::is_same_v<Kind, ImportExperiment>) {
+                      std::is_same_v<Kind, ContinueExperiment>) {
           return fail(ErrorCode::kInternal, "prepared elsewhere");
         } else {
           return PreparedRequest(std::forward<decltype(other)>(other));

@@ -225,24 +225,14 @@ Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, co
   return PreparedRequest(std::move(prepared));
 }
 
-Result<PreparedRequest> prepare_import(ImportExperiment import, LastBlob& environments) {
-  if (import.spec == nullptr || import.spec->job == nullptr || import.spec->imported_from.empty()) {
+Status check_import(const ImportedExperiment& experiment) {
+  if (experiment.spec == nullptr || experiment.spec->job == nullptr || experiment.spec->imported_from.empty()) {
     return fail(ErrorCode::kInvalidArgument, "an imported experiment names where it comes from", "");
   }
-  if (!is_final(import.state) || import.state >= ExperimentState::kDeleting) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("experiment {} has not ended there", import.spec->imported_from),
-                "import it when it has");
+  if (!is_final(experiment.state) || experiment.state >= ExperimentState::kDeleting) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("experiment {} has not ended there", experiment.spec->imported_from), "import it when it has");
   }
-  TRY(check_config_size(import.spec->config));
-  PreparedImport prepared;
-  if (import.context != nullptr && !import.context->empty()) {
-    const std::string script = trial_script(*import.context);
-    prepared.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
-  }
-  prepared.environment = environments.prepared(std::move(import.environment));
-  import.context = nullptr;
-  prepared.asked = std::move(import);
-  return PreparedRequest(std::move(prepared));
+  return check_config_size(experiment.spec->config);
 }
 
 Status check_operations(const OperationsInput& input) {

@@ -23,7 +23,7 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
 Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, const ClusterState& state);
 
 /// Checks what another cluster's experiment is to be here. Errors: kInvalidArgument.
-Result<PreparedRequest> prepare_import(ImportExperiment import, LastBlob& environments);
+Status check_import(const ImportedExperiment& experiment);
 /// Errors: kInvalidArgument: more than is taken at once, or hyperparameters that are no JSON object.
 Status check_operations(const OperationsInput& input);
 

@@ -251,18 +251,10 @@ struct TrialResized {
   std::uint32_t slots = 0;
 };
 
-/// An experiment that has ended in another cluster. Its specification names that.
+/// What has ended in another cluster is here from now on.
 struct ExperimentImported {
-  ExperimentId experiment;
-  ExperimentSpecRef spec;
-  ExperimentLabels labels;
-  ExperimentState state = ExperimentState::kCompleted;  ///< final
-  TimePoint submit_time;
-  TimePoint end_time;
-  double progress = 0;
-  std::string detail = {};
+  ImportedExperiment experiment;
 };
-/// A trial of such an experiment: the next in its order.
 struct TrialImported {
   ImportedTrial trial;
 };

@@ -198,7 +198,16 @@ inline std::uint32_t slots_of(const Trial& trial, const ExperimentSpec& spec) {
   return trial.slots > 0 ? trial.slots : spec.slots_per_trial;
 }
 
-/// A trial of an experiment that has ended in another cluster, as it was there.
+/// An experiment that has ended in another cluster, as it was there. Its specification names where; its code is not known.
+struct ImportedExperiment {
+  ExperimentId id;
+  ExperimentSpecRef spec;
+  ExperimentLabels labels;
+  ExperimentState state = ExperimentState::kCompleted;  ///< final
+  TimePoint submit_time;
+  TimePoint end_time;
+};
+/// A trial of such an experiment: the next in its order.
 struct ImportedTrial {
   TrialId id;
   ExperimentId experiment;
@@ -212,9 +221,9 @@ struct ImportedTrial {
   double units = 0;
   TimePoint submit_time;
   TimePoint end_time;
-  std::string detail = {};
   friend bool operator==(const ImportedTrial&, const ImportedTrial&) = default;
 };
+
 /// Why a run is asked to stop. A later, stronger reason replaces a weaker one.
 enum class StopCall : std::uint8_t {
   kPreempt = 0,  ///< back to the queue

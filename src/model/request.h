@@ -223,16 +223,7 @@ struct OperateSearch {
 // What ended in another cluster, with the names, owners and times that it had there: for operators. What is there already is
 // left as it is.
 struct ImportExperiment {
-  ExperimentId wish;       ///< the number it should have if that is free
-  ExperimentSpecRef spec;  ///< its job without script and environment
-  ExperimentLabels labels;
-  ExperimentState state = ExperimentState::kCompleted;  ///< final
-  TimePoint submit_time;
-  TimePoint end_time;
-  double progress = 0;
-  std::string detail = {};
-  Bytes context;           ///< the code; null: not known
-  Bytes environment;       ///< for what is forked from it
+  ImportedExperiment experiment;  ///< its id is the number it should have if that is free
 };
 struct ImportTrial {
   ImportedTrial trial;     ///< its id is the number it should have if that is free

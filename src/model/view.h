@@ -185,7 +185,6 @@ struct TrialView {
   std::vector<LogMatch> log_matches;   ///< lines that matched log policies, a run's after its predecessor's
   std::int32_t log_retention_days = -1;  ///< that its logs are kept after its experiment's end; -1: for ever
   std::uint32_t slots = 0;             ///< of its present run or its next one
-  std::string imported_from;           ///< its number in the cluster that it comes from; empty: it is our own
 };
 
 /// The controller itself, as `scontrol ping` and `muster check` see it.

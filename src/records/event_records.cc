@@ -239,10 +239,12 @@ RECORD(SearchOperated, schema::SearchOperated, SEARCH_OPERATED_FIELDS)
 #define TRIAL_RESIZED_FIELDS(F, S, L, P, O) F(trial, Trial) F(slots, Slots)
 RECORD(TrialResized, schema::TrialResized, TRIAL_RESIZED_FIELDS)
 
-#define EXPERIMENT_IMPORTED_FIELDS(F, S, L, P, O)                                                    \
-  F(experiment, Experiment) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime) \
-  F(end_time, EndTime) F(progress, Progress) F(detail, Detail)
-RECORD(ExperimentImported, schema::ExperimentImported, EXPERIMENT_IMPORTED_FIELDS)
+void write(schema::ImportedExperiment::Builder builder, const ExperimentImported& value) {
+  write(builder, value.experiment);
+}
+void read(schema::ImportedExperiment::Reader reader, ExperimentImported& value) {
+  read(reader, value.experiment);
+}
 
 #define TRIAL_IMPORTED_FIELDS(F, S, L, P, O) S(trial, Trial)
 RECORD(TrialImported, schema::TrialImported, TRIAL_IMPORTED_FIELDS)

@@ -241,8 +241,12 @@ RECORD(OperationsInput, schema::OperationsInput, OPERATIONS_INPUT_FIELDS)
 #define IMPORTED_TRIAL_FIELDS(F, S, L, P, O)                                                         \
   F(id, Id) F(experiment, Experiment) F(imported_from, ImportedFrom) F(seed, Seed)                  \
   F(hparams, Hparams) F(state, State) F(restarts, Restarts) F(last_run, LastRun) O(metric, Metric)  \
-  F(units, Units) F(submit_time, SubmitTime) F(end_time, EndTime) F(detail, Detail)
+  F(units, Units) F(submit_time, SubmitTime) F(end_time, EndTime)
 RECORD(ImportedTrial, schema::ImportedTrial, IMPORTED_TRIAL_FIELDS)
+
+#define IMPORTED_EXPERIMENT_FIELDS(F, S, L, P, O) \
+  F(id, Id) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime) F(end_time, EndTime)
+RECORD(ImportedExperiment, schema::ImportedExperiment, IMPORTED_EXPERIMENT_FIELDS)
 
 #define LOG_MATCH_FIELDS(F, S, L, P, O) F(run, Run) F(policy, Policy) F(action, Action) F(node, Node) F(line, Line)
 RECORD(LogMatch, schema::LogMatch, LOG_MATCH_FIELDS)

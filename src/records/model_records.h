@@ -57,6 +57,7 @@ DECLARE_RECORD(LogMatch, schema::LogMatch)
 DECLARE_RECORD(SearchOperation, schema::SearchOperation)
 DECLARE_RECORD(OperationsInput, schema::OperationsInput)
 DECLARE_RECORD(ImportedTrial, schema::ImportedTrial)
+DECLARE_RECORD(ImportedExperiment, schema::ImportedExperiment)
 DECLARE_RECORD(Reply, schema::Reply)
 
 using TextPair = std::pair<std::string, std::string>;

@@ -132,10 +132,7 @@ RECORD(SetLogRetention, schema::SetLogRetention, SET_LOG_RETENTION_FIELDS)
 #define OPERATE_SEARCH_FIELDS(F, S, L, P, O) F(experiment, Experiment) S(input, Input)
 RECORD(OperateSearch, schema::OperateSearch, OPERATE_SEARCH_FIELDS)
 
-#define IMPORT_EXPERIMENT_FIELDS(F, S, L, P, O)                                                     \
-  F(wish, Wish) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime)          \
-  F(end_time, EndTime) F(progress, Progress) F(detail, Detail) F(context, Context)                  \
-  F(environment, Environment)
+#define IMPORT_EXPERIMENT_FIELDS(F, S, L, P, O) S(experiment, Experiment)
 RECORD(ImportExperiment, schema::ImportExperiment, IMPORT_EXPERIMENT_FIELDS)
 
 #define IMPORT_TRIAL_FIELDS(F, S, L, P, O) S(trial, Trial)
@@ -451,7 +448,7 @@ RECORD(ExperimentView, schema::ExperimentView, EXPERIMENT_VIEW_FIELDS)
   F(units, Units) F(submit_time, SubmitTime) F(start_time, StartTime) F(end_time, EndTime)      \
   F(detail, Detail) F(folder, Folder) F(latest_checkpoint, LatestCheckpoint)                    \
   F(checkpoint_bytes, CheckpointBytes) F(checkpoints, Checkpoints) F(source, Source)      \
-  L(log_matches, LogMatches) F(log_retention_days, LogRetentionDays) F(slots, Slots) F(imported_from, ImportedFrom)
+  L(log_matches, LogMatches) F(log_retention_days, LogRetentionDays) F(slots, Slots)
 RECORD(TrialView, schema::TrialView, TRIAL_VIEW_FIELDS)
 
 }  // namespace muster::records

@@ -66,22 +66,28 @@ void EventApplier::settle(Experiment& experiment) {
   state.experiments_.rehash(experiment);
 }
 
-void EventApplier::operator()(const ExperimentCreated& event) {
-  CHECK(event.experiment >= state.next_experiment_, "experiment id {} was given before", event.experiment.value());
-  state.next_experiment_ = ExperimentId(event.experiment.value() + 1);
+Experiment EventApplier::new_experiment(ExperimentId id, const ExperimentSpecRef& spec, const ExperimentLabels& labels,
+                                        ExperimentState experiment_state) {
+  CHECK(id >= state.next_experiment_, "experiment id {} was given before", id.value());
+  state.next_experiment_ = ExperimentId(id.value() + 1);
+  reference(spec->job->script);
+  reference(spec->job->environment);
   Experiment experiment;
-  experiment.id = event.experiment;
-  experiment.spec = event.spec;
-  experiment.spec_hash = hash_of(*event.spec);
-  experiment.labels = event.labels;
-  experiment.state = event.state;
-  experiment.retention = event.spec->retention;
-  experiment.share = event.spec->share;
+  experiment.id = id;
+  experiment.spec = spec;
+  experiment.spec_hash = hash_of(*spec);
+  experiment.labels = labels;
+  experiment.state = experiment_state;
+  experiment.retention = spec->retention;
+  experiment.share = spec->share;
+  experiment.log_retention_days = spec->log_retention_days;
+  return experiment;
+}
+
+void EventApplier::operator()(const ExperimentCreated& event) {
+  Experiment experiment = new_experiment(event.experiment, event.spec, event.labels, event.state);
   experiment.submit_time = now;
-  experiment.log_retention_days = event.spec->log_retention_days;
   experiment.inputs.emplace_back(SearchBegun{});
-  reference(event.spec->job->script);
-  reference(event.spec->job->environment);
   state.experiments_.insert(std::move(experiment));
 }
 

@@ -1,31 +1,18 @@
 // What comes from another cluster: experiments that ended there, as they were.
 #include "base/check.h"
 #include "state/event_applier.h"
-#include "state/state_hash.h"
 
 namespace muster {
 
 void EventApplier::operator()(const ExperimentImported& event) {
-  CHECK(event.experiment >= state.next_experiment_, "experiment id {} was given before", event.experiment.value());
-  CHECK(is_final(event.state), "experiment {} is imported before its end", event.experiment.value());
-  state.next_experiment_ = ExperimentId(event.experiment.value() + 1);
-  Experiment experiment;
-  experiment.id = event.experiment;
-  experiment.spec = event.spec;
-  experiment.spec_hash = hash_of(*event.spec);
-  experiment.labels = event.labels;
-  experiment.state = event.state;
-  experiment.submit_time = event.submit_time;
-  experiment.end_time = event.end_time;
+  const ImportedExperiment& from = event.experiment;
+  CHECK(is_final(from.state), "experiment {} is imported before its end", from.id.value());
+  Experiment experiment = new_experiment(from.id, from.spec, from.labels, from.state);
+  experiment.submit_time = from.submit_time;
+  experiment.end_time = from.end_time;
   experiment.outcome = SearchOutcome::kCompleted;
-  experiment.progress = event.progress;
-  experiment.detail = event.detail;
-  experiment.retention = event.spec->retention;
-  experiment.share = event.spec->share;
+  experiment.progress = from.state == ExperimentState::kCompleted ? 1 : 0;
   experiment.is_collected = true;  // by the cluster that it comes from
-  experiment.log_retention_days = event.spec->log_retention_days;
-  reference(event.spec->job->script);
-  reference(event.spec->job->environment);
   state.experiments_.insert(std::move(experiment));
 }
 
@@ -49,7 +36,6 @@ void EventApplier::operator()(const TrialImported& event) {
   trial.units = from.units;
   trial.submit_time = from.submit_time;
   trial.end_time = from.end_time;
-  trial.detail = from.detail;
   experiment.trials.push_back(trial.id);
   state.experiments_.insert(std::move(trial));
   state.experiments_.rehash(experiment);

@@ -63,6 +63,8 @@ struct EventApplier {
   Trial& trial_at(TrialId id);
   Trial& trial_at(const Experiment& experiment, TrialIndex index);
   void settle(Experiment& experiment);
+  /// Gives it its number and what its specification says of it.
+  Experiment new_experiment(ExperimentId id, const ExperimentSpecRef& spec, const ExperimentLabels& labels, ExperimentState experiment_state);
   void add_trial(Experiment& experiment, const TrialPlan& plan, TrialId id);
   void note_job(const Job& job);
   void note_restart(const Job& job);

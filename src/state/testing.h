@@ -216,16 +216,15 @@ inline void add_operated_and_imported(Log& log) {
 
   auto foreign = std::make_shared<ExperimentSpec>(*spec);
   foreign->imported_from = "00000000-0000-4000-8000-000000000001/12";
-  ExperimentImported imported;
-  imported.experiment = ExperimentId(log.state().next_experiment().value() + 5);
+  ImportedExperiment imported;
+  imported.id = ExperimentId(log.state().next_experiment().value() + 5);
   imported.spec = foreign;
   imported.labels.name = "old";
   imported.submit_time = at(-900);
   imported.end_time = at(-500);
-  imported.progress = 1;
   ImportedTrial trial;
   trial.id = TrialId(log.state().next_trial().value() + 7);
-  trial.experiment = imported.experiment;
+  trial.experiment = imported.id;
   trial.imported_from = "34";
   trial.seed = 5;
   trial.hparams = R"({"lr": 0.25})";
@@ -233,7 +232,7 @@ inline void add_operated_and_imported(Log& log) {
   trial.metric = 0.125;
   trial.submit_time = at(-900);
   trial.end_time = at(-500);
-  log.add({imported, TrialImported{trial}});
+  log.add({ExperimentImported{imported}, TrialImported{trial}});
 }
 
 /// An experiment that ends, goes on with one of its trials, and ends again; a checkpoint of it is deleted by a job, another stays as

@@ -386,7 +386,6 @@ TrialView view_of(const Trial& trial, const ClusterState& state) {
   view.log_matches = trial.log_matches;
   view.log_retention_days = log_retention_of(trial, state);
   view.slots = slots_of(trial, *state.experiments().find(trial.experiment)->spec);
-  view.imported_from = trial.imported_from;
   return view;
 }
 

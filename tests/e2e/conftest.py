@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -34,6 +33,15 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "root_only" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="needs root"))
+
+
+def until(condition, what="it", timeout=60):
+    """Waits until `condition()` is true and answers with its value. `what` is awaited: a text, or a call that says how far it is."""
+    deadline = time.monotonic() + timeout
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"{what() if callable(what) else what}: not within {timeout} s"
+        time.sleep(0.05)
+    return value
 
 
 class Result:

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from conftest import BIN
-from test_experiment import create, trials, until, wait
+from conftest import BIN, until
+from test_experiment import create, trials, wait
 from test_http import Web
 
 PROGRAM = BIN / "muster-cpp-example"
@@ -40,12 +40,12 @@ def test_a_trainer_in_cpp_is_paused_and_goes_on_exactly(own_cluster):
     (cluster.work / "experiment.yaml").write_text(CONFIG.format(program=PROGRAM, storage=cluster.work / "storage"))
     experiment = create(cluster, "experiment.yaml")
     trial = until(lambda: trials(cluster, experiment))[0]["TRIAL"]
-    until(lambda: len(reported(web, trial)) > 2, PATIENCE_S)
+    until(lambda: len(reported(web, trial)) > 2, timeout=PATIENCE_S)
     cluster.run("muster", "experiment", "pause", experiment)
-    until(lambda: trials(cluster, experiment)[0]["STATE"] == "WAITING", PATIENCE_S)
+    until(lambda: trials(cluster, experiment)[0]["STATE"] == "WAITING", timeout=PATIENCE_S)
     assert web.get(f"experiments/{experiment}")["experiment"]["state"] == "STATE_PAUSED"
     cluster.run("muster", "experiment", "activate", experiment)
-    until(lambda: reported(web, trial)[-1][0] > 12, PATIENCE_S)
+    until(lambda: reported(web, trial)[-1][0] > 12, timeout=PATIENCE_S)
     os.kill(cluster.pid("controller"), signal.SIGKILL)
     cluster.up()
     wait(cluster, experiment, timeout=PATIENCE_S)

@@ -1,10 +1,9 @@
 """Trials that are resized between their runs, with real daemons: by a checkpoint and a new run, on as many slots as there are."""
 import re
-import time
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, until
 
 TRAIN = """\
 import os
@@ -52,13 +51,6 @@ def runs(lab, experiment):
     logs = list((lab.work / "storage" / f"experiment-{experiment}").glob("trial-*/output.log"))
     text = logs[0].read_text() if logs else ""
     return [(int(done), int(slots)) for done, slots in re.findall(r"begins at (\d+) on (\d+) slots, told \2\n", text)]
-
-
-def until(condition, what, patience=60):
-    deadline = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.1)
 
 
 def test_a_trial_takes_what_is_free_makes_room_and_grows_again(lab):

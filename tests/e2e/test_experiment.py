@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from conftest import until
+
 # Trains up to $MUSTER_MAX_LENGTH or 16 epochs, a step at a time, and goes on where its last run stopped. How good it gets follows
 # from lr alone, so that any run of it reports the same. BUSY: seconds per epoch.
 TRAIN = """#!/bin/sh
@@ -67,16 +69,6 @@ def trials(cluster, experiment):
     begins = [(m.group(), m.start()) for m in re.finditer(r"\S+", lines[start])]
     ends = [begin for _, begin in begins[1:]] + [None]
     return [{name: line[begin:end].strip() for (name, begin), end in zip(begins, ends)} for line in lines[start + 1:]]
-
-
-def until(condition, timeout=30):
-    deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise AssertionError("it did not happen")
 
 
 def folder(cluster, experiment, trial):

@@ -10,19 +10,10 @@ import subprocess
 import threading
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-from conftest import BIN, Cluster, end_cluster, make_cluster
-
-
-def eventually(check, timeout=20, pause=0.1):
-    """Until `check` answers something true; the answer is that, or what it answered last."""
-    deadline = time.monotonic() + timeout
-    while not (answer := check()) and time.monotonic() < deadline:
-        time.sleep(pause)
-    return answer
+from conftest import BIN, end_cluster, make_cluster, until
 
 
 def node_state(cluster, node="node1"):
@@ -69,7 +60,7 @@ def test_a_full_disk_refuses_new_work_and_loses_no_end(tmp_path):
     try:
         with small_disk(state, "40m"):
             cluster.up()
-            assert eventually((state / "journal.reserve").exists)
+            until((state / "journal.reserve").exists)
             pid = cluster.pid("controller")
             first = cluster.sbatch("sleep 5; exit 3")
             second = cluster.sbatch("until test -e go; do sleep 0.1; done; exit 4")
@@ -91,9 +82,9 @@ def test_a_full_disk_refuses_new_work_and_loses_no_end(tmp_path):
             (cluster.work / "go").touch()
             time.sleep(1.5)
             (state / "filler").unlink()
-            assert eventually(lambda: cluster.run("squeue", "-h", check=False).code == 0, timeout=30)
+            until(lambda: cluster.run("squeue", "-h", check=False).code == 0, timeout=30)
             assert cluster.wait_ended(second)["ExitCode"] == "4:0"
-            after = eventually(lambda: cluster.run("sbatch", "--parsable", "--wrap", "true", check=False).out.strip())
+            after = until(lambda: cluster.run("sbatch", "--parsable", "--wrap", "true", check=False).out.strip())
             assert after, "there is room again and nothing is taken"
             for job in accepted + [int(after)]:
                 assert cluster.wait_ended(job)["State"] == "COMPLETED"
@@ -180,7 +171,7 @@ def test_nonsense_on_the_streams_of_a_step_disturbs_nobody(cluster, tmp_path):
     folder.mkdir()
     srun = subprocess.Popen([BIN / "srun", "-n2", "sh", "-c", "read line; echo got $line; exit 5"], cwd=cluster.work, text=True,
                             env=cluster.env(TMPDIR=str(folder)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    path = eventually(lambda: next(folder.glob("muster-srun-*/io"), None))
+    path = until(lambda: next(folder.glob("muster-srun-*/io"), None))
     assert path, "srun listens nowhere"
     kept = pester(path)
     time.sleep(0.5)
@@ -278,7 +269,7 @@ def test_two_thousand_pollers_do_not_keep_work_out(own_cluster):
         jobs = [cluster.sbatch("true") for _ in range(10)]
         for job in jobs:
             assert cluster.wait_ended(job)["State"] == "COMPLETED"
-        assert eventually(lambda: answered[0] > 200), "the pollers starve"
+        until(lambda: answered[0] > 200, "the pollers are answered")
         stop.set()
         for thread in threads:
             thread.join(timeout=60)
@@ -302,7 +293,7 @@ def test_a_node_that_stays_silent_is_down_and_its_jobs_fail_or_go_back(own_clust
     agent = cluster.pid("agent-node2")
     os.kill(agent, signal.SIGSTOP)
     try:
-        assert eventually(lambda: node_state(cluster, "node2").endswith("*"), timeout=8), node_state(cluster, "node2")
+        until(lambda: node_state(cluster, "node2").endswith("*"), lambda: node_state(cluster, "node2"), timeout=8)
         assert cluster.job(lost)["State"] == "RUNNING"  # not before SlurmdTimeout
         assert cluster.wait_ended(lost, timeout=15)["State"] == "NODE_FAIL"
         assert node_state(cluster, "node2") == "down*"
@@ -312,9 +303,9 @@ def test_a_node_that_stays_silent_is_down_and_its_jobs_fail_or_go_back(own_clust
         os.kill(agent, signal.SIGCONT)
     # It comes back, is rid of what ran there, and runs the job anew.
     output = cluster.work / "back.out"
-    assert eventually(lambda: output.exists() and "run 1 on node2" in output.read_text())
+    until(lambda: output.exists() and "run 1 on node2" in output.read_text())
     assert "*" not in node_state(cluster, "node2")
-    assert eventually(lambda: cluster.run("pgrep", "-cf", f"^sleep {marker}", check=False).out.strip() == "1")
+    until(lambda: cluster.run("pgrep", "-cf", f"^sleep {marker}", check=False).out.strip() == "1")
     cluster.run("scancel", back)
     cluster.wait_ended(back)
 

@@ -1,10 +1,9 @@
 """Experiments beyond one life, with real daemons and real files: continued, forked, copied, collected, deleted, ended by a budget."""
 import re
-import time
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, until
 from test_http import Web
 
 TRAIN = """\
@@ -85,22 +84,16 @@ class Lab:
         rows = [line.split() for line in self.cluster.run("muster", "checkpoint", "list", str(experiment)).out.splitlines()[1:]]
         return [(int(row[3]), row[4], row[0]) for row in rows]
 
-    def until(self, condition, what, patience=60):
-        deadline = time.monotonic() + patience
-        while not condition():
-            assert time.monotonic() < deadline, what
-            time.sleep(0.1)
-
 
 def test_checkpoints_that_nothing_keeps_are_collected_by_a_job_of_the_owners(lab):
     experiment = lab.create("12 0", storage=", save_trial_latest: 1, save_trial_best: 0")
     lab.wait(experiment)
-    lab.until(lambda: [state for _, state, _ in lab.checkpoints(experiment)] == ["DELETED", "DELETED", "COMPLETED"], "they are collected")
+    until(lambda: [state for _, state, _ in lab.checkpoints(experiment)] == ["DELETED", "DELETED", "COMPLETED"], "they are collected")
     assert {steps: (lab.storage / uuid).exists() for steps, _, uuid in lab.checkpoints(experiment)} == {4: False, 8: False, 12: True}
     assert "collect." in lab.cluster.run("sacct", "-X", "-n", "-P", "-o", "jobname").out
     (last,) = [uuid for steps, _, uuid in lab.checkpoints(experiment) if steps == 12]
     lab.cluster.run("muster", "checkpoint", "delete", last)
-    lab.until(lambda: not (lab.storage / last).exists(), "the last goes when it is asked for")
+    until(lambda: not (lab.storage / last).exists(), "the last goes when it is asked for")
 
 
 def test_a_folder_of_the_nodes_is_storage_like_any_other(lab):
@@ -115,7 +108,7 @@ def test_a_folder_of_the_nodes_is_storage_like_any_other(lab):
 
     experiment = create(place)
     lab.wait(experiment)
-    lab.until(lambda: [state for _, state, _ in lab.checkpoints(experiment)] == ["DELETED", "DELETED", "COMPLETED"], "they are collected")
+    until(lambda: [state for _, state, _ in lab.checkpoints(experiment)] == ["DELETED", "DELETED", "COMPLETED"], "they are collected")
     assert {steps: (place / uuid).exists() for steps, _, uuid in lab.checkpoints(experiment)} == {4: False, 8: False, 12: True}
     shown = Web(lab.cluster).get(f"experiments/{experiment}")["experiment"]["config"]["checkpoint_storage"]
     assert shown == {"type": "directory", "container_path": str(place), "save_experiment_best": 0, "save_trial_best": 0, "save_trial_latest": 1}
@@ -123,7 +116,7 @@ def test_a_folder_of_the_nodes_is_storage_like_any_other(lab):
     lab.wait(fork)
     assert (place / f"experiment-{fork}").is_dir() and len(list(place.glob("*/metadata.json"))) >= 2
     lab.run("delete", experiment)
-    lab.until(lambda: lab.run("describe", experiment, check=False).code != 0, "it is deleted")
+    until(lambda: lab.run("describe", experiment, check=False).code != 0, "it is deleted")
     assert not (place / f"experiment-{experiment}").exists()
 
     (lab.cluster.work / "file").write_text("in the way")
@@ -143,18 +136,18 @@ def test_a_deletion_that_fails_leaves_things_as_they_are_and_says_so(lab):
     other.wait(experiment)
     ((_, _, uuid),) = other.checkpoints(experiment)
     other.run("delete", experiment)
-    other.until(lambda: other.state(experiment) == "DELETE_FAILED", "it fails")
+    until(lambda: other.state(experiment) == "DELETE_FAILED", "it fails")
     assert (other.storage / uuid / "state.json").exists() and other.checkpoints(experiment)[0][1] == "COMPLETED"
     assert "could not delete its files" in other.run("describe", experiment).out
     (other.storage / "collection.log").rmdir()
     other.run("delete", experiment)
-    other.until(lambda: other.run("describe", experiment, check=False).code != 0, "it goes at last")
+    until(lambda: other.run("describe", experiment, check=False).code != 0, "it goes at last")
     assert not (other.storage / uuid).exists()
 
 
 def test_an_experiment_goes_on_after_its_end_and_is_forked_and_deleted(lab):
     experiment = lab.create("16 0.2")
-    lab.until(lambda: lab.checkpoints(experiment), "a checkpoint")
+    until(lambda: lab.checkpoints(experiment), "a checkpoint")
     lab.run("kill", experiment)
     lab.wait(experiment, "CANCELED")
     lab.run("continue", experiment, "--config", "max_restarts=2")
@@ -169,7 +162,7 @@ def test_an_experiment_goes_on_after_its_end_and_is_forked_and_deleted(lab):
     lab.wait(fork)
     assert f"Forked from: experiment {experiment}" in lab.run("describe", fork).out
     lab.run("delete", experiment)
-    lab.until(lambda: lab.run("describe", experiment, check=False).code != 0, "it is deleted")
+    until(lambda: lab.run("describe", experiment, check=False).code != 0, "it is deleted")
     assert not (lab.storage / f"experiment-{experiment}").exists()
     assert lab.run("delete", experiment, check=False).code == 1, "it is there no more"
 
@@ -204,7 +197,7 @@ def test_priority_orders_ones_own_trials_live(lab):
     first, second = lab.create("1000 0.1"), lab.create("1000 0.1")
     lab.run("set", second, "--priority", 1)
     cluster.run("scancel", str(last))
-    lab.until(lambda: lab.run("describe", second).out.count("RUNNING"), "the later one runs")
+    until(lambda: lab.run("describe", second).out.count("RUNNING"), "the later one runs")
     assert "RUNNING" not in lab.run("describe", first).out
     refused = lab.run("set", second, "--priority", 100, check=False)
     assert refused.code == 1 and "1 to 99" in refused.err + refused.out

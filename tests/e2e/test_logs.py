@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from test_experiment import create, folder, trials, until, wait, write
+from conftest import until
+from test_experiment import create, folder, trials, wait, write
 
 # Numbered lines on both streams, faster than a tick of the agent, over LINES lines.
 CHATTER = """#!/bin/sh

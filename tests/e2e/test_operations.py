@@ -5,12 +5,7 @@ import time
 
 import pytest
 
-
-def wait_until(condition, timeout=20):
-    deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline and not condition():
-        time.sleep(0.1)
-    assert condition()
+from conftest import until
 
 
 def edit_conf(cluster, change):
@@ -88,12 +83,12 @@ def test_nodes_and_partitions_may_be_reordered(own_cluster, order):
 
     edit_conf(cluster, change)
     cluster.run("scontrol", "reconfigure")
-    wait_until(lambda: "first" in cluster.run("sinfo", "-h", "-o", "%R", check=False).out)
+    until(lambda: "first" in cluster.run("sinfo", "-h", "-o", "%R", check=False).out)
     assert cluster.run("squeue", "-h", "-j", running, "-o", "%P %N", check=False).out in ("main node3\n", "")
     assert cluster.wait_ended(running)["State"] == "COMPLETED"
     assert (cluster.work / "run.out").read_text() == "node3\n"
     assert cluster.job(running, "Partition")["Partition"] == "main"
-    wait_until(lambda: cluster.run("srun", "-p", "first", "hostname", check=False).out == "node3\n")
+    until(lambda: cluster.run("srun", "-p", "first", "hostname", check=False).out == "node3\n")
     assert cluster.run("muster", "check", "--dir", cluster.dir).code == 0
 
 
@@ -101,7 +96,7 @@ def test_old_jobs_are_filtered_as_new_ones(own_cluster):
     cluster = own_cluster(nodes=1, conf={"MinJobAge": "1"})
     job = cluster.sbatch("true", "-A", "physics", "--wckey", "k1")
     cluster.wait_ended(job)
-    wait_until(lambda: cluster.run("squeue", "-h", "-t", "all", "-j", job, check=False).out == "")
+    until(lambda: cluster.run("squeue", "-h", "-t", "all", "-j", job, check=False).out == "")
     for words, is_there in ((["-A", "physics"], True), (["-A", "nope"], False), (["-r", "main"], True), (["-r", "nope"], False),
                             (["-W", "k1"], True), (["-W", "nope"], False), (["-N", "node1"], True), (["-N", "node7"], False)):
         out = cluster.run("sacct", "-a", "-X", "-n", "-P", "-o", "JobID", *words).out
@@ -113,7 +108,7 @@ def test_old_jobs_are_filtered_as_new_ones(own_cluster):
 
 def test_several_steps_can_be_asked_for(cluster):
     job = cluster.sbatch("srun -n1 --overlap sleep 20 & srun -n1 --overlap sleep 20 & wait")
-    wait_until(lambda: len(cluster.run("squeue", "-h", "-s", "-j", job, check=False).out.splitlines()) == 3)
+    until(lambda: len(cluster.run("squeue", "-h", "-s", "-j", job, check=False).out.splitlines()) == 3)
     out = cluster.run("squeue", "-h", f"--steps={job}.0,{job}.batch", "-o", "%i").out
     assert sorted(out.split()) == [f"{job}.0", f"{job}.batch"]
     cluster.run("scancel", job)
@@ -136,7 +131,7 @@ def test_an_update_passes_the_doors_of_a_submission(own_cluster):
     cluster = own_cluster(nodes=1)
     edit_conf(cluster, lambda text: text + "PartitionName=rootp Nodes=ALL RootOnly=YES State=UP\n")
     cluster.run("scontrol", "reconfigure")
-    wait_until(lambda: "rootp" in cluster.run("sinfo", "-h", "-o", "%R", check=False).out)
+    until(lambda: "rootp" in cluster.run("sinfo", "-h", "-o", "%R", check=False).out)
     os.chmod(cluster.dir, 0o755)
     as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     job = cluster.run(*as_nobody, "sbatch", "--parsable", "-H", "-D", "/tmp", "-o", "/dev/null", "--wrap", "true").out.strip()

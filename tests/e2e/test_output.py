@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from test_experiment import create, folder, trials, until, wait, write
+from conftest import until
+from test_experiment import create, folder, trials, wait, write
 from test_http import Web
 
 

@@ -11,6 +11,7 @@ import zipfile
 
 import pytest
 
+from conftest import until
 from test_http import Web, create, running_trial
 
 # Serves on a port of its own and says so; shows each request as it came. What it is sent after "/echo" comes back.
@@ -87,16 +88,6 @@ def fetch(web, path, method="GET", body=None, headers=None, token=True, chunked=
         return Reply(connection.getresponse())
     finally:
         connection.close()
-
-
-def until(condition, what, timeout=60):
-    deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.1)
-    raise AssertionError(f"{what}: not within {timeout} s")
 
 
 def as_nobody(cluster):
@@ -272,7 +263,7 @@ def test_a_service_that_dies_is_told_and_the_controller_learns_anew(own_cluster)
 # ---- TensorBoard ----
 
 # Stands in for the program where it is not installed: lists the runs that it is given.
-STUB = '''
+STAND_IN = '''
 import os, threading, wsgiref.simple_server
 
 class WerkzeugServer:
@@ -302,13 +293,13 @@ class TensorBoard:
 
 
 @pytest.fixture(scope="module")
-def stub(cluster):
+def stand_in(cluster):
     """Variables under which python3 has a TensorBoard."""
     package = cluster.base / "packages" / "tensorboard"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
     (package / "default.py").write_text("def get_plugins():\n    return []\n")
-    (package / "program.py").write_text(STUB)
+    (package / "program.py").write_text(STAND_IN)
     return {"PYTHONPATH": str(package.parent)}
 
 
@@ -329,9 +320,9 @@ def page(web, address):
     return fetch(web, reply.headers["Location"], headers={"Cookie": reply.headers["Set-Cookie"].split(";")[0]}, token=False)
 
 
-def test_a_tensorboard_shows_experiments_and_trials_by_name(cluster, web, stub, written):
+def test_a_tensorboard_shows_experiments_and_trials_by_name(cluster, web, stand_in, written):
     experiment, trial = written
-    ran = cluster.run("muster", "tensorboard", experiment, "--idle", "90s", "--description", "of mine", env=stub)
+    ran = cluster.run("muster", "tensorboard", experiment, "--idle", "90s", "--description", "of mine", env=stand_in)
     assert "is job" in ran.err and "does not serve yet" in ran.err
     shown = page(web, ran.out.strip())
     assert shown.status == 200 and shown.body.decode() == f"/\nweb-{experiment}/trial-{trial}/metrics/events.out.1", shown
@@ -352,9 +343,9 @@ def test_a_tensorboard_shows_experiments_and_trials_by_name(cluster, web, stub, 
     assert fetch(web, f"/proxy/{board['id']}/").status == 404
 
 
-def test_a_tensorboard_ends_when_nobody_looks(cluster, web, stub, written):
+def test_a_tensorboard_ends_when_nobody_looks(cluster, web, stand_in, written):
     _, trial = written
-    name = cluster.run("muster", "tensorboard", "--trial", trial, "--idle", "2s", "--no-wait", env=stub).out.strip()
+    name = cluster.run("muster", "tensorboard", "--trial", trial, "--idle", "2s", "--no-wait", env=stand_in).out.strip()
     board = web.get(f"tensorboards/{name}")["tensorboard"]
     assert board["trialIds"] == [trial]
     assert cluster.wait_ended(int(board["jobId"]))["State"] == "COMPLETED"
@@ -383,13 +374,13 @@ def test_what_a_tensorboard_cannot_do_is_refused_by_name(cluster, web, written):
 
 
 @pytest.mark.root_only
-def test_a_tensorboard_is_its_users_alone(cluster, web, stub, written):
+def test_a_tensorboard_is_its_users_alone(cluster, web, stand_in, written):
     stranger = as_nobody(cluster)
-    made = stranger.post("tensorboards", {"experimentIds": [written[0]], "environment": [f"PATH={os.environ['PATH']}", f"PYTHONPATH={stub['PYTHONPATH']}"]})
+    made = stranger.post("tensorboards", {"experimentIds": [written[0]], "environment": [f"PATH={os.environ['PATH']}", f"PYTHONPATH={stand_in['PYTHONPATH']}"]})
     board = made["tensorboard"]
     assert board["username"] == "nobody" and made["warnings"] == []
     assert cluster.run("squeue", "-h", "-j", board["jobId"], "-o", "%u").out.strip() == "nobody"
-    own = cluster.run("muster", "tensorboard", written[0], "--no-wait", env=stub).out.strip()
+    own = cluster.run("muster", "tensorboard", written[0], "--no-wait", env=stand_in).out.strip()
     assert stranger.post(f"tensorboards/{own}/kill", check=403) and stranger.post(f"services/{own}/ticket", check=403)
     assert fetch(stranger, f"/proxy/{own}/").status == 403
     web.post(f"tensorboards/{own}/kill")

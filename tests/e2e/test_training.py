@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
-from test_experiment import create, folder, trials, until, wait
+from conftest import ROOT, until
+from test_experiment import create, folder, trials, wait
 from test_http import Web
 
 PACKAGE = ROOT / "python"
@@ -256,7 +256,7 @@ class Interrupted:
             "reproducibility": {"experiment_seed": 5}},
             resume=INTERRUPTED, char_model=(PACKAGE / "tests/char_model.py").read_text(), conftest=WHERE.format(str(PACKAGE)))
         self.experiment = create(cluster, file)
-        (row,) = until(lambda: trials(cluster, self.experiment), PATIENCE_S)
+        (row,) = until(lambda: trials(cluster, self.experiment), timeout=PATIENCE_S)
         self.trial, self.job = row["TRIAL"], row["JOB"]
         self.folder = folder(cluster, self.experiment, self.trial)
 
@@ -270,7 +270,7 @@ class Interrupted:
     def goes_on(self, by=10):
         """Until it has trained, reported and saved that much more."""
         wanted = self.saved() + by
-        until(lambda: self.saved() >= wanted, PATIENCE_S)
+        until(lambda: self.saved() >= wanted, timeout=PATIENCE_S)
         assert self.row()["STATE"] == "RUNNING", "it is too fast to be interrupted"
 
     def kill_trainer(self, is_heard=True):
@@ -278,14 +278,14 @@ class Interrupted:
         pid = int((self.folder / "pid").read_text())
         assert b"resume.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
         os.kill(pid, signal.SIGKILL)
-        until(lambda: not is_heard or (self.folder / "pid").read_text() != str(pid), PATIENCE_S)
+        until(lambda: not is_heard or (self.folder / "pid").read_text() != str(pid), timeout=PATIENCE_S)
 
     def kill_controller(self):
         """Until the trainer has noticed, because it had something to say."""
         noticed = lambda: len(re.findall("^POST .* does not answer", (self.folder / "output.log").read_text(), re.M))
         before = noticed()
         os.kill(self.cluster.pid("controller"), signal.SIGKILL)
-        until(lambda: noticed() > before, PATIENCE_S)
+        until(lambda: noticed() > before, timeout=PATIENCE_S)
 
     def kill_agent(self):
         os.kill(self.cluster.pid("agent-node1"), signal.SIGKILL)
@@ -336,13 +336,13 @@ def test_what_is_interrupted_everywhere_equals_its_twin(own_cluster, monkeypatch
     cluster.up()
     trial.goes_on()
     cluster.run("muster", "experiment", "pause", trial.experiment)  # 2
-    until(lambda: trial.row()["STATE"] == "WAITING", PATIENCE_S)
+    until(lambda: trial.row()["STATE"] == "WAITING", timeout=PATIENCE_S)
     cluster.run("muster", "experiment", "activate", trial.experiment)
     trial.goes_on()
     trial.kill_trainer()  # 3
     trial.goes_on()
     cluster.run("scontrol", "requeue", trial.job)  # 4
-    until(lambda: trial.row()["RUNS"] == "4", PATIENCE_S)
+    until(lambda: trial.row()["RUNS"] == "4", timeout=PATIENCE_S)
     trial.goes_on()
     trial.kill_agent()  # 5
     cluster.up()

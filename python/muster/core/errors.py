@@ -46,12 +46,13 @@ class CheckpointNotFoundError(CheckpointError):
 class ControllerError(MusterError):
     """The controller refused a request, or did not answer for long. The message names the request and what was said.
 
-    `status` is that of its answer, None when there was none.
+    `status` is that of its answer, None when there was none; `words` are what it said.
     """
 
-    def __init__(self, text: str, status: Optional[int] = None) -> None:
+    def __init__(self, text: str, status: Optional[int] = None, words: str = "") -> None:
         super().__init__(text)
         self.status = status
+        self.words = words
 
 
 class DistributedError(MusterError):

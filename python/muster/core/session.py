@@ -13,7 +13,7 @@ import os
 import threading
 import time
 import weakref
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple, Union
 from urllib.parse import urlsplit
 
 from muster.core.errors import ControllerError
@@ -29,10 +29,12 @@ class Session:
     """Speaks for one task. Any thread; each has a connection of its own."""
 
     def __init__(self, url: str, token: str, patience_s: float, is_user: bool = False) -> None:
-        """`url` is http://host:port. `patience_s`: how long a request is repeated before it fails. `is_user`: the token is a user's,
+        """`url` is http://host:port, or https. `patience_s`: how long a request is repeated before it fails. `is_user`: the token is a user's,
         not a task's. Connects to nothing."""
         parts = urlsplit(url)
-        self._host, self._port = str(parts.hostname), parts.port or 80
+        is_safe = parts.scheme == "https"
+        self._kind = http.client.HTTPSConnection if is_safe else http.client.HTTPConnection
+        self._host, self._port = str(parts.hostname), parts.port or (443 if is_safe else 80)
         self._prefix = parts.path.rstrip("/") + "/api/v1"
         self._url = url
         self._headers = {"Authorization" if is_user else "Grpc-Metadata-x-allocation-token": f"Bearer {token}"}
@@ -41,14 +43,14 @@ class Session:
         self._connections: "weakref.WeakSet[http.client.HTTPConnection]" = weakref.WeakSet()
         self._closed = threading.Event()
 
-    def call(self, method: str, path: str, body: Optional[Mapping[str, Any]] = None,
+    def call(self, method: str, path: str, body: Union[Mapping[str, Any], bytes, None] = None,
              timeout_s: float = TIMEOUT_S) -> Dict[str, Any]:
-        """The object that the controller answers, {} for an empty one. `path` lies below /api/v1.
+        """The object that the controller answers, {} for an empty one. `path` lies below /api/v1. `body`: bytes go as they are.
 
         Errors: ControllerError, with the status and words of a refusal; without a status when nobody answered in time,
         or `close` came in between.
         """
-        data = None if body is None else json.dumps(body, allow_nan=False).encode()
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body, allow_nan=False).encode()
         what = f"{method} {path.split('?')[0]}"
         deadline: Optional[float] = None
         delay_s, has_warned = 0.0, False
@@ -56,7 +58,7 @@ class Session:
             is_fresh = self._connection() is None
             try:
                 status, answer = self._exchange(method, path, data, timeout_s)
-                trouble = f"{status} {_said(answer)}"
+                trouble = f"{status} {words_of(answer)}"
             except (OSError, http.client.HTTPException) as error:
                 self._drop()
                 status, answer = 0, b""
@@ -83,7 +85,7 @@ class Session:
     def _exchange(self, method: str, path: str, data: Optional[bytes], timeout_s: float) -> Tuple[int, bytes]:
         connection = self._connection()
         if connection is None:
-            connection = http.client.HTTPConnection(self._host, self._port)
+            connection = self._kind(self._host, self._port)
             self._connections.add(connection)
             self._mine.connection, self._mine.pid = connection, os.getpid()
         connection.timeout = timeout_s
@@ -112,7 +114,8 @@ class Session:
     @staticmethod
     def _answer(what: str, status: int, answer: bytes) -> Dict[str, Any]:
         if status >= 300:
-            raise ControllerError(f"{what}: the controller refused with {status}: {_said(answer)}", status)
+            words = words_of(answer)
+            raise ControllerError(f"{what}: the controller refused with {status}: {words}", status, words)
         if not answer.strip():
             return {}
         try:
@@ -120,7 +123,7 @@ class Session:
         except ValueError:
             document = None
         if not isinstance(document, dict):
-            raise ControllerError(f"{what}: the controller's answer is no JSON object: {_said(answer)}", status)
+            raise ControllerError(f"{what}: the controller's answer is no JSON object: {words_of(answer)}", status)
         return document
 
     def close(self) -> None:
@@ -136,7 +139,7 @@ class Session:
         self._drop()
 
 
-def _said(answer: bytes) -> str:
+def words_of(answer: bytes) -> str:
     """The words of an error's body {"error": {"error": text}}; of any other, its beginning."""
     text = answer.decode(errors="replace").strip()
     try:

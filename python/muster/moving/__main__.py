@@ -114,7 +114,7 @@ def _reader(options: argparse.Namespace, progress: Progress) -> Reader:
     return RestReader(web, options.experiments, has_metrics)
 
 
-def _target(options: argparse.Namespace, progress: Progress, has_begun: bool) -> Target:
+def _target(options: argparse.Namespace, has_begun: bool) -> Target:
     if options.dry_run:
         return Nowhere()
     if getattr(options, "out", None):
@@ -122,7 +122,7 @@ def _target(options: argparse.Namespace, progress: Progress, has_begun: bool) ->
     token = _line_in(options.to_token_file) if options.to_token_file else os.environ.get("DET_USER_TOKEN", "")
     if not token:
         raise MovingError("whose is the import? give --to-token-file, or set DET_USER_TOKEN (eval \"$(muster env --dir DIR)\")")
-    return ControllerTarget(_target_url(options), token, note=progress.note)
+    return ControllerTarget(_target_url(options), token)
 
 
 def _target_url(options: argparse.Namespace) -> str:
@@ -171,7 +171,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         place = state.place if state else None
         if place is not None:
             progress.note(f"goes on after record {place.records} of {place.section}; remove {options.state or 'the file of its state'} to begin anew")
-        transfer = Transfer(source, _target(options, progress, place is not None), state, progress.note)
+        transfer = Transfer(source, _target(options, place is not None), state, progress.note)
         transfer.run(progress.watch(placed_records(reader, place)))
     except MovingError as error:
         print(f"muster: {error}", file=sys.stderr)

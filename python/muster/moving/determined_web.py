@@ -8,6 +8,7 @@ import time
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 from urllib.parse import quote, urlencode, urlsplit
 
+from muster.core.session import words_of
 from muster.moving.records import MovingError
 
 PATIENCE_S = 600.0
@@ -116,7 +117,7 @@ class MasterWeb:
                 reply = self._connection.getresponse()
                 if reply.status not in _UNANSWERED:
                     break
-                trouble = f"{reply.status} {_words(reply.read())}"
+                trouble = f"{reply.status} {words_of(reply.read())}"
             except _BROKEN as error:
                 self._connection.close()
                 trouble = f"{type(error).__name__}: {error}"
@@ -124,7 +125,7 @@ class MasterWeb:
             delay_s = min(2 * delay_s, 5.0)
         if reply.status < 300:
             return reply
-        words = _words(reply.read())
+        words = words_of(reply.read())
         text = f"{self.url}: {method} {path.split('?')[0]}: {reply.status}: {words}"
         if reply.status in (401, 403):
             raise MovingError(text + "; log in as one who sees all of it")
@@ -155,11 +156,3 @@ def _result(line: bytes, path: str) -> Dict[str, Any]:
         raise MovingError(f"{path}: {document['error']}")
     result: Dict[str, Any] = document.get("result") or {}
     return result
-
-
-def _words(body: bytes) -> str:
-    text = body.decode(errors="replace").strip()
-    try:
-        return str(json.loads(text)["error"]["error"])
-    except (ValueError, KeyError, TypeError):
-        return text[:200]

@@ -2,7 +2,6 @@
 last one that was answered had come to. The README beside this file has what is sent and answered."""
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import sys
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Protocol, Tuple
 from urllib.parse import urlsplit
 
+from muster.core.errors import ControllerError
+from muster.core.session import Session
 from muster.moving.records import MovingError, Reader, Record, line_of
 
 BODY_MAX = 4 << 20
@@ -20,7 +21,6 @@ PATIENCE_S = 600.0
 TIMEOUT_S = 600.0
 REASONS_SHOWN = 50
 REPEATED = frozenset({"user", "workspace", "project"})  # in every body after their own: the controller keeps no table of them
-_UNANSWERED = (502, 503, 504)
 
 
 @dataclass
@@ -74,61 +74,27 @@ class FileTarget:
 class ControllerTarget:
     """POST {url}/api/v1/muster/import."""
 
-    def __init__(self, url: str, token: str, patience_s: float = PATIENCE_S, note: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(self, url: str, token: str) -> None:
         """Errors: MovingError."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise MovingError(f"{url!r} is no controller's URL; it has the form http://host:port")
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = kind(parts.hostname, parts.port, timeout=TIMEOUT_S)
-        self._path = parts.path.rstrip("/") + "/api/v1/muster/import"
-        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-ndjson"}
         self._url = url
-        self._patience_s = patience_s
-        self._note = note
+        self._session = Session(url, token, PATIENCE_S, is_user=True)
 
     def take(self, body: bytes) -> Dict[str, Any]:
-        deadline, delay_s = time.monotonic() + self._patience_s, 0.1
-        while True:
-            try:
-                self._connection.request("POST", self._path, body, self._headers)
-                reply = self._connection.getresponse()
-                text = reply.read()
-                if reply.status not in _UNANSWERED:
-                    return self._answer(reply.status, text)
-                trouble = f"{reply.status} {_words(text)}"
-            except (OSError, http.client.HTTPException) as error:
-                self._connection.close()
-                trouble = f"{type(error).__name__}: {error}"
-            if time.monotonic() > deadline:
-                raise MovingError(f"the controller at {self._url} did not answer within {self._patience_s:g} s, at last with {trouble}; "
-                                  "see that it runs and start again: what it has taken stays")
-            self._note(f"the controller at {self._url} does not answer ({trouble}); trying again")
-            time.sleep(delay_s)
-            delay_s = min(2 * delay_s, 5.0)
-
-    def _answer(self, status: int, text: bytes) -> Dict[str, Any]:
-        if status == 501:
-            raise MovingError(f"the controller at {self._url} takes no imports: {_words(text)}; is it an older one?")
-        if status in (401, 403):
-            raise MovingError(f"the controller at {self._url} refuses with {status}: {_words(text)}; give an operator's token (muster token)")
-        if status >= 300:
-            raise MovingError(f"the controller at {self._url} refuses with {status}: {_words(text)}")
         try:
-            answer = json.loads(text)
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            raise MovingError(f"the controller at {self._url} answers what is no JSON object: {_words(text)}")
-        return answer
+            return self._session.call("POST", "/muster/import", body, TIMEOUT_S)
+        except ControllerError as error:
+            raise MovingError(self._advice(error)) from error
 
-
-def _words(body: bytes) -> str:
-    text = body.decode(errors="replace").strip()
-    try:
-        return str(json.loads(text)["error"]["error"])
-    except (ValueError, KeyError, TypeError):
-        return text[:200]
+    def _advice(self, error: ControllerError) -> str:
+        if error.status is None:
+            return f"{error}: what it has taken stays"
+        if error.status == 501:
+            return f"the controller at {self._url} takes no imports: {error.words}; is it an older one?"
+        way_out = "; give an operator's token (muster token)" if error.status in (401, 403) else ""
+        return f"the controller at {self._url} refuses with {error.status}: {error.words or error}{way_out}"
 
 
 @dataclass(frozen=True)

@@ -152,10 +152,10 @@ TEST(Elastic, ATrialThatWaitsMakesDoWithLess) {
 
 TEST(Elastic, ATrialWaitsWhereLessThanItsLeastIsFree) {
   Lab lab;
-  lab.create(kOneGpu);
-  lab.create(elastic(4, 4));
+  for (int i = 0; i < 2; ++i) lab.create(kOneGpu);
+  lab.create(elastic(3, 4));
   pass(lab, Duration::seconds(4));
-  EXPECT_FALSE(lab.runs(2));
+  EXPECT_FALSE(lab.runs(3));
 }
 
 TEST(Elastic, ARunningTrialGrowsByACheckpointAndANewRunOncePerInterval) {
@@ -221,7 +221,7 @@ TEST(Elastic, ATrialThatIsContinuedAsksForWhatItsExperimentSays) {
 
 // ---- imports ----
 
-PreparedImport import_of(const std::string& origin, std::uint32_t wish) {
+ImportExperiment import_of(const std::string& origin, std::uint32_t wish) {
   auto spec = std::make_shared<ExperimentSpec>();
   spec->user = kAlice.user;
   spec->config = R"({"name": "old"})";
@@ -229,12 +229,12 @@ PreparedImport import_of(const std::string& origin, std::uint32_t wish) {
   spec->run_folder = "/runs";
   spec->imported_from = origin;
   spec->job = testing::spec_of("old");
-  PreparedImport prepared;
-  prepared.asked.wish = ExperimentId(wish);
-  prepared.asked.spec = std::move(spec);
-  prepared.asked.labels.name = "old";
-  prepared.asked.state = ExperimentState::kError;
-  return prepared;
+  ImportExperiment import;
+  import.experiment.id = ExperimentId(wish);
+  import.experiment.spec = std::move(spec);
+  import.experiment.labels.name = "old";
+  import.experiment.state = ExperimentState::kError;
+  return import;
 }
 ImportTrial trial_under(ExperimentId experiment, std::uint32_t number) {
   ImportTrial import;
@@ -295,10 +295,10 @@ TEST(Imports, WithoutItsCodeNothingIsForkedFromIt) {
 
 TEST(Imports, WhereMusterCannotReachNothingCountsAsDeleted) {
   Lab lab;
-  PreparedImport import = import_of("c/1", 1);
-  auto spec = std::make_shared<ExperimentSpec>(*import.asked.spec);
+  ImportExperiment import = import_of("c/1", 1);
+  auto spec = std::make_shared<ExperimentSpec>(*import.experiment.spec);
   spec->config = R"({"checkpoint_storage": {"type": "gcs", "bucket": "b"}})";
-  import.asked.spec = spec;
+  import.experiment.spec = spec;
   lab.rig.done(import, kRoot);
   lab.rig.done(trial_under(ExperimentId(1), 1), kRoot);
   lab.rig.done(ImportCheckpoint{{"aaa", TrialId(1), 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}}, kRoot);

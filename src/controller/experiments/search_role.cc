@@ -87,6 +87,13 @@ SearchDecided ask(search::Searcher& searcher, std::span<const SearchInput> input
   return decided;
 }
 
+search::Searcher searcher_now(const Experiment& experiment) {
+  search::Searcher searcher = searcher_of(*experiment.spec, experiment.search_state.get());
+  const std::vector<SearchInput> inputs(experiment.inputs.begin(), experiment.inputs.end());
+  ask(searcher, inputs);
+  return searcher;
+}
+
 bool concerns_search(const EventBatch& batch) {
   return std::ranges::any_of(batch.events, [](const Event& event) { return std::visit(Concerns{}, event.body); });
 }

@@ -25,6 +25,9 @@ search::Searcher searcher_of(const ExperimentSpec& spec, const std::string* save
 /// What a search makes of inputs, in their order: all of the event but the numbers of experiment, inputs and trials.
 SearchDecided ask(search::Searcher& searcher, std::span<const SearchInput> inputs);
 
+/// The search of an experiment with all that it has been told, also what is not decided upon yet: what comes of that is certain.
+search::Searcher searcher_now(const Experiment& experiment);
+
 class SearchRole {
  public:
   /// The experiments that a state has when the role begins to follow it.

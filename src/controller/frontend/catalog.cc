@@ -3,16 +3,11 @@
 #include <fmt/format.h>
 
 #include "codec/collection_text.h"
+#include "controller/frontend/frontend.h"
 #include "controller/frontend/trial_access.h"
 
 namespace muster::frontend {
 namespace {
-
-Reply refused(Error error) {
-  Reply reply;
-  reply.error = std::move(error);
-  return reply;
-}
 
 constexpr std::string_view kind_name(DocumentKind kind) {
   switch (kind) {

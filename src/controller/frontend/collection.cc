@@ -19,9 +19,7 @@ namespace {
 
 /// What trials that the client of a custom search has created, and that have not begun, will begin with.
 std::vector<std::string> wanted_sources(const Experiment& experiment) {
-  search::Searcher searcher = searcher_of(*experiment.spec, experiment.search_state.get());
-  const std::vector<SearchInput> inputs(experiment.inputs.begin(), experiment.inputs.end());
-  ask(searcher, inputs);
+  const search::Searcher searcher = searcher_now(experiment);
   const auto* custom = dynamic_cast<const search::CustomMethod*>(&searcher.method());
   return custom == nullptr ? std::vector<std::string>() : custom->sources();
 }

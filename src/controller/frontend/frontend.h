@@ -13,6 +13,13 @@ namespace muster {
 /// Errors of every function: Slurm's text in `message`, the cause and the way out in `detail`.
 namespace frontend {
 
+/// The answer to what is not done.
+inline Reply refused(Error error) {
+  Reply reply;
+  reply.error = std::move(error);
+  return reply;
+}
+
 /// The reply's `job` is the id given. Drafts JobSubmitted. Requires: none of the other jobs of the same batch is
 /// named by a dependency.
 Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity& identity);

@@ -5,15 +5,10 @@
 #include <algorithm>
 
 #include "codec/collection_text.h"
+#include "controller/frontend/frontend.h"
 
 namespace muster::frontend {
 namespace {
-
-Reply refused(Error error) {
-  Reply reply;
-  reply.error = std::move(error);
-  return reply;
-}
 
 std::optional<Error> not_an_operator(const Identity& identity) {
   if (identity.is_operator) return std::nullopt;
@@ -37,38 +32,30 @@ const Trial* find_imported(const ClusterState& state, const Experiment& experime
 
 }  // namespace
 
-Reply import_experiment(Draft& draft, const PreparedImport& prepared, const Identity& identity) {
+Reply import_experiment(Draft& draft, const ImportExperiment& import, const Identity& identity) {
   if (auto error = not_an_operator(identity)) return refused(std::move(*error));
-  const ImportExperiment& asked = prepared.asked;
+  ImportedExperiment experiment = import.experiment;
   Reply reply;
-  if (const Experiment* known = find_imported(draft.state(), asked.spec->imported_from)) {
+  if (const Experiment* known = find_imported(draft.state(), experiment.spec->imported_from)) {
     reply.experiment = known->id;
     return reply;
   }
-  ExperimentImported event;
-  event.experiment = draft.allot_experiment(asked.wish);
-  event.labels = asked.labels;
-  if (event.labels.name.empty()) event.labels.name = fmt::format("experiment-{}", event.experiment.value());
-  event.state = asked.state;
-  event.submit_time = asked.submit_time;
-  event.end_time = asked.end_time;
-  event.progress = asked.progress;
-  event.detail = asked.detail;
-  auto job = std::make_shared<JobSpec>(*asked.spec->job);
+  experiment.id = draft.allot_experiment(experiment.id);
+  if (experiment.labels.name.empty()) experiment.labels.name = fmt::format("experiment-{}", experiment.id.value());
+  auto job = std::make_shared<JobSpec>(*experiment.spec->job);
   job->kind = JobKind::kBatch;
-  job->user = asked.spec->user;
-  job->script = draft.blob_for(prepared.script);
-  job->environment = draft.blob_for(prepared.environment);
-  job->text.set(JobText::kName, event.labels.name);
-  auto spec = std::make_shared<ExperimentSpec>(*asked.spec);
+  job->user = experiment.spec->user;
+  job->script = job->environment = BlobId();
+  job->text.set(JobText::kName, experiment.labels.name);
+  auto spec = std::make_shared<ExperimentSpec>(*experiment.spec);
   spec->job = std::move(job);
   // A name that nothing else has: what is deleted with the experiment is never another one's.
   std::string origin = spec->imported_from;
   std::ranges::replace(origin, '/', '-');
   spec->run_folder += fmt::format("/imported-{}", origin);
-  event.spec = std::move(spec);
-  reply.experiment = event.experiment;
-  draft.add(std::move(event));
+  experiment.spec = std::move(spec);
+  reply.experiment = experiment.id;
+  draft.add(ExperimentImported{std::move(experiment)});
   return reply;
 }
 

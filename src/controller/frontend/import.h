@@ -7,7 +7,7 @@
 namespace muster::frontend {
 
 /// Errors: kPermissionDenied. The reply names the experiment, also one that was there.
-Reply import_experiment(Draft& draft, const PreparedImport& prepared, const Identity& identity);
+Reply import_experiment(Draft& draft, const ImportExperiment& import, const Identity& identity);
 /// Errors: kPermissionDenied; kNotFound: its experiment; kFailedPrecondition: that is no imported one. The reply names the trial.
 Reply import_trial(Draft& draft, const ImportTrial& import, const Identity& identity);
 /// Errors: as of a trial; kInvalidArgument: its uuid; kAlreadyExists: another trial has a checkpoint of that uuid.

@@ -3,18 +3,13 @@
 #include <fmt/format.h>
 
 #include "controller/backend/log_rules.h"
+#include "controller/frontend/frontend.h"
 #include "controller/frontend/trial_access.h"
 
 namespace muster::frontend {
 namespace {
 
 constexpr std::int32_t kDaysMax = 32767;
-
-Reply refused(Error error) {
-  Reply reply;
-  reply.error = std::move(error);
-  return reply;
-}
 
 Error no_trial(TrialId id) { return Error{ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), ""}; }
 
