@@ -85,6 +85,17 @@ TEST(Fields, AreReadInEitherSpelling) {
   for (const char* text : {"", "0", "-1", "x", "1x", "4294967296"}) EXPECT_FALSE(parse_id(text, "a trial").has_value()) << text;
 }
 
+TEST(Fields, AnIdIsNotCutToItsLastBits) {
+  const auto read = [](const char* text) { return id_field(parse_json(text).value(), "projectId"); };
+  EXPECT_EQ(read(R"({"projectId": 7})").value(), 7U);
+  EXPECT_EQ(read(R"({"project_id": "4294967295"})").value(), 4294967295U);
+  for (const char* text : {"{}", R"({"projectId": null})", R"({"projectId": 0})"}) EXPECT_EQ(read(text).value(), std::nullopt) << text;
+  for (const char* text : {R"({"projectId": 4294967297})", R"({"projectId": -1})", R"({"projectId": "x"})"}) EXPECT_FALSE(read(text).has_value()) << text;
+  EXPECT_EQ(id_parameter(parse_target("/?projectId=3").value(), "projectId").value(), 3U);
+  EXPECT_EQ(id_parameter(parse_target("/").value(), "projectId").value(), 0U);
+  EXPECT_FALSE(id_parameter(parse_target("/?projectId=4294967299").value(), "projectId").has_value());
+}
+
 TEST(Replies, PagesEndWhereTheyEnd) {
   const auto window = [](const char* target, std::size_t total) {
     const PageWindow found = window_of(parse_target(target).value(), total).value();

@@ -49,33 +49,47 @@ namespace {
 struct Wish {
   CreateExperiment create;
   bool is_checked_only = false;
+  std::optional<std::string> template_name;
+  std::optional<std::uint32_t> project;  ///< a place
 };
 
-/// Adds the layers that the catalog has to the configuration of the body.
-Result<std::string> layered(const Json& body, const ClusterState& state) {
-  const auto text = text_field(body, "config");
-  if (!text) return fail(wrong("config is missing: the experiment's configuration, as YAML"));
-  TRY(check_config_size(*text));
-  const YamlDocument document = TRY(parse_yaml(*text));
+/// What the catalog adds to a configuration.
+struct Layers {
+  DocumentRef base;       ///< a template; null: none
+  DocumentRef project;    ///< null: as the configuration says
+  DocumentRef workspace;  ///< the project's
+};
+
+Result<Layers> layers_of(const Wish& wish, const ClusterState& state) {
+  Layers layers;
+  if (wish.template_name) {
+    layers.base = state.catalog().find(DocumentKind::kTemplate, 0, *wish.template_name);
+    if (layers.base == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no template {}", *wish.template_name), "");
+  }
+  if (wish.project) {
+    const auto id = document_of(*wish.project);
+    layers.project = id ? state.catalog().find(DocumentKind::kProject, *id) : nullptr;
+    if (id && layers.project == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no project {}", *wish.project), "");
+    if (layers.project != nullptr) layers.workspace = state.catalog().find(DocumentKind::kWorkspace, layers.project->parent);
+  }
+  return layers;
+}
+
+/// The configuration over its layers. Without such the user's own text stays as it is, so that errors name his lines.
+Result<std::string> layered(const std::string& text, const Layers& layers) {
+  TRY(check_config_size(text));
+  const YamlDocument document = TRY(parse_yaml(text));
   Json config = document.root;
   if (config.object() == nullptr) return fail(wrong("the configuration is not a map"));
-  if (const auto name = text_field(body, "template")) {
-    const DocumentRef found = state.catalog().find(DocumentKind::kTemplate, 0, *name);
-    if (found == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no template {}", *name), "");
-    const YamlDocument below = TRY(parse_yaml(found->body));
+  if (layers.base != nullptr) {
+    const YamlDocument below = TRY(parse_yaml(layers.base->body));
     config = merge_layers(config, below.root);
   }
-  if (const auto project = whole_field(body, "projectId")) {
-    const auto id = document_of(static_cast<std::uint32_t>(*project));
-    const DocumentRef found = id ? state.catalog().find(DocumentKind::kProject, *id) : nullptr;
-    if (id && found == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no project {}", *project), "");
-    if (found != nullptr) {
-      config.member("project") = found->name;
-      config.member("workspace") = state.catalog().find(DocumentKind::kWorkspace, found->parent)->name;
-    }
+  if (layers.project != nullptr) {
+    config.member("project") = layers.project->name;
+    config.member("workspace") = layers.workspace->name;
   }
-  // Without layers the user's own text stays as it is, so that errors name his lines.
-  return config == document.root ? *text : json_text(config);
+  return config == document.root ? text : json_text(config);
 }
 
 /// Parses the body and packs the code: by a worker.
@@ -89,8 +103,13 @@ Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserFacts& user)
   }
   wish.is_checked_only = bool_field(body, "validateOnly").value_or(false);
   wish.create.is_paused = !bool_field(body, "activate").value_or(true);
-  wish.create.original = text_field(body, "config").value_or("");
-  wish.create.parent = ExperimentId(static_cast<std::uint32_t>(whole_field(body, "parentId").value_or(0)));
+  auto config = text_field(body, "config");
+  if (!config) return fail(wrong("config is missing: the experiment's configuration, as YAML"));
+  wish.create.original = std::move(*config);
+  const auto parent = TRY(id_field(body, "parentId"));
+  wish.create.parent = ExperimentId(parent.value_or(0));
+  wish.template_name = text_field(body, "template");
+  wish.project = TRY(id_field(body, "projectId"));
   const Json* code = field(body, "modelDefinition");
   if (code != nullptr && code->array() != nullptr && !code->array()->empty()) {
     wish.create.context = std::make_shared<const std::string>(TRY(archive_of(*code)));
@@ -117,16 +136,19 @@ kj::Promise<HttpReply> submit_wish(ApiPort& port, const Caller& caller, Wish wis
 kj::Promise<HttpReply> create(ApiPort& port, HttpRequest request) {
   const Caller caller = request.caller;
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
-  return work<Wish>(port, [&port, shared] { return wish_of(*shared, port.user_facts(shared->caller.identity.user)); }).then([&port, caller, shared](Result<Wish> wish) -> kj::Promise<HttpReply> {
-    if (!wish.has_value()) return error_reply(wish.error());
-    // The code is read; of the body only small fields are needed again.
-    auto body = body_of(*shared);
-    if (Json* code = body->object() == nullptr ? nullptr : &body->member("modelDefinition")) *code = Json();
-    return look<std::string>(port, caller, [body = std::move(*body)](const ClusterState& state) { return layered(body, state); })
-        .then([&port, caller, wish = std::move(wish).value()](Result<std::string> config) mutable -> kj::Promise<HttpReply> {
+  auto parse = [&port, shared = std::move(shared)] { return wish_of(*shared, port.user_facts(shared->caller.identity.user)); };
+  return work<Wish>(port, std::move(parse)).then([&port, caller](Result<Wish> read) -> kj::Promise<HttpReply> {
+    if (!read.has_value()) return error_reply(read.error());
+    auto wish = std::make_shared<Wish>(std::move(read).value());
+    return look<Layers>(port, caller, [wish](const ClusterState& state) { return layers_of(*wish, state); })
+        .then([&port, wish](Result<Layers> layers) -> kj::Promise<Result<std::string>> {
+          if (!layers.has_value()) return Result<std::string>(fail(layers.error()));
+          return work<std::string>(port, [wish, layers = std::move(layers).value()] { return layered(wish->create.original, layers); });
+        })
+        .then([&port, caller, wish](Result<std::string> config) -> kj::Promise<HttpReply> {
           if (!config.has_value()) return error_reply(config.error());
-          wish.create.config = std::move(config).value();
-          return submit_wish(port, caller, std::move(wish));
+          wish->create.config = std::move(config).value();
+          return submit_wish(port, caller, std::move(*wish));
         });
   });
 }
@@ -171,7 +193,7 @@ Result<ListFilter> filter_of(const HttpRequest& request) {
   filter.name = request.parameter("name");
   filter.description = request.parameter("description");
   filter.archived = request.parameter("archived");
-  filter.project = static_cast<std::uint32_t>(TRY(number_parameter(request, "projectId", 0)));
+  filter.project = TRY(id_parameter(request, "projectId"));
   return filter;
 }
 

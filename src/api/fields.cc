@@ -30,6 +30,10 @@ std::optional<std::int64_t> whole(std::string_view text) {
   return value;
 }
 
+Error no_id(std::string_view name) {
+  return Error{ErrorCode::kInvalidArgument, fmt::format("{}: an id is a number from 1", name), ""};
+}
+
 }  // namespace
 
 Result<Json> body_of(const HttpRequest& request) {
@@ -82,13 +86,21 @@ std::optional<std::vector<std::string>> texts_field(const Json& object, std::str
   return texts;
 }
 
+Result<std::optional<std::uint32_t>> id_field(const Json& object, std::string_view name) {
+  const Json* found = field(object, name);
+  if (found == nullptr) return std::nullopt;
+  const auto value = whole_of(*found);
+  if (!value || *value < 0 || *value > UINT32_MAX) return fail(no_id(name));
+  return *value == 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(*value));
+}
+
 Result<std::vector<std::uint32_t>> ids_field(const Json& object, std::string_view name) {
   std::vector<std::uint32_t> ids;
   const Json* found = field(object, name);
   if (found == nullptr || found->array() == nullptr) return ids;
   for (const Json& item : *found->array()) {
     if (item.whole() == nullptr || *item.whole() < 1 || *item.whole() > UINT32_MAX) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: an id is a number from 1", name), "");
+      return fail(no_id(name));
     }
     ids.push_back(static_cast<std::uint32_t>(*item.whole()));
   }
@@ -109,6 +121,12 @@ Result<std::int64_t> number_parameter(const HttpRequest& request, std::string_vi
   const auto value = whole(text);
   if (!value) return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is no whole number", name, text), "");
   return *value;
+}
+
+Result<std::uint32_t> id_parameter(const HttpRequest& request, std::string_view name) {
+  const std::int64_t value = TRY(number_parameter(request, name, 0));
+  if (value < 0 || value > UINT32_MAX) return fail(no_id(name));
+  return static_cast<std::uint32_t>(value);
 }
 
 bool flag_parameter(const HttpRequest& request, std::string_view name) {

@@ -27,6 +27,8 @@ std::optional<std::int64_t> whole_of(const Json& value);
 std::optional<bool> bool_field(const Json& object, std::string_view name);
 /// A list of texts; nullopt: there is none.
 std::optional<std::vector<std::string>> texts_field(const Json& object, std::string_view name);
+/// An id. Nullopt: there is none, or 0. Errors: kInvalidArgument: something else stands there.
+Result<std::optional<std::uint32_t>> id_field(const Json& object, std::string_view name);
 /// A list of ids. Errors: kInvalidArgument: one of them is no id.
 Result<std::vector<std::uint32_t>> ids_field(const Json& object, std::string_view name);
 
@@ -34,6 +36,8 @@ Result<std::vector<std::uint32_t>> ids_field(const Json& object, std::string_vie
 Result<std::uint32_t> parse_id(std::string_view text, std::string_view what);
 /// A parameter that is a whole number; `otherwise` when it is not given. Errors: kInvalidArgument.
 Result<std::int64_t> number_parameter(const HttpRequest& request, std::string_view name, std::int64_t otherwise);
+/// A parameter that is an id; 0 when it is not given. Errors: kInvalidArgument.
+Result<std::uint32_t> id_parameter(const HttpRequest& request, std::string_view name);
 bool flag_parameter(const HttpRequest& request, std::string_view name);
 
 }  // namespace muster::api

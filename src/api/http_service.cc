@@ -1,6 +1,7 @@
 #include "api/http_service.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 
 #include "api/replies.h"
 
@@ -54,10 +55,11 @@ std::optional<std::string> decoded(std::string_view text, bool is_form) {
 
 std::string_view view_of(kj::StringPtr text) { return {text.begin(), text.size()}; }
 
-/// "Bearer TOKEN"; empty: something else.
+/// "Bearer TOKEN", the word in any case (RFC 9110, section 11.1); empty: something else.
 std::string_view bearer(std::string_view header) {
   constexpr std::string_view kWord = "Bearer ";
-  return header.starts_with(kWord) ? header.substr(kWord.size()) : std::string_view();
+  const bool is_bearer = header.size() >= kWord.size() && strncasecmp(header.data(), kWord.data(), kWord.size()) == 0;
+  return is_bearer ? header.substr(kWord.size()) : std::string_view();
 }
 
 kj::StringPtr status_text(unsigned status) {

@@ -20,9 +20,10 @@ namespace {
 kj::Promise<HttpReply> continue_experiment(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
-  const auto id = whole_field(*body, "id");
-  if (!id || *id < 1) return error_reply(wrong("id: which experiment?"));
-  ContinueExperiment more{ExperimentId(static_cast<std::uint32_t>(*id)), text_field(*body, "overrideConfig").value_or("")};
+  const auto id = id_field(*body, "id");
+  if (!id.has_value()) return error_reply(id.error());
+  if (!*id) return error_reply(wrong("id: which experiment?"));
+  ContinueExperiment more{ExperimentId(**id), text_field(*body, "overrideConfig").value_or("")};
   return submit_one(port, request.caller, more).then([&port, caller = request.caller, id = more.experiment](HttpReply reply) -> kj::Promise<HttpReply> {
     if (reply.status != 200) return reply;
     return show_experiment(port, caller, id);

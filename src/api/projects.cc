@@ -190,9 +190,10 @@ kj::Promise<HttpReply> move_experiment(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "an experiment");
   if (!body.has_value()) return error_reply(body.error());
   if (!id.has_value()) return error_reply(id.error());
-  const auto wanted = whole_field(*body, "destinationProjectId");
-  if (!wanted || *wanted < 1) return error_reply({ErrorCode::kInvalidArgument, "destinationProjectId is missing", ""});
-  return look<UpdateExperiment>(port, request.caller, [id = *id, wanted = static_cast<std::uint32_t>(*wanted)](const ClusterState& state) -> Result<UpdateExperiment> {
+  const auto wanted = id_field(*body, "destinationProjectId");
+  if (!wanted.has_value()) return error_reply(wanted.error());
+  if (!*wanted) return error_reply({ErrorCode::kInvalidArgument, "destinationProjectId is missing", ""});
+  return look<UpdateExperiment>(port, request.caller, [id = *id, wanted = **wanted](const ClusterState& state) -> Result<UpdateExperiment> {
            const Document project = TRY(place_at(state, DocumentKind::kProject, wanted));
            UpdateExperiment update;
            update.experiment = ExperimentId(id);

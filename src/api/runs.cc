@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::int64_t kPatienceMax = 600;
 constexpr std::size_t kRunnerStateMax = 256;
+/// Longer reports are parsed by workers; shorter ones here, as handing them over would take longer.
+constexpr std::size_t kShortReport = std::size_t{64} << 10;
 
 /// A task speaks for its own trial alone.
 Status may_speak(const Caller& caller, TrialId trial) {
@@ -102,9 +104,13 @@ Result<MetricReport> report_of(const HttpRequest& request, TrialId trial, TimePo
 kj::Promise<HttpReply> report_metrics(ApiPort& port, HttpRequest request) {
   const auto trial = spoken_for(request);
   if (!trial.has_value()) return error_reply(trial.error());
-  auto report = report_of(request, *trial, port.now());
-  if (!report.has_value()) return error_reply(report.error());
-  return port.report(request.caller, std::move(report).value()).then([](std::optional<Error> error) { return done_or(error); });
+  auto send = [&port, caller = request.caller](Result<MetricReport> report) -> kj::Promise<HttpReply> {
+    if (!report.has_value()) return error_reply(report.error());
+    return port.report(caller, std::move(report).value()).then([](std::optional<Error> error) { return done_or(error); });
+  };
+  if (request.bytes.size() <= kShortReport) return send(report_of(request, *trial, port.now()));
+  auto shared = std::make_shared<const HttpRequest>(std::move(request));
+  return work<MetricReport>(port, [shared, trial = *trial, now = port.now()] { return report_of(*shared, trial, now); }).then(std::move(send));
 }
 
 kj::Promise<HttpReply> wait_stop(ApiPort& port, HttpRequest request) {

@@ -126,6 +126,9 @@ class Core {
   void create_first_step(const Job& job, TimePoint now);
   Status check_change(const JobChanged& change) const;
   Status check_satisfiable(const JobSpec& spec, const std::vector<PartitionIndex>& partitions) const;
+  /// As check_satisfiable, of the trials of an experiment and of a run of one: elastic ones with the least that they can do with.
+  Status check_trials(const ExperimentSpec& spec) const;
+  Status check_run(const JobSpec& job, const std::vector<PartitionIndex>& partitions) const;
   void order_launch(const StepId& step);
   bool launch(const StepId& step);
   void connect_trial(LaunchStep& message, const Job& job, const Trial& trial) const;

@@ -27,9 +27,7 @@ Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request, cons
       reply.error = created.error();
       return reply;
     }
-    const JobSpec& job = *std::get<ExperimentCreated>(draft.events.back()).spec->job;
-    const auto partitions = frontend::choose_partitions(state_, job.get(JobText::kPartition));
-    const Status possible = partitions.has_value() ? check_satisfiable(job, *partitions) : fail(partitions.error());
+    const Status possible = check_trials(*std::get<ExperimentCreated>(draft.events.back()).spec);
     if (possible.has_value()) return std::move(created).value();
     reply.error = possible.error();
   } else if (const auto* control = std::get_if<ControlExperiments>(&request)) {
@@ -78,13 +76,22 @@ Reply Core::continue_experiment(Draft& draft, const PreparedContinuation& contin
     return reply;
   }
   const auto made = std::ranges::find_if(draft.events, [](const EventBody& event) { return std::holds_alternative<ExperimentContinued>(event); });
-  const JobSpec& job = *std::get<ExperimentContinued>(*made).spec->job;
-  const auto partitions = frontend::choose_partitions(state_, job.get(JobText::kPartition));
-  const Status possible = partitions.has_value() ? check_satisfiable(job, *partitions) : fail(partitions.error());
+  const Status possible = check_trials(*std::get<ExperimentContinued>(*made).spec);
   if (possible.has_value()) return std::move(drafted).value();
   draft.events.clear();
   reply.error = possible.error();
   return reply;
+}
+
+Status Core::check_trials(const ExperimentSpec& spec) const {
+  const auto partitions = TRY(frontend::choose_partitions(state_, spec.job->get(JobText::kPartition)));
+  return check_satisfiable(spec.is_elastic() ? with_slots(*spec.job, spec.min_slots_per_trial) : *spec.job, partitions);
+}
+
+Status Core::check_run(const JobSpec& job, const std::vector<PartitionIndex>& partitions) const {
+  const Trial& trial = *state_.experiments().find(job.trial);
+  const ExperimentSpec& spec = *state_.experiments().find(trial.experiment)->spec;
+  return check_satisfiable(spec.is_elastic() ? with_slots(job, spec.min_slots_per_trial) : job, partitions);
 }
 
 /// A trial that waits for a node and has none left ends.
@@ -94,7 +101,7 @@ Reply Core::note_log_match(Draft& draft, const NoteLogMatch& note) const {
   if (reply.error || change == nullptr) return reply;
   const Job& job = *state_.jobs().find(change->job);
   if (!will_start_again(job)) return reply;
-  const Status possible = check_satisfiable(*change->spec, job.partitions.to_vector());
+  const Status possible = check_run(*change->spec, job.partitions.to_vector());
   if (possible.has_value()) return reply;
   Trial trial = *state_.experiments().find(note.trial);
   trial.log_matches.push_back(std::get<LogMatched>(*(draft.events.end() - 2)).match);
@@ -111,7 +118,7 @@ void Core::settle_trial(const Job& job, bool is_own_fault, JobEnding& ending) co
   settle_run(state_, job, is_own_fault, ending);
   const Trial* trial = ending.requeue_after ? trial_of(state_, job) : nullptr;
   if (trial == nullptr || !has_excluded_nodes(*trial)) return;
-  const Status possible = check_satisfiable(*job.spec, job.partitions.to_vector());
+  const Status possible = check_run(*job.spec, job.partitions.to_vector());
   if (possible.has_value()) return;
   ending.state = JobState::kFailed;
   ending.detail = no_node_left(*trial, possible.error());

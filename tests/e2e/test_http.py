@@ -104,6 +104,11 @@ def test_only_who_has_a_token_is_answered(cluster, web):
         error = stranger.get("experiments", check=401)["error"]
         assert error["reason"] == "Unauthenticated" and error["code"] == 16
     assert web.get("me")["user"]["admin"] is True
+    for word in ("bearer", "BEARER"):
+        connection = http.client.HTTPConnection(web.address, timeout=60)
+        connection.request("GET", "/api/v1/me", headers={"Authorization": f"{word} {web.token}"})
+        assert connection.getresponse().status == 200, "the scheme's name is in any case (RFC 9110)"
+        connection.close()
     assert web.get("no/such/path", check=501)["error"]["reason"] == "Unimplemented"
     assert web.get("experiments/999999", check=404)["error"]["reason"] == "NotFound"
     assert web.get("experiments/x", check=400)["error"]["reason"] == "InvalidArgument"
@@ -223,6 +228,11 @@ def test_metrics_are_kept_as_they_were_reported(web):
     assert "other values" in send(30, loss=5, check=400)["error"]["error"]
     assert "invalid run id, 2 (reported) != 1 (expected)" in send(31, run=2, loss=5, check=400)["error"]["error"]
     assert task.post(f"trials/{trial + 1000}/metrics", report(trial + 1000, 1, loss=1), check=403)
+    many = {f"m{number:05d}": number / 3 for number in range(10_000)}  # longer than what is parsed on the thread of HTTP
+    send(1, group="wide", **many)
+    wide = web.get(f"trials/metrics/trial_metrics?trialIds={trial}&group=wide")
+    assert wide["result"]["metrics"][0]["metrics"]["avg_metrics"] == many
+    assert "avgMetrics" in task.post(f"trials/{trial}/metrics", {**report(trial, 2, group="wide"), "note": "x" * 100_000, "metrics": {}}, check=400)["error"]["error"]
     send(10, group="validation", loss=0.5)
     send(20, group="validation", loss=0.25)
     send(30, group="my_group", x="Infinity")
@@ -332,15 +342,22 @@ def test_workspaces_projects_templates_and_metadata(web):
     shown = web.get(f"experiments/{experiment}")["experiment"]
     assert (shown["projectId"], shown["workspaceId"], shown["projectName"], shown["description"]) == (project, workspace, "p", "from the template")
     assert web.get(f"workspaces/{workspace}/projects")["projects"][0]["numExperiments"] == 1
+    assert [shown["id"] for shown in web.get(f"experiments?projectId={project}")["experiments"]] == [experiment]
+    beyond = project + (1 << 32)  # of which 32 bits are this project's
+    assert "projectId" in web.get(f"experiments?projectId={beyond}", check=400)["error"]["error"]
+    assert "destinationProjectId" in web.post(f"experiments/{experiment}/move", {"destinationProjectId": beyond}, check=400)["error"]["error"]
+    assert "projectId" in web.post("experiments", {"config": CONFIG.format(entrypoint="x", storage="/tmp"), "projectId": beyond}, check=400)["error"]["error"]
+    assert "no project" in web.post("experiments", {"config": CONFIG.format(entrypoint="x", storage="/tmp"), "projectId": project + 99}, check=404)["error"]["error"]
+    assert "no template" in web.post("experiments", {"config": CONFIG.format(entrypoint="x", storage="/tmp"), "template": "none"}, check=404)["error"]["error"]
     web.post(f"experiments/{experiment}/move", {"destinationProjectId": 1})
     assert web.get(f"experiments/{experiment}")["experiment"]["projectId"] == 1
     assert web.post("workspaces", {"name": "w"}, check=409)
-    trial = web.get(f"experiments/{experiment}/trials")["trials"]
+    web.wait_state(experiment, "STATE_COMPLETED")
+    (trial,) = web.get(f"experiments/{experiment}/trials")["trials"]
     patched = web.ask("PATCH", f"/api/v1/experiments/{experiment}", {"id": experiment, "labels": ["a", "b"], "description": None, "name": "new", "notes": None})
     assert patched["experiment"]["labels"] == ["a", "b"] and patched["experiment"]["description"] == "from the template"
-    if trial:
-        assert web.post(f"runs/{trial[0]['id']}/metadata", {"metadata": {"a": {"b": [1, 2.5, None]}}})["metadata"]["a"]["b"] == [1, 2.5, None]
-        assert web.get(f"runs/{trial[0]['id']}/metadata")["metadata"] == {"a": {"b": [1, 2.5, None]}}
+    assert web.post(f"runs/{trial['id']}/metadata", {"metadata": {"a": {"b": [1, 2.5, None]}}})["metadata"]["a"]["b"] == [1, 2.5, None]
+    assert web.get(f"runs/{trial['id']}/metadata")["metadata"] == {"a": {"b": [1, 2.5, None]}}
 
 
 def test_hostile_requests_hurt_nobody(cluster, web):

@@ -138,6 +138,16 @@ TEST(Elastic, ATrialTakesTheMostThatIsFree) {
   EXPECT_EQ(gpus_of(lab.job(1)), 4U);
 }
 
+TEST(Elastic, AsManyAsThereAreMayBeFewerThanTheMost) {
+  Lab lab;
+  lab.create(elastic(2, 64));
+  ASSERT_TRUE(lab.runs(1));
+  EXPECT_EQ(gpus_of(lab.job(1)), 4U);
+  EXPECT_EQ(slots_of(lab.trial(1), *lab.experiment().spec), 4U);
+  EXPECT_TRUE(lab.ask(elastic(5, 64)).error.has_value()) << "five there never are";
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+}
+
 TEST(Elastic, ATrialThatWaitsMakesDoWithLess) {
   Lab lab;
   lab.create(kOneGpu);
@@ -201,6 +211,17 @@ TEST(Elastic, OneAtATimeIsInterruptedForWhoWaits) {
   lab.create(kOneGpu);
   pass(lab, Duration::minutes(1));
   EXPECT_NE(lab.job(1).run->stop.has_value(), lab.job(2).run->stop.has_value()) << "the first that stops is awaited";
+}
+
+TEST(Elastic, ATrialGoesOnWithTheNodesThatItsLogPoliciesLeave) {
+  Lab lab;
+  lab.create(elastic(1, 4));
+  ASSERT_TRUE(lab.runs(1));
+  lab.rig.done(NoteLogMatch{TrialId(1), NodeIndex(1), {1, "p", LogAction::kExcludeNode, "", "it broke"}}, kRoot);
+  lab.exit(1, ExitStatus::exited(1));
+  pass(lab, Duration::seconds(4));
+  ASSERT_TRUE(lab.runs(1)) << lab.trial(1).detail;
+  EXPECT_EQ(gpus_of(lab.job(1)), 2U);
 }
 
 TEST(Elastic, ATrialThatIsContinuedAsksForWhatItsExperimentSays) {
