@@ -95,12 +95,16 @@ def test_what_cannot_be_certified(certify, scripts, memory_path):
     (memory_path / "runs" / "x").mkdir(parents=True, exist_ok=True)
     assert "is not empty" in certify(2)[0]
     (memory_path / "silent.py").write_text("pass\n")
-    out, _ = scripts(f"-m muster.certify {memory_path}/silent.py").end(3)
-    assert "not certified: it was not interrupted" in out
+    temporary = memory_path / "t"
+    temporary.mkdir()
+    out, _ = scripts(f"-m muster.certify {memory_path}/silent.py", TMPDIR=temporary).end(3)
+    assert "not certified: it was not interrupted" in out and f"the runs are in {temporary}/" in out
+    kept = list(temporary.iterdir())
     for words, text in (("", "which script"), ("--kinds pause x.py", "'pause'"), ("--at 1,b x.py", "'1,b'"),
                         ("--interruptions 0 x.py", "lie above 0")):
         assert text in scripts(f"-m muster.certify {words}".rstrip()).end(2)[1]
-    assert "cannot be started" in scripts("-m muster.certify /nowhere/at/all").end(3)[1]
+    out, err = scripts("-m muster.certify /nowhere/at/all", TMPDIR=temporary).end(3)
+    assert "cannot be started" in err and out == "" and list(temporary.iterdir()) == kept, "it leaves nothing behind"
 
 
 def test_every_process_of_a_command_is_ended(tmp_path):

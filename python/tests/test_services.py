@@ -2,9 +2,11 @@
 import http.client
 import io
 import json
+import signal
 import tarfile
 import threading
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -190,6 +192,28 @@ def test_the_door_asks_for_the_secret_and_keeps_it(announcer):
     for environ in ({}, {"HTTP_MUSTER_SERVICE_SECRET": "x"}):
         assert b"controller" in b"".join(door(environ, lambda status, _: statuses.append(status)))
     assert [status[:3] for status in statuses] == ["200", "403", "403"] and len(seen) == 1
+
+
+def test_a_service_that_is_told_to_end_leaves_nothing_behind(scripts, controller, tmp_path):
+    script = scripts("""
+        import sys, tempfile, threading
+        from muster.services import __main__ as services
+
+        def serve(wish, announcer):
+            with tempfile.TemporaryDirectory() as name:
+                print("folder", name, flush=True)
+                announcer.wait_idle(600)
+
+        services._KINDS["tensorboard"] = serve
+        sys.exit(services.main())
+    """, MUSTER_SERVICE=json.dumps({"kind": "tensorboard"}), TMPDIR=tmp_path, DET_MASTER=controller.url, DET_SESSION_TOKEN="t",
+                     DET_ALLOCATION_ID="1.0.1")
+    folder = Path(script.wait_for("folder").split()[1])
+    assert folder.is_dir()
+    script.process.terminate()
+    assert script.process.wait(30) == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
+    assert controller.said == [], "its end is no failure"
 
 
 def test_tensorboard_that_is_missing_is_named_with_the_way_out(announcer, monkeypatch):

@@ -360,6 +360,20 @@ def test_workspaces_projects_templates_and_metadata(web):
     assert web.get(f"runs/{trial['id']}/metadata")["metadata"] == {"a": {"b": [1, 2.5, None]}}
 
 
+def test_changes_at_once_of_one_model_all_hold(web):
+    web.post("models", {"name": "many-hands"})
+    wanted = {"description": lambda turn: f"d{turn}", "notes": lambda turn: f"n{turn}", "labels": lambda turn: [f"l{turn}"],
+              "metadata": lambda turn: {"m": turn}}
+    for turn in range(10):
+        hands = [threading.Thread(target=web.ask, args=("PATCH", "/api/v1/models/many-hands", {name: value(turn)})) for name, value in wanted.items()]
+        for hand in hands:
+            hand.start()
+        for hand in hands:
+            hand.join()
+        model = web.get("models/many-hands")["model"]
+        assert {name: model[name] for name in wanted} == {name: value(turn) for name, value in wanted.items()}
+
+
 def test_hostile_requests_hurt_nobody(cluster, web):
     import socket
     host, port = web.address.split(":")

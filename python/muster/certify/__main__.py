@@ -110,15 +110,17 @@ def main(arguments: Sequence[str]) -> int:
     folder = options.folder.absolute() if options.folder is not None else Path(tempfile.mkdtemp(prefix="muster-certify-"))
     script = Script(script_command(options.script, sys.executable), own_variables(), options.timeout)
     certification = Certification(script, folder)
+    has_runs = True
     try:
         code = certify(certification, options)
+        has_runs = code != EXACT
     except ScriptError as error:
         print(f"not certified: {error}", file=sys.stderr)
-        return NOT_CERTIFIED
+        code = NOT_CERTIFIED
     except OSError as error:
         print(f"not certified: the script cannot be started: {error}", file=sys.stderr)
-        return NOT_CERTIFIED
-    if code == EXACT and options.folder is None:
+        code, has_runs = NOT_CERTIFIED, False
+    if not has_runs and options.folder is None:
         shutil.rmtree(folder)
     else:
         print(f"the runs are in {folder}")

@@ -3,8 +3,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import traceback
+from types import FrameType
+from typing import Optional
 
 from muster.services import checkpoint, checkpoint_files, tensorboard
 from muster.services.announcer import Announcer, ServiceError, announcer_of
@@ -16,7 +19,12 @@ _KINDS = {
 }
 
 
+def _end(number: int, _frame: Optional[FrameType]) -> None:
+    sys.exit(128 + number)
+
+
 def main() -> int:
+    signal.signal(signal.SIGTERM, _end)  # its temporary files go with it
     wish = json.loads(os.environ["MUSTER_SERVICE"])
     announcer: Announcer = announcer_of(os.environ)
     try:

@@ -559,6 +559,27 @@ TEST(Experiments, ACheckpointThatAModelNamesIsKept) {
   EXPECT_EQ(lab.rig.done(StoreDocument{model}).document, 2U) << "numbers are given once";
 }
 
+TEST(Experiments, AChangeOfADocumentDoesNotUndoAnother) {
+  Lab lab;
+  Document model;
+  model.name = "m";
+  model.body = "{}";
+  model.id = lab.rig.done(StoreDocument{model}).document;
+  const auto stored = [&] { return *lab.rig.core.state().catalog().find(DocumentKind::kModel, model.id); };
+  const Document read = stored();
+  Document first = read;
+  first.body = R"({"notes": "a"})";
+  EXPECT_FALSE(lab.rig.done(StoreDocument{first}).error);
+  Document second = read;
+  second.body = R"({"description": "b"})";
+  EXPECT_EQ(lab.rig.done(StoreDocument{second}).error->code, ErrorCode::kConflict);
+  EXPECT_EQ(stored().body, first.body);
+  EXPECT_GT(stored().change_time, read.change_time) << "also within one microsecond";
+  second.change_time = stored().change_time;
+  EXPECT_FALSE(lab.rig.done(StoreDocument{second}).error);
+  EXPECT_EQ(stored().body, second.body);
+}
+
 // ---- log policies ----
 
 NoteLogMatch match_of(std::uint32_t run, LogAction action, std::uint32_t node = 0, const std::string& policy = "p") {

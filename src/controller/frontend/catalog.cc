@@ -93,6 +93,11 @@ Result<Document> settled(Draft& draft, const StoreDocument& store, const Identit
   const DocumentRef known = document.id == 0 ? nullptr : draft.state().catalog().find(document.kind, document.id);
   if (known != nullptr) {
     if (!may_change(*known, identity)) return fail(not_allowed());
+    const TimePoint basis = store.document.change_time;
+    if (!store.is_import && basis.is_set() && basis != known->change_time) {
+      return fail(ErrorCode::kConflict, fmt::format("{} was changed meanwhile", known->name), "read it again");
+    }
+    if (!store.is_import) document.change_time = std::max(document.change_time, known->change_time + Duration::microseconds(1));
     document.user = known->user;
     document.user_name = known->user_name;
     document.create_time = known->create_time;

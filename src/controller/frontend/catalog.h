@@ -13,8 +13,9 @@ Reply note_run(Draft& draft, const NoteRun& note, const Identity& identity);
 /// that is to be deleted.
 Reply note_checkpoint(Draft& draft, const NoteCheckpoint& note, const Identity& identity);
 
-/// Stores a new document (id 0), or a known one anew. The reply's `document` is its id. Errors: kNotFound for what it names;
-/// kAlreadyExists for a name that its parent has; kPermissionDenied for another's.
+/// Stores a new document (id 0), or a known one anew: where its change time is set, as a change of what was changed then. The reply's
+/// `document` is its id. Errors: kNotFound for what it names; kAlreadyExists for a name that its parent has; kPermissionDenied for
+/// another's; kConflict: it was changed since.
 Reply store_document(Draft& draft, const StoreDocument& store, const Identity& identity);
 Reply delete_document(Draft& draft, const DeleteDocument& remove, const Identity& identity);
 
