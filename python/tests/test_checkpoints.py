@@ -139,6 +139,21 @@ def test_deleting_some_files(context):
         context.checkpoint.delete(uuid)
 
 
+def test_only_a_checkpoint_of_this_storage_is_deleted(context, tmp_path):
+    """What is given by its path may be read; it is nobody's to delete."""
+    store(context)
+    given = tree(tmp_path / "given", weights="w")
+    (given / "metadata.json").write_text("{}")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for name in (str(given), f"{given}/", "../../given", "", ".", "../.."):
+        for globs in (None, ["**/*"], ["weights"]):
+            with pytest.raises(core.CheckpointNotFoundError, match="no uuid"):
+                context.checkpoint.delete(name, globs)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    with context.checkpoint.restore_path(str(given)) as path:
+        assert path == given
+
+
 def test_storage_elsewhere_and_shared(tmp_path):
     storage = tmp_path / "storage"
     uuids = []

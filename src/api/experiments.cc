@@ -121,9 +121,10 @@ Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserFacts& user)
 
 kj::Promise<HttpReply> submit_wish(ApiPort& port, const Caller& caller, Wish wish) {
   if (wish.is_checked_only) {
-    const auto checked = check_experiment(wish.create.config);
-    if (!checked.has_value()) return error_reply(checked.error());
-    return json_reply(Json::Object{{"experiment", Json()}, {"config", *checked}, {"warnings", Json::Array{}}});
+    return work<Json>(port, [config = std::move(wish.create.config)] { return check_experiment(config); }).then([](Result<Json> checked) {
+      if (!checked.has_value()) return error_reply(checked.error());
+      return json_reply(Json::Object{{"experiment", Json()}, {"config", *checked}, {"warnings", Json::Array{}}});
+    });
   }
   std::vector<Request> requests;
   requests.emplace_back(std::move(wish.create));

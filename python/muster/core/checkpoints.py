@@ -13,7 +13,7 @@ from muster.core import values
 from muster.core.backend import CheckpointRegistry
 from muster.core.distributed import DistributedContext
 from muster.core.errors import CheckpointError, MusterError, NotChiefError
-from muster.core.storage import Selector, Storage, list_files
+from muster.core.storage import Selector, Storage, check_uuid, list_files
 
 PathLike = Union[str, "os.PathLike[str]"]
 T = TypeVar("T")
@@ -118,6 +118,7 @@ class CheckpointContext:
         """
         if self._registry is None:
             raise NotChiefError(f"rank {self._distributed.rank} deletes checkpoint {uuid}; only rank 0 does")
+        check_uuid(uuid)
         if globs is not None:
             matching = self._storage.matching(uuid, list(globs))
             if len(matching) < len(self._storage.resources(uuid)):

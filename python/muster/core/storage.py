@@ -34,6 +34,12 @@ def is_uuid(name: str) -> bool:
         return False
 
 
+def check_uuid(name: str) -> None:
+    """Before anything is deleted. Errors: CheckpointNotFoundError: a folder given by its path may be read, no more."""
+    if not is_uuid(name):
+        raise CheckpointNotFoundError(f"{name!r} is no uuid of a checkpoint of this storage, which alone can be deleted")
+
+
 @contextmanager
 def disk_errors(attempt: str, folder: Path) -> Iterator[None]:
     """Makes OSError a StorageError that names the folder."""
@@ -292,12 +298,14 @@ class FolderStorage:
                 shutil.rmtree(self.partial(uuid))
 
     def unmake(self, uuid: str) -> None:
+        check_uuid(uuid)
         whole = self.find(uuid)
         with disk_errors(f"delete checkpoint {uuid}", self.folder):
             os.rename(whole, self.partial(uuid))
             durable.sync_folder(self.folder)
 
     def remove(self, uuid: str, paths: List[str]) -> Dict[str, int]:
+        check_uuid(uuid)
         folder = self.find(uuid)
         left = {path: size for path, size in self.resources(uuid).items() if path not in set(paths)}
         with disk_errors(f"delete files of checkpoint {uuid}", self.folder):
