@@ -26,12 +26,15 @@ function(muster_folder name)
   endif()
 endfunction()
 
-# muster_program(NAME FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically.
+# muster_program(NAME FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically, but for sanitizers: they
+# must see what is thrown, or what its frames leave on the stack looks poisoned.
 function(muster_program name)
   cmake_parse_arguments(ARG "" "" "FROM;LINK" ${ARGN})
   add_executable(${name} ${ARG_FROM})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
-  target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
 endfunction()
 
 # muster_schema(NAME file...): C++ from schema/FILE.capnp, as a library whose headers are <schema/FILE.capnp.h>.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "api/fields.h"
 #include "api/submissions.h"
 #include "codec/json_reader.h"
@@ -90,7 +92,8 @@ Result<DocumentRef> find_document(const ClusterState& state, DocumentKind kind, 
     if (const auto id = parse_id(id_or_name, ""); id.has_value()) found = state.catalog().find(kind, *id);
   }
   if (found != nullptr) return found;
-  return fail(ErrorCode::kNotFound, fmt::format("there is no {}", id_or_name), "");
+  constexpr std::array<std::string_view, 6> kNouns{"model", "model version", "workspace", "project", "template", "metadata"};
+  return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kNouns.at(static_cast<std::size_t>(kind)), id_or_name), "");
 }
 
 }  // namespace muster::api

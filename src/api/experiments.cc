@@ -16,6 +16,7 @@
 #include "api/submissions.h"
 #include "api/trial_json.h"
 #include "codec/config_layers.h"
+#include "codec/experiment_form.h"
 #include "codec/config_secrets.h"
 #include "codec/json_text.h"
 #include "codec/yaml_text.h"
@@ -392,16 +393,6 @@ kj::Promise<HttpReply> control_many(ApiPort& port, HttpRequest request, Experime
     }
     return json_reply(Json::Object{{"results", std::move(results)}});
   });
-}
-
-/// How many trials may train at once with so many slots: not more than the search was configured for.
-std::uint32_t trials_at_once(std::int64_t slots, const ExperimentSpec& spec) {
-  constexpr std::int64_t kUsual = 16;
-  const auto config = parse_yaml(spec.config);
-  const Json* searcher = config.has_value() ? config->root.find("searcher") : nullptr;
-  const std::int64_t configured = searcher == nullptr ? kUsual : whole_field(*searcher, "max_concurrent_trials").value_or(kUsual);
-  const std::int64_t possible = std::max<std::int64_t>(1, slots / std::max<std::int64_t>(1, spec.slots_per_trial));
-  return static_cast<std::uint32_t>(configured == 0 ? possible : std::min(configured, possible));
 }
 
 /// What may be changed of an experiment's resources. Errors: kUnimplemented for what may not.

@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <charconv>
+#include <cmath>
 
 #include "codec/json_reader.h"
 
@@ -66,7 +67,7 @@ std::optional<std::int64_t> whole_of(const Json& value) {
   if (value.text() != nullptr) return whole(*value.text());
   constexpr double kBeyond = 9223372036854775808.0;  // 2^63
   const auto number = value.number();
-  if (number && *number >= -kBeyond && *number < kBeyond) return static_cast<std::int64_t>(*number);
+  if (number && *number >= -kBeyond && *number < kBeyond && std::trunc(*number) == *number) return static_cast<std::int64_t>(*number);
   return std::nullopt;
 }
 

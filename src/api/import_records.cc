@@ -228,15 +228,15 @@ Result<ImportCheckpoint> checkpoint_of(const Json& record, TrialId trial) {
   checkpoint.steps_completed = static_cast<std::uint64_t>(std::max<std::int64_t>(whole_field(record, "stepsCompleted").value_or(0), 0));
   checkpoint.report_time = TRY(time_of(record, "time"));
   checkpoint.metadata = json_text(object_or_empty(record, "metadata"));
-  Json resources = Json::Object{};
+  Json::Object resources;
   const Json told = object_or_empty(record, "resources");
   for (const Json::Member& member : *told.object()) {
     const auto size = whole_of(member.value);
     if (!size || *size < 0) return fail(bad("resources", fmt::format("the size of {} is no number of bytes", member.name)));
     checkpoint.size += static_cast<std::uint64_t>(*size);
-    resources.member(member.name) = *size;
+    resources.push_back({member.name, *size});
   }
-  checkpoint.resources = json_text(resources);
+  checkpoint.resources = json_text(Json(std::move(resources)));
   return import;
 }
 

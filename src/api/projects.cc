@@ -179,8 +179,10 @@ kj::Promise<HttpReply> delete_place(ApiPort& port, HttpRequest request, Document
   if (!id.has_value()) return error_reply(id.error());
   const auto document = document_of(*id);
   if (!document) return error_reply({ErrorCode::kFailedPrecondition, "Uncategorized cannot be deleted", ""});
-  return delete_document(port, request.caller, [kind, document = *document](const ClusterState& state) {
-    return find_document(state, kind, 0, std::to_string(document));
+  return delete_document(port, request.caller, [kind, document = *document](const ClusterState& state) -> Result<DocumentRef> {
+    const DocumentRef found = state.catalog().find(kind, document);
+    if (found != nullptr) return found;
+    return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kind == DocumentKind::kProject ? "project" : "workspace", place_id(document)), "");
   }).then([](HttpReply reply) { return reply.status == 200 ? json_reply(Json::Object{{"completed", true}}) : std::move(reply); });
 }
 

@@ -39,10 +39,16 @@ std::string summary_group(const std::string& group) {
   return group;
 }
 
+/// Requires: sorted by group, as the store has them. A trial may have thousands of names: each is looked at once.
 Json summaries_json(const std::vector<NamedSummary>& summaries) {
-  Json all = Json::Object{};
-  for (const NamedSummary& one : summaries) {
-    if (one.metric != kBatchMetrics) all.member(summary_group(one.group)).member(one.metric) = summary_json(one.summary);
+  Json::Object all;
+  for (std::size_t i = 0; i < summaries.size();) {
+    const std::string& group = summaries[i].group;
+    Json::Object metrics;
+    for (; i < summaries.size() && summaries[i].group == group; ++i) {
+      if (summaries[i].metric != kBatchMetrics) metrics.push_back({summaries[i].metric, summary_json(summaries[i].summary)});
+    }
+    if (!metrics.empty()) all.push_back({summary_group(group), std::move(metrics)});
   }
   return all;
 }

@@ -35,6 +35,7 @@ constexpr CommandRow kSubcommands[] = {
     {"model", muster::cli::run_model, "name checkpoints as versions of models"},
     {"report", muster::cli::run_report, "say from inside a trial what it has reached"},
     {"import", muster::cli::run_import, "take the history of a Determined cluster"},
+    {"certify", muster::cli::run_certify, "measure how exactly a script goes on after it was interrupted"},
     {"rerun", muster::cli::run_rerun, "run an experiment or one of its trials again, with the same seeds"},
     {"token", muster::cli::run_token, "print what proves over HTTP who you are"},
     {"preview-search", muster::cli::run_preview_search, "say how many trials a search has, and how far they train"},

@@ -30,6 +30,7 @@ int run_trial(const Words& words);
 int run_report(const Words& words);
 int run_rerun(const Words& words);
 int run_import(const Words& words);
+int run_certify(const Words& words);
 
 /// A name to call Muster by, or a subcommand of `muster`.
 struct CommandRow {

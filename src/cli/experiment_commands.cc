@@ -14,6 +14,7 @@
 #include "cli/text_file.h"
 #include "codec/config_layers.h"
 #include "codec/config_override.h"
+#include "codec/experiment_form.h"
 #include "codec/json_text.h"
 
 namespace muster::cli {
@@ -268,6 +269,9 @@ int run_experiment_set(const Words& words) {
   app.add_option("--description", update.description);
   app.add_option("--notes", update.notes);
   app.add_option("--max-concurrent-trials", update.max_concurrent, "trials that train at once; 0: as many as the method likes");
+  app.add_option("--max-slots", update.max_slots, "slots that its trials may use at once, from 1")->check(CLI::Range(1U, UINT32_MAX));
+  std::optional<std::int32_t> log_days;
+  app.add_option("--log-retention", log_days, "days that its logs are kept after its end; -1: for ever")->check(CLI::Range(-1, 32767));
   app.add_option("--priority", update.priority, "1 to 99, less is more important: among your own work");
   app.add_option("--weight", update.weight, "of equal priority: slots are shared out by it");
   CheckpointRetention retention;
@@ -287,7 +291,13 @@ int run_experiment_set(const Words& words) {
                         of_trial->count() > 0 ? retention.trial_best : known->retention.trial_best,
                         latest->count() > 0 ? retention.trial_latest : known->retention.trial_latest};
   }
-  const auto reply = session.submit_one(update);
+  if (update.max_slots && !update.max_concurrent) {
+    const auto known = find_experiment(session, number);
+    if (!known.has_value()) return console.fail(known.error());
+    update.max_concurrent = trials_at_once(*update.max_slots, *known->spec);
+  }
+  auto reply = session.submit_one(update);
+  if (reply.has_value() && !reply->error && log_days) reply = session.submit_one(SetLogRetention{update.experiment, TrialId(), *log_days});
   if (!reply.has_value()) return console.fail(reply.error());
   return reply->error ? console.fail(*reply->error) : 0;
 }

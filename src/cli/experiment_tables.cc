@@ -78,13 +78,24 @@ std::string budget_text(const ExperimentView& experiment) {
   return text;
 }
 
+/// Lines after the first stand below it.
+std::string indented(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    out += c == '\t' || static_cast<unsigned char>(c) >= 0x20 ? c : ' ';
+    if (c == '\n') out.back() = '\n', out += "    ";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string experiment_text(const ExperimentView& experiment, const ShowContext& context) {
   std::string text = fmt::format("Experiment {} ({}) of {}: {}, {} done\n", experiment.id.value(), experiment.labels.name,
                                  experiment.spec->user_name, experiment_state_name(experiment.state), percent(experiment.progress));
   if (!experiment.detail.empty()) text += fmt::format("  {}\n", experiment.detail);
-  if (!experiment.labels.description.empty()) text += fmt::format("  {}\n", experiment.labels.description);
+  if (!experiment.labels.description.empty()) text += fmt::format("  {}\n", indented(experiment.labels.description));
+  if (!experiment.labels.notes.empty()) text += fmt::format("  Notes: {}\n", indented(experiment.labels.notes));
   if (!experiment.labels.labels.empty()) text += fmt::format("  Labels: {}\n", fmt::join(experiment.labels.labels, ", "));
   text += fmt::format("  Search: {}, {} in {} is better\n", experiment.spec->searcher,
                       experiment.spec->smaller_is_better ? "less" : "more", experiment.spec->metric);

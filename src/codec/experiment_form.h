@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "codec/form_reader.h"
+#include "model/experiment.h"
 #include "model/experiment_config.h"
 
 namespace muster {
@@ -17,5 +18,8 @@ struct ExperimentForm {
   std::vector<FormProblem> problems;
 };
 ExperimentForm read_experiment(const Json& merged, const LineMap& lines);
+
+/// How many trials may train at once with so many slots: not more than the search was configured for, and at least one.
+std::uint32_t trials_at_once(std::int64_t slots, const ExperimentSpec& spec);
 
 }  // namespace muster

@@ -18,7 +18,9 @@ Status sql_guard(Work&& work) {
   } catch (const soci::soci_error& error) {
     const std::string text = error.what();
     const bool is_damage = text.find("malformed") != std::string::npos || text.find("not a database") != std::string::npos;
-    return fail(is_damage ? ErrorCode::kCorruption : ErrorCode::kUnavailable, "database refused", text);
+    const bool is_full = text.find("disk is full") != std::string::npos;
+    return fail(is_damage ? ErrorCode::kCorruption : ErrorCode::kUnavailable, is_full ? "the controller's disk is full" : "database refused",
+                is_full ? text + "; make room where its StateSaveLocation is" : text);
   }
 }
 

@@ -38,13 +38,20 @@ bool has_unique_names(const std::vector<Metric>& metrics) {
 bool is_valid(const MetricReport& report) {
   if (report.trial == TrialId() || report.run == 0 || report.steps_completed < 0) return false;
   if (report.group.empty() || report.group.find('.') != std::string::npos) return false;
-  return has_unique_names(report.metrics);
+  const bool has_names = std::ranges::none_of(report.metrics, [](const Metric& metric) { return metric.name.empty(); });
+  return has_names && has_unique_names(report.metrics);
 }
 
-/// Whether what the report would add finds room. The bounds are far beyond what a run reports in years.
-bool has_room(const Segment& segment, const MetricReport& report) {
-  return segment.series().size() + report.metrics.size() <= metrics::kSeriesMax &&
-         segment.directory().size() + 64 < metrics::kBlocksMax;
+/// Whether what the report would add finds room: different metrics of its run, in all groups together, and reports.
+bool has_room(const Trial& trial, const Segment* segment, const MetricReport& report) {
+  std::size_t series = 0;
+  for (const auto& one : trial.segments) series += one->run() == report.run ? one->series().size() : 0;
+  if (series + report.metrics.size() > metrics::kSeriesMax) {  // seldom, so that names are looked for then alone
+    series += static_cast<std::size_t>(std::ranges::count_if(
+        report.metrics, [&](const Metric& metric) { return segment == nullptr || !segment->find_series(metric.name); }));
+    if (series > metrics::kSeriesMax) return false;
+  }
+  return segment == nullptr || segment->directory().size() + 64 < metrics::kBlocksMax;  // beyond what a run reports in years
 }
 
 /// A report beside what is stored under its identity.
@@ -210,8 +217,8 @@ Result<ReportOutcome> MetricStore::take(const MetricReport& report) {
     comparison = TRY(compare(*state.tables, *segment, report));
     if (comparison.is_conflict) return ReportOutcome::kConflict;
     if (comparison.is_known && comparison.added.empty()) return ReportOutcome::kRepeated;
-    if (!has_room(*segment, report)) return ReportOutcome::kInvalid;
   }
+  if (!has_room(*trial, segment, report)) return ReportOutcome::kInvalid;
   if (report.run > trial->newest_run()) {
     trial->runs.push_back({report.run, std::nullopt});
     TRY(state.tables->put_run(report.trial, trial->runs.back()));

@@ -167,7 +167,25 @@ TEST(MetricStore, RefusesWhatIsAgainstTheRules) {
   EXPECT_EQ(append_one(*store, report_of(1, {{"loss", 1.0}, {"loss", 1.0}})), ReportOutcome::kInvalid);
   std::vector<Metric> many(20, {"m", 1.0});
   EXPECT_EQ(append_one(*store, report_of(1, many)), ReportOutcome::kInvalid);
+  EXPECT_EQ(append_one(*store, report_of(1, {{"", 1.0}})), ReportOutcome::kInvalid);
   EXPECT_TRUE(store->groups(kTrial).value().empty());
+}
+
+TEST(MetricStore, ARunHasSoManyDifferentMetricsAndNoMore) {
+  FaultyDisk disk(1);
+  auto store = opened();
+  const auto named = [](const char* prefix, int count) {
+    std::vector<Metric> metrics;
+    for (int i = 0; i < count; ++i) metrics.push_back({prefix + std::to_string(i), 1.0});
+    return metrics;
+  };
+  EXPECT_EQ(append_one(*store, report_of(1, named("a", 10'001), "wide")), ReportOutcome::kInvalid);
+  EXPECT_EQ(append_one(*store, report_of(1, named("a", 6'000), "wide")), ReportOutcome::kStored);
+  EXPECT_EQ(append_one(*store, report_of(2, named("a", 6'000), "wide")), ReportOutcome::kStored) << "the same ones again";
+  EXPECT_EQ(append_one(*store, report_of(1, named("b", 4'001), "other")), ReportOutcome::kInvalid) << "all groups count together";
+  EXPECT_EQ(append_one(*store, report_of(1, named("b", 4'000), "other")), ReportOutcome::kStored);
+  EXPECT_EQ(append_one(*store, report_of(3, named("c", 1), "third")), ReportOutcome::kInvalid);
+  EXPECT_EQ(append_one(*store, report_of(4, named("a", 6'000), "wide")), ReportOutcome::kStored);
 }
 
 TEST(MetricStore, ReportsOfOneIdentityAddNamesToEachOther) {

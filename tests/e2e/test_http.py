@@ -228,11 +228,15 @@ def test_metrics_are_kept_as_they_were_reported(web):
     assert "other values" in send(30, loss=5, check=400)["error"]["error"]
     assert "invalid run id, 2 (reported) != 1 (expected)" in send(31, run=2, loss=5, check=400)["error"]["error"]
     assert task.post(f"trials/{trial + 1000}/metrics", report(trial + 1000, 1, loss=1), check=403)
-    many = {f"m{number:05d}": number / 3 for number in range(10_000)}  # longer than what is parsed on the thread of HTTP
+    many = {f"m{number:05d}": number / 3 for number in range(5_000)}  # longer than what is parsed on the thread of HTTP
     send(1, group="wide", **many)
     wide = web.get(f"trials/metrics/trial_metrics?trialIds={trial}&group=wide")
     assert wide["result"]["metrics"][0]["metrics"]["avg_metrics"] == many
     assert "avgMetrics" in task.post(f"trials/{trial}/metrics", {**report(trial, 2, group="wide"), "note": "x" * 100_000, "metrics": {}}, check=400)["error"]["error"]
+    assert "10000 different" in send(2, group="wide", **{f"n{number}": 1 for number in range(5_000)}, check=400)["error"]["error"]
+    assert "has a name" in send(2, group="wide", **{"": 1}, check=400)["error"]["error"]
+    assert "whole number" in send(2.5, group="wide", x=1, check=400)["error"]["error"]
+    assert task.post("webhooks/custom", {"data": {"title": "t", "description": "d", "level": "info"}, "experimentId": experiment, "trialId": trial}) == {}
     send(10, group="validation", loss=0.5)
     send(20, group="validation", loss=0.25)
     send(30, group="my_group", x="Infinity")

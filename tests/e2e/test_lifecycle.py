@@ -203,3 +203,23 @@ def test_priority_orders_ones_own_trials_live(lab):
     assert refused.code == 1 and "1 to 99" in refused.err + refused.out
     lab.run("kill", first, second)
     cluster.run("scancel", str(filler))
+
+
+def test_what_is_set_at_any_time_is_shown(lab):
+    experiment = lab.create("12 0", "{name: random, metric: loss, max_trials: 2}", "--paused")
+    lab.run("set", experiment, "--notes", "first\nsecond", "--max-slots", 2, "--log-retention", 3)
+    assert "  Notes: first\n    second\n" in lab.run("describe", experiment).out
+    web = Web(lab.cluster)
+    assert web.get(f"experiments/{experiment}")["experiment"]["config"]["resources"]["max_slots"] == 2
+    lab.run("activate", experiment)
+    lab.wait(experiment)
+    trial = lab.trials(experiment)[0]
+    assert "Logs are kept for 3 days" in lab.cluster.run("muster", "trial", "describe", str(trial)).out
+    for words, text in ((("--max-slots", 0), "--max-slots"), (("--name", "two\nlines"), "control characters"), (("--log-retention", -2), "--log-retention")):
+        refused = lab.run("set", experiment, *words, check=False)
+        assert refused.code != 0 and text in refused.err + refused.out, refused
+
+
+def test_certify_is_the_packages(lab):
+    told = lab.cluster.run("muster", "certify", "--interruptions", "0", "x.py", env={"PYTHONPATH": str(ROOT / "python")}, check=False)
+    assert told.code == 2 and "lie above 0" in told.err

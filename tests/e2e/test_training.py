@@ -242,7 +242,7 @@ char_model.CharModel.train_batch = paced
 print(char_model.train(int(sys.argv[1])), flush=True)
 """
 WHERE = "from pathlib import Path\nPACKAGE = Path({!r})\n"
-BATCHES = 400
+BATCHES = 640
 
 
 class Interrupted:
@@ -356,11 +356,18 @@ def test_what_is_interrupted_everywhere_equals_its_twin(own_cluster, monkeypatch
     cluster.up()
     trial.goes_on()
     trial.kill_trainer()  # 8
+    for _ in range(8):  # of the controller 11 in all
+        trial.goes_on()
+        trial.kill_controller()
+        cluster.up()
+    trial.goes_on()
+    cluster.run("scontrol", "requeue", trial.job)  # 17
+    trial.goes_on()
     (trial.folder / "hurry").write_text("")
     wait(cluster, trial.experiment, timeout=PATIENCE_S)
 
     row = trial.row()
-    assert row["RUNS"] == "6", row  # five ends: a pause, a requeue, three kills of the trainer
+    assert row["RUNS"] == "7", row  # six ends: a pause, two requeues, three kills of the trainer
     assert web.get(f"trials/{trial.trial}")["trial"]["restarts"] == 3
     found = trial.everything()
     for part in ("state.pt: models[0].2.weight", "state.pt: optimizers[0].state.0.exp_avg", "state.pt: schedulers[0].last_epoch",

@@ -31,7 +31,7 @@ EXACT, DIFFERS, NOT_CERTIFIED = 0, 1, 3
 
 
 def parser() -> argparse.ArgumentParser:
-    found = argparse.ArgumentParser(prog="python -m muster.certify", description=__doc__, allow_abbrev=False,
+    found = argparse.ArgumentParser(prog="muster certify", description=__doc__, allow_abbrev=False,
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("--interruptions", type=int, default=6, metavar="N", help="how many (default %(default)s)")
     found.add_argument("--kinds", default=",".join(KINDS), help="of which kinds, in turn (default %(default)s)")

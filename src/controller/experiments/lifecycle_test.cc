@@ -311,6 +311,89 @@ TEST(Deleting, WhatIsBeingDeletedIsNoLongerNamed) {
   EXPECT_FALSE(is_collecting(lab));
 }
 
+TEST(Collecting, WhatAKilledRunHadBegunToSaveGoes) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  save(lab, 1, "a");
+  Checkpoint torn{"b", TrialId(1), run_number(lab.job(1)), 2, CheckpointState::kActive, {}, 0, "{}", "{}"};
+  EXPECT_EQ(error_of(lab.rig.done(NoteCheckpoint{torn, false})), "");
+  lab.exit(1, ExitStatus::signalled(SIGKILL));
+  lab.exit(1);
+  lab.rig.done(CollectCheckpoints{ExperimentId(1), lab.experiment().retention, {}}, kRoot);
+  end_collection(lab);
+  EXPECT_EQ(state_of(lab, "b"), CheckpointState::kDeleted);
+  EXPECT_EQ(state_of(lab, "a"), CheckpointState::kCompleted);
+}
+
+TEST(Continuing, WhatIsArchivedIsBroughtBackFirst) {
+  Lab lab;
+  lab.create(kSingle);
+  lab.exit(1);
+  lab.control(ExperimentVerb::kArchive);
+  EXPECT_NE(error_of(continue_it(lab)).find("muster experiment unarchive 1"), std::string::npos);
+  lab.control(ExperimentVerb::kUnarchive);
+  EXPECT_EQ(error_of(continue_it(lab)), "");
+}
+
+TEST(Registry, AVersionIsTheModelsOwnersToAddAndItsCheckpointsOwnersToDelete) {
+  Lab lab;
+  lab.create(kSingle);
+  save(lab, 1, "a");
+  lab.exit(1);
+  Document model;
+  model.name = "m";
+  model.body = "{}";
+  lab.rig.done(StoreDocument{model}, kBob);
+  EXPECT_TRUE(lab.rig.done(StoreDocument{version_of("a")}).error.has_value()) << "of another's model";
+  const Reply added = lab.rig.done(StoreDocument{version_of("a")}, kBob);
+  EXPECT_EQ(error_of(added), "");
+  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "");
+  EXPECT_EQ(error_of(lab.rig.done(DeleteDocument{DocumentKind::kModelVersion, added.document})), "") << "it names a checkpoint of hers";
+  EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "");
+}
+
+TEST(Registry, NamesAreShortLinesThatAreNoNumbers) {
+  Lab lab;
+  const auto stored = [&](DocumentKind kind, const std::string& name, const std::string& body = "{}") {
+    Document document;
+    document.kind = kind;
+    document.name = name;
+    document.body = body;
+    return error_of(lab.rig.done(StoreDocument{document}));
+  };
+  EXPECT_NE(stored(DocumentKind::kModel, "72").find("found by its number"), std::string::npos);
+  EXPECT_NE(stored(DocumentKind::kWorkspace, "7"), "");
+  EXPECT_NE(stored(DocumentKind::kModel, "a/b").find("slash"), std::string::npos);
+  EXPECT_NE(stored(DocumentKind::kModel, "a\nb").find("control"), std::string::npos);
+  EXPECT_NE(stored(DocumentKind::kModel, std::string(513, 'x')).find("at most 512"), std::string::npos);
+  EXPECT_NE(stored(DocumentKind::kModel, "m", std::string((256 << 10) + 1, ' ')).find("too many"), std::string::npos);
+  EXPECT_EQ(stored(DocumentKind::kModel, "72b"), "");
+}
+
+TEST(Labels, AreBoundedAndPlacesAreThere) {
+  Lab lab;
+  const std::string head = "{entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 1}}, ";
+  EXPECT_NE(error_of(lab.ask(head + "workspace: w, project: p}")).find("there is no workspace w"), std::string::npos);
+  Document workspace;
+  workspace.kind = DocumentKind::kWorkspace;
+  workspace.name = "w";
+  workspace.body = "{}";
+  lab.rig.done(StoreDocument{workspace});
+  EXPECT_NE(error_of(lab.ask(head + "workspace: w, project: p}")).find("workspace w has no project p"), std::string::npos);
+  EXPECT_EQ(error_of(lab.ask(head + "workspace: Uncategorized, project: Uncategorized}")), "");
+  EXPECT_NE(error_of(lab.ask(head + R"(name: "a\nb"})")).find("control"), std::string::npos);
+  lab.create(kSingle);
+  UpdateExperiment update;
+  update.experiment = ExperimentId(1);
+  update.notes = std::string((256 << 10) + 1, 'x');
+  EXPECT_NE(error_of(lab.rig.done(update)).find("notes"), std::string::npos);
+  update.notes = "two\nlines";
+  update.add_labels = {"a\tb"};
+  EXPECT_NE(error_of(lab.rig.done(update)).find("labels"), std::string::npos);
+  update.add_labels = {"a b"};
+  EXPECT_EQ(error_of(lab.rig.done(update)), "");
+}
+
 TEST(Collecting, WhatIsKeptForAnotherReasonStays) {
   Lab lab;
   lab.create(random_search(1, 1));

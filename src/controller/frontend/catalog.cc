@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "codec/collection_text.h"
 #include "controller/frontend/frontend.h"
+#include "controller/frontend/text_limits.h"
 #include "controller/frontend/trial_access.h"
 
 namespace muster::frontend {
@@ -21,8 +25,21 @@ constexpr std::string_view kind_name(DocumentKind kind) {
   return "";
 }
 
+/// Users know workspaces and projects by their ids in HTTP, which begin after the first place.
 Error is_missing(DocumentKind kind, std::uint32_t id) {
-  return Error{ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), id), ""};
+  const bool is_place = kind == DocumentKind::kWorkspace || kind == DocumentKind::kProject;
+  return Error{ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), is_place ? id + 1 : id), ""};
+}
+
+/// What is found by its name or its number must not have a number as its name, and what stands in an address no slash.
+Status check_new_name(const Document& document) {
+  TRY(check_name("name", document.name));
+  if (document.kind == DocumentKind::kModelVersion || document.kind == DocumentKind::kRunMetadata) return {};
+  if (document.name.find('/') != std::string::npos) return fail(ErrorCode::kInvalidArgument, fmt::format("{}: a name has no slash", document.name), "");
+  const bool is_number = std::ranges::all_of(document.name, [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (!is_number || document.name.empty() || document.kind == DocumentKind::kTemplate) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: a {} is also found by its number", document.name, kind_name(document.kind)),
+              "give it a name with a letter");
 }
 
 /// What has a kind above it has that as its parent.
@@ -34,6 +51,16 @@ std::optional<DocumentKind> parent_kind(DocumentKind kind) {
 
 bool may_change(const Document& document, const Identity& identity) {
   return identity.is_operator || document.user == identity.user;
+}
+
+/// Also a version of another's model that names a checkpoint of the user's, which could not be deleted as long as it does.
+bool may_delete(const ClusterState& state, const Document& document, const Identity& identity) {
+  if (may_change(document, identity)) return true;
+  return std::ranges::any_of(document.checkpoints, [&](const std::string& uuid) {
+    const CheckpointRef checkpoint = state.checkpoints().find(uuid);
+    const Trial* trial = checkpoint == nullptr ? nullptr : state.experiments().find(checkpoint->trial);
+    return trial != nullptr && find_own(state, trial->experiment, identity).has_value();
+  });
 }
 
 /// What is kept of a trial is its owner's to change, whoever stored it first.
@@ -105,6 +132,8 @@ Result<Document> settled(Draft& draft, const StoreDocument& store, const Identit
     document.number = known->number;
     return document;
   }
+  const DocumentRef model = document.kind == DocumentKind::kModelVersion ? draft.state().catalog().find(DocumentKind::kModel, document.parent) : nullptr;
+  if (model != nullptr && !may_change(*model, identity)) return fail(not_allowed());
   const bool brings_id = document.kind == DocumentKind::kRunMetadata;
   if (document.id != 0 && !brings_id) return fail(is_missing(document.kind, document.id));
   if (!brings_id) document.id = draft.allot_document(document.kind);
@@ -171,6 +200,13 @@ Reply store_document(Draft& draft, const StoreDocument& store, const Identity& i
   if (const Status owned = check_trial(draft, store.document, identity); !owned.has_value()) return refused(owned.error());
   auto document = settled(draft, store, identity);
   if (!document.has_value()) return refused(document.error());
+  if (!store.is_import) {
+    const DocumentRef known = draft.state().catalog().find(document->kind, document->id);
+    const bool is_named = known == nullptr || known->name != document->name;
+    for (const Status& checked : {is_named ? check_new_name(*document) : Status(), check_text(kind_name(document->kind), document->body)}) {
+      if (!checked.has_value()) return refused(checked.error());
+    }
+  }
   for (const Status& checked : {check_names(draft, *document), check_references(draft, *document)}) {
     if (!checked.has_value()) return refused(checked.error());
   }
@@ -184,7 +220,7 @@ Reply delete_document(Draft& draft, const DeleteDocument& remove, const Identity
   const Catalog& catalog = draft.state().catalog();
   const DocumentRef known = catalog.find(remove.kind, remove.id);
   if (known == nullptr) return refused(is_missing(remove.kind, remove.id));
-  if (!may_change(*known, identity)) return refused(not_allowed());
+  if (!may_delete(draft.state(), *known, identity)) return refused(not_allowed());
   for (const DocumentKind below : {DocumentKind::kModelVersion, DocumentKind::kProject}) {
     if (parent_kind(below) != remove.kind) continue;
     const auto children = catalog.all(below, remove.id);

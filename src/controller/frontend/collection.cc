@@ -138,6 +138,12 @@ Reply collect(Draft& draft, const CollectCheckpoints& collect) {
     const bool may_go = is_reachable && known != nullptr && is_there(*known) && !state.checkpoints().is_going(uuid) && !kept.because(*known);
     if (may_go) uuids.push_back(uuid);
   }
+  for (const TrialId trial : experiment->trials) {  // what runs that were killed had begun to save
+    for (const CheckpointRef& one : state.checkpoints().of(trial)) {
+      const bool is_torn = one->state == CheckpointState::kActive && !state.checkpoints().is_going(one->uuid);
+      if (is_torn && is_reachable) uuids.push_back(one->uuid);
+    }
+  }
   if (!uuids.empty()) {
     if (const Status begun = begin(draft, *experiment, std::move(uuids), false); !begun.has_value()) {
       reply.error = begun.error();

@@ -43,6 +43,10 @@ Status check(const Experiment& experiment, const PreparedContinuation& prepared)
 
 Result<Reply> continue_experiment(Draft& draft, const PreparedContinuation& prepared, const Identity& identity) {
   const Experiment& experiment = *TRY(find_own(draft.state(), prepared.experiment, identity));
+  if (experiment.labels.is_archived) {
+    return fail(ErrorCode::kFailedPrecondition, fmt::format("experiment {} is archived", experiment.id.value()),
+                fmt::format("bring it back first: muster experiment unarchive {}", experiment.id.value()));
+  }
   TRY(check(experiment, prepared));
   auto spec = std::make_shared<ExperimentSpec>(*prepared.spec);
   auto job = std::make_shared<JobSpec>(*spec->job);

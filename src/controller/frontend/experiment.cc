@@ -12,6 +12,7 @@
 #include "controller/frontend/collection.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/job_check.h"
+#include "controller/frontend/text_limits.h"
 #include "controller/frontend/trial_access.h"
 #include "controller/frontend/trial_jobs.h"
 
@@ -62,6 +63,17 @@ PreparedSubmit submission_of(const JobSpec& job) {
   return submit;
 }
 
+/// Errors: kNotFound: the workspace or project that it names is not there.
+Status check_place(const ClusterState& state, const ExperimentLabels& labels) {
+  const auto is_first = [](const std::string& name) { return name.empty() || name == "Uncategorized"; };
+  if (is_first(labels.workspace) && is_first(labels.project)) return {};
+  const std::string way_out = "see their names in the web UI or by 'det workspace list'; leave both out for Uncategorized";
+  const DocumentRef workspace = state.catalog().find(DocumentKind::kWorkspace, 0, labels.workspace);
+  if (workspace == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no workspace {}", labels.workspace), way_out);
+  if (state.catalog().find(DocumentKind::kProject, workspace->id, labels.project) != nullptr) return {};
+  return fail(ErrorCode::kNotFound, fmt::format("workspace {} has no project {}", labels.workspace, labels.project), way_out);
+}
+
 constexpr Identity kHouse{UserId(0), GroupId(0), true};
 
 }  // namespace
@@ -76,6 +88,8 @@ void draft_stop(Draft& draft, const Job& job, StopCall call, Duration grace) {
 
 Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared, const Identity& identity) {
   const ClusterState& state = draft.state();
+  TRY(check_labels(prepared.labels));
+  TRY(check_place(state, prepared.labels));
   auto job = std::make_shared<JobSpec>(*prepared.job);
   [[maybe_unused]] const auto partitions = TRY(choose_partitions(state, job->get(JobText::kPartition)));
   give_slots(state, *job, prepared.spec->slots_per_trial, prepared.is_single_node);
@@ -305,7 +319,13 @@ Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Iden
     reply.error = Error{ErrorCode::kInvalidArgument, "an experiment's name cannot be empty", ""};
     return reply;
   }
-  if (labels != experiment.labels) change.labels = std::move(labels);
+  if (labels != experiment.labels) {
+    if (const Status checked = check_labels(labels); !checked.has_value()) {
+      reply.error = checked.error();
+      return reply;
+    }
+    change.labels = std::move(labels);
+  }
   if (update.retention && *update.retention != experiment.retention) change.retention = update.retention;
   if (update.priority || update.weight) {
     change.share = experiment.share;

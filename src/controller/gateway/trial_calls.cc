@@ -28,7 +28,8 @@ std::optional<Error> refusal_of(ReportOutcome outcome, const MetricReport& repor
                    "another run of the trial has taken over"};
     case ReportOutcome::kInvalid:
       return Error{ErrorCode::kInvalidArgument, "the report is not valid",
-                   "a group has a name without a full stop, steps are not negative, and each metric has a name and stands once"};
+                   "a group has a name without a full stop, steps are not negative, each metric has a name and stands once, and a run reports at most "
+                   "10000 different metrics; what belongs to single batches goes into batchMetrics"};
   }
   return std::nullopt;
 }

@@ -21,7 +21,7 @@ namespace muster::metrics {
 /// Reports in a full block.
 inline constexpr std::size_t kBlockReports = 1024;
 /// Metrics that one group may have.
-inline constexpr std::size_t kSeriesMax = std::size_t{1} << 18;
+inline constexpr std::size_t kSeriesMax = 10'000;
 
 struct Series {
   std::string name;

@@ -1,0 +1,47 @@
+#include "controller/frontend/text_limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace muster::frontend {
+namespace {
+
+constexpr std::size_t kNameMax = 512;
+constexpr std::size_t kTextMax = std::size_t{256} << 10;
+constexpr std::size_t kLabelsMax = 256;
+
+bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
+
+}  // namespace
+
+Status check_name(std::string_view what, std::string_view name) {
+  if (name.size() > kNameMax) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {} bytes are too many", what, name.size()), fmt::format("give at most {}", kNameMax));
+  }
+  if (std::ranges::any_of(name, is_control)) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it has control characters", what), "give one line of text");
+  }
+  return {};
+}
+
+Status check_text(std::string_view what, std::string_view text) {
+  if (text.size() <= kTextMax) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {} bytes are too many", what, text.size()),
+              fmt::format("give at most {}; keep what is longer in a file", kTextMax));
+}
+
+Status check_labels(const ExperimentLabels& labels) {
+  TRY(check_name("name", labels.name));
+  TRY(check_text("description", labels.description));
+  TRY(check_text("notes", labels.notes));
+  TRY(check_name("workspace", labels.workspace));
+  TRY(check_name("project", labels.project));
+  if (labels.labels.size() > kLabelsMax) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("labels: {} are too many", labels.labels.size()), fmt::format("give at most {}", kLabelsMax));
+  }
+  for (const std::string& label : labels.labels) TRY(check_name("labels", label));
+  return {};
+}
+
+}  // namespace muster::frontend
