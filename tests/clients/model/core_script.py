@@ -50,6 +50,7 @@ def main() -> None:
             if is_asked:
                 print(f"asked to stop at {done}", flush=True)
                 return
+        context.alert(title="trained", description=f"{steps} steps")
         print(f"best {best_validation(context, 1 / steps)}", flush=True)
 
 
