@@ -31,6 +31,9 @@ int run_report(const Words& words);
 int run_rerun(const Words& words);
 int run_import(const Words& words);
 int run_certify(const Words& words);
+int run_workspace(const Words& words);
+int run_project(const Words& words);
+int run_template(const Words& words);
 
 /// A name to call Muster by, or a subcommand of `muster`.
 struct CommandRow {

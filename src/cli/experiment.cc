@@ -50,6 +50,7 @@ constexpr std::array kVerbs{CommandRow{"create", run_experiment_create, "search 
                             CommandRow{"unarchive", run_experiment_verb<ExperimentVerb::kUnarchive>, "bring it back"},
                             CommandRow{"delete", run_experiment_verb<ExperimentVerb::kDelete>, "delete it with its checkpoints, metrics and logs"},
                             CommandRow{"set", run_experiment_set, "labels, trials at once, priority, checkpoints to keep"},
+                            CommandRow{"move", run_experiment_move, "put it into a project"},
                             CommandRow{"config", run_experiment_config, "print the configuration"},
                             CommandRow{"check", run_check_file, "say what is wrong with a file"}};
 

@@ -17,6 +17,7 @@ int run_experiment_list(const Words& words);
 int run_experiment_describe(const Words& words);
 int run_experiment_wait(const Words& words);
 int run_experiment_set(const Words& words);
+int run_experiment_move(const Words& words);
 int run_experiment_config(const Words& words);
 /// A new experiment with the code of another, from here. `command`: as which it is submitted.
 CreateExperiment fork_of(ExperimentId parent, std::string config, const Words& command);

@@ -5,42 +5,24 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/catalog.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/local_zone.h"
-#include "cli/session.h"
 #include "cli/text_table.h"
 #include "codec/json_text.h"
 
 namespace muster::cli {
 namespace {
 
-Result<std::vector<Document>> documents(Session& session, DocumentKind kind) {
-  Query query;
-  query.kind = QueryKind::kDocuments;
-  query.document_kind = kind;
-  Page page = TRY(session.query(query));
-  return std::move(page.documents);
-}
-
 Result<Document> find_model(Session& session, const std::string& name) {
-  for (Document& model : TRY(documents(session, DocumentKind::kModel))) {
-    if (model.name == name || std::to_string(model.id) == name) return std::move(model);
-  }
-  return fail(ErrorCode::kNotFound, fmt::format("there is no model {}", name), "see muster model list");
+  return find_document(session, DocumentKind::kModel, 0, name, "muster model list");
 }
 
 Result<std::vector<Document>> versions_of(Session& session, const Document& model) {
   std::vector<Document> all = TRY(documents(session, DocumentKind::kModelVersion));
   std::erase_if(all, [&](const Document& version) { return version.parent != model.id; });
   return all;
-}
-
-/// Sends one request; its reply, or what went wrong.
-Result<Reply> done(Session& session, const Request& request) {
-  Reply reply = TRY(session.submit_one(request));
-  if (reply.error) return fail(*reply.error);
-  return reply;
 }
 
 int run_create(const Words& words) {
@@ -127,14 +109,26 @@ int run_register(const Words& words) {
 
 int run_delete(const Words& words) {
   std::string name;
-  CLI::App app("Deletes a model with its versions; checkpoints stay.", "muster model delete");
+  std::optional<std::uint32_t> number;
+  CLI::App app("Deletes a model with its versions, or one of them; checkpoints stay.", "muster model delete");
   app.add_option("MODEL", name, "its name or number")->required();
+  app.add_option("--version", number, "this one alone");
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster model delete");
   Session session(console);
   const auto model = find_model(session, name);
   if (!model.has_value()) return console.fail(model.error());
-  const auto reply = done(session, DeleteDocument{DocumentKind::kModel, model->id});
+  DeleteDocument wish{DocumentKind::kModel, model->id};
+  if (number) {
+    const auto versions = versions_of(session, *model);
+    if (!versions.has_value()) return console.fail(versions.error());
+    const auto found = std::ranges::find(*versions, *number, &Document::number);
+    if (found == versions->end()) {
+      return console.fail({ErrorCode::kNotFound, fmt::format("model {} has no version {}", model->name, *number), "see muster model describe"});
+    }
+    wish = {DocumentKind::kModelVersion, found->id};
+  }
+  const auto reply = done(session, wish);
   return reply.has_value() ? 0 : console.fail(reply.error());
 }
 

@@ -18,6 +18,21 @@
 namespace muster::cli {
 namespace {
 
+/// In the order of their numbers here. Errors: kNotFound.
+Result<std::vector<TrialView>> find_trials(Session& session, const std::vector<std::uint32_t>& numbers) {
+  Query query;
+  query.kind = QueryKind::kTrials;
+  for (const std::uint32_t number : numbers) query.trials.emplace_back(number);
+  const Page page = TRY(session.query(query));
+  std::vector<TrialView> found;
+  for (const std::uint32_t number : numbers) {
+    const auto one = std::ranges::find(page.trials, TrialId(number), &TrialView::id);
+    if (one == page.trials.end()) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", number), "see muster experiment describe");
+    found.push_back(*one);
+  }
+  return found;
+}
+
 int run_describe(const Words& words) {
   std::vector<std::uint32_t> numbers;
   CLI::App app("Shows all that is known of trials: how far each is, what ended it, and the lines of its logs that matched policies.",
@@ -26,16 +41,9 @@ int run_describe(const Words& words) {
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster trial describe");
   Session session(console);
-  Query query;
-  query.kind = QueryKind::kTrials;
-  for (const std::uint32_t number : numbers) query.trials.emplace_back(number);
-  const auto page = session.query(query);
-  if (!page.has_value()) return console.fail(page.error());
-  for (const std::uint32_t number : numbers) {
-    const auto found = std::ranges::find(page->trials, TrialId(number), &TrialView::id);
-    if (found == page->trials.end()) return console.fail({ErrorCode::kNotFound, fmt::format("there is no trial {}", number), "see muster experiment describe"});
-    print(trial_text(*found, show_context(session.cluster().cluster_name)));
-  }
+  const auto trials = find_trials(session, numbers);
+  if (!trials.has_value()) return console.fail(trials.error());
+  for (const TrialView& trial : *trials) print(trial_text(trial, show_context(session.cluster().cluster_name)));
   return 0;
 }
 
@@ -67,7 +75,24 @@ int run_profile(const Words& words) {
   return 0;
 }
 
-constexpr std::array kVerbs{CommandRow{"describe", run_describe, "show one with what its logs set off"}, CommandRow{"logs", run_trial_logs, "show what its tasks wrote"},
+int run_kill(const Words& words) {
+  std::vector<std::uint32_t> numbers;
+  CLI::App app("Ends trials at once; their experiments go on.", "muster trial kill");
+  app.add_option("TRIAL", numbers, "their numbers; see muster experiment describe")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster trial kill");
+  Session session(console);
+  const auto trials = find_trials(session, numbers);
+  if (!trials.has_value()) return console.fail(trials.error());
+  CancelJobs cancel;
+  for (const TrialView& trial : *trials) cancel.filter.jobs.push_back({trial.job, {}, false, {}});
+  cancel.is_lenient = true;
+  const auto reply = session.submit_one(cancel);
+  if (!reply.has_value()) return console.fail(reply.error());
+  return reply->error ? console.fail(*reply->error) : 0;
+}
+
+constexpr std::array kVerbs{CommandRow{"describe", run_describe, "show one with what its logs set off"}, CommandRow{"kill", run_kill, "end it"}, CommandRow{"logs", run_trial_logs, "show what its tasks wrote"},
                             CommandRow{"profile", run_profile, "show what its machine did meanwhile"}};
 
 }  // namespace

@@ -220,6 +220,22 @@ def test_what_is_set_at_any_time_is_shown(lab):
         assert refused.code != 0 and text in refused.err + refused.out, refused
 
 
+def test_one_version_of_a_model_is_deleted(lab):
+    experiment = lab.create("4 0")
+    lab.wait(experiment)
+    uuid = next(uuid for _, state, uuid in lab.checkpoints(experiment) if state == "COMPLETED")
+    model = lambda *words, **more: lab.cluster.run("muster", "model", *words, **more)
+    model("create", "kept")
+    for version in (1, 2):
+        assert f"version {version} of" in model("register", "kept", uuid).out
+    assert "model registry" in lab.cluster.run("muster", "checkpoint", "delete", uuid, check=False).err
+    model("delete", "kept", "--version", "1")
+    assert [line.split()[0] for line in model("describe", "kept").out.splitlines() if uuid in line] == ["2"]
+    assert "has no version 1" in model("delete", "kept", "--version", "1", check=False).err
+    model("delete", "kept")
+    lab.cluster.run("muster", "checkpoint", "delete", uuid)
+
+
 def test_certify_is_the_packages(lab):
     told = lab.cluster.run("muster", "certify", "--interruptions", "0", "x.py", env={"PYTHONPATH": str(ROOT / "python")}, check=False)
     assert told.code == 2 and "lie above 0" in told.err

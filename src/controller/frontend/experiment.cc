@@ -67,7 +67,7 @@ PreparedSubmit submission_of(const JobSpec& job) {
 Status check_place(const ClusterState& state, const ExperimentLabels& labels) {
   const auto is_first = [](const std::string& name) { return name.empty() || name == "Uncategorized"; };
   if (is_first(labels.workspace) && is_first(labels.project)) return {};
-  const std::string way_out = "see their names in the web UI or by 'det workspace list'; leave both out for Uncategorized";
+  const std::string way_out = "see muster workspace list and muster project list; leave both out for Uncategorized";
   const DocumentRef workspace = state.catalog().find(DocumentKind::kWorkspace, 0, labels.workspace);
   if (workspace == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no workspace {}", labels.workspace), way_out);
   if (state.catalog().find(DocumentKind::kProject, workspace->id, labels.project) != nullptr) return {};

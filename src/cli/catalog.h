@@ -1,0 +1,25 @@
+// What the commands about catalog entries share: models, workspaces, projects, templates.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/session.h"
+#include "model/catalog.h"
+
+namespace muster::cli {
+
+/// All of a kind.
+Result<std::vector<Document>> documents(Session& session, DocumentKind kind);
+
+/// By its name, or else by its number. `parent`: within it; 0: anywhere. Errors: kNotFound; `command` says where they are listed.
+Result<Document> find_document(Session& session, DocumentKind kind, std::uint32_t parent, const std::string& name, std::string_view command);
+
+/// Sends one request; its reply, or what went wrong.
+Result<Reply> done(Session& session, const Request& request);
+
+/// The number that users see: workspaces and projects count from after the first one, which always is.
+std::uint32_t shown_id(const Document& document);
+
+}  // namespace muster::cli

@@ -1,0 +1,165 @@
+// muster workspace VERB, muster project VERB: where experiments stand.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "cli/catalog.h"
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/experiment_commands.h"
+#include "cli/local_zone.h"
+#include "cli/text_table.h"
+#include "codec/json_text.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::string_view kWorkspaces = "muster workspace list";
+constexpr std::string_view kProjects = "muster project list";
+
+Result<Document> workspace_of(Session& session, const std::string& name) {
+  return find_document(session, DocumentKind::kWorkspace, 0, name, kWorkspaces);
+}
+
+int list_workspaces(const Words& words) {
+  CLI::App app("Shows workspaces. What names none stands in Uncategorized.", "muster workspace list");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster workspace list");
+  Session session(console);
+  const auto workspaces = documents(session, DocumentKind::kWorkspace);
+  const auto projects = documents(session, DocumentKind::kProject);
+  if (!workspaces.has_value()) return console.fail(workspaces.error());
+  if (!projects.has_value()) return console.fail(projects.error());
+  std::vector<Row> rows;
+  for (const Document& one : *workspaces) {
+    rows.push_back({std::to_string(shown_id(one)), one.name, one.user_name, std::to_string(std::ranges::count(*projects, one.id, &Document::parent))});
+  }
+  print(table_text({"ID", "NAME", "USER", "PROJECTS"}, rows));
+  return 0;
+}
+
+int create_workspace(const Words& words) {
+  Document workspace;
+  workspace.kind = DocumentKind::kWorkspace;
+  workspace.body = "{}";
+  CLI::App app("Makes a workspace, which will have projects.", "muster workspace create");
+  app.add_option("NAME", workspace.name, "no other workspace has it")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster workspace create");
+  Session session(console);
+  const auto reply = done(session, StoreDocument{workspace});
+  if (!reply.has_value()) return console.fail(reply.error());
+  print(fmt::format("Created workspace {}\n", workspace.name));
+  return 0;
+}
+
+int delete_workspace(const Words& words) {
+  std::string name;
+  CLI::App app("Deletes a workspace that has no projects.", "muster workspace delete");
+  app.add_option("WORKSPACE", name, "its name or number")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster workspace delete");
+  Session session(console);
+  const auto workspace = workspace_of(session, name);
+  if (!workspace.has_value()) return console.fail(workspace.error());
+  const auto reply = done(session, DeleteDocument{workspace->kind, workspace->id});
+  return reply.has_value() ? 0 : console.fail(reply.error());
+}
+
+int list_projects(const Words& words) {
+  CLI::App app("Shows projects with their workspaces.", "muster project list");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster project list");
+  Session session(console);
+  const auto workspaces = documents(session, DocumentKind::kWorkspace);
+  const auto projects = documents(session, DocumentKind::kProject);
+  if (!workspaces.has_value()) return console.fail(workspaces.error());
+  if (!projects.has_value()) return console.fail(projects.error());
+  std::vector<Row> rows;
+  for (const Document& one : *projects) {
+    const auto above = std::ranges::find(*workspaces, one.parent, &Document::id);
+    rows.push_back({std::to_string(shown_id(one)), one.name, above == workspaces->end() ? "" : above->name, one.user_name});
+  }
+  print(table_text({"ID", "NAME", "WORKSPACE", "USER"}, rows));
+  return 0;
+}
+
+int create_project(const Words& words) {
+  std::string name;
+  std::string description;
+  Document project;
+  project.kind = DocumentKind::kProject;
+  CLI::App app("Makes a project, in which experiments may stand: workspace and project in their files.", "muster project create");
+  app.add_option("WORKSPACE", name, "its name or number")->required();
+  app.add_option("NAME", project.name, "no other project of the workspace has it")->required();
+  app.add_option("--description", description, "for people");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster project create");
+  Session session(console);
+  const auto workspace = workspace_of(session, name);
+  if (!workspace.has_value()) return console.fail(workspace.error());
+  project.parent = workspace->id;
+  project.body = json_text(Json(Json::Object{{"description", description}}));
+  const auto reply = done(session, StoreDocument{project});
+  if (!reply.has_value()) return console.fail(reply.error());
+  print(fmt::format("Created project {} in workspace {}\n", project.name, workspace->name));
+  return 0;
+}
+
+/// WORKSPACE PROJECT, as words of a command.
+Result<Document> project_of(Session& session, const std::string& workspace_name, const std::string& name) {
+  const Document workspace = TRY(workspace_of(session, workspace_name));
+  return find_document(session, DocumentKind::kProject, workspace.id, name, kProjects);
+}
+
+int delete_project(const Words& words) {
+  std::string workspace;
+  std::string name;
+  CLI::App app("Deletes a project. What stood in it stands in Uncategorized from now on.", "muster project delete");
+  app.add_option("WORKSPACE", workspace, "its name or number")->required();
+  app.add_option("PROJECT", name, "its name or number")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster project delete");
+  Session session(console);
+  const auto project = project_of(session, workspace, name);
+  if (!project.has_value()) return console.fail(project.error());
+  const auto reply = done(session, DeleteDocument{project->kind, project->id});
+  return reply.has_value() ? 0 : console.fail(reply.error());
+}
+
+constexpr std::array kWorkspaceVerbs{CommandRow{"create", create_workspace, "make one"}, CommandRow{"list", list_workspaces, "show all"},
+                                     CommandRow{"delete", delete_workspace, "delete one without projects"}};
+constexpr std::array kProjectVerbs{CommandRow{"create", create_project, "make one"}, CommandRow{"list", list_projects, "show all"},
+                                   CommandRow{"delete", delete_project, "delete one; its experiments stay"}};
+
+}  // namespace
+
+int run_workspace(const Words& words) { return run_verb("muster workspace", kWorkspaceVerbs, words); }
+int run_project(const Words& words) { return run_verb("muster project", kProjectVerbs, words); }
+
+int run_experiment_move(const Words& words) {
+  std::uint32_t number = 0;
+  std::string workspace;
+  std::string name;
+  CLI::App app("Moves an experiment to a project.", "muster experiment move");
+  app.add_option("EXPERIMENT", number, "its number")->required();
+  app.add_option("WORKSPACE", workspace, "its name or number; see muster workspace list")->required();
+  app.add_option("PROJECT", name, "its name or number; see muster project list")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment move");
+  Session session(console);
+  const auto project = project_of(session, workspace, name);
+  if (!project.has_value()) return console.fail(project.error());
+  const auto above = workspace_of(session, workspace);
+  if (!above.has_value()) return console.fail(above.error());
+  UpdateExperiment update;
+  update.experiment = ExperimentId(number);
+  update.workspace = above->name;
+  update.project = project->name;
+  const auto reply = done(session, update);
+  return reply.has_value() ? 0 : console.fail(reply.error());
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,65 @@
+"""Workspaces, projects, templates and versions by Muster's own commands."""
+import re
+
+from conftest import until
+from test_http import Web, create
+
+
+def muster(cluster, *words, **more):
+    return cluster.run("muster", *map(str, words), **more)
+
+
+def refused(cluster, text, *words):
+    told = muster(cluster, *words, check=False)
+    assert told.code != 0 and text in told.err, told
+
+
+def test_workspaces_and_projects(cluster):
+    web = Web(cluster)
+    muster(cluster, "workspace", "create", "vision")
+    muster(cluster, "project", "create", "vision", "cifar", "--description", "small pictures")
+    (row,) = [line.split() for line in muster(cluster, "project", "list").out.splitlines()[1:]]
+    assert row[1:3] == ["cifar", "vision"] and web.get(f"projects/{row[0]}")["project"]["name"] == "cifar"
+    (row,) = [line.split() for line in muster(cluster, "workspace", "list").out.splitlines()[1:]]
+    assert row[1] == "vision" and row[3] == "1" and web.get(f"workspaces/{row[0]}")["workspace"]["name"] == "vision"
+    experiment = create(web, "true")
+    muster(cluster, "experiment", "move", experiment, "vision", "cifar")
+    shown = web.get(f"experiments/{experiment}")["experiment"]
+    assert (shown["workspaceName"], shown["projectName"]) == ("vision", "cifar")
+    refused(cluster, "there is no project imagenet: see muster project list", "experiment", "move", experiment, "vision", "imagenet")
+    refused(cluster, "there is no workspace none", "project", "create", "none", "x")
+    refused(cluster, "has projects", "workspace", "delete", "vision")
+    refused(cluster, "there is a workspace named vision already", "workspace", "create", "vision")
+    muster(cluster, "project", "delete", "vision", "cifar")
+    shown = web.get(f"experiments/{experiment}")["experiment"]
+    assert (shown["projectId"], shown["projectName"], shown["workspaceName"]) == (1, "Uncategorized", "vision")
+    muster(cluster, "workspace", "delete", "vision")
+    assert web.get(f"experiments/{experiment}")["experiment"]["workspaceName"] == "Uncategorized"
+    (cluster.work / "lost.yaml").write_text("name: l\nentrypoint: 'true'\nsearcher: {name: single, metric: m}\nworkspace: vision\nproject: cifar\n")
+    refused(cluster, "there is no workspace vision", "experiment", "create", "lost.yaml")
+
+
+def test_templates(cluster):
+    (cluster.work / "small.yaml").write_text("max_restarts: 1\nresources: {slots_per_trial: 1}\n")
+    (cluster.work / "text.yaml").write_text("just words\n")
+    muster(cluster, "template", "set", "small", "small.yaml")
+    muster(cluster, "template", "set", "small", "small.yaml")
+    assert [line.split()[0] for line in muster(cluster, "template", "list").out.splitlines()] == ["NAME", "small"]
+    assert muster(cluster, "template", "describe", "small").out == '{"max_restarts": 1, "resources": {"slots_per_trial": 1}}\n'
+    refused(cluster, "not a map", "template", "set", "other", "text.yaml")
+    muster(cluster, "template", "delete", "small")
+    refused(cluster, "there is no template small", "template", "describe", "small")
+
+
+def test_one_trial_is_ended_and_the_others_go_on(cluster):
+    (cluster.work / "two.yaml").write_text("name: two\nentrypoint: sleep 60\nmax_restarts: 0\nresources: {slots_per_trial: 0}\n"
+                                           "searcher: {name: random, metric: m, max_trials: 2, max_length: {batches: 1}}\n")
+    experiment = re.search(r"experiment (\d+)", muster(cluster, "experiment", "create", "two.yaml").out).group(1)
+    rows = lambda: {line.split()[0]: line.split()[2] for line in muster(cluster, "experiment", "describe", experiment).out.split("TRIAL ")[-1].splitlines()[1:]}
+    until(lambda: list(rows().values()) == ["RUNNING", "RUNNING"])
+    first, second = rows()
+    muster(cluster, "trial", "kill", first)
+    until(lambda: rows()[first] == "CANCELED")
+    assert rows()[second] == "RUNNING"
+    refused(cluster, "there is no trial 9999", "trial", "kill", 9999)
+    muster(cluster, "experiment", "kill", experiment)
