@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "api/fields.h"
 #include "api/submissions.h"
 #include "codec/json_reader.h"
+#include "model/catalog_names.h"
 
 namespace muster::api {
 
@@ -92,8 +91,7 @@ Result<DocumentRef> find_document(const ClusterState& state, DocumentKind kind, 
     if (const auto id = parse_id(id_or_name, ""); id.has_value()) found = state.catalog().find(kind, *id);
   }
   if (found != nullptr) return found;
-  constexpr std::array<std::string_view, 6> kNouns{"model", "model version", "workspace", "project", "template", "metadata"};
-  return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kNouns.at(static_cast<std::size_t>(kind)), id_or_name), "");
+  return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), id_or_name), "");
 }
 
 }  // namespace muster::api

@@ -12,6 +12,7 @@
 #include "codec/json_text.h"
 #include "codec/words.h"
 #include "codec/yaml_text.h"
+#include "model/catalog_names.h"
 
 namespace muster::api {
 namespace {
@@ -182,7 +183,7 @@ kj::Promise<HttpReply> delete_place(ApiPort& port, HttpRequest request, Document
   return delete_document(port, request.caller, [kind, document = *document](const ClusterState& state) -> Result<DocumentRef> {
     const DocumentRef found = state.catalog().find(kind, document);
     if (found != nullptr) return found;
-    return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kind == DocumentKind::kProject ? "project" : "workspace", place_id(document)), "");
+    return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), shown_id(kind, document)), "");
   }).then([](HttpReply reply) { return reply.status == 200 ? json_reply(Json::Object{{"completed", true}}) : std::move(reply); });
 }
 

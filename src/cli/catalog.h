@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cli/session.h"
-#include "model/catalog.h"
+#include "model/catalog_names.h"
 
 namespace muster::cli {
 
@@ -18,8 +18,5 @@ Result<Document> find_document(Session& session, DocumentKind kind, std::uint32_
 
 /// Sends one request; its reply, or what went wrong.
 Result<Reply> done(Session& session, const Request& request);
-
-/// The number that users see: workspaces and projects count from after the first one, which always is.
-std::uint32_t shown_id(const Document& document);
 
 }  // namespace muster::cli

@@ -23,18 +23,27 @@ Result<Document> workspace_of(Session& session, const std::string& name) {
   return find_document(session, DocumentKind::kWorkspace, 0, name, kWorkspaces);
 }
 
+struct Places {
+  std::vector<Document> workspaces;
+  std::vector<Document> projects;
+};
+Result<Places> all_places(Session& session) {
+  Places places;
+  places.workspaces = TRY(documents(session, DocumentKind::kWorkspace));
+  places.projects = TRY(documents(session, DocumentKind::kProject));
+  return places;
+}
+
 int list_workspaces(const Words& words) {
   CLI::App app("Shows workspaces. What names none stands in Uncategorized.", "muster workspace list");
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster workspace list");
   Session session(console);
-  const auto workspaces = documents(session, DocumentKind::kWorkspace);
-  const auto projects = documents(session, DocumentKind::kProject);
-  if (!workspaces.has_value()) return console.fail(workspaces.error());
-  if (!projects.has_value()) return console.fail(projects.error());
+  const auto places = all_places(session);
+  if (!places.has_value()) return console.fail(places.error());
   std::vector<Row> rows;
-  for (const Document& one : *workspaces) {
-    rows.push_back({std::to_string(shown_id(one)), one.name, one.user_name, std::to_string(std::ranges::count(*projects, one.id, &Document::parent))});
+  for (const Document& one : places->workspaces) {
+    rows.push_back({std::to_string(shown_id(one.kind, one.id)), one.name, one.user_name, std::to_string(std::ranges::count(places->projects, one.id, &Document::parent))});
   }
   print(table_text({"ID", "NAME", "USER", "PROJECTS"}, rows));
   return 0;
@@ -73,14 +82,12 @@ int list_projects(const Words& words) {
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster project list");
   Session session(console);
-  const auto workspaces = documents(session, DocumentKind::kWorkspace);
-  const auto projects = documents(session, DocumentKind::kProject);
-  if (!workspaces.has_value()) return console.fail(workspaces.error());
-  if (!projects.has_value()) return console.fail(projects.error());
+  const auto places = all_places(session);
+  if (!places.has_value()) return console.fail(places.error());
   std::vector<Row> rows;
-  for (const Document& one : *projects) {
-    const auto above = std::ranges::find(*workspaces, one.parent, &Document::id);
-    rows.push_back({std::to_string(shown_id(one)), one.name, above == workspaces->end() ? "" : above->name, one.user_name});
+  for (const Document& one : places->projects) {
+    const auto above = std::ranges::find(places->workspaces, one.parent, &Document::id);
+    rows.push_back({std::to_string(shown_id(one.kind, one.id)), one.name, above == places->workspaces.end() ? "" : above->name, one.user_name});
   }
   print(table_text({"ID", "NAME", "WORKSPACE", "USER"}, rows));
   return 0;

@@ -9,26 +9,13 @@
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/text_limits.h"
 #include "controller/frontend/trial_access.h"
+#include "model/catalog_names.h"
 
 namespace muster::frontend {
 namespace {
 
-constexpr std::string_view kind_name(DocumentKind kind) {
-  switch (kind) {
-    case DocumentKind::kModel: return "model";
-    case DocumentKind::kModelVersion: return "model version";
-    case DocumentKind::kWorkspace: return "workspace";
-    case DocumentKind::kProject: return "project";
-    case DocumentKind::kTemplate: return "template";
-    case DocumentKind::kRunMetadata: return "metadata";
-  }
-  return "";
-}
-
-/// Users know workspaces and projects by their ids in HTTP, which begin after the first place.
 Error is_missing(DocumentKind kind, std::uint32_t id) {
-  const bool is_place = kind == DocumentKind::kWorkspace || kind == DocumentKind::kProject;
-  return Error{ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), is_place ? id + 1 : id), ""};
+  return Error{ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), shown_id(kind, id)), ""};
 }
 
 /// What is found by its name or its number must not have a number as its name, and what stands in an address no slash.

@@ -1,0 +1,27 @@
+// What users call the entries of the catalog.
+#pragma once
+
+#include <string_view>
+
+#include "model/catalog.h"
+
+namespace muster {
+
+constexpr std::string_view kind_name(DocumentKind kind) {
+  switch (kind) {
+    case DocumentKind::kModel: return "model";
+    case DocumentKind::kModelVersion: return "model version";
+    case DocumentKind::kWorkspace: return "workspace";
+    case DocumentKind::kProject: return "project";
+    case DocumentKind::kTemplate: return "template";
+    case DocumentKind::kRunMetadata: return "metadata";
+  }
+  return "";
+}
+
+/// The number that users see: workspaces and projects count from after the first of each, which always is.
+constexpr std::uint32_t shown_id(DocumentKind kind, std::uint32_t id) {
+  return kind == DocumentKind::kWorkspace || kind == DocumentKind::kProject ? id + 1 : id;
+}
+
+}  // namespace muster
