@@ -59,6 +59,23 @@ def test_a_paused_trial_goes_on_from_its_checkpoint(experiments, det):
     assert experiments.trial(trial)["restarts"] == 0
 
 
+def test_trials_at_once_on_one_host_keep_apart(experiments):
+    """The package reads who it is from fixed paths: each trial has its own there."""
+    rates = [0.25, 0.5, 0.75]
+    experiment = experiments.create("together", f"{SCRIPT} 12 0.4", hyperparameters={"lr": {"type": "categorical", "vals": rates}},
+                                    searcher={"name": "grid", "metric": "validation_loss", "max_concurrent_trials": 3})
+    experiments.wait(experiment)
+    found = [experiments.trial(trial) for trial in experiments.trials(experiment)]
+    assert sorted(one["hparams"]["lr"] for one in found) == rates
+    assert max(one["startTime"] for one in found) < min(one["endTime"] for one in found), "they ran at the same time"
+    for one in found:
+        log = experiments.printed(experiment, one["id"])
+        assert re.findall(r'began at 0 with \{"lr": ([\d.]+)\}', log) == [str(one["hparams"]["lr"])]
+        assert [each["totalBatches"] for each in experiments.workloads(one["id"], "training")] == list(range(1, 13))
+        (uuid, steps) = re.findall(r"checkpoint (\S+) at (\d+)", log)[-1]
+        assert steps == "12" and (experiments.folder(experiment, one["id"]).parents[1] / uuid / "state.json").exists()
+
+
 def test_a_canceled_trial_checkpoints_and_ends(experiments, det):
     experiment = experiments.create("cancel", f"{SCRIPT} 60 0.5")
     trial = until(lambda: experiments.trials(experiment), "a trial")[0]
