@@ -4,7 +4,7 @@ import shutil
 import signal
 import time
 
-from conftest import supervisors
+from conftest import supervisors, until
 
 
 def test_controller_restart_does_not_touch_a_running_job(own_cluster):
@@ -47,8 +47,8 @@ def test_agent_restart_adopts_its_steps(own_cluster):
 
 def test_a_supervisor_whose_spool_is_gone_ends_with_its_step(own_cluster):
     cluster = own_cluster(nodes=1)
-    job = cluster.sbatch("while [ ! -e go ]; do sleep 0.1; done")
-    cluster.wait_state(job, "RUNNING")
+    cluster.sbatch("touch begun; while [ ! -e go ]; do sleep 0.1; done")
+    until((cluster.work / "begun").exists, "the script's begin")  # a job is RUNNING before its agent has started anything
     for name in ("controller", "agent-node1"):
         os.kill(cluster.pid(name), signal.SIGKILL)
     time.sleep(0.3)
