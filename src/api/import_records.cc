@@ -147,18 +147,18 @@ const ImportOwner& ImportContext::owner_of(const Json& record) const {
 
 std::string ImportContext::origin(std::int64_t id) const { return fmt::format("{}/{}", source, id); }
 
-Result<std::int64_t> record_id(const Json& record, const char* name) {
+Result<std::uint32_t> record_id(const Json& record, const char* name) {
   const auto id = whole_field(record, name);
   if (!id || *id < 1 || *id > kCountMax) return fail(bad(name, "a number from 1 is missing"));
-  return *id;
+  return static_cast<std::uint32_t>(*id);
 }
 
 Result<ImportExperiment> experiment_of(const Json& record, const ImportContext& context) {
-  const std::int64_t id = TRY(record_id(record, "id"));
+  const std::uint32_t id = TRY(record_id(record, "id"));
   const ImportOwner& owner = context.owner_of(record);
   ImportExperiment import;
   ImportedExperiment& experiment = import.experiment;
-  experiment.id = ExperimentId(static_cast<std::uint32_t>(id));
+  experiment.id = ExperimentId(id);
   experiment.state = TRY(state_of<ExperimentState>(record, {{"COMPLETED", ExperimentState::kCompleted},
                                                             {"CANCELED", ExperimentState::kCanceled},
                                                             {"ERROR", ExperimentState::kError}}));
@@ -191,8 +191,8 @@ Result<ImportExperiment> experiment_of(const Json& record, const ImportContext& 
 Result<ImportTrial> trial_of(const Json& record, ExperimentId experiment) {
   ImportTrial import;
   ImportedTrial& trial = import.trial;
-  const std::int64_t id = TRY(record_id(record, "id"));
-  trial.id = TrialId(static_cast<std::uint32_t>(id));
+  const std::uint32_t id = TRY(record_id(record, "id"));
+  trial.id = TrialId(id);
   trial.imported_from = std::to_string(id);
   trial.experiment = experiment;
   trial.state = TRY(state_of<TrialState>(record, {{"COMPLETED", TrialState::kCompleted},
@@ -259,7 +259,7 @@ Result<MetricReport> report_of(const Json& record, TrialId trial) {
 
 Result<Document> workspace_of(const Json& record, const ImportContext& context) {
   Document document = TRY(document_of(record, context, DocumentKind::kWorkspace));
-  const std::int64_t id = TRY(record_id(record, "id"));
+  const std::uint32_t id = TRY(record_id(record, "id"));
   document.body = body_text(record, {}, context.origin(id));
   return document;
 }
@@ -267,14 +267,14 @@ Result<Document> workspace_of(const Json& record, const ImportContext& context) 
 Result<Document> project_of(const Json& record, const ImportContext& context, std::uint32_t parent) {
   Document document = TRY(document_of(record, context, DocumentKind::kProject));
   document.parent = parent;
-  const std::int64_t id = TRY(record_id(record, "id"));
+  const std::uint32_t id = TRY(record_id(record, "id"));
   document.body = body_text(record, {"description", "notes"}, context.origin(id));
   return document;
 }
 
 Result<Document> model_of(const Json& record, const ImportContext& context) {
   Document document = TRY(document_of(record, context, DocumentKind::kModel));
-  const std::int64_t id = TRY(record_id(record, "id"));
+  const std::uint32_t id = TRY(record_id(record, "id"));
   document.body = body_text(record, {"description", "notes", "labels", "metadata"}, context.origin(id));
   return document;
 }
@@ -282,8 +282,8 @@ Result<Document> model_of(const Json& record, const ImportContext& context) {
 Result<Document> version_of(const Json& record, const ImportContext& context, std::uint32_t parent) {
   Document document = TRY(document_of(record, context, DocumentKind::kModelVersion));
   document.parent = parent;
-  const std::int64_t number = TRY(record_id(record, "version"));
-  document.number = static_cast<std::uint32_t>(number);
+  const std::uint32_t number = TRY(record_id(record, "version"));
+  document.number = number;
   document.checkpoints.push_back(TRY(text_of(record, "checkpoint")));
   document.body = body_text(record, {"comment", "notes", "labels", "metadata"}, context.origin(number));
   return document;

@@ -58,6 +58,6 @@ Result<Document> version_of(const Json& record, const ImportContext& context, st
 std::string origin_of(const Document& document);
 
 /// A whole number from 1 under that name. Errors: kInvalidArgument.
-Result<std::int64_t> record_id(const Json& record, const char* name);
+Result<std::uint32_t> record_id(const Json& record, const char* name);
 
 }  // namespace muster::api

@@ -288,7 +288,7 @@ kj::Promise<void> Import::keep_metadata(const Line& line, std::int64_t trial) {
 }
 
 Result<TrialId> Import::trial_named(const Json& record) const {
-  const std::int64_t id = TRY(record_id(record, "trial"));
+  const std::uint32_t id = TRY(record_id(record, "trial"));
   const auto ours = known_.trials.find(id);
   if (ours == known_.trials.end()) return fail(wrong(fmt::format("trial {} was not imported", id)));
   return ours->second;

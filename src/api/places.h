@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
+#include "model/catalog_names.h"
 #include "model/experiment.h"
 #include "state/catalog.h"
 
 namespace muster::api {
 
 inline constexpr std::uint32_t kFirstPlace = 1;
-inline constexpr const char* kFirstPlaceName = "Uncategorized";
 
 struct Place {
   std::uint32_t workspace = kFirstPlace;
@@ -21,7 +21,7 @@ struct Place {
 Place place_of(const Catalog& catalog, const ExperimentLabels& labels);
 
 /// Ids as HTTP has them: those of documents, after the first place.
-constexpr std::uint32_t place_id(std::uint32_t document) { return document + 1; }
+constexpr std::uint32_t place_id(std::uint32_t document) { return shown_id(DocumentKind::kWorkspace, document); }
 /// Nullopt: the first place, which is no document.
 constexpr std::optional<std::uint32_t> document_of(std::uint32_t place) {
   return place <= kFirstPlace ? std::nullopt : std::optional(place - 1);

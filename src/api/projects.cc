@@ -152,7 +152,6 @@ kj::Promise<HttpReply> create_workspace(ApiPort& port, HttpRequest request) {
   workspace.kind = DocumentKind::kWorkspace;
   workspace.name = text_field(*body, "name").value_or("");
   workspace.body = "{}";
-  if (workspace.name == kFirstPlaceName) return error_reply({ErrorCode::kAlreadyExists, "there is a workspace named Uncategorized already", ""});
   return store_document(port, request.caller, std::move(workspace), [](const ClusterState& state, const Document& stored) -> Result<Json> {
     return Json(Json::Object{{"workspace", workspace_json(state, stored)}, {"namespaceBindings", Json::Object{}}});
   });

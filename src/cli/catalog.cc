@@ -29,4 +29,10 @@ Result<Reply> done(Session& session, const Request& request) {
   return reply;
 }
 
+int delete_found(const Console& console, Session& session, const Result<Document>& found) {
+  if (!found.has_value()) return console.fail(found.error());
+  const auto reply = done(session, DeleteDocument{found->kind, found->id});
+  return reply.has_value() ? 0 : console.fail(reply.error());
+}
+
 }  // namespace muster::cli

@@ -19,4 +19,7 @@ Result<Document> find_document(Session& session, DocumentKind kind, std::uint32_
 /// Sends one request; its reply, or what went wrong.
 Result<Reply> done(Session& session, const Request& request);
 
+/// Deletes what was found, or says why not: the command's exit code.
+int delete_found(const Console& console, Session& session, const Result<Document>& found);
+
 }  // namespace muster::cli

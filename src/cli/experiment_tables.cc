@@ -82,8 +82,11 @@ std::string budget_text(const ExperimentView& experiment) {
 std::string indented(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    out += c == '\t' || static_cast<unsigned char>(c) >= 0x20 ? c : ' ';
-    if (c == '\n') out.back() = '\n', out += "    ";
+    if (c == '\n') {
+      out += "\n    ";
+    } else {
+      out += c == '\t' || static_cast<unsigned char>(c) >= 0x20 ? c : ' ';
+    }
   }
   return out;
 }

@@ -25,6 +25,13 @@ Result<std::vector<Document>> versions_of(Session& session, const Document& mode
   return all;
 }
 
+Result<Document> find_version(Session& session, const Document& model, std::uint32_t number) {
+  for (Document& version : TRY(versions_of(session, model))) {
+    if (version.number == number) return std::move(version);
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("model {} has no version {}", model.name, number), "see muster model describe");
+}
+
 int run_create(const Words& words) {
   Document model;
   std::string description;
@@ -117,19 +124,8 @@ int run_delete(const Words& words) {
   const Console console("muster model delete");
   Session session(console);
   const auto model = find_model(session, name);
-  if (!model.has_value()) return console.fail(model.error());
-  DeleteDocument wish{DocumentKind::kModel, model->id};
-  if (number) {
-    const auto versions = versions_of(session, *model);
-    if (!versions.has_value()) return console.fail(versions.error());
-    const auto found = std::ranges::find(*versions, *number, &Document::number);
-    if (found == versions->end()) {
-      return console.fail({ErrorCode::kNotFound, fmt::format("model {} has no version {}", model->name, *number), "see muster model describe"});
-    }
-    wish = {DocumentKind::kModelVersion, found->id};
-  }
-  const auto reply = done(session, wish);
-  return reply.has_value() ? 0 : console.fail(reply.error());
+  if (!model.has_value() || !number) return delete_found(console, session, model);
+  return delete_found(console, session, find_version(session, *model, *number));
 }
 
 constexpr std::array kVerbs{CommandRow{"create", run_create, "make one"}, CommandRow{"list", run_list, "show all"},

@@ -71,10 +71,7 @@ int delete_workspace(const Words& words) {
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster workspace delete");
   Session session(console);
-  const auto workspace = workspace_of(session, name);
-  if (!workspace.has_value()) return console.fail(workspace.error());
-  const auto reply = done(session, DeleteDocument{workspace->kind, workspace->id});
-  return reply.has_value() ? 0 : console.fail(reply.error());
+  return delete_found(console, session, workspace_of(session, name));
 }
 
 int list_projects(const Words& words) {
@@ -130,10 +127,7 @@ int delete_project(const Words& words) {
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster project delete");
   Session session(console);
-  const auto project = project_of(session, workspace, name);
-  if (!project.has_value()) return console.fail(project.error());
-  const auto reply = done(session, DeleteDocument{project->kind, project->id});
-  return reply.has_value() ? 0 : console.fail(reply.error());
+  return delete_found(console, session, project_of(session, workspace, name));
 }
 
 constexpr std::array kWorkspaceVerbs{CommandRow{"create", create_workspace, "make one"}, CommandRow{"list", list_workspaces, "show all"},

@@ -75,10 +75,7 @@ int run_delete(const Words& words) {
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster template delete");
   Session session(console);
-  const auto found = find_document(session, DocumentKind::kTemplate, 0, name, kTemplates);
-  if (!found.has_value()) return console.fail(found.error());
-  const auto reply = done(session, DeleteDocument{found->kind, found->id});
-  return reply.has_value() ? 0 : console.fail(reply.error());
+  return delete_found(console, session, find_document(session, DocumentKind::kTemplate, 0, name, kTemplates));
 }
 
 constexpr std::array kVerbs{CommandRow{"set", run_set, "store one"}, CommandRow{"list", run_list, "show all"},

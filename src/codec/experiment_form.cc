@@ -6,9 +6,9 @@
 #include <array>
 
 #include "codec/hyperparameter_form.h"
+#include "codec/json_reader.h"
 #include "codec/searcher_form.h"
 #include "codec/words.h"
-#include "codec/yaml_text.h"
 
 namespace muster {
 namespace {
@@ -362,9 +362,9 @@ ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
 
 std::uint32_t trials_at_once(std::int64_t slots, const ExperimentSpec& spec) {
   constexpr std::int64_t kUsual = 16;
-  const auto config = parse_yaml(spec.config);
+  const auto config = parse_json(spec.config);
   const std::vector<std::string> path{"searcher", "max_concurrent_trials"};
-  const Json* found = config.has_value() ? config->root.find(path) : nullptr;
+  const Json* found = config.has_value() ? config->find(path) : nullptr;
   const std::int64_t configured = found == nullptr || found->whole() == nullptr ? kUsual : *found->whole();
   const std::int64_t possible = std::max<std::int64_t>(1, slots / std::max<std::int64_t>(1, spec.slots_per_trial));
   return static_cast<std::uint32_t>(configured == 0 ? possible : std::min(configured, possible));

@@ -83,15 +83,21 @@ Reply Core::continue_experiment(Draft& draft, const PreparedContinuation& contin
   return reply;
 }
 
+namespace {
+
+/// The job as it is, or an elastic trial's with the least slots that it can do with.
+JobSpec least_of(const JobSpec& job, const ExperimentSpec& spec) { return spec.is_elastic() ? with_slots(job, spec.min_slots_per_trial) : job; }
+
+}  // namespace
+
 Status Core::check_trials(const ExperimentSpec& spec) const {
   const auto partitions = TRY(frontend::choose_partitions(state_, spec.job->get(JobText::kPartition)));
-  return check_satisfiable(spec.is_elastic() ? with_slots(*spec.job, spec.min_slots_per_trial) : *spec.job, partitions);
+  return check_satisfiable(least_of(*spec.job, spec), partitions);
 }
 
 Status Core::check_run(const JobSpec& job, const std::vector<PartitionIndex>& partitions) const {
   const Trial& trial = *state_.experiments().find(job.trial);
-  const ExperimentSpec& spec = *state_.experiments().find(trial.experiment)->spec;
-  return check_satisfiable(spec.is_elastic() ? with_slots(job, spec.min_slots_per_trial) : job, partitions);
+  return check_satisfiable(least_of(job, *state_.experiments().find(trial.experiment)->spec), partitions);
 }
 
 /// A trial that waits for a node and has none left ends.

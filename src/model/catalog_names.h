@@ -19,6 +19,9 @@ constexpr std::string_view kind_name(DocumentKind kind) {
   return "";
 }
 
+/// Of the first workspace and its project, where stands what names none. It always is, and is no document.
+inline constexpr const char* kFirstPlaceName = "Uncategorized";
+
 /// The number that users see: workspaces and projects count from after the first of each, which always is.
 constexpr std::uint32_t shown_id(DocumentKind kind, std::uint32_t id) {
   return kind == DocumentKind::kWorkspace || kind == DocumentKind::kProject ? id + 1 : id;

@@ -46,10 +46,10 @@ bool is_valid(const MetricReport& report) {
 bool has_room(const Trial& trial, const Segment* segment, const MetricReport& report) {
   std::size_t series = 0;
   for (const auto& one : trial.segments) series += one->run() == report.run ? one->series().size() : 0;
-  if (series + report.metrics.size() > metrics::kSeriesMax) {  // seldom, so that names are looked for then alone
+  if (series + report.metrics.size() > kRunMetricsMax) {  // seldom, so that names are looked for then alone
     series += static_cast<std::size_t>(std::ranges::count_if(
         report.metrics, [&](const Metric& metric) { return segment == nullptr || !segment->find_series(metric.name); }));
-    if (series > metrics::kSeriesMax) return false;
+    if (series > kRunMetricsMax) return false;
   }
   return segment == nullptr || segment->directory().size() + 64 < metrics::kBlocksMax;  // beyond what a run reports in years
 }

@@ -14,6 +14,9 @@
 
 namespace muster {
 
+/// Different metrics of one run, in all of its groups together.
+inline constexpr std::size_t kRunMetricsMax = 10'000;
+
 /// One open file. Used by one thread at a time; a second process or object must not open it for writing.
 /// Every method: kUnavailable when the disk refuses, kCorruption when the file is damaged. A refused change is there whole
 /// or not at all; it may be tried again, and is then a repeat where it was there. Nothing grows with the number of points

@@ -29,7 +29,8 @@ def test_workspaces_and_projects(cluster):
     refused(cluster, "there is no project imagenet: see muster project list", "experiment", "move", experiment, "vision", "imagenet")
     refused(cluster, "there is no workspace none", "project", "create", "none", "x")
     refused(cluster, "has projects", "workspace", "delete", "vision")
-    refused(cluster, "there is a workspace named vision already", "workspace", "create", "vision")
+    for name in ("vision", "Uncategorized"):
+        refused(cluster, f"there is a workspace named {name} already", "workspace", "create", name)
     muster(cluster, "project", "delete", "vision", "cifar")
     shown = web.get(f"experiments/{experiment}")["experiment"]
     assert (shown["projectId"], shown["projectName"], shown["workspaceName"]) == (1, "Uncategorized", "vision")

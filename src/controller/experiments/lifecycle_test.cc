@@ -277,15 +277,19 @@ Document version_of(const std::string& uuid) {
   return version;
 }
 
+void store_model(Lab& lab, Identity who = kAlice) {
+  Document model;
+  model.name = "m";
+  model.body = "{}";
+  lab.rig.done(StoreDocument{model}, who);
+}
+
 TEST(Deleting, WhatTheRegistryNamesStays) {
   Lab lab;
   lab.create(kSingle);
   save(lab, 1, "a");
   lab.exit(1);
-  Document model;
-  model.name = "m";
-  model.body = "{}";
-  lab.rig.done(StoreDocument{model});
+  store_model(lab);
   EXPECT_EQ(error_of(lab.rig.done(StoreDocument{version_of("a")})), "");
   const Reply whole = lab.rig.done(ControlExperiments{ExperimentVerb::kDelete, {ExperimentId(1)}});
   EXPECT_NE(whole.experiments.at(0).error->text().find("is in the model registry"), std::string::npos);
@@ -299,10 +303,7 @@ TEST(Deleting, WhatIsBeingDeletedIsNoLongerNamed) {
   lab.exit(1);
   EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"a"}}, kBob)), "");
   EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "");
-  Document model;
-  model.name = "m";
-  model.body = "{}";
-  lab.rig.done(StoreDocument{model});
+  store_model(lab);
   EXPECT_NE(error_of(lab.rig.done(StoreDocument{version_of("a")})).find("not whole"), std::string::npos);
   EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "") << "a second wish changes nothing";
   EXPECT_EQ(lab.rig.core.state().checkpoints().collections().size(), 1U);
@@ -340,10 +341,7 @@ TEST(Registry, AVersionIsTheModelsOwnersToAddAndItsCheckpointsOwnersToDelete) {
   lab.create(kSingle);
   save(lab, 1, "a");
   lab.exit(1);
-  Document model;
-  model.name = "m";
-  model.body = "{}";
-  lab.rig.done(StoreDocument{model}, kBob);
+  store_model(lab, kBob);
   EXPECT_TRUE(lab.rig.done(StoreDocument{version_of("a")}).error.has_value()) << "of another's model";
   const Reply added = lab.rig.done(StoreDocument{version_of("a")}, kBob);
   EXPECT_EQ(error_of(added), "");

@@ -22,6 +22,9 @@ Error is_missing(DocumentKind kind, std::uint32_t id) {
 Status check_new_name(const Document& document) {
   TRY(check_name("name", document.name));
   if (document.kind == DocumentKind::kModelVersion || document.kind == DocumentKind::kRunMetadata) return {};
+  if (document.kind == DocumentKind::kWorkspace && document.name == kFirstPlaceName) {
+    return fail(ErrorCode::kAlreadyExists, fmt::format("there is a workspace named {} already", kFirstPlaceName), "");
+  }
   if (document.name.find('/') != std::string::npos) return fail(ErrorCode::kInvalidArgument, fmt::format("{}: a name has no slash", document.name), "");
   const bool is_number = std::ranges::all_of(document.name, [](unsigned char c) { return std::isdigit(c) != 0; });
   if (!is_number || document.name.empty() || document.kind == DocumentKind::kTemplate) return {};

@@ -15,6 +15,7 @@
 #include "controller/frontend/text_limits.h"
 #include "controller/frontend/trial_access.h"
 #include "controller/frontend/trial_jobs.h"
+#include "model/catalog_names.h"
 
 namespace muster::frontend {
 namespace {
@@ -65,9 +66,9 @@ PreparedSubmit submission_of(const JobSpec& job) {
 
 /// Errors: kNotFound: the workspace or project that it names is not there.
 Status check_place(const ClusterState& state, const ExperimentLabels& labels) {
-  const auto is_first = [](const std::string& name) { return name.empty() || name == "Uncategorized"; };
+  const auto is_first = [](const std::string& name) { return name.empty() || name == kFirstPlaceName; };
   if (is_first(labels.workspace) && is_first(labels.project)) return {};
-  const std::string way_out = "see muster workspace list and muster project list; leave both out for Uncategorized";
+  const std::string way_out = fmt::format("see muster workspace list and muster project list; leave both out for {}", kFirstPlaceName);
   const DocumentRef workspace = state.catalog().find(DocumentKind::kWorkspace, 0, labels.workspace);
   if (workspace == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no workspace {}", labels.workspace), way_out);
   if (state.catalog().find(DocumentKind::kProject, workspace->id, labels.project) != nullptr) return {};

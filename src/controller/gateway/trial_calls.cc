@@ -7,6 +7,7 @@
 #include "controller/frontend/trial_access.h"
 #include "controller/gateway/gateway.h"
 #include "records/page_codec.h"
+#include "store/metric_store.h"
 
 namespace muster {
 namespace {
@@ -28,8 +29,8 @@ std::optional<Error> refusal_of(ReportOutcome outcome, const MetricReport& repor
                    "another run of the trial has taken over"};
     case ReportOutcome::kInvalid:
       return Error{ErrorCode::kInvalidArgument, "the report is not valid",
-                   "a group has a name without a full stop, steps are not negative, each metric has a name and stands once, and a run reports at most "
-                   "10000 different metrics; what belongs to single batches goes into batchMetrics"};
+                   fmt::format("a group has a name without a full stop, steps are not negative, each metric has a name and stands once, and a run "
+                               "reports at most {} different metrics; what belongs to single batches goes into batchMetrics", kRunMetricsMax)};
   }
   return std::nullopt;
 }

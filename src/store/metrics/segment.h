@@ -20,8 +20,6 @@ namespace muster::metrics {
 
 /// Reports in a full block.
 inline constexpr std::size_t kBlockReports = 1024;
-/// Metrics that one group may have.
-inline constexpr std::size_t kSeriesMax = 10'000;
 
 struct Series {
   std::string name;
