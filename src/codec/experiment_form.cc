@@ -7,12 +7,17 @@
 
 #include "codec/hyperparameter_form.h"
 #include "codec/json_reader.h"
+#include "codec/output_metrics.h"
 #include "codec/searcher_form.h"
+#include "codec/trial_text.h"
+#include "codec/user_pattern.h"
 #include "codec/words.h"
 
 namespace muster {
 namespace {
 
+/// Each is another look at every line.
+constexpr std::size_t kLogPoliciesMax = 32;
 constexpr std::string_view kNoContainers = "trials run without containers; take it out";
 
 /// True for what a file may say without asking for anything: null, false, 0, empty.
@@ -116,6 +121,10 @@ void read_variables(FormReader& environment, bool has_slots, std::vector<std::st
     if (variable.empty() || variable.front() == '=') {
       environment.refuse("environment_variables", fmt::format("\"{}\" names no variable; write NAME=VALUE", variable));
     }
+  }
+  const auto wish = output_metrics_wish(out);
+  if (wish && *wish != "0" && *wish != "1") {
+    environment.refuse("environment_variables", fmt::format("{}={} is neither 0 nor 1", kOutputMetricsVariable, *wish));
   }
 }
 
@@ -232,9 +241,13 @@ void read_log_policies(FormReader& top, std::vector<LogPolicy>& out) {
     } else if (const auto place = reader.choice("action", kActions)) {
       policy.action = static_cast<LogAction>(*place + 1);
     }
+    if (const Status usable = check_pattern(policy.pattern); !usable.has_value()) reader.refuse("pattern", usable.error().text());
     if (policy.name.empty() && policy.pattern.empty()) reader.refuse("", "neither a name nor a pattern; give the pattern to look for");
     reader.finish();
     out.push_back(std::move(policy));
+  }
+  if (out.size() > kLogPoliciesMax) {
+    top.refuse("log_policies", fmt::format("{} are too many; at most {}: join patterns with |", out.size(), kLogPoliciesMax));
   }
 }
 
@@ -328,6 +341,13 @@ void read_search(FormReader& top, ExperimentConfig& out) {
   out.source_checkpoint_uuid = std::move(searcher.source_checkpoint_uuid);
 }
 
+/// Only where the hyperparameters themselves are right.
+void check_hparams_of(FormReader& top, const ExperimentConfig& config) {
+  for (const std::string& name : unknown_hparams(entrypoint_line(config.entrypoint), config.hyperparameters)) {
+    top.refuse("entrypoint", fmt::format("{{{{hp.{}}}}} is no hyperparameter; see 'hyperparameters'", name));
+  }
+}
+
 }  // namespace
 
 ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
@@ -356,6 +376,7 @@ ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
   if (const Json* data = top.take("data")) config.data = *data;
   read_the_rest(top);
   top.finish();
+  if (context.problems.empty()) check_hparams_of(top, config);
   form.problems = std::move(context.problems);
   return form;
 }

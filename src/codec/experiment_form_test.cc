@@ -1,6 +1,7 @@
 // Whole experiment files: Determined's own fields, each honoured or refused by name.
 #include "codec/experiment_form.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "codec/config_layers.h"
@@ -174,6 +175,27 @@ TEST(ExperimentForm, AFolderOfTheNodesIsStorage) {
   EXPECT_EQ(form.problems, Problems{});
   EXPECT_EQ(form.config.checkpoint_storage, CheckpointStorage(LocalFolderStorage{"/data/ckpt"}));
   EXPECT_EQ(form.config.retention.trial_latest, 2U);
+}
+
+TEST(ExperimentForm, WhatIsReadInLogsCanBeRead) {
+  EXPECT_EQ(with("log_policies: [{name: a, pattern: '.*(x|y).*'}, {name: b, pattern: '.*'}, {name: CUDA OOM}]\n").problems, Problems{});
+  EXPECT_EQ(with("log_policies: [{name: a, pattern: x}, {name: b, pattern: '.*('}]\n").problems,
+            (Problems{"line 3: log_policies.1.pattern: the regular expression is refused: missing ): .*("}));
+  EXPECT_EQ(with("log_policies: [{name: a, pattern: " + std::string(4097, 'x') + "}]\n").problems,
+            (Problems{"line 3: log_policies.0.pattern: the text to search for is too long: at most 4096 bytes"}));
+  std::string many = "log_policies: [";
+  for (int i = 0; i < 33; ++i) many += "{name: p" + std::to_string(i) + ", pattern: x},";
+  ASSERT_EQ(with(many + "]\n").problems.size(), 1U);
+  EXPECT_TRUE(with(many + "]\n").problems[0].ends_with("are too many; at most 32: join patterns with |"));
+  for (const char* wrong : {"MUSTER_OUTPUT_METRICS=no", "MUSTER_OUTPUT_METRICS"}) {
+    EXPECT_EQ(with(fmt::format("environment: {{environment_variables: [{}]}}\n", wrong)).problems.size(), 1U) << wrong;
+  }
+  EXPECT_EQ(with("environment: {environment_variables: [MUSTER_OUTPUT_METRICS=no, MUSTER_OUTPUT_METRICS=0]}\n").problems, Problems{});
+}
+
+TEST(ExperimentForm, TheCommandNamesKnownHyperparameters) {
+  EXPECT_EQ(read("entrypoint: train {{hp.lr}} {{hp.lrr}}\nhyperparameters: {lr: 1}\nsearcher: {name: single, metric: l}\n").problems,
+            (Problems{"line 1: entrypoint: {{hp.lrr}} is no hyperparameter; see 'hyperparameters'"}));
 }
 
 TEST(ExperimentForm, EmptyAndBrokenTextsAreRefused) {

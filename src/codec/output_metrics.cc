@@ -158,6 +158,16 @@ std::optional<PrintedReport> parse_printed_report(std::string_view line) {
   return is_object ? parse_object(line) : parse_pairs(line);
 }
 
+std::optional<std::string_view> output_metrics_wish(std::span<const std::string> variables) {
+  std::optional<std::string_view> wish;
+  for (const std::string_view variable : variables) {
+    const std::size_t equals = variable.find('=');
+    if (variable.substr(0, equals) != kOutputMetricsVariable) continue;
+    wish = equals == variable.npos ? "" : variable.substr(equals + 1);
+  }
+  return wish;
+}
+
 bool may_hold_report(std::string_view text) { return text.find(kStep) != text.npos; }
 
 }  // namespace muster

@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +32,11 @@ struct PrintedReport {
 /// as the texts that stand for them there. A pair is a whole word: blanks part words, and so do , ; | before a blank, a name or the
 /// end ("1,234" is one word, and no number). The step is whole (100, 1e2, 100.0); a name that stands twice makes the line prose.
 std::optional<PrintedReport> parse_printed_report(std::string_view line);
+
+/// With 0 nothing is read out of what is printed.
+inline constexpr std::string_view kOutputMetricsVariable = "MUSTER_OUTPUT_METRICS";
+/// What the last of the variables (NAME=VALUE) says to that; nullopt: they say nothing.
+std::optional<std::string_view> output_metrics_wish(std::span<const std::string> variables);
 
 /// Whether a text may hold such a line at all. Cost: one search for a word.
 bool may_hold_report(std::string_view text);

@@ -14,7 +14,6 @@
 #include "codec/json_text.h"
 #include "codec/trial_text.h"
 #include "codec/yaml_text.h"
-#include "controller/logs/log_book.h"
 
 namespace muster {
 namespace {
@@ -47,12 +46,6 @@ Result<ReadConfig> read_config(std::string_view text) {
 Status check(const ExperimentForm& form) {
   std::vector<std::string> lines;
   for (const FormProblem& problem : form.problems) lines.push_back(problem.text());
-  if (lines.empty()) {
-    lines = wrong_watch_rules(form.config);
-    for (const std::string& name : unknown_hparams(entrypoint_line(form.config.entrypoint), form.config.hyperparameters)) {
-      lines.push_back(fmt::format("entrypoint: {{{{hp.{}}}}} is no hyperparameter; see 'hyperparameters'", name));
-    }
-  }
   if (lines.empty()) return {};
   return fail(wrong(joined_lines(lines)));
 }

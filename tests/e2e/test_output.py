@@ -92,8 +92,9 @@ def test_defaults_label_and_a_name_alone_turns_one_off(cluster, web):
 
 def test_a_policy_that_cannot_be_is_refused(cluster):
     file = experiment_of(cluster, "true", "log_policies: [{name: a, pattern: '('}]\nenvironment: {environment_variables: [MUSTER_OUTPUT_METRICS=2]}\n")
-    refused = cluster.run("muster", "experiment", "create", file, "code", check=False)
-    assert refused.code != 0 and "log_policies.0.pattern" in refused.err and "MUSTER_OUTPUT_METRICS=2 is neither 0 nor 1" in refused.err
+    for verb, *code in (["create", "code"], ["check"]):
+        refused = cluster.run("muster", "experiment", verb, file, *code, check=False)
+        assert refused.code != 0 and "log_policies.0.pattern" in refused.err and "MUSTER_OUTPUT_METRICS=2 is neither 0 nor 1" in refused.err
 
 
 # ---- metrics from standard output ----

@@ -1,9 +1,8 @@
 #include "controller/logs/log_book.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "codec/output_metrics.h"
 #include "controller/prepare_experiment.h"
 
 namespace muster {
@@ -11,9 +10,6 @@ namespace {
 
 /// Experiments whose rules are kept ready.
 constexpr std::size_t kRulesKept = 64;
-/// Each is another look at every line.
-constexpr std::size_t kPoliciesMax = 32;
-constexpr std::string_view kMetricsVariable = "MUSTER_OUTPUT_METRICS";
 
 struct Concerns {
   template <class Body>
@@ -44,17 +40,6 @@ Result<std::shared_ptr<const logs::LogPattern>> compiled(const LogPolicy& policy
   return fail(ErrorCode::kInternal, "not reached");
 }
 
-/// What the last of the file's variables says; nothing: it says nothing.
-std::optional<std::string_view> metrics_variable(const ExperimentConfig& config) {
-  std::optional<std::string_view> value;
-  for (const std::string_view variable : config.environment_variables) {
-    const std::size_t equals = variable.find('=');
-    if (variable.substr(0, equals) != kMetricsVariable) continue;
-    value = equals == variable.npos ? "" : variable.substr(equals + 1);
-  }
-  return value;
-}
-
 }  // namespace
 
 bool concerns_logs(const EventBatch& batch) {
@@ -64,7 +49,7 @@ bool concerns_logs(const EventBatch& batch) {
 WatchRules watch_rules_of(const ExperimentConfig& config) {
   WatchRules rules;
   rules.metric = config.search.metric;
-  rules.reads_metrics = metrics_variable(config) != "0";
+  rules.reads_metrics = output_metrics_wish(config.environment_variables) != "0";
   for (const LogPolicy& policy : config.log_policies) {
     if (policy.pattern.empty()) continue;
     auto pattern = compiled(policy);
@@ -73,24 +58,6 @@ WatchRules watch_rules_of(const ExperimentConfig& config) {
     if (policy.name.empty()) rules.policies.back().policy.name = policy.pattern;
   }
   return rules;
-}
-
-std::vector<std::string> wrong_watch_rules(const ExperimentConfig& config) {
-  std::vector<std::string> wrong;
-  for (std::size_t i = 0; i < config.log_policies.size(); ++i) {
-    const LogPolicy& policy = config.log_policies[i];
-    if (policy.pattern.empty()) continue;
-    const auto pattern = compiled(policy);
-    if (!pattern.has_value()) wrong.push_back(fmt::format("log_policies.{}.pattern: {}", i, pattern.error().text()));
-  }
-  if (config.log_policies.size() > kPoliciesMax) {
-    wrong.push_back(fmt::format("log_policies: at most {} of them; join patterns with |", kPoliciesMax));
-  }
-  const auto variable = metrics_variable(config);
-  if (variable && *variable != "0" && *variable != "1") {
-    wrong.push_back(fmt::format("environment.environment_variables: {}={} is neither 0 nor 1", kMetricsVariable, *variable));
-  }
-  return wrong;
 }
 
 struct LogBook::Follower {

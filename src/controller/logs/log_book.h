@@ -33,9 +33,6 @@ struct WatchRules {
 /// Policies that were refused when the experiment was made are not among them.
 WatchRules watch_rules_of(const ExperimentConfig& config);
 
-/// What is wrong with the policies of a configuration and with the variables that decide what is read, a line each.
-std::vector<std::string> wrong_watch_rules(const ExperimentConfig& config);
-
 class LogBook {
  public:
   /// What a state has when the book begins to follow it.

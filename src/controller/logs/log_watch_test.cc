@@ -7,9 +7,6 @@
 #include <cmath>
 #include <filesystem>
 
-#include "codec/experiment_form.h"
-#include "codec/config_layers.h"
-#include "codec/yaml_text.h"
 #include "controller/logs/testing.h"
 
 namespace muster {
@@ -206,25 +203,6 @@ TEST_F(LogWatchTest, AfterAStartItGoesOnWhereTheStoreIs) {
   const auto found = fresh.read(NodeIndex(0), piece_of("ss=2\n", first.size())).value();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(std::get<MetricReport>(found[0]).steps_completed, 2);
-}
-
-// ---- configurations ----
-
-std::vector<std::string> wrong_in(const std::string& yaml) {
-  const YamlDocument document = parse_yaml("entrypoint: x\nsearcher: {name: single, metric: l}\n" + yaml).value();
-  return wrong_watch_rules(read_experiment(merge_layers(document.root, experiment_defaults()), document.lines).config);
-}
-
-TEST(WatchRules, WhatIsWrongIsNamed) {
-  EXPECT_TRUE(wrong_in("log_policies: [{name: a, pattern: '.*(x|y).*'}, {name: b, pattern: '.*'}, {name: CUDA OOM}]\n").empty());
-  ASSERT_EQ(wrong_in("log_policies: [{name: a, pattern: x}, {name: b, pattern: '.*('}]\n").size(), 1U);
-  EXPECT_TRUE(wrong_in("log_policies: [{name: a, pattern: x}, {name: b, pattern: '.*('}]\n")[0].starts_with("log_policies.1.pattern: "));
-  std::string many = "log_policies: [";
-  for (int i = 0; i < 33; ++i) many += "{name: p" + std::to_string(i) + ", pattern: x},";
-  EXPECT_EQ(wrong_in(many + "]\n").size(), 1U);
-  EXPECT_EQ(wrong_in("environment: {environment_variables: [MUSTER_OUTPUT_METRICS=no]}\n").size(), 1U);
-  EXPECT_EQ(wrong_in("environment: {environment_variables: [MUSTER_OUTPUT_METRICS]}\n").size(), 1U);
-  EXPECT_TRUE(wrong_in("environment: {environment_variables: [MUSTER_OUTPUT_METRICS=0]}\n").empty());
 }
 
 }  // namespace

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "codec/user_pattern.h"
+
 namespace muster::logs {
 namespace {
 
-constexpr std::size_t kPatternBytesMax = 4096;
 constexpr int kAtomBytesMin = 3;
 
 /// Whether a part of the pattern speaks of the text as a whole, or may match a line feed whatever the options say: then
@@ -39,18 +40,13 @@ LogPattern::LogPattern(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) 
 LogPattern::~LogPattern() = default;
 
 Result<std::unique_ptr<LogPattern>> LogPattern::compile(const LogFilter& filter) {
-  if (filter.text.size() > kPatternBytesMax) {
-    return fail(ErrorCode::kInvalidArgument, "the text to search for is too long", "at most 4096 bytes");
-  }
+  TRY(filter.is_regex ? check_pattern(filter.text) : check_pattern_length(filter.text));  // messages name what the user wrote
   RE2::Options options;
   options.set_log_errors(false);
   options.set_never_nl(true);
   options.set_case_sensitive(!filter.is_case_ignored);
   // In lines that follow each other ^ and $ are the ends of a line.
   const std::string text = "(?m:" + (filter.is_regex ? filter.text : RE2::QuoteMeta(filter.text)) + ")";
-  RE2 alone(filter.text, options);  // its message names what the user wrote
-  if (filter.is_regex && !alone.ok())
-    return fail(ErrorCode::kInvalidArgument, "the regular expression is refused", alone.error());
   auto parts = std::make_unique<Parts>(text, options);
   if (!parts->pattern.ok())
     return fail(ErrorCode::kInvalidArgument, "the text to search for is refused", parts->pattern.error());

@@ -1,4 +1,4 @@
-// What a line must contain: a literal or a regular expression, by RE2. The only place that names it.
+// What a line must contain: a literal or a regular expression, by RE2.
 #pragma once
 
 #include <memory>
