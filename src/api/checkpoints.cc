@@ -7,6 +7,7 @@
 #include "api/fields.h"
 #include "api/replies.h"
 #include "api/router.h"
+#include "api/submissions.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "codec/web_time.h"
@@ -47,9 +48,7 @@ Result<Checkpoint> checkpoint_of(const HttpRequest& request, TimePoint now) {
   const std::string name = text_field(body, "allocationId").value_or("");
   const auto run = parse_task_name(name.empty() ? text_field(body, "taskId").value_or("") : name);
   if (!run || run->run == 0) return fail(wrong(fmt::format("allocationId: '{}' is no allocation of a trial", name)));
-  if (request.caller.claims.scope == TokenScope::kTask && request.caller.claims.trial != run->trial) {
-    return fail(ErrorCode::kPermissionDenied, fmt::format("this token is not of trial {}", run->trial.value()), "");
-  }
+  TRY(may_speak(request.caller, run->trial));
   checkpoint.trial = run->trial;
   checkpoint.run = run->run;
   const std::string state = text_field(body, "state").value_or("STATE_COMPLETED");

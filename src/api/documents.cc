@@ -94,4 +94,12 @@ Result<DocumentRef> find_document(const ClusterState& state, DocumentKind kind, 
   return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), id_or_name), "");
 }
 
+Result<DocumentRef> find_version(const ClusterState& state, const std::string& model_name, const std::string& number) {
+  const DocumentRef model = TRY(find_document(state, DocumentKind::kModel, 0, model_name));
+  for (DocumentRef& version : state.catalog().all(DocumentKind::kModelVersion, model->id)) {
+    if (std::to_string(version->number) == number) return std::move(version);
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("model {} has no version {}", model->name, number), "");
+}
+
 }  // namespace muster::api

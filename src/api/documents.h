@@ -26,5 +26,7 @@ kj::Promise<HttpReply> delete_document(ApiPort& port, const Caller& caller, std:
 Json body_of(const Document& document);
 /// By a number or a name. Errors: kNotFound.
 Result<DocumentRef> find_document(const ClusterState& state, DocumentKind kind, std::uint32_t parent, const std::string& id_or_name);
+/// A version of a model by its number. Errors: kNotFound.
+Result<DocumentRef> find_version(const ClusterState& state, const std::string& model, const std::string& number);
 
 }  // namespace muster::api

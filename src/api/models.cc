@@ -181,14 +181,6 @@ kj::Promise<HttpReply> delete_model(ApiPort& port, HttpRequest request) {
 
 // ---- versions ----
 
-Result<DocumentRef> find_version(const ClusterState& state, const std::string& model_name, const std::string& number) {
-  const DocumentRef model = TRY(find_document(state, DocumentKind::kModel, 0, model_name));
-  for (DocumentRef& version : state.catalog().all(DocumentKind::kModelVersion, model->id)) {
-    if (std::to_string(version->number) == number) return std::move(version);
-  }
-  return fail(ErrorCode::kNotFound, fmt::format("model {} has no version {}", model->name, number), "");
-}
-
 kj::Promise<HttpReply> one_version(ApiPort& port, const Caller& caller, std::string model, std::string number) {
   return show_versions(
       port, caller,

@@ -75,6 +75,7 @@ Router make_router() {
   add_lifecycle_routes(router);  // its /experiments/continue before what takes any number there
   add_experiment_routes(router);
   add_checkpoint_routes(router);
+  add_checkpoint_use_routes(router);
   add_model_routes(router);
   add_search_routes(router);
   add_custom_search_routes(router);

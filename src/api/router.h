@@ -54,6 +54,7 @@ void add_run_routes(Router& router);
 void add_log_routes(Router& router);
 void add_log_retention_routes(Router& router);
 void add_checkpoint_routes(Router& router);
+void add_checkpoint_use_routes(Router& router);
 void add_model_routes(Router& router);
 void add_search_routes(Router& router);
 void add_custom_search_routes(Router& router);

@@ -22,12 +22,6 @@ constexpr std::size_t kRunnerStateMax = 256;
 /// Longer reports are parsed by workers; shorter ones here, as handing them over would take longer.
 constexpr std::size_t kShortReport = std::size_t{64} << 10;
 
-/// A task speaks for its own trial alone.
-Status may_speak(const Caller& caller, TrialId trial) {
-  if (caller.claims.scope != TokenScope::kTask || caller.claims.trial == trial) return {};
-  return fail(ErrorCode::kPermissionDenied, fmt::format("this token is not of trial {}", trial.value()), "");
-}
-
 Result<TrialId> spoken_for(const HttpRequest& request) {
   const std::uint32_t id = TRY(parse_id(request.arguments[0], "a trial"));
   TRY(may_speak(request.caller, TrialId(id)));

@@ -1,8 +1,15 @@
 #include "api/submissions.h"
 
+#include <fmt/format.h>
+
 #include "api/replies.h"
 
 namespace muster::api {
+
+Status may_speak(const Caller& caller, TrialId trial) {
+  if (caller.claims.scope != TokenScope::kTask || caller.claims.trial == trial) return {};
+  return fail(ErrorCode::kPermissionDenied, fmt::format("this token is not of trial {}", trial.value()), "");
+}
 
 kj::Promise<HttpReply> submit_one(ApiPort& port, const Caller& caller, Request request) {
   std::vector<Request> requests;

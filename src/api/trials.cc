@@ -8,6 +8,7 @@
 #include "api/fields.h"
 #include "api/names.h"
 #include "api/replies.h"
+#include "api/report_stream.h"
 #include "api/router.h"
 #include "api/submissions.h"
 #include "api/trial_json.h"
@@ -248,55 +249,6 @@ kj::Promise<HttpReply> time_series(ApiPort& port, HttpRequest request) {
 
 // ---- all reports of some trials, as a stream ----
 
-Json report_json(const StoredReport& stored) {
-  const MetricReport& report = stored.report;
-  const char* averages = report.group == "validation" ? "validation_metrics" : "avg_metrics";
-  const Json metrics = metrics_json(stored, true);
-  return Json::Object{{"trialId", report.trial.value()},
-                      {"trialRunId", report.run},
-                      {"group", report.group},
-                      {"id", stored.id},
-                      {"endTime", time_json(report.report_time)},
-                      {"totalBatches", report.steps_completed},
-                      {"archived", stored.is_archived},
-                      {"metrics", Json::Object{{averages, *metrics.find("avgMetrics")}, {"batch_metrics", *metrics.find("batchMetrics")}}}};
-}
-
-/// Reads page by page, as fast as the client takes them.
-class ReportStream {
- public:
-  ReportStream(ApiPort& port, std::vector<TrialId> trials, std::string group) : port_(port), trials_(std::move(trials)), group_(std::move(group)) {}
-
-  kj::Promise<void> write(kj::AsyncOutputStream& out) {
-    if (next_ == trials_.size()) return kj::READY_NOW;
-    return measure<ReportPage>(port_, [query = MetricStore::ReportsQuery{trials_[next_], group_}, after = after_](MetricStore& store) {
-             return store.read_reports(query, after, kReportsPerLine);
-           })
-        .then([this, &out](Result<ReportPage> page) -> kj::Promise<void> {
-          if (!page.has_value()) {
-            line_ = error_reply(page.error()).body + "\n";
-            next_ = trials_.size();
-          } else {
-            Json::Array reports;
-            for (const StoredReport& report : page->reports) reports.push_back(report_json(report));
-            line_ = reports.empty() ? "" : json_text(Json::Object{{"result", Json::Object{{"metrics", std::move(reports)}}}}) + "\n";
-            after_ = page->next;
-            if (!after_) ++next_;
-          }
-          if (line_.empty()) return write(out);
-          return out.write(line_.data(), line_.size()).then([this, &out] { return write(out); });
-        });
-  }
-
- private:
-  ApiPort& port_;
-  std::vector<TrialId> trials_;
-  std::string group_;
-  std::size_t next_ = 0;
-  std::optional<MetricCursor> after_;
-  std::string line_;
-};
-
 kj::Promise<HttpReply> stream_reports(ApiPort& port, HttpRequest request, std::string group) {
   std::vector<TrialId> trials;
   for (const std::string& text : request.parameters("trialIds")) {
@@ -304,9 +256,8 @@ kj::Promise<HttpReply> stream_reports(ApiPort& port, HttpRequest request, std::s
     if (!id.has_value()) return error_reply(id.error());
     trials.emplace_back(*id);
   }
-  auto stream = std::make_shared<ReportStream>(port, std::move(trials), std::move(group));
   HttpReply reply;
-  reply.stream = [stream](kj::AsyncOutputStream& out) { return stream->write(out); };
+  reply.stream = report_lines(port, std::move(trials), std::move(group));
   return reply;
 }
 

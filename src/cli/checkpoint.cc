@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/catalog.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/http_call.h"
@@ -12,6 +13,7 @@
 #include "cli/session.h"
 #include "cli/text_table.h"
 #include "codec/checkpoint_text.h"
+#include "codec/json_reader.h"
 #include "codec/json_text.h"
 
 namespace muster::cli {
@@ -50,6 +52,21 @@ int run_list(const Words& words) {
   return 0;
 }
 
+/// "trial 12 (inference), trial 15 (fine tuning, version 2 of model 3)".
+std::string users_text(const std::vector<Document>& uses, const std::string& uuid) {
+  std::vector<std::string> users;
+  for (const Document& use : uses) {
+    if (use.name != uuid) continue;
+    const auto body = parse_json(use.body);
+    const Json* type = body.has_value() ? body->find("type") : nullptr;
+    const Json* model = body.has_value() ? body->find("model") : nullptr;
+    const bool is_tuning = type != nullptr && type->text() != nullptr && *type->text() == "FINE_TUNING";
+    users.push_back(fmt::format("trial {} ({}{})", use.parent, is_tuning ? "fine tuning" : "inference",
+                                model == nullptr ? "" : fmt::format(", version {} of model {}", json_text(*body->find("version")), json_text(*model))));
+  }
+  return users.empty() ? "" : fmt::format("  Used by: {}\n", fmt::join(users, ", "));
+}
+
 int run_describe(const Words& words) {
   std::vector<std::string> uuids;
   CLI::App app("Shows all that is known of checkpoints.", "muster checkpoint describe");
@@ -61,11 +78,13 @@ int run_describe(const Words& words) {
   Session session(console);
   const auto page = session.query(query);
   if (!page.has_value()) return console.fail(page.error());
+  const auto uses = documents(session, DocumentKind::kCheckpointUse);
+  if (!uses.has_value()) return console.fail(uses.error());
   const ShowContext context = show_context(session.cluster().cluster_name);
   for (const Checkpoint& one : page->checkpoints) {
-    print(fmt::format("Checkpoint {}\n  State: {}\n  Trial: {}, run {}, {} steps\n  Reported: {}\n  Metadata: {}\n  Files: {}\n", one.uuid,
+    print(fmt::format("Checkpoint {}\n  State: {}\n  Trial: {}, run {}, {} steps\n  Reported: {}\n  Metadata: {}\n  Files: {}\n{}", one.uuid,
                       checkpoint_state_name(one.state), one.trial.value(), one.run, one.steps_completed, context.time(one.report_time, "-"),
-                      one.metadata, one.resources));
+                      one.metadata, one.resources, users_text(*uses, one.uuid)));
   }
   return 0;
 }

@@ -1,4 +1,5 @@
-// What people keep beside experiments: models and their versions, workspaces and projects, templates, notes of runs. The
+// What people keep beside experiments: models and their versions, workspaces and projects, templates, notes of runs, and which
+// trials work with which checkpoints. The
 // controller stores and numbers them; what their bodies hold is the business of those who write and read them.
 #pragma once
 
@@ -20,6 +21,7 @@ enum class DocumentKind : std::uint8_t {
   kProject = 3,       ///< parent: its workspace
   kTemplate = 4,      ///< of experiments' configurations
   kRunMetadata = 5,   ///< id: its trial's
+  kCheckpointUse = 6,  ///< parent: the trial that works with a checkpoint which it need not have trained; name: that one's uuid
 };
 
 /// Immutable: a change is another value under the same kind and id.

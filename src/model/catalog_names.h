@@ -15,6 +15,7 @@ constexpr std::string_view kind_name(DocumentKind kind) {
     case DocumentKind::kProject: return "project";
     case DocumentKind::kTemplate: return "template";
     case DocumentKind::kRunMetadata: return "metadata";
+    case DocumentKind::kCheckpointUse: return "use of a checkpoint";
   }
   return "";
 }

@@ -229,6 +229,11 @@ void EventApplier::operator()(const ExperimentContinued& event) {
 void EventApplier::operator()(const ExperimentDeleted& event) {
   const Experiment& experiment = experiment_at(event.experiment);
   CHECK(is_final(experiment.state), "experiment {} is deleted before its end", event.experiment.value());
+  for (const DocumentRef& use : state.catalog_.all(DocumentKind::kCheckpointUse)) {
+    const CheckpointRef used = state.checkpoints_.find(use->name);
+    const auto is_going = [&](TrialId trial) { return std::ranges::find(experiment.trials, trial) != experiment.trials.end(); };
+    if (is_going(TrialId(use->parent)) || (used != nullptr && is_going(used->trial))) state.catalog_.remove(use->kind, use->id);
+  }
   for (const TrialId trial : experiment.trials) {
     state.checkpoints_.erase(trial);
     if (state.catalog_.find(DocumentKind::kRunMetadata, trial.value()) != nullptr) {

@@ -12,7 +12,7 @@
 
 namespace muster {
 
-inline constexpr std::size_t kDocumentKinds = 6;
+inline constexpr std::size_t kDocumentKinds = 7;
 
 /// Changed by ClusterState::apply alone. Invariant: `hash()` is the sum of the documents' hashes.
 class Catalog {
@@ -41,7 +41,7 @@ class Catalog {
 
   std::map<std::pair<DocumentKind, std::uint32_t>, DocumentRef> documents_;
   std::map<std::string, int, std::less<>> checkpoints_;
-  std::array<std::uint32_t, kDocumentKinds> next_ = {1, 1, 1, 1, 1, 1};
+  std::array<std::uint32_t, kDocumentKinds> next_ = {1, 1, 1, 1, 1, 1, 1};
   std::uint64_t hash_ = 0;
 };
 

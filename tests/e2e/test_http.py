@@ -308,6 +308,16 @@ def test_a_checkpoint_is_known_and_is_what_the_next_run_goes_on_from(web):
     assert '"steps_completed": 8' in muster("checkpoint", "describe", uuid).out
     assert muster("model", "register", "m", uuid, "--name", "again").out == "Registered version 2 of model m\n"
     assert uuid in muster("model", "describe", "m").out and " m " in muster("model", "list").out
+
+    use = {"trialId": trial, "checkpointUuid": uuid, "trialSourceInfoType": "TRIAL_SOURCE_INFO_TYPE_INFERENCE", "modelId": model["id"], "modelVersion": 2}
+    for wrong, code in (({"trialId": 0}, 400), ({"trialId": 999}, 404), ({"checkpointUuid": "none"}, 400), ({"trialSourceInfoType": "X"}, 400),
+                        ({"modelVersion": None}, 400), ({"modelVersion": 9}, 404), ({"modelId": 9}, 404), ({"modelId": -1}, 400)):
+        web.post("trial-source-info", {"trialSourceInfo": {**use, **wrong}}, check=code)
+    web.post("trial-source-info", {"trialSourceInfo": {**use, "checkpointUuid": "none", "modelId": None, "modelVersion": None}}, check=404)
+    assert web.post("trial-source-info", {"trialSourceInfo": use}) == {"trialId": trial, "checkpointUuid": uuid}
+    assert f"Used by: trial {trial} (inference, version 2 of model {model['id']})" in muster("checkpoint", "describe", uuid).out
+    assert web.get(f"checkpoints/{uuid}/metrics") == web.get("models/m/versions/2/metrics?metricGroup=none") == {"metrics": []}
+    web.get(f"checkpoints/{uuid}/metrics?trialSourceInfoType=no", check=400)
     for words, text in ((("checkpoint", "list"), "of which experiment?"), (("checkpoint", "describe", "x"), "there is no checkpoint x"),
                         (("model", "register", "none", uuid), "there is no model none"), (("model", "create", "m"), "a model named m already")):
         refused = muster(*words, check=False)

@@ -350,6 +350,53 @@ TEST(Registry, AVersionIsTheModelsOwnersToAddAndItsCheckpointsOwnersToDelete) {
   EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "");
 }
 
+// ---- uses of checkpoints ----
+
+Document use_of(const std::string& uuid, std::uint32_t trial, const std::string& body = "{}") {
+  Document use;
+  use.kind = DocumentKind::kCheckpointUse;
+  use.parent = trial;
+  use.name = uuid;
+  use.body = body;
+  return use;
+}
+
+std::vector<DocumentRef> uses(const Lab& lab) { return lab.rig.core.state().catalog().all(DocumentKind::kCheckpointUse); }
+
+TEST(Uses, AreToldByTheTrialsOwnerAndCountOnce) {
+  Lab lab;
+  lab.create(kSingle);
+  save(lab, 1, "a");
+  lab.create(kSingle);
+  EXPECT_NE(error_of(lab.rig.done(StoreDocument{use_of("b", 2)})).find("there is no checkpoint b"), std::string::npos);
+  EXPECT_NE(error_of(lab.rig.done(StoreDocument{use_of("a", 7)})).find("there is no trial 7"), std::string::npos);
+  EXPECT_NE(error_of(lab.rig.done(StoreDocument{use_of("a", 0)})), "");
+  EXPECT_NE(error_of(lab.rig.done(StoreDocument{use_of("a", 2)}, kBob)), "") << "of another's trial";
+  EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a", 2)})), "");
+  EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a", 2, R"({"type":"INFERENCE"})")})), "");
+  ASSERT_EQ(uses(lab).size(), 1U);
+  EXPECT_EQ(uses(lab)[0]->body, R"({"type":"INFERENCE"})");
+  lab.exit(1);
+  EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "") << "who uses a checkpoint does not own it";
+}
+
+TEST(Uses, EndWithTheTrialAndWithTheCheckpoint) {
+  Lab lab;
+  lab.create(kSingle);
+  save(lab, 1, "a");
+  lab.exit(1);
+  lab.create(kSingle);
+  save(lab, 2, "b");
+  lab.exit(2);
+  const std::vector<Document> told{use_of("a", 2), use_of("b", 2), use_of("b", 1)};
+  for (const Document& use : told) EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use})), "");
+  lab.control(ExperimentVerb::kDelete);
+  end_collection(lab);
+  ASSERT_EQ(lab.rig.core.state().experiments().find(ExperimentId(1)), nullptr);
+  ASSERT_EQ(uses(lab).size(), 1U);
+  EXPECT_EQ(uses(lab)[0]->name, "b");
+}
+
 TEST(Registry, NamesAreShortLinesThatAreNoNumbers) {
   Lab lab;
   const auto stored = [&](DocumentKind kind, const std::string& name, const std::string& body = "{}") {

@@ -18,10 +18,16 @@ Error is_missing(DocumentKind kind, std::uint32_t id) {
   return Error{ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), shown_id(kind, id)), ""};
 }
 
+/// The trial of which it is kept; 0: of none.
+TrialId trial_of(const Document& document) {
+  if (document.kind == DocumentKind::kRunMetadata) return TrialId(document.id);
+  return document.kind == DocumentKind::kCheckpointUse ? TrialId(document.parent) : TrialId();
+}
+
 /// What is found by its name or its number must not have a number as its name, and what stands in an address no slash.
 Status check_new_name(const Document& document) {
   TRY(check_name("name", document.name));
-  if (document.kind == DocumentKind::kModelVersion || document.kind == DocumentKind::kRunMetadata) return {};
+  if (document.kind == DocumentKind::kModelVersion || trial_of(document).value() != 0) return {};
   if (document.kind == DocumentKind::kWorkspace && document.name == kFirstPlaceName) {
     return fail(ErrorCode::kAlreadyExists, fmt::format("there is a workspace named {} already", kFirstPlaceName), "");
   }
@@ -55,8 +61,9 @@ bool may_delete(const ClusterState& state, const Document& document, const Ident
 
 /// What is kept of a trial is its owner's to change, whoever stored it first.
 Status check_trial(const Draft& draft, const Document& document, const Identity& identity) {
-  if (document.kind != DocumentKind::kRunMetadata) return {};
-  const TrialId id(document.id);
+  const bool is_trials = document.kind == DocumentKind::kRunMetadata || document.kind == DocumentKind::kCheckpointUse;
+  if (!is_trials) return {};
+  const TrialId id = trial_of(document);
   const Trial* trial = draft.state().experiments().find(id);
   if (trial == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), "");
   const auto own = find_own(draft.state(), trial->experiment, identity);
@@ -86,6 +93,9 @@ Status check_references(const Draft& draft, const Document& document) {
   if (const auto above = parent_kind(document.kind); above && draft.state().catalog().find(*above, document.parent) == nullptr) {
     return fail(is_missing(*above, document.parent));
   }
+  if (document.kind == DocumentKind::kCheckpointUse && draft.state().checkpoints().find(document.name) == nullptr) {
+    return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", document.name), "");
+  }
   for (const std::string& uuid : document.checkpoints) {
     const CheckpointRef checkpoint = draft.state().checkpoints().find(uuid);
     if (checkpoint == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
@@ -102,11 +112,18 @@ std::uint32_t next_number(const Draft& draft, const Document& document) {
   return number + 1;
 }
 
+/// A trial's use of a checkpoint is told again, with more or other words. 0: it is told for the first time.
+std::uint32_t known_use(const Draft& draft, const Document& use) {
+  const DocumentRef known = draft.state().catalog().find(use.kind, use.parent, use.name);
+  return known == nullptr ? 0 : known->id;
+}
+
 /// Of the user who asks, as of the time at which it is asked.
 Result<Document> settled(Draft& draft, const StoreDocument& store, const Identity& identity) {
   Document document = store.document;
   if (store.is_import && !identity.is_operator) return fail(not_allowed());
   if (!store.is_import) document.change_time = draft.now();
+  if (document.kind == DocumentKind::kCheckpointUse) document.id = known_use(draft, document);
   const DocumentRef known = document.id == 0 ? nullptr : draft.state().catalog().find(document.kind, document.id);
   if (known != nullptr) {
     if (!may_change(*known, identity)) return fail(not_allowed());
