@@ -12,9 +12,8 @@ import sys
 import traceback
 from typing import NamedTuple, Optional
 
+import save_points
 from conftest import PATIENCE_S, is_of_contract, rank_variables
-
-SAVE_POINTS = ("before", "torn file", "written", "before rename", "after rename")
 
 
 class Interruption(NamedTuple):
@@ -26,17 +25,9 @@ class Interruption(NamedTuple):
     point: Optional[str] = None
 
 
-def _die():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def _arrange(interruption):
     """Lets this process interrupt itself."""
     import char_model
-    import torch
-    from muster.core.checkpoints import _Write
-    from muster.core.local import LocalCheckpoints
-    from muster.core.storage import FolderStorage
 
     is_armed = []
     train_batch = char_model.CharModel.train_batch
@@ -45,47 +36,14 @@ def _arrange(interruption):
         if batch_idx >= interruption.batch and not is_armed:
             is_armed.append(True)
             if interruption.kind == "kill":
-                _die()
+                save_points.die()
             if interruption.kind == "stop":
                 os.kill(os.getpid(), signal.SIGTERM)
         return train_batch(self, batch, epoch_idx, batch_idx)
 
-    def dying(target, name, is_after=False):
-        original = getattr(target, name)
-
-        def wrapped(*args, **kwargs):
-            if not is_armed:
-                return original(*args, **kwargs)
-            if is_after:
-                original(*args, **kwargs)
-            _die()
-        setattr(target, name, wrapped)
-
-    def torn(*args, **kwargs):
-        save(*args, **kwargs)
-        if is_armed:
-            os.truncate(args[1], os.path.getsize(args[1]) // 2)
-            _die()
-
     char_model.CharModel.train_batch = watching
-    if interruption.kind != "save":
-        return
-    save = torch.save
-    if interruption.point == "before":
-        dying(_Write, "stage")
-    elif interruption.point == "torn file":
-        torch.save = torn
-    elif interruption.point == "written":
-        dying(_Write, "share")
-    elif interruption.point == "before rename":
-        dying(FolderStorage if interruption.rank == 0 else _Write, "finish")
-    elif interruption.point == "after rename":
-        if interruption.rank == 0:
-            dying(LocalCheckpoints, "complete")
-        else:
-            dying(_Write, "finish", is_after=True)
-    else:
-        raise ValueError(interruption.point)
+    if interruption.kind == "save":
+        save_points.arrange(lambda point: is_armed and point == interruption.point, interruption.rank)
 
 
 def _plant(bug):

@@ -14,7 +14,8 @@ pytest.importorskip("numpy")
 
 import char_model  # noqa: E402
 import interruptions  # noqa: E402
-from interruptions import BUGS, SAVE_POINTS, Interruption  # noqa: E402
+from interruptions import BUGS, Interruption  # noqa: E402
+from save_points import SAVE_POINTS  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not char_model.TEXT.exists(), reason=f"{char_model.TEXT} is not there")
 

@@ -1,25 +1,21 @@
-"""Trainings that are real, on CPUs: ranks over two nodes, a search of 64 trials, and one that is interrupted wherever it can be.
+"""Trainings that are real, on CPUs: ranks over two nodes, and a search of 64 trials.
 
-The first and the last need Debian's torch, the first two its scikit-learn; what is not there is skipped by name. Everything the
-controller is said to know is asked of it over HTTP.
+The first needs Debian's torch, both its scikit-learn; what is not there is skipped by name. Everything the controller is said to
+know is asked of it over HTTP.
 """
 import json
 import os
-import re
 import shutil
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, until
+from conftest import ROOT
 from test_experiment import create, folder, trials, wait
 from test_http import Web
 
 PACKAGE = ROOT / "python"
-TEXT = ROOT.parent / "shared/data/train/tinyshakespeare.txt.gz"
 PYTHON = f"env PYTHONPATH={PACKAGE} PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {sys.executable}"
 PATIENCE_S = 240  # for a training, on a busy machine
 
@@ -213,169 +209,3 @@ def test_adaptive_asha_over_64_trials_of_digits(own_cluster):
     shown = [web.get(f"trials/{row['TRIAL']}")["trial"]["bestValidation"] for row in rows]
     assert reached == max(each["metrics"]["avgMetrics"]["accuracy"] for each in shown)
     show_figures("adaptive ASHA", best=reached, stopped=64 - len(full), epochs=sum(trained.values()))
-
-
-# ---- interrupted wherever it can be ----
-
-# The character model of the package's own tests, slow enough to be interrupted until the file `hurry` is there.
-INTERRUPTED = """import os
-import sys
-import time
-from pathlib import Path
-
-import char_model
-
-FOLDER = Path(os.environ["MUSTER_RUN_DIR"])
-train_batch = char_model.CharModel.train_batch
-
-
-def paced(self, batch, epoch_idx, batch_idx):
-    if "--slow" in sys.argv and not (FOLDER / "hurry").exists():
-        time.sleep(0.08)
-    return train_batch(self, batch, epoch_idx, batch_idx)
-
-
-char_model.CharModel.train_batch = paced
-(FOLDER / "seed").write_text(os.environ["MUSTER_SEED"])
-(FOLDER / "pid.new").write_text(str(os.getpid()))
-(FOLDER / "pid.new").rename(FOLDER / "pid")
-print(char_model.train(int(sys.argv[1])), flush=True)
-"""
-WHERE = "from pathlib import Path\nPACKAGE = Path({!r})\n"
-BATCHES = 640
-
-
-class Interrupted:
-    """A trial of the character model and the ways to interrupt it. After each of them it has come further before the next."""
-
-    def __init__(self, cluster, web, *options):
-        self.cluster, self.web = cluster, web
-        file = write(cluster, {
-            "name": "resume", "entrypoint": " ".join([PYTHON, "resume.py", str(BATCHES), *options]), "max_restarts": 5,
-            "searcher": {"name": "single", "metric": "loss", "smaller_is_better": True},
-            "reproducibility": {"experiment_seed": 5}},
-            resume=INTERRUPTED, char_model=(PACKAGE / "tests/char_model.py").read_text(), conftest=WHERE.format(str(PACKAGE)))
-        self.experiment = create(cluster, file)
-        (row,) = until(lambda: trials(cluster, self.experiment), timeout=PATIENCE_S)
-        self.trial, self.job = row["TRIAL"], row["JOB"]
-        self.folder = folder(cluster, self.experiment, self.trial)
-
-    def row(self):
-        return trials(self.cluster, self.experiment)[0]
-
-    def saved(self):
-        """Steps of the newest checkpoint that the controller knows to be whole."""
-        return max((each["metadata"]["steps_completed"] for each in checkpoints(self.web, self.trial)), default=0)
-
-    def goes_on(self, by=10):
-        """Until it has trained, reported and saved that much more."""
-        wanted = self.saved() + by
-        until(lambda: self.saved() >= wanted, timeout=PATIENCE_S)
-        assert self.row()["STATE"] == "RUNNING", "it is too fast to be interrupted"
-
-    def kill_trainer(self, is_heard=True):
-        """Until it was started anew, where somebody hears of it."""
-        pid = int((self.folder / "pid").read_text())
-        assert b"resume.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        os.kill(pid, signal.SIGKILL)
-        until(lambda: not is_heard or (self.folder / "pid").read_text() != str(pid), timeout=PATIENCE_S)
-
-    def kill_controller(self):
-        """Until the trainer has noticed, because it had something to say."""
-        noticed = lambda: len(re.findall("^POST .* does not answer", (self.folder / "output.log").read_text(), re.M))
-        before = noticed()
-        os.kill(self.cluster.pid("controller"), signal.SIGKILL)
-        until(lambda: noticed() > before, timeout=PATIENCE_S)
-
-    def kill_agent(self):
-        os.kill(self.cluster.pid("agent-node1"), signal.SIGKILL)
-
-    def everything(self):
-        """The last checkpoint and the metric series as the controller has them."""
-        from muster.certify import contents
-        last = checkpoints(self.web, self.trial)[-1]
-        assert last["metadata"]["steps_completed"] == BATCHES
-        return {**contents.of_checkpoint(self.folder.parents[1] / last["uuid"]), **series(self.web, self.trial)}
-
-
-def without_controller(base, seed):
-    """What the same script arrives at by itself, with a run folder and nothing else."""
-    from muster.certify import contents
-    run = base / "alone"
-    run.mkdir()
-    code = base / "c" / "work" / "code"
-    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PACKAGE), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
-                 "MUSTER_RUN_DIR": str(run), "MUSTER_SEED": str(seed), "MUSTER_HPARAMS": "{}", "MUSTER_SEARCHER_METRIC": "loss",
-                 "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "resume.py", str(BATCHES)], cwd=code, env=variables, capture_output=True, text=True,
-                          timeout=PATIENCE_S, check=False)
-    assert done.returncode == 0, done
-    newest = max((run / "checkpoints").iterdir(), key=lambda path: (path / "trainer.json").stat().st_mtime_ns)
-    numbers = {place: float(value) for place, value in contents.of_series(run).items()}  # as the controller keeps them
-    return {**contents.of_checkpoint(newest), **numbers}
-
-
-def test_what_is_interrupted_everywhere_equals_its_twin(own_cluster, monkeypatch):
-    pytest.importorskip("torch")
-    if not TEXT.exists():
-        pytest.skip(f"{TEXT} is not there")
-    monkeypatch.syspath_prepend(str(PACKAGE))
-    from muster.certify import contents
-    cluster = own_cluster(nodes=1, cpus=2)
-    web = Web(cluster)
-    twin = Interrupted(cluster, web)
-    wait(cluster, twin.experiment, timeout=PATIENCE_S)
-    expected = twin.everything()
-    seed = (twin.folder / "seed").read_text()
-    apart = contents.differences(without_controller(cluster.base, seed), expected)
-    assert not apart, apart[:5]
-
-    trial = Interrupted(cluster, web, "--slow")
-    trial.goes_on()
-    trial.kill_controller()  # 1
-    cluster.up()
-    trial.goes_on()
-    cluster.run("muster", "experiment", "pause", trial.experiment)  # 2
-    until(lambda: trial.row()["STATE"] == "WAITING", timeout=PATIENCE_S)
-    cluster.run("muster", "experiment", "activate", trial.experiment)
-    trial.goes_on()
-    trial.kill_trainer()  # 3
-    trial.goes_on()
-    cluster.run("scontrol", "requeue", trial.job)  # 4
-    until(lambda: trial.row()["RUNS"] == "4", timeout=PATIENCE_S)
-    trial.goes_on()
-    trial.kill_agent()  # 5
-    cluster.up()
-    trial.goes_on()
-    trial.kill_controller()  # 6
-    trial.kill_trainer(is_heard=False)  # while nobody hears of it
-    cluster.up()
-    trial.goes_on()
-    trial.kill_agent()  # 7, both together
-    trial.kill_controller()
-    cluster.up()
-    trial.goes_on()
-    trial.kill_trainer()  # 8
-    for _ in range(8):  # of the controller 11 in all
-        trial.goes_on()
-        trial.kill_controller()
-        cluster.up()
-    trial.goes_on()
-    cluster.run("scontrol", "requeue", trial.job)  # 17
-    trial.goes_on()
-    (trial.folder / "hurry").write_text("")
-    wait(cluster, trial.experiment, timeout=PATIENCE_S)
-
-    row = trial.row()
-    assert row["RUNS"] == "7", row  # six ends: a pause, two requeues, three kills of the trainer
-    assert web.get(f"trials/{trial.trial}")["trial"]["restarts"] == 3
-    found = trial.everything()
-    for part in ("state.pt: models[0].2.weight", "state.pt: optimizers[0].state.0.exp_avg", "state.pt: schedulers[0].last_epoch",
-                 "rank-0.pt: random.torch", "rank-0.pt: random.python[1]", "rank-0.pt: random.numpy[1]",
-                 "trainer.json: position.epoch_batches", "training at 7: loss", f"validation at {BATCHES}: correct"):
-        assert part in expected, sorted(expected)
-    apart = contents.differences(expected, found)
-    assert not apart, apart[:5]
-    assert contents.digest_of(found) == contents.digest_of(expected)
-    show_figures("interrupted", values=len(found), sha256=contents.digest_of(found))
-    cluster.run("muster", "check", "--dir", cluster.dir)
