@@ -1,9 +1,12 @@
 // What of HTTP needs no controller: targets, routes, bodies, errors, code.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "api/code_archive.h"
 #include "api/fields.h"
 #include "api/http_service.h"
+#include "api/list_order.h"
 #include "api/openapi.h"
 #include "api/places.h"
 #include "api/replies.h"
@@ -94,6 +97,49 @@ TEST(Fields, AnIdIsNotCutToItsLastBits) {
   EXPECT_EQ(id_parameter(parse_target("/?projectId=3").value(), "projectId").value(), 3U);
   EXPECT_EQ(id_parameter(parse_target("/").value(), "projectId").value(), 0U);
   EXPECT_FALSE(id_parameter(parse_target("/?projectId=4294967299").value(), "projectId").has_value());
+}
+
+TEST(Router, ParametersThatNobodyReadsAreRefused) {
+  const Router router = make_router();
+  const auto check = [&](const char* target) {
+    HttpRequest request = parse_target(target).value();
+    bool is_known = false;
+    const Status checked = check_parameters(*router.find(request, is_known), request);
+    return checked.has_value() ? "" : checked.error().text();
+  };
+  EXPECT_EQ(check("/api/v1/trials/7/checkpoints?sortByAttr=SORT_BY_UUID&limit=1&offset=2&states=STATE_ACTIVE"), "");
+  EXPECT_NE(check("/api/v1/trials/7/checkpoints?sortBy=SORT_BY_UUID").find("has no parameter 'sortBy': it takes sortByAttr, "), std::string::npos);
+  EXPECT_NE(check("/api/v1/trials/7?x=1").find("it takes none"), std::string::npos);
+}
+
+// ---- order of lists ----
+
+std::string sorted(const char* target) {
+  struct Item {
+    char name;
+    int rank;
+    std::optional<double> value;
+  };
+  std::vector<Item> items{{'a', 2, 0.5}, {'b', 1, std::nullopt}, {'c', 2, -1}, {'d', 1, std::nan("")}, {'e', 1, 3}};
+  const Status status = sort_list<Item>(parse_target(target).value(), items,
+                                        {sort_key<Item>("RANK", [](const Item& one) { return one.rank; }),
+                                         number_key<Item>("VALUE", [](const Item& one) { return one.value; })});
+  if (!status.has_value()) return status.error().text();
+  std::string names;
+  for (const Item& one : items) names += one.name;
+  return names;
+}
+
+TEST(ListOrder, IsWhatIsAskedFor) {
+  EXPECT_EQ(sorted("/"), "abcde");
+  EXPECT_EQ(sorted("/?sortBy=SORT_BY_UNSPECIFIED&orderBy=ORDER_BY_UNSPECIFIED"), "abcde");
+  EXPECT_EQ(sorted("/?orderBy=ORDER_BY_DESC"), "edcba");
+  EXPECT_EQ(sorted("/?sortBy=RANK"), "bdeac");
+  EXPECT_EQ(sorted("/?sortBy=RANK&orderBy=ORDER_BY_DESC"), "acbde") << "equal ones stay as they were";
+  EXPECT_EQ(sorted("/?sortBy=VALUE&orderBy=ORDER_BY_ASC"), "caebd") << "what has no number is last";
+  EXPECT_EQ(sorted("/?sortBy=VALUE&orderBy=ORDER_BY_DESC"), "eacbd");
+  EXPECT_EQ(sorted("/?sortBy=NAME"), "sortBy: 'NAME' is not there: give one of RANK, VALUE");
+  EXPECT_EQ(sorted("/?orderBy=down"), "orderBy: 'down' is not there: give one of ORDER_BY_ASC, ORDER_BY_DESC");
 }
 
 TEST(Replies, PagesEndWhereTheyEnd) {

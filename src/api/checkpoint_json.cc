@@ -51,10 +51,12 @@ Status measure_checkpoint(MetricStore& store, CheckpointFacts& facts) {
   return {};
 }
 
-std::optional<double> searcher_metric(const CheckpointFacts& facts) {
+std::optional<double> searcher_metric(const CheckpointFacts& facts) { return validation_metric(facts, facts.spec->metric); }
+
+std::optional<double> validation_metric(const CheckpointFacts& facts, const std::string& metric) {
   if (!facts.validation) return std::nullopt;
   const auto& metrics = facts.validation->report.metrics;
-  const auto found = std::ranges::find(metrics, facts.spec->metric, &Metric::name);
+  const auto found = std::ranges::find(metrics, metric, &Metric::name);
   const double* value = found == metrics.end() ? nullptr : std::get_if<double>(&found->value);
   return value == nullptr ? std::nullopt : std::optional(*value);
 }

@@ -22,7 +22,9 @@ struct CheckpointFacts {
 Result<CheckpointFacts> facts_of(const ClusterState& state, const std::string& uuid);
 CheckpointFacts facts_of(const ClusterState& state, const Checkpoint& checkpoint);
 Status measure_checkpoint(MetricStore& store, CheckpointFacts& facts);
-/// The searcher's metric at the checkpoint; nullopt: none was reported there.
+/// A metric of the validation at the checkpoint; nullopt: none was reported there, or no number.
+std::optional<double> validation_metric(const CheckpointFacts& facts, const std::string& metric);
+/// The searcher's.
 std::optional<double> searcher_metric(const CheckpointFacts& facts);
 Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts);
 

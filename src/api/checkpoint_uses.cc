@@ -140,8 +140,10 @@ kj::Promise<HttpReply> metrics_of_version(ApiPort& port, HttpRequest request) {
 
 void add_checkpoint_use_routes(Router& router) {
   router.add_for_tasks(Method::kPost, "/api/v1/trial-source-info", "A trial works with a checkpoint", report_use);
-  router.add(Method::kGet, "/api/v1/checkpoints/{uuid}/metrics", "What trials measured that worked with a checkpoint", metrics_of_checkpoint);
-  router.add(Method::kGet, "/api/v1/models/{model}/versions/{version}/metrics", "What trials measured that worked with a version", metrics_of_version);
+  router.add(Method::kGet, "/api/v1/checkpoints/{uuid}/metrics", "What trials measured that worked with a checkpoint", metrics_of_checkpoint,
+             {"metricGroup", "trialSourceInfoType"});
+  router.add(Method::kGet, "/api/v1/models/{model}/versions/{version}/metrics", "What trials measured that worked with a version", metrics_of_version,
+             {"metricGroup", "trialSourceInfoType"});
 }
 
 }  // namespace muster::api

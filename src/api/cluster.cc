@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "api/experiment_json.h"
+#include "api/fields.h"
+#include "api/list_order.h"
 #include "api/names.h"
 #include "api/openapi.h"
 #include "api/replies.h"
@@ -71,7 +73,7 @@ std::vector<std::string> slots_in_use(const ClusterState& state, NodeIndex node,
   return used;
 }
 
-Json agent_json(const ClusterState& state, NodeIndex index) {
+Json agent_json(const ClusterState& state, NodeIndex index, bool has_slots) {
   const Node& node = state.nodes().at(index);
   const std::string& name = node.config.name;
   const bool is_gpu = gpu_count(node.config) > 0;
@@ -79,7 +81,7 @@ Json agent_json(const ClusterState& state, NodeIndex index) {
   const bool is_usable = (node.status.conditions & node_condition::kNoNewWork) == 0;
   const std::vector<std::string> used = slots_in_use(state, index, is_gpu);
   Json::Object slots;
-  for (std::uint32_t i = 0; i < slot_count(node.config); ++i) {
+  for (std::uint32_t i = 0; has_slots && i < slot_count(node.config); ++i) {
     Json container;
     if (i < used.size()) container = Json::Object{{"id", used[i]}, {"state", "STATE_RUNNING"}, {"parent", ""}, {"devices", Json::Array{}}};
     slots.push_back({fmt::format("/agents/{}/slots/{}", name, i),
@@ -106,9 +108,16 @@ Json agent_json(const ClusterState& state, NodeIndex index) {
 }
 
 kj::Promise<HttpReply> agents(ApiPort& port, HttpRequest request) {
-  return look<std::vector<Json>>(port, request.caller, [](const ClusterState& state) -> Result<std::vector<Json>> {
+  auto shared = std::make_shared<const HttpRequest>(request);
+  return look<std::vector<Json>>(port, request.caller, [shared](const ClusterState& state) -> Result<std::vector<Json>> {
+           std::vector<NodeIndex> nodes;
+           for (std::uint32_t i = 0; i < state.nodes().all().size(); ++i) nodes.emplace_back(i);
+           const auto node = [&state](NodeIndex index) -> const Node& { return state.nodes().at(index); };
+           TRY(sort_list<NodeIndex>(*shared, nodes,
+                                    {sort_key<NodeIndex>("SORT_BY_ID", [node](NodeIndex one) { return node(one).config.name; }),
+                                     sort_key<NodeIndex>("SORT_BY_TIME", [node](NodeIndex one) { return node(one).status.agent_start_time; })}));
            std::vector<Json> all;
-           for (std::uint32_t i = 0; i < state.nodes().all().size(); ++i) all.push_back(agent_json(state, NodeIndex(i)));
+           for (const NodeIndex index : nodes) all.push_back(agent_json(state, index, !flag_parameter(*shared, "excludeSlots")));
            return all;
          })
       .then([request](Result<std::vector<Json>> all) -> HttpReply {
@@ -208,8 +217,8 @@ void add_cluster_routes(Router& router) {
     return json_reply(openapi_document(make_router(), port.facts().version));
   });
   router.add_open(Method::kGet, "/api/v1/master", "Version and name of the cluster", master);
-  router.add(Method::kGet, "/api/v1/agents", "Nodes with their slots", agents);
-  router.add(Method::kGet, "/api/v1/resource-pools", "Partitions", pools);
+  router.add(Method::kGet, "/api/v1/agents", "Nodes with their slots", agents, list_parameters({"sortBy", "orderBy", "excludeSlots", "excludeContainers"}));
+  router.add(Method::kGet, "/api/v1/resource-pools", "Partitions", pools, list_parameters());
   router.add(Method::kGet, "/api/v1/tasks", "Runs of trials that hold resources", tasks);
 }
 

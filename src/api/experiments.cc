@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "api/checkpoint_json.h"
+#include "api/checkpoint_list.h"
 #include "api/code_archive.h"
 #include "api/experiment_json.h"
 #include "api/fields.h"
+#include "api/list_order.h"
 #include "api/names.h"
 #include "api/places.h"
 #include "api/plain_job.h"
@@ -171,10 +172,17 @@ struct ListFilter {
   std::string description;
   std::string_view archived;
   std::uint32_t project = 0;
+  std::int64_t id_low = 1;
+  std::int64_t id_high = UINT32_MAX;
+  std::vector<std::string> ids;       ///< these alone; empty: all
+  std::vector<std::string> not_ids;
 };
 
 bool matches(const ListFilter& filter, const ExperimentFacts& facts) {
   const ExperimentView& view = facts.view;
+  const std::string id = std::to_string(view.id.value());
+  if (view.id.value() < filter.id_low || view.id.value() > filter.id_high || !holds(filter.ids, id)) return false;
+  if (std::ranges::find(filter.not_ids, id) != filter.not_ids.end()) return false;
   if (!holds(filter.users, view.spec->user_name) || !holds(filter.user_ids, std::to_string(user_number(view.spec->user)))) return false;
   const bool is_active = view.state == ExperimentState::kActive;
   if (!holds(filter.states, state_name(view)) && !(is_active && holds(filter.states, "STATE_ACTIVE"))) return false;
@@ -196,18 +204,39 @@ Result<ListFilter> filter_of(const HttpRequest& request) {
   filter.description = request.parameter("description");
   filter.archived = request.parameter("archived");
   filter.project = TRY(id_parameter(request, "projectId"));
+  const std::string id = "experimentIdFilter.";
+  const std::int64_t above = TRY(number_parameter(request, id + "gt", 0));
+  const std::int64_t from = TRY(number_parameter(request, id + "gte", 0));
+  const std::int64_t below = TRY(number_parameter(request, id + "lt", std::int64_t{UINT32_MAX} + 1));
+  const std::int64_t to = TRY(number_parameter(request, id + "lte", UINT32_MAX));
+  filter.id_low = std::max(from, above == INT64_MAX ? above : above + 1);
+  filter.id_high = std::min(to, below == INT64_MIN ? below : below - 1);
+  filter.ids = request.parameters(id + "incl");
+  filter.not_ids = request.parameters(id + "notIn");
   return filter;
 }
 
-void sort(std::vector<ExperimentFacts>& all, const HttpRequest& request) {
-  const std::string_view by = request.parameter("sortBy");
-  if (by == "SORT_BY_NAME") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.labels.name; });
-  if (by == "SORT_BY_USER") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.spec->user_name; });
-  if (by == "SORT_BY_START_TIME") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.submit_time; });
-  if (by == "SORT_BY_END_TIME") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.end_time; });
-  if (by == "SORT_BY_STATE") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.state; });
-  if (by == "SORT_BY_PROGRESS") std::ranges::stable_sort(all, {}, [](const ExperimentFacts& one) { return one.view.progress; });
-  if (request.parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(all);
+using Experiments = std::vector<ExperimentFacts>;
+
+Status sort(Experiments& all, const HttpRequest& request) {
+  using One = ExperimentFacts;
+  return sort_list<One>(
+      request, all,
+      {sort_key<One>("SORT_BY_ID", [](const One& one) { return one.view.id; }),
+       sort_key<One>("SORT_BY_NAME", [](const One& one) { return one.view.labels.name; }),
+       sort_key<One>("SORT_BY_DESCRIPTION", [](const One& one) { return one.view.labels.description; }),
+       sort_key<One>("SORT_BY_USER", [](const One& one) { return one.view.spec->user_name; }),
+       sort_key<One>("SORT_BY_START_TIME", [](const One& one) { return one.view.submit_time; }),
+       sort_key<One>("SORT_BY_END_TIME", [](const One& one) { return one.view.end_time; }),
+       sort_key<One>("SORT_BY_STATE", [](const One& one) { return one.view.state; }),
+       sort_key<One>("SORT_BY_PROGRESS", [](const One& one) { return one.view.progress; }),
+       sort_key<One>("SORT_BY_NUM_TRIALS", [](const One& one) { return one.view.trials.total(); }),
+       sort_key<One>("SORT_BY_FORKED_FROM", [](const One& one) { return one.view.spec->parent; }),
+       sort_key<One>("SORT_BY_RESOURCE_POOL", [](const One& one) { return one.pool; }),
+       sort_key<One>("SORT_BY_PROJECT_ID", [](const One& one) { return one.project; }),
+       number_key<One>("SORT_BY_SEARCHER_METRIC_VAL", [](const One& one) {
+         return one.view.best_trial.value() == 0 ? std::nullopt : std::optional(one.view.best_metric);
+       })});
 }
 
 kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
@@ -225,7 +254,7 @@ kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
          })
       .then([shared](Result<All> all) -> HttpReply {
         if (!all.has_value()) return error_reply(all.error());
-        sort(*all, *shared);
+        if (const Status sorted = sort(*all, *shared); !sorted.has_value()) return error_reply(sorted.error());
         return list_reply(*shared, "experiments", *all, [](const ExperimentFacts& one) { return experiment_json(one, false); });
       });
 }
@@ -234,6 +263,33 @@ kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
   const auto id = id_of(request);
   if (!id.has_value()) return error_reply(id.error());
   return show_experiment(port, request.caller, *id);
+}
+
+/// Of the words that trials are sorted by: what they measured decides.
+constexpr std::array<std::string_view, 3> kMeasuredKeys{"SORT_BY_BEST_VALIDATION_METRIC", "SORT_BY_LATEST_VALIDATION_METRIC", "SORT_BY_BATCHES_PROCESSED"};
+
+std::optional<double> metric_in(const TrialFacts& facts, const std::optional<StoredReport>& report) {
+  if (!report) return std::nullopt;
+  const auto found = std::ranges::find(report->report.metrics, facts.metric, &Metric::name);
+  const double* value = found == report->report.metrics.end() ? nullptr : std::get_if<double>(&found->value);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+Status sort_trials(std::vector<TrialFacts>& all, const HttpRequest& request, TimePoint now) {
+  using One = TrialFacts;
+  return sort_list<One>(
+      request, all,
+      {sort_key<One>("SORT_BY_ID", [](const One& one) { return one.view.id; }),
+       sort_key<One>("SORT_BY_START_TIME", [](const One& one) { return one.view.submit_time; }),
+       sort_key<One>("SORT_BY_END_TIME", [](const One& one) { return one.view.end_time; }),
+       sort_key<One>("SORT_BY_STATE", [](const One& one) { return one.view.state; }),
+       sort_key<One>("SORT_BY_DURATION", [now](const One& one) { return wall_time(one.view, now); }),
+       sort_key<One>("SORT_BY_RESTARTS", [](const One& one) { return one.view.restarts; }),
+       sort_key<One>("SORT_BY_CHECKPOINT_SIZE", [](const One& one) { return one.view.checkpoint_bytes; }),
+       sort_key<One>("SORT_BY_LOG_RETENTION_DAYS", [](const One& one) { return static_cast<std::uint32_t>(one.view.log_retention_days); }),
+       number_key<One>(kMeasuredKeys[0], [](const One& one) { return metric_in(one, one.best_validation); }),
+       number_key<One>(kMeasuredKeys[1], [](const One& one) { return metric_in(one, one.latest_validation); }),
+       sort_key<One>(kMeasuredKeys[2], [](const One& one) { return one.total_batches(); })});
 }
 
 kj::Promise<HttpReply> list_trials(ApiPort& port, HttpRequest request) {
@@ -252,12 +308,14 @@ kj::Promise<HttpReply> list_trials(ApiPort& port, HttpRequest request) {
         if (!all.has_value()) return error_reply(all.error());
         const std::vector<std::string> states = shared->parameters("states");
         std::erase_if(*all, [&](const TrialFacts& one) { return !holds(states, state_name(one.view, one.experiment_state)); });
-        if (shared->parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(*all);
         const auto window = window_of(*shared, all->size());
         if (!window.has_value()) return error_reply(window.error());
-        // Only what is shown is measured.
-        return measure<All>(port, [window = *window, all = std::move(all).value()](MetricStore& store) mutable -> Result<All> {
-                 for (std::size_t i = window.begin; i < window.end; ++i) TRY(measure_trial(store, all[i]));
+        return measure<All>(port, [shared, now = port.now(), window = *window, all = std::move(all).value()](MetricStore& store) mutable -> Result<All> {
+                 const bool is_by_measure = std::ranges::find(kMeasuredKeys, shared->parameter("sortBy")) != kMeasuredKeys.end();
+                 if (!is_by_measure) TRY(sort_trials(all, *shared, now));
+                 // Only what is shown is measured, where all are not needed to sort them.
+                 for (std::size_t i = is_by_measure ? 0 : window.begin; i < (is_by_measure ? all.size() : window.end); ++i) TRY(measure_trial(store, all[i]));
+                 if (is_by_measure) TRY(sort_trials(all, *shared, now));
                  return std::move(all);
                })
             .then([&port, shared](Result<All> full) -> HttpReply {
@@ -267,50 +325,23 @@ kj::Promise<HttpReply> list_trials(ApiPort& port, HttpRequest request) {
       });
 }
 
-/// By the searcher's metric, the better first; those without one last.
-void sort_by_metric(std::vector<CheckpointFacts>& all) {
-  const auto rank = [](const CheckpointFacts& one) {
-    const double metric = searcher_metric(one).value_or(std::nan(""));
-    return std::isnan(metric) ? std::numeric_limits<double>::infinity() : one.spec->smaller_is_better ? metric : -metric;
-  };
-  std::ranges::stable_sort(all, {}, rank);
-}
-
-void sort_checkpoints(std::vector<CheckpointFacts>& all, const HttpRequest& request) {
-  const std::string_view by = request.parameter("sortByAttr");
-  if (by == "SORT_BY_SEARCHER_METRIC" || request.has("sortByMetric")) return sort_by_metric(all);  // better first in either order
-  if (by == "SORT_BY_UUID") std::ranges::stable_sort(all, {}, [](const CheckpointFacts& one) { return one.checkpoint.uuid; });
-  if (by == "SORT_BY_TRIAL_ID") std::ranges::stable_sort(all, {}, [](const CheckpointFacts& one) { return one.checkpoint.trial; });
-  if (by == "SORT_BY_BATCH_NUMBER") std::ranges::stable_sort(all, {}, [](const CheckpointFacts& one) { return one.checkpoint.steps_completed; });
-  if (by == "SORT_BY_END_TIME") std::ranges::stable_sort(all, {}, [](const CheckpointFacts& one) { return one.checkpoint.report_time; });
-  if (by == "SORT_BY_STATE") std::ranges::stable_sort(all, {}, [](const CheckpointFacts& one) { return one.checkpoint.state; });
-  if (request.parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(all);
-}
-
 kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
   const auto id = id_of(request);
   if (!id.has_value()) return error_reply(id.error());
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
   using All = std::vector<CheckpointFacts>;
-  return look<All>(port, shared->caller, [id = *id, shared](const ClusterState& state) -> Result<All> {
+  return look<All>(port, shared->caller, [id = *id](const ClusterState& state) -> Result<All> {
            const Experiment* experiment = state.experiments().find(id);
            if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
-           const std::vector<std::string> states = shared->parameters("states");
            All all;
            for (const TrialId trial : experiment->trials) {
-             for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) {
-               if (holds(states, state_name(checkpoint->state))) all.push_back(facts_of(state, *checkpoint));
-             }
+             for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) all.push_back(facts_of(state, *checkpoint));
            }
            return all;
          })
       .then([&port, shared](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
-        return measured(port, shared->caller, std::move(all).value()).then([&port, shared](Result<All> full) -> HttpReply {
-          if (!full.has_value()) return error_reply(full.error());
-          sort_checkpoints(*full, *shared);
-          return list_reply(*shared, "checkpoints", *full, [&port](const CheckpointFacts& one) { return checkpoint_json(port, one); });
-        });
+        return checkpoint_list(port, shared, std::move(all).value());
       });
 }
 
@@ -332,9 +363,8 @@ kj::Promise<HttpReply> best_metric(ApiPort& port, HttpRequest request) {
                  for (const TrialFacts& facts : all) {
                    const auto report = TRY(store.best_report(facts.view.id, "validation", facts.metric, facts.is_smaller_better));
                    if (!report) continue;
-                   const auto found = std::ranges::find(report->report.metrics, facts.metric, &Metric::name);
-                   const double* value = std::get_if<double>(&found->value);
-                   if (value == nullptr || std::isnan(*value)) continue;
+                   const auto value = metric_in(facts, report);
+                   if (!value || std::isnan(*value)) continue;
                    if (!best || (facts.is_smaller_better ? *value < *best : *value > *best)) best = *value;
                  }
                  return best;
@@ -470,11 +500,15 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
 
 void add_experiment_routes(Router& router) {
   router.add(Method::kPost, "/api/v1/experiments", "Create an experiment", create);
-  router.add(Method::kGet, "/api/v1/experiments", "Experiments", list);
+  router.add(Method::kGet, "/api/v1/experiments", "Experiments", list,
+             list_parameters({"sortBy", "orderBy", "users", "userIds", "states", "labels", "name", "description", "archived", "projectId",
+                              "experimentIdFilter.gt", "experimentIdFilter.gte", "experimentIdFilter.lt", "experimentIdFilter.lte",
+                              "experimentIdFilter.incl", "experimentIdFilter.notIn"}));
   router.add(Method::kGet, "/api/v1/experiments/{experiment}", "One experiment", show);
   router.add(Method::kPatch, "/api/v1/experiments/{experiment}", "Change its name, description, notes or labels", patch);
-  router.add(Method::kGet, "/api/v1/experiments/{experiment}/trials", "Trials of an experiment", list_trials);
-  router.add(Method::kGet, "/api/v1/experiments/{experiment}/checkpoints", "Checkpoints of an experiment", list_checkpoints);
+  router.add(Method::kGet, "/api/v1/experiments/{experiment}/trials", "Trials of an experiment", list_trials, list_parameters({"sortBy", "orderBy", "states"}));
+  router.add(Method::kGet, "/api/v1/experiments/{experiment}/checkpoints", "Checkpoints of an experiment", list_checkpoints,
+             checkpoint_list_parameters());
   router.add(Method::kGet, "/api/v1/experiments/{experiment}/model_def", "Its code, as a compressed archive", model_definition);
   router.add(Method::kGet, "/api/v1/experiments/{experiment}/searcher/best_searcher_validation_metric", "The best of its validations", best_metric);
   const std::pair<const char*, ExperimentVerb> verbs[] = {{"pause", ExperimentVerb::kPause},     {"activate", ExperimentVerb::kActivate},

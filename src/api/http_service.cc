@@ -175,6 +175,7 @@ kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Cal
   if (!route->is_open) {
     if (!caller.has_value()) return unauthenticated_reply(caller.error().text());
     request.caller = *caller;
+    if (const Status known = check_parameters(*route, request); !known.has_value()) return error_reply(known.error());
     const bool is_task = caller->claims.scope == TokenScope::kTask;
     if (is_task && request.method != Method::kGet && !route->is_for_tasks) {
       return error_reply({ErrorCode::kPermissionDenied, "a run's token speaks for the run alone", "DET_USER_TOKEN acts as its owner"});

@@ -112,7 +112,8 @@ kj::Promise<HttpReply> delete_checkpoints(ApiPort& port, HttpRequest request) {
 void add_lifecycle_routes(Router& router) {
   router.add(Method::kPost, "/api/v1/experiments/continue", "Continue an experiment that has ended", continue_experiment);
   router.add(Method::kDelete, "/api/v1/experiments/{experiment}", "Delete an experiment with all that is stored of it", delete_experiment);
-  router.add(Method::kGet, "/experiments/{experiment}/preview_gc", "Checkpoints that another retention would delete", preview_collection);
+  router.add(Method::kGet, "/experiments/{experiment}/preview_gc", "Checkpoints that another retention would delete", preview_collection,
+             {"save_experiment_best", "save_trial_best", "save_trial_latest"});
   router.add(Method::kDelete, "/api/v1/checkpoints", "Delete checkpoints", delete_checkpoints);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/fields.h"
+#include "api/list_order.h"
 #include "api/replies.h"
 #include "api/router.h"
 #include "codec/json_text.h"
@@ -71,7 +72,7 @@ Result<LogWish> wish_of(const HttpRequest& request, bool is_task) {
   const std::int64_t limit = TRY(number_parameter(request, "limit", 0));
   if (limit > 0) wish.lines_left = static_cast<std::size_t>(limit);
   wish.is_followed = flag_parameter(request, "follow");
-  wish.query.is_backward = request.parameter("orderBy") == "ORDER_BY_DESC";
+  wish.query.is_backward = TRY(direction_of(request)) == Direction::kDescending;
   if (wish.query.is_backward) wish.query.from = kLastLogLine;
   if (wish.query.is_backward && wish.is_followed) {
     return fail(ErrorCode::kInvalidArgument, "logs cannot be followed backwards", "follow in ascending order");
@@ -164,12 +165,14 @@ kj::Promise<HttpReply> fields(ApiPort&, HttpRequest) {
 }  // namespace
 
 void add_log_routes(Router& router) {
+  std::vector<std::string> names{"limit",    "follow",   "orderBy", "rankIds",      "levels",         "stdtypes",        "searchText", "enableRegex",
+                                 "agentIds", "sources", "containerIds", "allocationIds", "timestampAfter", "timestampBefore"};
   router.add(Method::kGet, "/api/v1/trials/{trial}/logs", "Lines that a trial's tasks wrote",
-             [](ApiPort& port, HttpRequest request) { return stream(port, std::move(request), false); });
+             [](ApiPort& port, HttpRequest request) { return stream(port, std::move(request), false); }, names);
   router.add(Method::kGet, "/api/v1/tasks/{task}/logs", "Lines that a task wrote",
-             [](ApiPort& port, HttpRequest request) { return stream(port, std::move(request), true); });
-  router.add(Method::kGet, "/api/v1/trials/{trial}/logs/fields", "What its lines may be filtered by", fields);
-  router.add(Method::kGet, "/api/v1/tasks/{task}/logs/fields", "What its lines may be filtered by", fields);
+             [](ApiPort& port, HttpRequest request) { return stream(port, std::move(request), true); }, std::move(names));
+  router.add(Method::kGet, "/api/v1/trials/{trial}/logs/fields", "What its lines may be filtered by", fields, {"follow"});
+  router.add(Method::kGet, "/api/v1/tasks/{task}/logs/fields", "What its lines may be filtered by", fields, {"follow"});
 }
 
 }  // namespace muster::api

@@ -6,7 +6,9 @@
 #include "api/checkpoint_json.h"
 #include "api/documents.h"
 #include "api/fields.h"
+#include "api/list_order.h"
 #include "api/names.h"
+#include "api/places.h"
 #include "api/router.h"
 #include "codec/config_secrets.h"
 #include "codec/json_reader.h"
@@ -115,12 +117,42 @@ kj::Promise<HttpReply> create_model(ApiPort& port, HttpRequest request) {
   return store_document(port, request.caller, std::move(model), as_model());
 }
 
-void sort(std::vector<DocumentRef>& models, const HttpRequest& request) {
-  const std::string_view by = request.parameter("sortBy");
-  if (by == "SORT_BY_NAME") std::ranges::stable_sort(models, {}, [](const DocumentRef& one) { return one->name; });
-  if (by == "SORT_BY_CREATION_TIME") std::ranges::stable_sort(models, {}, [](const DocumentRef& one) { return one->create_time; });
-  if (by == "SORT_BY_LAST_UPDATED_TIME") std::ranges::stable_sort(models, {}, [](const DocumentRef& one) { return one->change_time; });
-  if (request.parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(models);
+std::string text_in(const Document& document, const char* name) {
+  const Json body = body_of(document);
+  const Json* value = body.find(name);
+  return value == nullptr || value->text() == nullptr ? "" : *value->text();
+}
+
+Status sort(const ClusterState& state, std::vector<DocumentRef>& models, const HttpRequest& request) {
+  using One = DocumentRef;
+  const auto versions = [&state](const One& one) { return state.catalog().all(DocumentKind::kModelVersion, one->id).size(); };
+  return sort_list<One>(request, models,
+                        {sort_key<One>("SORT_BY_NAME", [](const One& one) { return one->name; }),
+                         sort_key<One>("SORT_BY_DESCRIPTION", [](const One& one) { return text_in(*one, "description"); }),
+                         sort_key<One>("SORT_BY_CREATION_TIME", [](const One& one) { return one->create_time; }),
+                         sort_key<One>("SORT_BY_LAST_UPDATED_TIME", [](const One& one) { return one->change_time; }),
+                         sort_key<One>("SORT_BY_NUM_VERSIONS", versions)});
+}
+
+bool has_all_labels(const Document& model, const std::vector<std::string>& wanted) {
+  const Json body = body_of(model);
+  const std::vector<std::string> labels = texts_field(body, "labels").value_or(std::vector<std::string>());
+  return std::ranges::all_of(wanted, [&](const std::string& label) { return std::ranges::find(labels, label) != labels.end(); });
+}
+
+/// All models are in the first workspace.
+bool is_wanted(const HttpRequest& request, const Document& model) {
+  const auto holds = [&](const char* name, const std::string& value) {
+    const std::vector<std::string> wanted = request.parameters(name);
+    return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
+  };
+  const std::string_view archived = request.parameter("archived");
+  const bool is_of_users = (request.parameters("users").empty() || holds("users", model.user_name)) &&
+                           (request.parameters("userIds").empty() || holds("userIds", std::to_string(user_number(model.user))));
+  return is_of_users && holds("id", std::to_string(model.id)) && holds("workspaceIds", std::to_string(kFirstPlace)) &&
+         holds("workspaceNames", kFirstPlaceName) && model.name.find(request.parameter("name")) != std::string::npos &&
+         text_in(model, "description").find(request.parameter("description")) != std::string::npos &&
+         (archived.empty() || (archived == "true") == model.is_archived) && has_all_labels(model, request.parameters("labels"));
 }
 
 kj::Promise<HttpReply> list_models(ApiPort& port, HttpRequest request) {
@@ -128,12 +160,8 @@ kj::Promise<HttpReply> list_models(ApiPort& port, HttpRequest request) {
   using All = std::vector<Json>;
   return look<All>(port, shared->caller, [shared](const ClusterState& state) -> Result<All> {
            std::vector<DocumentRef> models = state.catalog().all(DocumentKind::kModel);
-           const std::string_view name = shared->parameter("name");
-           const std::string_view archived = shared->parameter("archived");
-           std::erase_if(models, [&](const DocumentRef& one) {
-             return one->name.find(name) == std::string::npos || (!archived.empty() && (archived == "true") != one->is_archived);
-           });
-           sort(models, *shared);
+           std::erase_if(models, [&](const DocumentRef& one) { return !is_wanted(*shared, *one); });
+           TRY(sort(state, models, *shared));
            All all;
            for (const DocumentRef& model : models) all.push_back(model_json(state, *model));
            return all;
@@ -226,7 +254,9 @@ kj::Promise<HttpReply> list_versions(ApiPort& port, HttpRequest request) {
         const DocumentRef model = TRY(find_document(state, DocumentKind::kModel, 0, shared->arguments[0]));
         Versions all;
         for (const DocumentRef& version : state.catalog().all(DocumentKind::kModelVersion, model->id)) all.push_back(TRY(version_facts(state, version)));
-        if (shared->parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(all);
+        using One = VersionFacts;
+        TRY(sort_list<One>(*shared, all, {sort_key<One>("SORT_BY_VERSION", [](const One& one) { return one.version->number; }),
+                                          sort_key<One>("SORT_BY_CREATION_TIME", [](const One& one) { return one.version->create_time; })}));
         return all;
       },
       [&port, shared](const Versions& all) {
@@ -281,7 +311,8 @@ kj::Promise<HttpReply> delete_version(ApiPort& port, HttpRequest request) {
 
 void add_model_routes(Router& router) {
   router.add(Method::kPost, "/api/v1/models", "Create a model", create_model);
-  router.add(Method::kGet, "/api/v1/models", "Models", list_models);
+  router.add(Method::kGet, "/api/v1/models", "Models", list_models,
+             list_parameters({"sortBy", "orderBy", "name", "description", "labels", "archived", "users", "userIds", "id", "workspaceIds", "workspaceNames"}));
   router.add(Method::kGet, "/api/v1/models/{model}", "One model", show_model);
   router.add(Method::kPatch, "/api/v1/models/{model}", "Change a model", patch_model);
   router.add(Method::kDelete, "/api/v1/models/{model}", "Delete a model with its versions", delete_model);
@@ -292,7 +323,8 @@ void add_model_routes(Router& router) {
     return archive_model(port, std::move(request), false);
   });
   router.add(Method::kPost, "/api/v1/models/{model}/versions", "Register a checkpoint as the next version", register_version);
-  router.add(Method::kGet, "/api/v1/models/{model}/versions", "Versions of a model", list_versions);
+  router.add(Method::kGet, "/api/v1/models/{model}/versions", "Versions of a model", list_versions,
+             list_parameters({"sortBy", "orderBy"}));
   router.add(Method::kGet, "/api/v1/models/{model}/versions/{version}", "One version", show_version);
   router.add(Method::kPatch, "/api/v1/models/{model}/versions/{version}", "Change a version", patch_version);
   router.add(Method::kDelete, "/api/v1/models/{model}/versions/{version}", "Delete a version", delete_version);

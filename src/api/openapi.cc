@@ -14,7 +14,7 @@ std::string_view method_name(Method method) {
   return "";
 }
 
-Json::Array places_of(const Route& route) {
+Json::Array parameters_of(const Route& route) {
   Json::Array places;
   for (const std::string& part : route.parts) {
     if (!part.starts_with('{')) continue;
@@ -23,13 +23,16 @@ Json::Array places_of(const Route& route) {
                                      {"required", true},
                                      {"schema", Json::Object{{"type", "string"}}}});
   }
+  for (const std::string& name : route.parameters) {
+    places.emplace_back(Json::Object{{"name", name}, {"in", "query"}, {"schema", Json::Object{{"type", "string"}}}});
+  }
   return places;
 }
 
 Json operation(const Route& route) {
   Json::Object answers{{"200", Json::Object{{"description", "Done"}}},
                        {"default", Json::Object{{"description", "An error: {\"error\": {\"code\", \"reason\", \"error\"}}"}}}};
-  Json::Object object{{"summary", route.summary}, {"parameters", places_of(route)}, {"responses", std::move(answers)}};
+  Json::Object object{{"summary", route.summary}, {"parameters", parameters_of(route)}, {"responses", std::move(answers)}};
   if (route.is_open) object.push_back({"security", Json::Array{}});
   return object;
 }

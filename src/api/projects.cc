@@ -5,6 +5,7 @@
 
 #include "api/documents.h"
 #include "api/fields.h"
+#include "api/list_order.h"
 #include "api/names.h"
 #include "api/places.h"
 #include "api/router.h"
@@ -106,14 +107,27 @@ bool is_like(const HttpRequest& request, const std::string& name) {
   return lower(name).find(lower(request.parameter("name"))) != std::string::npos;
 }
 
+bool is_wanted(const HttpRequest& request, const Document& place) {
+  const auto holds = [&](const char* name, const std::string& value) {
+    const std::vector<std::string> wanted = request.parameters(name);
+    return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
+  };
+  const std::string_view archived = request.parameter("archived");
+  return is_like(request, place.name) && holds("users", place.user_name) && holds("userIds", std::to_string(user_number(place.user))) &&
+         (archived.empty() || (archived == "true") == place.is_archived);
+}
+
+std::int64_t number_of(const Json& place) { return *place.find("id")->whole(); }
+std::string name_of(const Json& place) { return *place.find("name")->text(); }
+
 Result<All> workspaces(const ClusterState& state, const HttpRequest& request) {
   All all;
   const auto show = [&](const Document& workspace) {
-    if (is_like(request, workspace.name)) all.push_back(workspace_json(state, workspace));
+    if (is_wanted(request, workspace)) all.push_back(workspace_json(state, workspace));
   };
   show(first_place(DocumentKind::kWorkspace));
   for (const DocumentRef& workspace : state.catalog().all(DocumentKind::kWorkspace)) show(*workspace);
-  if (request.parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(all);
+  TRY(sort_list<Json>(request, all, {sort_key<Json>("SORT_BY_ID", number_of), sort_key<Json>("SORT_BY_NAME", name_of)}));
   return all;
 }
 
@@ -122,14 +136,16 @@ Result<All> projects(const ClusterState& state, const HttpRequest& request) {
   const Document workspace = TRY(place_at(state, DocumentKind::kWorkspace, id));
   All all;
   const auto show = [&](const Document& project) {
-    if (is_like(request, project.name)) all.push_back(project_json(state, project));
+    if (is_wanted(request, project)) all.push_back(project_json(state, project));
   };
   if (workspace.id == 0) {
     show(first_place(DocumentKind::kProject));
   } else {
     for (const DocumentRef& project : state.catalog().all(DocumentKind::kProject, workspace.id)) show(*project);
   }
-  if (request.parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(all);
+  TRY(sort_list<Json>(request, all,
+                      {sort_key<Json>("SORT_BY_ID", number_of), sort_key<Json>("SORT_BY_CREATION_TIME", number_of), sort_key<Json>("SORT_BY_NAME", name_of),
+                       sort_key<Json>("SORT_BY_DESCRIPTION", [](const Json& project) { return json_text(*project.find("description")); })}));
   return all;
 }
 
@@ -221,6 +237,7 @@ Result<All> templates(const ClusterState& state, const HttpRequest& request) {
   for (const DocumentRef& one : state.catalog().all(DocumentKind::kTemplate)) {
     if (is_like(request, one->name)) all.push_back(template_json(*one));
   }
+  TRY(sort_list<Json>(request, all, {sort_key<Json>("SORT_BY_NAME", name_of)}));
   return all;
 }
 
@@ -265,14 +282,16 @@ kj::Promise<HttpReply> delete_template(ApiPort& port, HttpRequest request) {
 
 void add_project_routes(Router& router) {
   router.add(Method::kGet, "/api/v1/workspaces", "Workspaces",
-             [](ApiPort& port, HttpRequest request) { return listed(port, std::move(request), "workspaces", workspaces); });
+             [](ApiPort& port, HttpRequest request) { return listed(port, std::move(request), "workspaces", workspaces); },
+             list_parameters({"sortBy", "orderBy", "name", "nameCaseSensitive", "archived", "users", "userIds"}));
   router.add(Method::kPost, "/api/v1/workspaces", "Create a workspace", create_workspace);
   router.add(Method::kGet, "/api/v1/workspaces/{workspace}", "One workspace",
              [](ApiPort& port, HttpRequest request) { return show_place(port, std::move(request), DocumentKind::kWorkspace); });
   router.add(Method::kDelete, "/api/v1/workspaces/{workspace}", "Delete a workspace without projects",
              [](ApiPort& port, HttpRequest request) { return delete_place(port, std::move(request), DocumentKind::kWorkspace); });
   router.add(Method::kGet, "/api/v1/workspaces/{workspace}/projects", "Projects of a workspace",
-             [](ApiPort& port, HttpRequest request) { return listed(port, std::move(request), "projects", projects); });
+             [](ApiPort& port, HttpRequest request) { return listed(port, std::move(request), "projects", projects); },
+             list_parameters({"sortBy", "orderBy", "name", "archived", "users", "userIds"}));
   router.add(Method::kPost, "/api/v1/workspaces/{workspace}/projects", "Create a project", create_project);
   router.add(Method::kGet, "/api/v1/projects/{project}", "One project",
              [](ApiPort& port, HttpRequest request) { return show_place(port, std::move(request), DocumentKind::kProject); });
@@ -280,7 +299,8 @@ void add_project_routes(Router& router) {
              [](ApiPort& port, HttpRequest request) { return delete_place(port, std::move(request), DocumentKind::kProject); });
   router.add(Method::kPost, "/api/v1/experiments/{experiment}/move", "Move an experiment to a project", move_experiment);
   router.add(Method::kGet, "/api/v1/templates", "Templates of configurations",
-             [](ApiPort& port, HttpRequest request) { return listed(port, std::move(request), "templates", templates); });
+             [](ApiPort& port, HttpRequest request) { return listed(port, std::move(request), "templates", templates); },
+             list_parameters({"sortBy", "orderBy", "name"}));
   router.add(Method::kGet, "/api/v1/templates/{template}", "One template", show_template);
   router.add(Method::kPost, "/api/v1/templates/{template}", "Store a template", store_template);
   router.add(Method::kPut, "/api/v1/templates/{template}", "Store a template", store_template);

@@ -5,6 +5,7 @@
 
 #include "api/experiment_json.h"
 #include "api/fields.h"
+#include "api/list_order.h"
 #include "api/names.h"
 #include "api/replies.h"
 #include "api/router.h"
@@ -14,11 +15,14 @@
 namespace muster::api {
 namespace {
 
+std::string queue_state(const ClusterState& state, const Experiment& experiment) {
+  return view_of(experiment, state, QueryDetail::kBrief).trials.running > 0 ? "STATE_SCHEDULED" : "STATE_QUEUED";
+}
+
 /// An experiment in the queue, as Determined shows it: the trials that run or wait.
 Json queued_json(const ClusterState& state, const Experiment& experiment) {
   const ExperimentView view = view_of(experiment, state, QueryDetail::kFull);
   const std::uint32_t slots = experiment.spec->slots_per_trial;
-  const bool is_scheduled = view.trials.running > 0;
   Json full = Json::Object{
       {"jobId", std::to_string(experiment.id.value())},
       {"entityId", std::to_string(experiment.id.value())},
@@ -35,20 +39,29 @@ Json queued_json(const ClusterState& state, const Experiment& experiment) {
       {"allocatedSlots", slots * view.trials.running},
       {"progress", experiment.progress},
       {"workspaceId", 1},
-      {"summary", Json::Object{{"state", is_scheduled ? "STATE_SCHEDULED" : "STATE_QUEUED"}, {"jobsAhead", 0}}}};
+      {"summary", Json::Object{{"state", queue_state(state, experiment)}, {"jobsAhead", 0}}}};
   return Json::Object{{"full", std::move(full)}};
 }
 
+/// Whether its trials run (or wait), as the request asks for.
+bool is_wanted(const HttpRequest& request, const ClusterState& state, const Experiment& experiment) {
+  const std::string_view pool = request.parameter("resourcePool");
+  if (!pool.empty() && pool != pool_of(state, *experiment.spec)) return false;
+  const std::vector<std::string> states = request.parameters("states");
+  return states.empty() || std::ranges::find(states, queue_state(state, experiment)) != states.end();
+}
+
 kj::Promise<HttpReply> queue(ApiPort& port, HttpRequest request) {
-  return look<std::vector<Json>>(port, request.caller, [](const ClusterState& state) -> Result<std::vector<Json>> {
+  return look<std::vector<Json>>(port, request.caller, [request](const ClusterState& state) -> Result<std::vector<Json>> {
            std::vector<Json> all;
            for (const auto& [id, experiment] : state.experiments().experiments()) {
-             if (experiment.open_trials > 0) all.push_back(queued_json(state, experiment));
+             if (experiment.open_trials > 0 && is_wanted(request, state, experiment)) all.push_back(queued_json(state, experiment));
            }
            return all;
          })
       .then([request](Result<std::vector<Json>> all) -> HttpReply {
         if (!all.has_value()) return error_reply(all.error());
+        if (const Status sorted = sort_list<Json>(request, *all, {}); !sorted.has_value()) return error_reply(sorted.error());
         return list_reply(request, "jobs", *all, [](const Json& job) { return job; });
       });
 }
@@ -87,7 +100,7 @@ kj::Promise<HttpReply> update_queue(ApiPort& port, HttpRequest request) {
 }  // namespace
 
 void add_queue_routes(Router& router) {
-  router.add(Method::kGet, "/api/v1/job-queues-v2", "Experiments with trials that run or wait", queue);
+  router.add(Method::kGet, "/api/v1/job-queues-v2", "Experiments with trials that run or wait", queue, list_parameters({"resourcePool", "states", "orderBy"}));
   router.add(Method::kPost, "/api/v1/job-queues", "Change priority or weight of experiments", update_queue);
 }
 

@@ -1,5 +1,10 @@
 #include "api/router.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "codec/words.h"
 
 namespace muster::api {
@@ -30,14 +35,14 @@ std::vector<std::string> arguments_of(const std::vector<std::string>& pattern, c
 
 }  // namespace
 
-void Router::add(Method method, std::string pattern, std::string summary, Handler handler) {
+void Router::add(Method method, std::string pattern, std::string summary, Handler handler, std::vector<std::string> parameters) {
   std::vector<std::string> parts = parts_of(pattern);
   by_size_[parts.size()].push_back(routes_.size());
-  routes_.push_back({method, std::move(pattern), std::move(summary), std::move(handler), false, false, std::move(parts)});
+  routes_.push_back({method, std::move(pattern), std::move(summary), std::move(handler), false, false, std::move(parts), std::move(parameters)});
 }
 
-void Router::add_for_tasks(Method method, std::string pattern, std::string summary, Handler handler) {
-  add(method, std::move(pattern), std::move(summary), std::move(handler));
+void Router::add_for_tasks(Method method, std::string pattern, std::string summary, Handler handler, std::vector<std::string> parameters) {
+  add(method, std::move(pattern), std::move(summary), std::move(handler), std::move(parameters));
   routes_.back().is_for_tasks = true;
 }
 
@@ -61,6 +66,20 @@ const Route* Router::find(HttpRequest& request, bool& is_known_path) const {
     is_known_path = true;
   }
   return nullptr;
+}
+
+Status check_parameters(const Route& route, const HttpRequest& request) {
+  for (const auto& [name, value] : request.query) {
+    if (std::ranges::find(route.parameters, name) != route.parameters.end()) continue;
+    const std::string known = route.parameters.empty() ? "it takes none" : fmt::format("it takes {}", fmt::join(route.parameters, ", "));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} has no parameter '{}'", request.path, name), known);
+  }
+  return {};
+}
+
+std::vector<std::string> list_parameters(std::vector<std::string> names) {
+  for (const char* name : {"offset", "limit"}) names.emplace_back(name);
+  return names;
 }
 
 Router make_router() {

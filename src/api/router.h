@@ -22,13 +22,15 @@ struct Route {
   bool is_open = false;       ///< needs no token
   bool is_for_tasks = false;  ///< changes what a run may change: its token will do
   std::vector<std::string> parts = {};  ///< of the pattern; filled in by the router
+  std::vector<std::string> parameters = {};  ///< what may stand behind '?'
 };
 
 class Router {
  public:
-  void add(Method method, std::string pattern, std::string summary, Handler handler);
+  /// `parameters`: the names that the handler honours; a request with another one is refused.
+  void add(Method method, std::string pattern, std::string summary, Handler handler, std::vector<std::string> parameters = {});
   /// Also for runs of trials, with their own tokens. Reading needs no such leave.
-  void add_for_tasks(Method method, std::string pattern, std::string summary, Handler handler);
+  void add_for_tasks(Method method, std::string pattern, std::string summary, Handler handler, std::vector<std::string> parameters = {});
   /// For callers without a token.
   void add_open(Method method, std::string pattern, std::string summary, Handler handler);
   /// The route of a request, whose `arguments` are filled in; null: there is none. `is_known_path`: one of another method is.
@@ -39,6 +41,12 @@ class Router {
   std::vector<Route> routes_;
   std::map<std::size_t, std::vector<std::size_t>> by_size_;  ///< places in `routes_` by the number of parts
 };
+
+/// Errors: kInvalidArgument: a parameter of the request's is not the route's, with those that are.
+Status check_parameters(const Route& route, const HttpRequest& request);
+
+/// The names of a list's window, and those given.
+std::vector<std::string> list_parameters(std::vector<std::string> names = {});
 
 /// All that we serve, in the order in which patterns are tried.
 Router make_router();

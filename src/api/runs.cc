@@ -119,7 +119,7 @@ kj::Promise<HttpReply> take_alert(ApiPort&, HttpRequest request) {
 kj::Promise<HttpReply> wait_stop(ApiPort& port, HttpRequest request) {
   const auto run = run_of(request);
   if (!run.has_value()) return error_reply(run.error());
-  const auto seconds = number_parameter(request, "timeout_seconds", 60);
+  const auto seconds = number_parameter(request, request.has("timeoutSeconds") ? "timeoutSeconds" : "timeout_seconds", 60);
   if (!seconds.has_value()) return error_reply(seconds.error());
   const auto patience = std::clamp<std::int64_t>(*seconds, 0, kPatienceMax) * kj::SECONDS;
   return port.wait_stop(request.caller, *run, patience).then([](Result<bool> wanted) {
@@ -222,7 +222,8 @@ kj::Promise<HttpReply> nothing(ApiPort& port, HttpRequest request) {
 
 void add_run_routes(Router& router) {
   router.add_for_tasks(Method::kPost, "/api/v1/trials/{trial}/metrics", "Report metrics of a trial", report_metrics);
-  router.add_for_tasks(Method::kGet, "/api/v1/allocations/{allocation}/signals/preemption", "Wait until the run is asked to stop", wait_stop);
+  router.add_for_tasks(Method::kGet, "/api/v1/allocations/{allocation}/signals/preemption", "Wait until the run is asked to stop", wait_stop,
+                       {"timeout_seconds", "timeoutSeconds"});
   router.add_for_tasks(Method::kPost, "/api/v1/allocations/{allocation}/signals/ack_preemption", "The run will stop as asked", acknowledge_stop);
   router.add_for_tasks(Method::kPost, "/api/v1/webhooks/custom", "Tell those who asked to be told", take_alert);
   router.add_for_tasks(Method::kPost, "/api/v1/runs/start", "A run of a trial begins to speak", start_run);

@@ -1,13 +1,16 @@
 // Logging in, and who one is.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "api/fields.h"
+#include "api/list_order.h"
 #include "api/names.h"
 #include "api/replies.h"
 #include "api/router.h"
 #include "base/time.h"
+#include "codec/words.h"
 
 namespace muster::api {
 namespace {
@@ -91,6 +94,16 @@ kj::Promise<Result<std::vector<Json>>> users(ApiPort& port, const Caller& caller
 kj::Promise<HttpReply> list_users(ApiPort& port, HttpRequest request) {
   return users(port, request.caller).then([request](Result<std::vector<Json>> all) -> HttpReply {
     if (!all.has_value()) return error_reply(all.error());
+    const auto word = [](const Json& user) { return *user.find("username")->text(); };
+    const std::string name = lower(request.parameter("name"));
+    const std::string_view active = request.parameter("active");
+    const std::string_view admin = request.parameter("admin");
+    std::erase_if(*all, [&](const Json& user) {
+      return lower(word(user)).find(name) == std::string::npos || active == "false" || (!admin.empty() && (admin == "true") != *user.find("admin")->boolean());
+    });
+    const Status sorted = sort_list<Json>(request, *all, {sort_key<Json>("SORT_BY_USER_NAME", word), sort_key<Json>("SORT_BY_NAME", word),
+                                                          sort_key<Json>("SORT_BY_DISPLAY_NAME", word)});
+    if (!sorted.has_value()) return error_reply(sorted.error());
     return list_reply(request, "users", *all, [](const Json& user) { return user; });
   });
 }
@@ -113,7 +126,7 @@ void add_session_routes(Router& router) {
   router.add(Method::kPost, "/api/v1/auth/logout", "Log out", [](ApiPort&, HttpRequest) -> kj::Promise<HttpReply> { return empty_reply(); });
   router.add(Method::kGet, "/api/v1/auth/user", "Who the caller is", who_am_i);
   router.add(Method::kGet, "/api/v1/me", "Who the caller is", who_am_i);
-  router.add(Method::kGet, "/api/v1/users", "Users with experiments", list_users);
+  router.add(Method::kGet, "/api/v1/users", "Users with experiments", list_users, list_parameters({"sortBy", "orderBy", "name", "active", "admin"}));
   router.add(Method::kGet, "/api/v1/users/setting", "Settings of the web interface", [](ApiPort&, HttpRequest) -> kj::Promise<HttpReply> {
     return json_reply(Json::Object{{"settings", Json::Array{}}});
   });

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/fields.h"
+#include "api/list_order.h"
 #include "api/names.h"
 #include "api/places.h"
 #include "api/plain_job.h"
@@ -327,7 +328,12 @@ kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
                                  std::ranges::find(ids, std::to_string(user_number(one.spec->user))) != ids.end();
           return !is_wanted;
         });
-        if (request.parameter("orderBy") == "ORDER_BY_DESC") std::ranges::reverse(*all);
+        const auto number = [](const ServiceJob& one) { return one.job; };  // jobs start as they are numbered, near enough
+        const Status sorted = sort_list<ServiceJob>(
+            request, *all, {sort_key<ServiceJob>("SORT_BY_ID", number),
+                            sort_key<ServiceJob>("SORT_BY_START_TIME", [](const ServiceJob& one) { return one.start_time; }),
+                            sort_key<ServiceJob>("SORT_BY_DESCRIPTION", [](const ServiceJob& one) { return one.spec->get(JobText::kComment); })});
+        if (!sorted.has_value()) return error_reply(sorted.error());
         return list_reply(request, "tensorboards", *all, [&port](const ServiceJob& one) { return tensorboard_json(one, port.services()); });
       });
 }
@@ -375,7 +381,7 @@ kj::Promise<HttpReply> show_task(ApiPort& port, HttpRequest request) {
 
 void add_tensorboard_routes(Router& router) {
   router.add(Method::kPost, "/api/v1/tensorboards", "Show the event files of experiments or trials in a TensorBoard", launch);
-  router.add(Method::kGet, "/api/v1/tensorboards", "TensorBoards", list);
+  router.add(Method::kGet, "/api/v1/tensorboards", "TensorBoards", list, list_parameters({"sortBy", "orderBy", "users", "userIds"}));
   router.add(Method::kGet, "/api/v1/tensorboards/{tensorboard}", "One TensorBoard", show);
   router.add(Method::kPost, "/api/v1/tensorboards/{tensorboard}/kill", "End a TensorBoard", kill);
   router.add(Method::kGet, "/api/v1/tasks/{tensorboard}", "A TensorBoard as a task", show_task);

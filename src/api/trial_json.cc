@@ -118,11 +118,14 @@ Json workload_json(const StoredReport& report, bool has_batches) {
                                           {"metrics", metrics_json(report, has_batches)}}}};
 }
 
+Duration wall_time(const TrialView& trial, TimePoint now) {
+  return trial.start_time.is_set() ? (trial.end_time.is_set() ? trial.end_time : now) - trial.submit_time : Duration();
+}
+
 Json trial_json(const ApiPort& port, const TrialFacts& facts) {
   const TrialView& view = facts.view;
   const std::string task = task_name(port.facts().cluster_id, view.experiment, view.id);
-  const TimePoint end = view.end_time.is_set() ? view.end_time : port.now();
-  const Duration wall = view.start_time.is_set() ? end - view.submit_time : Duration();
+  const Duration wall = wall_time(view, port.now());
   Json metric = view.metric ? Json(*view.metric) : Json();
   return Json::Object{{"id", view.id.value()},
                       {"experimentId", view.experiment.value()},

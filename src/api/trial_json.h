@@ -30,6 +30,9 @@ Result<TrialFacts> facts_of(const ClusterState& state, TrialId trial);
 /// Fills in what it measured.
 Status measure_trial(MetricStore& store, TrialFacts& facts);
 
+/// From its submission to its end, or to now; 0: no run of it has begun.
+Duration wall_time(const TrialView& trial, TimePoint now);
+
 Json trial_json(const ApiPort& port, const TrialFacts& facts);
 
 /// The value of a metric as JSON.

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <map>
 
-#include "api/checkpoint_json.h"
+#include "api/checkpoint_list.h"
 #include "api/fields.h"
+#include "api/list_order.h"
 #include "api/names.h"
 #include "api/replies.h"
 #include "api/report_stream.h"
@@ -95,17 +96,21 @@ struct WorkloadFilter {
   bool is_descending = false;
 };
 
-WorkloadFilter filter_of(const HttpRequest& request) {
+Result<WorkloadFilter> filter_of(const HttpRequest& request) {
+  enum { kCheckpoint, kValidation, kEither };
+  enum { kTraining, kValidated };
   WorkloadFilter filter;
-  const std::string_view wanted = request.parameter("filter");
-  const std::string_view type = request.parameter("metricType");
-  if (wanted == "FILTER_OPTION_VALIDATION" || type == "METRIC_TYPE_VALIDATION") filter.has_training = filter.has_checkpoints = false;
-  if (type == "METRIC_TYPE_TRAINING") filter.has_validation = filter.has_checkpoints = false;
-  if (wanted == "FILTER_OPTION_CHECKPOINT") filter.has_training = filter.has_validation = false;
-  if (wanted == "FILTER_OPTION_CHECKPOINT_OR_VALIDATION") filter.has_training = false;
+  const auto wanted = TRY(word_parameter(request, "filter", {"FILTER_OPTION_CHECKPOINT", "FILTER_OPTION_VALIDATION", "FILTER_OPTION_CHECKPOINT_OR_VALIDATION"}));
+  auto type = TRY(word_parameter(request, "metricType", {"METRIC_TYPE_TRAINING", "METRIC_TYPE_VALIDATION"}));
+  if (const auto group = TRY(word_parameter(request, "group", {"training", "validation"}))) type = group;
+  TRY(word_parameter(request, "sortKey", {"batches"}));
+  if (wanted == kValidation || type == kValidated) filter.has_training = filter.has_checkpoints = false;
+  if (type == kTraining) filter.has_validation = filter.has_checkpoints = false;
+  if (wanted == kCheckpoint) filter.has_training = filter.has_validation = false;
+  if (wanted == kEither) filter.has_training = false;
   filter.has_batches = flag_parameter(request, "includeBatchMetrics");
   filter.is_removing_deleted = flag_parameter(request, "removeDeletedCheckpoints");
-  filter.is_descending = request.parameter("orderBy") == "ORDER_BY_DESC";
+  filter.is_descending = TRY(direction_of(request)) == Direction::kDescending;
   return filter;
 }
 
@@ -127,6 +132,8 @@ Result<std::vector<Workload>> read_workloads(MetricStore& store, TrialId trial, 
 kj::Promise<HttpReply> workloads(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "a trial");
   if (!id.has_value()) return error_reply(id.error());
+  const auto filter = filter_of(request);
+  if (!filter.has_value()) return error_reply(filter.error());
   const TrialId trial(*id);
   using Checkpoints = std::vector<CheckpointRef>;
   return look<Checkpoints>(port, request.caller, [trial](const ClusterState& state) -> Result<Checkpoints> {
@@ -135,10 +142,10 @@ kj::Promise<HttpReply> workloads(ApiPort& port, HttpRequest request) {
            }
            return state.checkpoints().of(trial);
          })
-      .then([&port, request, trial](Result<Checkpoints> checkpoints) -> kj::Promise<HttpReply> {
+      .then([&port, request, trial, filter = *filter](Result<Checkpoints> checkpoints) -> kj::Promise<HttpReply> {
         if (!checkpoints.has_value()) return error_reply(checkpoints.error());
-        return measure<std::vector<Workload>>(port, [request, trial, all = std::move(checkpoints).value()](MetricStore& store) {
-                 return read_workloads(store, trial, filter_of(request), all);
+        return measure<std::vector<Workload>>(port, [filter, trial, all = std::move(checkpoints).value()](MetricStore& store) {
+                 return read_workloads(store, trial, filter, all);
                })
             .then([request](Result<std::vector<Workload>> all) -> HttpReply {
               if (!all.has_value()) return error_reply(all.error());
@@ -150,8 +157,9 @@ kj::Promise<HttpReply> workloads(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "a trial");
   if (!id.has_value()) return error_reply(id.error());
+  auto shared = std::make_shared<const HttpRequest>(std::move(request));
   using All = std::vector<CheckpointFacts>;
-  return look<All>(port, request.caller, [trial = TrialId(*id)](const ClusterState& state) -> Result<All> {
+  return look<All>(port, shared->caller, [trial = TrialId(*id)](const ClusterState& state) -> Result<All> {
            if (state.experiments().find(trial) == nullptr) {
              return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", trial.value()), "");
            }
@@ -159,12 +167,9 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
            for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) all.push_back(facts_of(state, *checkpoint));
            return all;
          })
-      .then([&port, request](Result<All> all) -> kj::Promise<HttpReply> {
+      .then([&port, shared](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
-        return measured(port, request.caller, std::move(all).value()).then([&port, request](Result<All> full) -> HttpReply {
-          if (!full.has_value()) return error_reply(full.error());
-          return list_reply(request, "checkpoints", *full, [&port](const CheckpointFacts& one) { return checkpoint_json(port, one); });
-        });
+        return checkpoint_list(port, shared, std::move(all).value());
       });
 }
 
@@ -264,21 +269,23 @@ kj::Promise<HttpReply> stream_reports(ApiPort& port, HttpRequest request, std::s
 }  // namespace
 
 void add_trial_routes(Router& router) {
-  router.add(Method::kGet, "/api/v1/trials/time-series", "Metrics of trials over their steps, downsampled", time_series);
+  router.add(Method::kGet, "/api/v1/trials/time-series", "Metrics of trials over their steps, downsampled", time_series,
+             {"trialIds", "metricNames", "metricIds", "metricType", "group", "startBatches", "endBatches", "maxDatapoints"});
   router.add(Method::kGet, "/api/v1/trials/metrics/training_metrics", "All training metrics of trials", [](ApiPort& port, HttpRequest request) {
     return stream_reports(port, std::move(request), "training");
-  });
+  }, {"trialIds"});
   router.add(Method::kGet, "/api/v1/trials/metrics/validation_metrics", "All validation metrics of trials", [](ApiPort& port, HttpRequest request) {
     return stream_reports(port, std::move(request), "validation");
-  });
+  }, {"trialIds"});
   router.add(Method::kGet, "/api/v1/trials/metrics/trial_metrics", "All metrics of one group of trials", [](ApiPort& port, HttpRequest request) {
     std::string group(request.parameter("group"));
     return stream_reports(port, std::move(request), std::move(group));
-  });
+  }, {"trialIds", "group"});
   router.add(Method::kGet, "/api/v1/trials/{trial}", "One trial", show_trial);
   router.add(Method::kPost, "/api/v1/trials/{trial}/kill", "End a trial", kill_trial);
-  router.add(Method::kGet, "/api/v1/trials/{trial}/workloads", "What a trial trained, validated and saved", workloads);
-  router.add(Method::kGet, "/api/v1/trials/{trial}/checkpoints", "Checkpoints of a trial", list_checkpoints);
+  router.add(Method::kGet, "/api/v1/trials/{trial}/workloads", "What a trial trained, validated and saved", workloads,
+             list_parameters({"filter", "metricType", "group", "sortKey", "orderBy", "includeBatchMetrics", "removeDeletedCheckpoints"}));
+  router.add(Method::kGet, "/api/v1/trials/{trial}/checkpoints", "Checkpoints of a trial", list_checkpoints, checkpoint_list_parameters());
 }
 
 }  // namespace muster::api

@@ -187,8 +187,8 @@ class Experiments:
         file.write_text(json.dumps(config, indent=1))
         return file
 
-    def create(self, name, entrypoint, *options, golden=None, **more):
-        made = self._det("experiment", "create", self.configuration(name, entrypoint, **more), MODEL, *options, golden=golden)
+    def create(self, name, entrypoint, *options, golden=None, code=MODEL, **more):
+        made = self._det("experiment", "create", self.configuration(name, entrypoint, **more), code, *options, golden=golden)
         return int(re.search(r"Created experiment (\d+)", made.out).group(1))
 
     def describe(self, experiment):

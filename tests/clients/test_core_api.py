@@ -42,6 +42,32 @@ def test_a_custom_group_is_kept(experiments, served, monkeypatch, tmp_path):
     assert (row.steps_completed, row.metrics) == (4, {"count": 4, "least": "-Infinity"})
 
 
+def test_lists_come_in_the_order_that_is_asked_for(experiments, served, monkeypatch, tmp_path):
+    """What no command of det asks for."""
+    for name, value in (("DET_USER", served.user), ("DET_USER_TOKEN", served.token), ("HOME", str(tmp_path))):
+        monkeypatch.setenv(name, value)
+    experiment = experiments.create("ordered", f"{SCRIPT} 12", searcher={"name": "grid", "metric": "validation_loss"},
+                                    hyperparameters={"x": {"type": "categorical", "vals": [1, 2, 3]}},
+                                    checkpoint_storage={"type": "shared_fs", "host_path": str(served.storage), "save_trial_latest": 3})
+    experiments.wait(experiment)
+    sdk = client.Determined(master=served.url)
+    first, *others = experiments.trials(experiment)
+
+    def steps(sort_by, order_by, **more):
+        return [each.metadata["steps_completed"] for each in sdk.get_trial(first).list_checkpoints(sort_by=sort_by, order_by=order_by, **more)]
+
+    up, down = client.OrderBy.ASC, client.OrderBy.DESC
+    assert steps(client.CheckpointSortBy.BATCH_NUMBER, down) == [12, 8, 4]
+    assert steps(client.CheckpointSortBy.END_TIME, up, max_results=2) == [4, 8]
+    assert steps(client.CheckpointSortBy.SEARCHER_METRIC, down) == [4, 8, 12]
+    assert steps("validation_loss", up) == [12, 8, 4]
+    found = sdk.get_experiment(experiment).list_trials(sort_by=client.TrialSortBy.ID, order_by=down)
+    assert [trial.id for trial in found] == sorted([first, *others], reverse=True)
+    mine = [each.id for each in sdk.list_experiments(experiment_ids=[experiment], sort_by=client.ExperimentSortBy.NAME)]
+    assert mine == [experiment]
+    assert [each.id for each in sdk.list_experiments(name="no such name")] == []
+
+
 def test_a_paused_trial_goes_on_from_its_checkpoint(experiments, det):
     experiment = experiments.create("pause", f"{SCRIPT} 60 0.7")
     trial = until(lambda: experiments.trials(experiment), "a trial")[0]

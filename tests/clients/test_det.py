@@ -3,6 +3,7 @@ import json
 import re
 import tarfile
 import uuid
+from pathlib import Path
 
 import pytest
 import requests
@@ -221,6 +222,21 @@ def test_checkpoint(det, done):
 def test_checkpoint_download(det, done, tmp_path, mode):
     det("checkpoint", "download", done[2], "-o", tmp_path / "to", "--mode", mode, golden=f"checkpoint-download-{mode}")
     assert json.loads((tmp_path / "to" / "state.json").read_text()) == {"done": 6}
+
+
+def test_the_best_checkpoints_of_an_experiment(det, served, experiments, tmp_path):
+    experiment = experiments.create("rated", f"{SCRIPT} 12", searcher={"name": "single", "metric": "count", "smaller_is_better": False},
+                                    checkpoint_storage={"type": "shared_fs", "host_path": str(served.storage), "save_trial_latest": 3})
+    experiments.wait(experiment)
+
+    def steps_of(*words):
+        ran = det("experiment", "download", experiment, "-o", tmp_path / str(len(list(tmp_path.iterdir()))), "-q", *words)
+        return [json.loads((Path(line) / "state.json").read_text())["done"] for line in ran.out.splitlines()]
+
+    by_loss = ("--sort-by", "validation_loss", "--smaller-is-better")
+    assert steps_of("--top-n", 2, *by_loss, "true") == [12, 8]
+    assert steps_of("--top-n", 2, *by_loss, "false") == [4, 8]
+    assert steps_of(*by_loss, "false") == [4]
 
 
 def test_files_of_a_checkpoint_are_removed(det, experiments):

@@ -1,4 +1,6 @@
 """(e) Predictions made with a checkpoint or a registered version are found again from there."""
+from pathlib import Path
+
 import pytest
 from determined.common.api.errors import NotFoundException
 from determined.experimental import client
@@ -24,7 +26,7 @@ def sdk(served, monkeypatch, tmp_path):
 
 
 def predicted(experiments, name, **hparams):
-    experiment = experiments.create(name, "python3 predict.py", hyperparameters=hparams)
+    experiment = experiments.create(name, "python3 predict.py", code=Path(__file__).parent / "inference", hyperparameters=hparams)
     experiments.wait(experiment)
     (trial,) = experiments.trials(experiment)
     return experiment, trial
