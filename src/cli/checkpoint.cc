@@ -8,10 +8,11 @@
 #include "cli/catalog.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
-#include "cli/http_call.h"
+#include "cli/downloads.h"
 #include "cli/local_zone.h"
 #include "cli/session.h"
 #include "cli/text_table.h"
+#include "cli/web.h"
 #include "codec/checkpoint_text.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
@@ -69,13 +70,20 @@ std::string users_text(const std::vector<Document>& uses, const std::string& uui
 
 int run_describe(const Words& words) {
   std::vector<std::string> uuids;
+  bool is_json = false;
   CLI::App app("Shows all that is known of checkpoints.", "muster checkpoint describe");
   app.add_option("UUID", uuids, "theirs")->required();
+  app.add_flag("--json", is_json, "as JSON, a line for each");
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster checkpoint describe");
   Query query = checkpoints_query();
   query.uuids = uuids;
   Session session(console);
+  for (const std::string& uuid : uuids) {
+    if (!is_json) break;
+    if (const int code = print_json(console, session, "checkpoints/" + uuid); code != 0) return code;
+  }
+  if (is_json) return 0;
   const auto page = session.query(query);
   if (!page.has_value()) return console.fail(page.error());
   const auto uses = documents(session, DocumentKind::kCheckpointUse);
@@ -117,14 +125,13 @@ int run_remove(const Words& words) {
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster checkpoint rm");
   Session session(console);
-  const auto access = find_http(session, 1);
-  if (!access.has_value()) return console.fail(access.error());
-  const Json body = Json::Object{{"checkpointUuids", texts(uuids)}, {"checkpointGlobs", texts(globs)}};
-  const auto done = call_http(session, *access, {"POST", "/api/v1/checkpoints/rm", json_text(body)});
+  Web web(session);
+  if (const Status open = web.open(); !open.has_value()) return console.fail(open.error());
+  const auto done = web.post("checkpoints/rm", Json::Object{{"checkpointUuids", texts(uuids)}, {"checkpointGlobs", texts(globs)}});
   return done.has_value() ? 0 : console.fail(done.error());
 }
 
-constexpr std::array kVerbs{CommandRow{"list", run_list, "show those of an experiment or of trials"},
+constexpr std::array kVerbs{CommandRow{"list|ls", run_list, "show those of an experiment or of trials"},
                             CommandRow{"describe", run_describe, "show one with its files"},
                             CommandRow{"download", run_checkpoint_download, "get the files of one, from wherever they lie"},
                             CommandRow{"rm", run_remove, "remove files of some, by patterns"},

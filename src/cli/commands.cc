@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "codec/words.h"
+
 namespace muster::cli {
 namespace {
 
@@ -23,14 +25,27 @@ constexpr CommandRow kSlurmCommands[] = {
 std::span<const CommandRow> slurm_commands() { return kSlurmCommands; }
 
 const CommandRow* find_command(std::span<const CommandRow> rows, std::string_view name) {
-  const auto found = std::ranges::find(rows, name, &CommandRow::name);
+  const auto is_its = [name](const CommandRow& row) {
+    const auto names = split(row.name, '|');
+    return std::ranges::find(names, name) != names.end();
+  };
+  const auto found = std::ranges::find_if(rows, is_its);
   return found == rows.end() ? nullptr : &*found;
 }
+
+namespace {
+
+/// Without its other names.
+std::string_view shown_name(const CommandRow& row) { return row.name.substr(0, row.name.find('|')); }
+
+}  // namespace
 
 int run_verb(const std::string& name, std::span<const CommandRow> verbs, const Words& words) {
   if (words.empty() || words.front() == "--help" || words.front() == "-h") {
     print(fmt::format("Usage: {} VERB [ARGUMENTS]\n\n", name));
-    for (const CommandRow& row : verbs) print(fmt::format("  {:<10} {}\n", row.name, row.help));
+    std::size_t width = 10;
+    for (const CommandRow& row : verbs) width = std::max(width, shown_name(row).size());
+    for (const CommandRow& row : verbs) print(fmt::format("  {:<{}} {}\n", shown_name(row), width, row.help));
     return 0;
   }
   const CommandRow* verb = find_command(verbs, words.front());

@@ -23,7 +23,6 @@ int run_preview_search(const Words& words);
 int run_experiment(const Words& words);
 int run_token(const Words& words);
 int run_checkpoint(const Words& words);
-int run_checkpoint_download(const Words& words);
 int run_tensorboard(const Words& words);
 int run_model(const Words& words);
 int run_trial(const Words& words);
@@ -37,7 +36,7 @@ int run_template(const Words& words);
 
 /// A name to call Muster by, or a subcommand of `muster`.
 struct CommandRow {
-  std::string_view name;
+  std::string_view name;   ///< with other names behind bars: "list|ls"
   CommandFunction run;
   std::string_view help;  ///< one line
 };

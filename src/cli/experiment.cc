@@ -6,6 +6,7 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/downloads.h"
 #include "cli/experiment_commands.h"
 #include "cli/experiment_file.h"
 #include "cli/log_commands.h"
@@ -38,18 +39,23 @@ int run_check_file(const Words& words) {
 constexpr std::array kVerbs{CommandRow{"create", run_experiment_create, "search or train as a file says"},
                             CommandRow{"fork", run_experiment_fork, "a new one with the code and configuration of another"},
                             CommandRow{"continue", run_experiment_continue, "let one that has ended go on"},
-                            CommandRow{"list", run_experiment_list, "show experiments"},
+                            CommandRow{"list|ls", run_experiment_list, "show experiments"},
                             CommandRow{"describe", run_experiment_describe, "show one with its trials, and why they stopped"},
+                            CommandRow{"list-trials|lt", run_experiment_list_trials, "show its trials alone"},
+                            CommandRow{"list-checkpoints|lc", run_experiment_list_checkpoints, "show what its trials saved, the best first if asked"},
+                            CommandRow{"download", run_experiment_download, "get the files of its best checkpoints"},
+                            CommandRow{"download-model-def", run_experiment_download_code, "get the code that its trials run"},
                             CommandRow{"logs", run_experiment_logs, "show what its trials wrote"},
                             CommandRow{"wait", run_experiment_wait, "wait for the end; the exit code says how it was"},
                             CommandRow{"pause", run_experiment_verb<ExperimentVerb::kPause>, "let trials save a checkpoint and wait"},
-                            CommandRow{"activate", run_experiment_verb<ExperimentVerb::kActivate>, "let paused trials go on"},
+                            CommandRow{"activate|unpause", run_experiment_verb<ExperimentVerb::kActivate>, "let paused trials go on"},
                             CommandRow{"cancel", run_experiment_verb<ExperimentVerb::kCancel>, "let trials save a checkpoint and end"},
                             CommandRow{"kill", run_experiment_verb<ExperimentVerb::kKill>, "end trials at once"},
                             CommandRow{"archive", run_experiment_verb<ExperimentVerb::kArchive>, "take what has ended out of lists"},
                             CommandRow{"unarchive", run_experiment_verb<ExperimentVerb::kUnarchive>, "bring it back"},
                             CommandRow{"delete", run_experiment_verb<ExperimentVerb::kDelete>, "delete it with its checkpoints, metrics and logs"},
                             CommandRow{"set", run_experiment_set, "labels, trials at once, priority, checkpoints to keep"},
+                            CommandRow{"label", run_experiment_label, "add labels, or take them away"},
                             CommandRow{"move", run_experiment_move, "put it into a project"},
                             CommandRow{"config", run_experiment_config, "print the configuration"},
                             CommandRow{"check", run_check_file, "say what is wrong with a file"}};

@@ -12,6 +12,7 @@
 #include "cli/job_request.h"
 #include "cli/session.h"
 #include "cli/text_file.h"
+#include "cli/web.h"
 #include "codec/config_layers.h"
 #include "codec/config_override.h"
 #include "codec/experiment_form.h"
@@ -200,11 +201,14 @@ int run_experiment_fork(const Words& words) {
 
 int run_experiment_list(const Words& words) {
   bool is_all = false;
+  bool is_json = false;
   CLI::App app("Shows experiments, the newest last.", "muster experiment list");
   app.add_flag("-a,--all", is_all, "archived ones too");
+  app.add_flag("--json", is_json, "as JSON");
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster experiment list");
   Session session(console);
+  if (is_json) return print_json(console, session, is_all ? "experiments" : "experiments?archived=false");
   auto page = session.query(query_of(QueryKind::kExperiments, {}, QueryDetail::kBrief));
   if (!page.has_value()) return console.fail(page.error());
   if (!is_all) std::erase_if(page->experiments, [](const ExperimentView& one) { return one.labels.is_archived; });
@@ -214,11 +218,14 @@ int run_experiment_list(const Words& words) {
 
 int run_experiment_describe(const Words& words) {
   std::uint32_t number = 0;
+  bool is_json = false;
   CLI::App app("Shows an experiment with its trials: what each has reached, and why it waits or stopped.", "muster experiment describe");
   app.add_option("EXPERIMENT", number, "its number")->required();
+  app.add_flag("--json", is_json, "as JSON; its trials: list-trials --json");
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster experiment describe");
   Session session(console);
+  if (is_json) return print_json(console, session, fmt::format("experiments/{}", number));
   const auto experiment = find_experiment(session, number);
   if (!experiment.has_value()) return console.fail(experiment.error());
   const auto page = session.query(query_of(QueryKind::kTrials, {experiment->id}, QueryDetail::kFull));

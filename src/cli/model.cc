@@ -128,9 +128,9 @@ int run_delete(const Words& words) {
   return delete_found(console, session, find_version(session, *model, *number));
 }
 
-constexpr std::array kVerbs{CommandRow{"create", run_create, "make one"}, CommandRow{"list", run_list, "show all"},
-                            CommandRow{"describe", run_describe, "show one with its versions"},
-                            CommandRow{"register", run_register, "name a checkpoint as the next version"},
+constexpr std::array kVerbs{CommandRow{"create", run_create, "make one"}, CommandRow{"list|ls", run_list, "show all"},
+                            CommandRow{"describe|list-versions", run_describe, "show one with its versions"},
+                            CommandRow{"register|register-version", run_register, "name a checkpoint as the next version"},
                             CommandRow{"delete", run_delete, "delete one; checkpoints stay"}};
 
 }  // namespace

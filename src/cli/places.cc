@@ -8,7 +8,7 @@
 #include "cli/catalog.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
-#include "cli/experiment_commands.h"
+#include "cli/experiment_tables.h"
 #include "cli/local_zone.h"
 #include "cli/text_table.h"
 #include "codec/json_text.h"
@@ -75,15 +75,20 @@ int delete_workspace(const Words& words) {
 }
 
 int list_projects(const Words& words) {
+  std::string workspace;
   CLI::App app("Shows projects with their workspaces.", "muster project list");
+  app.add_option("WORKSPACE", workspace, "those of this one alone; its name or number");
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster project list");
   Session session(console);
   const auto places = all_places(session);
   if (!places.has_value()) return console.fail(places.error());
+  const auto only = workspace.empty() ? Result<Document>(Document()) : workspace_of(session, workspace);
+  if (!only.has_value()) return console.fail(only.error());
   std::vector<Row> rows;
   for (const Document& one : places->projects) {
     const auto above = std::ranges::find(places->workspaces, one.parent, &Document::id);
+    if (!workspace.empty() && one.parent != only->id) continue;
     rows.push_back({std::to_string(shown_id(one.kind, one.id)), one.name, above == places->workspaces.end() ? "" : above->name, one.user_name});
   }
   print(table_text({"ID", "NAME", "WORKSPACE", "USER"}, rows));
@@ -130,9 +135,32 @@ int delete_project(const Words& words) {
   return delete_found(console, session, project_of(session, workspace, name));
 }
 
-constexpr std::array kWorkspaceVerbs{CommandRow{"create", create_workspace, "make one"}, CommandRow{"list", list_workspaces, "show all"},
+int list_experiments(const Words& words) {
+  std::string workspace;
+  std::string name;
+  CLI::App app("Shows the experiments of a project, archived ones too.", "muster project list-experiments");
+  app.add_option("WORKSPACE", workspace, "its name or number")->required();
+  app.add_option("PROJECT", name, "its name or number")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster project list-experiments");
+  Session session(console);
+  const auto above = workspace_of(session, workspace);
+  if (!above.has_value()) return console.fail(above.error());
+  const auto project = find_document(session, DocumentKind::kProject, above->id, name, kProjects);
+  if (!project.has_value()) return console.fail(project.error());
+  Query query;
+  query.kind = QueryKind::kExperiments;
+  auto page = session.query(query);
+  if (!page.has_value()) return console.fail(page.error());
+  std::erase_if(page->experiments, [&](const ExperimentView& one) { return one.labels.workspace != above->name || one.labels.project != project->name; });
+  print(experiment_table(page->experiments, show_context(session.cluster().cluster_name)));
+  return 0;
+}
+
+constexpr std::array kWorkspaceVerbs{CommandRow{"create", create_workspace, "make one"}, CommandRow{"list|ls", list_workspaces, "show all"},
                                      CommandRow{"delete", delete_workspace, "delete one without projects"}};
-constexpr std::array kProjectVerbs{CommandRow{"create", create_project, "make one"}, CommandRow{"list", list_projects, "show all"},
+constexpr std::array kProjectVerbs{CommandRow{"create", create_project, "make one"}, CommandRow{"list|ls", list_projects, "show all, or those of a workspace"},
+                                   CommandRow{"list-experiments", list_experiments, "show what stands in one"},
                                    CommandRow{"delete", delete_project, "delete one; its experiments stay"}};
 
 }  // namespace

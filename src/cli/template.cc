@@ -78,8 +78,8 @@ int run_delete(const Words& words) {
   return delete_found(console, session, find_document(session, DocumentKind::kTemplate, 0, name, kTemplates));
 }
 
-constexpr std::array kVerbs{CommandRow{"set", run_set, "store one"}, CommandRow{"list", run_list, "show all"},
-                            CommandRow{"describe", run_describe, "print one"}, CommandRow{"delete", run_delete, "delete one"}};
+constexpr std::array kVerbs{CommandRow{"set", run_set, "store one"}, CommandRow{"list|ls", run_list, "show all"},
+                            CommandRow{"describe", run_describe, "print one"}, CommandRow{"delete|remove|rm", run_delete, "delete one"}};
 
 }  // namespace
 

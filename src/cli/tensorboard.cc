@@ -8,10 +8,9 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
-#include "cli/http_call.h"
 #include "cli/session.h"
 #include "cli/text_table.h"
-#include "codec/json_text.h"
+#include "cli/web.h"
 
 extern char** environ;
 
@@ -20,30 +19,6 @@ namespace {
 
 constexpr Duration kLookEvery = Duration::milliseconds(300);
 constexpr int kLooksMax = 30 * 60 * 1000 / 300;  // half an hour, as Determined's client waits
-constexpr int kTokenDays = 1;
-
-std::string text_of(const Json& object, std::string_view name) {
-  const Json* found = object.find(name);
-  return found != nullptr && found->text() != nullptr ? *found->text() : "";
-}
-
-/// The cluster's HTTP, asked as the caller.
-class Web {
- public:
-  explicit Web(const Console& console) : session_(console) {}
-  Status open() {
-    access_ = TRY(find_http(session_, kTokenDays));
-    return {};
-  }
-  Result<Json> get(const std::string& path) { return call_http(session_, access_, {"GET", "/api/v1/" + path}); }
-  Result<Json> post(const std::string& path, const Json& body) { return call_http(session_, access_, {"POST", "/api/v1/" + path, json_text(body)}); }
-  void sleep() { session_.sleep(kLookEvery); }
-  const std::string& master() const { return access_.master; }
-
- private:
-  Session session_;
-  HttpAccess access_;
-};
 
 Result<Json> tensorboard_in(Result<Json> reply) {
   const Json body = TRY(std::move(reply));
@@ -60,7 +35,7 @@ Status print_address(Web& web, const std::string& id) {
 }
 
 /// Says each time when something else is awaited.
-Status wait_ready(const Console& console, Web& web, const std::string& id) {
+Status wait_ready(const Console& console, Session& session, Web& web, const std::string& id) {
   std::string said;
   for (int look = 0; look < kLooksMax; ++look) {
     const Json found = TRY(tensorboard_in(web.get("tensorboards/" + id)));
@@ -71,7 +46,7 @@ Status wait_ready(const Console& console, Web& web, const std::string& id) {
     if (is_over || detail.find("cannot serve") != detail.npos) return fail(ErrorCode::kFailedPrecondition, detail);
     if (detail != said) console.say(detail);
     said = detail;
-    web.sleep();
+    session.sleep(kLookEvery);
   }
   return fail(ErrorCode::kDeadlineExceeded, fmt::format("TensorBoard {} is not ready after half an hour", id), "muster tensorboard list shows it");
 }
@@ -110,7 +85,8 @@ Json body_of(const StartOptions& options) {
 }
 
 Status start(const Console& console, const StartOptions& options) {
-  Web web(console);
+  Session session(console);
+  Web web(session);
   TRY(web.open());
   const Json made = TRY(tensorboard_in(web.post("tensorboards", body_of(options))));
   const std::string id = text_of(made, "id");
@@ -119,7 +95,7 @@ Status start(const Console& console, const StartOptions& options) {
     print(id + "\n");
     return {};
   }
-  TRY(wait_ready(console, web, id));
+  TRY(wait_ready(console, session, web, id));
   return print_address(web, id);
 }
 
@@ -146,12 +122,7 @@ int run_start(const Words& words) {
 
 // ---- those that are there ----
 
-Result<std::vector<Json>> all_of(Web& web) {
-  const Json body = TRY(web.get("tensorboards"));
-  const Json* list = body.find("tensorboards");
-  if (list == nullptr || list->array() == nullptr) return fail(ErrorCode::kInternal, "the controller answered without a list");
-  return *list->array();
-}
+Result<std::vector<Json>> all_of(Web& web) { return items_of(TRY(web.get("tensorboards")), "tensorboards"); }
 
 /// By the beginning of its id, or by its job.
 Result<std::string> id_of(const std::vector<Json>& all, const std::string& name) {
@@ -172,7 +143,8 @@ int run_list(const Words& words) {
   app.add_flag("-a,--all", is_all, "also those that have ended");
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster tensorboard list");
-  Web web(console);
+  Session session(console);
+  Web web(session);
   if (const Status open = web.open(); !open.has_value()) return console.fail(open.error());
   const auto all = all_of(web);
   if (!all.has_value()) return console.fail(all.error());
@@ -186,15 +158,16 @@ int run_list(const Words& words) {
 }
 
 /// Does it to each that is named.
-int for_each_named(const Console& console, const std::vector<std::string>& names, const std::function<Status(Web&, const std::string&)>& act) {
-  Web web(console);
+int for_each_named(const Console& console, const std::vector<std::string>& names, const std::function<Status(Session&, Web&, const std::string&)>& act) {
+  Session session(console);
+  Web web(session);
   if (const Status open = web.open(); !open.has_value()) return console.fail(open.error());
   const auto all = all_of(web);
   if (!all.has_value()) return console.fail(all.error());
   for (const std::string& name : names) {
     const auto id = id_of(*all, name);
     if (!id.has_value()) return console.fail(id.error());
-    if (const Status done = act(web, *id); !done.has_value()) return console.fail(done.error());
+    if (const Status done = act(session, web, *id); !done.has_value()) return console.fail(done.error());
   }
   return 0;
 }
@@ -204,7 +177,7 @@ int run_kill(const Words& words) {
   CLI::App app("Ends TensorBoards.", "muster tensorboard kill");
   app.add_option("ID", names, "theirs, or their beginning, or their jobs' numbers")->required();
   if (const auto code = parse_words(app, words)) return *code;
-  return for_each_named(Console("muster tensorboard kill"), names, [](Web& web, const std::string& id) -> Status {
+  return for_each_named(Console("muster tensorboard kill"), names, [](Session&, Web& web, const std::string& id) -> Status {
     TRY(web.post(fmt::format("tensorboards/{}/kill", id), Json::Object{}));
     return {};
   });
@@ -216,8 +189,8 @@ int run_open(const Words& words) {
   app.add_option("ID", name, "its own, or its beginning, or its job's number")->required();
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster tensorboard open");
-  return for_each_named(console, {name}, [&console](Web& web, const std::string& id) -> Status {
-    TRY(wait_ready(console, web, id));
+  return for_each_named(console, {name}, [&console](Session& session, Web& web, const std::string& id) -> Status {
+    TRY(wait_ready(console, session, web, id));
     return print_address(web, id);
   });
 }

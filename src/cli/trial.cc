@@ -8,12 +8,15 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/downloads.h"
 #include "cli/experiment_tables.h"
-#include "cli/http_call.h"
 #include "cli/local_zone.h"
 #include "cli/log_commands.h"
 #include "cli/profile_text.h"
 #include "cli/session.h"
+#include "cli/text_table.h"
+#include "cli/web.h"
+#include "codec/json_text.h"
 
 namespace muster::cli {
 namespace {
@@ -33,18 +36,97 @@ Result<std::vector<TrialView>> find_trials(Session& session, const std::vector<s
   return found;
 }
 
+/// Numbers with six digits: --json has them all.
+std::string cell(const Json& object, const char* name) {
+  const Json* value = object.find(name);
+  if (value == nullptr || value->is_null()) return "-";
+  if (value->text() != nullptr) return *value->text();
+  const auto number = value->number();
+  return number && value->whole() == nullptr ? fmt::format("{:.6g}", *number) : json_text(*value);
+}
+
+/// What each metric came to; by group.
+Status print_summary(Web& web, const std::string& path) {
+  const Json answer = TRY(web.get(path));
+  const Json* trial = answer.find("trial");
+  const Json* groups = trial == nullptr ? nullptr : trial->find("summaryMetrics");
+  std::vector<Row> rows;
+  for (const Json::Member& group : groups == nullptr || groups->object() == nullptr ? Json::Object() : *groups->object()) {
+    if (group.value.object() == nullptr) continue;
+    const std::string name = group.name == "avg_metrics" ? "training" : group.name == "validation_metrics" ? "validation" : group.name;
+    for (const Json::Member& metric : *group.value.object()) {
+      const Json& sum = metric.value;
+      rows.push_back({name, metric.name, cell(sum, "count"), cell(sum, "last"), cell(sum, "mean"), cell(sum, "min"), cell(sum, "max")});
+    }
+  }
+  print(table_text({"GROUP", "METRIC", "REPORTS", "LAST", "MEAN", "LEAST", "GREATEST"}, rows));
+  return {};
+}
+
+/// A line for each report of training or validation, in the order of steps.
+Status print_reports(Web& web, const std::string& path) {
+  std::vector<Row> rows;
+  for (const Json& workload : items_of(TRY(web.get(path)), "workloads")) {
+    for (const char* kind : {"training", "validation"}) {
+      const Json* report = workload.find(kind);
+      const Json* metrics = report == nullptr ? nullptr : report->find("metrics");
+      const Json* values = metrics == nullptr ? nullptr : metrics->find("avgMetrics");
+      if (values == nullptr || values->object() == nullptr) continue;
+      for (const Json::Member& metric : *values->object()) rows.push_back({cell(*report, "totalBatches"), kind, metric.name, cell(*values, metric.name.c_str())});
+    }
+  }
+  print(table_text({"STEPS", "GROUP", "METRIC", "VALUE"}, rows));
+  return {};
+}
+
 int run_describe(const Words& words) {
   std::vector<std::uint32_t> numbers;
+  bool is_json = false;
+  bool has_summary = false;
+  bool has_metrics = false;
   CLI::App app("Shows all that is known of trials: how far each is, what ended it, and the lines of its logs that matched policies.",
                "muster trial describe");
   app.add_option("TRIAL", numbers, "their numbers; see muster experiment describe")->required();
+  app.add_flag("--metrics-summary", has_summary, "also each metric's last, least and greatest value");
+  app.add_flag("--metrics", has_metrics, "also what was reported of training and validation, step by step");
+  app.add_flag("--json", is_json, "as JSON, a line for each; with --metrics a second one with what was reported");
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster trial describe");
   Session session(console);
   const auto trials = find_trials(session, numbers);
   if (!trials.has_value()) return console.fail(trials.error());
-  for (const TrialView& trial : *trials) print(trial_text(trial, show_context(session.cluster().cluster_name)));
+  Web web(session);
+  if (const Status open = has_summary || has_metrics ? web.open() : Status(); !open.has_value()) return console.fail(open.error());
+  for (const TrialView& trial : *trials) {
+    const std::string path = fmt::format("trials/{}", trial.id.value());
+    const std::string reports = path + "/workloads";
+    if (is_json) {
+      for (const std::string& each : has_metrics ? std::vector{path, reports} : std::vector{path}) {
+        if (const int code = print_json(console, session, each); code != 0) return code;
+      }
+      continue;
+    }
+    print(trial_text(trial, show_context(session.cluster().cluster_name)));
+    for (const Status& shown : {has_summary ? print_summary(web, path) : Status(), has_metrics ? print_reports(web, reports) : Status()}) {
+      if (!shown.has_value()) return console.fail(shown.error());
+    }
+  }
   return 0;
+}
+
+int run_set(const Words& words) {
+  SetLogRetention set;
+  std::uint32_t number = 0;
+  CLI::App app("Changes what may be changed of a trial at any time.", "muster trial set");
+  app.add_option("TRIAL", number, "its number")->required();
+  app.add_option("--log-retention", set.days, "days that its logs are kept after its experiment's end; -1: for ever")->check(CLI::Range(-1, 32767))->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster trial set");
+  set.trial = TrialId(number);
+  Session session(console);
+  const auto reply = session.submit_one(set);
+  if (!reply.has_value()) return console.fail(reply.error());
+  return reply->error ? console.fail(*reply->error) : 0;
 }
 
 int run_profile(const Words& words) {
@@ -55,13 +137,13 @@ int run_profile(const Words& words) {
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster trial profile");
   Session session(console);
-  const auto access = find_http(session, 1);
-  if (!access.has_value()) return console.fail(access.error());
+  Web web(session);
+  if (const Status open = web.open(); !open.has_value()) return console.fail(open.error());
   Profile profile;
   for (const char* group : kProfileGroups) {
     std::string lines;
-    const HttpCall call{"GET", fmt::format("/api/v1/trials/metrics/trial_metrics?trialIds={}&group={}", number, group)};
-    const Status read = stream_http(session, *access, call, [&lines](std::string_view bytes) -> Status {
+    const std::string path = fmt::format("trials/metrics/trial_metrics?trialIds={}&group={}", number, group);
+    const Status read = web.stream(path, "application/json", [&lines](std::string_view bytes) -> Status {
       lines += bytes;
       return {};
     });
@@ -92,8 +174,11 @@ int run_kill(const Words& words) {
   return reply->error ? console.fail(*reply->error) : 0;
 }
 
-constexpr std::array kVerbs{CommandRow{"describe", run_describe, "show one with what its logs set off"}, CommandRow{"kill", run_kill, "end it"}, CommandRow{"logs", run_trial_logs, "show what its tasks wrote"},
-                            CommandRow{"profile", run_profile, "show what its machine did meanwhile"}};
+constexpr std::array kVerbs{CommandRow{"describe", run_describe, "show one with what its logs set off, and its metrics if asked"},
+                            CommandRow{"download", run_trial_download, "get the files of its best or its latest checkpoint"},
+                            CommandRow{"kill", run_kill, "end it"}, CommandRow{"logs", run_trial_logs, "show what its tasks wrote"},
+                            CommandRow{"profile", run_profile, "show what its machine did meanwhile"},
+                            CommandRow{"set", run_set, "how long its logs are kept"}};
 
 }  // namespace
 

@@ -1,0 +1,171 @@
+#include "cli/downloads.h"
+
+#include <fmt/format.h>
+#include <kj/encoding.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "cli/command_line.h"
+#include "cli/session.h"
+#include "cli/unpacker.h"
+#include "cli/web.h"
+#include "codec/base64.h"
+
+namespace muster::cli {
+namespace {
+
+Error not_unpacked() { return Error{ErrorCode::kUnavailable, "tar could not unpack the files", "it says why above"}; }
+
+Status fetch(Web& web, const std::string& uuid, const std::string& folder) {
+  Unpacker unpacker;
+  // tar is started by the first bytes, when there is something to unpack.
+  bool is_started = false;
+  const Status done = web.stream("/checkpoints/" + uuid, "application/x-tar", [&](std::string_view bytes) -> Status {
+    if (!std::exchange(is_started, true)) TRY(unpacker.start(folder, false));
+    return unpacker.write(bytes);
+  });
+  if (!done.has_value() && is_started) {
+    return fail(done.error().code, fmt::format("what is in {} is not whole", folder), done.error().text());
+  }
+  TRY(done);
+  if (!unpacker.finish()) return fail(not_unpacked());
+  return {};
+}
+
+/// Into a folder of its own, which is printed. What came to nothing leaves none.
+Status download_checkpoint(Web& web, const std::string& uuid, const std::string& folder) {
+  ::signal(SIGPIPE, SIG_IGN);  // tar's end is told by its status
+  TRY(make_empty_folder(folder));
+  const Status done = fetch(web, uuid, folder);
+  if (!done.has_value()) {
+    std::error_code ignored;
+    std::filesystem::remove(folder, ignored);  // if it is empty
+    return done;
+  }
+  print(folder + "\n");
+  return {};
+}
+
+/// By which metric checkpoints are rated.
+struct Rating {
+  std::string metric;  ///< empty: the searcher's
+  std::optional<bool> is_smaller_better;
+
+  void add_to(CLI::App& app) {
+    auto* by = app.add_option("--sort-by", metric, "the metric of the validations that decides; the searcher's if not given");
+    auto* smaller = app.add_option("--smaller-is-better", is_smaller_better, "true or false: which values of it are better");
+    by->needs(smaller);
+    smaller->needs(by);
+  }
+  std::string query() const {
+    if (metric.empty()) return "sortByAttr=SORT_BY_SEARCHER_METRIC";
+    return fmt::format("sortByMetric={}&orderBy={}", kj::encodeUriComponent(kj::StringPtr(metric.c_str())).cStr(), *is_smaller_better ? "ORDER_BY_ASC" : "ORDER_BY_DESC");
+  }
+};
+
+Result<std::vector<std::string>> uuids_at(Web& web, const std::string& path) {
+  std::vector<std::string> uuids;
+  for (const Json& one : items_of(TRY(web.get(path)), "checkpoints")) uuids.push_back(text_of(one, "uuid"));
+  if (uuids.empty()) return fail(ErrorCode::kNotFound, "there is no whole checkpoint", "see muster checkpoint list");
+  return uuids;
+}
+
+Status download_best(Session& session, const std::string& path, const std::string& folder, bool has_own_folders) {
+  Web web(session);
+  TRY(web.open());
+  for (const std::string& uuid : TRY(uuids_at(web, path))) {
+    TRY(download_checkpoint(web, uuid, has_own_folders ? fmt::format("{}/{}", folder, uuid) : folder));
+  }
+  return {};
+}
+
+Status download_code(Session& session, std::uint32_t number, const std::string& folder) {
+  Web web(session);
+  TRY(web.open());
+  const Json answer = TRY(web.get(fmt::format("experiments/{}/model_def", number)));
+  const std::string archive = TRY(parse_base64(text_of(answer, "b64Tgz")));
+  if (archive.empty()) return fail(ErrorCode::kNotFound, fmt::format("experiment {} has no code", number), "its trials run in the folder in which it was created");
+  ::signal(SIGPIPE, SIG_IGN);
+  TRY(make_empty_folder(folder));
+  Unpacker unpacker;
+  TRY(unpacker.start(folder, true));
+  TRY(unpacker.write(archive));
+  if (!unpacker.finish()) return fail(not_unpacked());
+  print(folder + "\n");
+  return {};
+}
+
+int ended(const Console& console, const Status& done) { return done.has_value() ? 0 : console.fail(done.error()); }
+
+}  // namespace
+
+int run_checkpoint_download(const Words& words) {
+  std::string uuid;
+  std::string folder;
+  CLI::App app("Downloads the files of a checkpoint through the controller: a job of their owner's reads them where they lie.", "muster checkpoint download");
+  app.add_option("UUID", uuid, "its own")->required();
+  app.add_option("-o,--output", folder, "into this folder; checkpoints/UUID if not given");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster checkpoint download");
+  Session session(console);
+  Web web(session);
+  if (const Status open = web.open(); !open.has_value()) return console.fail(open.error());
+  return ended(console, download_checkpoint(web, uuid, folder.empty() ? "checkpoints/" + uuid : folder));
+}
+
+int run_experiment_download(const Words& words) {
+  std::uint32_t number = 0;
+  std::uint32_t count = 1;
+  std::string folder = "checkpoints";
+  Rating rating;
+  CLI::App app("Downloads the best checkpoints of an experiment, each into a folder of its uuid.", "muster experiment download");
+  app.add_option("EXPERIMENT", number, "its number")->required();
+  app.add_option("-o,--output", folder, "into folders below this one; checkpoints if not given");
+  app.add_option("--top-n", count, "so many, the best first; 1 if not given")->check(CLI::Range(1U, UINT32_MAX));
+  rating.add_to(app);
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment download");
+  Session session(console);
+  const std::string path = fmt::format("experiments/{}/checkpoints?states=STATE_COMPLETED&limit={}&{}", number, count, rating.query());
+  return ended(console, download_best(session, path, folder, true));
+}
+
+int run_experiment_download_code(const Words& words) {
+  std::uint32_t number = 0;
+  std::string folder;
+  CLI::App app("Downloads the code that an experiment's trials run.", "muster experiment download-model-def");
+  app.add_option("EXPERIMENT", number, "its number")->required();
+  app.add_option("-o,--output", folder, "into this folder; experiment_N_model_def if not given");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment download-model-def");
+  Session session(console);
+  return ended(console, download_code(session, number, folder.empty() ? fmt::format("experiment_{}_model_def", number) : folder));
+}
+
+int run_trial_download(const Words& words) {
+  std::uint32_t number = 0;
+  std::string folder;
+  bool is_best = false;
+  bool is_latest = false;
+  Rating rating;
+  CLI::App app("Downloads a checkpoint of a trial; muster checkpoint download takes any.", "muster trial download");
+  app.add_option("TRIAL", number, "its number")->required();
+  auto* which = app.add_option_group("which")->require_option(1);
+  which->add_flag("--best", is_best, "the one with the best validation");
+  which->add_flag("--latest", is_latest, "the one with the most steps");
+  app.add_option("-o,--output", folder, "into this folder; checkpoints/trial-N if not given");
+  rating.add_to(app);
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster trial download");
+  if (is_latest && !rating.metric.empty()) return console.fail({ErrorCode::kInvalidArgument, "the latest is not rated by a metric", "leave out --sort-by, or give --best"});
+  Session session(console);
+  const std::string order = is_latest ? "sortByAttr=SORT_BY_BATCH_NUMBER&orderBy=ORDER_BY_DESC" : rating.query();
+  const std::string path = fmt::format("trials/{}/checkpoints?states=STATE_COMPLETED&limit=1&{}", number, order);
+  return ended(console, download_best(session, path, folder.empty() ? fmt::format("checkpoints/trial-{}", number) : folder, false));
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,99 @@
+// What belongs to an experiment, in lists; and its labels.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/experiment_commands.h"
+#include "cli/experiment_tables.h"
+#include "cli/text_table.h"
+#include "cli/web.h"
+#include "codec/json_text.h"
+
+namespace muster::cli {
+namespace {
+
+std::string shown(const Json* value) { return value == nullptr || value->is_null() ? "-" : value->text() != nullptr ? *value->text() : json_text(*value); }
+
+/// A checkpoint as HTTP has it.
+Row checkpoint_row(const Json& one) {
+  const Json* training = one.find("training");
+  const Json* metadata = one.find("metadata");
+  const auto in = [](const Json* object, const char* name) { return shown(object == nullptr ? nullptr : object->find(name)); };
+  const std::string state = text_of(one, "state");
+  return {text_of(one, "uuid"), in(training, "trialId"), in(metadata, "steps_completed"), in(training, "searcherMetric"),
+          state.substr(std::string_view("STATE_").size()), text_of(one, "reportTime")};
+}
+
+int change_labels(const Words& words, bool is_added) {
+  std::uint32_t number = 0;
+  std::vector<std::string> labels;
+  const std::string name = fmt::format("muster experiment label {}", is_added ? "add" : "remove");
+  CLI::App app(is_added ? "Adds labels to an experiment." : "Takes labels away from an experiment.", name);
+  app.add_option("EXPERIMENT", number, "its number")->required();
+  app.add_option("LABEL", labels, "one or more")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console(name);
+  UpdateExperiment update;
+  update.experiment = ExperimentId(number);
+  (is_added ? update.add_labels : update.remove_labels) = labels;
+  Session session(console);
+  const auto reply = session.submit_one(update);
+  if (!reply.has_value()) return console.fail(reply.error());
+  return reply->error ? console.fail(*reply->error) : 0;
+}
+
+constexpr std::array kLabelVerbs{CommandRow{"add", [](const Words& words) { return change_labels(words, true); }, "add some"},
+                                 CommandRow{"remove|rm", [](const Words& words) { return change_labels(words, false); }, "take some away"}};
+
+}  // namespace
+
+int run_experiment_label(const Words& words) { return run_verb("muster experiment label", kLabelVerbs, words); }
+
+int run_experiment_list_trials(const Words& words) {
+  std::uint32_t number = 0;
+  bool is_json = false;
+  CLI::App app("Shows the trials of an experiment: what each has reached, and why it waits or stopped.", "muster experiment list-trials");
+  app.add_option("EXPERIMENT", number, "its number")->required();
+  app.add_flag("--json", is_json, "as JSON");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment list-trials");
+  Session session(console);
+  if (is_json) return print_json(console, session, fmt::format("experiments/{}/trials", number));
+  Query query;
+  query.kind = QueryKind::kTrials;
+  query.detail = QueryDetail::kFull;
+  query.experiments = {ExperimentId(number)};
+  const auto page = session.query(query);
+  if (!page.has_value()) return console.fail(page.error());
+  print(trial_table(page->trials));
+  return 0;
+}
+
+int run_experiment_list_checkpoints(const Words& words) {
+  std::uint32_t number = 0;
+  std::uint32_t best = 0;
+  bool is_json = false;
+  CLI::App app("Shows the checkpoints of an experiment with the searcher's metric.", "muster experiment list-checkpoints");
+  app.add_option("EXPERIMENT", number, "its number")->required();
+  app.add_option("--best", best, "so many, the best first")->check(CLI::Range(1U, UINT32_MAX));
+  app.add_flag("--json", is_json, "as JSON");
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster experiment list-checkpoints");
+  Session session(console);
+  std::string path = fmt::format("experiments/{}/checkpoints", number);
+  if (best != 0) path += fmt::format("?sortByAttr=SORT_BY_SEARCHER_METRIC&limit={}", best);
+  if (is_json) return print_json(console, session, path);
+  Web web(session);
+  if (const Status open = web.open(); !open.has_value()) return console.fail(open.error());
+  const auto found = web.get(path);
+  if (!found.has_value()) return console.fail(found.error());
+  std::vector<Row> rows;
+  for (const Json& one : items_of(*found, "checkpoints")) rows.push_back(checkpoint_row(one));
+  print(table_text({"UUID", "TRIAL", "STEPS", "METRIC", "STATE", "REPORTED"}, rows));
+  return 0;
+}
+
+}  // namespace muster::cli
