@@ -98,11 +98,7 @@ Result<std::string> layered(const std::string& text, const Layers& layers) {
 Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserFacts& user) {
   const Json body = TRY(body_of(request));
   Wish wish;
-  for (const char* name : {"unmanaged"}) {
-    if (bool_field(body, name).value_or(false)) {
-      return fail(ErrorCode::kUnimplemented, fmt::format("{} is not there yet", name), "create the experiment without it");
-    }
-  }
+  TRY(refuse_fields(body, {"unmanaged"}, "create the experiment without it"));
   wish.is_checked_only = bool_field(body, "validateOnly").value_or(false);
   wish.create.is_paused = !bool_field(body, "activate").value_or(true);
   auto config = text_field(body, "config");
@@ -409,6 +405,7 @@ kj::Promise<HttpReply> control(ApiPort& port, HttpRequest request, ExperimentVer
 kj::Promise<HttpReply> control_many(ApiPort& port, HttpRequest request, ExperimentVerb verb) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status plain = refuse_fields(*body, {"filters"}, "name the experiments in experimentIds"); !plain.has_value()) return error_reply(plain.error());
   const auto ids = ids_field(*body, "experimentIds");
   if (!ids.has_value()) return error_reply(ids.error());
   ControlExperiments command{verb, {}};

@@ -77,6 +77,22 @@ std::optional<bool> bool_field(const Json& object, std::string_view name) {
   return *found->boolean();
 }
 
+bool is_given(const Json& object, std::string_view name) {
+  const Json* value = field(object, name);
+  if (value == nullptr || value->is_null()) return false;
+  if (value->boolean() != nullptr) return *value->boolean();
+  if (value->array() != nullptr) return !value->array()->empty();
+  if (value->object() != nullptr) return !value->object()->empty();
+  return value->text() == nullptr || !value->text()->empty();
+}
+
+Status refuse_fields(const Json& body, std::initializer_list<std::string_view> names, std::string_view way_out) {
+  for (const std::string_view name : names) {
+    if (is_given(body, name)) return fail(ErrorCode::kUnimplemented, fmt::format("{} is not there yet", name), std::string(way_out));
+  }
+  return {};
+}
+
 std::optional<std::vector<std::string>> texts_field(const Json& object, std::string_view name) {
   const Json* found = field(object, name);
   if (found == nullptr || found->array() == nullptr) return std::nullopt;

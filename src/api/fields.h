@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,11 @@ std::optional<std::vector<std::string>> texts_field(const Json& object, std::str
 Result<std::optional<std::uint32_t>> id_field(const Json& object, std::string_view name);
 /// A list of ids. Errors: kInvalidArgument: one of them is no id.
 Result<std::vector<std::uint32_t>> ids_field(const Json& object, std::string_view name);
+
+/// Whether a field asks for something: it is there and neither null, false nor empty.
+bool is_given(const Json& object, std::string_view name);
+/// Errors: kUnimplemented: one of these fields asks for something, which is not there.
+Status refuse_fields(const Json& body, std::initializer_list<std::string_view> names, std::string_view way_out);
 
 /// A path's part, or a parameter, that is a number from 1. Errors: kInvalidArgument with `what`.
 Result<std::uint32_t> parse_id(std::string_view text, std::string_view what);

@@ -33,7 +33,9 @@ kj::Promise<HttpReply> retain(ApiPort& port, HttpRequest request, bool is_trial)
 kj::Promise<HttpReply> retain_many(ApiPort& port, HttpRequest request) {
   const auto days = days_of(request);
   if (!days.has_value()) return error_reply(days.error());
-  const auto ids = ids_field(*body_of(request), "experimentIds");
+  const Json body = *body_of(request);
+  if (const Status plain = refuse_fields(body, {"filters"}, "name the experiments in experimentIds"); !plain.has_value()) return error_reply(plain.error());
+  const auto ids = ids_field(body, "experimentIds");
   if (!ids.has_value()) return error_reply(ids.error());
   if (ids->empty()) return error_reply(wrong("experimentIds: name the experiments"));
   kj::Vector<kj::Promise<Json>> all(ids->size());

@@ -110,6 +110,7 @@ std::function<Result<DocumentRef>(const ClusterState&)> find_model(const std::st
 kj::Promise<HttpReply> create_model(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status placed = check_no_workspace(*body, "models"); !placed.has_value()) return error_reply(placed.error());
   Document model;
   model.kind = DocumentKind::kModel;
   model.name = text_field(*body, "name").value_or("");
@@ -183,6 +184,7 @@ kj::Promise<HttpReply> show_model(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> patch_model(ApiPort& port, HttpRequest request) {
   auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status placed = check_no_workspace(*body, "models"); !placed.has_value()) return error_reply(placed.error());
   return change_document(
       port, request.caller, find_model(request.arguments[0]),
       [body = std::move(*body)](Document& model) -> Status {
@@ -288,6 +290,7 @@ std::function<Result<DocumentRef>(const ClusterState&)> version_finder(const Htt
 kj::Promise<HttpReply> patch_version(ApiPort& port, HttpRequest request) {
   auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status kept = refuse_fields(*body, {"checkpoint"}, "register it as another version"); !kept.has_value()) return error_reply(kept.error());
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
   return change_document(
              port, shared->caller, version_finder(*shared),

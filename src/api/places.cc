@@ -1,5 +1,9 @@
 #include "api/places.h"
 
+#include <fmt/format.h>
+
+#include "api/fields.h"
+
 namespace muster::api {
 
 Place place_of(const Catalog& catalog, const ExperimentLabels& labels) {
@@ -10,6 +14,13 @@ Place place_of(const Catalog& catalog, const ExperimentLabels& labels) {
   const DocumentRef project = catalog.find(DocumentKind::kProject, workspace->id, labels.project);
   if (project != nullptr) place.project = place_id(project->id);
   return place;
+}
+
+Status check_no_workspace(const Json& body, std::string_view what) {
+  const bool is_first = whole_field(body, "workspaceId").value_or(kFirstPlace) == kFirstPlace &&
+                        (!is_given(body, "workspaceName") || text_field(body, "workspaceName") == kFirstPlaceName);
+  if (is_first) return {};
+  return fail(ErrorCode::kUnimplemented, fmt::format("{} belong to no workspace", what), "leave workspaceId and workspaceName out");
 }
 
 }  // namespace muster::api

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "base/result.h"
 #include "model/catalog_names.h"
 #include "model/experiment.h"
+#include "model/json.h"
 #include "state/catalog.h"
 
 namespace muster::api {
@@ -18,6 +21,9 @@ struct Place {
   std::uint32_t workspace = kFirstPlace;
   std::uint32_t project = kFirstPlace;
 };
+/// For what belongs to no workspace, which is the first. Errors: kUnimplemented: the body names another one, by workspaceId or workspaceName.
+Status check_no_workspace(const Json& body, std::string_view what);
+
 Place place_of(const Catalog& catalog, const ExperimentLabels& labels);
 
 /// Ids as HTTP has them: those of documents, after the first place.

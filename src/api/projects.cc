@@ -164,6 +164,9 @@ kj::Promise<HttpReply> show_place(ApiPort& port, HttpRequest request, DocumentKi
 kj::Promise<HttpReply> create_workspace(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  const Status plain = refuse_fields(*body, {"agentUserGroup", "checkpointStorageConfig", "clusterNamespaceMeta", "clusterQuotaPairs", "defaultAuxPool",
+                                             "defaultComputePool"}, "say it in the experiments' files");
+  if (!plain.has_value()) return error_reply(plain.error());
   Document workspace;
   workspace.kind = DocumentKind::kWorkspace;
   workspace.name = text_field(*body, "name").value_or("");
@@ -176,6 +179,7 @@ kj::Promise<HttpReply> create_workspace(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> create_project(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status plain = refuse_fields(*body, {"key"}, "each project gets one"); !plain.has_value()) return error_reply(plain.error());
   const auto id = parse_id(request.arguments[0], "a workspace");
   if (!id.has_value()) return error_reply(id.error());
   const auto workspace = document_of(*id);
@@ -253,8 +257,10 @@ kj::Promise<HttpReply> store_template(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
   const Json* inner = field(*body, "template");
-  const Json* config = field(inner == nullptr ? *body : *inner, "config");
+  const Json& said = inner == nullptr ? *body : *inner;
+  const Json* config = field(said, "config");
   if (config == nullptr || config->object() == nullptr) return error_reply({ErrorCode::kInvalidArgument, "config: an object is missing", ""});
+  if (const Status placed = check_no_workspace(said, "templates"); !placed.has_value()) return error_reply(placed.error());
   return look<std::uint32_t>(port, request.caller, [name = request.arguments[0]](const ClusterState& state) -> Result<std::uint32_t> {
            const DocumentRef known = state.catalog().find(DocumentKind::kTemplate, 0, name);
            return known == nullptr ? 0 : known->id;

@@ -81,21 +81,10 @@ Status read_config(Wish& wish, const Json& config) {
   return {};
 }
 
-bool is_given(const Json& body, std::string_view name) {
-  const Json* value = field(body, name);
-  if (value == nullptr) return false;
-  const bool is_empty = (value->array() != nullptr && value->array()->empty()) || (value->text() != nullptr && value->text()->empty());
-  return !is_empty;
-}
-
 Result<Wish> wish_of(const HttpRequest& request) {
   const Json body = TRY(body_of(request));
-  for (const char* name : {"filters", "files", "templateName"}) {
-    if (is_given(body, name)) return fail(ErrorCode::kUnimplemented, fmt::format("{} is not there for TensorBoards", name), "name experiments or trials");
-  }
-  if (whole_field(body, "workspaceId").value_or(1) != kFirstPlace) {
-    return fail(ErrorCode::kUnimplemented, "TensorBoards belong to no workspace", "leave workspaceId out");
-  }
+  TRY(refuse_fields(body, {"filters", "files", "templateName"}, "name experiments or trials"));
+  TRY(check_no_workspace(body, "TensorBoards"));
   Wish wish;
   wish.experiments = TRY(ids_field(body, "experimentIds"));
   wish.trials = TRY(ids_field(body, "trialIds"));

@@ -16,6 +16,7 @@
 #include "codec/config_layers.h"
 #include "codec/config_override.h"
 #include "codec/experiment_form.h"
+#include "codec/experiment_text.h"
 #include "codec/json_text.h"
 
 namespace muster::cli {
@@ -320,7 +321,9 @@ int run_experiment_config(const Words& words) {
   Session session(console);
   const auto experiment = find_experiment(session, number, QueryDetail::kFull);
   if (!experiment.has_value()) return console.fail(experiment.error());
-  const std::string& text = is_original ? experiment->spec->original : experiment->spec->config;
+  const auto config = config_with_seed(*experiment->spec);
+  if (!is_original && !config.has_value()) return console.fail(config.error());
+  const std::string text = is_original ? experiment->spec->original : json_text(*config);
   print(text.ends_with('\n') ? text : text + "\n");
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "codec/experiment_text.h"
 #include "codec/json_reader.h"
 
 namespace muster::cli {
@@ -36,9 +37,7 @@ Json single_searcher(const ExperimentSpec& spec, const TrialView& trial) {
 }  // namespace
 
 Result<Json> rerun_of(const ExperimentSpec& spec) {
-  Json config = TRY(parse_json(spec.config));
-  if (config.object() == nullptr) return fail(ErrorCode::kCorruption, "the experiment's configuration is no object", "");
-  section(config, "reproducibility").member("experiment_seed") = static_cast<std::int64_t>(spec.seed);
+  Json config = TRY(config_with_seed(spec));
   if (Json& searcher = section(config, "searcher"); searcher.find("source_trial_id") != nullptr && !spec.source_checkpoint.empty()) {
     searcher.member("source_trial_id") = Json();  // that trial may have another checkpoint by now
     searcher.member("source_checkpoint_uuid") = spec.source_checkpoint;

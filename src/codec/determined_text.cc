@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/hash.h"
+#include "codec/experiment_text.h"
 #include "codec/json_text.h"
 #include "codec/trial_text.h"
 #include "codec/yaml_text.h"
@@ -82,7 +83,7 @@ std::string storage_folder(const ExperimentSpec& spec) {
 }
 
 Json determined_config(const ExperimentSpec& spec) {
-  Json config = parsed(spec.config);
+  Json config = config_with_seed(spec).value_or(Json(Json::Object{}));
   Json& storage = config.member("checkpoint_storage");
   const auto kept = [&](std::string_view name, Json otherwise = Json()) {
     const Json* value = storage.find(name);

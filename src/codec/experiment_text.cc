@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "codec/json_reader.h"
+
 namespace muster {
 namespace {
 
@@ -12,6 +14,16 @@ std::string ordinal(std::uint32_t number) {
 }
 
 }  // namespace
+
+Result<Json> config_with_seed(const ExperimentSpec& spec) {
+  auto config = parse_json(spec.config);
+  if (!config.has_value() || config->object() == nullptr) return fail(ErrorCode::kCorruption, "the experiment's configuration is no object", "");
+  Json& reproducibility = config->member("reproducibility");
+  if (reproducibility.object() == nullptr) reproducibility = Json(Json::Object{});
+  Json& seed = reproducibility.member("experiment_seed");
+  if (spec.seed != 0) seed = static_cast<std::int64_t>(spec.seed);  // 0: of an imported one that names none
+  return config;
+}
 
 std::string_view experiment_state_name(ExperimentState state) {
   switch (state) {

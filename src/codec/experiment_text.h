@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "model/experiment.h"
+#include "model/json.h"
 
 namespace muster {
 
@@ -14,6 +16,8 @@ std::string_view experiment_state_name(ExperimentState state);
 std::string_view trial_state_name(TrialState state);
 /// "preempt", "pause", "rung", "search", "cancel".
 std::string_view stop_call_name(StopCall call);
+/// Its configuration, with the seed that it has also where none was written. Errors: kCorruption: it is no object.
+Result<Json> config_with_seed(const ExperimentSpec& spec);
 /// Why a search ended a trial: "cut at rung 1: 7th of 12, the best 3 go on".
 std::string stop_reason_text(const StopReason& reason);
 

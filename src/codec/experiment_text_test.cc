@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "codec/json_text.h"
+
 namespace muster {
 namespace {
 
@@ -17,6 +19,18 @@ TEST(StateNames, AreDetermineds) {
   EXPECT_EQ(experiment_state_name(ExperimentState::kStoppingCanceled), "STOPPING_CANCELED");
   EXPECT_EQ(trial_state_name(TrialState::kError), "ERROR");
   EXPECT_EQ(stop_call_name(StopCall::kRung), "rung");
+}
+
+TEST(ConfigWithSeed, HasTheDrawnOne) {
+  ExperimentSpec spec;
+  spec.config = R"({"name": "e"})";
+  spec.seed = 7;
+  EXPECT_EQ(json_text(config_with_seed(spec).value()), R"({"name": "e", "reproducibility": {"experiment_seed": 7}})");
+  spec.seed = 0;
+  spec.config = R"({"reproducibility": {"experiment_seed": null}})";
+  EXPECT_EQ(json_text(config_with_seed(spec).value()), spec.config) << "nobody knows it";
+  spec.config = "[]";
+  EXPECT_FALSE(config_with_seed(spec).has_value());
 }
 
 }  // namespace

@@ -40,6 +40,20 @@ def test_workspaces_and_projects(cluster):
     refused(cluster, "there is no workspace vision", "experiment", "create", "lost.yaml")
 
 
+def test_what_places_and_models_have_not_is_refused_by_name(cluster):
+    """Not taken and passed over: a model that was to be moved would stay where it is without a word."""
+    web = Web(cluster)
+    asked = [("POST", "workspaces", {"name": "w", "defaultComputePool": "gpus"}, "defaultComputePool"),
+             ("POST", "models", {"name": "placed", "workspaceName": "vision"}, "models belong to no workspace"),
+             ("PATCH", "models/placed", {"workspaceName": "vision"}, "models belong to no workspace"),
+             ("PUT", "templates/t", {"config": {}, "workspaceId": 7}, "templates belong to no workspace"),
+             ("POST", "projects/1/experiments/kill", {"experimentIds": [], "filters": {"name": "x"}}, "filters"),
+             ("PUT", "projects/1/experiments/retain_logs", {"experimentIds": [1], "numDays": 3, "filters": {"name": "x"}}, "filters")]
+    assert web.post("models", {"name": "placed", "workspaceName": "Uncategorized"})["model"]["workspaceId"] == 1
+    for method, path, body, named in asked:
+        assert named in web.ask(method, f"/api/v1/{path}", body, check=501)["error"]["error"], path
+
+
 def test_templates(cluster):
     (cluster.work / "small.yaml").write_text("max_restarts: 1\nresources: {slots_per_trial: 1}\n")
     (cluster.work / "text.yaml").write_text("just words\n")
