@@ -10,6 +10,7 @@
 #include "api/places.h"
 #include "api/router.h"
 #include "api/submissions.h"
+#include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "codec/words.h"
 #include "codec/yaml_text.h"
@@ -17,6 +18,14 @@
 
 namespace muster::api {
 namespace {
+
+/// What Determined's workspaces have and ours have not.
+Status check_workspace_fields(const Json& body) {
+  return refuse_fields(body, {"agentUserGroup", "checkpointStorageConfig", "clusterNamespaceMeta", "clusterQuotaPairs", "defaultAuxPool",
+                              "defaultAuxResourcePool", "defaultComputePool", "defaultComputeResourcePool"}, "say it in the experiments' files");
+}
+
+Status check_project_fields(const Json& body) { return refuse_fields(body, {"key"}, "each project gets one"); }
 
 /// The first workspace and the first project, which always are.
 Document first_place(DocumentKind kind) {
@@ -164,9 +173,7 @@ kj::Promise<HttpReply> show_place(ApiPort& port, HttpRequest request, DocumentKi
 kj::Promise<HttpReply> create_workspace(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
-  const Status plain = refuse_fields(*body, {"agentUserGroup", "checkpointStorageConfig", "clusterNamespaceMeta", "clusterQuotaPairs", "defaultAuxPool",
-                                             "defaultComputePool"}, "say it in the experiments' files");
-  if (!plain.has_value()) return error_reply(plain.error());
+  if (const Status plain = check_workspace_fields(*body); !plain.has_value()) return error_reply(plain.error());
   Document workspace;
   workspace.kind = DocumentKind::kWorkspace;
   workspace.name = text_field(*body, "name").value_or("");
@@ -179,7 +186,7 @@ kj::Promise<HttpReply> create_workspace(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> create_project(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
-  if (const Status plain = refuse_fields(*body, {"key"}, "each project gets one"); !plain.has_value()) return error_reply(plain.error());
+  if (const Status plain = check_project_fields(*body); !plain.has_value()) return error_reply(plain.error());
   const auto id = parse_id(request.arguments[0], "a workspace");
   if (!id.has_value()) return error_reply(id.error());
   const auto workspace = document_of(*id);
@@ -192,6 +199,97 @@ kj::Promise<HttpReply> create_project(ApiPort& port, HttpRequest request) {
   return store_document(port, request.caller, std::move(project), [](const ClusterState& state, const Document& stored) -> Result<Json> {
     return Json(Json::Object{{"project", project_json(state, stored)}});
   });
+}
+
+using ChangePlace = std::function<Status(Document& place)>;
+
+/// What is left of a place after a change, shown as when it is asked for.
+kj::Promise<HttpReply> change_place(ApiPort& port, const HttpRequest& request, DocumentKind kind, ChangePlace change) {
+  const auto id = parse_id(request.arguments[0], kind_name(kind));
+  if (!id.has_value()) return error_reply(id.error());
+  const auto document = document_of(*id);
+  if (!document) return error_reply({ErrorCode::kFailedPrecondition, fmt::format("{} cannot be changed", kFirstPlaceName), ""});
+  return change_document(
+      port, request.caller,
+      [kind, document = *document](const ClusterState& state) -> Result<DocumentRef> {
+        DocumentRef found = state.catalog().find(kind, document);
+        if (found != nullptr) return found;
+        return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), shown_id(kind, document)), "");
+      },
+      std::move(change),
+      [kind](const ClusterState& state, const Document& stored) -> Result<Json> {
+        if (kind == DocumentKind::kProject) return Json(Json::Object{{"project", project_json(state, stored)}});
+        return Json(Json::Object{{"workspace", workspace_json(state, stored)}, {"namespaceBindings", Json::Object{}}});
+      });
+}
+
+kj::Promise<HttpReply> archive_place(ApiPort& port, HttpRequest request, DocumentKind kind, bool is_archived) {
+  return change_place(port, request, kind, [is_archived](Document& place) -> Status {
+           place.is_archived = is_archived;
+           return {};
+         })
+      .then([](HttpReply reply) { return reply.status == 200 ? empty_reply() : std::move(reply); });
+}
+
+kj::Promise<HttpReply> patch_workspace(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  if (const Status plain = check_workspace_fields(*body); !plain.has_value()) return error_reply(plain.error());
+  return change_place(port, request, DocumentKind::kWorkspace, [body = *body](Document& workspace) -> Status {
+    workspace.name = text_field(body, "name").value_or(workspace.name);
+    return {};
+  });
+}
+
+kj::Promise<HttpReply> patch_project(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  if (const Status plain = check_project_fields(*body); !plain.has_value()) return error_reply(plain.error());
+  return change_place(port, request, DocumentKind::kProject, [body = *body](Document& project) -> Status {
+    project.name = text_field(body, "name").value_or(project.name);
+    if (const auto description = text_field(body, "description")) {
+      Json kept = body_of(project);
+      kept.member("description") = *description;
+      project.body = json_text(kept);
+    }
+    return {};
+  });
+}
+
+/// {name, contents}: a page.
+Result<Json> note_of(const Json& note) {
+  const auto name = text_field(note, "name");
+  const auto contents = text_field(note, "contents");
+  if (!name || !contents) return fail(wrong("a note has a name and contents"));
+  return Json(Json::Object{{"name", *name}, {"contents", *contents}});
+}
+
+/// All pages anew, or one behind those that are there.
+kj::Promise<HttpReply> set_notes(ApiPort& port, HttpRequest request, bool is_added) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  const Json* list = field(*body, "notes");
+  if (!is_added && (list == nullptr || list->array() == nullptr)) return error_reply(wrong("notes: a list is missing"));
+  Json::Array notes;
+  for (const Json& one : is_added ? Json::Array{*body} : *list->array()) {
+    auto note = note_of(one);
+    if (!note.has_value()) return error_reply(note.error());
+    notes.push_back(std::move(*note));
+  }
+  return change_place(port, request, DocumentKind::kProject, [notes, is_added](Document& project) -> Status {
+           Json kept = body_of(project);
+           Json& known = kept.member("notes");
+           Json::Array all = is_added && known.array() != nullptr ? *known.array() : Json::Array();
+           all.insert(all.end(), notes.begin(), notes.end());
+           known = std::move(all);
+           project.body = json_text(kept);
+           return {};
+         })
+      .then([](HttpReply reply) {
+        if (reply.status != 200) return reply;
+        const auto shown = parse_json(reply.body);
+        return json_reply(Json::Object{{"notes", *shown->find("project")->find("notes")}});
+      });
 }
 
 kj::Promise<HttpReply> delete_place(ApiPort& port, HttpRequest request, DocumentKind kind) {
@@ -295,6 +393,19 @@ void add_project_routes(Router& router) {
              [](ApiPort& port, HttpRequest request) { return show_place(port, std::move(request), DocumentKind::kWorkspace); });
   router.add(Method::kDelete, "/api/v1/workspaces/{workspace}", "Delete a workspace without projects",
              [](ApiPort& port, HttpRequest request) { return delete_place(port, std::move(request), DocumentKind::kWorkspace); });
+  router.add(Method::kPatch, "/api/v1/workspaces/{workspace}", "Call a workspace otherwise", patch_workspace);
+  router.add(Method::kPatch, "/api/v1/projects/{project}", "Call a project otherwise, or describe it", patch_project);
+  router.add(Method::kPut, "/api/v1/projects/{project}/notes", "Set the notes of a project",
+             [](ApiPort& port, HttpRequest request) { return set_notes(port, std::move(request), false); });
+  router.add(Method::kPost, "/api/v1/projects/{project}/notes", "Add a note to a project",
+             [](ApiPort& port, HttpRequest request) { return set_notes(port, std::move(request), true); });
+  for (const auto& [what, kind] : {std::pair("workspaces", DocumentKind::kWorkspace), std::pair("projects", DocumentKind::kProject)}) {
+    for (const bool is_archived : {true, false}) {
+      const char* verb = is_archived ? "archive" : "unarchive";
+      router.add(Method::kPost, fmt::format("/api/v1/{}/{{{}}}/{}", what, kind_name(kind), verb), fmt::format("{} a {}: it takes experiments no more, or again", verb, kind_name(kind)),
+                 [kind = kind, is_archived](ApiPort& port, HttpRequest request) { return archive_place(port, std::move(request), kind, is_archived); });
+    }
+  }
   router.add(Method::kGet, "/api/v1/workspaces/{workspace}/projects", "Projects of a workspace",
              [](ApiPort& port, HttpRequest request) { return listed(port, std::move(request), "projects", projects); },
              list_parameters({"sortBy", "orderBy", "name", "archived", "users", "userIds"}));

@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
 
 #include "cli/catalog.h"
 #include "cli/command_line.h"
@@ -11,6 +13,8 @@
 #include "cli/experiment_tables.h"
 #include "cli/local_zone.h"
 #include "cli/text_table.h"
+#include "cli/web.h"
+#include "codec/json_reader.h"
 #include "codec/json_text.h"
 
 namespace muster::cli {
@@ -43,9 +47,10 @@ int list_workspaces(const Words& words) {
   if (!places.has_value()) return console.fail(places.error());
   std::vector<Row> rows;
   for (const Document& one : places->workspaces) {
-    rows.push_back({std::to_string(shown_id(one.kind, one.id)), one.name, one.user_name, std::to_string(std::ranges::count(places->projects, one.id, &Document::parent))});
+    rows.push_back({std::to_string(shown_id(one.kind, one.id)), one.name, one.user_name,
+                    std::to_string(std::ranges::count(places->projects, one.id, &Document::parent)), one.is_archived ? "archived" : "open"});
   }
-  print(table_text({"ID", "NAME", "USER", "PROJECTS"}, rows));
+  print(table_text({"ID", "NAME", "USER", "PROJECTS", "STATE"}, rows));
   return 0;
 }
 
@@ -89,9 +94,10 @@ int list_projects(const Words& words) {
   for (const Document& one : places->projects) {
     const auto above = std::ranges::find(places->workspaces, one.parent, &Document::id);
     if (!workspace.empty() && one.parent != only->id) continue;
-    rows.push_back({std::to_string(shown_id(one.kind, one.id)), one.name, above == places->workspaces.end() ? "" : above->name, one.user_name});
+    rows.push_back({std::to_string(shown_id(one.kind, one.id)), one.name, above == places->workspaces.end() ? "" : above->name, one.user_name,
+                    one.is_archived ? "archived" : "open"});
   }
-  print(table_text({"ID", "NAME", "WORKSPACE", "USER"}, rows));
+  print(table_text({"ID", "NAME", "WORKSPACE", "USER", "STATE"}, rows));
   return 0;
 }
 
@@ -135,6 +141,97 @@ int delete_project(const Words& words) {
   return delete_found(console, session, project_of(session, workspace, name));
 }
 
+/// A place as it is, and what is to be of it. Errors are said.
+int store_changed(const Console& console, Session& session, Result<Document> place, const std::function<void(Document&)>& change) {
+  if (!place.has_value()) return console.fail(place.error());
+  change(*place);
+  const auto reply = done(session, StoreDocument{*place});
+  return reply.has_value() ? 0 : console.fail(reply.error());
+}
+
+int archive_workspace(const Words& words, bool is_archived) {
+  std::string name;
+  const Console console(fmt::format("muster workspace {}", is_archived ? "archive" : "unarchive"));
+  CLI::App app(is_archived ? "A workspace takes experiments no more; those that stand in it go on." : "A workspace takes experiments again.", console.command());
+  app.add_option("WORKSPACE", name, "its name or number")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  Session session(console);
+  return store_changed(console, session, workspace_of(session, name), [=](Document& place) { place.is_archived = is_archived; });
+}
+
+int edit_workspace(const Words& words) {
+  std::string name;
+  std::string new_name;
+  CLI::App app("Calls a workspace otherwise; what stands in it follows.", "muster workspace edit");
+  app.add_option("WORKSPACE", name, "its name or number")->required();
+  app.add_option("--name", new_name, "what it is called from now on")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster workspace edit");
+  Session session(console);
+  return store_changed(console, session, workspace_of(session, name), [&](Document& place) { place.name = new_name; });
+}
+
+int archive_project(const Words& words, bool is_archived) {
+  std::string workspace;
+  std::string name;
+  const Console console(fmt::format("muster project {}", is_archived ? "archive" : "unarchive"));
+  CLI::App app(is_archived ? "A project takes experiments no more; those that stand in it go on." : "A project takes experiments again.", console.command());
+  app.add_option("WORKSPACE", workspace, "its name or number")->required();
+  app.add_option("PROJECT", name, "its name or number")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  Session session(console);
+  return store_changed(console, session, project_of(session, workspace, name), [=](Document& place) { place.is_archived = is_archived; });
+}
+
+int edit_project(const Words& words) {
+  std::string workspace;
+  std::string name;
+  std::optional<std::string> new_name;
+  std::optional<std::string> description;
+  std::vector<std::string> notes;
+  CLI::App app("Calls a project otherwise, describes it, or sets its notes; what stands in it follows.", "muster project edit");
+  app.add_option("WORKSPACE", workspace, "its name or number")->required();
+  app.add_option("PROJECT", name, "its name or number")->required();
+  app.add_option("--name", new_name, "what it is called from now on");
+  app.add_option("--description", description, "for people");
+  app.add_option("--note", notes, "NAME TEXT: a page behind those that are there")->expected(2);
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster project edit");
+  Session session(console);
+  return store_changed(console, session, project_of(session, workspace, name), [&](Document& place) {
+    if (new_name) place.name = *new_name;
+    auto read = parse_json(place.body);
+    Json body = read.has_value() && read->object() != nullptr ? std::move(*read) : Json(Json::Object{});
+    if (description) body.member("description") = *description;
+    if (!notes.empty()) {
+      Json::Array pages = items_of(body, "notes");
+      pages.emplace_back(Json::Object{{"name", notes[0]}, {"contents", notes[1]}});
+      body.member("notes") = std::move(pages);
+    }
+    place.body = json_text(body);
+  });
+}
+
+int describe_project(const Words& words) {
+  std::string workspace;
+  std::string name;
+  CLI::App app("Shows a project with its notes.", "muster project describe");
+  app.add_option("WORKSPACE", workspace, "its name or number")->required();
+  app.add_option("PROJECT", name, "its name or number")->required();
+  if (const auto code = parse_words(app, words)) return *code;
+  const Console console("muster project describe");
+  Session session(console);
+  const auto project = project_of(session, workspace, name);
+  if (!project.has_value()) return console.fail(project.error());
+  const auto body = parse_json(project->body);
+  print(fmt::format("Project {}: {}, of {}{}\n  Description: {}\n", shown_id(project->kind, project->id), project->name, project->user_name,
+                    project->is_archived ? ", archived" : "", body.has_value() ? text_of(*body, "description") : ""));
+  for (const Json& page : body.has_value() ? items_of(*body, "notes") : std::vector<Json>()) {
+    print(fmt::format("\n{}\n{}\n", text_of(page, "name"), text_of(page, "contents")));
+  }
+  return 0;
+}
+
 int list_experiments(const Words& words) {
   std::string workspace;
   std::string name;
@@ -157,10 +254,19 @@ int list_experiments(const Words& words) {
   return 0;
 }
 
-constexpr std::array kWorkspaceVerbs{CommandRow{"create", create_workspace, "make one"}, CommandRow{"list|ls", list_workspaces, "show all"},
+constexpr std::array kWorkspaceVerbs{CommandRow{"create", create_workspace, "make one"},
+                                     CommandRow{"list|ls", list_workspaces, "show all"},
+                                     CommandRow{"edit", edit_workspace, "call one otherwise"},
+                                     CommandRow{"archive", [](const Words& words) { return archive_workspace(words, true); }, "let it take no more"},
+                                     CommandRow{"unarchive", [](const Words& words) { return archive_workspace(words, false); }, "let it take experiments again"},
                                      CommandRow{"delete", delete_workspace, "delete one without projects"}};
-constexpr std::array kProjectVerbs{CommandRow{"create", create_project, "make one"}, CommandRow{"list|ls", list_projects, "show all, or those of a workspace"},
+constexpr std::array kProjectVerbs{CommandRow{"create", create_project, "make one"},
+                                   CommandRow{"list|ls", list_projects, "show all, or those of a workspace"},
+                                   CommandRow{"describe", describe_project, "show one with its notes"},
                                    CommandRow{"list-experiments", list_experiments, "show what stands in one"},
+                                   CommandRow{"edit", edit_project, "call one otherwise, describe it, add notes"},
+                                   CommandRow{"archive", [](const Words& words) { return archive_project(words, true); }, "let it take no more"},
+                                   CommandRow{"unarchive", [](const Words& words) { return archive_project(words, false); }, "let it take experiments again"},
                                    CommandRow{"delete", delete_project, "delete one; its experiments stay"}};
 
 }  // namespace

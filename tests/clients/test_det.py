@@ -301,6 +301,23 @@ def test_a_wrong_token_is_no_login(det):
     assert ran.exchanges[-1].status == 401
 
 
+def test_places_are_made_changed_and_closed(det, experiments):
+    det("workspace", "create", "lab", golden="workspace-create")
+    det("project", "create", "lab", "first", "--description", "one")
+    det("project", "edit", "lab", "first", "--new_name", "second", "--description", "two", golden="project-edit")
+    (row,) = det("workspace", "list-projects", "lab").rows()
+    assert (row["Name"], row["Description"]) == ("second", "two")
+    det("workspace", "edit", "lab", "--name", "house", golden="workspace-edit")
+    det("project", "archive", "house", "second", golden="project-archive")
+    file = experiments.configuration("placed", "true", workspace="house", project="second")
+    refused = det("experiment", "create", file, MODEL, code=1)
+    assert "project second is archived" in refused.err
+    det("project", "unarchive", "house", "second")
+    det("workspace", "archive", "house", golden="workspace-archive")
+    det("workspace", "unarchive", "house")
+    assert "house" in [row["Name"] for row in det("workspace", "list").rows()]
+
+
 def test_places(det):
     assert "Uncategorized" in {row["Name"] for row in det("workspace", "list", golden="workspace-list").rows()}
     assert "Uncategorized" in {row["Name"] for row in det("project", "list", "Uncategorized", golden="project-list").rows()}

@@ -40,10 +40,39 @@ def test_workspaces_and_projects(cluster):
     refused(cluster, "there is no workspace vision", "experiment", "create", "lost.yaml")
 
 
+def test_places_are_renamed_described_and_archived(cluster):
+    web = Web(cluster)
+    muster(cluster, "workspace", "create", "sound")
+    muster(cluster, "project", "create", "sound", "speech")
+    experiment = create(web, "true")
+    muster(cluster, "experiment", "move", experiment, "sound", "speech")
+    muster(cluster, "workspace", "edit", "sound", "--name", "audio")
+    muster(cluster, "project", "edit", "audio", "speech", "--name", "voices", "--description", "who speaks", "--note", "plan", "first\nsecond")
+    shown = web.get(f"experiments/{experiment}")["experiment"]
+    assert (shown["workspaceName"], shown["projectName"]) == ("audio", "voices")
+    project = web.get(f"projects/{shown['projectId']}")["project"]
+    assert project["description"] == "who speaks" and project["notes"] == [{"name": "plan", "contents": "first\nsecond"}]
+    assert "who speaks\n\nplan\nfirst\nsecond\n" in muster(cluster, "project", "describe", "audio", "voices").out
+    added = web.ask("POST", f"/api/v1/projects/{project['id']}/notes", {"name": "more", "contents": ""})
+    assert [each["name"] for each in added["notes"]] == ["plan", "more"]
+    assert web.ask("PUT", f"/api/v1/projects/{project['id']}/notes", {"notes": []}) == {"notes": []}
+    web.ask("PUT", f"/api/v1/projects/{project['id']}/notes", {"notes": [{"name": "x"}]}, check=400)
+    muster(cluster, "project", "archive", "audio", "voices")
+    (cluster.work / "closed.yaml").write_text("name: l\nentrypoint: 'true'\nsearcher: {name: single, metric: m}\nworkspace: audio\nproject: voices\n")
+    refused(cluster, "project voices is archived: muster project unarchive brings it back", "experiment", "create", "closed.yaml")
+    muster(cluster, "project", "unarchive", "audio", "voices")
+    muster(cluster, "experiment", "create", "closed.yaml")
+    muster(cluster, "workspace", "archive", "audio")
+    assert re.search(r"audio +\S+ +1 +archived", muster(cluster, "workspace", "list").out)
+    web.ask("PATCH", "/api/v1/workspaces/1", {"name": "x"}, check=400)
+    refused(cluster, "there is a workspace named Uncategorized already", "workspace", "edit", "audio", "--name", "Uncategorized")
+
+
 def test_what_places_and_models_have_not_is_refused_by_name(cluster):
     """Not taken and passed over: a model that was to be moved would stay where it is without a word."""
     web = Web(cluster)
     asked = [("POST", "workspaces", {"name": "w", "defaultComputePool": "gpus"}, "defaultComputePool"),
+             ("PATCH", "projects/2", {"key": "ABC"}, "key"),
              ("POST", "models", {"name": "placed", "workspaceName": "vision"}, "models belong to no workspace"),
              ("PATCH", "models/placed", {"workspaceName": "vision"}, "models belong to no workspace"),
              ("PUT", "templates/t", {"config": {}, "workspaceId": 7}, "templates belong to no workspace"),

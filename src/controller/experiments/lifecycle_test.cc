@@ -439,6 +439,53 @@ TEST(Labels, AreBoundedAndPlacesAreThere) {
   EXPECT_EQ(error_of(lab.rig.done(update)), "");
 }
 
+TEST(Labels, FollowAPlaceThatIsCalledOtherwiseAndAreClosedByItsArchiving) {
+  Lab lab;
+  const auto stored = [&](DocumentKind kind, std::uint32_t id, std::uint32_t parent, const std::string& name, bool is_archived = false) {
+    Document place;
+    place.kind = kind;
+    place.id = id;
+    place.parent = parent;
+    place.name = name;
+    place.body = "{}";
+    place.is_archived = is_archived;
+    return error_of(lab.rig.done(StoreDocument{place}));
+  };
+  const std::string head = "{entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 1}}, ";
+  const auto place = [&](std::uint32_t id) {
+    const ExperimentLabels& labels = lab.rig.core.state().experiments().find(ExperimentId(id))->labels;
+    return labels.workspace + "/" + labels.project;
+  };
+  for (const char* name : {"w", "v"}) EXPECT_EQ(stored(DocumentKind::kWorkspace, 0, 0, name), "");
+  for (const std::uint32_t parent : {1U, 2U}) EXPECT_EQ(stored(DocumentKind::kProject, 0, parent, "p"), "");
+  EXPECT_EQ(error_of(lab.ask(head + "workspace: w, project: p}")), "");
+  EXPECT_EQ(error_of(lab.ask(head + "workspace: v, project: p}")), "");
+  EXPECT_EQ(stored(DocumentKind::kProject, 1, 1, "q"), "");
+  EXPECT_EQ(place(1), "w/q");
+  EXPECT_EQ(place(2), "v/p") << "another workspace's";
+  EXPECT_EQ(stored(DocumentKind::kWorkspace, 2, 0, "u"), "");
+  EXPECT_EQ(place(2), "u/p");
+  EXPECT_NE(stored(DocumentKind::kWorkspace, 2, 0, "w").find("there is a workspace named w already"), std::string::npos);
+
+  EXPECT_EQ(stored(DocumentKind::kProject, 1, 1, "q", true), "");
+  EXPECT_NE(error_of(lab.ask(head + "workspace: w, project: q}")).find("project q is archived: muster project unarchive"), std::string::npos);
+  UpdateExperiment update;
+  update.experiment = ExperimentId(2);
+  update.workspace = "w";
+  update.project = "q";
+  EXPECT_NE(error_of(lab.rig.done(update)).find("project q is archived"), std::string::npos);
+  update.project = "none";
+  EXPECT_NE(error_of(lab.rig.done(update)).find("workspace w has no project none"), std::string::npos);
+  update.workspace = update.project = "";
+  EXPECT_EQ(error_of(lab.rig.done(update)), "");
+  EXPECT_EQ(stored(DocumentKind::kWorkspace, 2, 0, "u", true), "");
+  EXPECT_NE(error_of(lab.ask(head + "workspace: u, project: p}")).find("workspace u is archived"), std::string::npos);
+  update = {};
+  update.experiment = ExperimentId(1);
+  update.name = "still";
+  EXPECT_EQ(error_of(lab.rig.done(update)), "") << "what stands there may be changed";
+}
+
 TEST(Collecting, WhatIsKeptForAnotherReasonStays) {
   Lab lab;
   lab.create(random_search(1, 1));

@@ -152,6 +152,20 @@ Result<Document> settled(Draft& draft, const StoreDocument& store, const Identit
   return document;
 }
 
+/// Experiments name the place that they stand in: they follow when it is called otherwise.
+void rename_place(Draft& draft, const Document& known, const std::string& name) {
+  const bool is_workspace = known.kind == DocumentKind::kWorkspace;
+  const std::string workspace = is_workspace ? known.name : draft.state().catalog().find(DocumentKind::kWorkspace, known.parent)->name;
+  for (const auto& [id, experiment] : draft.state().experiments().experiments()) {
+    if (experiment.labels.workspace != workspace || (!is_workspace && experiment.labels.project != known.name)) continue;
+    ExperimentChanged change;
+    change.experiment = id;
+    change.labels = experiment.labels;
+    (is_workspace ? change.labels->workspace : change.labels->project) = name;
+    draft.add(std::move(change));
+  }
+}
+
 }  // namespace
 
 Reply note_run(Draft& draft, const NoteRun& note, const Identity& identity) {
@@ -217,6 +231,9 @@ Reply store_document(Draft& draft, const StoreDocument& store, const Identity& i
   for (const Status& checked : {check_names(draft, *document), check_references(draft, *document)}) {
     if (!checked.has_value()) return refused(checked.error());
   }
+  const DocumentRef known = draft.state().catalog().find(document->kind, document->id);
+  const bool is_place = document->kind == DocumentKind::kWorkspace || document->kind == DocumentKind::kProject;
+  if (is_place && known != nullptr && known->name != document->name) rename_place(draft, *known, document->name);
   Reply reply;
   reply.document = document->id;
   draft.add(DocumentStored{std::make_shared<const Document>(std::move(document).value())});

@@ -64,15 +64,23 @@ PreparedSubmit submission_of(const JobSpec& job) {
   return submit;
 }
 
-/// Errors: kNotFound: the workspace or project that it names is not there.
+Status check_open(const Document& place) {
+  if (!place.is_archived) return {};
+  const std::string_view kind = kind_name(place.kind);
+  return fail(ErrorCode::kFailedPrecondition, fmt::format("{} {} is archived", kind, place.name), fmt::format("muster {} unarchive brings it back", kind));
+}
+
+/// Errors: kNotFound: the workspace or project that it names is not there. kFailedPrecondition: it is archived.
 Status check_place(const ClusterState& state, const ExperimentLabels& labels) {
   const auto is_first = [](const std::string& name) { return name.empty() || name == kFirstPlaceName; };
   if (is_first(labels.workspace) && is_first(labels.project)) return {};
   const std::string way_out = fmt::format("see muster workspace list and muster project list; leave both out for {}", kFirstPlaceName);
   const DocumentRef workspace = state.catalog().find(DocumentKind::kWorkspace, 0, labels.workspace);
   if (workspace == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no workspace {}", labels.workspace), way_out);
-  if (state.catalog().find(DocumentKind::kProject, workspace->id, labels.project) != nullptr) return {};
-  return fail(ErrorCode::kNotFound, fmt::format("workspace {} has no project {}", labels.workspace, labels.project), way_out);
+  const DocumentRef project = state.catalog().find(DocumentKind::kProject, workspace->id, labels.project);
+  if (project == nullptr) return fail(ErrorCode::kNotFound, fmt::format("workspace {} has no project {}", labels.workspace, labels.project), way_out);
+  TRY(check_open(*workspace));
+  return check_open(*project);
 }
 
 constexpr Identity kHouse{UserId(0), GroupId(0), true};
@@ -321,7 +329,9 @@ Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Iden
     return reply;
   }
   if (labels != experiment.labels) {
-    if (const Status checked = check_labels(labels); !checked.has_value()) {
+    const bool is_moved = labels.workspace != experiment.labels.workspace || labels.project != experiment.labels.project;
+    for (const Status& checked : {check_labels(labels), is_moved ? check_place(draft.state(), labels) : Status()}) {
+      if (checked.has_value()) continue;
       reply.error = checked.error();
       return reply;
     }
