@@ -33,6 +33,9 @@ class ApiPort {
   /// As ClientCalls::read_logs.
   virtual kj::Promise<Result<LogAnswer>> read_logs(const Caller& caller, LogQuery query, Duration wait) = 0;
 
+  /// Whether new work is taken. Errors: why not.
+  virtual kj::Promise<Status> ready() = 0;
+
   /// Runs a short look at the state as it is on stable storage, elsewhere. Errors: the caller's token is over.
   virtual kj::Promise<Status> look(const Caller& caller, std::function<void(const ClusterState&)> see) = 0;
   /// Runs a read of the metric store, elsewhere.

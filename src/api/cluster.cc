@@ -204,14 +204,21 @@ kj::Promise<HttpReply> tasks(ApiPort& port, HttpRequest request) {
       .then([](Result<Json> all) { return all.has_value() ? json_reply(*all) : error_reply(all.error()); });
 }
 
-kj::Promise<HttpReply> ready(ApiPort&, HttpRequest) { return json_reply(Json::Object{{"status", "ok"}}); }
+kj::Promise<HttpReply> alive(ApiPort&, HttpRequest) { return json_reply(Json::Object{{"status", "ok"}}); }
+
+/// 503 with the reason where new work is refused.
+kj::Promise<HttpReply> ready(ApiPort& port, HttpRequest) {
+  return port.ready().then([](Status status) {
+    return status.has_value() ? json_reply(Json::Object{{"status", "ok"}}) : error_reply({ErrorCode::kUnavailable, status.error().message, status.error().detail});
+  });
+}
 
 }  // namespace
 
 void add_cluster_routes(Router& router) {
-  router.add_open(Method::kGet, "/livez", "The controller runs", ready);
-  router.add_open(Method::kGet, "/readyz", "The controller leads and takes requests", ready);
-  router.add_open(Method::kGet, "/health", "The controller runs", ready);
+  router.add_open(Method::kGet, "/livez", "The controller runs", alive);
+  router.add_open(Method::kGet, "/readyz", "The controller leads and takes new work", ready);
+  router.add_open(Method::kGet, "/health", "The controller runs", alive);
   router.add_open(Method::kGet, "/info", "Version and name of the cluster", info);
   router.add_open(Method::kGet, "/openapi.json", "This document", [](ApiPort& port, HttpRequest) -> kj::Promise<HttpReply> {
     return json_reply(openapi_document(make_router(), port.facts().version));

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from conftest import BIN, end_cluster, make_cluster, until
+from test_http import Web
 
 
 def node_state(cluster, node="node1"):
@@ -73,6 +74,8 @@ def test_a_full_disk_refuses_new_work_and_loses_no_end(tmp_path):
                 accepted.append(int(answer.out))  # into pages that the journal had already
                 assert len(accepted) < 100
             assert answer.code == 1 and "Unable to write to the controller's disk" in answer.err and "is full" in answer.err
+            web = Web(cluster)
+            assert "is full" in web.ask("GET", "/readyz", check=503)["error"]["error"] and web.ask("GET", "/livez") == {"status": "ok"}
             # Reading goes on, and the reserve has room for the ends of what runs.
             assert cluster.run("squeue", "-h", "-j", first).code == 0
             assert cluster.wait_ended(first, timeout=30)["ExitCode"] == "3:0"
@@ -86,6 +89,7 @@ def test_a_full_disk_refuses_new_work_and_loses_no_end(tmp_path):
             assert cluster.wait_ended(second)["ExitCode"] == "4:0"
             after = until(lambda: cluster.run("sbatch", "--parsable", "--wrap", "true", check=False).out.strip())
             assert after, "there is room again and nothing is taken"
+            assert web.ask("GET", "/readyz") == {"status": "ok"}
             for job in accepted + [int(after)]:
                 assert cluster.wait_ended(job)["State"] == "COMPLETED"
             assert cluster.pid("controller") == pid

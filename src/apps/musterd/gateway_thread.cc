@@ -108,6 +108,7 @@ class GatewayThread final : public GatewayPort {
   void receive(DurableUpdate& update) { gateway_.on_update(update); }
   void receive(ReplyNote& note) { gateway_.on_reply(note.token, std::move(note.replies)); }
   void receive(ReportNote& note) { replica_.set_report(std::move(note.report)); }
+  void receive(DiskNote& note) { gateway_.set_refusal(std::move(note.refusal)); }
   void receive(NodeFacts& facts) { replica_.set_node_facts(std::move(facts.facts)); }
   void receive(HistoryAnswer& answer) { histories_.close(answer.token, std::move(answer.rows)); }
   void receive(BlobAnswer& answer) { blobs_.close(answer.token, std::move(answer.bytes)); }

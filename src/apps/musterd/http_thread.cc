@@ -77,6 +77,11 @@ class HttpThread final : public api::ApiPort {
       return gateway.read_logs(caller.identity, query, wait);
     });
   }
+  kj::Promise<Status> ready() override {
+    return ask<Status>([](Gateway& gateway) -> kj::Promise<Status> {
+      return gateway.refusal() ? Status(fail(*gateway.refusal())) : Status();
+    });
+  }
   kj::Promise<Status> look(const api::Caller& caller, std::function<void(const ClusterState&)> see) override {
     return ask<Status>([caller, see = std::move(see)](Gateway& gateway) -> kj::Promise<Status> {
       const Status alive = gateway.check_token(caller.claims);

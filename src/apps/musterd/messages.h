@@ -23,7 +23,7 @@ struct DurableNote { Seq seq; };
 struct JournalFailure { Error error; };
 struct BlobBytes { BlobId id; Bytes bytes; };
 struct HistoryNote { Seq seq; };
-struct DiskNote { std::optional<Error> refusal; };
+struct DiskNote { std::optional<Error> refusal; };  ///< also to the gateway
 struct OutputNote { NodeIndex node; OutputReceived answer; };
 using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes, HistoryNote, DiskNote, OutputNote>;
 
@@ -68,7 +68,7 @@ struct LogFindings { std::vector<LogFinding> findings; std::uint64_t token = 0; 
 /// A call of HTTP: runs on the gateway's thread and gives its answer back by an HttpTask.
 struct GatewayTask { std::function<void(Gateway&)> run; };
 using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer, BlobAnswer, NamesAnswer, ReportStored,
-                               PageAnswer, GatewayTask, LogFindings>;
+                               PageAnswer, GatewayTask, LogFindings, DiskNote>;
 
 // ---- to the metric store's thread ----
 struct StoreReport { MetricReport report; std::uint64_t token = 0; };

@@ -100,7 +100,11 @@ class JournalThread {
   /// Without the reserve no new work is taken: what room there is belongs to the ends of jobs.
   void watch_disk() {
     const bool is_kept = keep_reserve(reserve_);
-    if (is_kept != is_reserve_kept_) channels_.core.push(DiskNote{is_kept ? std::nullopt : std::optional(disk_full())});
+    if (is_kept != is_reserve_kept_) {
+      const DiskNote note{is_kept ? std::nullopt : std::optional(disk_full())};
+      channels_.core.push(note);
+      channels_.gateway.push(note);
+    }
     is_reserve_kept_ = is_kept;
   }
   void truncate() {

@@ -72,6 +72,9 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   /// Errors: kPermissionDenied: the job, or its run, that the token was given to has ended.
   Status check_token(const TokenClaims& claims) const;
   const ClusterState& state() const { return replica_.state(); }
+  /// Why the core takes no new work at present; nullopt: it does.
+  const std::optional<Error>& refusal() const { return refusal_; }
+  void set_refusal(std::optional<Error> why) { refusal_ = std::move(why); }
   kj::Promise<Result<std::string>> blob(BlobId id) { return port_.blob(id); }
   /// Once, when the replica stands where the journal does.
   void begin() { collector_.begin(); }
@@ -123,6 +126,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
     kj::Own<kj::PromiseFulfiller<Result<bool>>> fulfiller;
   };
   std::unordered_map<JobId, std::map<std::uint64_t, StopWaiter>> stop_waiters_;
+  std::optional<Error> refusal_;
   kj::TaskSet tasks_{*this};
   Collector collector_;
 };
