@@ -10,6 +10,7 @@
 #include "api/openapi.h"
 #include "api/replies.h"
 #include "api/router.h"
+#include "api/submissions.h"
 #include "state/views.h"
 
 namespace muster::api {
@@ -126,6 +127,36 @@ kj::Promise<HttpReply> agents(ApiPort& port, HttpRequest request) {
       });
 }
 
+/// Errors: kNotFound.
+Result<Json> agent_named(const ClusterState& state, const std::string& name) {
+  for (std::uint32_t i = 0; i < state.nodes().all().size(); ++i) {
+    if (state.nodes().at(NodeIndex(i)).config.name == name) return Json(Json::Object{{"agent", agent_json(state, NodeIndex(i), true)}});
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("there is no agent {}", name), "det agent list and sinfo show those that are");
+}
+
+kj::Promise<HttpReply> show_agent(ApiPort& port, const Caller& caller, const std::string& name) {
+  return look<Json>(port, caller, [name](const ClusterState& state) { return agent_named(state, name); })
+      .then([](Result<Json> agent) { return agent.has_value() ? json_reply(*agent) : error_reply(agent.error()); });
+}
+
+/// As scontrol update does it.
+kj::Promise<HttpReply> set_node_state(ApiPort& port, const Caller& caller, const std::string& name, const char* state) {
+  UpdateObject update{UpdateKind::kNode, name, {{"State", state}}};
+  if (std::string_view(state) != "RESUME") update.values.emplace_back("Reason", fmt::format("disabled by {}", caller.claims.user_name));
+  return submit_one(port, caller, std::move(update)).then([&port, caller, name](HttpReply reply) -> kj::Promise<HttpReply> {
+    if (reply.status != 200) return reply;
+    return show_agent(port, caller, name);
+  });
+}
+
+/// With `drain` what runs there goes on; without, it ends.
+kj::Promise<HttpReply> disable_agent(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  return set_node_state(port, request.caller, request.arguments[0], bool_field(*body, "drain").value_or(false) ? "DRAIN" : "DOWN");
+}
+
 Json pool_json(const ClusterState& state, const PartitionConfig& partition) {
   std::uint32_t slots = 0;
   std::uint32_t used = 0;
@@ -225,6 +256,13 @@ void add_cluster_routes(Router& router) {
   });
   router.add_open(Method::kGet, "/api/v1/master", "Version and name of the cluster", master);
   router.add(Method::kGet, "/api/v1/agents", "Nodes with their slots", agents, list_parameters({"sortBy", "orderBy", "excludeSlots", "excludeContainers"}));
+  router.add(Method::kGet, "/api/v1/agents/{agent}", "One node", [](ApiPort& port, HttpRequest request) {
+    return show_agent(port, request.caller, request.arguments[0]);
+  });
+  router.add(Method::kPost, "/api/v1/agents/{agent}/disable", "Give a node no more work", disable_agent);
+  router.add(Method::kPost, "/api/v1/agents/{agent}/enable", "Give a node work again", [](ApiPort& port, HttpRequest request) {
+    return set_node_state(port, request.caller, request.arguments[0], "RESUME");
+  });
   router.add(Method::kGet, "/api/v1/resource-pools", "Partitions", pools, list_parameters());
   router.add(Method::kGet, "/api/v1/tasks", "Runs of trials that hold resources", tasks);
 }

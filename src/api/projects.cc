@@ -351,19 +351,17 @@ kj::Promise<HttpReply> show_template(ApiPort& port, HttpRequest request) {
       .then([](Result<Json> shown) { return reply_of(shown); });
 }
 
-kj::Promise<HttpReply> store_template(ApiPort& port, HttpRequest request) {
-  const auto body = body_of(request);
-  if (!body.has_value()) return error_reply(body.error());
-  const Json* inner = field(*body, "template");
-  const Json& said = inner == nullptr ? *body : *inner;
-  const Json* config = field(said, "config");
-  if (config == nullptr || config->object() == nullptr) return error_reply({ErrorCode::kInvalidArgument, "config: an object is missing", ""});
-  if (const Status placed = check_no_workspace(said, "templates"); !placed.has_value()) return error_reply(placed.error());
-  return look<std::uint32_t>(port, request.caller, [name = request.arguments[0]](const ClusterState& state) -> Result<std::uint32_t> {
+/// What a template of that name may be before it is stored.
+enum class Before { kAbsent, kPresent, kEither };
+
+kj::Promise<HttpReply> store_config(ApiPort& port, HttpRequest request, const Json& config, Before before) {
+  return look<std::uint32_t>(port, request.caller, [name = request.arguments[0], before](const ClusterState& state) -> Result<std::uint32_t> {
            const DocumentRef known = state.catalog().find(DocumentKind::kTemplate, 0, name);
+           if (known != nullptr && before == Before::kAbsent) return fail(ErrorCode::kAlreadyExists, fmt::format("there is a template named {} already", name), "");
+           if (known == nullptr && before == Before::kPresent) return fail(ErrorCode::kNotFound, fmt::format("there is no template {}", name), "");
            return known == nullptr ? 0 : known->id;
          })
-      .then([&port, request, text = json_text(*config)](Result<std::uint32_t> id) -> kj::Promise<HttpReply> {
+      .then([&port, request, text = json_text(config)](Result<std::uint32_t> id) -> kj::Promise<HttpReply> {
         if (!id.has_value()) return error_reply(id.error());
         Document document;
         document.kind = DocumentKind::kTemplate;
@@ -374,6 +372,24 @@ kj::Promise<HttpReply> store_template(ApiPort& port, HttpRequest request) {
           return Json(Json::Object{{"template", template_json(stored)}});
         });
       });
+}
+
+kj::Promise<HttpReply> store_template(ApiPort& port, HttpRequest request, Before before) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  const Json* inner = field(*body, "template");
+  const Json& said = inner == nullptr ? *body : *inner;
+  const Json* config = field(said, "config");
+  if (config == nullptr || config->object() == nullptr) return error_reply({ErrorCode::kInvalidArgument, "config: an object is missing", ""});
+  if (const Status placed = check_no_workspace(said, "templates"); !placed.has_value()) return error_reply(placed.error());
+  return store_config(port, std::move(request), *config, before);
+}
+
+/// The body is the new configuration itself.
+kj::Promise<HttpReply> patch_template(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  return store_config(port, std::move(request), *body, Before::kPresent);
 }
 
 kj::Promise<HttpReply> delete_template(ApiPort& port, HttpRequest request) {
@@ -419,8 +435,11 @@ void add_project_routes(Router& router) {
              [](ApiPort& port, HttpRequest request) { return listed(port, std::move(request), "templates", templates); },
              list_parameters({"sortBy", "orderBy", "name"}));
   router.add(Method::kGet, "/api/v1/templates/{template}", "One template", show_template);
-  router.add(Method::kPost, "/api/v1/templates/{template}", "Store a template", store_template);
-  router.add(Method::kPut, "/api/v1/templates/{template}", "Store a template", store_template);
+  router.add(Method::kPost, "/api/v1/templates/{template}", "Create a template",
+             [](ApiPort& port, HttpRequest request) { return store_template(port, std::move(request), Before::kAbsent); });
+  router.add(Method::kPut, "/api/v1/templates/{template}", "Store a template",
+             [](ApiPort& port, HttpRequest request) { return store_template(port, std::move(request), Before::kEither); });
+  router.add(Method::kPatch, "/api/v1/templates/{template}", "Store another configuration as a template", patch_template);
   router.add(Method::kDelete, "/api/v1/templates/{template}", "Delete a template", delete_template);
 }
 

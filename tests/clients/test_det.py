@@ -352,6 +352,31 @@ def test_the_cluster(det):
     assert version["master"]["version"] == "0.38.1" and version["master"]["cluster_id"] in info
 
 
+def test_nodes_are_drained_and_come_back(det):
+    det("agent", "disable", "node2", "--drain", golden="agent-disable-drain")
+    row = next(row for row in det("agent", "list").rows() if row["Agent ID"] == "node2")
+    assert (row["Enabled"], row["Draining"]) == ("False", "True")
+    det("agent", "enable", "node2", golden="agent-enable")
+    row = next(row for row in det("agent", "list").rows() if row["Agent ID"] == "node2")
+    assert (row["Enabled"], row["Draining"]) == ("True", "False")
+    assert "there is no node node9" in det("agent", "disable", "node9", code=1).err
+
+
+def test_templates(det, experiments, served):
+    (served.work / "small.yaml").write_text("description: from the template\n")
+    (served.work / "other.yaml").write_text("description: from another\n")
+    det("template", "create", "small", "small.yaml", golden="template-create")
+    assert "there is a template named small already" in det("template", "create", "small", "small.yaml", code=1).err
+    experiment = experiments.create("layered", "true", "--template", "small")
+    assert experiments.describe(experiment)["description"] == "from the template"
+    det("template", "set-value", "config", "small", "other.yaml", golden="template-set-value")
+    assert "from another" in det("template", "describe", "small", golden="template-describe").out
+    det("template", "set", "small", "small.yaml", golden="template-set")
+    assert "from the template" in det("template", "list", "-d", golden="template-list").out
+    det("template", "remove", "small", golden="template-remove")
+    det("template", "describe", "small", code=1)
+
+
 def test_a_slot_names_what_runs_on_it(det, experiments, running):
     (trial,) = until(lambda: experiments.trials(running), "a trial")
     until(lambda: experiments.workloads(trial, "training"), "a report")
