@@ -140,6 +140,11 @@ void Spool::acknowledged(const StepId& step) {
   [[maybe_unused]] const Status ignored = append(records::log_record(records::encode_message(ToAgent(AcknowledgeStep{step}))));
 }
 
+bool Spool::has_steps_of(const StepId& step) const {
+  const auto first = open_.lower_bound({step.job, step.attempt, 0});
+  return first != open_.end() && first->first.job == step.job && first->first.attempt == step.attempt;
+}
+
 /// Starts a new log and deletes those of which no step is open.
 void Spool::rotate() {
   std::set<std::uint64_t> used;

@@ -31,6 +31,8 @@ class Spool {
   Status launched(const std::vector<const LaunchStep*>& steps);
   /// The step may be forgotten. Durable with the next `launched`.
   void acknowledged(const StepId& step);
+  /// Whether a step of the same run is not acknowledged yet.
+  bool has_steps_of(const StepId& step) const;
   /// The end that the step's supervisor wrote, if it did. Cost: reads the log's new part.
   std::optional<StepDone> find_end(const StepId& step);
   /// The log for supervisors launched now.

@@ -21,6 +21,7 @@ bool is_descending(Direction direction, const std::vector<One>& all, const std::
 Status sort(std::vector<One>& all, const HttpRequest& request) {
   constexpr std::string_view kBySearcher = "SORT_BY_SEARCHER_METRIC";
   std::string metric(request.parameter("sortByMetric"));
+  if (!metric.empty() && request.has("sortByAttr")) return fail(wrong("sortByAttr, sortByMetric: give one of them"));
   if (request.parameter("sortByAttr") == kBySearcher && !all.empty()) metric = all.front().spec->metric;
   if (!metric.empty()) {
     const Direction direction = TRY(direction_of(request));
@@ -43,9 +44,10 @@ Status sort(std::vector<One>& all, const HttpRequest& request) {
 std::vector<std::string> checkpoint_list_parameters() { return list_parameters({"sortByAttr", "sortByMetric", "orderBy", "states"}); }
 
 kj::Promise<HttpReply> checkpoint_list(ApiPort& port, std::shared_ptr<const HttpRequest> request, std::vector<CheckpointFacts> all) {
-  const std::vector<std::string> states = request->parameters("states");
+  const auto states = checkpoint_states_parameter(*request);
+  if (!states.has_value()) return error_reply(states.error());
   std::erase_if(all, [&](const One& one) {
-    return !states.empty() && std::ranges::find(states, state_name(one.checkpoint.state)) == states.end();
+    return !states->empty() && std::ranges::find(*states, state_name(one.checkpoint.state)) == states->end();
   });
   const Caller& caller = request->caller;
   return measured(port, caller, std::move(all)).then([&port, request](Result<std::vector<One>> full) -> HttpReply {

@@ -11,6 +11,7 @@
 #include "api/router.h"
 #include "api/submissions.h"
 #include "codec/json_text.h"
+#include "model/catalog_names.h"
 
 namespace muster::api {
 namespace {
@@ -29,6 +30,7 @@ Result<std::string> type_of(std::string_view name) {
 
 struct UseReport {
   Document use;
+  std::string uuid;
   std::uint32_t model = 0;  ///< 0: the checkpoint itself is meant
   std::uint32_t version = 0;
 };
@@ -43,7 +45,9 @@ Result<UseReport> use_of(const HttpRequest& request) {
   UseReport report;
   report.use.kind = DocumentKind::kCheckpointUse;
   report.use.parent = *trial;
-  report.use.name = text_field(*info, "checkpointUuid").value_or("");
+  report.uuid = text_field(*info, "checkpointUuid").value_or("");
+  if (report.uuid.empty() || report.uuid.find('/') != std::string::npos) return fail(wrong("checkpointUuid: the checkpoint's uuid is missing"));
+  report.use.name = report.uuid;
   const std::string type = TRY(type_of(text_field(*info, "trialSourceInfoType").value_or("")));
   Json::Object said{{"type", type}};
   report.model = TRY(id_field(*info, "modelId")).value_or(0);
@@ -52,6 +56,7 @@ Result<UseReport> use_of(const HttpRequest& request) {
   if (report.model != 0) {
     said.push_back({"model", report.model});
     said.push_back({"version", report.version});
+    report.use.name += fmt::format("/{}/{}", report.model, report.version);
   }
   report.use.body = json_text(Json(std::move(said)));
   return report;
@@ -63,14 +68,14 @@ Result<bool> check_version(const ClusterState& state, const UseReport& report) {
   const DocumentRef model = state.catalog().find(DocumentKind::kModel, report.model);
   if (model == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no model {}", report.model), "");
   const DocumentRef version = TRY(find_version(state, model->name, std::to_string(report.version)));
-  if (std::ranges::find(version->checkpoints, report.use.name) != version->checkpoints.end()) return true;
+  if (std::ranges::find(version->checkpoints, report.uuid) != version->checkpoints.end()) return true;
   return fail(wrong(fmt::format("version {} of model {} names another checkpoint", report.version, model->name)));
 }
 
 kj::Promise<HttpReply> report_use(ApiPort& port, HttpRequest request) {
   const auto report = use_of(request);
   if (!report.has_value()) return error_reply(report.error());
-  const Json said = Json::Object{{"trialId", report->use.parent}, {"checkpointUuid", report->use.name}};
+  const Json said = Json::Object{{"trialId", report->use.parent}, {"checkpointUuid", report->uuid}};
   return look<bool>(port, request.caller, [report = *report](const ClusterState& state) { return check_version(state, report); })
       .then([&port, caller = request.caller, use = report->use, said](Result<bool> checked) mutable -> kj::Promise<HttpReply> {
         if (!checked.has_value()) return error_reply(checked.error());
@@ -90,13 +95,14 @@ struct Wanted {
 std::vector<TrialId> users_of(const ClusterState& state, const Wanted& wanted) {
   std::vector<TrialId> trials;
   for (const DocumentRef& use : state.catalog().all(DocumentKind::kCheckpointUse)) {
-    if (use->name != wanted.uuid) continue;
+    if (used_checkpoint(use->name) != wanted.uuid) continue;
     const Json said = body_of(*use);
     if (!wanted.type.empty() && text_field(said, "type") != wanted.type) continue;
-    if (wanted.version && std::pair(whole_field(said, "model").value_or(0), whole_field(said, "version").value_or(0)) != std::pair<std::int64_t, std::int64_t>(*wanted.version)) continue;
+    if (wanted.version && use->name != fmt::format("{}/{}/{}", wanted.uuid, wanted.version->first, wanted.version->second)) continue;
     trials.emplace_back(use->parent);
   }
   std::ranges::sort(trials);
+  trials.erase(std::unique(trials.begin(), trials.end()), trials.end());
   return trials;
 }
 

@@ -118,7 +118,8 @@ kj::Promise<HttpReply> agents(ApiPort& port, HttpRequest request) {
                                     {sort_key<NodeIndex>("SORT_BY_ID", [node](NodeIndex one) { return node(one).config.name; }),
                                      sort_key<NodeIndex>("SORT_BY_TIME", [node](NodeIndex one) { return node(one).status.agent_start_time; })}));
            std::vector<Json> all;
-           for (const NodeIndex index : nodes) all.push_back(agent_json(state, index, !flag_parameter(*shared, "excludeSlots")));
+           const bool has_slots = !TRY(flag_parameter(*shared, "excludeSlots")).value_or(false);
+           for (const NodeIndex index : nodes) all.push_back(agent_json(state, index, has_slots));
            return all;
          })
       .then([request](Result<std::vector<Json>> all) -> HttpReply {

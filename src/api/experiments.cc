@@ -166,7 +166,7 @@ struct ListFilter {
   std::vector<std::string> labels;
   std::string name;
   std::string description;
-  std::string_view archived;
+  std::optional<bool> is_archived;
   std::uint32_t project = 0;
   std::int64_t id_low = 1;
   std::int64_t id_high = UINT32_MAX;
@@ -182,7 +182,7 @@ bool matches(const ListFilter& filter, const ExperimentFacts& facts) {
   if (!holds(filter.users, view.spec->user_name) || !holds(filter.user_ids, std::to_string(user_number(view.spec->user)))) return false;
   const bool is_active = view.state == ExperimentState::kActive;
   if (!holds(filter.states, state_name(view)) && !(is_active && holds(filter.states, "STATE_ACTIVE"))) return false;
-  if (!filter.archived.empty() && (filter.archived == "true") != view.labels.is_archived) return false;
+  if (filter.is_archived && *filter.is_archived != view.labels.is_archived) return false;
   for (const std::string& label : filter.labels) {
     if (std::ranges::find(view.labels.labels, label) == view.labels.labels.end()) return false;
   }
@@ -194,11 +194,11 @@ Result<ListFilter> filter_of(const HttpRequest& request) {
   ListFilter filter;
   filter.users = request.parameters("users");
   filter.user_ids = request.parameters("userIds");
-  filter.states = request.parameters("states");
+  filter.states = TRY(states_parameter(request));
   filter.labels = request.parameters("labels");
   filter.name = request.parameter("name");
   filter.description = request.parameter("description");
-  filter.archived = request.parameter("archived");
+  filter.is_archived = TRY(flag_parameter(request, "archived"));
   filter.project = TRY(id_parameter(request, "projectId"));
   const std::string id = "experimentIdFilter.";
   const std::int64_t above = TRY(number_parameter(request, id + "gt", 0));
@@ -207,8 +207,9 @@ Result<ListFilter> filter_of(const HttpRequest& request) {
   const std::int64_t to = TRY(number_parameter(request, id + "lte", UINT32_MAX));
   filter.id_low = std::max(from, above == INT64_MAX ? above : above + 1);
   filter.id_high = std::min(to, below == INT64_MIN ? below : below - 1);
-  filter.ids = request.parameters(id + "incl");
-  filter.not_ids = request.parameters(id + "notIn");
+  for (const auto& [name, ids] : {std::pair("incl", &filter.ids), std::pair("notIn", &filter.not_ids)}) {
+    for (const std::string& text : request.parameters(id + name)) ids->push_back(std::to_string(TRY(parse_id(text, "an experiment"))));
+  }
   return filter;
 }
 
@@ -229,10 +230,22 @@ Status sort(Experiments& all, const HttpRequest& request) {
        sort_key<One>("SORT_BY_NUM_TRIALS", [](const One& one) { return one.view.trials.total(); }),
        sort_key<One>("SORT_BY_FORKED_FROM", [](const One& one) { return one.view.spec->parent; }),
        sort_key<One>("SORT_BY_RESOURCE_POOL", [](const One& one) { return one.pool; }),
+       sort_key<One>("SORT_BY_CHECKPOINT_SIZE", [](const One& one) { return one.checkpoint_bytes; }),
+       sort_key<One>("SORT_BY_CHECKPOINT_COUNT", [](const One& one) { return one.checkpoints; }),
        sort_key<One>("SORT_BY_PROJECT_ID", [](const One& one) { return one.project; }),
        number_key<One>("SORT_BY_SEARCHER_METRIC_VAL", [](const One& one) {
          return one.view.best_trial.value() == 0 ? std::nullopt : std::optional(one.view.best_metric);
        })});
+}
+
+void count_checkpoints(const ClusterState& state, const Experiment& experiment, ExperimentFacts& facts) {
+  for (const TrialId trial : experiment.trials) {
+    for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) {
+      if (checkpoint->state == CheckpointState::kDeleted) continue;
+      facts.checkpoint_bytes += checkpoint->size;
+      ++facts.checkpoints;
+    }
+  }
 }
 
 kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
@@ -242,9 +255,12 @@ kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
   using All = std::vector<ExperimentFacts>;
   return look<All>(port, shared->caller, [shared, filter = *filter](const ClusterState& state) -> Result<All> {
            All all;
+           const bool is_by_checkpoints = shared->parameter("sortBy").starts_with("SORT_BY_CHECKPOINT_");
            for (const auto& [id, experiment] : state.experiments().experiments()) {
              ExperimentFacts facts = facts_of(state, experiment);
-             if (matches(filter, facts)) all.push_back(std::move(facts));
+             if (!matches(filter, facts)) continue;
+             if (is_by_checkpoints) count_checkpoints(state, experiment, facts);
+             all.push_back(std::move(facts));
            }
            return all;
          })
@@ -302,8 +318,9 @@ kj::Promise<HttpReply> list_trials(ApiPort& port, HttpRequest request) {
          })
       .then([&port, shared](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
-        const std::vector<std::string> states = shared->parameters("states");
-        std::erase_if(*all, [&](const TrialFacts& one) { return !holds(states, state_name(one.view, one.experiment_state)); });
+        const auto states = states_parameter(*shared);
+        if (!states.has_value()) return error_reply(states.error());
+        std::erase_if(*all, [&](const TrialFacts& one) { return !holds(*states, state_name(one.view, one.experiment_state)); });
         const auto window = window_of(*shared, all->size());
         if (!window.has_value()) return error_reply(window.error());
         return measure<All>(port, [shared, now = port.now(), window = *window, all = std::move(all).value()](MetricStore& store) mutable -> Result<All> {
@@ -454,6 +471,9 @@ Result<CheckpointRetention> retention_of(const Json& storage, CheckpointRetentio
 Result<UpdateExperiment> update_of(const Json& body, ExperimentId id, const ExperimentLabels& known, const ExperimentSpec& spec, const CheckpointRetention& retention) {
   UpdateExperiment update;
   update.experiment = id;
+  TRY(check_texts(body, {"name", "description", "notes"}));
+  const Json* wanted = field(body, "labels");
+  if (wanted != nullptr && !texts_field(body, "labels")) return fail(wrong("labels is not a list of texts"));
   update.name = text_field(body, "name");
   update.description = text_field(body, "description");
   update.notes = text_field(body, "notes");

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "codec/json_reader.h"
+#include "codec/words.h"
 
 namespace muster::api {
 namespace {
@@ -86,6 +87,14 @@ bool is_given(const Json& object, std::string_view name) {
   return value->text() == nullptr || !value->text()->empty();
 }
 
+Status check_texts(const Json& body, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const Json* value = field(body, name);
+    if (value != nullptr && value->text() == nullptr) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a text", name), "");
+  }
+  return {};
+}
+
 Status refuse_fields(const Json& body, std::initializer_list<std::string_view> names, std::string_view way_out) {
   for (const std::string_view name : names) {
     if (is_given(body, name)) return fail(ErrorCode::kUnimplemented, fmt::format("{} is not there yet", name), std::string(way_out));
@@ -146,9 +155,12 @@ Result<std::uint32_t> id_parameter(const HttpRequest& request, std::string_view 
   return static_cast<std::uint32_t>(value);
 }
 
-bool flag_parameter(const HttpRequest& request, std::string_view name) {
-  const std::string_view text = request.parameter(name);
-  return text == "true" || text == "1";
+Result<std::optional<bool>> flag_parameter(const HttpRequest& request, std::string_view name) {
+  const std::string text = lower(request.parameter(name));
+  if (text.empty()) return std::optional<bool>();
+  if (text == "true" || text == "t" || text == "1") return std::optional(true);
+  if (text == "false" || text == "f" || text == "0") return std::optional(false);
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is neither true nor false", name, request.parameter(name)), "");
 }
 
 }  // namespace muster::api

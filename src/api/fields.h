@@ -38,12 +38,16 @@ bool is_given(const Json& object, std::string_view name);
 /// Errors: kUnimplemented: one of these fields asks for something, which is not there.
 Status refuse_fields(const Json& body, std::initializer_list<std::string_view> names, std::string_view way_out);
 
+/// Errors: kInvalidArgument: one of these fields is there and no text.
+Status check_texts(const Json& body, std::initializer_list<std::string_view> names);
+
 /// A path's part, or a parameter, that is a number from 1. Errors: kInvalidArgument with `what`.
 Result<std::uint32_t> parse_id(std::string_view text, std::string_view what);
 /// A parameter that is a whole number; `otherwise` when it is not given. Errors: kInvalidArgument.
 Result<std::int64_t> number_parameter(const HttpRequest& request, std::string_view name, std::int64_t otherwise);
 /// A parameter that is an id; 0 when it is not given. Errors: kInvalidArgument.
 Result<std::uint32_t> id_parameter(const HttpRequest& request, std::string_view name);
-bool flag_parameter(const HttpRequest& request, std::string_view name);
+/// A parameter that is true or false, in any of the spellings that Go reads; nullopt: it is not given. Errors: kInvalidArgument.
+Result<std::optional<bool>> flag_parameter(const HttpRequest& request, std::string_view name);
 
 }  // namespace muster::api

@@ -15,6 +15,27 @@ Result<std::optional<std::size_t>> word_parameter(const HttpRequest& request, st
   return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is not there", name, value), fmt::format("give one of {}", fmt::join(words, ", ")));
 }
 
+Result<std::vector<std::string>> words_parameter(const HttpRequest& request, std::string_view name, const std::vector<std::string_view>& words) {
+  std::vector<std::string> values = request.parameters(name);
+  for (const std::string& value : values) {
+    if (std::ranges::find(words, value) == words.end()) {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is not there", name, value), fmt::format("give some of {}", fmt::join(words, ", ")));
+    }
+  }
+  return values;
+}
+
+Result<std::vector<std::string>> states_parameter(const HttpRequest& request) {
+  return words_parameter(request, "states",
+                         {"STATE_UNSPECIFIED", "STATE_ACTIVE", "STATE_PAUSED", "STATE_STOPPING_COMPLETED", "STATE_STOPPING_CANCELED", "STATE_STOPPING_ERROR",
+                          "STATE_STOPPING_KILLED", "STATE_COMPLETED", "STATE_CANCELED", "STATE_ERROR", "STATE_DELETED", "STATE_DELETING",
+                          "STATE_DELETE_FAILED", "STATE_QUEUED", "STATE_PULLING", "STATE_STARTING", "STATE_RUNNING"});
+}
+
+Result<std::vector<std::string>> checkpoint_states_parameter(const HttpRequest& request) {
+  return words_parameter(request, "states", {"STATE_UNSPECIFIED", "STATE_ACTIVE", "STATE_COMPLETED", "STATE_ERROR", "STATE_DELETED", "STATE_PARTIALLY_DELETED"});
+}
+
 Result<Direction> direction_of(const HttpRequest& request) {
   const auto place = TRY(word_parameter(request, "orderBy", {"ORDER_BY_ASC", "ORDER_BY_DESC"}));
   if (!place) return Direction::kUnspecified;

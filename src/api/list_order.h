@@ -22,6 +22,12 @@ Result<Direction> direction_of(const HttpRequest& request);
 /// Errors: kInvalidArgument: another word, with those that are known.
 Result<std::optional<std::size_t>> word_parameter(const HttpRequest& request, std::string_view name, const std::vector<std::string_view>& words);
 
+/// All values of a parameter that is a list of such words. Errors: as above.
+Result<std::vector<std::string>> words_parameter(const HttpRequest& request, std::string_view name, const std::vector<std::string_view>& words);
+/// The states that Determined knows of experiments and trials, all of them; and of checkpoints.
+Result<std::vector<std::string>> states_parameter(const HttpRequest& request);
+Result<std::vector<std::string>> checkpoint_states_parameter(const HttpRequest& request);
+
 /// What a list can be sorted by: an order, or a number that may be missing or NaN, which is last in either direction.
 template <class T>
 struct SortKey {

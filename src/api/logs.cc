@@ -52,7 +52,7 @@ Status fill_filter(const HttpRequest& request, LogFilter& filter) {
   if (const auto text = request.parameter("timestampAfter"); !text.empty()) filter.first_time = TRY(parse_web_time(text));
   if (const auto text = request.parameter("timestampBefore"); !text.empty()) filter.last_time = TRY(parse_web_time(text));
   filter.text = request.parameter("searchText");
-  filter.is_regex = flag_parameter(request, "enableRegex");
+  filter.is_regex = TRY(flag_parameter(request, "enableRegex")).value_or(false);
   return {};
 }
 
@@ -71,7 +71,7 @@ Result<LogWish> wish_of(const HttpRequest& request, bool is_task) {
   TRY(fill_filter(request, wish.query.filter));
   const std::int64_t limit = TRY(number_parameter(request, "limit", 0));
   if (limit > 0) wish.lines_left = static_cast<std::size_t>(limit);
-  wish.is_followed = flag_parameter(request, "follow");
+  wish.is_followed = TRY(flag_parameter(request, "follow")).value_or(false);
   wish.query.is_backward = TRY(direction_of(request)) == Direction::kDescending;
   if (wish.query.is_backward) wish.query.from = kLastLogLine;
   if (wish.query.is_backward && wish.is_followed) {

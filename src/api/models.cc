@@ -132,7 +132,8 @@ Status sort(const ClusterState& state, std::vector<DocumentRef>& models, const H
                          sort_key<One>("SORT_BY_DESCRIPTION", [](const One& one) { return text_in(*one, "description"); }),
                          sort_key<One>("SORT_BY_CREATION_TIME", [](const One& one) { return one->create_time; }),
                          sort_key<One>("SORT_BY_LAST_UPDATED_TIME", [](const One& one) { return one->change_time; }),
-                         sort_key<One>("SORT_BY_NUM_VERSIONS", versions)});
+                         sort_key<One>("SORT_BY_NUM_VERSIONS", versions),
+                         sort_key<One>("SORT_BY_WORKSPACE", [](const One&) { return kFirstPlace; })});
 }
 
 bool has_all_labels(const Document& model, const std::vector<std::string>& wanted) {
@@ -142,18 +143,17 @@ bool has_all_labels(const Document& model, const std::vector<std::string>& wante
 }
 
 /// All models are in the first workspace.
-bool is_wanted(const HttpRequest& request, const Document& model) {
+bool is_wanted(const HttpRequest& request, std::optional<bool> is_archived, const Document& model) {
   const auto holds = [&](const char* name, const std::string& value) {
     const std::vector<std::string> wanted = request.parameters(name);
     return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
   };
-  const std::string_view archived = request.parameter("archived");
   const bool is_of_users = (request.parameters("users").empty() || holds("users", model.user_name)) &&
                            (request.parameters("userIds").empty() || holds("userIds", std::to_string(user_number(model.user))));
   return is_of_users && holds("id", std::to_string(model.id)) && holds("workspaceIds", std::to_string(kFirstPlace)) &&
          holds("workspaceNames", kFirstPlaceName) && model.name.find(request.parameter("name")) != std::string::npos &&
          text_in(model, "description").find(request.parameter("description")) != std::string::npos &&
-         (archived.empty() || (archived == "true") == model.is_archived) && has_all_labels(model, request.parameters("labels"));
+         (!is_archived || *is_archived == model.is_archived) && has_all_labels(model, request.parameters("labels"));
 }
 
 kj::Promise<HttpReply> list_models(ApiPort& port, HttpRequest request) {
@@ -161,7 +161,8 @@ kj::Promise<HttpReply> list_models(ApiPort& port, HttpRequest request) {
   using All = std::vector<Json>;
   return look<All>(port, shared->caller, [shared](const ClusterState& state) -> Result<All> {
            std::vector<DocumentRef> models = state.catalog().all(DocumentKind::kModel);
-           std::erase_if(models, [&](const DocumentRef& one) { return !is_wanted(*shared, *one); });
+           const auto is_archived = TRY(flag_parameter(*shared, "archived"));
+           std::erase_if(models, [&](const DocumentRef& one) { return !is_wanted(*shared, is_archived, *one); });
            TRY(sort(state, models, *shared));
            All all;
            for (const DocumentRef& model : models) all.push_back(model_json(state, *model));

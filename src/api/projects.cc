@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "api/documents.h"
 #include "api/fields.h"
@@ -40,20 +41,40 @@ struct Counts {
   std::uint32_t experiments = 0;
   std::uint32_t active = 0;
 };
-Counts counts_in(const ClusterState& state, std::uint32_t workspace, std::optional<std::uint32_t> project) {
-  Counts counts;
-  for (const auto& [id, experiment] : state.experiments().experiments()) {
-    const Place place = place_of(state.catalog(), experiment.labels);
-    if (place.workspace != workspace || (project && place.project != *project)) continue;
-    ++counts.experiments;
-    counts.active += is_final(experiment.state) ? 0 : 1;
+/// Of all places at once: each experiment is looked at once, and each pair of names is looked up once.
+class PlaceCounts {
+ public:
+  explicit PlaceCounts(const ClusterState& state) {
+    std::map<std::pair<std::string, std::string>, Place> known;
+    for (const auto& [id, experiment] : state.experiments().experiments()) {
+      const ExperimentLabels& labels = experiment.labels;
+      const auto [entry, is_new] = known.try_emplace({labels.workspace, labels.project});
+      if (is_new) entry->second = place_of(state.catalog(), labels);
+      for (Counts* counts : {&workspaces_[entry->second.workspace], &projects_[{entry->second.workspace, entry->second.project}]}) {
+        ++counts->experiments;
+        counts->active += is_final(experiment.state) ? 0 : 1;
+      }
+    }
+    for (const DocumentRef& project : state.catalog().all(DocumentKind::kProject)) ++projects_in_[project->parent];
   }
-  return counts;
-}
+  Counts of_workspace(std::uint32_t workspace) const { return at(workspaces_, workspace); }
+  Counts of_project(std::uint32_t workspace, std::uint32_t project) const { return at(projects_, std::pair(workspace, project)); }
+  /// By the workspace's document; 0: the first, which has one.
+  std::uint32_t projects_in(std::uint32_t document) const { return document == 0 ? 1 : at(projects_in_, document); }
 
-Json workspace_json(const ClusterState& state, const Document& workspace) {
+ private:
+  template <class Map>
+  static typename Map::mapped_type at(const Map& map, const typename Map::key_type& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? typename Map::mapped_type() : found->second;
+  }
+  std::map<std::uint32_t, Counts> workspaces_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Counts> projects_;
+  std::map<std::uint32_t, std::uint32_t> projects_in_;
+};
+
+Json workspace_json(const PlaceCounts& counts, const Document& workspace) {
   const std::uint32_t id = place_id(workspace.id);
-  const std::size_t projects = state.catalog().all(DocumentKind::kProject, workspace.id == 0 ? UINT32_MAX : workspace.id).size();
   return Json::Object{{"id", id},
                       {"name", workspace.name},
                       {"archived", workspace.is_archived},
@@ -61,16 +82,16 @@ Json workspace_json(const ClusterState& state, const Document& workspace) {
                       {"userId", user_number(workspace.user)},
                       {"immutable", workspace.id == 0},
                       {"pinned", false},
-                      {"numProjects", projects + (workspace.id == 0 ? 1 : 0)},
-                      {"numExperiments", counts_in(state, id, std::nullopt).experiments},
+                      {"numProjects", counts.projects_in(workspace.id)},
+                      {"numExperiments", counts.of_workspace(id).experiments},
                       {"state", "WORKSPACE_STATE_UNSPECIFIED"},
                       {"errorMessage", ""}};
 }
 
-Json project_json(const ClusterState& state, const Document& project) {
+Json project_json(const PlaceCounts& all, const Document& project) {
   const Json body = body_of(project);
   const std::uint32_t workspace = place_id(project.parent);
-  const Counts counts = counts_in(state, workspace, place_id(project.id));
+  const Counts counts = all.of_project(workspace, place_id(project.id));
   const Json* description = body.find("description");
   const Json* notes = body.find("notes");
   return Json::Object{{"id", place_id(project.id)},
@@ -116,14 +137,13 @@ bool is_like(const HttpRequest& request, const std::string& name) {
   return lower(name).find(lower(request.parameter("name"))) != std::string::npos;
 }
 
-bool is_wanted(const HttpRequest& request, const Document& place) {
+bool is_wanted(const HttpRequest& request, std::optional<bool> is_archived, const Document& place) {
   const auto holds = [&](const char* name, const std::string& value) {
     const std::vector<std::string> wanted = request.parameters(name);
     return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
   };
-  const std::string_view archived = request.parameter("archived");
   return is_like(request, place.name) && holds("users", place.user_name) && holds("userIds", std::to_string(user_number(place.user))) &&
-         (archived.empty() || (archived == "true") == place.is_archived);
+         (!is_archived || *is_archived == place.is_archived);
 }
 
 std::int64_t number_of(const Json& place) { return *place.find("id")->whole(); }
@@ -131,8 +151,10 @@ std::string name_of(const Json& place) { return *place.find("name")->text(); }
 
 Result<All> workspaces(const ClusterState& state, const HttpRequest& request) {
   All all;
+  const PlaceCounts counts(state);
+  const auto is_archived = TRY(flag_parameter(request, "archived"));
   const auto show = [&](const Document& workspace) {
-    if (is_wanted(request, workspace)) all.push_back(workspace_json(state, workspace));
+    if (is_wanted(request, is_archived, workspace)) all.push_back(workspace_json(counts, workspace));
   };
   show(first_place(DocumentKind::kWorkspace));
   for (const DocumentRef& workspace : state.catalog().all(DocumentKind::kWorkspace)) show(*workspace);
@@ -144,8 +166,10 @@ Result<All> projects(const ClusterState& state, const HttpRequest& request) {
   const std::uint32_t id = TRY(parse_id(request.arguments[0], "a workspace"));
   const Document workspace = TRY(place_at(state, DocumentKind::kWorkspace, id));
   All all;
+  const PlaceCounts counts(state);
+  const auto is_archived = TRY(flag_parameter(request, "archived"));
   const auto show = [&](const Document& project) {
-    if (is_wanted(request, project)) all.push_back(project_json(state, project));
+    if (is_wanted(request, is_archived, project)) all.push_back(project_json(counts, project));
   };
   if (workspace.id == 0) {
     show(first_place(DocumentKind::kProject));
@@ -164,8 +188,8 @@ kj::Promise<HttpReply> show_place(ApiPort& port, HttpRequest request, DocumentKi
   if (!id.has_value()) return error_reply(id.error());
   return look<Json>(port, request.caller, [id = *id, kind, is_workspace](const ClusterState& state) -> Result<Json> {
            const Document place = TRY(place_at(state, kind, id));
-           if (is_workspace) return Json(Json::Object{{"workspace", workspace_json(state, place)}});
-           return Json(Json::Object{{"project", project_json(state, place)}});
+           if (is_workspace) return Json(Json::Object{{"workspace", workspace_json(PlaceCounts(state), place)}});
+           return Json(Json::Object{{"project", project_json(PlaceCounts(state), place)}});
          })
       .then([](Result<Json> shown) { return reply_of(shown); });
 }
@@ -179,7 +203,7 @@ kj::Promise<HttpReply> create_workspace(ApiPort& port, HttpRequest request) {
   workspace.name = text_field(*body, "name").value_or("");
   workspace.body = "{}";
   return store_document(port, request.caller, std::move(workspace), [](const ClusterState& state, const Document& stored) -> Result<Json> {
-    return Json(Json::Object{{"workspace", workspace_json(state, stored)}, {"namespaceBindings", Json::Object{}}});
+    return Json(Json::Object{{"workspace", workspace_json(PlaceCounts(state), stored)}, {"namespaceBindings", Json::Object{}}});
   });
 }
 
@@ -197,7 +221,7 @@ kj::Promise<HttpReply> create_project(ApiPort& port, HttpRequest request) {
   project.name = text_field(*body, "name").value_or("");
   project.body = json_text(Json(Json::Object{{"description", text_field(*body, "description").value_or("")}}));
   return store_document(port, request.caller, std::move(project), [](const ClusterState& state, const Document& stored) -> Result<Json> {
-    return Json(Json::Object{{"project", project_json(state, stored)}});
+    return Json(Json::Object{{"project", project_json(PlaceCounts(state), stored)}});
   });
 }
 
@@ -218,8 +242,8 @@ kj::Promise<HttpReply> change_place(ApiPort& port, const HttpRequest& request, D
       },
       std::move(change),
       [kind](const ClusterState& state, const Document& stored) -> Result<Json> {
-        if (kind == DocumentKind::kProject) return Json(Json::Object{{"project", project_json(state, stored)}});
-        return Json(Json::Object{{"workspace", workspace_json(state, stored)}, {"namespaceBindings", Json::Object{}}});
+        if (kind == DocumentKind::kProject) return Json(Json::Object{{"project", project_json(PlaceCounts(state), stored)}});
+        return Json(Json::Object{{"workspace", workspace_json(PlaceCounts(state), stored)}, {"namespaceBindings", Json::Object{}}});
       });
 }
 

@@ -44,18 +44,18 @@ Json queued_json(const ClusterState& state, const Experiment& experiment) {
 }
 
 /// Whether its trials run (or wait), as the request asks for.
-bool is_wanted(const HttpRequest& request, const ClusterState& state, const Experiment& experiment) {
+bool is_wanted(const HttpRequest& request, const std::vector<std::string>& states, const ClusterState& state, const Experiment& experiment) {
   const std::string_view pool = request.parameter("resourcePool");
   if (!pool.empty() && pool != pool_of(state, *experiment.spec)) return false;
-  const std::vector<std::string> states = request.parameters("states");
   return states.empty() || std::ranges::find(states, queue_state(state, experiment)) != states.end();
 }
 
 kj::Promise<HttpReply> queue(ApiPort& port, HttpRequest request) {
   return look<std::vector<Json>>(port, request.caller, [request](const ClusterState& state) -> Result<std::vector<Json>> {
            std::vector<Json> all;
+           const auto states = TRY(words_parameter(request, "states", {"STATE_UNSPECIFIED", "STATE_QUEUED", "STATE_SCHEDULED", "STATE_SCHEDULED_BACKFILLED"}));
            for (const auto& [id, experiment] : state.experiments().experiments()) {
-             if (experiment.open_trials > 0 && is_wanted(request, state, experiment)) all.push_back(queued_json(state, experiment));
+             if (experiment.open_trials > 0 && is_wanted(request, states, state, experiment)) all.push_back(queued_json(state, experiment));
            }
            return all;
          })

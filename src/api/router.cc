@@ -91,6 +91,7 @@ Router make_router() {
   add_log_routes(router);
   add_log_retention_routes(router);
   add_trial_routes(router);
+  add_workload_routes(router);
   add_lifecycle_routes(router);  // its /experiments/continue before what takes any number there
   add_experiment_routes(router);
   add_checkpoint_routes(router);

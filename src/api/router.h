@@ -58,6 +58,7 @@ void add_queue_routes(Router& router);
 void add_experiment_routes(Router& router);
 void add_lifecycle_routes(Router& router);
 void add_trial_routes(Router& router);
+void add_workload_routes(Router& router);
 void add_run_routes(Router& router);
 void add_log_routes(Router& router);
 void add_log_retention_routes(Router& router);

@@ -96,10 +96,12 @@ kj::Promise<HttpReply> list_users(ApiPort& port, HttpRequest request) {
     if (!all.has_value()) return error_reply(all.error());
     const auto word = [](const Json& user) { return *user.find("username")->text(); };
     const std::string name = lower(request.parameter("name"));
-    const std::string_view active = request.parameter("active");
-    const std::string_view admin = request.parameter("admin");
+    const auto is_active = flag_parameter(request, "active");
+    const auto is_admin = flag_parameter(request, "admin");
+    if (!is_active.has_value()) return error_reply(is_active.error());
+    if (!is_admin.has_value()) return error_reply(is_admin.error());
     std::erase_if(*all, [&](const Json& user) {
-      return lower(word(user)).find(name) == std::string::npos || active == "false" || (!admin.empty() && (admin == "true") != *user.find("admin")->boolean());
+      return lower(word(user)).find(name) == std::string::npos || !is_active->value_or(true) || (*is_admin && **is_admin != *user.find("admin")->boolean());
     });
     const Status sorted = sort_list<Json>(request, *all, {sort_key<Json>("SORT_BY_USER_NAME", word), sort_key<Json>("SORT_BY_NAME", word),
                                                           sort_key<Json>("SORT_BY_DISPLAY_NAME", word)});

@@ -19,9 +19,6 @@
 namespace muster::api {
 namespace {
 
-/// Of a list of workloads, so that one request never reads a whole history of millions into memory.
-constexpr std::size_t kWorkloadsMax = 20'000;
-constexpr std::size_t kReportsPerLine = 500;
 constexpr std::size_t kPointsMax = 10'000;
 
 kj::Promise<HttpReply> show_trial(ApiPort& port, HttpRequest request) {
@@ -54,103 +51,6 @@ kj::Promise<HttpReply> kill_trial(ApiPort& port, HttpRequest request) {
         cancel.filter.jobs.push_back({*job, {}, false, {}});
         cancel.is_lenient = true;
         return submit_one(port, caller, std::move(cancel));
-      });
-}
-
-// ---- workloads: what a trial trained, validated and saved, in order ----
-
-struct Workload {
-  std::int64_t steps = 0;
-  int rank = 0;  ///< of equal steps: training, validation, checkpoint
-  Json json;
-};
-
-Status add_reports(MetricStore& store, TrialId trial, const std::string& group, bool has_batches, std::vector<Workload>& out) {
-  std::optional<MetricCursor> after;
-  do {
-    const ReportPage page = TRY(store.read_reports({trial, group}, after, kReportsPerLine));
-    for (const StoredReport& report : page.reports) {
-      out.push_back({report.report.steps_completed, group == "validation" ? 1 : 0, workload_json(report, has_batches)});
-    }
-    after = page.next;
-  } while (after && out.size() < kWorkloadsMax);
-  return {};
-}
-
-Json checkpoint_workload(const Checkpoint& checkpoint) {
-  return Json::Object{{"checkpoint", Json::Object{{"uuid", checkpoint.uuid},
-                                                  {"endTime", time_json(checkpoint.report_time)},
-                                                  {"state", state_name(checkpoint.state)},
-                                                  {"resources", resources_json(checkpoint)},
-                                                  {"totalBatches", checkpoint.steps_completed},
-                                                  {"metadata", metadata_json(checkpoint)}}}};
-}
-
-/// Which kinds are asked for.
-struct WorkloadFilter {
-  bool has_training = true;
-  bool has_validation = true;
-  bool has_checkpoints = true;
-  bool has_batches = false;
-  bool is_removing_deleted = false;
-  bool is_descending = false;
-};
-
-Result<WorkloadFilter> filter_of(const HttpRequest& request) {
-  enum { kCheckpoint, kValidation, kEither };
-  enum { kTraining, kValidated };
-  WorkloadFilter filter;
-  const auto wanted = TRY(word_parameter(request, "filter", {"FILTER_OPTION_CHECKPOINT", "FILTER_OPTION_VALIDATION", "FILTER_OPTION_CHECKPOINT_OR_VALIDATION"}));
-  auto type = TRY(word_parameter(request, "metricType", {"METRIC_TYPE_TRAINING", "METRIC_TYPE_VALIDATION"}));
-  if (const auto group = TRY(word_parameter(request, "group", {"training", "validation"}))) type = group;
-  TRY(word_parameter(request, "sortKey", {"batches"}));
-  if (wanted == kValidation || type == kValidated) filter.has_training = filter.has_checkpoints = false;
-  if (type == kTraining) filter.has_validation = filter.has_checkpoints = false;
-  if (wanted == kCheckpoint) filter.has_training = filter.has_validation = false;
-  if (wanted == kEither) filter.has_training = false;
-  filter.has_batches = flag_parameter(request, "includeBatchMetrics");
-  filter.is_removing_deleted = flag_parameter(request, "removeDeletedCheckpoints");
-  filter.is_descending = TRY(direction_of(request)) == Direction::kDescending;
-  return filter;
-}
-
-Result<std::vector<Workload>> read_workloads(MetricStore& store, TrialId trial, const WorkloadFilter& filter,
-                                             const std::vector<CheckpointRef>& checkpoints) {
-  std::vector<Workload> all;
-  if (filter.has_training) TRY(add_reports(store, trial, "training", filter.has_batches, all));
-  if (filter.has_validation) TRY(add_reports(store, trial, "validation", filter.has_batches, all));
-  for (const CheckpointRef& checkpoint : checkpoints) {
-    const bool is_gone = filter.is_removing_deleted && checkpoint->state == CheckpointState::kDeleted;
-    if (!filter.has_checkpoints || is_gone) continue;
-    all.push_back({static_cast<std::int64_t>(checkpoint->steps_completed), 2, checkpoint_workload(*checkpoint)});
-  }
-  std::ranges::stable_sort(all, {}, [](const Workload& one) { return std::pair(one.steps, one.rank); });
-  if (filter.is_descending) std::ranges::reverse(all);
-  return all;
-}
-
-kj::Promise<HttpReply> workloads(ApiPort& port, HttpRequest request) {
-  const auto id = parse_id(request.arguments[0], "a trial");
-  if (!id.has_value()) return error_reply(id.error());
-  const auto filter = filter_of(request);
-  if (!filter.has_value()) return error_reply(filter.error());
-  const TrialId trial(*id);
-  using Checkpoints = std::vector<CheckpointRef>;
-  return look<Checkpoints>(port, request.caller, [trial](const ClusterState& state) -> Result<Checkpoints> {
-           if (state.experiments().find(trial) == nullptr) {
-             return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", trial.value()), "");
-           }
-           return state.checkpoints().of(trial);
-         })
-      .then([&port, request, trial, filter = *filter](Result<Checkpoints> checkpoints) -> kj::Promise<HttpReply> {
-        if (!checkpoints.has_value()) return error_reply(checkpoints.error());
-        return measure<std::vector<Workload>>(port, [filter, trial, all = std::move(checkpoints).value()](MetricStore& store) {
-                 return read_workloads(store, trial, filter, all);
-               })
-            .then([request](Result<std::vector<Workload>> all) -> HttpReply {
-              if (!all.has_value()) return error_reply(all.error());
-              return list_reply(request, "workloads", *all, [](const Workload& one) { return one.json; });
-            });
       });
 }
 
@@ -187,7 +87,8 @@ Result<SeriesWish> wish_of(const HttpRequest& request) {
   SeriesWish wish;
   for (const std::string& text : request.parameters("trialIds")) wish.trials.emplace_back(TRY(parse_id(text, "a trial")));
   std::string group(request.parameter("group"));
-  if (group.empty()) group = request.parameter("metricType") == "METRIC_TYPE_TRAINING" ? "training" : "validation";
+  const auto type = TRY(word_parameter(request, "metricType", {"METRIC_TYPE_TRAINING", "METRIC_TYPE_VALIDATION"}));
+  if (group.empty()) group = type && *type == 0 ? "training" : "validation";
   for (const std::string& name : request.parameters("metricNames")) wish.metrics.emplace_back(group, name);
   for (const std::string& id : request.parameters("metricIds")) {
     const std::size_t dot = id.find('.');
@@ -283,8 +184,6 @@ void add_trial_routes(Router& router) {
   }, {"trialIds", "group"});
   router.add(Method::kGet, "/api/v1/trials/{trial}", "One trial", show_trial);
   router.add(Method::kPost, "/api/v1/trials/{trial}/kill", "End a trial", kill_trial);
-  router.add(Method::kGet, "/api/v1/trials/{trial}/workloads", "What a trial trained, validated and saved", workloads,
-             list_parameters({"filter", "metricType", "group", "sortKey", "orderBy", "includeBatchMetrics", "removeDeletedCheckpoints"}));
   router.add(Method::kGet, "/api/v1/trials/{trial}/checkpoints", "Checkpoints of a trial", list_checkpoints, checkpoint_list_parameters());
 }
 

@@ -31,6 +31,7 @@ Result<Reply> done(Session& session, const Request& request) {
 
 int delete_found(const Console& console, Session& session, const Result<Document>& found) {
   if (!found.has_value()) return console.fail(found.error());
+  if (found->id == 0) return console.fail({ErrorCode::kFailedPrecondition, fmt::format("{} cannot be deleted", found->name), ""});
   const auto reply = done(session, DeleteDocument{found->kind, found->id});
   return reply.has_value() ? 0 : console.fail(reply.error());
 }

@@ -16,6 +16,7 @@
 #include "codec/checkpoint_text.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
+#include "model/catalog_names.h"
 
 namespace muster::cli {
 namespace {
@@ -57,7 +58,7 @@ int run_list(const Words& words) {
 std::string users_text(const std::vector<Document>& uses, const std::string& uuid) {
   std::vector<std::string> users;
   for (const Document& use : uses) {
-    if (use.name != uuid) continue;
+    if (used_checkpoint(use.name) != uuid) continue;
     const auto body = parse_json(use.body);
     const Json* type = body.has_value() ? body->find("type") : nullptr;
     const Json* model = body.has_value() ? body->find("model") : nullptr;

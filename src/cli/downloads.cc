@@ -32,7 +32,7 @@ Status fetch(Web& web, const std::string& uuid, const std::string& folder) {
     return fail(done.error().code, fmt::format("what is in {} is not whole", folder), done.error().text());
   }
   TRY(done);
-  if (!unpacker.finish()) return fail(not_unpacked());
+  if (!unpacker.finish()) return fail(ErrorCode::kUnavailable, fmt::format("what is in {} is not whole: tar could not unpack it", folder), "it says why above");
   return {};
 }
 
@@ -67,17 +67,37 @@ struct Rating {
   }
 };
 
-Result<std::vector<std::string>> uuids_at(Web& web, const std::string& path) {
-  std::vector<std::string> uuids;
-  for (const Json& one : items_of(TRY(web.get(path)), "checkpoints")) uuids.push_back(text_of(one, "uuid"));
-  if (uuids.empty()) return fail(ErrorCode::kNotFound, "there is no whole checkpoint", "see muster checkpoint list");
-  return uuids;
+/// Which checkpoints are meant.
+struct Wanted {
+  std::string path;
+  bool is_rated = true;  ///< only those that the metric has a value for
+  std::string metric;    ///< empty: the searcher's
+};
+
+bool has_value(const Json& checkpoint, const std::string& metric) {
+  const Json* training = checkpoint.find("training");
+  const Json* validation = training == nullptr ? nullptr : training->find("validationMetrics");
+  const Json* values = validation == nullptr ? nullptr : validation->find("avgMetrics");
+  const Json* value = training == nullptr ? nullptr : metric.empty() ? training->find("searcherMetric") : values == nullptr ? nullptr : values->find(metric);
+  return value != nullptr && value->number().has_value();
 }
 
-Status download_best(Session& session, const std::string& path, const std::string& folder, bool has_own_folders) {
+Result<std::vector<std::string>> uuids_of(Web& web, const Wanted& wanted) {
+  std::vector<std::string> uuids;
+  const std::vector<Json> found = items_of(TRY(web.get(wanted.path)), "checkpoints");
+  for (const Json& one : found) {
+    if (!wanted.is_rated || has_value(one, wanted.metric)) uuids.push_back(text_of(one, "uuid"));
+  }
+  if (!uuids.empty()) return uuids;
+  if (found.empty()) return fail(ErrorCode::kNotFound, "there is no whole checkpoint", "see muster checkpoint list");
+  return fail(ErrorCode::kNotFound, fmt::format("no checkpoint has a value of {}", wanted.metric.empty() ? "the searcher's metric" : wanted.metric),
+              "muster trial describe --metrics-summary shows the metrics; muster checkpoint download takes any");
+}
+
+Status download_wanted(Session& session, const Wanted& wanted, const std::string& folder, bool has_own_folders) {
   Web web(session);
   TRY(web.open());
-  for (const std::string& uuid : TRY(uuids_at(web, path))) {
+  for (const std::string& uuid : TRY(uuids_of(web, wanted))) {
     TRY(download_checkpoint(web, uuid, has_own_folders ? fmt::format("{}/{}", folder, uuid) : folder));
   }
   return {};
@@ -131,7 +151,7 @@ int run_experiment_download(const Words& words) {
   const Console console("muster experiment download");
   Session session(console);
   const std::string path = fmt::format("experiments/{}/checkpoints?states=STATE_COMPLETED&limit={}&{}", number, count, rating.query());
-  return ended(console, download_best(session, path, folder, true));
+  return ended(console, download_wanted(session, {path, true, rating.metric}, folder, true));
 }
 
 int run_experiment_download_code(const Words& words) {
@@ -165,7 +185,7 @@ int run_trial_download(const Words& words) {
   Session session(console);
   const std::string order = is_latest ? "sortByAttr=SORT_BY_BATCH_NUMBER&orderBy=ORDER_BY_DESC" : rating.query();
   const std::string path = fmt::format("trials/{}/checkpoints?states=STATE_COMPLETED&limit=1&{}", number, order);
-  return ended(console, download_best(session, path, folder.empty() ? fmt::format("checkpoints/trial-{}", number) : folder, false));
+  return ended(console, download_wanted(session, {path, is_best, rating.metric}, folder.empty() ? fmt::format("checkpoints/trial-{}", number) : folder, false));
 }
 
 }  // namespace muster::cli

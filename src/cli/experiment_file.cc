@@ -8,6 +8,7 @@
 #include "codec/config_layers.h"
 #include "codec/config_override.h"
 #include "codec/experiment_form.h"
+#include "codec/json_text.h"
 
 namespace muster::cli {
 namespace {
@@ -26,7 +27,10 @@ Result<YamlDocument> read_yaml(const std::string& path) {
 std::vector<std::string> ExperimentFile::problems(const YamlDocument& document) const {
   const ExperimentForm form = read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
   std::vector<std::string> lines;
-  for (const FormProblem& problem : form.problems) lines.push_back(fmt::format("{}: {}", path, problem.text()));
+  // What has no line may stand in the template.
+  const std::string both = template_path.empty() ? path : fmt::format("{} over {}", path, template_path);
+  for (const FormProblem& problem : form.problems) lines.push_back(fmt::format("{}: {}", problem.line == 0 ? both : path, problem.text()));
+  if (const Status sized = check_config_size(json_text(document.root)); !sized.has_value()) lines.push_back(fmt::format("{}: {}", path, sized.error().detail));
   return lines;
 }
 

@@ -8,9 +8,11 @@
 #include "cli/commands.h"
 #include "cli/experiment_commands.h"
 #include "cli/experiment_tables.h"
+#include "cli/local_zone.h"
 #include "cli/text_table.h"
 #include "cli/web.h"
 #include "codec/json_text.h"
+#include "codec/web_time.h"
 
 namespace muster::cli {
 namespace {
@@ -18,13 +20,14 @@ namespace {
 std::string shown(const Json* value) { return value == nullptr || value->is_null() ? "-" : value->text() != nullptr ? *value->text() : json_text(*value); }
 
 /// A checkpoint as HTTP has it.
-Row checkpoint_row(const Json& one) {
+Row checkpoint_row(const Json& one, const ShowContext& context) {
   const Json* training = one.find("training");
   const Json* metadata = one.find("metadata");
   const auto in = [](const Json* object, const char* name) { return shown(object == nullptr ? nullptr : object->find(name)); };
   const std::string state = text_of(one, "state");
-  return {text_of(one, "uuid"), in(training, "trialId"), in(metadata, "steps_completed"), in(training, "searcherMetric"),
-          state.substr(std::string_view("STATE_").size()), text_of(one, "reportTime")};
+  const auto time = parse_web_time(text_of(one, "reportTime"));
+  return {text_of(one, "uuid"), in(training, "trialId"), in(metadata, "steps_completed"), number_cell(training == nullptr ? nullptr : training->find("searcherMetric")),
+          state.substr(std::string_view("STATE_").size()), time.has_value() ? context.time(*time, "-") : "-"};
 }
 
 int change_labels(const Words& words, bool is_added) {
@@ -84,14 +87,15 @@ int run_experiment_list_checkpoints(const Words& words) {
   const Console console("muster experiment list-checkpoints");
   Session session(console);
   std::string path = fmt::format("experiments/{}/checkpoints", number);
-  if (best != 0) path += fmt::format("?sortByAttr=SORT_BY_SEARCHER_METRIC&limit={}", best);
+  if (best != 0) path += fmt::format("?sortByAttr=SORT_BY_SEARCHER_METRIC&states=STATE_COMPLETED&limit={}", best);
   if (is_json) return print_json(console, session, path);
   Web web(session);
   if (const Status open = web.open(); !open.has_value()) return console.fail(open.error());
   const auto found = web.get(path);
   if (!found.has_value()) return console.fail(found.error());
+  const ShowContext context = show_context(session.cluster().cluster_name);
   std::vector<Row> rows;
-  for (const Json& one : items_of(*found, "checkpoints")) rows.push_back(checkpoint_row(one));
+  for (const Json& one : items_of(*found, "checkpoints")) rows.push_back(checkpoint_row(one, context));
   print(table_text({"UUID", "TRIAL", "STEPS", "METRIC", "STATE", "REPORTED"}, rows));
   return 0;
 }

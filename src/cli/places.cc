@@ -16,6 +16,7 @@
 #include "cli/web.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
+#include "model/catalog_names.h"
 
 namespace muster::cli {
 namespace {
@@ -23,7 +24,19 @@ namespace {
 constexpr std::string_view kWorkspaces = "muster workspace list";
 constexpr std::string_view kProjects = "muster project list";
 
+/// The first workspace, or its project: it always is, and is no document.
+Document first_place(DocumentKind kind) {
+  Document place;
+  place.kind = kind;
+  place.name = kFirstPlaceName;
+  place.user_name = "-";
+  return place;
+}
+bool is_first(const std::string& name) { return name == kFirstPlaceName || name == "1"; }
+bool is_first_or_none(const std::string& label) { return label.empty() || label == kFirstPlaceName; }
+
 Result<Document> workspace_of(Session& session, const std::string& name) {
+  if (is_first(name)) return first_place(DocumentKind::kWorkspace);
   return find_document(session, DocumentKind::kWorkspace, 0, name, kWorkspaces);
 }
 
@@ -35,6 +48,8 @@ Result<Places> all_places(Session& session) {
   Places places;
   places.workspaces = TRY(documents(session, DocumentKind::kWorkspace));
   places.projects = TRY(documents(session, DocumentKind::kProject));
+  places.workspaces.insert(places.workspaces.begin(), first_place(DocumentKind::kWorkspace));
+  places.projects.insert(places.projects.begin(), first_place(DocumentKind::kProject));
   return places;
 }
 
@@ -115,6 +130,7 @@ int create_project(const Words& words) {
   Session session(console);
   const auto workspace = workspace_of(session, name);
   if (!workspace.has_value()) return console.fail(workspace.error());
+  if (workspace->id == 0) return console.fail({ErrorCode::kFailedPrecondition, fmt::format("the workspace {} takes no projects", kFirstPlaceName), "create a workspace"});
   project.parent = workspace->id;
   project.body = json_text(Json(Json::Object{{"description", description}}));
   const auto reply = done(session, StoreDocument{project});
@@ -126,6 +142,8 @@ int create_project(const Words& words) {
 /// WORKSPACE PROJECT, as words of a command.
 Result<Document> project_of(Session& session, const std::string& workspace_name, const std::string& name) {
   const Document workspace = TRY(workspace_of(session, workspace_name));
+  if (workspace.id == 0 && is_first(name)) return first_place(DocumentKind::kProject);
+  if (workspace.id == 0) return fail(ErrorCode::kNotFound, fmt::format("there is no project {} in {}", name, kFirstPlaceName), fmt::format("see {}", kProjects));
   return find_document(session, DocumentKind::kProject, workspace.id, name, kProjects);
 }
 
@@ -141,9 +159,12 @@ int delete_project(const Words& words) {
   return delete_found(console, session, project_of(session, workspace, name));
 }
 
+Error first_stays() { return Error{ErrorCode::kFailedPrecondition, fmt::format("{} cannot be changed", kFirstPlaceName), ""}; }
+
 /// A place as it is, and what is to be of it. Errors are said.
 int store_changed(const Console& console, Session& session, Result<Document> place, const std::function<void(Document&)>& change) {
   if (!place.has_value()) return console.fail(place.error());
+  if (place->id == 0) return console.fail(first_stays());
   change(*place);
   const auto reply = done(session, StoreDocument{*place});
   return reply.has_value() ? 0 : console.fail(reply.error());
@@ -243,13 +264,16 @@ int list_experiments(const Words& words) {
   Session session(console);
   const auto above = workspace_of(session, workspace);
   if (!above.has_value()) return console.fail(above.error());
-  const auto project = find_document(session, DocumentKind::kProject, above->id, name, kProjects);
+  const auto project = project_of(session, workspace, name);
   if (!project.has_value()) return console.fail(project.error());
   Query query;
   query.kind = QueryKind::kExperiments;
   auto page = session.query(query);
   if (!page.has_value()) return console.fail(page.error());
-  std::erase_if(page->experiments, [&](const ExperimentView& one) { return one.labels.workspace != above->name || one.labels.project != project->name; });
+  std::erase_if(page->experiments, [&](const ExperimentView& one) {
+    if (project->id == 0) return !is_first_or_none(one.labels.workspace) || !is_first_or_none(one.labels.project);
+    return one.labels.workspace != above->name || one.labels.project != project->name;
+  });
   print(experiment_table(page->experiments, show_context(session.cluster().cluster_name)));
   return 0;
 }
@@ -291,8 +315,8 @@ int run_experiment_move(const Words& words) {
   if (!above.has_value()) return console.fail(above.error());
   UpdateExperiment update;
   update.experiment = ExperimentId(number);
-  update.workspace = above->name;
-  update.project = project->name;
+  update.workspace = above->id == 0 ? "" : above->name;
+  update.project = project->id == 0 ? "" : project->name;
   const auto reply = done(session, update);
   return reply.has_value() ? 0 : console.fail(reply.error());
 }

@@ -44,6 +44,16 @@ std::string ended_text(const search::VirtualTrial& trial) {
   return "";
 }
 
+/// Where the method has rungs: the top one, which no trial need have reached. Otherwise 0.
+double full_length(const SearchMethodConfig& method) {
+  return std::visit(
+      [](const auto& config) {
+        if constexpr (requires { config.max_time; }) return static_cast<double>(config.max_time);
+        return 0.0;
+      },
+      method);
+}
+
 }  // namespace
 
 std::string preview_text(const SearcherSection& searcher, const HyperSpace& space, const std::string& method_name,
@@ -64,7 +74,7 @@ std::string preview_text(const SearcherSection& searcher, const HyperSpace& spac
     return text;
   }
   const double total = result.total_units();
-  double longest = 0;
+  double longest = full_length(searcher.search.method);
   for (const search::VirtualTrial& trial : result.trials) longest = std::max(longest, trial.units);
   const double whole = longest * static_cast<double>(result.trials.size());
   text += fmt::format("\nIn all {} {}; every trial in full would be {} ({:.0f} %).\n", grouped(total), lengths.unit, grouped(whole),

@@ -27,6 +27,11 @@ TEST(PreviewText, CountsTrialsByHowFarTheyTrain) {
             "With 5 at once it lasts as long as 10 epochs.\n");
 }
 
+TEST(PreviewText, ComparesWithWhatNobodyMayHaveReached) {
+  const std::string text = preview_text(searcher_of(AdaptiveAsha{AshaMode::kStandard, 5, 8, 2, 8, {}, true}), {}, "adaptive_asha", 0);
+  EXPECT_NE(text.find("every trial in full would be 64"), std::string::npos) << text;
+}
+
 TEST(PreviewText, SaysNothingOfLengthsThatNobodyKnows) {
   EXPECT_EQ(preview_text(searcher_of(RandomSearch{3}, ""), {}, "random", 0),
             "random: 3 trials, 3 at once; less in loss is better\n"

@@ -36,14 +36,7 @@ Result<std::vector<TrialView>> find_trials(Session& session, const std::vector<s
   return found;
 }
 
-/// Numbers with six digits: --json has them all.
-std::string cell(const Json& object, const char* name) {
-  const Json* value = object.find(name);
-  if (value == nullptr || value->is_null()) return "-";
-  if (value->text() != nullptr) return *value->text();
-  const auto number = value->number();
-  return number && value->whole() == nullptr ? fmt::format("{:.6g}", *number) : json_text(*value);
-}
+std::string cell(const Json& object, const char* name) { return number_cell(object.find(name)); }
 
 /// What each metric came to; by group.
 Status print_summary(Web& web, const std::string& path) {
@@ -66,7 +59,7 @@ Status print_summary(Web& web, const std::string& path) {
 /// A line for each report of training or validation, in the order of steps.
 Status print_reports(Web& web, const std::string& path) {
   std::vector<Row> rows;
-  for (const Json& workload : items_of(TRY(web.get(path)), "workloads")) {
+  for (const Json& workload : TRY(all_items(web, path, "workloads"))) {
     for (const char* kind : {"training", "validation"}) {
       const Json* report = workload.find(kind);
       const Json* metrics = report == nullptr ? nullptr : report->find("metrics");
@@ -101,9 +94,10 @@ int run_describe(const Words& words) {
     const std::string path = fmt::format("trials/{}", trial.id.value());
     const std::string reports = path + "/workloads";
     if (is_json) {
-      for (const std::string& each : has_metrics ? std::vector{path, reports} : std::vector{path}) {
-        if (const int code = print_json(console, session, each); code != 0) return code;
-      }
+      if (const int code = print_json(console, session, path); code != 0) return code;
+      const auto all = has_metrics ? all_items(web, reports, "workloads") : Result<std::vector<Json>>(std::vector<Json>());
+      if (!all.has_value()) return console.fail(all.error());
+      if (has_metrics) print(json_text(Json(Json::Object{{"workloads", Json::Array(*all)}})) + "\n");
       continue;
     }
     print(trial_text(trial, show_context(session.cluster().cluster_name)));
@@ -137,6 +131,7 @@ int run_profile(const Words& words) {
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster trial profile");
   Session session(console);
+  if (const auto known = find_trials(session, {number}); !known.has_value()) return console.fail(known.error());
   Web web(session);
   if (const Status open = web.open(); !open.has_value()) return console.fail(open.error());
   Profile profile;

@@ -1,5 +1,9 @@
 #include "cli/web.h"
 
+#include <fmt/format.h>
+
+#include <iterator>
+
 #include "cli/http_call.h"
 #include "codec/json_text.h"
 
@@ -27,6 +31,19 @@ Status Web::stream(const std::string& path, std::string accept, const std::funct
   return stream_http(session_, access_, call, take);
 }
 
+Result<std::vector<Json>> all_items(Web& web, const std::string& path, std::string_view name) {
+  std::vector<Json> all;
+  while (true) {
+    const Json answer = TRY(web.get(fmt::format("{}?offset={}", path, all.size())));
+    std::vector<Json> some = items_of(answer, name);
+    const bool is_over = some.empty();
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+    const Json* pages = answer.find("pagination");
+    const Json* total = pages == nullptr ? nullptr : pages->find("total");
+    if (is_over || total == nullptr || total->whole() == nullptr || static_cast<std::int64_t>(all.size()) >= *total->whole()) return all;
+  }
+}
+
 int print_json(const Console& console, Session& session, const std::string& path) {
   Web web(session);
   if (const Status open = web.open(); !open.has_value()) return console.fail(open.error());
@@ -39,6 +56,13 @@ int print_json(const Console& console, Session& session, const std::string& path
 std::string text_of(const Json& object, std::string_view name) {
   const Json* found = object.find(name);
   return found != nullptr && found->text() != nullptr ? *found->text() : "";
+}
+
+std::string number_cell(const Json* value) {
+  if (value == nullptr || value->is_null()) return "-";
+  if (value->text() != nullptr) return *value->text();
+  const auto number = value->number();
+  return number && value->whole() == nullptr ? fmt::format("{:.6g}", *number) : json_text(*value);
 }
 
 std::vector<Json> items_of(const Json& object, std::string_view name) {

@@ -27,11 +27,16 @@ class Web {
   HttpAccess access_;
 };
 
+/// All of a list that is answered page by page, from a path without a query. Errors: as above.
+Result<std::vector<Json>> all_items(Web& web, const std::string& path, std::string_view name);
+
 /// Prints what stands at a path as JSON; the command's exit code.
 int print_json(const Console& console, Session& session, const std::string& path);
 
 /// A member that is a text; empty: there is none.
 std::string text_of(const Json& object, std::string_view name);
+/// A value for a table: numbers with six digits, as --json has them all; "-" for none.
+std::string number_cell(const Json* value);
 /// The items of a member that is a list; none where there is no list.
 std::vector<Json> items_of(const Json& object, std::string_view name);
 

@@ -14,10 +14,16 @@ bool is_secret(const Json::Member& member) { return member.name == "access_key" 
 std::string without_keys(const std::string& text) {
   auto document = parse_yaml(text);
   if (!document.has_value()) return {};  // it was read when it was accepted; what cannot be read is not shown
-  if (document->root.find("checkpoint_storage") == nullptr) return text;
-  Json::Object* storage = document->root.member("checkpoint_storage").object();
-  if (storage == nullptr || std::erase_if(*storage, is_secret) == 0) return text;
-  return json_text(document->root);
+  bool is_changed = false;
+  if (document->root.find("checkpoint_storage") != nullptr) {
+    Json::Object* storage = document->root.member("checkpoint_storage").object();
+    is_changed = storage != nullptr && std::erase_if(*storage, is_secret) > 0;
+  }
+  if (document->root.find("data") != nullptr) {
+    Json::Object* data = document->root.member("data").object();
+    is_changed |= data != nullptr && std::erase_if(*data, [](const Json::Member& member) { return member.name == "secrets"; }) > 0;
+  }
+  return is_changed ? json_text(document->root) : text;
 }
 
 }  // namespace

@@ -33,6 +33,11 @@ TEST(ConfigSecrets, AreTakenOutForOthers) {
   EXPECT_EQ(shown->user, UserId(1000));
 }
 
+TEST(ConfigSecrets, OfDataToo) {
+  const auto shown = spec_shown_to(user(1001), spec_with("data: {secrets: {k: v}, url: u}  # mine\n"));
+  EXPECT_EQ(shown->original, R"({"data": {"url": "u"}})");
+}
+
 TEST(ConfigSecrets, WithoutThemATextStaysAsItWasWritten) {
   for (const char* original : {"name: x  # mine\n", "checkpoint_storage: {type: shared_fs, host_path: /d}  # ours\n"}) {
     EXPECT_EQ(spec_shown_to(user(1001), spec_with(original))->original, original);

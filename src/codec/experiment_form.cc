@@ -381,6 +381,13 @@ ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
   return form;
 }
 
+Status check_config_size(std::string_view config) {
+  constexpr std::size_t kMost = std::size_t{256} << 10;
+  if (config.size() <= kMost) return {};
+  return fail(ErrorCode::kInvalidArgument, "The experiment's configuration is wrong",
+              fmt::format("it has more than {} KiB; keep what is large in a file beside the code", kMost >> 10));
+}
+
 std::uint32_t trials_at_once(std::int64_t slots, const ExperimentSpec& spec) {
   constexpr std::int64_t kUsual = 16;
   const auto config = parse_json(spec.config);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -18,6 +19,9 @@ struct ExperimentForm {
   std::vector<FormProblem> problems;
 };
 ExperimentForm read_experiment(const Json& merged, const LineMap& lines);
+
+/// Configurations are read where everybody waits. Errors: kInvalidArgument: it is larger than one is ever read.
+Status check_config_size(std::string_view config);
 
 /// How many trials may train at once with so many slots: not more than the search was configured for, and at least one.
 std::uint32_t trials_at_once(std::int64_t slots, const ExperimentSpec& spec);

@@ -24,9 +24,6 @@ Error wrong(std::string detail) {
 
 std::string joined_lines(const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "\n")); }
 
-/// Configurations are read on the gateway's thread, where everybody waits.
-constexpr std::size_t kConfigMax = std::size_t{256} << 10;
-
 /// A configuration over the defaults, and what it says.
 struct ReadConfig {
   Json merged;
@@ -101,11 +98,6 @@ std::string searcher_name(const Json& config) {
 }
 
 }  // namespace
-
-Status check_config_size(std::string_view config) {
-  if (config.size() <= kConfigMax) return {};
-  return fail(wrong(fmt::format("it has more than {} KiB; keep what is large in a file beside the code", kConfigMax >> 10)));
-}
 
 Result<Json> check_experiment(std::string_view config) {
   ReadConfig read = TRY(read_config(config));

@@ -9,8 +9,6 @@
 
 namespace muster {
 
-/// Errors: kInvalidArgument: it is larger than one is ever read.
-Status check_config_size(std::string_view config);
 /// A configuration over the defaults, as a new experiment would have it. Errors: as a creation's.
 Result<Json> check_experiment(std::string_view config);
 

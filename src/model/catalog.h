@@ -21,7 +21,7 @@ enum class DocumentKind : std::uint8_t {
   kProject = 3,       ///< parent: its workspace
   kTemplate = 4,      ///< of experiments' configurations
   kRunMetadata = 5,   ///< id: its trial's
-  kCheckpointUse = 6,  ///< parent: the trial that works with a checkpoint which it need not have trained; name: that one's uuid
+  kCheckpointUse = 6,  ///< parent: the trial that works with a checkpoint which it need not have trained; name: catalog_names.h
 };
 
 /// Immutable: a change is another value under the same kind and id.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "model/catalog_names.h"
 #include "state/event_applier.h"
 #include "state/state_hash.h"
 
@@ -230,7 +231,7 @@ void EventApplier::operator()(const ExperimentDeleted& event) {
   const Experiment& experiment = experiment_at(event.experiment);
   CHECK(is_final(experiment.state), "experiment {} is deleted before its end", event.experiment.value());
   for (const DocumentRef& use : state.catalog_.all(DocumentKind::kCheckpointUse)) {
-    const CheckpointRef used = state.checkpoints_.find(use->name);
+    const CheckpointRef used = state.checkpoints_.find(std::string(used_checkpoint(use->name)));
     const auto is_going = [&](TrialId trial) { return std::ranges::find(experiment.trials, trial) != experiment.trials.end(); };
     if (is_going(TrialId(use->parent)) || (used != nullptr && is_going(used->trial))) state.catalog_.remove(use->kind, use->id);
   }

@@ -14,8 +14,9 @@ DocumentRef Catalog::find(DocumentKind kind, std::uint32_t id) const {
 }
 
 DocumentRef Catalog::find(DocumentKind kind, std::uint32_t parent, std::string_view name) const {
-  for (DocumentRef& document : all(kind, parent)) {
-    if (document->name == name) return std::move(document);
+  const auto end = documents_.upper_bound({kind, std::numeric_limits<std::uint32_t>::max()});
+  for (auto entry = documents_.lower_bound({kind, 0}); entry != end; ++entry) {
+    if ((parent == 0 || entry->second->parent == parent) && entry->second->name == name) return entry->second;
   }
   return nullptr;
 }

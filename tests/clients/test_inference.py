@@ -57,6 +57,13 @@ def test_metrics_are_found_by_the_version_that_they_were_measured_with(experimen
         [(trial, step, {"sum": total}) for step, total in SUMS]
     assert list(first.iter_metrics("inference")) == [], "the same checkpoint under another number"
     assert trial in {each.trial_id for each in sdk.get_checkpoint(trained).get_metrics("inference")}
+    other = sdk.create_model("other").register_version(trained)
+    for version in (None, other):  # told again, otherwise: nothing of what was told is lost
+        info = {"checkpointUuid": trained, "trialId": trial, "trialSourceInfoType": "TRIAL_SOURCE_INFO_TYPE_INFERENCE"}
+        info.update({} if version is None else {"modelId": version.model_id, "modelVersion": version.model_version})
+        sdk._session.post("/api/v1/trial-source-info", json={"trialSourceInfo": info})
+    assert len(list(second.iter_metrics("inference"))) == len(list(other.iter_metrics("inference"))) == 3
+    assert len([each for each in sdk.get_checkpoint(trained).get_metrics("inference") if each.trial_id == trial]) == 3
 
 
 def test_what_is_not_there_is_named(sdk, trained):

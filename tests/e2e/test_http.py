@@ -255,6 +255,33 @@ def test_metrics_are_kept_as_they_were_reported(web):
     assert task.post(f"trials/{trial}/metrics", report(trial, 40, loss=1), check=403), "the token ended with the run"
 
 
+def test_parameters_are_honoured_or_refused_by_name(web):
+    experiment = create(web, "true")
+    web.wait_state(experiment, "STATE_COMPLETED", "STATE_ERROR")
+    web.post(f"experiments/{experiment}/archive")
+    listed = lambda query: [each["id"] for each in web.get(f"experiments?{query}")["experiments"]]
+    for yes in ("true", "True", "1"):
+        assert experiment in listed(f"archived={yes}")
+    for no in ("false", "F", "0"):
+        assert experiment not in listed(f"archived={no}")
+    assert listed(f"experimentIdFilter.incl={experiment}") == listed(f"experimentIdFilter.gte={experiment}&experimentIdFilter.lt={experiment + 1}") == [experiment]
+    assert listed("states=STATE_COMPLETED&states=STATE_ERROR&sortBy=SORT_BY_CHECKPOINT_SIZE&orderBy=ORDER_BY_DESC")
+    for query, named in (("archived=maybe", "neither true nor false"), ("states=COMPLETED", "states: 'COMPLETED' is not there"), ("sort=x", "has no parameter 'sort'"),
+                         ("experimentIdFilter.incl=x", "an experiment"), ("sortBy=SORT_BY_COLOUR", "sortBy: 'SORT_BY_COLOUR' is not there"), ("orderBy=down", "orderBy")):
+        assert named in web.get(f"experiments?{query}", check=400)["error"]["error"], query
+    web.ask("PATCH", f"/api/v1/experiments/{experiment}", {"notes": 5}, check=400)
+    web.ask("PATCH", f"/api/v1/experiments/{experiment}", {"labels": "x"}, check=400)
+
+
+def test_what_the_search_cannot_use_is_not_stored(web):
+    experiment, trial, task, _ = running_trial(web, "sleep 60")
+    task.post("runs/start", {"runId": trial, "checkpointStorage": None})
+    refused = task.post(f"trials/{trial}/metrics", report(trial, 3, group="validation", loss="high"), check=400)
+    assert "the searcher metric loss is not a number" in refused["error"]["error"]
+    assert web.get(f"trials/{trial}/workloads")["workloads"] == [] and web.get(f"trials/{trial}")["trial"]["summaryMetrics"] == {}
+    web.post(f"experiments/{experiment}/kill")
+
+
 def test_a_run_hears_at_once_that_it_should_stop(web):
     experiment, trial, task, variables = running_trial(web, "while [ ! -e $MUSTER_RUN_DIR/stop ]; do sleep 0.1; done")
     allocation = variables["DET_ALLOCATION_ID"]

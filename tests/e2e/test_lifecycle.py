@@ -85,6 +85,19 @@ class Lab:
         return [(int(row[3]), row[4], row[0]) for row in rows]
 
 
+def test_a_run_that_was_asked_to_stop_leaves_nothing_on_any_node(lab):
+    """The file that asks it lies in the spool of each node that it has."""
+    (lab.cluster.work / "wide.yaml").write_text("name: wide\nentrypoint: \"trap 'exit 0' TERM; sleep 60 & wait\"\nmax_restarts: 0\n"
+                                                "resources: {slots_per_trial: 4}\nsearcher: {name: single, metric: loss}\n")
+    experiment = lab.created("create", "wide.yaml")
+    folders = lambda: sorted(path.parent.name for path in (lab.cluster.dir / "spool").glob("*/job*"))
+    until(lambda: "RUNNING" in lab.run("describe", experiment).out)
+    until(lambda: folders() == ["node1"], folders)  # its script
+    lab.run("cancel", experiment)
+    lab.wait(experiment, "CANCELED")
+    until(lambda: not folders(), folders)
+
+
 def test_checkpoints_that_nothing_keeps_are_collected_by_a_job_of_the_owners(lab):
     experiment = lab.create("12 0", storage=", save_trial_latest: 1, save_trial_best: 0")
     lab.wait(experiment)

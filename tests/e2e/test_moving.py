@@ -163,3 +163,37 @@ def test_a_history_moves_in_and_reads_the_same(cluster, own_cluster, read):
     kept = other.run("muster", "experiment", "delete", experiment, check=False)
     assert kept.code == 1 and "which is in the model registry" in kept.err, kept
     other.run("muster", "experiment", "archive", experiment)
+
+
+def test_a_trial_of_very_many_reports_is_shown_page_by_page(cluster):
+    """Nothing is cut off: pages say how many there are, forwards and backwards, and no kind crowds out another."""
+    web = Web(cluster)
+    steps = range(1, 21_501)
+    time = "2025-01-02T03:04:05.123456Z"
+    lines = [{"kind": "source", "format": 1, "id": "crowd"},
+             {"kind": "user", "id": 1, "username": "root", "display_name": "", "is_admin": True, "is_active": True},
+             {"kind": "experiment", "id": 7001, "owner": "root", "state": "COMPLETED", "name": "crowd", "start_time": time, "end_time": time,
+              "config": {"name": "crowd", "entrypoint": "x", "searcher": {"name": "single", "metric": "loss"}}},
+             {"kind": "trial", "id": 7001, "experiment": 7001, "state": "COMPLETED", "start_time": time, "end_time": time, "hparams": {},
+              "runs": [{"run": 1, "start_time": time, "end_time": time}], "steps_completed": 21_500, "restarts": 0}]
+    report = lambda group, step: {"kind": "metrics", "trial": 7001, "run": 1, "group": group, "steps": step, "time": time, "metrics": {"loss": step}}
+    reports = [report("training", step) for step in steps] + [report("validation", step) for step in steps if step % 20 == 0]
+    taken = web.post("muster/import", "\n".join(map(json.dumps, lines + reports)), timeout=120)
+    assert not taken["refused"] and taken["imported"]["metrics"] == len(reports), taken["refused"][:3]
+    (experiment,) = [each["id"] for each in web.get("experiments?name=crowd")["experiments"]]
+    (trial,) = [each["id"] for each in web.get(f"experiments/{experiment}/trials")["trials"]]
+    path, total = f"trials/{trial}/workloads", len(reports)
+
+    def steps_in(query):
+        answer = web.get(f"{path}?{query}")
+        return [(kind, each[kind]["totalBatches"]) for each in answer["workloads"] for kind in each], answer["pagination"]
+
+    first, pages = steps_in("")
+    assert len(first) == pages["endIndex"] == 20_000 and pages["total"] == total
+    rest, _ = steps_in("offset=20000")
+    expected = sorted([("training", step) for step in steps] + [("validation", step) for step in steps if step % 20 == 0], key=lambda each: (each[1], each[0]))
+    assert first + rest == expected
+    assert steps_in("orderBy=ORDER_BY_DESC&limit=3")[0] == [("validation", 21_500), ("training", 21_500), ("training", 21_499)]
+    assert steps_in("offset=-2")[0] == expected[-2:]
+    validations, pages = steps_in("metricType=METRIC_TYPE_VALIDATION&limit=2&offset=1070")
+    assert validations == [("validation", 21_420), ("validation", 21_440)] and pages["total"] == 1_075

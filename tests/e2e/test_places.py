@@ -18,14 +18,23 @@ def test_workspaces_and_projects(cluster):
     web = Web(cluster)
     muster(cluster, "workspace", "create", "vision")
     muster(cluster, "project", "create", "vision", "cifar", "--description", "small pictures")
-    (row,) = [line.split() for line in muster(cluster, "project", "list").out.splitlines()[1:]]
+    first, row = [line.split() for line in muster(cluster, "project", "list").out.splitlines()[1:]]
+    assert first[:3] == ["1", "Uncategorized", "Uncategorized"]
     assert row[1:3] == ["cifar", "vision"] and web.get(f"projects/{row[0]}")["project"]["name"] == "cifar"
-    (row,) = [line.split() for line in muster(cluster, "workspace", "list").out.splitlines()[1:]]
+    first, row = [line.split() for line in muster(cluster, "workspace", "list").out.splitlines()[1:]]
+    assert first[:2] == ["1", "Uncategorized"]
     assert row[1] == "vision" and row[3] == "1" and web.get(f"workspaces/{row[0]}")["workspace"]["name"] == "vision"
     experiment = create(web, "true")
     muster(cluster, "experiment", "move", experiment, "vision", "cifar")
     shown = web.get(f"experiments/{experiment}")["experiment"]
     assert (shown["workspaceName"], shown["projectName"]) == ("vision", "cifar")
+    assert f"\n{experiment} " in muster(cluster, "project", "list-experiments", "vision", "cifar").out
+    muster(cluster, "experiment", "move", experiment, "Uncategorized", "Uncategorized")
+    assert f"\n{experiment} " in muster(cluster, "project", "list-experiments", "1", "1").out
+    assert web.get(f"experiments/{experiment}")["experiment"]["workspaceName"] == "Uncategorized"
+    muster(cluster, "experiment", "move", experiment, "vision", "cifar")
+    for words in (("workspace", "delete", "1"), ("workspace", "archive", "Uncategorized"), ("project", "create", "Uncategorized", "x")):
+        refused(cluster, "Uncategorized", *words)
     refused(cluster, "there is no project imagenet: see muster project list", "experiment", "move", experiment, "vision", "imagenet")
     refused(cluster, "there is no workspace none", "project", "create", "none", "x")
     refused(cluster, "has projects", "workspace", "delete", "vision")

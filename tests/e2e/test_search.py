@@ -43,7 +43,7 @@ def test_check_of_a_whole_file_with_a_template_under_it(cluster):
     assert told == 'asha.yaml: right. Experiment "asha" with 2 slots each, metric accuracy, 5 restarts\n'
     result = cluster.run("muster", "experiment", "check", "asha.yaml", "--template", "site.yaml",
                          "--config", "environment.image=my/image", check=False)
-    assert result.code == 1 and "error: asha.yaml: environment.image: trials run without containers; take it out" in result.err
+    assert result.code == 1 and "error: asha.yaml over site.yaml: environment.image: trials run without containers; take it out" in result.err
     assert cluster.run("muster", "experiment", "fly", check=False).err == \
         "muster experiment: error: there is no verb 'fly'; see muster experiment --help\n"
 

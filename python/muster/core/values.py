@@ -63,6 +63,8 @@ def encode_metrics(group: str, metrics: Mapping[str, Any]) -> Dict[str, Scalar]:
     for name, value in metrics.items():
         if not isinstance(name, str):
             raise TypeError(f"group {group!r} has a metric named {name!r}; names are strings")
+        if not name:
+            raise ValueError(f"group {group!r} has a metric without a name")
         encoded[name] = encode_scalar(f"metric {name!r} of group {group!r}", value)
     return encoded
 
@@ -110,6 +112,6 @@ def check_steps(steps_completed: Any) -> int:
         steps = operator.index(steps_completed)
     except TypeError:
         raise TypeError(f"steps_completed is a whole number, not {steps_completed!r}") from None
-    if steps < 0:
-        raise ValueError(f"steps_completed is {steps}; it counts from 0")
+    if not 0 <= steps < 1 << 63:
+        raise ValueError(f"steps_completed is {steps}; it counts from 0, in 63 bits")
     return steps

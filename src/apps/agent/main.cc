@@ -130,7 +130,7 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     spool_->acknowledged(step);
     std::error_code ignored;  // a supervisor that was killed leaves its step's folders
     std::filesystem::remove_all(view_folder(options_.spool, step), ignored);
-    if (step.step != kBatchStep) return;
+    if (step.step != kBatchStep && spool_->has_steps_of(step)) return;
     ::unlink(script_path(options_.spool, step).c_str());
     ::unlink(stop_path(options_.spool, step).c_str());
     ::rmdir(run_folder(options_.spool, step).c_str());

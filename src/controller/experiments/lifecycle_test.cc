@@ -376,6 +376,10 @@ TEST(Uses, AreToldByTheTrialsOwnerAndCountOnce) {
   EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a", 2, R"({"type":"INFERENCE"})")})), "");
   ASSERT_EQ(uses(lab).size(), 1U);
   EXPECT_EQ(uses(lab)[0]->body, R"({"type":"INFERENCE"})");
+  EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a/3/1", 2)})), "") << "as a version of a model: beside it";
+  EXPECT_EQ(uses(lab).size(), 2U);
+  EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a", 2)}, kRoot)), "") << "an operator may";
+  EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a", 2)})), "") << "and takes nothing from the owner";
   lab.exit(1);
   EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "") << "who uses a checkpoint does not own it";
 }
@@ -388,7 +392,7 @@ TEST(Uses, EndWithTheTrialAndWithTheCheckpoint) {
   lab.create(kSingle);
   save(lab, 2, "b");
   lab.exit(2);
-  const std::vector<Document> told{use_of("a", 2), use_of("b", 2), use_of("b", 1)};
+  const std::vector<Document> told{use_of("a/1/1", 2), use_of("b", 2), use_of("b", 1)};
   for (const Document& use : told) EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use})), "");
   lab.control(ExperimentVerb::kDelete);
   end_collection(lab);

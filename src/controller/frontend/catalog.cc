@@ -93,8 +93,10 @@ Status check_references(const Draft& draft, const Document& document) {
   if (const auto above = parent_kind(document.kind); above && draft.state().catalog().find(*above, document.parent) == nullptr) {
     return fail(is_missing(*above, document.parent));
   }
-  if (document.kind == DocumentKind::kCheckpointUse && draft.state().checkpoints().find(document.name) == nullptr) {
-    return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", document.name), "");
+  if (document.kind == DocumentKind::kCheckpointUse) {
+    const CheckpointRef used = draft.state().checkpoints().find(std::string(used_checkpoint(document.name)));
+    if (used == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", used_checkpoint(document.name)), "");
+    if (used->state == CheckpointState::kDeleted) return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} was deleted", used->uuid), "");
   }
   for (const std::string& uuid : document.checkpoints) {
     const CheckpointRef checkpoint = draft.state().checkpoints().find(uuid);
@@ -126,7 +128,8 @@ Result<Document> settled(Draft& draft, const StoreDocument& store, const Identit
   if (document.kind == DocumentKind::kCheckpointUse) document.id = known_use(draft, document);
   const DocumentRef known = document.id == 0 ? nullptr : draft.state().catalog().find(document.kind, document.id);
   if (known != nullptr) {
-    if (!may_change(*known, identity)) return fail(not_allowed());
+    const bool is_trials = trial_of(document).value() != 0;  // the trial's owner may, whoever stored it first
+    if (!is_trials && !may_change(*known, identity)) return fail(not_allowed());
     const TimePoint basis = store.document.change_time;
     if (!store.is_import && basis.is_set() && basis != known->change_time) {
       return fail(ErrorCode::kConflict, fmt::format("{} was changed meanwhile", known->name), "read it again");

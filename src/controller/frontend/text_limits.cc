@@ -40,7 +40,10 @@ Status check_labels(const ExperimentLabels& labels) {
   if (labels.labels.size() > kLabelsMax) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("labels: {} are too many", labels.labels.size()), fmt::format("give at most {}", kLabelsMax));
   }
-  for (const std::string& label : labels.labels) TRY(check_name("labels", label));
+  for (const std::string& label : labels.labels) {
+    if (label.empty()) return fail(ErrorCode::kInvalidArgument, "labels: one of them is empty", "");
+    TRY(check_name("labels", label));
+  }
   return {};
 }
 

@@ -106,6 +106,9 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::optional<Error>> import_report(const Identity& identity, MetricReport report);
   void begin_metrics(const MetricReport& report);
   kj::Promise<std::optional<Error>> note_match(NoteLogMatch match);
+  /// What the search compares the trial by; null: it is not in this report.
+  const MetricValue* searched_value(const MetricReport& report) const;
+  std::optional<Error> wrong_for_search(const MetricReport& report) const;
   kj::Promise<std::optional<Error>> tell_search(const Identity& identity, const MetricReport& report);
   kj::Promise<std::optional<Error>> send_token(const Identity& identity, const Query& query, SendPage send);
   void taskFailed(kj::Exception&&) override {}

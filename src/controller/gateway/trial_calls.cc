@@ -71,6 +71,7 @@ kj::Promise<std::optional<Error>> Gateway::report(const Identity& identity, Metr
   if (imported != nullptr && !imported->imported_from.empty()) return import_report(identity, std::move(report));
   const auto trial = frontend::find_running(state(), report.trial, report.run, identity);
   if (!trial.has_value()) return std::optional<Error>(trial.error());
+  if (auto wrong = wrong_for_search(report)) return wrong;  // before it is stored
   begin_metrics(report);
   auto stored = port_.store_report(report);
   return stored.then([this, identity, report = std::move(report)](Result<ReportOutcome> outcome) -> kj::Promise<std::optional<Error>> {
@@ -93,16 +94,24 @@ void Gateway::begin_metrics(const MetricReport& report) {
   port_.begin_metrics(report.trial, report.run, static_cast<std::int64_t>((*found)->steps_completed));
 }
 
-kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity, const MetricReport& report) {
+const MetricValue* Gateway::searched_value(const MetricReport& report) const {
   const Trial* trial = state().experiments().find(report.trial);
-  if (report.group != kSearchedGroup || trial == nullptr) return std::optional<Error>();
-  const std::string& searched = state().experiments().find(trial->experiment)->spec->metric;
-  const auto found = std::ranges::find(report.metrics, searched, &Metric::name);
-  if (found == report.metrics.end()) return std::optional<Error>();
-  if (std::get_if<double>(&found->value) == nullptr) {
-    return std::optional<Error>(Error{ErrorCode::kInvalidArgument, fmt::format("the searcher metric {} is not a number", searched),
-                                      "the search compares trials by it"});
-  }
+  if (report.group != kSearchedGroup || trial == nullptr) return nullptr;
+  const auto found = std::ranges::find(report.metrics, state().experiments().find(trial->experiment)->spec->metric, &Metric::name);
+  return found == report.metrics.end() ? nullptr : &found->value;
+}
+
+std::optional<Error> Gateway::wrong_for_search(const MetricReport& report) const {
+  const MetricValue* value = searched_value(report);
+  if (value == nullptr || std::holds_alternative<double>(*value)) return std::nullopt;
+  const Trial& trial = *state().experiments().find(report.trial);
+  return Error{ErrorCode::kInvalidArgument, fmt::format("the searcher metric {} is not a number", state().experiments().find(trial.experiment)->spec->metric),
+               "the search compares trials by it"};
+}
+
+kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity, const MetricReport& report) {
+  if (searched_value(report) == nullptr) return std::optional<Error>();
+  if (auto wrong = wrong_for_search(report)) return wrong;
   ReportTrial message{report.trial, report.run, static_cast<std::uint64_t>(report.steps_completed), numbers_of(report)};
   std::vector<Request> requests;
   requests.emplace_back(std::move(message));
