@@ -513,9 +513,37 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
       });
 }
 
+Json texts_json(const std::vector<std::string>& texts) {
+  Json::Array all;
+  for (const std::string& text : texts) all.emplace_back(text);
+  return all;
+}
+
+/// Adds one, or takes it away; those that there are then.
+kj::Promise<HttpReply> change_label(ApiPort& port, HttpRequest request, bool is_added) {
+  const auto id = id_of(request);
+  if (!id.has_value()) return error_reply(id.error());
+  UpdateExperiment update;
+  update.experiment = *id;
+  (is_added ? update.add_labels : update.remove_labels) = {request.arguments[1]};
+  return submit_one(port, request.caller, std::move(update)).then([&port, caller = request.caller, id = *id](HttpReply reply) -> kj::Promise<HttpReply> {
+    if (reply.status != 200) return reply;
+    return look<Json>(port, caller, [id](const ClusterState& state) -> Result<Json> {
+             const Experiment* experiment = state.experiments().find(id);
+             if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+             return Json(Json::Object{{"labels", texts_json(experiment->labels.labels)}});
+           })
+        .then([](Result<Json> labels) { return labels.has_value() ? json_reply(*labels) : error_reply(labels.error()); });
+  });
+}
+
 }  // namespace
 
 void add_experiment_routes(Router& router) {
+  router.add(Method::kPut, "/api/v1/experiments/{experiment}/labels/{label}", "Add a label",
+             [](ApiPort& port, HttpRequest request) { return change_label(port, std::move(request), true); });
+  router.add(Method::kDelete, "/api/v1/experiments/{experiment}/labels/{label}", "Take a label away",
+             [](ApiPort& port, HttpRequest request) { return change_label(port, std::move(request), false); });
   router.add(Method::kPost, "/api/v1/experiments", "Create an experiment", create);
   router.add(Method::kGet, "/api/v1/experiments", "Experiments", list,
              list_parameters({"sortBy", "orderBy", "users", "userIds", "states", "labels", "name", "description", "archived", "projectId",

@@ -168,7 +168,8 @@ kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Cal
   const Route* route = router_.find(request, is_known_path);
   if (route == nullptr) {
     if (is_known_path) return error_reply(405, 12, "Unimplemented", fmt::format("{} is not served with this method", request.path));
-    const bool is_ours = request.path.starts_with("/api/");
+    constexpr std::string_view kDetermineds[] = {"/api/", "/resources/", "/experiments/", "/checkpoints/", "/stream", "/prom/"};
+    const bool is_ours = std::ranges::any_of(kDetermineds, [&](std::string_view prefix) { return request.path.starts_with(prefix); });
     if (!is_ours) return error_reply({ErrorCode::kNotFound, fmt::format("there is no {}", request.path), "see /openapi.json"});
     return error_reply({ErrorCode::kUnimplemented, fmt::format("{} is not there yet", request.path), "see /openapi.json for what is"});
   }

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "api/checkpoint_json.h"
 #include "api/documents.h"
@@ -311,9 +313,29 @@ kj::Promise<HttpReply> delete_version(ApiPort& port, HttpRequest request) {
   return delete_document(port, request.caller, version_finder(request));
 }
 
+/// The labels of all models, the most used first. All are in the first workspace.
+kj::Promise<HttpReply> list_labels(ApiPort& port, HttpRequest request) {
+  const auto workspace = id_parameter(request, "workspaceId");
+  if (!workspace.has_value()) return error_reply(workspace.error());
+  const bool is_first = *workspace == 0 || *workspace == kFirstPlace;
+  return look<Json>(port, request.caller, [is_first](const ClusterState& state) -> Result<Json> {
+           std::map<std::string, std::size_t> uses;
+           for (const DocumentRef& model : is_first ? state.catalog().all(DocumentKind::kModel) : std::vector<DocumentRef>()) {
+             for (const std::string& label : texts_field(body_of(*model), "labels").value_or(std::vector<std::string>())) ++uses[label];
+           }
+           std::vector<std::pair<std::string, std::size_t>> ranked(uses.begin(), uses.end());
+           std::ranges::stable_sort(ranked, std::greater(), [](const auto& one) { return one.second; });
+           Json::Array labels;
+           for (const auto& [label, count] : ranked) labels.emplace_back(label);
+           return Json(Json::Object{{"labels", std::move(labels)}});
+         })
+      .then([](Result<Json> labels) { return labels.has_value() ? json_reply(*labels) : error_reply(labels.error()); });
+}
+
 }  // namespace
 
 void add_model_routes(Router& router) {
+  router.add(Method::kGet, "/api/v1/model/labels", "Labels of models", list_labels, {"workspaceId"});
   router.add(Method::kPost, "/api/v1/models", "Create a model", create_model);
   router.add(Method::kGet, "/api/v1/models", "Models", list_models,
              list_parameters({"sortBy", "orderBy", "name", "description", "labels", "archived", "users", "userIds", "id", "workspaceIds", "workspaceNames"}));

@@ -66,6 +66,32 @@ def test_lists_come_in_the_order_that_is_asked_for(experiments, served, monkeypa
     mine = [each.id for each in sdk.list_experiments(experiment_ids=[experiment], sort_by=client.ExperimentSortBy.NAME)]
     assert mine == [experiment]
     assert [each.id for each in sdk.list_experiments(name="no such name")] == []
+    for sort in client.ExperimentSortBy:  # every word that the package has for it
+        assert sdk.list_experiments(sort_by=sort, order_by=down, experiment_ids=[experiment])[0].id == experiment, sort
+    for sort in client.TrialSortBy:
+        assert len(list(sdk.get_experiment(experiment).list_trials(sort_by=sort, order_by=up))) == 3, sort
+    for sort in client.CheckpointSortBy:
+        assert len(steps(sort, down)) == 3, sort
+    for sort in client.ModelSortBy:
+        sdk.list_models(sort_by=sort)
+
+
+def test_labels_of_an_experiment_and_of_models(experiments, served, monkeypatch, tmp_path):
+    for name, value in (("DET_USER", served.user), ("DET_USER_TOKEN", served.token), ("HOME", str(tmp_path))):
+        monkeypatch.setenv(name, value)
+    sdk = client.Determined(master=served.url)
+    experiment = sdk.get_experiment(experiments.create("labelled", "true", "--paused"))
+    experiment.add_label("good one")
+    experiment.add_label("other")
+    experiment.remove_label("other")
+    experiment.reload()
+    assert experiment.labels == {"good one"}
+    experiment.set_labels({"a", "b"})
+    experiment.reload()
+    assert experiment.labels == {"a", "b"}
+    sdk.create_model("labelled", labels=["x", "y"])
+    sdk.create_model("labelled too", labels=["y"])
+    assert sdk.get_model_labels() == ["y", "x"]
 
 
 def test_a_paused_trial_goes_on_from_its_checkpoint(experiments, det):
