@@ -15,6 +15,11 @@ Result<std::optional<std::size_t>> word_parameter(const HttpRequest& request, st
   return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is not there", name, value), fmt::format("give one of {}", fmt::join(words, ", ")));
 }
 
+bool holds(const HttpRequest& request, std::string_view name, std::string_view value) {
+  const std::vector<std::string> wanted = request.parameters(name);
+  return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
+}
+
 Result<std::vector<std::string>> words_parameter(const HttpRequest& request, std::string_view name, const std::vector<std::string_view>& words) {
   std::vector<std::string> values = request.parameters(name);
   for (const std::string& value : values) {

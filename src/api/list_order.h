@@ -22,6 +22,9 @@ Result<Direction> direction_of(const HttpRequest& request);
 /// Errors: kInvalidArgument: another word, with those that are known.
 Result<std::optional<std::size_t>> word_parameter(const HttpRequest& request, std::string_view name, const std::vector<std::string_view>& words);
 
+/// Whether a value is among those of a parameter; also: none is given.
+bool holds(const HttpRequest& request, std::string_view name, std::string_view value);
+
 /// All values of a parameter that is a list of such words. Errors: as above.
 Result<std::vector<std::string>> words_parameter(const HttpRequest& request, std::string_view name, const std::vector<std::string_view>& words);
 /// The states that Determined knows of experiments and trials, all of them; and of checkpoints.

@@ -146,14 +146,9 @@ bool has_all_labels(const Document& model, const std::vector<std::string>& wante
 
 /// All models are in the first workspace.
 bool is_wanted(const HttpRequest& request, std::optional<bool> is_archived, const Document& model) {
-  const auto holds = [&](const char* name, const std::string& value) {
-    const std::vector<std::string> wanted = request.parameters(name);
-    return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
-  };
-  const bool is_of_users = (request.parameters("users").empty() || holds("users", model.user_name)) &&
-                           (request.parameters("userIds").empty() || holds("userIds", std::to_string(user_number(model.user))));
-  return is_of_users && holds("id", std::to_string(model.id)) && holds("workspaceIds", std::to_string(kFirstPlace)) &&
-         holds("workspaceNames", kFirstPlaceName) && model.name.find(request.parameter("name")) != std::string::npos &&
+  return holds(request, "users", model.user_name) && holds(request, "userIds", std::to_string(user_number(model.user))) &&
+         holds(request, "id", std::to_string(model.id)) && holds(request, "workspaceIds", std::to_string(kFirstPlace)) &&
+         holds(request, "workspaceNames", kFirstPlaceName) && model.name.find(request.parameter("name")) != std::string::npos &&
          text_in(model, "description").find(request.parameter("description")) != std::string::npos &&
          (!is_archived || *is_archived == model.is_archived) && has_all_labels(model, request.parameters("labels"));
 }

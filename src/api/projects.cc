@@ -138,11 +138,7 @@ bool is_like(const HttpRequest& request, const std::string& name) {
 }
 
 bool is_wanted(const HttpRequest& request, std::optional<bool> is_archived, const Document& place) {
-  const auto holds = [&](const char* name, const std::string& value) {
-    const std::vector<std::string> wanted = request.parameters(name);
-    return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
-  };
-  return is_like(request, place.name) && holds("users", place.user_name) && holds("userIds", std::to_string(user_number(place.user))) &&
+  return is_like(request, place.name) && holds(request, "users", place.user_name) && holds(request, "userIds", std::to_string(user_number(place.user))) &&
          (!is_archived || *is_archived == place.is_archived);
 }
 
@@ -225,6 +221,15 @@ kj::Promise<HttpReply> create_project(ApiPort& port, HttpRequest request) {
   });
 }
 
+using FindPlace = std::function<Result<DocumentRef>(const ClusterState& state)>;
+FindPlace place_finder(DocumentKind kind, std::uint32_t document) {
+  return [kind, document](const ClusterState& state) -> Result<DocumentRef> {
+    DocumentRef found = state.catalog().find(kind, document);
+    if (found != nullptr) return found;
+    return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), shown_id(kind, document)), "");
+  };
+}
+
 using ChangePlace = std::function<Status(Document& place)>;
 
 /// What is left of a place after a change, shown as when it is asked for.
@@ -234,13 +239,7 @@ kj::Promise<HttpReply> change_place(ApiPort& port, const HttpRequest& request, D
   const auto document = document_of(*id);
   if (!document) return error_reply({ErrorCode::kFailedPrecondition, fmt::format("{} cannot be changed", kFirstPlaceName), ""});
   return change_document(
-      port, request.caller,
-      [kind, document = *document](const ClusterState& state) -> Result<DocumentRef> {
-        DocumentRef found = state.catalog().find(kind, document);
-        if (found != nullptr) return found;
-        return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), shown_id(kind, document)), "");
-      },
-      std::move(change),
+      port, request.caller, place_finder(kind, *document), std::move(change),
       [kind](const ClusterState& state, const Document& stored) -> Result<Json> {
         if (kind == DocumentKind::kProject) return Json(Json::Object{{"project", project_json(PlaceCounts(state), stored)}});
         return Json(Json::Object{{"workspace", workspace_json(PlaceCounts(state), stored)}, {"namespaceBindings", Json::Object{}}});
@@ -321,11 +320,7 @@ kj::Promise<HttpReply> delete_place(ApiPort& port, HttpRequest request, Document
   if (!id.has_value()) return error_reply(id.error());
   const auto document = document_of(*id);
   if (!document) return error_reply({ErrorCode::kFailedPrecondition, "Uncategorized cannot be deleted", ""});
-  return delete_document(port, request.caller, [kind, document = *document](const ClusterState& state) -> Result<DocumentRef> {
-    const DocumentRef found = state.catalog().find(kind, document);
-    if (found != nullptr) return found;
-    return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), shown_id(kind, document)), "");
-  }).then([](HttpReply reply) { return reply.status == 200 ? json_reply(Json::Object{{"completed", true}}) : std::move(reply); });
+  return delete_document(port, request.caller, place_finder(kind, *document)).then([](HttpReply reply) { return reply.status == 200 ? json_reply(Json::Object{{"completed", true}}) : std::move(reply); });
 }
 
 /// Moves an experiment to a project: it is named by it.
