@@ -54,11 +54,7 @@ Status measure_checkpoint(MetricStore& store, CheckpointFacts& facts) {
 std::optional<double> searcher_metric(const CheckpointFacts& facts) { return validation_metric(facts, facts.spec->metric); }
 
 std::optional<double> validation_metric(const CheckpointFacts& facts, const std::string& metric) {
-  if (!facts.validation) return std::nullopt;
-  const auto& metrics = facts.validation->report.metrics;
-  const auto found = std::ranges::find(metrics, metric, &Metric::name);
-  const double* value = found == metrics.end() ? nullptr : std::get_if<double>(&found->value);
-  return value == nullptr ? std::nullopt : std::optional(*value);
+  return facts.validation ? number_in(*facts.validation, metric) : std::nullopt;
 }
 
 Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts) {

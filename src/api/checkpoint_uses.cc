@@ -28,6 +28,11 @@ Result<std::string> type_of(std::string_view name) {
   return fail(wrong(fmt::format("trialSourceInfoType: '{}' is not known; give {}INFERENCE or {}FINE_TUNING", name, kTypePrefix, kTypePrefix)));
 }
 
+/// model/catalog_names.h. `version`: 0: the checkpoint itself is meant.
+std::string use_name(const std::string& uuid, std::uint32_t model, std::uint32_t version) {
+  return version == 0 ? uuid : fmt::format("{}/{}/{}", uuid, model, version);
+}
+
 struct UseReport {
   Document use;
   std::string uuid;
@@ -47,7 +52,6 @@ Result<UseReport> use_of(const HttpRequest& request) {
   report.use.parent = *trial;
   report.uuid = text_field(*info, "checkpointUuid").value_or("");
   if (report.uuid.empty() || report.uuid.find('/') != std::string::npos) return fail(wrong("checkpointUuid: the checkpoint's uuid is missing"));
-  report.use.name = report.uuid;
   const std::string type = TRY(type_of(text_field(*info, "trialSourceInfoType").value_or("")));
   Json::Object said{{"type", type}};
   report.model = TRY(id_field(*info, "modelId")).value_or(0);
@@ -56,8 +60,8 @@ Result<UseReport> use_of(const HttpRequest& request) {
   if (report.model != 0) {
     said.push_back({"model", report.model});
     said.push_back({"version", report.version});
-    report.use.name += fmt::format("/{}/{}", report.model, report.version);
   }
+  report.use.name = use_name(report.uuid, report.model, report.version);
   report.use.body = json_text(Json(std::move(said)));
   return report;
 }
@@ -85,20 +89,17 @@ kj::Promise<HttpReply> report_use(ApiPort& port, HttpRequest request) {
       });
 }
 
-/// Which uses are meant. Of a version: those that named it.
+/// Which uses are meant: those of that name; of a uuid all of the checkpoint, also as versions.
 struct Wanted {
-  std::string uuid;
-  std::string type;  ///< empty: any
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> version = std::nullopt;  ///< its model's id, and its number
+  std::string name;
+  bool is_checkpoint = false;
 };
 
-std::vector<TrialId> users_of(const ClusterState& state, const Wanted& wanted) {
+std::vector<TrialId> users_of(const ClusterState& state, const Wanted& wanted, const std::string& type) {
   std::vector<TrialId> trials;
   for (const DocumentRef& use : state.catalog().all(DocumentKind::kCheckpointUse)) {
-    if (used_checkpoint(use->name) != wanted.uuid) continue;
-    const Json said = body_of(*use);
-    if (!wanted.type.empty() && text_field(said, "type") != wanted.type) continue;
-    if (wanted.version && use->name != fmt::format("{}/{}/{}", wanted.uuid, wanted.version->first, wanted.version->second)) continue;
+    if ((wanted.is_checkpoint ? used_checkpoint(use->name) : use->name) != wanted.name) continue;
+    if (!type.empty() && text_field(body_of(*use), "type") != type) continue;
     trials.emplace_back(use->parent);
   }
   std::ranges::sort(trials);
@@ -116,9 +117,8 @@ kj::Promise<HttpReply> show_metrics(ApiPort& port, const HttpRequest& request, s
   }
   using Trials = std::vector<TrialId>;
   return look<Trials>(port, request.caller, [find = std::move(find), type](const ClusterState& state) -> Result<Trials> {
-           Wanted wanted = TRY(find(state));
-           wanted.type = type;
-           return users_of(state, wanted);
+           const Wanted wanted = TRY(find(state));
+           return users_of(state, wanted, type);
          })
       .then([&port, group = std::string(request.parameter("metricGroup"))](Result<Trials> trials) -> HttpReply {
         if (!trials.has_value()) return error_reply(trials.error());
@@ -130,7 +130,7 @@ kj::Promise<HttpReply> show_metrics(ApiPort& port, const HttpRequest& request, s
 
 kj::Promise<HttpReply> metrics_of_checkpoint(ApiPort& port, HttpRequest request) {
   return show_metrics(port, request, [uuid = request.arguments[0]](const ClusterState& state) -> Result<Wanted> {
-    if (state.checkpoints().find(uuid) != nullptr) return Wanted{uuid, ""};
+    if (state.checkpoints().find(uuid) != nullptr) return Wanted{uuid, true};
     return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
   });
 }
@@ -138,7 +138,7 @@ kj::Promise<HttpReply> metrics_of_checkpoint(ApiPort& port, HttpRequest request)
 kj::Promise<HttpReply> metrics_of_version(ApiPort& port, HttpRequest request) {
   return show_metrics(port, request, [model = request.arguments[0], number = request.arguments[1]](const ClusterState& state) -> Result<Wanted> {
     const DocumentRef version = TRY(find_version(state, model, number));
-    return Wanted{version->checkpoints.front(), "", std::pair(version->parent, version->number)};
+    return Wanted{use_name(version->checkpoints.front(), version->parent, version->number)};
   });
 }
 

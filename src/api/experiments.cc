@@ -213,9 +213,7 @@ Result<ListFilter> filter_of(const HttpRequest& request) {
   return filter;
 }
 
-using Experiments = std::vector<ExperimentFacts>;
-
-Status sort(Experiments& all, const HttpRequest& request) {
+Status sort(std::vector<ExperimentFacts>& all, const HttpRequest& request) {
   using One = ExperimentFacts;
   return sort_list<One>(
       request, all,
@@ -281,10 +279,7 @@ kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
 constexpr std::array<std::string_view, 3> kMeasuredKeys{"SORT_BY_BEST_VALIDATION_METRIC", "SORT_BY_LATEST_VALIDATION_METRIC", "SORT_BY_BATCHES_PROCESSED"};
 
 std::optional<double> metric_in(const TrialFacts& facts, const std::optional<StoredReport>& report) {
-  if (!report) return std::nullopt;
-  const auto found = std::ranges::find(report->report.metrics, facts.metric, &Metric::name);
-  const double* value = found == report->report.metrics.end() ? nullptr : std::get_if<double>(&found->value);
-  return value == nullptr ? std::nullopt : std::optional(*value);
+  return report ? number_in(*report, facts.metric) : std::nullopt;
 }
 
 Status sort_trials(std::vector<TrialFacts>& all, const HttpRequest& request, TimePoint now) {

@@ -11,7 +11,6 @@
 #include "api/places.h"
 #include "api/router.h"
 #include "api/submissions.h"
-#include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "codec/words.h"
 #include "codec/yaml_text.h"
@@ -231,27 +230,28 @@ FindPlace place_finder(DocumentKind kind, std::uint32_t document) {
 }
 
 using ChangePlace = std::function<Status(Document& place)>;
+using ShowPlace = std::function<Result<Json>(const ClusterState& state, const Document& stored)>;
+Result<Json> show_workspace(const ClusterState& state, const Document& stored) {
+  return Json(Json::Object{{"workspace", workspace_json(PlaceCounts(state), stored)}, {"namespaceBindings", Json::Object{}}});
+}
+Result<Json> show_project(const ClusterState& state, const Document& stored) {
+  return Json(Json::Object{{"project", project_json(PlaceCounts(state), stored)}});
+}
 
-/// What is left of a place after a change, shown as when it is asked for.
-kj::Promise<HttpReply> change_place(ApiPort& port, const HttpRequest& request, DocumentKind kind, ChangePlace change) {
+kj::Promise<HttpReply> change_place(ApiPort& port, const HttpRequest& request, DocumentKind kind, ChangePlace change, ShowPlace show) {
   const auto id = parse_id(request.arguments[0], kind_name(kind));
   if (!id.has_value()) return error_reply(id.error());
   const auto document = document_of(*id);
   if (!document) return error_reply({ErrorCode::kFailedPrecondition, fmt::format("{} cannot be changed", kFirstPlaceName), ""});
-  return change_document(
-      port, request.caller, place_finder(kind, *document), std::move(change),
-      [kind](const ClusterState& state, const Document& stored) -> Result<Json> {
-        if (kind == DocumentKind::kProject) return Json(Json::Object{{"project", project_json(PlaceCounts(state), stored)}});
-        return Json(Json::Object{{"workspace", workspace_json(PlaceCounts(state), stored)}, {"namespaceBindings", Json::Object{}}});
-      });
+  return change_document(port, request.caller, place_finder(kind, *document), std::move(change), std::move(show));
 }
 
 kj::Promise<HttpReply> archive_place(ApiPort& port, HttpRequest request, DocumentKind kind, bool is_archived) {
-  return change_place(port, request, kind, [is_archived](Document& place) -> Status {
-           place.is_archived = is_archived;
-           return {};
-         })
-      .then([](HttpReply reply) { return reply.status == 200 ? empty_reply() : std::move(reply); });
+  const auto change = [is_archived](Document& place) -> Status {
+    place.is_archived = is_archived;
+    return {};
+  };
+  return change_place(port, request, kind, change, [](const ClusterState&, const Document&) -> Result<Json> { return Json(Json::Object{}); });
 }
 
 kj::Promise<HttpReply> patch_workspace(ApiPort& port, HttpRequest request) {
@@ -261,7 +261,7 @@ kj::Promise<HttpReply> patch_workspace(ApiPort& port, HttpRequest request) {
   return change_place(port, request, DocumentKind::kWorkspace, [body = *body](Document& workspace) -> Status {
     workspace.name = text_field(body, "name").value_or(workspace.name);
     return {};
-  });
+  }, show_workspace);
 }
 
 kj::Promise<HttpReply> patch_project(ApiPort& port, HttpRequest request) {
@@ -276,7 +276,7 @@ kj::Promise<HttpReply> patch_project(ApiPort& port, HttpRequest request) {
       project.body = json_text(kept);
     }
     return {};
-  });
+  }, show_project);
 }
 
 /// {name, contents}: a page.
@@ -299,20 +299,18 @@ kj::Promise<HttpReply> set_notes(ApiPort& port, HttpRequest request, bool is_add
     if (!note.has_value()) return error_reply(note.error());
     notes.push_back(std::move(*note));
   }
-  return change_place(port, request, DocumentKind::kProject, [notes, is_added](Document& project) -> Status {
-           Json kept = body_of(project);
-           Json& known = kept.member("notes");
-           Json::Array all = is_added && known.array() != nullptr ? *known.array() : Json::Array();
-           all.insert(all.end(), notes.begin(), notes.end());
-           known = std::move(all);
-           project.body = json_text(kept);
-           return {};
-         })
-      .then([](HttpReply reply) {
-        if (reply.status != 200) return reply;
-        const auto shown = parse_json(reply.body);
-        return json_reply(Json::Object{{"notes", *shown->find("project")->find("notes")}});
-      });
+  const auto change = [notes, is_added](Document& project) -> Status {
+    Json kept = body_of(project);
+    Json& known = kept.member("notes");
+    Json::Array all = is_added && known.array() != nullptr ? *known.array() : Json::Array();
+    all.insert(all.end(), notes.begin(), notes.end());
+    known = std::move(all);
+    project.body = json_text(kept);
+    return {};
+  };
+  return change_place(port, request, DocumentKind::kProject, change, [](const ClusterState&, const Document& stored) -> Result<Json> {
+    return Json(Json::Object{{"notes", *body_of(stored).find("notes")}});
+  });
 }
 
 kj::Promise<HttpReply> delete_place(ApiPort& port, HttpRequest request, DocumentKind kind) {

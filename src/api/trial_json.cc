@@ -118,6 +118,12 @@ Json workload_json(const StoredReport& report, bool has_batches) {
                                           {"metrics", metrics_json(report, has_batches)}}}};
 }
 
+std::optional<double> number_in(const StoredReport& report, const std::string& metric) {
+  const auto found = std::ranges::find(report.report.metrics, metric, &Metric::name);
+  const double* value = found == report.report.metrics.end() ? nullptr : std::get_if<double>(&found->value);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
 Duration wall_time(const TrialView& trial, TimePoint now) {
   return trial.start_time.is_set() ? (trial.end_time.is_set() ? trial.end_time : now) - trial.submit_time : Duration();
 }

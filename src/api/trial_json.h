@@ -35,6 +35,8 @@ Duration wall_time(const TrialView& trial, TimePoint now);
 
 Json trial_json(const ApiPort& port, const TrialFacts& facts);
 
+/// A metric of a report; nullopt: it is not in it, or no number.
+std::optional<double> number_in(const StoredReport& report, const std::string& metric);
 /// The value of a metric as JSON.
 Json value_json(const MetricValue& value);
 /// And back: numbers as numbers, also those that JSON writes as texts.

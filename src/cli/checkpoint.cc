@@ -80,11 +80,12 @@ int run_describe(const Words& words) {
   Query query = checkpoints_query();
   query.uuids = uuids;
   Session session(console);
-  for (const std::string& uuid : uuids) {
-    if (!is_json) break;
-    if (const int code = print_json(console, session, "checkpoints/" + uuid); code != 0) return code;
+  if (is_json) {
+    for (const std::string& uuid : uuids) {
+      if (const int code = print_json(console, session, "checkpoints/" + uuid); code != 0) return code;
+    }
+    return 0;
   }
-  if (is_json) return 0;
   const auto page = session.query(query);
   if (!page.has_value()) return console.fail(page.error());
   const auto uses = documents(session, DocumentKind::kCheckpointUse);

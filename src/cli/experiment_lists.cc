@@ -11,22 +11,19 @@
 #include "cli/local_zone.h"
 #include "cli/text_table.h"
 #include "cli/web.h"
-#include "codec/json_text.h"
 #include "codec/web_time.h"
 
 namespace muster::cli {
 namespace {
 
-std::string shown(const Json* value) { return value == nullptr || value->is_null() ? "-" : value->text() != nullptr ? *value->text() : json_text(*value); }
-
 /// A checkpoint as HTTP has it.
 Row checkpoint_row(const Json& one, const ShowContext& context) {
   const Json* training = one.find("training");
   const Json* metadata = one.find("metadata");
-  const auto in = [](const Json* object, const char* name) { return shown(object == nullptr ? nullptr : object->find(name)); };
+  const auto in = [](const Json* object, const char* name) { return number_cell(object == nullptr ? nullptr : object->find(name)); };
   const std::string state = text_of(one, "state");
   const auto time = parse_web_time(text_of(one, "reportTime"));
-  return {text_of(one, "uuid"), in(training, "trialId"), in(metadata, "steps_completed"), number_cell(training == nullptr ? nullptr : training->find("searcherMetric")),
+  return {text_of(one, "uuid"), in(training, "trialId"), in(metadata, "steps_completed"), in(training, "searcherMetric"),
           state.substr(std::string_view("STATE_").size()), time.has_value() ? context.time(*time, "-") : "-"};
 }
 

@@ -147,16 +147,25 @@ Result<Document> project_of(Session& session, const std::string& workspace_name,
   return find_document(session, DocumentKind::kProject, workspace.id, name, kProjects);
 }
 
-int delete_project(const Words& words) {
+/// The words by which commands name a project.
+struct ProjectWords {
   std::string workspace;
   std::string name;
+  void add_to(CLI::App& app) {
+    app.add_option("WORKSPACE", workspace, "its name or number; see muster workspace list")->required();
+    app.add_option("PROJECT", name, "its name or number; see muster project list")->required();
+  }
+  Result<Document> find(Session& session) const { return project_of(session, workspace, name); }
+};
+
+int delete_project(const Words& words) {
+  ProjectWords project_words;
   CLI::App app("Deletes a project. What stood in it stands in Uncategorized from now on.", "muster project delete");
-  app.add_option("WORKSPACE", workspace, "its name or number")->required();
-  app.add_option("PROJECT", name, "its name or number")->required();
+  project_words.add_to(app);
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster project delete");
   Session session(console);
-  return delete_found(console, session, project_of(session, workspace, name));
+  return delete_found(console, session, project_words.find(session));
 }
 
 Error first_stays() { return Error{ErrorCode::kFailedPrecondition, fmt::format("{} cannot be changed", kFirstPlaceName), ""}; }
@@ -193,33 +202,29 @@ int edit_workspace(const Words& words) {
 }
 
 int archive_project(const Words& words, bool is_archived) {
-  std::string workspace;
-  std::string name;
+  ProjectWords project_words;
   const Console console(fmt::format("muster project {}", is_archived ? "archive" : "unarchive"));
   CLI::App app(is_archived ? "A project takes experiments no more; those that stand in it go on." : "A project takes experiments again.", console.command());
-  app.add_option("WORKSPACE", workspace, "its name or number")->required();
-  app.add_option("PROJECT", name, "its name or number")->required();
+  project_words.add_to(app);
   if (const auto code = parse_words(app, words)) return *code;
   Session session(console);
-  return store_changed(console, session, project_of(session, workspace, name), [=](Document& place) { place.is_archived = is_archived; });
+  return store_changed(console, session, project_words.find(session), [=](Document& place) { place.is_archived = is_archived; });
 }
 
 int edit_project(const Words& words) {
-  std::string workspace;
-  std::string name;
+  ProjectWords project_words;
   std::optional<std::string> new_name;
   std::optional<std::string> description;
   std::vector<std::string> notes;
   CLI::App app("Calls a project otherwise, describes it, or sets its notes; what stands in it follows.", "muster project edit");
-  app.add_option("WORKSPACE", workspace, "its name or number")->required();
-  app.add_option("PROJECT", name, "its name or number")->required();
+  project_words.add_to(app);
   app.add_option("--name", new_name, "what it is called from now on");
   app.add_option("--description", description, "for people");
   app.add_option("--note", notes, "NAME TEXT: a page behind those that are there")->expected(2);
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster project edit");
   Session session(console);
-  return store_changed(console, session, project_of(session, workspace, name), [&](Document& place) {
+  return store_changed(console, session, project_words.find(session), [&](Document& place) {
     if (new_name) place.name = *new_name;
     auto read = parse_json(place.body);
     Json body = read.has_value() && read->object() != nullptr ? std::move(*read) : Json(Json::Object{});
@@ -234,15 +239,13 @@ int edit_project(const Words& words) {
 }
 
 int describe_project(const Words& words) {
-  std::string workspace;
-  std::string name;
+  ProjectWords project_words;
   CLI::App app("Shows a project with its notes.", "muster project describe");
-  app.add_option("WORKSPACE", workspace, "its name or number")->required();
-  app.add_option("PROJECT", name, "its name or number")->required();
+  project_words.add_to(app);
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster project describe");
   Session session(console);
-  const auto project = project_of(session, workspace, name);
+  const auto project = project_words.find(session);
   if (!project.has_value()) return console.fail(project.error());
   const auto body = parse_json(project->body);
   print(fmt::format("Project {}: {}, of {}{}\n  Description: {}\n", shown_id(project->kind, project->id), project->name, project->user_name,
@@ -254,17 +257,15 @@ int describe_project(const Words& words) {
 }
 
 int list_experiments(const Words& words) {
-  std::string workspace;
-  std::string name;
+  ProjectWords project_words;
   CLI::App app("Shows the experiments of a project, archived ones too.", "muster project list-experiments");
-  app.add_option("WORKSPACE", workspace, "its name or number")->required();
-  app.add_option("PROJECT", name, "its name or number")->required();
+  project_words.add_to(app);
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster project list-experiments");
   Session session(console);
-  const auto above = workspace_of(session, workspace);
+  const auto above = workspace_of(session, project_words.workspace);
   if (!above.has_value()) return console.fail(above.error());
-  const auto project = project_of(session, workspace, name);
+  const auto project = project_words.find(session);
   if (!project.has_value()) return console.fail(project.error());
   Query query;
   query.kind = QueryKind::kExperiments;
@@ -300,18 +301,16 @@ int run_project(const Words& words) { return run_verb("muster project", kProject
 
 int run_experiment_move(const Words& words) {
   std::uint32_t number = 0;
-  std::string workspace;
-  std::string name;
+  ProjectWords project_words;
   CLI::App app("Moves an experiment to a project.", "muster experiment move");
   app.add_option("EXPERIMENT", number, "its number")->required();
-  app.add_option("WORKSPACE", workspace, "its name or number; see muster workspace list")->required();
-  app.add_option("PROJECT", name, "its name or number; see muster project list")->required();
+  project_words.add_to(app);
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster experiment move");
   Session session(console);
-  const auto project = project_of(session, workspace, name);
+  const auto project = project_words.find(session);
   if (!project.has_value()) return console.fail(project.error());
-  const auto above = workspace_of(session, workspace);
+  const auto above = workspace_of(session, project_words.workspace);
   if (!above.has_value()) return console.fail(above.error());
   UpdateExperiment update;
   update.experiment = ExperimentId(number);

@@ -1,6 +1,6 @@
-// What people keep beside experiments: models and their versions, workspaces and projects, templates, notes of runs, and which
-// trials work with which checkpoints. The
-// controller stores and numbers them; what their bodies hold is the business of those who write and read them.
+// What people keep beside experiments: models and their versions, workspaces and projects, templates, notes of runs, and
+// which trials work with which checkpoints. The controller stores and numbers them; what their bodies hold is the business of
+// those who write and read them.
 #pragma once
 
 #include <cstdint>

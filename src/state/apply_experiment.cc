@@ -232,7 +232,10 @@ void EventApplier::operator()(const ExperimentDeleted& event) {
   CHECK(is_final(experiment.state), "experiment {} is deleted before its end", event.experiment.value());
   for (const DocumentRef& use : state.catalog_.all(DocumentKind::kCheckpointUse)) {
     const CheckpointRef used = state.checkpoints_.find(std::string(used_checkpoint(use->name)));
-    const auto is_going = [&](TrialId trial) { return std::ranges::find(experiment.trials, trial) != experiment.trials.end(); };
+    const auto is_going = [&](TrialId id) {
+      const Trial* trial = state.experiments_.find(id);
+      return trial != nullptr && trial->experiment == event.experiment;
+    };
     if (is_going(TrialId(use->parent)) || (used != nullptr && is_going(used->trial))) state.catalog_.remove(use->kind, use->id);
   }
   for (const TrialId trial : experiment.trials) {

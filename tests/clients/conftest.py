@@ -168,6 +168,15 @@ def until(condition, what, timeout=PATIENCE_S):
     raise AssertionError(f"{what}: not within {timeout} s")
 
 
+@pytest.fixture
+def sdk(served, monkeypatch, tmp_path):
+    """The package's own client, logged in, without cached logins."""
+    from determined.experimental import client
+    for name, value in (("DET_USER", served.user), ("DET_USER_TOKEN", served.token), ("HOME", str(tmp_path))):
+        monkeypatch.setenv(name, value)
+    return client.Determined(master=served.url)
+
+
 class Experiments:
     """Experiments of the tests' code, made and watched through det."""
 

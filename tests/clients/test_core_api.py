@@ -30,27 +30,21 @@ def test_a_script_reports_checkpoints_and_completes(experiments, det):
     assert {(row["UUID"], row["# of Batches"]) for row in checkpoints if row["UUID"]} == set(named) and len(named) == 2
 
 
-def test_a_custom_group_is_kept(experiments, served, monkeypatch, tmp_path):
+def test_a_custom_group_is_kept(experiments, sdk):
     """No command of det shows custom groups, so the SDK is asked."""
-    for name, value in (("DET_USER", served.user), ("DET_USER_TOKEN", served.token), ("HOME", str(tmp_path))):
-        monkeypatch.setenv(name, value)
     experiment = experiments.create("groups", f"{SCRIPT} 4")
     experiments.wait(experiment)
     (trial,) = experiments.trials(experiment)
-    sdk = client.Determined(master=served.url)
     (row,) = list(sdk.get_trial(trial).iter_metrics("extra"))
     assert (row.steps_completed, row.metrics) == (4, {"count": 4, "least": "-Infinity"})
 
 
-def test_lists_come_in_the_order_that_is_asked_for(experiments, served, monkeypatch, tmp_path):
+def test_lists_come_in_the_order_that_is_asked_for(experiments, served, sdk):
     """What no command of det asks for."""
-    for name, value in (("DET_USER", served.user), ("DET_USER_TOKEN", served.token), ("HOME", str(tmp_path))):
-        monkeypatch.setenv(name, value)
     experiment = experiments.create("ordered", f"{SCRIPT} 12", searcher={"name": "grid", "metric": "validation_loss"},
                                     hyperparameters={"x": {"type": "categorical", "vals": [1, 2, 3]}},
                                     checkpoint_storage={"type": "shared_fs", "host_path": str(served.storage), "save_trial_latest": 3})
     experiments.wait(experiment)
-    sdk = client.Determined(master=served.url)
     first, *others = experiments.trials(experiment)
 
     def steps(sort_by, order_by, **more):
@@ -76,10 +70,7 @@ def test_lists_come_in_the_order_that_is_asked_for(experiments, served, monkeypa
         sdk.list_models(sort_by=sort)
 
 
-def test_labels_of_an_experiment_and_of_models(experiments, served, monkeypatch, tmp_path):
-    for name, value in (("DET_USER", served.user), ("DET_USER_TOKEN", served.token), ("HOME", str(tmp_path))):
-        monkeypatch.setenv(name, value)
-    sdk = client.Determined(master=served.url)
+def test_labels_of_an_experiment_and_of_models(experiments, sdk):
     experiment = sdk.get_experiment(experiments.create("labelled", "true", "--paused"))
     experiment.add_label("good one")
     experiment.add_label("other")

@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 from determined.common.api.errors import NotFoundException
-from determined.experimental import client
 
 SUMS = [(1, 36.0), (2, 132.0), (3, 228.0)]  # of four numbers each from 0 to 11, times the checkpoint's 6
 
@@ -16,13 +15,6 @@ def trained(experiments):
     (trial,) = experiments.trials(experiment)
     saved = experiments.workloads(trial, "checkpoint")
     return max(saved, key=lambda each: each["totalBatches"])["uuid"]
-
-
-@pytest.fixture
-def sdk(served, monkeypatch, tmp_path):
-    for name, value in (("DET_USER", served.user), ("DET_USER_TOKEN", served.token), ("HOME", str(tmp_path))):
-        monkeypatch.setenv(name, value)
-    return client.Determined(master=served.url)
 
 
 def predicted(experiments, name, **hparams):

@@ -111,7 +111,6 @@ std::optional<Error> Gateway::wrong_for_search(const MetricReport& report) const
 
 kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity, const MetricReport& report) {
   if (searched_value(report) == nullptr) return std::optional<Error>();
-  if (auto wrong = wrong_for_search(report)) return wrong;
   ReportTrial message{report.trial, report.run, static_cast<std::uint64_t>(report.steps_completed), numbers_of(report)};
   std::vector<Request> requests;
   requests.emplace_back(std::move(message));
