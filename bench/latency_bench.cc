@@ -3,7 +3,9 @@
 // submitting at a steady rate, and as many `watch -n 2 squeue --me` as told, each over a connection that stays open and
 // under another user's name.
 //
-//   latency_bench ADDRESS [--queue N] [--shapes N] [--pollers N] [--period-ms N] [--rate N] [--seconds N]
+//   latency_bench ADDRESS [--queue N] [--shapes N] [--pollers N] [--period-ms N] [--rate N] [--seconds N] [--beside COMMAND]
+//
+// --beside runs a shell command in a process of its own while submissions are measured, and says how long it took.
 //
 // Needs a running controller whose nodes are full, so that what is submitted waits. Pollers are processes, because the
 // client's query is a call that waits. Checks that every submission got an id, that every answered poll was whole, and
@@ -41,6 +43,7 @@ struct Options {
   int period_ms = 2000;
   int rate = 100;  ///< submissions a second
   int seconds = 10;
+  std::string beside;  ///< a shell command; empty: none
 };
 
 /// What the pollers tell us, in memory that all of them share. Each writes its own entry.
@@ -173,8 +176,46 @@ class Pollers {
   std::vector<pid_t> children_;
 };
 
+/// A command that runs while submissions are measured; ended with this object at the latest.
+class Beside {
+ public:
+  explicit Beside(const std::string& command) {
+    if (command.empty()) return;
+    child_ = ::fork();
+    if (child_ < 0) die("fork");
+    if (child_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::setpgid(0, 0);
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+  ~Beside() {
+    if (child_ <= 0 || has_ended_) return;
+    ::kill(-child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+  /// To be asked often: notes when it has ended. A failure ends the measurement.
+  void look() {
+    int status = 0;
+    if (child_ <= 0 || has_ended_ || ::waitpid(child_, &status, WNOHANG) != child_) return;
+    if (status != 0) die(fmt::format("the command beside failed with status {}", status));
+    has_ended_ = true;
+    took_ms_ = milliseconds_since(begin_);
+  }
+  std::string text() const {
+    if (child_ <= 0) return "";
+    return has_ended_ ? fmt::format(" beside_ms={:.0f}", took_ms_) : " beside_ms=unfinished";
+  }
+
+ private:
+  Clock::time_point begin_ = Clock::now();
+  pid_t child_ = 0;
+  bool has_ended_ = false;
+  double took_ms_ = 0;
+};
+
 /// Milliseconds of each submission, one at a time, at a steady rate.
-std::vector<double> submit_steadily(kj::AsyncIoContext& io, ControllerClient& client, const Options& options) {
+std::vector<double> submit_steadily(kj::AsyncIoContext& io, ControllerClient& client, const Options& options, Beside& beside) {
   std::vector<double> times;
   const auto begin = Clock::now();
   const int count = options.rate * options.seconds;
@@ -188,6 +229,7 @@ std::vector<double> submit_steadily(kj::AsyncIoContext& io, ControllerClient& cl
     if (!replies.has_value()) die(replies.error().text());
     if (replies->size() != 1 || replies->front().error || replies->front().job.value() == 0) die("a submission was refused");
     times.push_back(milliseconds_since(sent));
+    beside.look();
   }
   return times;
 }
@@ -209,18 +251,20 @@ int measure(const Options& options) {
     io.provider->getTimer().afterDelay(250 * kj::MILLISECONDS).wait(io.waitScope);
   }
   pollers.begin();
-  std::vector<double> times = submit_steadily(io, **client, options);
+  Beside beside(options.beside);
+  std::vector<double> times = submit_steadily(io, **client, options, beside);
   const PollerResult polled = pollers.finish();
   std::sort(times.begin(), times.end());
   const auto at = [&times](double share) { return times[std::min(times.size() - 1, static_cast<std::size_t>(share * static_cast<double>(times.size())))]; };
-  fmt::print("submissions={} p50_ms={:.3f} p99_ms={:.3f} worst_ms={:.3f} polls={} worst_poll_ms={:.1f}\n", times.size(), at(0.5),
-             at(0.99), times.back(), polled.polls, polled.worst_ms);
+  fmt::print("submissions={} p50_ms={:.3f} p99_ms={:.3f} worst_ms={:.3f} polls={} worst_poll_ms={:.1f}{}\n", times.size(), at(0.5),
+             at(0.99), times.back(), polled.polls, polled.worst_ms, beside.text());
   return 0;
 }
 
 int main_of(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "usage: latency_bench ADDRESS [--queue N] [--shapes N] [--pollers N] [--period-ms N] [--rate N] [--seconds N]\n");
+    fmt::print(stderr, "usage: latency_bench ADDRESS [--queue N] [--shapes N] [--pollers N] [--period-ms N] [--rate N] [--seconds N] "
+                       "[--beside COMMAND]\n");
     return 2;
   }
   Options options;
@@ -232,6 +276,7 @@ int main_of(int argc, char** argv) {
     if (std::strcmp(argv[i], "--pollers") == 0) options.pollers = value;
     if (std::strcmp(argv[i], "--period-ms") == 0) options.period_ms = std::max(1, value);
     if (std::strcmp(argv[i], "--rate") == 0) options.rate = std::max(1, value);
+    if (std::strcmp(argv[i], "--beside") == 0) options.beside = argv[i + 1];
     if (std::strcmp(argv[i], "--seconds") == 0) options.seconds = std::max(1, value);
   }
   return measure(options);

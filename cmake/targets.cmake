@@ -60,8 +60,8 @@ endfunction()
 # muster_embedded_services(TARGET): the Python package that service jobs run, as bytes in that library.
 function(muster_embedded_services target)
   set(out ${CMAKE_BINARY_DIR}/generated/service_archive.cc)
-  file(GLOB inputs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/muster/core/*.py ${CMAKE_SOURCE_DIR}/python/muster/services/*.py)
-  add_custom_command(OUTPUT ${out} DEPENDS ${inputs} ${CMAKE_SOURCE_DIR}/python/muster/__init__.py ${CMAKE_SOURCE_DIR}/tools/embed_services.py
+  file(GLOB inputs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/muster/*.py ${CMAKE_SOURCE_DIR}/python/muster/core/*.py ${CMAKE_SOURCE_DIR}/python/muster/services/*.py)
+  add_custom_command(OUTPUT ${out} DEPENDS ${inputs} ${CMAKE_SOURCE_DIR}/tools/embed_services.py
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/embed_services.py ${CMAKE_SOURCE_DIR}/python ${out})
   target_sources(${target} PRIVATE ${out})
 endfunction()

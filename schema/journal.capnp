@@ -5,7 +5,9 @@ using Cxx = import "/capnp/c++.capnp";
 using M = import "model.capnp";
 $Cxx.namespace("muster::schema");
 
-struct EpochStarted { epoch @0 :UInt64; }
+struct EpochStarted { epoch @0 :UInt64; clusterId @1 :Text; rules @2 :UInt32; }
+struct ClockStepped { by @0 :Int64; }
+struct JobIdsReserved { next @0 :UInt32; }
 struct ConfigApplied { config @0 :M.ClusterConfig; }
 struct NodeRegistered {
   node @0 :UInt32;
@@ -66,6 +68,7 @@ struct JobEnding {
   requeueAfter @7 :Bool;
   holdAfter @8 :UInt16;
   isRestart @9 :Bool;
+  isEarly @10 :Bool;
 }
 struct NodeReleased { job @0 :UInt32; node @1 :UInt32; parts @2 :List(M.StepPart); }
 struct JobRequeued { job @0 :UInt32; eligibleTime @1 :Int64; flags @2 :UInt16; }
@@ -93,6 +96,9 @@ struct JobChanged {
 struct JobSuspended { job @0 :UInt32; }
 struct JobResumed { job @0 :UInt32; }
 struct JobsEvicted { jobs @0 :List(UInt32); }
+struct StepsForgotten { job @0 :UInt32; steps @1 :List(UInt32); }
+struct ExperimentEnded { experiment @0 :UInt32; state @1 :UInt8; }
+struct SearchAsked { experiment @0 :UInt32; inputs @1 :List(SearchInput); }
 struct StepCreated { step @0 :M.StepId; spec @1 :M.StepSpec; layout @2 :List(M.NodeGrant); }
 struct StepEnded {
   step @0 :M.StepId;
@@ -170,6 +176,7 @@ struct ExperimentContinued {
   closed @3 :List(UInt32);
   covered @4 :UInt64;
   searchState @5 :Data;
+  hparams @6 :Text;
 }
 struct ExperimentDeleted { experiment @0 :UInt32; }
 struct CollectionBegun { collection @0 :M.Collection; }
@@ -230,6 +237,11 @@ struct Event {
     trialResized @38 :TrialResized;
     experimentImported @39 :M.ImportedExperiment;
     trialImported @40 :TrialImported;
+    clockStepped @41 :ClockStepped;
+    jobIdsReserved @42 :JobIdsReserved;
+    stepsForgotten @43 :StepsForgotten;
+    experimentEnded @44 :ExperimentEnded;
+    searchAsked @45 :SearchAsked;
   }
 }
 
@@ -292,6 +304,9 @@ struct JobRecord {
   stop @32 :M.StopOrder;
   hasSession @33 :Bool;
   isStopAcknowledged @34 :Bool;
+  forgottenSteps @35 :UInt32;   # what history alone has
+  forgottenUsage @36 :M.Usage;
+  forgottenExit @37 :Int32;
 }
 
 struct SearchBegun {}
@@ -370,6 +385,8 @@ struct TrialRecord {
   slots @31 :UInt32;
   resizeTime @32 :Int64;
   importedFrom @33 :Text;
+  hasEndedEarlyAt @34 :Bool;
+  endedEarlyAt @35 :UInt64;   # the bits of a double
 }
 
 struct NodeRecord { index @0 :UInt32; config @1 :M.NodeConfig; status @2 :M.NodeStatus; }
@@ -406,4 +423,6 @@ struct ClusterRecord {
   nextExperiment @6 :UInt32 = 1;
   nextTrial @7 :UInt32 = 1;
   nextDocuments @8 :List(UInt32);
+  clusterId @9 :Text;
+  rules @10 :UInt32;
 }

@@ -187,6 +187,7 @@ struct ExperimentLabels {
   workspace @4 :Text;
   project @5 :Text;
   isArchived @6 :Bool;
+  visibility @7 :UInt8;
 }
 struct StopReason {
   cause @0 :UInt8;
@@ -342,6 +343,7 @@ struct ClusterSettings {
   shown @33 :List(KeyValue);
   logRetentionDays @34 :Int32 = -1;
   resizeInterval @35 :Int64 = 600000000;   # ten minutes
+  launchTimeout @36 :Int64 = 60000000;
 }
 
 struct ClusterConfig {

@@ -5,6 +5,99 @@ using Cxx = import "/capnp/c++.capnp";
 using M = import "model.capnp";
 $Cxx.namespace("muster::schema");
 
+# ---- what a client may say of a job, a step and a document ----
+# Types of their own beside the journal's: who asks, the numbers of blobs and whatever else the controller alone decides have
+# no field here, so that nobody can send them.
+
+struct JobRequest {
+  text @0 :M.TextPack;
+  kind @1 :UInt8;
+  minNodes @2 :UInt32;
+  maxNodes @3 :UInt32;
+  taskCount @4 :UInt32;
+  tasksPerNode @5 :UInt32;
+  tasksPerSocket @6 :UInt32;
+  tasksPerCore @7 :UInt32;
+  tasksPerGpu @8 :UInt32;
+  cpusPerTask @9 :UInt32;
+  minCpusPerNode @10 :UInt32;
+  cpusPerGpu @11 :UInt32;
+  socketsPerNode @12 :UInt32;
+  coresPerSocket @13 :UInt32;
+  threadsPerCore @14 :UInt32;
+  tmpDiskMib @15 :UInt32;
+  memoryScope @16 :UInt8;
+  memoryMib @17 :UInt64;
+  sharing @18 :UInt8;
+  isContiguous @19 :Bool;
+  isOvercommit @20 :Bool;
+  given @21 :UInt32;
+  timeLimit @22 :Int64;
+  timeMin @23 :Int64;
+  beginTime @24 :Int64;
+  deadline @25 :Int64;
+  nice @26 :Int32;
+  priority @27 :UInt32;
+  isHeld @28 :Bool;
+  isRequeue @29 :Bool;
+  killOnInvalidDependency @30 :Bool;
+  isImmediate @31 :Bool;
+  isKillOnNodeFail @32 :Bool;
+  isReboot @33 :Bool;
+  isSpread @34 :Bool;
+  waitAllNodes @35 :Bool;
+  umask @36 :UInt32;
+  openMode @37 :UInt8;
+  signalNumber @38 :UInt16;
+  signalSeconds @39 :UInt32;
+  signalBatchOnly @40 :Bool;
+  signalAtReservation @41 :Bool;
+  submitSession @42 :UInt32;
+  coreSpec @43 :UInt16;
+  oomKillStep @44 :Int32;
+}
+
+struct StepRequest {
+  text @0 :M.TextPack;
+  taskCount @1 :UInt32;
+  minNodes @2 :UInt32;
+  maxNodes @3 :UInt32;
+  relativeNode @4 :UInt32;
+  tasksPerNode @5 :UInt32;
+  cpusPerTask @6 :UInt32;
+  memoryScope @7 :UInt8;
+  memoryMib @8 :UInt64;
+  isExact @9 :Bool;
+  isOverlap @10 :Bool;
+  isOvercommit @11 :Bool;
+  isLabel @12 :Bool;
+  isUnbuffered @13 :Bool;
+  isInteractive @14 :Bool;
+  isPty @15 :Bool;
+  killOnBadExit @16 :Int8;
+  isImmediate @17 :Bool;
+  waitSeconds @18 :UInt32;
+  timeLimit @19 :Int64;
+  umask @20 :UInt32;
+  openMode @21 :UInt8;
+  signalNumber @22 :UInt16;
+  signalSeconds @23 :UInt32;
+  isTaskCountGiven @24 :Bool;
+  isCpusPerTaskGiven @25 :Bool;
+  isGpusGiven @26 :Bool;
+}
+
+struct DocumentRequest {
+  kind @0 :UInt8;
+  id @1 :UInt32;
+  parent @2 :UInt32;
+  number @3 :UInt32;
+  name @4 :Text;
+  isArchived @5 :Bool;
+  body @6 :Text;
+  checkpoints @7 :List(Text);
+}
+
 # ---- requests ----
 
 struct JobFilter {
@@ -24,11 +117,13 @@ struct JobFilter {
 }
 
 struct SubmitJob {
-  spec @0 :M.JobSpec;
+  unused0 @0 :AnyPointer;
   script @1 :Data;
   environment @2 :Data;
-  firstStep @3 :M.StepSpec;
+  unused3 @3 :AnyPointer;
   isTestOnly @4 :Bool;
+  spec @5 :JobRequest;
+  firstStep @6 :StepRequest;
 }
 struct CancelJobs {
   filter @0 :JobFilter;
@@ -36,21 +131,23 @@ struct CancelJobs {
   batchOnly @2 :Bool;
   full @3 :Bool;
   isLenient @4 :Bool;
+  askedFrom @5 :UInt32;
 }
-struct ControlJobs { verb @0 :UInt8; jobs @1 :List(M.JobSelector); }
+struct ControlJobs { verb @0 :UInt8; jobs @1 :List(M.JobSelector); askedFrom @2 :UInt32; }
 struct UpdateObject { kind @0 :UInt8; name @1 :Text; values @2 :List(M.KeyValue); }
-struct CreateStep { job @0 :UInt32; spec @1 :M.StepSpec; environment @2 :Data; }
+struct CreateStep { job @0 :UInt32; unused1 @1 :AnyPointer; environment @2 :Data; spec @3 :StepRequest; }
 struct ReleaseAllocation { job @0 :UInt32; attempt @1 :UInt32; exit @2 :Int32; }
 struct RenewLease { job @0 :UInt32; }
-struct CancelStep { step @0 :M.StepId; signal @1 :UInt16; }
+struct CancelStep { step @0 :M.StepId; signal @1 :UInt16; askedFrom @2 :UInt32; }
 struct CreateExperiment {
   config @0 :Text;
   original @1 :Text;
-  job @2 :M.JobSpec;
+  unused2 @2 :AnyPointer;
   context @3 :Data;
   environment @4 :Data;
   isPaused @5 :Bool;
   parent @6 :UInt32;
+  job @7 :JobRequest;
 }
 struct ContinueExperiment { experiment @0 :UInt32; overrides @1 :Text; }
 struct DeleteCheckpoints { uuids @0 :List(Text); }
@@ -78,21 +175,18 @@ struct UpdateExperiment {
   weight @19 :UInt64;   # the bits of a double
   hasMaxSlots @20 :Bool;
   maxSlots @21 :UInt32;
+  hasVisibility @22 :Bool;
+  visibility @23 :UInt8;
 }
 struct NamedNumber { name @0 :Text; value @1 :UInt64; }   # the bits of a double
 struct ReportTrial { trial @0 :UInt32; run @1 :UInt32; steps @2 :UInt64; metrics @3 :List(NamedNumber); }
 struct FlagTrial { trial @0 :UInt32; run @1 :UInt32; }
-struct NoteRun { trial @0 :UInt32; run @1 :UInt32; note @2 :UInt8; }
-struct NoteCheckpoint { checkpoint @0 :M.Checkpoint; isChange @1 :Bool; }
-struct StoreDocument { document @0 :M.Document; isImport @1 :Bool; }
+struct StoreDocument { unused0 @0 :AnyPointer; unused1 @1 :Bool; document @2 :DocumentRequest; }
 struct DeleteDocument { kind @0 :UInt8; id @1 :UInt32; }
-struct OperateSearch { experiment @0 :UInt32; input @1 :M.OperationsInput; }
-struct ImportExperiment { experiment @0 :M.ImportedExperiment; }
-struct ImportTrial { trial @0 :M.ImportedTrial; }
-struct ImportCheckpoint { checkpoint @0 :M.Checkpoint; }
 struct SetLogRetention { experiment @0 :UInt32; trial @1 :UInt32; days @2 :Int32; }
 
 struct Request {
+  # What HTTP alone asks for (runs' notes, checkpoints, imports, custom searches) has no alternative here.
   union {
     submitJob @0 :SubmitJob;
     cancelJobs @1 :CancelJobs;
@@ -108,17 +202,17 @@ struct Request {
     updateExperiment @11 :UpdateExperiment;
     reportTrial @12 :ReportTrial;
     flagTrial @13 :FlagTrial;
-    noteRun @14 :NoteRun;
-    noteCheckpoint @15 :NoteCheckpoint;
+    unused14 @14 :Void;
+    unused15 @15 :Void;
     storeDocument @16 :StoreDocument;
     deleteDocument @17 :DeleteDocument;
     continueExperiment @18 :ContinueExperiment;
     deleteCheckpoints @19 :DeleteCheckpoints;
     setLogRetention @20 :SetLogRetention;
-    operateSearch @21 :OperateSearch;
-    importExperiment @22 :ImportExperiment;
-    importTrial @23 :ImportTrial;
-    importCheckpoint @24 :ImportCheckpoint;
+    unused21 @21 :Void;
+    unused22 @22 :Void;
+    unused23 @23 :Void;
+    unused24 @24 :Void;
   }
 }
 
@@ -411,7 +505,7 @@ interface Controller {
   # Answers when the job has started (until 0), ended (1), or the step has ended (2); at the latest after 30 s.
   readLogs @4 (query :LogQuery, wait :Int64) -> (page :LogPage, isOver :Bool, error :M.Error);
   # With `wait` (microseconds, at most 30 s) an answer without lines is kept back until there are some.
-  registerNode @3 (agent :Agent, hello :AgentMessage) -> (controller :AgentPort, error :M.Error, settings :M.ClusterSettings);
+  registerNode @3 (agent :Agent, hello :AgentMessage) -> (controller :AgentPort, error :M.Error, settings :M.ClusterSettings, clusterId :Text, epoch :UInt64);
 }
 
 # ---- agent and controller ----
@@ -450,6 +544,9 @@ struct LaunchStep {
   privateFolders @28 :List(Text);
   files @29 :List(TaskFile);
   binds @30 :List(TaskBind);
+  clusterId @31 :Text;
+  epoch @32 :UInt64;
+  timeLeft @33 :Int64 = 9223372036854775807;  # until endTime; the largest: no limit
 }
 struct SignalStep { id @0 :M.StepId; signal @1 :UInt16; batchOnly @2 :Bool; }
 struct TerminateJob { job @0 :UInt32; attempt @1 :UInt32; cause @2 :Text; killWait @3 :Int64; }
@@ -457,7 +554,12 @@ struct SuspendJob { job @0 :UInt32; attempt @1 :UInt32; isSuspend @2 :Bool; }
 struct AcknowledgeStep { id @0 :M.StepId; }
 struct ForgetJob { job @0 :UInt32; attempt @1 :UInt32; }
 struct StopStep { id @0 :M.StepId; call @1 :UInt8; deadline @2 :Int64; signal @3 :UInt16; }
-struct ChangeEnd { job @0 :UInt32; attempt @1 :UInt32; endTime @2 :Int64; }
+struct ChangeEnd {
+  job @0 :UInt32;
+  attempt @1 :UInt32;
+  endTime @2 :Int64;
+  timeLeft @3 :Int64 = 9223372036854775807;  # as in LaunchStep
+}
 
 struct KnownStep { id @0 :M.StepId; phase @1 :UInt8; }
 struct RegisterNode {
@@ -475,8 +577,12 @@ struct RegisterNode {
   memoryMib @11 :UInt64;
   gres @12 :List(M.GresPool);
   steps @13 :List(KnownStep);
+  clusterId @14 :Text;   # of the controller that it served last; empty: none
+  epoch @15 :UInt64;     # the highest that it has met there
+  jobFloor @16 :UInt32;  # the highest job that it was told to start there
+  agentId @17 :UInt64;   # drawn when the agent started
 }
-struct Heartbeat { loadHundredths @0 :UInt32; freeMemoryMib @1 :UInt64; }
+struct Heartbeat { loadHundredths @0 :UInt32; freeMemoryMib @1 :UInt64; fault @2 :Text; }
 struct StepRunning { id @0 :M.StepId; }
 struct StepDone {
   id @0 :M.StepId;

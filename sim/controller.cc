@@ -28,7 +28,10 @@ Controller::Controller(World& world, std::uint64_t incarnation)
   search_.load(core_.state());
   checkpointed_ = core_.state().seq();
   links_.resize(world_.config->nodes.size());
-  world_.journal.attach({[this](Seq seq) { core_.on_durable(seq, world_.timeline.now()); },
+  world_.journal.attach({[this](Seq seq) {
+                           core_.on_durable(seq, world_.timeline.now());
+                           schedule_work();
+                         },
                          [this] { world_.crash_controller(); }});
   core_.start(epoch, world_.config, world_.timeline.now());
   later(kTick, [this] { tick(); });
@@ -61,6 +64,7 @@ void Controller::later(Duration delay, Timeline::Action action) {
 void Controller::tick() {
   core_.on_tick(world_.timeline.now());
   core_.end_turn(world_.timeline.now());
+  schedule_work();
   if (world_.options.is_checked_deeply && world_.rng.chance(0.05)) world_.checker.check_ledger(core_.state());
   schedule_planner();
   schedule_search();
@@ -74,6 +78,17 @@ void Controller::schedule_end() {
   later(delay, [this] {
     is_end_scheduled_ = false;
     core_.end_turn(world_.timeline.now());
+    schedule_work();
+  });
+}
+
+void Controller::schedule_work() {
+  if (!core_.has_work() || std::exchange(is_work_scheduled_, true)) return;
+  later(Duration::milliseconds(1), [this] {
+    is_work_scheduled_ = false;
+    core_.on_work(world_.timeline.now());
+    core_.end_turn(world_.timeline.now());
+    schedule_work();
   });
 }
 
@@ -129,7 +144,7 @@ void Controller::publish(DurableUpdate update) {
     schedule_search();
   }
   const Seq seq = update.batch->seq;
-  if (seq.value() % 16 == 0) later(Duration::milliseconds(5), [this, seq] { core_.on_history(seq); });
+  later(Duration::milliseconds(5), [this, seq] { core_.on_history(seq); });
 }
 
 void Controller::plan_consumed(Seq until) {

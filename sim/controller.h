@@ -38,12 +38,15 @@ class Controller final : public CorePort, public JournalPort {
   void plan_consumed(Seq until) override;
   void fetch_blob(BlobId id) override;
   void mail(Mail) override {}  // users read none here
+  void warn(const std::string&) override {}
+  void lead_beyond(Epoch) override { CHECK(false, "a node has met a newer leader than the last one"); }
   Status reconfigure() override { return fail(ErrorCode::kUnimplemented, "the cluster stays as it was made"); }
 
  private:
   void recover();
   void tick();
   void schedule_end();
+  void schedule_work();
   void schedule_planner();
   void run_planner();
   void schedule_search();
@@ -65,6 +68,7 @@ class Controller final : public CorePort, public JournalPort {
   bool is_search_scheduled_ = false;
   Seq checkpointed_;
   bool is_end_scheduled_ = false;
+  bool is_work_scheduled_ = false;
   bool is_planner_scheduled_ = false;
 };
 

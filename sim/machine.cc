@@ -26,12 +26,12 @@ std::uint32_t length_of(const LaunchStep& launch) {
 // ---- a step ----
 
 Supervised::Supervised(Machine& node, LaunchStep launch)
-    : node_(node), launch_(std::move(launch)), logic_(launch_, *this) {}
+    : node_(node), launch_(std::move(launch)), logic_(launch_, *this, node_.world().timeline.now()) {}
 
 /// What a task does is a function of seed and identity, so that it is the same whenever it is asked.
 void Supervised::start_tasks(bool is_late) {
   if (is_late) {
-    logic_.on_started(0, Error{ErrorCode::kUnavailable, "the step's supervisor came up too late", ""},
+    logic_.on_started(0, Error{ErrorCode::kDeadlineExceeded, "the step's supervisor came up too late", ""},
                       node_.world().timeline.now());
     return;
   }
@@ -174,6 +174,10 @@ RegisterNode Machine::inventory() const {
   self.cpus = config.cpus;
   self.memory_mib = config.memory_mib;
   self.gres = config.gres;
+  self.cluster_id = cluster_.cluster_id;
+  self.epoch = cluster_.epoch;
+  self.job_floor = job_floor_;
+  self.agent_id = agent_generation_;
   return self;
 }
 
@@ -235,10 +239,13 @@ void Machine::dial() {
   world_.timeline.at(link_->last_up, [this, link = link_, hello = agent_->registration(), generation = agent_generation_] {
     if (!link->is_whole || world_.controller == nullptr) return;
     const auto registered = world_.controller->register_node(link, hello);
-    CHECK(registered.has_value(), "{}", registered.error().text());
+    // The controller may not have noticed yet that the agent before is gone.
+    const bool is_accepted = registered.has_value();
+    CHECK(is_accepted || registered.error().code == ErrorCode::kAlreadyExists, "{}", registered.error().text());
     link->last_down = std::max(link->last_down, world_.timeline.now() + world_.latency());
-    world_.timeline.at(link->last_down, [this, link, generation] {
+    world_.timeline.at(link->last_down, [this, link, generation, is_accepted, cluster = world_.controller->core().identity()] {
       if (!link->is_whole || generation != agent_generation_ || agent_ == nullptr) return;
+      if (!agent_->on_cluster(cluster, world_.timeline.now()) || !is_accepted) return world_.break_link(link);
       up_since_ = world_.timeline.now();
       agent_->on_registered(world_.timeline.now());
     });
@@ -292,6 +299,7 @@ Status Machine::launch(const std::vector<LaunchStep>& steps) {
     return fail(ErrorCode::kUnavailable, "the spool is full");
   }
   for (const LaunchStep& step : steps) {
+    job_floor_ = std::max(job_floor_, step.id.job);
     spool_[step.id] = std::nullopt;
     Duration delay = Duration::microseconds(world_.rng.between(300, 3000));
     if (world_.rng.chance(world_.options.slow_spawn)) {
@@ -319,8 +327,17 @@ void Machine::send_step(const StepId& id, const ToAgent& message) {
   world_.timeline.after(Duration::microseconds(50), [this, id, message, generation = agent_generation_] {
     const auto found = steps_.find(id);
     if (found == steps_.end() || found->second->is_orphan()) return;
-    if (generation == agent_generation_ || world_.rng.chance(0.5)) found->second->on_message(message);
+    if (generation != agent_generation_ && !world_.rng.chance(0.5)) return;
+    const bool is_end = std::holds_alternative<TerminateJob>(message);
+    if (is_end && agent_ != nullptr && linked_.contains(id)) agent_->on_step(id, StepRunning{id});  // as a living one does
+    found->second->on_message(message);
   });
+}
+
+Status Machine::adopt_cluster(const ClusterIdentity& cluster, JobId job_floor) {
+  cluster_ = cluster;
+  job_floor_ = job_floor;
+  return {};
 }
 
 void Machine::forget(const StepId& step) { spool_.erase(step); }

@@ -96,7 +96,10 @@ class Machine final : public AgentWorld {
   void forget(const StepId& step) override;
   std::optional<StepDone> find_end(const StepId& step) override;
   void clean_up(const StepId& step) override;
+  void end_supervisor(const StepId& step) override { clean_up(step); }
   Heartbeat measure() override { return {}; }
+  Status probe() override { return {}; }
+  Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor) override;
   bool is_output_stored(const StepId&) override { return true; }
 
  private:
@@ -118,6 +121,8 @@ class Machine final : public AgentWorld {
   LinkRef link_;
   TimePoint up_since_;
   TimePoint cut_until_;
+  ClusterIdentity cluster_;  ///< whom it serves, as its spool knows it
+  JobId job_floor_;
   std::map<StepId, std::optional<StepDone>> spool_;
   std::map<StepId, std::unique_ptr<Supervised>> steps_;
   std::set<StepId> linked_;

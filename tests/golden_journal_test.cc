@@ -62,7 +62,7 @@ std::string replayed(const fs::path& golden, std::set<std::size_t>& kinds) {
   });
   EXPECT_TRUE(read_all.has_value()) << read_all.error().text();
   ClusterState recovered;
-  const Status is_recovered = recover(*journal, recovered, nullptr);
+  const auto is_recovered = recover(*journal, recovered, nullptr);
   EXPECT_TRUE(is_recovered.has_value()) << is_recovered.error().text();
   return text + fmt::format("recovered {} jobs {} hash {:016x}\n", recovered.seq().value(), recovered.jobs().size(), recovered.hash());
 }
@@ -79,7 +79,7 @@ void add_journal(const fs::path& path) {
     if (state.seq().value() != log.batches().size() / 2) continue;
     ASSERT_TRUE(journal->begin_checkpoint().has_value());
     ASSERT_TRUE(write_checkpoint(state, [&](std::string slice) { return journal->add_slice(slice); }).has_value());
-    ASSERT_TRUE(journal->finish_checkpoint(state.seq()).has_value());
+    ASSERT_TRUE(journal->finish_checkpoint(seal_of(state)).has_value());
   }
 }
 

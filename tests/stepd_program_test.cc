@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -292,6 +294,91 @@ TEST_P(StepdTest, NobodySeesThroughABindWhatHeMayNotReach) {
   const StepDone done = node->run(launch);
   EXPECT_NE(done.error.find("could not make the folder " + (closed / "open").string()), std::string::npos) << done.error;
   EXPECT_NE(done.error.find("Permission denied"), std::string::npos) << done.error;
+}
+
+TEST_P(StepdTest, APrivateFolderIsBoundedWhereTheNodeCanBoundIt) {
+  if (std::string(GetParam()) != "root") GTEST_SKIP() << "an ordinary user's own disk is all that it can fill";
+  LaunchStep launch = node->script(1, "stat -f -c '%T %b %S' /run/determined; echo x > /run/determined/mine && cat /run/determined/mine\n");
+  launch.private_folders = {"/run/determined"};
+  const StepDone done = node->run(launch);
+  EXPECT_EQ(done.error, "");
+  std::istringstream printed(node->printed(1));
+  std::string kind;
+  std::uint64_t blocks = 0;
+  std::uint64_t size = 0;
+  std::string written;
+  printed >> kind >> blocks >> size >> written;
+  EXPECT_EQ(kind, "tmpfs");
+  EXPECT_LE(blocks * size, std::uint64_t{1} << 30);
+  EXPECT_EQ(written, "x");
+}
+
+TEST_P(StepdTest, AFifoWithoutAPartnerEndsTheStepWithTheReason) {
+  for (const bool is_output : {true, false}) {
+    const std::uint32_t job = is_output ? 1 : 2;
+    const fs::path fifo = node->work() / ("fifo" + std::to_string(job));
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0666), 0);
+    fs::permissions(fifo, fs::perms(0666));
+    LaunchStep launch = node->script(job, "cat\n");
+    auto spec = std::make_shared<JobSpec>(*launch.job);
+    spec->text.set(is_output ? JobText::kStdOut : JobText::kStdIn, fifo.string());
+    launch.job = spec;
+    const StepDone done = node->run(launch);
+    EXPECT_NE(done.error.find(is_output ? "nobody reads from" : "nobody writes to"), std::string::npos) << done.error;
+    EXPECT_FALSE(done.is_node_fault);
+  }
+}
+
+TEST_P(StepdTest, AFifoWithAPartnerIsAFileLikeAnyOther) {
+  const fs::path fifo = node->work() / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0666), 0);
+  fs::permissions(fifo, fs::perms(0666));
+  const int partner = ::open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  LaunchStep writer = node->script(1, "echo hello\n");
+  auto spec = std::make_shared<JobSpec>(*writer.job);
+  spec->text.set(JobText::kStdOut, fifo.string());
+  writer.job = spec;
+  EXPECT_EQ(node->run(writer).error, "");
+  LaunchStep reader = node->script(2, "read line; echo got $line\n");
+  spec = std::make_shared<JobSpec>(*reader.job);
+  spec->text.set(JobText::kStdIn, fifo.string());
+  reader.job = spec;
+  EXPECT_EQ(node->run(reader).error, "");
+  EXPECT_EQ(node->printed(2), "got hello\n");
+  ::close(partner);
+}
+
+TEST_P(StepdTest, AnAddressIsDialledWithTheRightsOfItsUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to make another user's socket";
+  const std::string path = (node->folder() / "closed.sock").string();
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::copy(path.begin(), path.end(), address.sun_path);
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  ASSERT_EQ(::listen(listener, 1), 0);
+  LaunchStep launch = node->script(1, "true\n");
+  auto step = std::make_shared<StepSpec>();
+  step->text.set(StepText::kCommand, "true");
+  step->text.set(StepText::kIoAddress, "unix:" + path);
+  launch.step = step;
+  launch.id.step = 0;
+  const StepDone done = node->run(launch);
+  EXPECT_NE(done.error.find("cannot reach srun"), std::string::npos) << done.error;
+  EXPECT_NE(done.error.find("Permission denied"), std::string::npos) << done.error;
+  EXPECT_LT(::accept(listener, nullptr, nullptr), 0);  // nobody came, as root or otherwise
+  ::close(listener);
+}
+
+TEST(StepdLimits, WhatAClientAsksForStaysBelowTheHardLimitsOfTheNode) {
+  Node node(::geteuid(), "ulimit -n 1000 && exec");
+  LaunchStep launch = node.script(1, "ulimit -Hn; ulimit -Sn\n");
+  auto job = std::make_shared<JobSpec>(*launch.job);
+  job->text.set(JobText::kRlimits, "NOFILE=5000,CORE=0");
+  launch.job = job;
+  EXPECT_EQ(node.run(launch).error, "");
+  EXPECT_EQ(node.printed(1), "1000\n1000\n");
 }
 
 TEST(StepdWithoutNamespaces, FailsInWords) {

@@ -14,8 +14,8 @@ WHEN = (1980, 1, 1, 0, 0, 0)
 
 
 def archive_of(folder):
-    files = {"__main__.py": MAIN, "muster/__init__.py": (folder / "muster/__init__.py").read_text()}
-    for package in ("core", "services"):
+    files = {"__main__.py": MAIN}
+    for package in (".", "core", "services"):
         for path in sorted((folder / "muster" / package).glob("*.py")):
             files[path.relative_to(folder).as_posix()] = path.read_text()
     out = io.BytesIO()

@@ -16,7 +16,8 @@ run_e2e() { # NAME COMMAND...
 export PATH="$PWD/$build/bin:$PATH"
 run_e2e "the Python package" /usr/bin/python3 -m pytest python/tests -q -p no:cacheprovider
 tools/test_clients.sh "$build" || failed=1
-run_e2e "as $(id -un)" /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovider --seeds "$seeds"
+# These tests mostly wait: three files at once take the processors that are there.
+run_e2e "as $(id -un)" /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovider -n 3 --dist loadfile --seeds "$seeds"
 # Once more as an ordinary user, from copies, because this folder may be closed to others.
 if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then
   home=$(mktemp -d /tmp/muster-user.XXXXXX)
@@ -28,7 +29,7 @@ if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then
   chown -R nobody "$home"
   run_e2e "as nobody" env -C "$home" setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME="$home" TMPDIR="$home" \
     MUSTER_BIN="$home/bin" PATH="$home/bin:/usr/local/bin:/usr/bin:/bin" \
-    /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovider -m "not root_only" --seeds 2
+    /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovider -n 3 --dist loadfile -m "not root_only" --seeds 2
   rm -rf "$home"
 fi
 exit $failed

@@ -10,6 +10,7 @@ from fake_determined import BATCHES, CLUSTER, CONFIG, TASK, UUIDS, FakeDetermine
 from local_http import LocalServer, QuietHandler
 from muster.moving import sender
 from muster.moving.__main__ import main
+from muster.moving.determined_dump import DumpReader
 from muster.moving.dump import array_of, open_dump, unescaped
 from muster.moving.records import MovingError, line_of, metrics_of, place_of, time_of
 
@@ -164,6 +165,9 @@ def test_a_dump_gives_the_same_records(old, new, tmp_path, monkeypatch, name):
     records = [json.loads(line) for line in (tmp_path / "records").read_text().splitlines()]
     assert records[0] == {"kind": "source", "format": 1, "id": CLUSTER}
     check_references(records[1:])
+    for kind in ("experiment", "trial"):
+        numbers = [record["id"] for record in records if record["kind"] == kind]
+        assert numbers == sorted(numbers), "a new cluster gives each its number only while those rise"
     by_key = {key_of(record): record for record in records[1:]}
     assert set(by_key) == set(new.records)
     only = {("trial", 11): {"seed"}, ("user", 7): {"is_active", "is_admin"}}  # what REST does not tell
@@ -347,3 +351,24 @@ def test_values_as_records_have_them():
     assert place_of({"type": "s3", "bucket": "b", "access_key": "k", "secret_key": "s", "prefix": None, "save_trial_best": 1}) == {"type": "s3", "bucket": "b"}
     assert place_of(None) is None and place_of({"bucket": "b"}) is None
     assert metrics_of({"loss": 1, "num_inputs": 3}) == {"metrics": {"loss": 1}, "batch_metrics": None}
+
+
+def test_rows_of_any_order_are_moved_by_number(tmp_path):
+    """A table lies in the order of its rows' last changes."""
+    class Shuffled:
+        def tables(self):
+            return ["experiments", "users", "workspaces", "projects", "runs"]
+
+        def rows(self, table):
+            if table == "experiments":
+                for number, parent in ((30, 4), (2, None), (11, 30), (4, 2), (5, 5)):
+                    yield {"id": str(number), "state": "COMPLETED", "config": json.dumps({"name": "x\u2028\n"}), "parent_id": parent and str(parent)}
+            if table == "runs":
+                for number, experiment in ((9, 30), (1, 2), (100, 11), (20, 4)):
+                    yield {"id": str(number), "experiment_id": str(experiment), "state": "COMPLETED"}
+
+    reader = DumpReader(Shuffled())
+    records = {section.name: list(section.records()) for section in reader.sections(None) if section.name in ("experiments", "trials")}
+    assert [(one["id"], one["parent"]) for one in records["experiments"]] == [(2, None), (4, 2), (5, None), (11, None), (30, 4)]
+    assert [one["id"] for one in records["trials"]] == [1, 9, 20, 100]
+    assert reader.left_out["parents that are newer than their forks"] == 1  # 11's

@@ -1,11 +1,13 @@
 """What the machine does meanwhile."""
+import subprocess
+import sys
 import time
 
 import pytest
 
 from conftest import wait_until
 from muster import core
-from muster.core import gpus, profiler
+from muster.core import gpus, own_use, profiler
 from muster.core.gpus import mean_of_gpus, parse_gpus
 from muster.core.profiler import (Counters, Proc, ProfilerContext, cpu_ticks, disk_bytes, mean, memory_bytes,
                                   network_bytes, rates)
@@ -54,7 +56,7 @@ def test_samples_are_averaged_and_kept_by_time(tmp_path):
         context.profiler.off()
         context.profiler.off()
     series = core.read_metrics(tmp_path)
-    assert list(series) == ["cpu", "disk", "memory", "network"]
+    assert list(series) == ["cpu", "disk", "memory", "network", "trial"]
     assert all(each.steps is None and begin <= each.time <= time.time() for each in series["cpu"])
     assert all(0 <= each.metrics["utilization_ratio"] <= 1 for each in series["cpu"])
     assert all(each.metrics["used_bytes"] > 1e6 for each in series["memory"])
@@ -167,3 +169,100 @@ def test_where_there_is_no_nvidia_smi_nothing_is_started(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(gpus.subprocess, "run", None)
     assert gpus.Gpus().sample() == {}
+
+
+# ---- by the experiment's file ----
+
+def rows(folder, group="cpu"):
+    return core.read_metrics(folder).get(group, [])
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Samples a hundred times as often, so that a short training has reports."""
+    real = ProfilerContext._start
+    monkeypatch.setattr(ProfilerContext, "_start", lambda self, _interval, _samples: real(self, 0.01, 1))
+
+
+def test_the_experiments_file_turns_it_on(tmp_path, monkeypatch, quick):
+    monkeypatch.setenv("MUSTER_PROFILING", "{}")
+    with core.init(run_dir=tmp_path):
+        wait_until(lambda: rows(tmp_path, "trial"), "a report")
+    assert set(rows(tmp_path, "trial")[0].metrics) == {"cpu_cores", "rss_bytes", "read_bytes_per_s", "written_bytes_per_s", "processes"}
+
+
+def test_it_begins_and_ends_with_the_batches_that_the_file_names(tmp_path, monkeypatch, quick):
+    monkeypatch.setenv("MUSTER_PROFILING", '{"begin_on_batch": 3, "end_after_batch": 5}')
+    with core.init(run_dir=tmp_path) as context:
+        context.train.report_training_metrics(2, {"loss": 1.0})
+        time.sleep(0.2)
+        context.train.flush()
+        assert not rows(tmp_path)
+        context.train.report_training_metrics(3, {"loss": 1.0})
+        wait_until(lambda: rows(tmp_path), "a report")
+        context.train.report_training_metrics(5, {"loss": 1.0})
+        known = len(rows(tmp_path))
+        wait_until(lambda: len(rows(tmp_path)) > known, "another, for batch 5 is in it")
+        context.train.report_training_metrics(6, {"loss": 1.0})
+        context.train.flush()
+        ended = len(rows(tmp_path))
+        time.sleep(0.2)
+        context.train.flush()
+        assert len(rows(tmp_path)) == ended
+
+
+def test_a_training_that_turns_it_on_or_off_itself_decides(tmp_path, monkeypatch, quick):
+    monkeypatch.setenv("MUSTER_PROFILING", "{}")
+    with core.init(run_dir=tmp_path) as context:
+        context.profiler.on(sampling_interval_s=0.01)
+        context.profiler.off()
+        known = len(rows(tmp_path))
+        context.train.report_training_metrics(1, {"loss": 1.0})
+        time.sleep(0.1)
+    assert len(rows(tmp_path)) == known
+
+
+@pytest.mark.parametrize("text", ["on", "[]", '{"begin_on_batch": -1}', '{"begin_on_batch": true}', '{"sync": 1}', '{"end_after_batch": 1.5}'])
+def test_a_wrong_wish_is_named(tmp_path, monkeypatch, text):
+    monkeypatch.setenv("MUSTER_PROFILING", text)
+    with pytest.raises(ValueError, match="MUSTER_PROFILING is"):
+        core.init(run_dir=tmp_path)
+
+
+# ---- the trial's own share ----
+
+def test_reading_what_a_process_uses():
+    step = "muster-c-0123456789abcdef/job00003.0.batch"
+    assert own_use.step_of(f"9:name=systemd:/\n7:freezer:/{step}\n") == own_use.step_of(f"0::/outer/{step}/task0\n") != None
+    assert own_use.step_of("0::/user.slice/muster-x/y\n") is None
+    stat = "7 (a b) c) S 1 7 42 0 -1 4194560 1 2 3 4 10 20 30 40 20 0 1 0 5"
+    assert own_use.session_of(stat) == 42
+    assert own_use.ticks_of(stat) == 100
+    assert own_use.storage_bytes("rchar: 9\nread_bytes: 3\nwrite_bytes: 4\ncancelled_write_bytes: 1\n") == (3, 4)
+    before, after = own_use.Use(100, 0, 50, 7, 1), own_use.Use(300, 10, 0, 9, 2)
+    assert own_use.rates(before, after, 2.0, 100) == {
+        "cpu_cores": 1.0, "rss_bytes": 9.0, "read_bytes_per_s": 5.0, "written_bytes_per_s": 0.0, "processes": 2.0}
+
+
+def test_its_share_is_that_of_its_processes_and_of_no_others(tmp_path):
+    """A session of its own is busy and writes; another beside it is busier and does not count."""
+    busy = "import os,sys,time\nend=time.monotonic()+{0}\nwhile time.monotonic()<end: pass"
+    other = subprocess.Popen([sys.executable, "-c", busy.format(6)], start_new_session=True)
+    own = subprocess.Popen([sys.executable, "-c", "import subprocess,sys\nheld=bytearray(80<<20)\nfor i in range(0,80<<20,4096): held[i]=1\n"
+                            f"open({str(tmp_path / 'x')!r},'wb').write(held)\n"
+                            "print('ready',flush=True)\nsubprocess.run([sys.executable,'-c'," + repr(busy.format(3)) + "])"],
+                           start_new_session=True, stdout=subprocess.PIPE, text=True)
+    try:
+        assert own.stdout.readline() == "ready\n"
+        use = own_use.OwnUse(pid=own.pid)
+        before, begin = use.read(), time.monotonic()
+        time.sleep(1.5)
+        after, seconds = use.read(), time.monotonic() - begin
+        told = own_use.rates(before, after, seconds, use.ticks_per_s)
+        assert 0.05 < told["cpu_cores"] <= 1.2, told  # one process, of which a busy machine may leave little
+        assert told["rss_bytes"] > 80 << 20 and told["processes"] == 2
+        assert own.wait(60) == 0
+    finally:
+        for process in (own, other):
+            process.kill()
+            process.wait()

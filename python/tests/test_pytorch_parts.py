@@ -161,10 +161,24 @@ def test_what_is_no_metric_is_named():
     for value in (torch.zeros(2), "many", None, [1]):
         with pytest.raises(TypeError, match="metric 'odd'"):
             sums.add({"odd": value}, 1)
-    with pytest.raises(ValueError, match="no reducer for metric 'odd'"):
-        MetricSums({"loss": pytorch.Reducer.AVG}).add({"odd": 1}, 1)
     sums.add({"loss": math.nan}, 1)
     assert math.isnan(sums.reduce(ALONE)["loss"])
+
+
+def test_a_metric_that_the_reducers_do_not_name_is_a_mean():
+    sums = MetricSums({"n": pytorch.Reducer.SUM})
+    sums.add({"n": 1, "mse": 2}, 1)
+    sums.add({"n": 1, "mse": 5}, 2)
+    assert sums.reduce(ALONE) == {"n": 2.0, "mse": 4.0}
+
+
+def test_a_function_that_was_given_nothing_is_not_called():
+    from muster.pytorch.reducers import FunctionReducer
+    named, reducer = NamedReducers(), FunctionReducer(max)  # max([]) raises
+    named.add(reducer, "largest", True, True)
+    assert named.reduce(ALONE, is_training=True) == {}
+    reducer.update(3)
+    assert named.reduce(ALONE, is_training=False) == {"largest": 3}
 
 
 def test_a_validation_does_not_disturb_what_a_reducer_gathered_of_training():

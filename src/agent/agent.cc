@@ -1,5 +1,7 @@
 #include "agent/agent.h"
 
+#include <algorithm>
+
 #include "base/result.h"
 
 namespace muster {
@@ -10,6 +12,11 @@ constexpr Duration kHeartbeat = Duration::seconds(1);
 constexpr std::size_t kPastMax = 4096;
 /// How long an end waits for what its tasks wrote: what lines set off comes before it then.
 constexpr Duration kOutputPatience = Duration::seconds(60);
+/// How long a supervisor that is told to end its step may be silent: one that lives says so at once.
+constexpr Duration kAnswerPatience = Duration::seconds(30);
+/// A tick that comes so late means that this process stood still.
+constexpr Duration kPause = Duration::seconds(2);
+constexpr Duration kProbeInterval = Duration::seconds(5);
 /// Stands for all steps of a run; no step has this number.
 constexpr std::uint32_t kWholeRun = UINT32_MAX;
 
@@ -31,6 +38,34 @@ RegisterNode Agent::registration() const {
   return hello;
 }
 
+/// Another cluster's steps are strangers: nobody asks for them any more, and their numbers may be given again.
+void Agent::end_strangers() {
+  for (auto& [id, step] : steps_) {
+    if (step.done) continue;
+    order(id, step, TerminateJob{id.job, id.attempt, "", Duration()});
+  }
+}
+
+bool Agent::on_cluster(const ClusterIdentity& cluster, TimePoint) {
+  const bool is_same = self_.cluster_id == cluster.cluster_id;
+  if (!is_same && !self_.cluster_id.empty()) {
+    end_strangers();
+    if (std::ranges::any_of(steps_, [](const auto& entry) { return !entry.second.done; })) return false;
+    for (const auto& [id, step] : steps_) world_.forget(id);
+    steps_.clear();
+    past_.clear();
+    past_order_.clear();
+    terminated_.clear();
+    self_.job_floor = JobId();
+  }
+  if (is_same && cluster.epoch <= self_.epoch) return true;
+  // A newer leader of the same cluster is served even where the disk does not take its number: ends must be told.
+  if (!world_.adopt_cluster(cluster, self_.job_floor).has_value() && !is_same) return false;
+  self_.cluster_id = cluster.cluster_id;
+  self_.epoch = cluster.epoch;
+  return true;
+}
+
 void Agent::on_registered(TimePoint now) {
   is_connected_ = true;
   last_heartbeat_ = now;
@@ -40,9 +75,14 @@ void Agent::on_registered(TimePoint now) {
       step.due_since = {};
       tell_end(id, step);
     } else if (step.is_running) {
-      tell(StepRunning{id});
+      tell_running(id, step);
     }
   }
+}
+
+void Agent::tell_running(const StepId& id, Step& step) {
+  step.is_told = true;
+  tell(StepRunning{id});
 }
 
 void Agent::order(const StepId& id, Step& step, const ToAgent& message) {
@@ -76,8 +116,11 @@ void Agent::report_clean(JobId job, std::uint32_t attempt) {
 void Agent::on_controller(const ToAgent& message, TimePoint now) {
   if (const auto* launch = std::get_if<LaunchStep>(&message)) {
     const auto known = steps_.find(launch->id);
-    if (known == steps_.end() && is_past(launch->id)) return;
-    if (known == steps_.end() && uid_ != 0 && launch->job->user.value() != uid_) {
+    if (is_stale(*launch)) return;
+    self_.job_floor = std::max(self_.job_floor, launch->id.job);
+    if (known == steps_.end() && is_past(launch->id)) {
+      refuse_late(*launch);
+    } else if (known == steps_.end() && uid_ != 0 && launch->job->user.value() != uid_) {
       refuse(*launch);
     } else if (known == steps_.end()) {
       steps_[launch->id].since = now;  // known from here on: a second copy of the order changes nothing
@@ -113,6 +156,8 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
     for (auto step = steps_.lower_bound(StepId{job, attempt, 0}); step != steps_.end(); ++step) {
       if (step->first.job != job || step->first.attempt != attempt) break;
       order(step->first, step->second, message);
+      const bool is_end = std::holds_alternative<TerminateJob>(message) && !step->second.done;
+      if (is_end && !step->second.answer_by.is_set()) step->second.answer_by = now + kAnswerPatience;
     }
     // A launch that came in this same turn has not been recorded: it simply never starts.
     if (std::holds_alternative<TerminateJob>(message)) {
@@ -127,6 +172,22 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
       report_clean(job, attempt);
     }
   }
+}
+
+/// An order of a controller that has been deposed since, or of another cluster.
+bool Agent::is_stale(const LaunchStep& launch) const {
+  return !launch.cluster_id.empty() && (launch.cluster_id != self_.cluster_id || launch.epoch < self_.epoch);
+}
+
+/// An order that comes after its run was ended here starts nothing, and is not passed over in silence.
+void Agent::refuse_late(const LaunchStep& launch) {
+  StepDone done;
+  done.id = launch.id;
+  done.node_rank = launch.node_rank;
+  done.tasks = {ExitStatus::signalled(9)};
+  done.is_lost = true;
+  done.is_node_fault = true;
+  tell(done);
 }
 
 void Agent::refuse(const LaunchStep& launch) {
@@ -157,6 +218,8 @@ void Agent::end_turn() {
   const std::vector<LaunchStep> launches = std::exchange(launches_, {});
   const Status recorded = world_.launch(launches);
   if (recorded.has_value()) return;
+  fault_ = recorded.error().text();
+  tell(with_fault(world_.measure()));
   for (const LaunchStep& launch : launches) {
     StepDone done;
     done.id = launch.id;
@@ -181,6 +244,7 @@ void Agent::on_step_linked(const StepId& id) {
 void Agent::on_step(const StepId& id, const FromAgent& message) {
   const auto found = steps_.find(id);
   if (found == steps_.end()) return;
+  found->second.answer_by = {};
   if (const auto* done = std::get_if<StepDone>(&message)) {
     finish(id, found->second, *done);
   } else if (std::holds_alternative<StepRunning>(message)) {
@@ -232,9 +296,36 @@ void Agent::lose(const StepId& id, Step& step) {
   finish(id, step, std::move(done));
 }
 
+Heartbeat Agent::with_fault(Heartbeat heartbeat) const {
+  heartbeat.fault = fault_;
+  return heartbeat;
+}
+
+/// What kept launches from being recorded may have gone away.
+void Agent::look_at_fault(TimePoint now) {
+  if (fault_.empty() || now - fault_time_ < kProbeInterval) return;
+  fault_time_ = now;
+  const Status works = world_.probe();
+  fault_ = works.has_value() ? "" : works.error().text();
+}
+
 void Agent::on_tick(TimePoint now) {
+  // After a pause of our own what supervisors sent meanwhile is read before any of them counts as lost.
+  if (last_tick_.is_set() && now - last_tick_ > kPause) {
+    for (auto& [id, step] : steps_) {
+      step.since = now;
+      if (step.answer_by.is_set()) step.answer_by = now + kAnswerPatience;
+    }
+  }
+  last_tick_ = now;
+  look_at_fault(now);
   for (auto& [id, step] : steps_) {
+    if (!step.done && step.is_linked && step.answer_by.is_set() && now > step.answer_by) {
+      step.answer_by = {};
+      world_.end_supervisor(id);
+    }
     if (!step.done && !step.is_linked && now - step.since > kSupervisorLostAfter) lose(id, step);
+    if (is_connected_ && step.is_running && !step.is_told && !step.done) tell_running(id, step);
     if (!step.is_end_due || !is_connected_) continue;
     if (!step.due_since.is_set()) step.due_since = now;
     if (now - step.due_since < kOutputPatience) continue;
@@ -243,7 +334,7 @@ void Agent::on_tick(TimePoint now) {
   }
   if (is_connected_ && now - last_heartbeat_ >= kHeartbeat) {
     last_heartbeat_ = now;
-    world_.send_controller(world_.measure());
+    world_.send_controller(with_fault(world_.measure()));
   }
 }
 

@@ -28,14 +28,21 @@ class AgentWorld {
   virtual std::optional<StepDone> find_end(const StepId& step) = 0;
   /// Ends whatever of the step is left without a supervisor.
   virtual void clean_up(const StepId& step) = 0;
+  /// Ends a supervisor that is linked and does not answer: its link closes then.
+  virtual void end_supervisor(const StepId& step) = 0;
   virtual Heartbeat measure() = 0;
+  /// Whether launches could be recorded now: asked for after a refusal. Errors: as launch.
+  virtual Status probe() = 0;
+  /// Records durably whom the node serves, and forgets every step of whom it served before.
+  virtual Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor) = 0;
   /// The controller has all that the ended step's tasks wrote, as far as this node kept it.
   virtual bool is_output_stored(const StepId& step) = 0;
 };
 
 class Agent {
  public:
-  /// `uid` is the agent's own: only root can run steps of others.
+  /// `uid` is the agent's own: only root can run steps of others. `self` also says whom the node served last. `now`, below, is
+  /// on the steady clock.
   Agent(RegisterNode self, std::uint32_t uid, AgentWorld& world) : self_(std::move(self)), uid_(uid), world_(world) {}
 
   /// A step found in the spool at the start; `done` when it has ended.
@@ -43,6 +50,9 @@ class Agent {
 
   /// The registration with what is known now.
   RegisterNode registration() const;
+  /// What the controller says of itself in its answer to a registration, accepted or not. False: the node still runs
+  /// steps of another cluster, which are being ended; to be tried again until they are gone.
+  bool on_cluster(const ClusterIdentity& cluster, TimePoint now);
   /// The controller has accepted the registration: ends that it may not have are told again.
   void on_registered(TimePoint now);
   void on_disconnected() { is_connected_ = false; }
@@ -63,7 +73,9 @@ class Agent {
   struct Step {
     bool is_linked = false;
     bool is_running = false;
+    bool is_told = false;             ///< that it runs; of short steps the controller hears the end alone
     TimePoint since;                  ///< without a link
+    TimePoint answer_by;              ///< when its supervisor must have said something since it was told to end; unset: it need not
     std::optional<StepDone> done;
     bool is_end_due = false;          ///< it is to be told when its output is stored, or has had its time
     TimePoint due_since;              ///< unset until the next tick
@@ -73,11 +85,17 @@ class Agent {
     if (is_connected_) world_.send_controller(message);
   }
   void order(const StepId& id, Step& step, const ToAgent& message);
+  void tell_running(const StepId& id, Step& step);
   void finish(const StepId& id, Step& step, StepDone done);
   void tell_end(const StepId& id, Step& step);
   void lose(const StepId& id, Step& step);
   void report_clean(JobId job, std::uint32_t attempt);
   bool has_live_step(JobId job, std::uint32_t attempt) const;
+  bool is_stale(const LaunchStep& launch) const;
+  void refuse_late(const LaunchStep& launch);
+  Heartbeat with_fault(Heartbeat heartbeat) const;
+  void look_at_fault(TimePoint now);
+  void end_strangers();
   bool is_past(const StepId& id) const;
   void remember_past(const StepId& id);
 
@@ -93,6 +111,9 @@ class Agent {
   std::deque<StepId> past_order_;
   bool is_connected_ = false;
   TimePoint last_heartbeat_;
+  TimePoint last_tick_;
+  std::string fault_;                ///< why launches were refused; empty: nothing
+  TimePoint fault_time_;             ///< when it was last looked at
 };
 
 }  // namespace muster

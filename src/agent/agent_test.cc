@@ -25,7 +25,9 @@ TerminateJob terminate_of(const StepId& id) { return TerminateJob{id.job, id.att
 class FakeWorld final : public AgentWorld {
  public:
   void send_controller(const FromAgent& message) override {
-    if (!std::holds_alternative<Heartbeat>(message)) told.push_back(message);
+    const auto* heartbeat = std::get_if<Heartbeat>(&message);
+    if (heartbeat != nullptr) fault = heartbeat->fault;
+    if (heartbeat == nullptr) told.push_back(message);
   }
   Status launch(const std::vector<LaunchStep>& steps) override {
     if (is_full) return fail(ErrorCode::kUnavailable, "no space");
@@ -36,7 +38,14 @@ class FakeWorld final : public AgentWorld {
   void forget(const StepId& step) override { forgotten.push_back(step); }
   std::optional<StepDone> find_end(const StepId&) override { return end; }
   void clean_up(const StepId& step) override { cleaned.push_back(step); }
+  void end_supervisor(const StepId& step) override { silenced.push_back(step); }
   Heartbeat measure() override { return {}; }
+  Status probe() override { return is_full ? Status(fail(ErrorCode::kUnavailable, "no space")) : Status(); }
+  Status adopt_cluster(const ClusterIdentity& cluster, JobId floor) override {
+    adopted = cluster;
+    job_floor = floor;
+    return {};
+  }
   bool is_output_stored(const StepId&) override { return is_stored; }
 
   template <class Kind>
@@ -50,8 +59,12 @@ class FakeWorld final : public AgentWorld {
   std::vector<ToAgent> ordered;
   std::vector<StepId> forgotten;
   std::vector<StepId> cleaned;
+  std::vector<StepId> silenced;
   std::optional<StepDone> end;
   bool is_full = false;
+  std::string fault;  ///< of the last heartbeat
+  ClusterIdentity adopted;
+  JobId job_floor;
   bool is_stored = true;
 };
 
@@ -267,6 +280,116 @@ TEST_F(AgentTest, TheEndOfARunThatWasEndedWaitsForNothing) {
   EXPECT_EQ(world.count<StepDone>(), 1U);
   agent.on_controller(terminate_of(other), at(0));
   EXPECT_EQ(world.count<StepDone>(), 2U);
+}
+
+TEST_F(AgentTest, AStepThatRunsForAWhileIsToldOnce) {
+  launch(kStep);
+  agent.on_step_linked(kStep);
+  agent.on_step(kStep, StepRunning{kStep});
+  EXPECT_EQ(world.count<StepRunning>(), 0U) << "it may be over at once";
+  agent.on_tick(at(1));
+  agent.on_tick(at(2));
+  EXPECT_EQ(world.count<StepRunning>(), 1U);
+}
+
+// ---- who is who ----
+
+TEST_F(AgentTest, OrdersOfADeposedControllerAndOfAnotherClusterAreNotFollowed) {
+  ASSERT_TRUE(agent.on_cluster({"ours", Epoch(5)}, at(0)));
+  EXPECT_EQ(world.adopted.cluster_id, "ours");
+  LaunchStep order = launch_of(kStep);
+  order.cluster_id = "ours";
+  order.epoch = Epoch(4);
+  agent.on_controller(order, at(0));
+  order.epoch = Epoch(9);
+  order.cluster_id = "theirs";
+  agent.on_controller(order, at(0));
+  agent.end_turn();
+  EXPECT_TRUE(world.launched.empty());
+  order.cluster_id = "ours";
+  order.epoch = Epoch(5);
+  agent.on_controller(order, at(0));
+  agent.end_turn();
+  EXPECT_EQ(world.launched.size(), 1U);
+  EXPECT_EQ(agent.registration().job_floor, kStep.job);
+  EXPECT_EQ(agent.registration().epoch, Epoch(5));
+}
+
+TEST_F(AgentTest, AnotherClustersStepsEndBeforeTheNodeServesThisOne) {
+  ASSERT_TRUE(agent.on_cluster({"ours", Epoch(5)}, at(0)));
+  launch(kStep);
+  agent.on_step_linked(kStep);
+  agent.on_step(kStep, StepRunning{kStep});
+  EXPECT_FALSE(agent.on_cluster({"theirs", Epoch(1)}, at(1)));
+  ASSERT_EQ(world.ordered.size(), 1U);
+  EXPECT_EQ(std::get<TerminateJob>(world.ordered[0]).kill_wait, Duration());
+  EXPECT_EQ(agent.registration().cluster_id, "ours");
+  agent.on_step(kStep, done_of(kStep));
+  EXPECT_TRUE(agent.on_cluster({"theirs", Epoch(1)}, at(2)));
+  EXPECT_EQ(world.forgotten, std::vector{kStep});
+  const RegisterNode hello = agent.registration();
+  EXPECT_EQ(hello.cluster_id, "theirs");
+  EXPECT_EQ(hello.epoch, Epoch(1));
+  EXPECT_EQ(hello.job_floor, JobId(0));
+  EXPECT_TRUE(hello.steps.empty());
+  launch(kStep);  // the same number, another job
+  EXPECT_EQ(world.launched.size(), 2U);
+}
+
+TEST_F(AgentTest, AnOrderThatComesTooLateIsAnswered) {
+  agent.on_controller(terminate_of(kStep), at(0));
+  launch(kStep);
+  EXPECT_TRUE(world.launched.empty());
+  ASSERT_EQ(world.count<StepDone>(), 1U);
+  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
+}
+
+// ---- pauses and faults ----
+
+TEST_F(AgentTest, AfterAPauseOfItsOwnNoSupervisorIsLostAtOnce) {
+  launch(kStep);
+  agent.on_tick(at(0));
+  agent.on_tick(at(600));
+  EXPECT_EQ(world.count<StepDone>(), 0U);
+  agent.on_tick(at(601));
+  for (int second = 602; second < 607; ++second) agent.on_tick(at(second));
+  EXPECT_EQ(world.count<StepDone>(), 1U);
+}
+
+TEST_F(AgentTest, AFaultOfItsOwnIsToldUntilItIsGone) {
+  world.is_full = true;
+  launch(kStep);
+  EXPECT_NE(world.fault.find("no space"), std::string::npos);
+  for (int second = 1; second < 7; ++second) agent.on_tick(at(second));
+  EXPECT_NE(world.fault, "");
+  world.is_full = false;
+  for (int second = 7; second < 14; ++second) agent.on_tick(at(second));
+  EXPECT_EQ(world.fault, "");
+}
+
+TEST_F(AgentTest, ASupervisorThatIsToldToEndItsStepAndSaysNothingIsEnded) {
+  launch(kStep);
+  agent.on_step_linked(kStep);
+  agent.on_step(kStep, StepRunning{kStep});
+  agent.on_controller(terminate_of(kStep), at(10));
+  for (int second = 11; second <= 40; ++second) agent.on_tick(at(second));
+  EXPECT_TRUE(world.silenced.empty());
+  agent.on_tick(at(41));
+  EXPECT_EQ(world.silenced, std::vector<StepId>{kStep});
+  agent.on_step_closed(kStep, at(41));  // its link closes with it
+  for (int second = 42; second <= 41 + 90 && world.count<StepDone>() == 0; ++second) agent.on_tick(at(second));
+  EXPECT_EQ(world.silenced.size(), 1U);
+  EXPECT_EQ(world.cleaned, std::vector<StepId>{kStep});
+  EXPECT_EQ(world.count<StepDone>(), 1U);
+}
+
+TEST_F(AgentTest, ASupervisorThatAnswersHasAllTheTimeThatItsTasksTake) {
+  launch(kStep);
+  agent.on_step_linked(kStep);
+  agent.on_controller(terminate_of(kStep), at(10));
+  agent.on_step(kStep, StepRunning{kStep});
+  for (int second = 11; second <= 200; ++second) agent.on_tick(at(second));
+  EXPECT_TRUE(world.silenced.empty());
 }
 
 }  // namespace

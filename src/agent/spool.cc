@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +25,8 @@ constexpr std::size_t kRotateBytes = 8U << 20;
 LaunchStep without_bulk(const LaunchStep& launch) {
   LaunchStep brief;
   brief.id = launch.id;
+  brief.cluster_id = launch.cluster_id;
+  brief.epoch = launch.epoch;
   brief.node_name = launch.node_name;
   return brief;
 }
@@ -61,11 +64,13 @@ std::string log_name(const std::string& folder, std::uint64_t generation) {
 
 Spool::Spool(Spool&& other) noexcept
     : folder_(std::move(other.folder_)), path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)),
+      lock_fd_(std::exchange(other.lock_fd_, -1)), identity_(std::move(other.identity_)),
       generation_(other.generation_), size_(other.size_), open_(std::move(other.open_)),
       offsets_(std::move(other.offsets_)), ends_(std::move(other.ends_)) {}
 
 Spool::~Spool() {
   if (fd_ >= 0) ::close(fd_);
+  if (lock_fd_ >= 0) ::close(lock_fd_);
 }
 
 Result<Spool> Spool::open(const std::string& folder, std::vector<Known>& known) {
@@ -73,30 +78,84 @@ Result<Spool> Spool::open(const std::string& folder, std::vector<Known>& known) 
     return fail(ErrorCode::kUnavailable, "cannot create the spool " + folder, std::strerror(errno));
   }
   Spool spool(folder);
+  TRY(spool.lock());
   std::map<StepId, Known> steps;
   std::uint64_t newest = 0;
   for (const std::uint64_t generation : generations_in(folder)) {
     newest = generation;
-    const std::string bytes = read_from(log_name(folder, generation), 0);
-    spool.offsets_[generation] = records::each_log_record(bytes, [&](std::string_view record) {
-      if (const auto order = records::decode_to_agent(record); order.has_value()) {
-        if (const auto* launch = std::get_if<LaunchStep>(&*order)) {
-          steps[launch->id] = Known{launch->id, launch->node_name, std::nullopt};
-          spool.open_[launch->id] = generation;
-        } else if (const auto* acknowledged = std::get_if<AcknowledgeStep>(&*order)) {
-          steps.erase(acknowledged->id);
-          spool.open_.erase(acknowledged->id);
-        }
-      } else if (const auto report = records::decode_from_agent(record); report.has_value()) {
-        if (const auto* done = std::get_if<StepDone>(&*report); done != nullptr && steps.contains(done->id)) {
-          steps[done->id].done = *done;
-        }
-      }
-    });
+    spool.read_log(generation, steps);
   }
   TRY(spool.open_log(newest + 1));
+  // On a full disk the older logs still say it.
+  [[maybe_unused]] const Status ignored = spool.append(spool.identity_record());
   for (auto& [id, step] : steps) known.push_back(std::move(step));
   return spool;
+}
+
+/// Two agents with one spool would each take the other's steps for lost.
+Status Spool::lock() {
+  const std::string path = folder_ + "/agent.lock";
+  lock_fd_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (lock_fd_ < 0) return fail(ErrorCode::kUnavailable, "cannot open " + path, std::strerror(errno));
+  if (::flock(lock_fd_, LOCK_EX | LOCK_NB) == 0) return {};
+  return fail(ErrorCode::kAlreadyExists, "another agent uses the spool " + folder_, "stop it first");
+}
+
+void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
+  const std::string bytes = read_from(log_name(folder_, generation), 0);
+  offsets_[generation] = records::each_log_record(bytes, [&](std::string_view record) {
+    if (const auto order = records::decode_to_agent(record); order.has_value()) {
+      if (const auto* launch = std::get_if<LaunchStep>(&*order)) {
+        steps[launch->id] = Known{launch->id, launch->node_name, std::nullopt};
+        open_[launch->id] = generation;
+        identity_.job_floor = std::max(identity_.job_floor, launch->id.job);
+      } else if (const auto* acknowledged = std::get_if<AcknowledgeStep>(&*order)) {
+        steps.erase(acknowledged->id);
+        open_.erase(acknowledged->id);
+      }
+    } else if (const auto report = records::decode_from_agent(record); report.has_value()) {
+      if (const auto* done = std::get_if<StepDone>(&*report); done != nullptr && steps.contains(done->id)) {
+        steps[done->id].done = *done;
+      } else if (const auto* self = std::get_if<RegisterNode>(&*report)) {
+        if (self->cluster_id != identity_.cluster.cluster_id && !identity_.cluster.cluster_id.empty()) {
+          steps.clear();
+          open_.clear();
+        }
+        identity_ = {{self->cluster_id, self->epoch}, self->job_floor};
+      }
+    }
+  });
+}
+
+std::string Spool::identity_record() const {
+  RegisterNode self;
+  self.cluster_id = identity_.cluster.cluster_id;
+  self.epoch = identity_.cluster.epoch;
+  self.job_floor = identity_.job_floor;
+  return records::log_record(records::encode_message(FromAgent(self)));
+}
+
+Status Spool::adopt(const ClusterIdentity& cluster, JobId job_floor) {
+  const Identity before = identity_;
+  if (cluster.cluster_id != before.cluster.cluster_id && !before.cluster.cluster_id.empty()) {
+    open_.clear();
+    ends_.clear();
+  }
+  identity_ = {cluster, job_floor};
+  const Status recorded = append(identity_record());
+  const Status synced = recorded.has_value() ? sync() : recorded;
+  if (!synced.has_value()) identity_ = before;
+  return synced;
+}
+
+Status Spool::sync() {
+  if (::fdatasync(fd_) == 0) return {};
+  return fail(ErrorCode::kUnavailable, "cannot sync " + path_, std::strerror(errno));
+}
+
+Status Spool::probe() {
+  TRY(append(identity_record()));
+  return sync();
 }
 
 Status Spool::open_log(std::uint64_t generation) {
@@ -126,10 +185,10 @@ Status Spool::launched(const std::vector<const LaunchStep*>& steps) {
   for (const LaunchStep* step : steps) {
     bytes += records::log_record(records::encode_message(ToAgent(without_bulk(*step))));
     open_[step->id] = generation_;
+    identity_.job_floor = std::max(identity_.job_floor, step->id.job);
   }
   TRY(append(bytes));
-  if (::fdatasync(fd_) != 0) return fail(ErrorCode::kUnavailable, "cannot sync " + path_, std::strerror(errno));
-  return {};
+  return sync();
 }
 
 void Spool::acknowledged(const StepId& step) {
@@ -149,7 +208,7 @@ bool Spool::has_steps_of(const StepId& step) const {
 void Spool::rotate() {
   std::set<std::uint64_t> used;
   for (const auto& [step, generation] : open_) used.insert(generation);
-  if (!open_log(generation_ + 1).has_value()) return;
+  if (!open_log(generation_ + 1).has_value() || !append(identity_record()).has_value()) return;
   for (const std::uint64_t generation : generations_in(folder_)) {
     if (generation == generation_ || used.contains(generation)) continue;
     ::unlink(log_name(folder_, generation).c_str());

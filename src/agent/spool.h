@@ -2,7 +2,9 @@
 // generation; a supervisor writes its step's end to the log that it was launched under.
 //
 // steps.N.log: log records (records/log_record.h), each an encoded message: LaunchStep without its script and
-// environment (launched), StepDone (ended; written by supervisors), AcknowledgeStep (may be forgotten).
+// environment (launched), StepDone (ended; written by supervisors), AcknowledgeStep (may be forgotten), and RegisterNode
+// (whom the node serves from here on, and the highest job that it was told to start there): first in each log.
+// agent.lock is held by the agent that uses the folder.
 #pragma once
 
 #include <map>
@@ -22,13 +24,24 @@ class Spool {
     std::string node_name;
     std::optional<StepDone> done;
   };
-  /// Opens the folder, making it when needed, and reads what earlier agents and supervisors left.
+  /// Whom the node served last, as the spool knows it.
+  struct Identity {
+    ClusterIdentity cluster;
+    JobId job_floor;
+  };
+  /// Opens the folder, making it when needed, and reads what earlier agents and supervisors left. Errors: kAlreadyExists
+  /// while another agent uses it; kUnavailable.
   static Result<Spool> open(const std::string& folder, std::vector<Known>& known);
   Spool(Spool&& other) noexcept;
   ~Spool();
 
   /// Durable on return: from now on the step is never launched again by itself.
   Status launched(const std::vector<const LaunchStep*>& steps);
+  const Identity& identity() const { return identity_; }
+  /// The node serves `cluster` from now on. Steps of another one are forgotten. Durable on return.
+  Status adopt(const ClusterIdentity& cluster, JobId job_floor);
+  /// A harmless write that shows whether launches can be recorded.
+  Status probe();
   /// The step may be forgotten. Durable with the next `launched`.
   void acknowledged(const StepId& step);
   /// Whether a step of the same run is not acknowledged yet.
@@ -40,6 +53,10 @@ class Spool {
 
  private:
   explicit Spool(std::string folder) : folder_(std::move(folder)) {}
+  Status lock();
+  void read_log(std::uint64_t generation, std::map<StepId, Known>& steps);
+  std::string identity_record() const;
+  Status sync();
   Status open_log(std::uint64_t generation);
   Status append(const std::string& bytes);
   void read_new(const std::string& path, std::size_t& offset);
@@ -48,6 +65,8 @@ class Spool {
   std::string folder_;
   std::string path_;
   int fd_ = -1;
+  int lock_fd_ = -1;
+  Identity identity_;
   std::uint64_t generation_ = 0;
   std::size_t size_ = 0;
   std::map<StepId, std::uint64_t> open_;            ///< unacknowledged steps, by generation of their log

@@ -40,6 +40,8 @@ class SpoolTest : public ::testing::Test {
     return records::log_record(records::encode_message(FromAgent(done)));
   }
 
+  const std::string& folder() const { return folder_; }
+
   const StepId one{JobId(1), 0, 0};
   const StepId two{JobId(2), 0, 0};
   std::vector<Spool::Known> known;
@@ -85,6 +87,37 @@ TEST_F(SpoolTest, ForgetsWhatTheControllerHas) {
   open();
   ASSERT_EQ(known.size(), 1U);
   EXPECT_EQ(known.front().id, two);
+}
+
+TEST_F(SpoolTest, OneAgentAtATime) {
+  const Spool spool = open();
+  std::vector<Spool::Known> none;
+  const auto second = Spool::open(folder(), none);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().code, ErrorCode::kAlreadyExists);
+}
+
+TEST_F(SpoolTest, KnowsWhomItServesAndTheHighestJob) {
+  {
+    Spool spool = open();
+    EXPECT_EQ(spool.identity().cluster.cluster_id, "");
+    ASSERT_TRUE(spool.adopt({"ours", Epoch(3)}, JobId(0)).has_value());
+    launch(spool, StepId{JobId(41), 0, 0});
+    spool.acknowledged(StepId{JobId(41), 0, 0});
+  }
+  {
+    Spool spool = open();
+    EXPECT_EQ(spool.identity().cluster.cluster_id, "ours");
+    EXPECT_EQ(spool.identity().cluster.epoch, Epoch(3));
+    EXPECT_EQ(spool.identity().job_floor, JobId(41));
+    launch(spool, one);
+    EXPECT_EQ(spool.identity().job_floor, JobId(41));
+    ASSERT_TRUE(spool.adopt({"theirs", Epoch(1)}, JobId(0)).has_value());
+  }
+  const Spool spool = open();
+  EXPECT_EQ(spool.identity().cluster.cluster_id, "theirs");
+  EXPECT_EQ(spool.identity().job_floor, JobId(0));
+  EXPECT_TRUE(known.empty()) << "another cluster's steps are forgotten";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <kj/async.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,11 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "api/connection_book.h"
 #include "api/http_message.h"
 #include "api/service_book.h"
 #include "base/result.h"
 #include "controller/gateway/gateway.h"
 #include "store/metric_store.h"
+#include "store/token_store.h"
 
 namespace muster::api {
 
@@ -66,16 +69,31 @@ class ApiPort {
   virtual std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) = 0;
   virtual UserFacts user_facts(UserId user) = 0;
 
+  /// Runs elsewhere, over the tokens of people.
+  virtual kj::Promise<void> with_tokens(std::function<void(TokenStore&)> task) = 0;
+  /// Whether what a token says still holds: it is not revoked, and its user is there under the same name and number. The user's group.
+  /// Errors: kPermissionDenied.
+  kj::Promise<Result<GroupId>> confirm(const TokenClaims& claims);
+  /// Tokens were revoked: each is looked at anew.
+  virtual void forget_callers() = 0;
+  virtual LoginGuard& logins() = 0;
+
   struct Facts {
     std::string token_key;
     std::string cluster_id;    ///< a uuid
     std::string cluster_name;
     std::string version;
     std::string address;       ///< host:port
-    UserId operator_user;
+    UserId operator_user;                ///< as whom the controller runs
+    std::vector<UserId> operators = {};  ///< beside root and that one
+    bool is_operator(UserId user) const {
+      return user.value() == 0 || user == operator_user || std::ranges::find(operators, user) != operators.end();
+    }
     GroupId operator_group;
     std::string operator_name;
-    std::string open_user;     ///< logs the operator in without a password, from his own processes on this machine; empty: nobody
+    std::uint16_t services_port = 0;  ///< where what jobs serve is shown
+    std::string services_url;         ///< how browsers get there; empty: by the name that they asked with
+    std::uint32_t token_days = 30;    ///< the longest that a token lasts
   };
   virtual const Facts& facts() const = 0;
 };
@@ -97,6 +115,13 @@ kj::Promise<Result<T>> measure(ApiPort& port, std::function<Result<T>(MetricStor
   return port.measure([seen, read = std::move(read)](MetricStore& store) { *seen = read(store); }).then([seen] {
     return std::move(**seen);
   });
+}
+
+/// The value of a task over the tokens.
+template <class T>
+kj::Promise<Result<T>> with_tokens(ApiPort& port, std::function<Result<T>(TokenStore&)> task) {
+  auto made = std::make_shared<std::optional<Result<T>>>();
+  return port.with_tokens([made, task = std::move(task)](TokenStore& store) { *made = task(store); }).then([made] { return std::move(**made); });
 }
 
 template <class T>

@@ -199,7 +199,7 @@ TEST(TaskNames, AreReadBack) {
   EXPECT_EQ(parse_task_name(allocation)->trial, TrialId(9));
   EXPECT_EQ(parse_task_name(allocation)->run, 12U);
   EXPECT_NE(task_name("another", ExperimentId(3), TrialId(9)), task_name(cluster, ExperimentId(3), TrialId(9)));
-  for (const std::string& text : {std::string(), std::string("3"), std::string("3.x"), allocation + "x", allocation + ".1"}) {
+  for (const std::string& text : {std::string(), std::string("3"), std::string("3.x"), allocation + "x", allocation + ".1", task.substr(0, 26) + "0001ffffffff"}) {
     EXPECT_FALSE(parse_task_name(text).has_value()) << text;
   }
 }

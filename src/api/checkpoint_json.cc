@@ -41,7 +41,8 @@ Result<CheckpointFacts> facts_of(const ClusterState& state, const std::string& u
 
 CheckpointFacts facts_of(const ClusterState& state, const Checkpoint& checkpoint) {
   const Trial& trial = *state.experiments().find(checkpoint.trial);
-  return {checkpoint, trial.experiment, state.experiments().find(trial.experiment)->spec, trial.hparams};
+  const Experiment& experiment = *state.experiments().find(trial.experiment);
+  return {checkpoint, trial.experiment, experiment.spec, trial.hparams, frontend::readers_of(state, experiment)};
 }
 
 Status measure_checkpoint(MetricStore& store, CheckpointFacts& facts) {
@@ -80,8 +81,14 @@ Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts) {
                       {"training", std::move(training)}};
 }
 
+void show_to(const Identity& reader, CheckpointFacts& facts) {
+  const bool is_open = facts.readers.has(reader);
+  facts.spec = spec_shown_to(reader, facts.spec, is_open);
+  if (!is_open) facts.checkpoint.resources = "{}";
+}
+
 kj::Promise<Result<std::vector<CheckpointFacts>>> measured(ApiPort& port, const Caller& caller, std::vector<CheckpointFacts> all) {
-  for (CheckpointFacts& facts : all) facts.spec = spec_shown_to(caller.identity, facts.spec);
+  for (CheckpointFacts& facts : all) show_to(caller.identity, facts);
   return measure<std::vector<CheckpointFacts>>(port, [all = std::move(all)](MetricStore& store) mutable -> Result<std::vector<CheckpointFacts>> {
     for (CheckpointFacts& facts : all) TRY(measure_checkpoint(store, facts));
     return std::move(all);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/api_port.h"
+#include "controller/frontend/trial_access.h"
 #include "model/json.h"
 
 namespace muster::api {
@@ -16,6 +17,7 @@ struct CheckpointFacts {
   ExperimentId experiment;
   ExperimentSpecRef spec;
   std::string hparams;
+  frontend::Readers readers;
   std::optional<StoredReport> validation = {};  ///< of the same steps
 };
 
@@ -32,6 +34,8 @@ Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts);
 Json resources_json(const Checkpoint& checkpoint);
 Json metadata_json(const Checkpoint& checkpoint);
 
+/// Takes away what the reader may not see: of others' experiments the configuration and the names of files.
+void show_to(const Identity& reader, CheckpointFacts& facts);
 /// Measured ones, ready to be shown to the caller.
 kj::Promise<Result<std::vector<CheckpointFacts>>> measured(ApiPort& port, const Caller& caller, std::vector<CheckpointFacts> all);
 

@@ -11,6 +11,7 @@
 #include "api/replies.h"
 #include "api/router.h"
 #include "api/submissions.h"
+#include "codec/service_text.h"
 #include "state/views.h"
 
 namespace muster::api {
@@ -59,32 +60,48 @@ std::uint32_t gpu_count(const NodeConfig& node) {
 std::uint32_t slot_count(const NodeConfig& node) { return gpu_count(node) > 0 ? gpu_count(node) : node.cpus; }
 std::string slot_type(const NodeConfig& node) { return gpu_count(node) > 0 ? "TYPE_CUDA" : "TYPE_CPU"; }
 
-/// Names of the trials that run on a node, one for each slot in use.
-std::vector<std::string> slots_in_use(const ClusterState& state, NodeIndex node, bool is_gpu) {
-  std::vector<std::string> used;
+/// By node and slot: the job that has it; empty: nobody.
+using SlotUse = std::vector<std::vector<std::string>>;
+
+/// A slot is the device that a job has, so that what a page shows of slot 3 is true of GPU 3. Devices are numbered within their
+/// type: those of a node's second type follow after its first.
+SlotUse slots_in_use(const ClusterState& state) {
+  SlotUse use;
+  for (const Node& node : state.nodes().all()) use.emplace_back(slot_count(node.config));
+  const auto give = [](std::vector<std::string>& slots, std::size_t slot, const Job& job) {
+    if (slot < slots.size()) slots[slot] = std::to_string(job.id.value());
+  };
   state.jobs().for_each([&](const Job& job) {
     if (!job.holds_resources() || job.run == nullptr) return;
     for (const NodeGrant& grant : job.run->allocation->nodes) {
-      if (grant.node != node) continue;
-      std::size_t count = is_gpu ? 0 : grant.cpus.count();
-      for (const GresGrant& gres : grant.gres) count += is_gpu && gres.name == "gpu" ? gres.devices.count() : 0U;
-      for (std::size_t i = 0; i < count; ++i) used.push_back(std::to_string(job.id.value()));
+      const NodeConfig& node = state.nodes().at(grant.node).config;
+      std::vector<std::string>& slots = use[grant.node.value()];
+      if (gpu_count(node) == 0) grant.cpus.for_each([&](std::size_t cpu) { give(slots, cpu, job); });
+      for (const GresGrant& gres : grant.gres) {
+        if (gres.name != "gpu") continue;
+        std::size_t first = 0;
+        for (const GresPool& pool : node.gres) {
+          if (pool.name == "gpu" && pool.type == gres.type) break;
+          if (pool.name == "gpu") first += pool.count;
+        }
+        gres.devices.for_each([&](std::size_t device) { give(slots, first + device, job); });
+      }
     }
   });
-  return used;
+  return use;
 }
 
-Json agent_json(const ClusterState& state, NodeIndex index, bool has_slots) {
+Json agent_json(const ClusterState& state, NodeIndex index, const SlotUse& use, bool has_slots) {
   const Node& node = state.nodes().at(index);
   const std::string& name = node.config.name;
   const bool is_gpu = gpu_count(node.config) > 0;
   const bool is_drained = (node.status.conditions & node_condition::kDrain) != 0;
   const bool is_usable = (node.status.conditions & node_condition::kNoNewWork) == 0;
-  const std::vector<std::string> used = slots_in_use(state, index, is_gpu);
+  const std::vector<std::string>& used = use[index.value()];
   Json::Object slots;
   for (std::uint32_t i = 0; has_slots && i < slot_count(node.config); ++i) {
     Json container;
-    if (i < used.size()) container = Json::Object{{"id", used[i]}, {"state", "STATE_RUNNING"}, {"parent", ""}, {"devices", Json::Array{}}};
+    if (!used[i].empty()) container = Json::Object{{"id", used[i]}, {"state", "STATE_RUNNING"}, {"parent", ""}, {"devices", Json::Array{}}};
     slots.push_back({fmt::format("/agents/{}/slots/{}", name, i),
                      Json::Object{{"id", std::to_string(i)},
                                   {"enabled", is_usable},
@@ -119,7 +136,8 @@ kj::Promise<HttpReply> agents(ApiPort& port, HttpRequest request) {
                                      sort_key<NodeIndex>("SORT_BY_TIME", [node](NodeIndex one) { return node(one).status.agent_start_time; })}));
            std::vector<Json> all;
            const bool has_slots = !TRY(flag_parameter(*shared, "excludeSlots")).value_or(false);
-           for (const NodeIndex index : nodes) all.push_back(agent_json(state, index, has_slots));
+           const SlotUse use = slots_in_use(state);
+           for (const NodeIndex index : nodes) all.push_back(agent_json(state, index, use, has_slots));
            return all;
          })
       .then([request](Result<std::vector<Json>> all) -> HttpReply {
@@ -131,7 +149,7 @@ kj::Promise<HttpReply> agents(ApiPort& port, HttpRequest request) {
 /// Errors: kNotFound.
 Result<Json> agent_named(const ClusterState& state, const std::string& name) {
   for (std::uint32_t i = 0; i < state.nodes().all().size(); ++i) {
-    if (state.nodes().at(NodeIndex(i)).config.name == name) return Json(Json::Object{{"agent", agent_json(state, NodeIndex(i), true)}});
+    if (state.nodes().at(NodeIndex(i)).config.name == name) return Json(Json::Object{{"agent", agent_json(state, NodeIndex(i), slots_in_use(state), true)}});
   }
   return fail(ErrorCode::kNotFound, fmt::format("there is no agent {}", name), "det agent list and sinfo show those that are");
 }
@@ -158,7 +176,7 @@ kj::Promise<HttpReply> disable_agent(ApiPort& port, HttpRequest request) {
   return set_node_state(port, request.caller, request.arguments[0], bool_field(*body, "drain").value_or(false) ? "DRAIN" : "DOWN");
 }
 
-Json pool_json(const ClusterState& state, const PartitionConfig& partition) {
+Json pool_json(const ClusterState& state, const PartitionConfig& partition, const SlotUse& use) {
   std::uint32_t slots = 0;
   std::uint32_t used = 0;
   std::string type = "TYPE_CPU";
@@ -166,7 +184,7 @@ Json pool_json(const ClusterState& state, const PartitionConfig& partition) {
     const NodeConfig& node = state.nodes().at(index).config;
     slots += slot_count(node);
     if (gpu_count(node) > 0) type = "TYPE_CUDA";
-    used += static_cast<std::uint32_t>(slots_in_use(state, index, gpu_count(node) > 0).size());
+    used += static_cast<std::uint32_t>(std::ranges::count_if(use[index.value()], [](const std::string& job) { return !job.empty(); }));
   }
   Json::Object pool{{"name", partition.name},
                     {"description", ""},
@@ -196,7 +214,8 @@ Json pool_json(const ClusterState& state, const PartitionConfig& partition) {
 kj::Promise<HttpReply> pools(ApiPort& port, HttpRequest request) {
   return look<std::vector<Json>>(port, request.caller, [](const ClusterState& state) -> Result<std::vector<Json>> {
            std::vector<Json> all;
-           for (const PartitionConfig& partition : state.partitions()) all.push_back(pool_json(state, partition));
+           const SlotUse use = slots_in_use(state);
+           for (const PartitionConfig& partition : state.partitions()) all.push_back(pool_json(state, partition, use));
            return all;
          })
       .then([request](Result<std::vector<Json>> all) -> HttpReply {
@@ -205,33 +224,65 @@ kj::Promise<HttpReply> pools(ApiPort& port, HttpRequest request) {
       });
 }
 
-/// The runs that hold resources now, by allocation.
-kj::Promise<HttpReply> tasks(ApiPort& port, HttpRequest request) {
+/// A run that holds resources now, as Determined's tasks are told.
+struct TaskSummary {
+  std::string task;
+  std::string allocation;
+  std::string name;
+  const Job* job = nullptr;
+  std::uint32_t slots = 0;
+};
+
+/// Trials' runs, and jobs that delete files of checkpoints.
+std::vector<TaskSummary> summaries(const ClusterState& state, const std::string& cluster) {
+  std::vector<TaskSummary> all;
+  for (const auto& [id, trial] : state.experiments().trials()) {
+    const Job* job = trial.is_over() ? nullptr : state.jobs().find(trial.job);
+    if (job == nullptr || job->run == nullptr) continue;
+    all.push_back({task_name(cluster, trial.experiment, id), allocation_name(cluster, trial.experiment, id, run_number(*job)),
+                   fmt::format("Trial {} (Experiment {})", id.value(), trial.experiment.value()), job,
+                   slots_of(trial, *state.experiments().find(trial.experiment)->spec)});
+  }
+  for (const auto& [id, collection] : state.checkpoints().collections()) {
+    const Job* job = state.jobs().find(id);
+    if (job == nullptr || job->is_over()) continue;
+    all.push_back({service_name(cluster, id), service_allocation(cluster, id, std::max(1U, run_number(*job))),
+                   fmt::format("Checkpoint GC (Experiment {})", collection.experiment.value()), job, 0});
+  }
+  return all;
+}
+
+/// `is_old`: as the master's own page says it, in the words that its clients knew before there was an API.
+Json summary_json(const ClusterState& state, const TaskSummary& task, bool is_old) {
+  const auto word = [is_old](const char* present, const char* old) { return std::string(is_old ? old : present); };
+  const Job& job = *task.job;
+  Json::Array resources;
+  if (job.run != nullptr) {
+    for (const NodeGrant& grant : job.run->allocation->nodes) {
+      resources.emplace_back(Json::Object{{word("resourcesId", "resources_id"), task.allocation},
+                                          {word("resourcesType", "resources_type"), "slurm-job"},
+                                          {word("containerId", "container_id"), std::to_string(job.id.value())},
+                                          {word("agentDevices", "agent_devices"), Json::Object{{state.nodes().at(grant.node).config.name, Json::Object{}}}}});
+    }
+  }
+  const PartitionIndex partition = job.holds_resources() ? job.partition : job.partitions.front();
+  return Json::Object{{word("taskId", "task_id"), task.task},
+                      {word("allocationId", "allocation_id"), task.allocation},
+                      {"name", task.name},
+                      {word("registeredTime", "registered_time"), time_json(job.start_time)},
+                      {word("resourcePool", "resource_pool"), state.partition(partition).name},
+                      {word("slotsNeeded", "slots_needed"), task.slots},
+                      {"resources", std::move(resources)},
+                      {word("schedulerType", "scheduler_type"), "slurm"},
+                      {word("proxyPorts", "proxy_ports"), Json::Array{}}};
+}
+
+kj::Promise<HttpReply> tasks(ApiPort& port, HttpRequest request, bool is_old) {
   const std::string cluster = port.facts().cluster_id;
-  return look<Json>(port, request.caller, [cluster](const ClusterState& state) -> Result<Json> {
+  return look<Json>(port, request.caller, [cluster, is_old](const ClusterState& state) -> Result<Json> {
            Json::Object all;
-           for (const auto& [id, trial] : state.experiments().trials()) {
-             const Job* job = trial.is_over() ? nullptr : state.jobs().find(trial.job);
-             if (job == nullptr || job->run == nullptr) continue;
-             const std::string name = allocation_name(cluster, trial.experiment, id, run_number(*job));
-             Json::Array resources;
-             for (const NodeGrant& grant : job->run->allocation->nodes) {
-               resources.emplace_back(Json::Object{{"resourcesId", name},
-                                                   {"resourcesType", "slurm-job"},
-                                                   {"containerId", std::to_string(job->id.value())},
-                                                   {"agentDevices", Json::Object{{state.nodes().at(grant.node).config.name, Json::Object{}}}}});
-             }
-             all.push_back({name, Json::Object{{"taskId", task_name(cluster, trial.experiment, id)},
-                                               {"allocationId", name},
-                                               {"name", fmt::format("Trial {} (Experiment {})", id.value(), trial.experiment.value())},
-                                               {"registeredTime", time_json(job->start_time)},
-                                               {"resourcePool", state.partition(job->partition).name},
-                                               {"slotsNeeded", slots_of(trial, *state.experiments().find(trial.experiment)->spec)},
-                                               {"resources", std::move(resources)},
-                                               {"schedulerType", "slurm"},
-                                               {"proxyPorts", Json::Array{}}}});
-           }
-           return Json(Json::Object{{"allocationIdToSummary", std::move(all)}});
+           for (const TaskSummary& task : summaries(state, cluster)) all.push_back({task.allocation, summary_json(state, task, is_old)});
+           return is_old ? Json(std::move(all)) : Json(Json::Object{{"allocationIdToSummary", std::move(all)}});
          })
       .then([](Result<Json> all) { return all.has_value() ? json_reply(*all) : error_reply(all.error()); });
 }
@@ -265,7 +316,12 @@ void add_cluster_routes(Router& router) {
     return set_node_state(port, request.caller, request.arguments[0], "RESUME");
   });
   router.add(Method::kGet, "/api/v1/resource-pools", "Partitions", pools, list_parameters());
-  router.add(Method::kGet, "/api/v1/tasks", "Runs of trials that hold resources", tasks);
+  router.add(Method::kGet, "/api/v1/tasks", "Runs that hold resources, by allocation", [](ApiPort& port, HttpRequest request) {
+    return tasks(port, std::move(request), false);
+  });
+  router.add(Method::kGet, "/tasks", "The same in the words of the master's former page", [](ApiPort& port, HttpRequest request) {
+    return tasks(port, std::move(request), true);
+  });
 }
 
 }  // namespace muster::api

@@ -86,6 +86,7 @@ Json experiment_json(const ExperimentFacts& facts, bool has_texts) {
                       {"bestTrialId", has_best ? Json(view.best_trial.value()) : Json()},
                       {"bestTrialSearcherMetric", has_best ? Json(view.best_metric) : Json()},
                       {"config", has_texts ? present_config(view) : Json(Json::Object{})},
+                      {"visibility", std::string(kVisibilityNames[static_cast<std::size_t>(view.labels.visibility)])},
                       {"originalConfig", has_texts ? view.spec->original : ""},
                       {"detail", view.detail}};
 }

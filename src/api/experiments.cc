@@ -21,6 +21,7 @@
 #include "codec/config_secrets.h"
 #include "codec/json_text.h"
 #include "codec/yaml_text.h"
+#include "controller/frontend/trial_access.h"
 #include "controller/prepare_experiment.h"
 
 namespace muster::api {
@@ -33,10 +34,13 @@ Result<ExperimentId> id_of(const HttpRequest& request) {
 }  // namespace
 
 kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, ExperimentId id) {
-  const auto find = [id](const ClusterState& state) { return facts_of(state, id); };
-  return look<ExperimentFacts>(port, caller, find).then([identity = caller.identity](Result<ExperimentFacts> facts) {
+  const auto find = [id, identity = caller.identity](const ClusterState& state) -> Result<ExperimentFacts> {
+    ExperimentFacts facts = TRY(facts_of(state, id));
+    facts.view.spec = spec_shown_to(identity, facts.view.spec, frontend::readers_of(state, *state.experiments().find(id)).has(identity));
+    return facts;
+  };
+  return look<ExperimentFacts>(port, caller, find).then([](Result<ExperimentFacts> facts) {
     if (!facts.has_value()) return error_reply(facts.error());
-    facts->view.spec = spec_shown_to(identity, facts->view.spec);
     Json experiment = experiment_json(*facts, true);
     Json config = *experiment.find("config");
     return json_reply(Json::Object{{"experiment", std::move(experiment)}, {"config", std::move(config)}, {"jobSummary", Json()}, {"warnings", Json::Array{}}});
@@ -388,9 +392,10 @@ kj::Promise<HttpReply> best_metric(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> model_definition(ApiPort& port, HttpRequest request) {
   const auto id = id_of(request);
   if (!id.has_value()) return error_reply(id.error());
-  return look<BlobId>(port, request.caller, [id = *id](const ClusterState& state) -> Result<BlobId> {
+  return look<BlobId>(port, request.caller, [id = *id, identity = request.caller.identity](const ClusterState& state) -> Result<BlobId> {
            const Experiment* experiment = state.experiments().find(id);
            if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+           TRY(frontend::check_readable(state, *experiment, identity));
            if (experiment->spec->job->script.value() != 0) return experiment->spec->job->script;
            return fail(ErrorCode::kNotFound, fmt::format("the code of experiment {} was not imported with it", id.value()), "");
          })
@@ -482,6 +487,10 @@ Result<UpdateExperiment> update_of(const Json& body, ExperimentId id, const Expe
     update.retention = TRY(retention_of(*storage, retention));
   }
   if (const Json* resources = field(body, "resources")) TRY(update_resources(*resources, spec, update));
+  if (const auto name = text_field(body, "visibility")) {
+    update.visibility = visibility_named(*name);
+    if (!update.visibility) return fail(wrong(fmt::format("visibility: '{}' is none of private, project, cluster", *name)));
+  }
   return update;
 }
 

@@ -13,6 +13,9 @@ struct HeaderIds {
   kj::HttpHeaderId set_cookie;
   kj::HttpHeaderId disposition;
   kj::HttpHeaderId accept;
+  kj::HttpHeaderId origin;
+  kj::HttpHeaderId fetch_site;
+  kj::HttpHeaderId muster_request;
   kj::HttpHeaderId service_secret;
 };
 

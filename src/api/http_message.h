@@ -12,7 +12,7 @@
 #include "codec/token_text.h"
 #include "model/json.h"
 #include "model/request.h"
-#include "wire/socket.h"
+#include "wire/tcp_peer.h"
 
 namespace muster::api {
 
@@ -31,7 +31,7 @@ struct HttpRequest {
   std::string bytes;                                       ///< the body
   Caller caller;
   std::vector<std::string> arguments = {};                 ///< what stood in the pattern's places
-  TcpEnds ends = {};                                       ///< of the connection
+  TcpPeer peer = {};                                       ///< who is at the other end
   std::string accept = {};                                 ///< the header of that name
   std::function<bool()> has_left = nullptr;                ///< whether nobody will read the answer; unset: not known
 

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "api/replies.h"
+#include "wire/socket.h"
 
 namespace muster::api {
 namespace {
@@ -15,6 +16,13 @@ constexpr std::uint64_t kBodyMax = std::uint64_t{16} << 20;
 constexpr std::size_t kKnownMax = 10'000;
 /// Of a caller without a token: what it takes to log in.
 constexpr std::uint64_t kStrangerBodyMax = std::uint64_t{64} << 10;
+/// Takes nothing from a token: a stale cookie does no harm there.
+constexpr std::string_view kLoginPath = "/api/v1/auth/login";
+/// A user that is gone, and groups that changed, show after so long.
+constexpr Duration kConfirmedFor = Duration::seconds(60);
+/// A stranger's whole body, and what comes of a caller's at a time.
+constexpr kj::Duration kStrangerBodyPatience = 10 * kj::SECONDS;
+constexpr kj::Duration kPiecePatience = 30 * kj::SECONDS;
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 constexpr std::uint64_t kDiscardMax = std::uint64_t{512} << 20;
 
@@ -66,13 +74,16 @@ kj::StringPtr status_text(unsigned status) {
   switch (status) {
     case 200: return "OK";
     case 302: return "Found";
+    case 307: return "Temporary Redirect";
     case 400: return "Bad Request";
     case 401: return "Unauthorized";
     case 403: return "Forbidden";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
+    case 408: return "Request Timeout";
     case 409: return "Conflict";
     case 413: return "Payload Too Large";
+    case 421: return "Misdirected Request";
     case 429: return "Too Many Requests";
     case 501: return "Not Implemented";
     case 502: return "Bad Gateway";
@@ -84,21 +95,29 @@ kj::StringPtr status_text(unsigned status) {
 
 bool brings_code(const HttpRequest& request) { return request.method == Method::kPost && request.path == "/api/v1/experiments"; }
 
+/// A body, and who says when it has been silent for too long.
+struct TimedBody {
+  kj::AsyncInputStream& bytes;
+  kj::Timer& timer;
+  /// Errors: OVERLOADED: nothing came in time.
+  kj::Promise<std::size_t> read(kj::ArrayPtr<kj::byte> buffer) { return timer.timeoutAfter(kPiecePatience, bytes.tryRead(buffer.begin(), 1, buffer.size())); }
+};
+
 /// Reads on, so that a client that sends first and listens then hears the answer; up to a point.
-kj::Promise<void> discard(kj::AsyncInputStream& body, std::uint64_t most) {
+kj::Promise<void> discard(TimedBody body, std::uint64_t most) {
   auto buffer = kj::heapArray<kj::byte>(1 << 16);
-  auto read = body.tryRead(buffer.begin(), 1, buffer.size());
-  return read.then([&body, most, buffer = kj::mv(buffer)](std::size_t count) -> kj::Promise<void> {
+  auto read = body.read(buffer);
+  return read.then([body, most, buffer = kj::mv(buffer)](std::size_t count) -> kj::Promise<void> {
     if (count == 0 || count >= most) return kj::READY_NOW;
     return discard(body, most - count);
   });
 }
 
 /// Room is taken as bytes come: what a client only announces costs nothing.
-kj::Promise<std::optional<std::string>> read_on(kj::AsyncInputStream& body, std::uint64_t most, std::string bytes) {
+kj::Promise<std::optional<std::string>> read_on(TimedBody body, std::uint64_t most, std::string bytes) {
   auto buffer = kj::heapArray<kj::byte>(kPieceBytes);
-  auto read = body.tryRead(buffer.begin(), 1, buffer.size());
-  return read.then([&body, most, bytes = std::move(bytes), buffer = kj::mv(buffer)](std::size_t count) mutable -> kj::Promise<std::optional<std::string>> {
+  auto read = body.read(buffer);
+  return read.then([body, most, bytes = std::move(bytes), buffer = kj::mv(buffer)](std::size_t count) mutable -> kj::Promise<std::optional<std::string>> {
     if (count == 0) return std::optional<std::string>(std::move(bytes));
     if (bytes.size() + count > most) return discard(body, kDiscardMax).then([] { return std::optional<std::string>(); });
     bytes.append(reinterpret_cast<const char*>(buffer.begin()), count);
@@ -107,12 +126,16 @@ kj::Promise<std::optional<std::string>> read_on(kj::AsyncInputStream& body, std:
 }
 
 /// Reads a body of at most `most` bytes; nullopt: it is larger.
-kj::Promise<std::optional<std::string>> read_body(kj::AsyncInputStream& body, std::uint64_t most) {
-  KJ_IF_MAYBE(size, body.tryGetLength()) {
+kj::Promise<std::optional<std::string>> read_body(TimedBody body, std::uint64_t most) {
+  KJ_IF_MAYBE(size, body.bytes.tryGetLength()) {
     if (*size > most) return discard(body, kDiscardMax).then([] { return std::optional<std::string>(); });
     if (*size == 0) return std::optional<std::string>(std::string());
   }
   return read_on(body, most, {});
+}
+
+Error too_many(const std::string& user) {
+  return Error{ErrorCode::kResourceExhausted, fmt::format("{} has too many requests under way", user), "wait for some of them, or ask for a greater MusterHttpUserRequests"};
 }
 
 }  // namespace
@@ -124,6 +147,9 @@ HeaderIds::HeaderIds(kj::HttpHeaderTable::Builder& builder)
       set_cookie(builder.add("Set-Cookie")),
       disposition(builder.add("Content-Disposition")),
       accept(builder.add("Accept")),
+      origin(builder.add("Origin")),
+      fetch_site(builder.add("Sec-Fetch-Site")),
+      muster_request(builder.add("X-Muster-Request")),
       service_secret(builder.add(kSecretHeader.data())) {}
 
 Result<HttpRequest> parse_target(std::string_view target) {
@@ -148,19 +174,63 @@ Result<HttpRequest> parse_target(std::string_view target) {
   return request;
 }
 
-Result<Caller> HttpService::caller_of(const kj::HttpHeaders& headers) {
-  std::string_view token;
-  KJ_IF_MAYBE(header, headers.get(ids_.cookie)) token = cookie_value(view_of(*header), "auth");
-  KJ_IF_MAYBE(header, headers.get(ids_.allocation_token)) token = bearer(view_of(*header));
-  KJ_IF_MAYBE(header, headers.get(ids_.authorization)) token = bearer(view_of(*header));
-  if (token.empty()) return fail(ErrorCode::kPermissionDenied, "no token was given", "log in, or send Authorization: Bearer TOKEN");
-  const std::string text(token);
-  if (const auto found = known_.find(text); found != known_.end() && found->second.claims.expiry > port_.now()) return found->second;
-  const TokenClaims claims = TRY(parse_token(token, port_.facts().token_key, port_.now()));
-  const Caller caller = caller_with(port_.facts(), claims);
-  if (known_.size() >= kKnownMax) known_.clear();
-  known_[text] = caller;
-  return caller;
+/// Who speaks, by a header that no browser sends of itself or by a cookie that it does.
+HttpService::GivenToken HttpService::token_of(const kj::HttpHeaders& headers) const {
+  GivenToken given;
+  const auto take = [&](kj::StringPtr header) {
+    given = {std::string(bearer(view_of(header))), false};
+  };
+  KJ_IF_MAYBE(header, headers.get(ids_.cookie)) given = {std::string(cookie_value(view_of(*header), "auth")), true};
+  KJ_IF_MAYBE(header, headers.get(ids_.allocation_token)) take(*header);
+  KJ_IF_MAYBE(header, headers.get(ids_.authorization)) take(*header);
+  return given;
+}
+
+/// Errors: as check_host and check_origin, as a reply.
+std::optional<HttpReply> HttpService::turned_away(Method method, const kj::HttpHeaders& headers, bool is_by_cookie) const {
+  RequestOrigin from;
+  const auto read = [&](kj::HttpHeaderId id) {
+    std::string_view value;
+    KJ_IF_MAYBE(header, headers.get(id)) value = view_of(*header);
+    return value;
+  };
+  from.host = read(kj::HttpHeaderId::HOST);
+  from.origin = read(ids_.origin);
+  from.fetch_site = read(ids_.fetch_site);
+  from.content_type = read(kj::HttpHeaderId::CONTENT_TYPE);
+  from.has_request_header = !read(ids_.muster_request).empty();
+  from.is_by_cookie = is_by_cookie;
+  if (const Status named = check_host(hosts_, from.host); !named.has_value()) {
+    const bool is_foreign = named.error().code == ErrorCode::kPermissionDenied;
+    return is_foreign ? error_reply(421, 7, "PermissionDenied", named.error().text()) : error_reply(named.error());
+  }
+  if (const Status sent = check_origin(method, from); !sent.has_value()) return error_reply(sent.error());
+  return std::nullopt;
+}
+
+kj::Promise<Result<Caller>> HttpService::caller_of(const std::string& token) {
+  using Found = Result<Caller>;
+  if (token.empty()) return Found(fail(ErrorCode::kPermissionDenied, "no token was given", "log in, or send Authorization: Bearer TOKEN"));
+  const TimePoint now = port_.now();
+  if (const auto found = known_.find(token); found != known_.end() && found->second.caller.claims.expiry > now && found->second.confirmed + kConfirmedFor > now) {
+    return Found(found->second.caller);
+  }
+  const auto claims = parse_token(token, port_.facts().token_key, now);
+  if (!claims.has_value()) return Found(fail(claims.error()));
+  return port_.confirm(*claims).then([this, token, now, claims = *claims](Result<GroupId> group) -> Found {
+    if (!group.has_value()) return fail(group.error());
+    Caller caller = caller_with(port_.facts(), claims);
+    caller.identity.group = *group;
+    if (known_.size() >= kKnownMax) known_.clear();
+    known_[token] = KnownCaller{caller, now};
+    return caller;
+  });
+}
+
+Counter::Place HttpService::place_for(const Caller& caller) {
+  const bool is_users = caller.claims.scope == TokenScope::kUser;
+  const std::string name = is_users ? fmt::format("user {}", caller.claims.user.value()) : fmt::format("job {}", caller.claims.job.value());
+  return busy_.take(name, caller.identity.is_operator ? SIZE_MAX : user_requests_max_);
 }
 
 kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Caller>& caller) {
@@ -207,6 +277,9 @@ kj::Promise<void> HttpService::whole_or_broken(kj::Promise<void> body) {
 kj::Promise<void> HttpService::send(HttpReply reply, Response& response) {
   kj::HttpHeaders headers(table_);
   headers.set(kj::HttpHeaderId::CONTENT_TYPE, kj::str(reply.content_type.c_str()));
+  headers.add("X-Content-Type-Options"_kj, "nosniff"_kj);
+  headers.add("Cross-Origin-Resource-Policy"_kj, "same-origin"_kj);
+  if (!reply.location.empty()) headers.add("Referrer-Policy"_kj, "no-referrer"_kj);  // it may hold a ticket
   if (!reply.cookie.empty()) headers.set(ids_.set_cookie, kj::str(reply.cookie.c_str()));
   if (!reply.location.empty()) headers.set(kj::HttpHeaderId::LOCATION, kj::str(reply.location.c_str()));
   if (!reply.file_name.empty()) headers.set(ids_.disposition, kj::str("attachment; filename=\"", reply.file_name.c_str(), "\""));
@@ -227,6 +300,9 @@ kj::Promise<void> HttpService::send(ProxyAnswer answer, Response& response) {
   if (answer.reply) return send(std::move(*answer.reply), response);
   kj::HttpHeaders headers(table_);
   for (const auto& [name, value] : answer.said.headers) headers.add(kj::str(name.c_str()), kj::str(value.c_str()));
+  headers.add("X-Content-Type-Options"_kj, "nosniff"_kj);
+  // Beside the API no page of a service's has an origin, should a browser ever show one.
+  if (door_ == Door::kApi) headers.add("Content-Security-Policy"_kj, "sandbox allow-scripts allow-forms allow-popups allow-downloads"_kj);
   kj::Maybe<std::uint64_t> size;
   if (answer.said.size) size = *answer.said.size;
   auto out = response.send(answer.said.status, kj::StringPtr(answer.said.status_text.c_str()), headers, size);
@@ -245,10 +321,24 @@ kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod
   };
   auto held = kj::heap<Call>(Call{target, headers.clone(), {}});
   KJ_IF_MAYBE(cookies, headers.get(ids_.cookie)) held->cookies = cookies->cStr();
-  auto call = kj::heap<ProxyCall>(ProxyCall{port_, method, held->headers, held->cookies, body});
-  const auto caller = caller_of(headers);
-  auto answered = hand_on(*call, held->target, caller);
-  return answered.then([this, &response](ProxyAnswer answer) { return send(kj::mv(answer), response); }).attach(kj::mv(call)).attach(kj::mv(held));
+  const GivenToken given = token_of(headers);
+  std::string host;
+  KJ_IF_MAYBE(header, headers.get(kj::HttpHeaderId::HOST)) host = header->cStr();
+  const bool is_program = !given.text.empty() && !given.is_cookie;
+  // A login does not go along to what users' pages are shown on.
+  auto found = caller_of(door_ == Door::kApi || is_program ? given.text : "");
+  auto call = kj::heap<ProxyCall>(ProxyCall{port_, method, held->headers, held->cookies, body, {}});
+  if (door_ == Door::kApi && !is_program) call->elsewhere = services_origin(port_.facts(), host);
+  auto& asked = *call;
+  auto& wanted = held->target;
+  auto answered = found.then([this, &asked, &wanted, &response](Result<Caller> caller) -> kj::Promise<void> {
+    const auto place = caller.has_value() ? place_for(*caller) : nullptr;
+    if (caller.has_value() && place == nullptr) return send(error_reply(too_many(caller->claims.user_name)), response);
+    return hand_on(asked, wanted, caller)
+        .then([this, &response](ProxyAnswer answer) { return send(kj::mv(answer), response); })
+        .attach(kj::heap<Counter::Place>(place));
+  });
+  return answered.attach(kj::mv(call)).attach(kj::mv(held));
 }
 
 kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
@@ -257,6 +347,9 @@ kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
   if (headers.get(ids_.service_secret) != nullptr) {
     return send(error_reply({ErrorCode::kPermissionDenied, "the controller is no service of a job", ""}), response);
   }
+  const auto known_method = method_of(method);
+  if (!known_method) return send(error_reply(405, 12, "Unimplemented", "this method is not served"), response);
+  if (auto reply = turned_away(*known_method, headers, false)) return send(std::move(*reply), response);
   if (const std::string to = interactive_path(view_of(url)); !to.empty()) {
     HttpReply reply;
     reply.status = 302;
@@ -264,25 +357,50 @@ kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
     return send(std::move(reply), response);
   }
   if (const auto target = parse_proxy_target(view_of(url))) return proxied(*target, method, headers, body, response);
+  if (door_ == Door::kServices) {
+    return send(error_reply({ErrorCode::kNotFound, "here is what jobs serve and nothing else", "the API is at http://" + port_.facts().address}), response);
+  }
   auto parsed = parse_target(view_of(url));
-  const auto known_method = method_of(method);
   if (!parsed.has_value()) return send(error_reply(parsed.error()), response);
-  if (!known_method) return send(error_reply(405, 12, "Unimplemented", "this method is not served"), response);
   HttpRequest request = std::move(parsed).value();
   request.method = *known_method;
-  request.ends = ends_;
+  request.peer = peer_;
   KJ_IF_MAYBE(accept, headers.get(ids_.accept)) request.accept = accept->cStr();
   request.has_left = [this] { return has_peer_left(connection_); };
-  auto caller = caller_of(headers);
+  const GivenToken given = token_of(headers);
+  return caller_of(given.text).then([this, given, request = std::move(request), &headers, &body, &response](Result<Caller> caller) mutable {
+    return answer_caller(std::move(request), given, std::move(caller), Exchange{headers, body, response});
+  });
+}
+
+kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken given, Result<Caller> caller, Exchange exchange) {
+  kj::HttpService::Response& response = exchange.response;
+  const bool is_by_cookie = given.is_cookie && caller.has_value() && request.path != kLoginPath;
+  if (auto reply = turned_away(request.method, exchange.headers, is_by_cookie)) return send(std::move(*reply), response);
+  if (must_prove_ && !caller.has_value()) {
+    return send(error_reply({ErrorCode::kUnavailable, "there are too many connections", "those that are left are for callers with a token: try again"}), response)
+        .then([this] { connection_.shutdownWrite(); });
+  }
+  must_prove_ = false;
+  auto place = caller.has_value() ? place_for(*caller) : nullptr;
+  if (caller.has_value() && place == nullptr) return send(error_reply(too_many(caller->claims.user_name)), response);
   const std::uint64_t most = !caller.has_value() ? kStrangerBodyMax : brings_code(request) ? kCodeBodyMax : kBodyMax;
-  return read_body(body, most)
-      .then([this, request = std::move(request), caller = std::move(caller), most](std::optional<std::string> bytes) mutable -> kj::Promise<HttpReply> {
-        if (!bytes && !caller.has_value()) return unauthenticated_reply(caller.error().text());
-        if (!bytes) return error_reply(413, 11, "OutOfRange", fmt::format("the body has more than {} MiB", most >> 20));
-        request.bytes = std::move(*bytes);
-        return answer(std::move(request), caller);
-      })
-      .then([this, &response](HttpReply reply) { return send(std::move(reply), response); });
+  auto read = read_body({exchange.body, port_.timer()}, most);
+  if (!caller.has_value()) read = port_.timer().timeoutAfter(kStrangerBodyPatience, kj::mv(read));
+  return read
+      .then(
+          [this, request = std::move(request), caller = std::move(caller), most](std::optional<std::string> bytes) mutable -> kj::Promise<HttpReply> {
+            if (!bytes && !caller.has_value()) return unauthenticated_reply(caller.error().text());
+            if (!bytes) return error_reply(413, 11, "OutOfRange", fmt::format("the body has more than {} MiB", most >> 20));
+            request.bytes = std::move(*bytes);
+            return answer(std::move(request), caller);
+          },
+          [](kj::Exception&& exception) -> kj::Promise<HttpReply> {
+            if (exception.getType() != kj::Exception::Type::OVERLOADED) return kj::mv(exception);
+            return error_reply(408, 4, "DeadlineExceeded", "the request's body did not come in time");
+          })
+      .then([this, &response](HttpReply reply) { return send(std::move(reply), response); })
+      .attach(kj::heap<Counter::Place>(std::move(place)));
 }
 
 }  // namespace muster::api

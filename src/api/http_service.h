@@ -4,16 +4,29 @@
 #include <kj/compat/http.h>
 
 #include <string>
+#include <optional>
 #include <unordered_map>
 
 #include "api/header_ids.h"
 #include "api/proxy.h"
 #include "api/router.h"
+#include "api/site_check.h"
 
 namespace muster::api {
 
-/// Callers whose tokens were verified, by token: of all connections.
-using KnownCallers = std::unordered_map<std::string, Caller>;
+/// A caller whose token was verified.
+struct KnownCaller {
+  Caller caller;
+  TimePoint confirmed;  ///< when the token was last looked up
+};
+/// By token: of all connections.
+using KnownCallers = std::unordered_map<std::string, KnownCaller>;
+
+/// What a connection's port shows. Users' pages have an origin of their own: another port is one to a browser.
+enum class Door {
+  kApi,       ///< the API; services for programs alone, browsers are sent on
+  kServices,  ///< what jobs serve
+};
 
 /// What all connections share.
 struct ServiceParts {
@@ -22,21 +35,46 @@ struct ServiceParts {
   const kj::HttpHeaderTable& table;
   const HeaderIds& ids;
   KnownCallers& known;
+  const OwnHosts& hosts;
+  Counter& busy;                  ///< requests under way, by user or job
+  std::size_t user_requests_max;  ///< of one of them
+};
+
+/// How a connection came in.
+struct Entrance {
+  Door door = Door::kApi;
+  bool must_prove = false;  ///< no good token with its first request: it ends
 };
 
 /// Of one connection.
 class HttpService final : public kj::HttpService {
  public:
   /// Lifetime: the connection outlives it.
-  HttpService(const ServiceParts& parts, kj::AsyncIoStream& connection)
-      : port_(parts.port), router_(parts.router), table_(parts.table), ids_(parts.ids), known_(parts.known), connection_(connection),
-        ends_(tcp_ends(connection)) {}
+  HttpService(const ServiceParts& parts, Entrance entrance, kj::AsyncIoStream& connection)
+      : port_(parts.port), router_(parts.router), table_(parts.table), ids_(parts.ids), known_(parts.known), hosts_(parts.hosts), busy_(parts.busy),
+        user_requests_max_(parts.user_requests_max), door_(entrance.door), must_prove_(entrance.must_prove), connection_(connection),
+        peer_(tcp_peer(connection)) {}
 
   kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
                             Response& response) override;
 
  private:
-  Result<Caller> caller_of(const kj::HttpHeaders& headers);
+  struct GivenToken {
+    std::string text;        ///< empty: none
+    bool is_cookie = false;
+  };
+  /// What of a request is still on the wire. Lifetime: until its answer is sent.
+  struct Exchange {
+    const kj::HttpHeaders& headers;
+    kj::AsyncInputStream& body;
+    Response& response;
+  };
+  GivenToken token_of(const kj::HttpHeaders& headers) const;
+  std::optional<HttpReply> turned_away(Method method, const kj::HttpHeaders& headers, bool is_by_cookie) const;
+  kj::Promise<Result<Caller>> caller_of(const std::string& token);
+  kj::Promise<void> answer_caller(HttpRequest request, GivenToken given, Result<Caller> caller, Exchange exchange);
+  /// Null: the caller has as many under way as he may.
+  Counter::Place place_for(const Caller& caller);
   kj::Promise<HttpReply> answer(HttpRequest request, const Result<Caller>& caller);
   kj::Promise<HttpReply> answer_living(const Route& route, HttpRequest request);
   kj::Promise<void> proxied(const ProxyTarget& target, kj::HttpMethod method, const kj::HttpHeaders& headers, kj::AsyncInputStream& body, Response& response);
@@ -49,8 +87,13 @@ class HttpService final : public kj::HttpService {
   const kj::HttpHeaderTable& table_;
   const HeaderIds& ids_;
   KnownCallers& known_;
+  const OwnHosts& hosts_;
+  Counter& busy_;
+  std::size_t user_requests_max_;
+  Door door_;
+  bool must_prove_;
   kj::AsyncIoStream& connection_;
-  TcpEnds ends_;
+  TcpPeer peer_;
 };
 
 /// Splits a request's target into its decoded path and parameters. Errors: kInvalidArgument.

@@ -73,9 +73,10 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
   const auto retention = retention_of(request);
   if (!id.has_value()) return error_reply(id.error());
   if (!retention.has_value()) return error_reply(retention.error());
-  return look<Preview>(port, request.caller, [id = ExperimentId(*id)](const ClusterState& state) -> Result<Preview> {
+  return look<Preview>(port, request.caller, [id = ExperimentId(*id), identity = request.caller.identity](const ClusterState& state) -> Result<Preview> {
            const Experiment* experiment = state.experiments().find(id);
            if (experiment == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+           TRY(frontend::check_readable(state, *experiment, identity));
            Preview preview{rating_task(state, *experiment), {}};
            for (const RatedCheckpoint& one : preview.task.checkpoints) preview.facts.push_back(TRY(facts_of(state, one.uuid)));
            return preview;

@@ -90,7 +90,7 @@ using ShowVersions = std::function<HttpReply(const Versions&)>;
 kj::Promise<HttpReply> show_versions(ApiPort& port, const Caller& caller, std::function<Result<Versions>(const ClusterState&)> find, ShowVersions show) {
   return look<Versions>(port, caller, std::move(find)).then([&port, show = std::move(show), identity = caller.identity](Result<Versions> found) -> kj::Promise<HttpReply> {
     if (!found.has_value()) return error_reply(found.error());
-    for (VersionFacts& facts : *found) facts.checkpoint.spec = spec_shown_to(identity, facts.checkpoint.spec);
+    for (VersionFacts& facts : *found) show_to(identity, facts.checkpoint);
     return measure<Versions>(port, [versions = std::move(found).value()](MetricStore& store) mutable -> Result<Versions> {
              for (VersionFacts& facts : versions) TRY(measure_checkpoint(store, facts.checkpoint));
              return std::move(versions);

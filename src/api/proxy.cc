@@ -11,10 +11,11 @@
 namespace muster::api {
 namespace {
 
-constexpr std::array<std::string_view, 16> kKept{"connection", "keep-alive", "te", "trailer", "upgrade", "content-length", "transfer-encoding",
+constexpr std::array<std::string_view, 22> kKept{"connection", "keep-alive", "te", "trailer", "upgrade", "content-length", "transfer-encoding",
                                                  "proxy-authorization", "proxy-authenticate", "proxy-connection", "authorization",
                                                  "grpc-metadata-x-allocation-token", "cookie", "set-cookie", "x-forwarded-prefix",
-                                                 "muster-service-secret"};
+                                                 "muster-service-secret", "service-worker-allowed", "clear-site-data", "strict-transport-security",
+                                                 "public-key-pins", "alt-svc", "nel"};
 
 ProxyAnswer ours(HttpReply reply) {
   ProxyAnswer answer;
@@ -59,7 +60,20 @@ Result<Visitor> visitor_of(const ProxyCall& call, const ProxyTarget& target, con
 HttpReply redeemed(const ProxyTarget& target) {
   const std::string path = proxy_path(target.service);
   HttpReply reply = moved(path + (target.rest.empty() ? "/" : target.rest));
-  reply.cookie = fmt::format("{}={}; Path={}/; HttpOnly; SameSite=Lax", kTicketName, target.ticket, path);
+  reply.cookie = fmt::format("{}={}; Path={}/; HttpOnly; SameSite=Lax; Max-Age={}", kTicketName, target.ticket, path, kTicketLife.seconds());
+  return reply;
+}
+
+/// To where services have an origin of their own, with the ticket that was brought or one for who is logged in.
+HttpReply sent_on(const ProxyCall& call, const ProxyTarget& target, const Visitor& visitor, const ServiceJob& service) {
+  std::string to = call.elsewhere + proxy_path(target.service) + (target.rest.empty() ? "/" : target.rest);
+  TokenClaims claims = visitor.caller.claims;
+  claims.job = service.job;
+  claims.expiry = call.port.now() + kTicketLife;
+  const std::string ticket = target.ticket.empty() ? service_ticket(claims, call.port.facts().token_key) : target.ticket;
+  to += fmt::format("{}{}={}", to.find('?') == to.npos ? '?' : '&', kTicketName, ticket);
+  HttpReply reply = moved(std::move(to));
+  reply.status = 307;
   return reply;
 }
 
@@ -95,6 +109,13 @@ kj::Promise<ProxyAnswer> ask(const ProxyCall& call, const ProxyTarget& target, k
 
 }  // namespace
 
+std::string services_origin(const ApiPort::Facts& facts, std::string_view host) {
+  if (!facts.services_url.empty()) return facts.services_url;
+  const std::size_t colon = host.rfind(':');
+  const bool has_port = colon != host.npos && host.find(']', colon) == host.npos;
+  return fmt::format("http://{}:{}", has_port ? host.substr(0, colon) : host, facts.services_port);
+}
+
 bool is_handed_on(std::string_view name) { return std::ranges::find(kKept, lower(name)) == kKept.end(); }
 
 std::string_view cookie_value(std::string_view cookies, std::string_view name) {
@@ -114,8 +135,7 @@ Caller caller_with(const ApiPort::Facts& facts, const TokenClaims& claims) {
   caller.identity.user = claims.user;
   caller.identity.group = claims.group;
   // A task speaks for its trial alone, whoever owns it.
-  const bool is_ours = claims.user.value() == 0 || claims.user == facts.operator_user;
-  caller.identity.is_operator = is_ours && claims.scope != TokenScope::kTask;
+  caller.identity.is_operator = facts.is_operator(claims.user) && claims.scope != TokenScope::kTask;
   return caller;
 }
 
@@ -123,7 +143,7 @@ kj::Promise<ProxyAnswer> hand_on(const ProxyCall& call, const ProxyTarget& targe
   if (call.headers.isWebSocket()) {
     return ours(error_reply({ErrorCode::kUnimplemented, "WebSockets are not handed on to services yet", "use what the service has without them"}));
   }
-  if (target.ticket.empty() && target.rest.empty()) return ours(moved(proxy_path(target.service) + "/"));
+  if (call.elsewhere.empty() && target.ticket.empty() && target.rest.empty()) return ours(moved(proxy_path(target.service) + "/"));
   const auto visitor = visitor_of(call, target, caller);
   if (!visitor.has_value()) return ours(caller.has_value() || !target.ticket.empty() ? error_reply(visitor.error()) : unauthenticated_reply(visitor.error().text()));
   const std::string cluster = call.port.facts().cluster_id;
@@ -133,8 +153,9 @@ kj::Promise<ProxyAnswer> hand_on(const ProxyCall& call, const ProxyTarget& targe
                             if (!visitor.job || *visitor.job == service.job) return service;
                             return fail(ErrorCode::kPermissionDenied, "this ticket is another service's", "");
                           })
-      .then([&call, &target](Result<ServiceJob> service) -> kj::Promise<ProxyAnswer> {
+      .then([&call, &target, visitor = *visitor](Result<ServiceJob> service) -> kj::Promise<ProxyAnswer> {
         if (!service.has_value()) return ours(refusal(service.error()));
+        if (!call.elsewhere.empty()) return ours(sent_on(call, target, visitor, *service));
         if (!target.ticket.empty()) return ours(redeemed(target));
         auto address = address_of(*service, call.port.services());
         if (!address.has_value()) return ours(refusal(address.error()));

@@ -8,7 +8,8 @@
 
 namespace muster::api {
 
-/// Not so: headers of one connection alone, credentials of ours, cookies. In either direction; `name` in any case.
+/// Not so: headers of one connection alone, credentials of ours, cookies, and what would hold for the whole origin and not for one
+/// service. In either direction; `name` in any case.
 bool is_handed_on(std::string_view name);
 
 /// The value of a cookie; empty: it is not there.
@@ -21,6 +22,7 @@ struct ProxyCall {
   const kj::HttpHeaders& headers;
   std::string_view cookies;
   kj::AsyncInputStream& body;
+  std::string elsewhere;    ///< where browsers see services, "http://host:port"; empty: here
 };
 
 /// What a client is answered: a reply of ours, or what the service said.
@@ -32,6 +34,9 @@ struct ProxyAnswer {
 
 /// `caller`: by token, or why it is none; a ticket of the target's or of a cookie's will do as well.
 kj::Promise<ProxyAnswer> hand_on(const ProxyCall& call, const ProxyTarget& target, const Result<Caller>& caller);
+
+/// Where a browser that asked under `host` sees services: "http://host:port".
+std::string services_origin(const ApiPort::Facts& facts, std::string_view host);
 
 /// The caller that a token's claims make. Ours are root and whom the controller runs as.
 Caller caller_with(const ApiPort::Facts& facts, const TokenClaims& claims);

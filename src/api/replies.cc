@@ -52,7 +52,10 @@ HttpReply error_reply(unsigned status, unsigned code, std::string_view reason, c
 
 HttpReply error_reply(const Error& error) {
   const StatusName name = status_name(error.code);
-  return error_reply(name.status, name.code, name.reason, error.text());
+  std::string text = error.text();
+  const bool is_missing = error.code == ErrorCode::kNotFound;
+  if (is_missing && text.find("not found") == text.npos) text += " (not found)";  // Determined's clients look for these words
+  return error_reply(name.status, name.code, name.reason, text);
 }
 
 HttpReply done_or(const std::optional<Error>& error) { return error ? error_reply(*error) : empty_reply(); }

@@ -86,6 +86,7 @@ Router make_router() {
   Router router;
   add_cluster_routes(router);
   add_session_routes(router);
+  add_token_routes(router);
   add_queue_routes(router);
   add_run_routes(router);
   add_log_routes(router);

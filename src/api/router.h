@@ -54,6 +54,7 @@ Router make_router();
 // One function for each noun: the routes of Determined's API that it has. Source: Determined 0.38, REST.
 void add_cluster_routes(Router& router);
 void add_session_routes(Router& router);
+void add_token_routes(Router& router);
 void add_queue_routes(Router& router);
 void add_experiment_routes(Router& router);
 void add_lifecycle_routes(Router& router);

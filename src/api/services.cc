@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "api/fields.h"
+#include "api/proxy.h"
 #include "api/replies.h"
 #include "api/router.h"
 #include "codec/determined_text.h"
@@ -14,7 +15,6 @@
 namespace muster::api {
 namespace {
 
-constexpr Duration kTicketLife = Duration::hours(24);
 /// Ports below are the system's, where a user's job cannot listen.
 constexpr std::int64_t kPortMin = 1024;
 constexpr std::size_t kSecretMax = 256;
@@ -45,7 +45,7 @@ bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-Result<Announcement> announcement_of(const Json& body, const std::string& own_address, TimePoint now) {
+Result<Announcement> announcement_of(const Json& body, const ApiPort::Facts& facts, TimePoint now) {
   Announcement said;
   said.heard = now;
   said.failure = text_field(body, "failure").value_or("").substr(0, kFailureMax);
@@ -55,7 +55,7 @@ Result<Announcement> announcement_of(const Json& body, const std::string& own_ad
   }
   const std::int64_t port = whole_field(body, "port").value_or(0);
   if (port != 0 && (port < kPortMin || port > UINT16_MAX)) return fail(wrong(fmt::format("port: {} is none from {} to 65535", port, kPortMin)));
-  if (port != 0 && own_address.ends_with(fmt::format(":{}", port))) return fail(wrong(fmt::format("port: {} is the controller's own", port)));
+  if (port != 0 && (facts.address.ends_with(fmt::format(":{}", port)) || port == facts.services_port)) return fail(wrong(fmt::format("port: {} is the controller's own", port)));
   said.port = static_cast<std::uint16_t>(port);
   return said;
 }
@@ -64,7 +64,7 @@ Result<Announcement> announcement_of(const Json& body, const std::string& own_ad
 kj::Promise<HttpReply> announce(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
-  auto said = announcement_of(*body, port.facts().address, port.now());
+  auto said = announcement_of(*body, port.facts(), port.now());
   if (!said.has_value()) return error_reply(said.error());
   const TokenClaims& claims = request.caller.claims;
   const std::string& name = request.arguments[0];
@@ -97,7 +97,8 @@ kj::Promise<HttpReply> give_ticket(ApiPort& port, HttpRequest request) {
         claims.job = service->job;
         claims.expiry = port.now() + kTicketLife;
         const std::string ticket = service_ticket(claims, port.facts().token_key);
-        return json_reply(Json::Object{{"ticket", ticket}, {"path", fmt::format("{}/?{}={}", proxy_path(service->name), kTicketName, ticket)}});
+        const std::string path = fmt::format("{}/?{}={}", proxy_path(service->name), kTicketName, ticket);
+        return json_reply(Json::Object{{"ticket", ticket}, {"path", path}, {"url", services_origin(port.facts(), port.facts().address) + path}});
       });
 }
 

@@ -10,6 +10,9 @@
 
 namespace muster::api {
 
+/// How long a ticket opens a service.
+inline constexpr Duration kTicketLife = Duration::hours(24);
+
 /// A job as a service, as the state has it.
 struct ServiceJob {
   JobId job;

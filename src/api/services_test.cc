@@ -100,10 +100,22 @@ TEST(ServiceAddress, SaysWhyThereIsNone) {
 
 TEST(Proxy, KeepsWhatIsOursAndWhatIsOfOneConnection) {
   for (const char* name : {"Authorization", "cookie", "Set-Cookie", "Connection", "Transfer-Encoding", "MUSTER-SERVICE-SECRET",
-                           "Grpc-Metadata-x-allocation-token", "Proxy-Authorization", "X-Forwarded-Prefix"}) {
+                           "Grpc-Metadata-x-allocation-token", "Proxy-Authorization", "X-Forwarded-Prefix", "Service-Worker-Allowed", "CLEAR-SITE-DATA",
+                           "Strict-Transport-Security", "Alt-Svc"}) {
     EXPECT_FALSE(is_handed_on(name)) << name;
   }
   for (const char* name : {"Accept", "Content-Type", "Host", "X-Cookie", "Range"}) EXPECT_TRUE(is_handed_on(name)) << name;
+}
+
+TEST(Proxy, BrowsersSeeServicesUnderTheNameTheyAskedWith) {
+  ApiPort::Facts facts;
+  facts.services_port = 9;
+  EXPECT_EQ(services_origin(facts, "localhost:80"), "http://localhost:9");
+  EXPECT_EQ(services_origin(facts, "head"), "http://head:9");
+  EXPECT_EQ(services_origin(facts, "[::1]"), "http://[::1]:9");
+  EXPECT_EQ(services_origin(facts, "[::1]:80"), "http://[::1]:9");
+  facts.services_url = "https://services.example";
+  EXPECT_EQ(services_origin(facts, "head"), "https://services.example");
 }
 
 TEST(Proxy, FindsACookieByItsWholeName) {
@@ -119,10 +131,14 @@ TEST(Proxy, ATaskIsNoOperatorWhoeverOwnsIt) {
   TokenClaims claims;
   claims.user = UserId(5);
   EXPECT_TRUE(caller_with(facts, claims).identity.is_operator);
+  facts.operators = {UserId(6)};
+  claims.user = UserId(6);
+  EXPECT_TRUE(caller_with(facts, claims).identity.is_operator);
+  claims.user = UserId(5);
   claims.scope = TokenScope::kTask;
   EXPECT_FALSE(caller_with(facts, claims).identity.is_operator);
   claims.scope = TokenScope::kUser;
-  claims.user = UserId(6);
+  claims.user = UserId(7);
   EXPECT_FALSE(caller_with(facts, claims).identity.is_operator);
 }
 

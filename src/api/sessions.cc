@@ -15,9 +15,9 @@
 namespace muster::api {
 namespace {
 
-/// The days to come for which a user's token may have been made: `muster token` gives none that lasts longer.
-constexpr int kTokenDays = 367;
 constexpr Duration kSession = Duration::hours(24 * 7);
+
+Duration session_life(const ApiPort& port) { return std::min(kSession, Duration::hours(24) * port.facts().token_days); }
 
 Json user_json(UserId id, const std::string& name, bool is_admin) {
   return Json::Object{{"id", user_number(id)}, {"username", name},   {"displayName", name},  {"admin", is_admin},
@@ -29,50 +29,54 @@ Json caller_json(const ApiPort&, const Caller& caller) {
   return user_json(caller.identity.user, caller.claims.user_name, caller.identity.is_operator);
 }
 
-/// The claims that a name with what its client made of a password has; nothing: they do not fit.
-std::optional<TokenClaims> log_in(ApiPort& port, const std::string& name, const std::string& password, const TcpEnds& ends) {
-  const ApiPort::Facts& facts = port.facts();
-  TokenClaims claims;
-  if (!facts.open_user.empty() && name == facts.open_user && password.empty()) {
-    // The name is known to everybody: it opens to the operator's own processes on this machine alone.
-    const auto peer = tcp_peer_user(ends);
-    if (!peer || (*peer != facts.operator_user && peer->value() != 0)) return std::nullopt;
-    claims.user = facts.operator_user;
-    claims.group = facts.operator_group;
-    claims.user_name = facts.operator_name;
-    return claims;
-  }
-  const auto user = port.find_user(name);
-  if (!user || password.empty()) return std::nullopt;
-  for (int day = 0; day < kTokenDays; ++day) {
-    const std::string token = user_token(user->first, user->second, name, port.now() + Duration::hours(24 * day), facts.token_key);
-    if (!is_same_secret(client_password_hash(token), password) && !is_same_secret(token, password)) continue;
-    claims.user = user->first;
-    claims.group = user->second;
-    claims.user_name = name;
-    return claims;
-  }
-  return std::nullopt;
+HttpReply logged_in(const ApiPort& port, const TokenOwner& owner, const std::string& token) {
+  const bool is_admin = port.facts().is_operator(owner.user);
+  HttpReply reply = json_reply(Json::Object{{"token", token}, {"user", user_json(owner.user, owner.name, is_admin)}});
+  reply.cookie = fmt::format("auth={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", token, session_life(port).seconds());
+  return reply;
 }
 
+/// A wrong password and an unknown name are answered alike, after the same work.
 kj::Promise<HttpReply> login(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
   const std::string name = text_field(*body, "username").value_or("");
   const std::string password = text_field(*body, "password").value_or("");
-  return work<TokenClaims>(port, [&port, name, password, ends = request.ends]() -> Result<TokenClaims> {
-           if (auto claims = log_in(port, name, password, ends)) return std::move(*claims);
-           return fail(ErrorCode::kPermissionDenied, "invalid credentials", "");
+  const TcpPeer peer = request.peer;
+  if (!port.logins().may_try(peer.name, port.now())) {
+    return error_reply({ErrorCode::kResourceExhausted, "too many logins from " + peer.name + " failed", "try again in a minute"});
+  }
+  const TimePoint now = port.now();
+  return with_tokens<TokenOwner>(port, [name, password, now, is_here = peer.is_on_this_machine](TokenStore& store) -> Result<TokenOwner> {
+           if (auto owner = store.log_in(name, password, is_here, now)) return std::move(*owner);
+           return fail(ErrorCode::kPermissionDenied, "invalid credentials", "the password is a token of muster token, or one for once of muster token --once");
          })
-      .then([&port](Result<TokenClaims> claims) -> HttpReply {
-        if (!claims.has_value()) return error_reply(claims.error());
-        const ApiPort::Facts& facts = port.facts();
-        const std::string token = user_token(claims->user, claims->group, claims->user_name, port.now() + kSession, facts.token_key);
-        const bool is_admin = claims->user.value() == 0 || claims->user == facts.operator_user;
-        HttpReply reply = json_reply(Json::Object{{"token", token}, {"user", user_json(claims->user, claims->user_name, is_admin)}});
-        reply.cookie = fmt::format("auth={}; Path=/; HttpOnly; SameSite=Strict", token);
-        return reply;
+      .then([&port, peer, now](Result<TokenOwner> owner) -> kj::Promise<HttpReply> {
+        if (!owner.has_value()) {
+          port.logins().failed(peer.name, now);
+          return unauthenticated_reply(owner.error().text());
+        }
+        return with_tokens<std::string>(port, [owner = *owner, now, end = now + session_life(port)](TokenStore& store) {
+                 return store.issue(owner, TokenKind::kLogin, end, now);
+               })
+            .then([&port, owner = *owner](Result<std::string> token) { return token.has_value() ? logged_in(port, owner, *token) : error_reply(token.error()); });
       });
+}
+
+/// The token that it is asked with is void afterwards.
+kj::Promise<HttpReply> logout(ApiPort& port, HttpRequest request) {
+  const TokenClaims& claims = request.caller.claims;
+  const auto answer = [&port](Result<bool> done) {
+    port.forget_callers();
+    HttpReply reply = done.has_value() ? empty_reply() : error_reply(done.error());
+    reply.cookie = "auth=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0";
+    return reply;
+  };
+  if (claims.scope != TokenScope::kUser || claims.id == 0) return answer(true);
+  return with_tokens<bool>(port, [id = claims.id](TokenStore& store) -> Result<bool> {
+           TRY(store.revoke(id));
+           return true;
+         }).then(answer);
 }
 
 kj::Promise<HttpReply> who_am_i(ApiPort& port, HttpRequest request) {
@@ -81,12 +85,11 @@ kj::Promise<HttpReply> who_am_i(ApiPort& port, HttpRequest request) {
 
 /// Users are the machine's: those that have experiments, and the caller.
 kj::Promise<Result<std::vector<Json>>> users(ApiPort& port, const Caller& caller) {
-  const UserId operator_user = port.facts().operator_user;
-  return look<std::vector<Json>>(port, caller, [caller, operator_user](const ClusterState& state) -> Result<std::vector<Json>> {
+  return look<std::vector<Json>>(port, caller, [caller, &facts = port.facts()](const ClusterState& state) -> Result<std::vector<Json>> {
     std::map<UserId, std::string> names{{caller.identity.user, caller.claims.user_name}};
     for (const auto& [id, experiment] : state.experiments().experiments()) names.emplace(experiment.spec->user, experiment.spec->user_name);
     std::vector<Json> all;
-    for (const auto& [id, name] : names) all.push_back(user_json(id, name, id.value() == 0 || id == operator_user));
+    for (const auto& [id, name] : names) all.push_back(user_json(id, name, facts.is_operator(id)));
     return all;
   });
 }
@@ -125,7 +128,7 @@ kj::Promise<HttpReply> find_user(ApiPort& port, HttpRequest request) {
 
 void add_session_routes(Router& router) {
   router.add_open(Method::kPost, "/api/v1/auth/login", "Log in: a user's name with a token of muster token as password", login);
-  router.add(Method::kPost, "/api/v1/auth/logout", "Log out", [](ApiPort&, HttpRequest) -> kj::Promise<HttpReply> { return empty_reply(); });
+  router.add(Method::kPost, "/api/v1/auth/logout", "Log out: the token is void", logout);
   router.add(Method::kGet, "/api/v1/auth/user", "Who the caller is", who_am_i);
   router.add(Method::kGet, "/api/v1/me", "Who the caller is", who_am_i);
   router.add(Method::kGet, "/api/v1/users", "Users with experiments", list_users, list_parameters({"sortBy", "orderBy", "name", "active", "admin"}));

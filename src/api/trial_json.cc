@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "api/names.h"
+#include "codec/experiment_text.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "state/views.h"
@@ -158,7 +159,7 @@ Json trial_json(const ApiPort& port, const TrialFacts& facts) {
                       {"logPolicyMatched", view.log_matches.empty() ? Json() : Json(view.log_matches.back().policy)},
                       {"logRetentionDays", view.log_retention_days},
                       {"jobId", view.job.value()},
-                      {"detail", view.detail}};
+                      {"detail", view.state == TrialState::kActive ? view.detail : trial_end_text(view)}};
 }
 
 }  // namespace muster::api

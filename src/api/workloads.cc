@@ -193,11 +193,17 @@ kj::Promise<HttpReply> workloads(ApiPort& port, HttpRequest request) {
   const TrialId trial(*id);
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
   using Checkpoints = std::vector<CheckpointRef>;
-  return look<Checkpoints>(port, shared->caller, [trial](const ClusterState& state) -> Result<Checkpoints> {
-           if (state.experiments().find(trial) == nullptr) {
-             return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", trial.value()), "");
+  return look<Checkpoints>(port, shared->caller, [trial, identity = shared->caller.identity](const ClusterState& state) -> Result<Checkpoints> {
+           const Trial* found = state.experiments().find(trial);
+           if (found == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", trial.value()), "");
+           Checkpoints all = state.checkpoints().of(trial);
+           if (frontend::readers_of(state, *state.experiments().find(found->experiment)).has(identity)) return all;
+           for (CheckpointRef& one : all) {
+             auto shown = std::make_shared<Checkpoint>(*one);
+             shown->resources = "{}";
+             one = std::move(shown);
            }
-           return state.checkpoints().of(trial);
+           return all;
          })
       .then([&port, shared, trial, filter = *filter](Result<Checkpoints> checkpoints) -> kj::Promise<HttpReply> {
         if (!checkpoints.has_value()) return error_reply(checkpoints.error());

@@ -1,7 +1,10 @@
 // The client: called by one of Slurm's names it is that command, called as muster it takes a subcommand.
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -77,6 +80,11 @@ int run_subcommand(const Words& words) {
 /// An answer that could not be written is a failure, whatever came of the request.
 int with_all_said(std::string_view name, int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  if (::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0) {  // nobody reads it any more: the end of any program in a pipeline
+    ::signal(SIGPIPE, SIG_DFL);
+    ::raise(SIGPIPE);
+  }
   muster::cli::Console(std::string(name)).error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   return code != 0 ? code : 1;
 }

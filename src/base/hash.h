@@ -48,4 +48,9 @@ class Hasher {
   std::uint64_t state_ = 0x6d75737465720001ULL;
 };
 
+/// A hash that an object keeps of itself, as it stands in its table's sum: no part of the object's value.
+struct CachedHash {
+  std::uint64_t value = 0;
+};
+
 }  // namespace muster

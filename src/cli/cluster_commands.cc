@@ -15,10 +15,22 @@
 #include "cli/http_access.h"
 #include "cli/node_text.h"
 #include "cli/personal_cluster.h"
+#include "cli/web.h"
+#include "codec/words.h"
 #include "env/posix/process_runner.h"
 
 namespace muster::cli {
 namespace {
+
+/// "2" or "h100:2". False: it is neither.
+bool read_gpus(const std::string& text, PersonalClusterOptions& options) {
+  const std::size_t colon = text.rfind(':');
+  const auto count = parse_whole32(colon == std::string::npos ? text : text.substr(colon + 1), 1'024);
+  options.gpu_type = colon == std::string::npos ? "" : text.substr(0, colon);
+  const bool is_name = options.gpu_type.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == std::string::npos;
+  options.gpus = count.value_or(0);
+  return count && is_name && colon != 0;
+}
 
 std::string default_folder() {
   const char* state = std::getenv("XDG_STATE_HOME");
@@ -57,6 +69,19 @@ void wait_for_interrupt() {
   ::sigwait(&set, &signal);
 }
 
+/// How to log in over HTTP without that: nothing where it is not served.
+void say_login(const std::string& conf) {
+  ::setenv("SLURM_CONF", conf.c_str(), 1);
+  const Console console("muster up");
+  Session session(console);
+  Web web(session);
+  if (!web.open().has_value()) return;
+  const auto once = web.post("tokens/once", Json::Object{});
+  if (!once.has_value()) return;
+  say(fmt::format("HTTP is at {}; from this machine, once in the next ten minutes: user {}, password {}", web.master(), text_of(*once, "username"),
+                  text_of(*once, "password")));
+}
+
 }  // namespace
 
 int run_up(const std::vector<std::string>& words) {
@@ -66,7 +91,12 @@ int run_up(const std::vector<std::string>& words) {
   bool is_detached = false;
   app.add_option("--dir", options.folder, "folder of the cluster; one that is there is started again as it is")->capture_default_str();
   app.add_option("--nodes", options.nodes, "nodes")->check(CLI::Range(1, 10'000))->capture_default_str();
-  app.add_option("--gpus", options.gpus, "pretended GPUs per node")->check(CLI::Range(0, 1'024))->capture_default_str();
+  app.add_option_function<std::string>("--gpus", [&options](const std::string& text) { read_gpus(text, options); },
+                                       "pretended GPUs per node, with a type or without: 2, h100:2 (0)")
+      ->check([](const std::string& text) {
+        PersonalClusterOptions read;
+        return read_gpus(text, read) ? std::string() : std::string("write NUMBER or TYPE:NUMBER, at most 1024");
+      });
   app.add_option("--cpus", options.cpus, "CPUs per node (default: as many as this machine has)");
   app.add_option("--memory", options.memory_mib, "memory per node in MiB (default: an equal share)");
   app.add_flag("--detach", is_detached, "return once every node is idle");
@@ -81,6 +111,7 @@ int run_up(const std::vector<std::string>& words) {
   if (const Status done = cluster.configure(options); !done.has_value()) return complain(done.error());
   if (const Status done = cluster.start(say); !done.has_value()) return complain(done.error());
   say(fmt::format("the cluster in {0} is up; in a shell: eval \"$(muster env --dir {0})\"", options.folder));
+  say_login(cluster.conf());
   if (is_detached) return 0;
   say("Ctrl-C ends it");
   wait_for_interrupt();
@@ -103,7 +134,7 @@ int run_down(const std::vector<std::string>& words) {
 
 namespace {
 
-constexpr int kTokenDays = 30;
+constexpr Duration kTokenLife = Duration::hours(24 * 30);
 
 /// For Determined's clients; nothing while the controller is down, or does not serve HTTP.
 void print_http_access(const std::string& conf) {
@@ -112,7 +143,7 @@ void print_http_access(const std::string& conf) {
   ::setenv("SLURM_CONF", conf.c_str(), 1);
   const Console console("muster env");
   Session session(console);
-  const auto access = find_http(session, kTokenDays);
+  const auto access = find_http(session, kTokenLife);
   if (!access.has_value()) return;
   const std::string user = user_name(::geteuid());
   fmt::print("export DET_MASTER='{}'\nexport DET_USER='{}'\nexport DET_USER_TOKEN='{}'\n", access->master, user, access->token);
@@ -135,7 +166,7 @@ int run_env(const std::vector<std::string>& words) {
 }
 
 int run_check(const std::vector<std::string>& words) {
-  CLI::App app("Replays a cluster's journal and prints the state's hash; with the controller up, compares the two.", "muster check");
+  CLI::App app("Replays a cluster's journal, prints the state's hash and says what history lacks; with the controller up, compares the two.", "muster check");
   std::string folder = default_folder();
   app.add_option("--dir", folder, "folder of the cluster")->capture_default_str();
   if (const auto code = parse_words(app, words)) return *code;

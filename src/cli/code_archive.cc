@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "codec/launch_size.h"
 #include "env/posix/process_runner.h"
 
 extern char** environ;
@@ -23,10 +24,7 @@ Result<std::string> read_all(int fd) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail(ErrorCode::kUnavailable, "cannot read from tar", std::strerror(errno));
     bytes.append(buffer, static_cast<std::size_t>(count));
-    if (bytes.size() > kCodeBytesMax) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("the code comes to more than {} MiB", kCodeBytesMax >> 20),
-                  "name data and results in .detignore, or keep them outside of the folder");
-    }
+    TRY(check_code_size(bytes.size()));
   }
   return bytes;
 }

@@ -7,9 +7,6 @@
 
 namespace muster::cli {
 
-/// The most that code may come to, compressed: what fits one message to the controller. Data belong elsewhere.
-inline constexpr std::size_t kCodeBytesMax = std::size_t{56} << 20;
-
 /// A folder's files as a compressed tar archive; the same files give the same bytes. Version control's folders, __pycache__, earlier
 /// runs (muster-runs) and what .detignore names stay out. Errors: kNotFound; kInvalidArgument when it is too large, with the way out.
 Result<std::string> archive_code(const std::string& folder);

@@ -14,6 +14,7 @@
 
 #include "cli/local_zone.h"
 #include "codec/column_format.h"
+#include "codec/printable_text.h"
 #include "codec/words.h"
 #include "model/view.h"
 
@@ -46,6 +47,7 @@ template <class T>
 struct Layout {
   std::string prefix;
   std::vector<std::pair<const Column<T>*, ColumnSpec>> columns;
+  std::vector<std::string> unknown;  ///< "Invalid job format specification: X" for each that is not there
   /// The highest note of any of them.
   auto note() const {
     typename ColumnNote<T>::Type most = {};
@@ -62,18 +64,25 @@ const Column<T>* find_column(std::span<const Column<T>> table, const ColumnSpec&
   return nullptr;
 }
 
-/// Errors: kInvalidArgument "Invalid job format specification: X" with `noun` for job; a column that is not there is never
-/// left blank.
+/// What was written for a column by letter: "%.18i" and what follows it.
+inline std::string as_written(const ColumnSpec& spec) {
+  const std::string width = spec.has_width ? fmt::to_string(spec.width) : std::string();
+  return fmt::format("%{}{}{}{}", spec.is_right ? "." : "", width, spec.letter, spec.suffix);
+}
+
+/// A column that is not there is told of with `noun` for its kind, and left out (by name) or shown as written (by letter), as
+/// Slurm does; the others show.
 template <class T>
-Result<Layout<T>> layout_of(const ColumnFormat& format, std::span<const Column<T>> table, std::string_view noun) {
-  Layout<T> layout{format.prefix, {}};
+Layout<T> layout_of(const ColumnFormat& format, std::span<const Column<T>> table, std::string_view noun) {
+  Layout<T> layout{format.prefix, {}, {}};
   for (const ColumnSpec& spec : format.columns) {
-    const Column<T>* column = find_column(table, spec);
-    if (column == nullptr) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("Invalid {} format specification: {}", noun, spec.letter != 0 ? std::string(1, spec.letter) : spec.name));
+    if (const Column<T>* column = find_column(table, spec)) {
+      layout.columns.emplace_back(column, spec);
+      continue;
     }
-    layout.columns.emplace_back(column, spec);
+    layout.unknown.push_back(
+        fmt::format("Invalid {} format specification: {}", noun, spec.letter != 0 ? std::string(1, spec.letter) : spec.name));
+    if (spec.letter != 0) (layout.columns.empty() ? layout.prefix : layout.columns.back().second.suffix) += as_written(spec);
   }
   return layout;
 }
@@ -103,7 +112,8 @@ template <class T>
 void append_row(std::string& out, const Layout<T>& layout, const T& row, const ShowContext& context) {
   out += layout.prefix;
   for (const auto& [column, spec] : layout.columns) {
-    const std::string text = column->show(row, context);
+    std::string text = column->show(row, context);
+    if (!is_printable(text)) text = printable(text);
     if (column->is_uncut && text.size() > spec.width) {
       out += text;
     } else {

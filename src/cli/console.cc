@@ -46,4 +46,9 @@ int environment_number(const char* name, int fallback) {
   return number ? static_cast<int>(*number) : fallback;
 }
 
+std::optional<std::uint32_t> environment_id(const char* name) {
+  const auto id = parse_whole32(environment_value(name));
+  return id && *id > 0 ? id : std::nullopt;
+}
+
 }  // namespace muster::cli

@@ -2,6 +2,8 @@
 // Exit codes that the environment chooses stand here too. What is said belongs to each command.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +48,9 @@ class Console {
 void print(std::string_view text);
 /// An environment variable's value; empty when it is unset.
 std::string_view environment_value(const char* name);
-/// A whole number from the environment, else `fallback`.
+/// An exit code, 0..255, from the environment, else `fallback`. Ids are read by environment_id.
 int environment_number(const char* name, int fallback);
+/// An id, 1..4294967295, from the environment; nothing where the variable is unset or is none.
+std::optional<std::uint32_t> environment_id(const char* name);
 
 }  // namespace muster::cli

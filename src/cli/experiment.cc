@@ -27,6 +27,7 @@ int run_check_file(const Words& words) {
   const std::vector<std::string> problems = file.problems(*document);
   for (const std::string& problem : problems) console.error(problem);
   if (!problems.empty()) return 1;
+  for (const std::string& warning : file.warnings(*document)) console.warn(warning);
   const ExperimentForm form = read_experiment(merge_layers(document->root, experiment_defaults()), document->lines);
   const ExperimentConfig& config = form.config;
   print(fmt::format("{}: right. {} with {} slot{} each, metric {}, {} restarts\n", file.path,

@@ -68,6 +68,7 @@ int exit_code_of(ExperimentState state) {
 bool is_right(const Console& console, const ExperimentFile& file, const YamlDocument& document) {
   const std::vector<std::string> problems = file.problems(document);
   for (const std::string& problem : problems) console.error(problem);
+  for (const std::string& warning : file.warnings(document)) console.warn(warning);
   return problems.empty();
 }
 
@@ -286,6 +287,9 @@ int run_experiment_set(const Words& words) {
   auto* of_experiment = app.add_option("--save-experiment-best", retention.experiment_best, "checkpoints to keep: the best of all trials");
   auto* of_trial = app.add_option("--save-trial-best", retention.trial_best, "and the best of each trial");
   auto* latest = app.add_option("--save-trial-latest", retention.trial_latest, "and the latest of each trial");
+  app.add_option_function<std::string>("--visibility", [&update](const std::string& name) { update.visibility = visibility_named(name); },
+                                       "who else may read its code, configuration and logs: private, project (whoever made its project or workspace), cluster")
+      ->check(CLI::IsMember(std::vector<std::string>(kVisibilityNames.begin(), kVisibilityNames.end())));
   app.add_option("--label", update.add_labels, "add a label; may be repeated")->allow_extra_args(false);
   app.add_option("--remove-label", update.remove_labels, "take a label away; may be repeated")->allow_extra_args(false);
   if (const auto code = parse_words(app, words)) return *code;

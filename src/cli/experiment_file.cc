@@ -34,6 +34,13 @@ std::vector<std::string> ExperimentFile::problems(const YamlDocument& document) 
   return lines;
 }
 
+std::vector<std::string> ExperimentFile::warnings(const YamlDocument& document) const {
+  const ExperimentForm form = read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
+  std::vector<std::string> lines;
+  for (const FormProblem& warning : form.warnings) lines.push_back(fmt::format("{}: {}", path, warning.text()));
+  return lines;
+}
+
 Result<std::string> ExperimentFile::text() const { return read_file(path, kMost); }
 
 void ExperimentFile::add_to(CLI::App& app) {

@@ -20,6 +20,8 @@ struct ExperimentFile {
 
   /// All that is wrong with what was read, a line each with the file's name; empty: it can run.
   std::vector<std::string> problems(const YamlDocument& document) const;
+  /// What is allowed and hardly meant, a line each.
+  std::vector<std::string> warnings(const YamlDocument& document) const;
   /// The text of the file itself. Errors name it.
   Result<std::string> text() const;
   /// Adds FILE, --template and --config to a command.

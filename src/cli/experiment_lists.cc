@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <map>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -55,20 +56,32 @@ int run_experiment_label(const Words& words) { return run_verb("muster experimen
 int run_experiment_list_trials(const Words& words) {
   std::uint32_t number = 0;
   bool is_json = false;
+  TrialOrder order = TrialOrder::kId;
+  std::uint32_t top = 0;
   CLI::App app("Shows the trials of an experiment: what each has reached, and why it waits or stopped.", "muster experiment list-trials");
   app.add_option("EXPERIMENT", number, "its number")->required();
+  const std::map<std::string, TrialOrder> orders{{"id", TrialOrder::kId}, {"metric", TrialOrder::kMetric}, {"at", TrialOrder::kUnits}};
+  auto* sort = app.add_option("--sort", order, "id (as they were made), metric (the best first), at (the furthest first)")->transform(CLI::CheckedTransformer(orders));
+  auto* limit = app.add_option("--top", top, "so many, the best first unless --sort says otherwise")->check(CLI::Range(1U, UINT32_MAX));
   app.add_flag("--json", is_json, "as JSON");
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster experiment list-trials");
   Session session(console);
+  if (is_json && sort->count() + limit->count() > 0) return console.fail(Error{ErrorCode::kInvalidArgument, "--sort and --top order the table", "leave out --json"});
   if (is_json) return print_json(console, session, fmt::format("experiments/{}/trials", number));
+  if (limit->count() > 0 && sort->count() == 0) order = TrialOrder::kMetric;
   Query query;
   query.kind = QueryKind::kTrials;
   query.detail = QueryDetail::kFull;
   query.experiments = {ExperimentId(number)};
   const auto page = session.query(query);
   if (!page.has_value()) return console.fail(page.error());
-  print(trial_table(page->trials));
+  query.kind = QueryKind::kExperiments;
+  query.detail = QueryDetail::kBrief;
+  const auto found = session.query(query);
+  if (!found.has_value()) return console.fail(found.error());
+  const bool smaller_is_better = found->experiments.empty() || found->experiments.front().spec->smaller_is_better;
+  print(trial_table(ordered_trials(page->trials, order, smaller_is_better, top)));
   return 0;
 }
 

@@ -4,25 +4,45 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
+#include <tuple>
 
 #include "cli/text_table.h"
 #include "codec/experiment_text.h"
+#include "codec/json_reader.h"
+#include "codec/json_text.h"
 
 namespace muster::cli {
 namespace {
 
 std::string percent(double share) { return fmt::format("{:.0f}%", share * 100); }
 
-/// "lr=0.1 net.depth=3": the object without its braces and quotes of names, cut where it is long.
+/// As many digits as tell trials apart; `muster trial describe` has them all.
+void shorten(Json& value) {
+  if (Json::Object* object = value.object()) {
+    for (Json::Member& member : *object) shorten(member.value);
+  } else if (Json::Array* items = value.array()) {
+    for (Json& item : *items) shorten(item);
+  } else if (const auto number = value.number(); number && value.whole() == nullptr && std::isfinite(*number)) {
+    value = Json(std::strtod(fmt::format("{:.5g}", *number).c_str(), nullptr));
+  }
+}
+
+/// "lr: 0.1, net: {depth: 3}": the object without its braces and quotes of names, cut where it is long.
 std::string hparams_text(const std::string& json) {
   constexpr std::size_t kMost = 60;
-  std::string text = json.size() > 2 ? json.substr(1, json.size() - 2) : "";
+  auto parsed = parse_json(json);
+  if (parsed.has_value()) shorten(*parsed);
+  std::string text = parsed.has_value() ? json_text(*parsed) : json;
+  text = text.size() > 2 ? text.substr(1, text.size() - 2) : "";
   std::erase(text, '"');
   if (text.size() > kMost) text = text.substr(0, kMost - 3) + "...";
   return text;
 }
 
 std::string why(const TrialView& trial) {
+  if (trial.state != TrialState::kActive) return trial_end_text(trial);
   if (trial.stop) return stop_reason_text(*trial.stop);
   if (!trial.detail.empty()) return trial.detail;
   if (trial.is_waiting) return fmt::format("waits at {}", trial.target.value_or(0));
@@ -60,7 +80,7 @@ std::string experiment_table(const std::vector<ExperimentView>& experiments, con
                     percent(one.progress), one.spec->searcher, std::to_string(one.trials.total()),
                     one.best_trial.value() == 0 ? "-" : fmt::format("{:.6g}", one.best_metric), context.time(one.submit_time, "-")});
   }
-  return table_text({"ID", "NAME", "USER", "STATE", "DONE", "SEARCHER", "TRIALS", "BEST", "SUBMITTED"}, rows);
+  return table_text({"ID", "NAME", "USER", "STATE", "DONE", "SEARCHER", "TRIALS", "BEST", "SUBMITTED"}, rows, terminal_paint());
 }
 
 namespace {
@@ -110,7 +130,8 @@ std::string experiment_text(const ExperimentView& experiment, const ShowContext&
   text += budget_text(experiment);
   text += fmt::format("  Submitted: {}", context.time(experiment.submit_time, "-"));
   if (experiment.end_time.is_set()) text += fmt::format(", ended: {}", context.time(experiment.end_time, "-"));
-  return text + fmt::format("\n  Folder: {}\n", experiment.spec->run_folder);
+  text += fmt::format("\n  Readers: {}\n", kVisibilityNames[static_cast<std::size_t>(experiment.labels.visibility)]);
+  return experiment.spec->run_folder.empty() ? text : text + fmt::format("  Folder: {}\n", experiment.spec->run_folder);
 }
 
 std::string trial_table(const std::vector<TrialView>& trials) {
@@ -120,7 +141,21 @@ std::string trial_table(const std::vector<TrialView>& trials) {
                     trial.metric ? fmt::format("{:.6g}", *trial.metric) : "-", trial.metric ? fmt::format("{:g}", trial.units) : "-",
                     hparams_text(trial.hparams), why(trial)});
   }
-  return table_text({"TRIAL", "JOB", "STATE", "RUNS", "METRIC", "AT", "HYPERPARAMETERS", "WHY"}, rows);
+  return table_text({"TRIAL", "JOB", "STATE", "RUNS", "METRIC", "AT", "HYPERPARAMETERS", "WHY"}, rows, terminal_paint());
+}
+
+std::vector<TrialView> ordered_trials(std::vector<TrialView> trials, TrialOrder order, bool smaller_is_better, std::size_t top) {
+  // NaN is no better than nothing.
+  const auto rank = [&](const TrialView& trial) {
+    const bool has_metric = trial.metric && !std::isnan(*trial.metric);
+    double value = 0;
+    if (order == TrialOrder::kMetric && has_metric) value = smaller_is_better ? *trial.metric : -*trial.metric;
+    if (order == TrialOrder::kUnits) value = -trial.units;
+    return std::tuple(order == TrialOrder::kMetric && !has_metric, value, trial.id);
+  };
+  std::ranges::sort(trials, {}, rank);
+  if (top != 0 && trials.size() > top) trials.resize(top);
+  return trials;
 }
 
 std::string trial_text(const TrialView& trial, const ShowContext& context) {
@@ -132,7 +167,7 @@ std::string trial_text(const TrialView& trial, const ShowContext& context) {
   if (trial.metric) text += fmt::format("  Metric: {:.6g} at {:g}\n", *trial.metric, trial.units);
   text += fmt::format("  Submitted: {}", context.time(trial.submit_time, "-"));
   if (trial.end_time.is_set()) text += fmt::format(", ended: {}", context.time(trial.end_time, "-"));
-  text += fmt::format("\n  Folder: {}\n", trial.folder);
+  text += trial.folder.empty() ? "\n" : fmt::format("\n  Folder: {}\n", trial.folder);
   if (trial.checkpoints > 0) text += fmt::format("  Checkpoints: {}, the latest {}\n", trial.checkpoints, trial.latest_checkpoint);
   if (trial.log_retention_days >= 0) text += fmt::format("  Logs are kept for {} days after the experiment's end\n", trial.log_retention_days);
   for (const LogMatch& match : trial.log_matches) {

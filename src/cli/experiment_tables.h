@@ -13,6 +13,10 @@ std::string experiment_table(const std::vector<ExperimentView>& experiments, con
 /// One experiment, a line for each thing to know of it.
 std::string experiment_text(const ExperimentView& experiment, const ShowContext& context);
 std::string trial_table(const std::vector<TrialView>& trials);
+/// How trials are listed. `top`: so many; 0: all.
+enum class TrialOrder { kId, kMetric, kUnits };
+/// By metric the best first, by units the furthest; those without one last, equal ones by id.
+std::vector<TrialView> ordered_trials(std::vector<TrialView> trials, TrialOrder order, bool smaller_is_better, std::size_t top);
 /// All that is known of one trial.
 std::string trial_text(const TrialView& trial, const ShowContext& context);
 /// How far it is, in one line.

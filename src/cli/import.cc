@@ -10,13 +10,13 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kTokenDays = 30;  // histories are long
+constexpr Duration kTokenLife = Duration::hours(24 * 30);  // histories are long
 
 /// What `muster env` would set, where it is not set.
 Status add_controller(const Console& console, Environment& variables) {
   if (get_variable(variables, "DET_MASTER") && get_variable(variables, "DET_USER_TOKEN")) return {};
   Session session(console);
-  const HttpAccess access = TRY(find_http(session, kTokenDays));
+  const HttpAccess access = TRY(find_http(session, kTokenLife));
   set_variable(variables, "DET_MASTER", access.master);
   set_variable(variables, "DET_USER_TOKEN", access.token);
   return {};

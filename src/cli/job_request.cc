@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -32,6 +36,66 @@ std::uint32_t count_of(const std::vector<GresAmount>& amounts) {
   std::uint32_t total = 0;
   for (const GresAmount& amount : amounts) total += amount.count;
   return total;
+}
+
+std::uint32_t gpu_count(const std::vector<GresAmount>& amounts) {
+  std::uint32_t total = 0;
+  for (const GresAmount& amount : amounts) total += amount.name == "gpu" ? amount.count : 0;
+  return total;
+}
+
+bool is_written(const SubmitOptions& options, std::string_view name) { return std::ranges::find(options.written, name) != options.written.end(); }
+
+tl::unexpected<Error> contradiction(std::string what) { return fail(ErrorCode::kInvalidArgument, std::move(what)); }
+
+/// Options that say two things about one. What stands in a job's environment gives way to what is written for a step of it.
+Status check_contradictions(SubmitOptions& options) {
+  JobSpec& job = options.job;
+  const bool is_step = options.inside.has_value();
+  if (job.tasks_per_gpu != 0 && !options.gpus_per_task.empty()) {
+    if (is_step && is_written(options, "gpus-per-task") != is_written(options, "ntasks-per-gpu")) {
+      is_written(options, "gpus-per-task") ? void(job.tasks_per_gpu = 0) : options.gpus_per_task.clear();
+    } else {
+      return contradiction("--gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
+    }
+  }
+  if (is_written(options, "hint")) {
+    for (const char* other : {"ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind"}) {
+      if (is_written(options, other)) return contradiction(fmt::format("--hint and --{} are mutually exclusive.", other));
+    }
+  }
+  if (!is_step && is_given(options, given_option::kNodes) && !options.gpus.empty() && count_of(options.gpus) < job.min_nodes) {
+    return contradiction(fmt::format("Invalid generic resource (gres) specification: --gpus={} is less than the {} nodes of --nodes",
+                                     count_of(options.gpus), job.min_nodes));
+  }
+  return {};
+}
+
+/// What needs more of a node's topology than is known is refused by name; what holds on any node passes.
+Status settle_topology(SubmitOptions& options) {
+  JobSpec& job = options.job;
+  const auto refuse = [](std::string what) { return fail(refused_option(what)); };
+  if (options.inside) return {};
+  if (job.tasks_per_core == 1) {
+    if (job.cpus_per_task == 1) job.threads_per_core = 1;
+    if (job.cpus_per_task % 2 == 1 && job.cpus_per_task > 1) return refuse("--ntasks-per-core=1 with an odd number of CPUs for each task");
+  }
+  const std::uint32_t per_socket = job.tasks_per_socket;
+  if (per_socket != 0 && job.tasks_per_node > per_socket) return refuse("--ntasks-per-socket below --ntasks-per-node");
+  if (per_socket != 0 && job.tasks_per_node == 0 && job.task_count > per_socket) {
+    const bool is_enough = std::uint64_t{per_socket} * std::max(job.min_nodes, job.max_nodes) >= job.task_count;
+    if (!is_enough) return refuse("--ntasks-per-socket for more tasks than one socket of each node holds");
+    job.tasks_per_node = per_socket;
+  }
+  if (!job.is_kill_on_node_fail && (job.min_nodes > 1 || job.max_nodes > 1)) return refuse("--no-kill for a job of several nodes");
+  if (options.is_fewest_nodes && job.max_nodes > job.min_nodes) return refuse("--use-min-nodes with a range of nodes");
+  return {};
+}
+
+/// --spread-job: any number of nodes up to one for each task, and the planner takes the most there are.
+void settle_spread(JobSpec& job) {
+  const bool is_open = (job.given & given_option::kNodes) == 0;
+  if (job.is_spread && is_open && job.task_count > 1) job.max_nodes = std::max(job.max_nodes, job.task_count);
 }
 
 Status settle_gres(SubmitOptions& options) {
@@ -60,6 +124,7 @@ std::uint32_t implied_tasks(const SubmitOptions& options) {
   if (job.tasks_per_node != 0) return nodes * job.tasks_per_node;
   if (job.tasks_per_gpu != 0 && !options.gpus.empty()) return count_of(options.gpus) * job.tasks_per_gpu;
   if (job.tasks_per_gpu != 0 && has_gpu(options.gpus_per_node)) return nodes * count_of(options.gpus_per_node) * job.tasks_per_gpu;
+  if (job.tasks_per_gpu != 0 && has_gpu(options.gres)) return nodes * gpu_count(options.gres) * job.tasks_per_gpu;
   return 0;
 }
 
@@ -146,6 +211,41 @@ void add_login_variables(Environment& variables) {
   add("PATH", "/usr/local/bin:/usr/bin:/bin");
 }
 
+/// What a login shell of the user's has; what is there already stays. Source: sbatch(1), --get-user-env.
+Status add_user_environment(Environment& variables) {
+  const passwd* user = ::getpwuid(::getuid());
+  if (user == nullptr) return fail(ErrorCode::kNotFound, fmt::format("--get-user-env: there is no user {}", ::getuid()));
+  const std::string_view shell = *user->pw_shell == '\0' ? "/bin/sh" : user->pw_shell;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(ErrorCode::kUnavailable, "pipe", std::strerror(errno));
+  ProcessSpec process;
+  process.arguments = {"timeout", "10", std::string(shell), "-l", "-c", "env -0"};
+  process.environment = {fmt::format("HOME={}", user->pw_dir), fmt::format("USER={}", user->pw_name), fmt::format("LOGNAME={}", user->pw_name),
+                         fmt::format("SHELL={}", shell), "PATH=/usr/local/bin:/usr/bin:/bin"};
+  process.work_dir = "/";
+  process.standard_out = ends[1];
+  process.user = ProcessUser{::getuid(), ::getgid(), user->pw_name};
+  const auto pid = start_process(process);
+  ::close(ends[1]);
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (ssize_t size = 0; pid.has_value() && (size = ::read(ends[0], buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  if (!pid.has_value() || ::waitpid(*pid, &status, 0) != *pid || status != 0) {
+    return fail(ErrorCode::kUnavailable, fmt::format("--get-user-env: the login shell {} gave no environment", shell));
+  }
+  for (const std::string& variable : parse_environment(text)) {
+    const std::size_t equals = variable.find('=');
+    const std::string name = variable.substr(0, equals);
+    const bool is_of_the_shell = name == "PWD" || name == "OLDPWD" || name == "SHLVL" || name == "_";
+    if (!is_of_the_shell && !get_variable(variables, name)) set_variable(variables, name, variable.substr(equals + 1));
+  }
+  return {};
+}
+
 std::string limits_kept(std::string_view all, std::string_view propagate) {
   if (equal_ignoring_case(propagate, "ALL")) return std::string(all);
   if (equal_ignoring_case(propagate, "NONE")) return "";
@@ -157,6 +257,14 @@ std::string limits_kept(std::string_view all, std::string_view propagate) {
     kept += (kept.empty() ? "" : ",") + std::string(limit);
   }
   return kept;
+}
+
+/// The limits that hold where srun is called go with the step, as SLURM_RLIMIT_NOFILE and its like; the supervisor takes them out.
+void add_limits(Environment& variables, std::string_view limits) {
+  for (const std::string_view limit : split_words(limits, ',')) {
+    const std::size_t equals = limit.find('=');
+    set_variable(variables, fmt::format("SLURM_RLIMIT_{}", limit.substr(0, equals)), limit.substr(equals + 1));
+  }
 }
 
 std::string absolute_path(const SubmitScene& scene, std::string_view path) {
@@ -187,9 +295,12 @@ SubmitScene submit_scene(Words command_line) {
 }
 
 Status settle(SubmitOptions& options, Words& warnings) {
+  TRY(check_contradictions(options));
   TRY(settle_gres(options));
   TRY(settle_nodes(options));
   settle_tasks(options, warnings);
+  TRY(settle_topology(options));
+  settle_spread(options.job);
   if (options.is_exclusive) options.job.sharing = Sharing::kExclusive;
   if (options.step.is_exact && options.is_whole) {
     return fail(ErrorCode::kInvalidArgument, "--exact and --whole are mutually exclusive.");
@@ -326,10 +437,17 @@ Result<Environment> exported_environment(const SubmitOptions& options, const Sub
   const Environment base = is_nested ? without_job_variables(scene.environment) : scene.environment;
   ExportedEnvironment exported = TRY(apply_export(options.job.get(JobText::kExport), base));
   if (exported.wants_login_environment) add_login_variables(exported.variables);
-  if (options.is_export_given) set_variable(exported.variables, "SLURM_EXPORT_ENV", options.job.get(JobText::kExport));
+  if (options.by == Submitter::kRun) {
+    unset_variable(exported.variables, "SLURM_EXPORT_ENV");
+    add_limits(exported.variables, limits_kept(scene.limits, options.propagate));
+  } else if (options.is_export_given) {
+    set_variable(exported.variables, "SLURM_EXPORT_ENV", options.job.get(JobText::kExport));
+  }
   const std::string_view gpu_bind = options.step.get(StepText::kGpuBind);
   if (!gpu_bind.empty()) set_variable(exported.variables, "SLURM_GPU_BIND", gpu_bind);
   if (options.job.is_overcommit) set_variable(exported.variables, "SLURM_OVERCOMMIT", "1");
+  if (!options.hint.empty()) set_variable(exported.variables, "SLURM_HINT", options.hint);
+  if (options.is_login_environment) TRY(add_user_environment(exported.variables));
   return exported.variables;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/log_commands.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -34,12 +35,16 @@ class LogPrinter {
  public:
   LogPrinter(bool is_plain, ShowContext context) : is_plain_(is_plain), context_(std::move(context)) {}
   void show(const std::vector<LogLine>& lines, const std::string& prefix = "") const {
-    for (const LogLine& line : lines) print(prefix + log_line_text(line, is_plain_, context_));
+    for (const LogLine& line : lines) {
+      const std::string text = prefix + log_line_text(line, is_plain_, context_);
+      print(is_terminal_ ? harmless_text(text) : text);
+    }
     if (!lines.empty()) std::fflush(stdout);
   }
 
  private:
   bool is_plain_;
+  bool is_terminal_ = ::isatty(STDOUT_FILENO) == 1;
   ShowContext context_;
 };
 

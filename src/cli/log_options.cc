@@ -56,8 +56,39 @@ Result<LogFilter> LogOptions::filter(const ShowContext& context) const {
 
 std::string log_line_text(const LogLine& line, bool is_plain, const ShowContext& context) {
   if (is_plain) return line.text + "\n";
-  return fmt::format("{} [rank={}]{} {}\n", context.time(line.time, "unknown"), line.rank,
-                     line.stream == LogStream::kStderr ? " [stderr]" : "", line.text);
+  return fmt::format("{} [rank={}]{} {}{}\n", context.time(line.time, "unknown"), line.rank,
+                     line.stream == LogStream::kStderr ? " [stderr]" : "", line.is_continuation ? "[continued] " : "", line.text);
+}
+
+namespace {
+
+/// The length of a colour or a weight at the beginning of the text, ESC [ digits and semicolons m; 0: it is none.
+std::size_t colour_length(std::string_view text) {
+  if (!text.starts_with("\x1b[")) return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != text.npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+}  // namespace
+
+std::string harmless_text(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_c1 = byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (const std::size_t colour = colour_length(text.substr(i)); colour > 0) {
+      out += text.substr(i, colour);
+      i += colour - 1;
+    } else if (is_c1) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(text[++i])));
+    } else if ((byte < 0x20 && byte != '\t' && byte != '\n') || byte == 0x7f) {
+      out += '^';
+      out += static_cast<char>(byte ^ 0x40U);
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
 }
 
 }  // namespace muster::cli

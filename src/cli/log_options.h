@@ -32,7 +32,11 @@ struct LogOptions {
 };
 
 /// "2026-08-21T16:00:00 [rank=0] text", with the stream's name where it is not standard output; with `is_plain` the text alone.
-/// Bytes are as the task wrote them.
+/// Bytes are as the task wrote them. What a very long line goes on with is a line of its own, marked as continued.
 std::string log_line_text(const LogLine& line, bool is_plain, const ShowContext& context);
+
+/// For a terminal: colours stay, other control characters are shown as ^X, so that no line moves the cursor, answers for the user or
+/// hides what stands before it.
+std::string harmless_text(std::string_view text);
 
 }  // namespace muster::cli

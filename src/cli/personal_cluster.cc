@@ -27,6 +27,10 @@ namespace {
 
 constexpr int kStartPatienceMs = 30'000;
 constexpr int kLookAgainMs = 500;
+/// A controller that is to stay has stood for so long since it was ready.
+constexpr int kStandsMs = 250;
+/// As often as it may be started before that is given up: one that dies of a job comes up without it the third time.
+constexpr int kControllerStartsMax = 6;
 constexpr int kStopPatienceMs = 10'000;
 
 void sleep_ms(int ms) {
@@ -45,7 +49,8 @@ Status write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
   file.close();
-  if (!file) return fail(ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno));
+  // Whatever the user's mask: a configuration that others may write is refused.
+  if (!file || ::chmod(path.c_str(), 0644) != 0) return fail(ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno));
   return {};
 }
 
@@ -59,16 +64,26 @@ Status make_folder(const std::string& path) {
   }
 }
 
+std::string last_line(const std::string& path) {
+  std::string text = read_file(path).value_or("");
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
 std::string node_address(std::uint32_t index) { return fmt::format("127.77.{}.{}", index / 250, index % 250 + 1); }
 
-/// True while the process lives and is still the program that the file was written for.
-bool is_program(pid_t pid, const std::string& program) {
-  char path[PATH_MAX] = {};
-  const ssize_t size = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), path, sizeof path - 1);
-  if (size <= 0) return false;
-  std::string target(path, static_cast<std::size_t>(size));
-  if (const auto deleted = target.find(" (deleted)"); deleted != std::string::npos) target.resize(deleted);
-  return target.substr(target.rfind('/') + 1) == program;
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// True while the process lives and is the one that was started with these arguments: a number that another process has
+/// got since, another cluster's controller perhaps, is not ours to end.
+bool is_daemon(pid_t pid, const std::vector<std::string>& arguments) {
+  const auto text = read_file(fmt::format("/proc/{}/cmdline", pid));
+  if (!text.has_value() || text->empty()) return false;
+  std::vector<std::string> found;
+  for (const std::string_view word : split(*text, '\0')) found.emplace_back(word);
+  while (!found.empty() && found.back().empty()) found.pop_back();
+  if (found.size() != arguments.size()) return false;
+  return name_of(found.front()) == name_of(arguments.front()) && std::equal(found.begin() + 1, found.end(), arguments.begin() + 1);
 }
 
 std::uint32_t cpus_of_node(const PersonalClusterOptions& options) {
@@ -87,7 +102,7 @@ std::vector<std::string> node_lines(const PersonalClusterOptions& options) {
   std::vector<std::string> lines;
   for (std::uint32_t i = 0; i < options.nodes; ++i) {
     lines.push_back(fmt::format("NodeName=node{} NodeAddr={} CPUs={} RealMemory={}{}", i + 1, node_address(i), cpus_of_node(options),
-                                memory_of_node(options), options.gpus > 0 ? fmt::format(" Gres=gpu:{}", options.gpus) : ""));
+                                memory_of_node(options), options.gpus > 0 ? fmt::format(" Gres=gpu:{}{}{}", options.gpu_type, options.gpu_type.empty() ? "" : ":", options.gpus) : ""));
   }
   return lines;
 }
@@ -101,7 +116,6 @@ std::string conf_text(const PersonalClusterOptions& options, const std::string& 
       "SlurmdSpoolDir={0}/spool/%n\n"
       "MusterController=unix:{0}/controller.sock\n"
       "MusterHttp=127.0.0.1:0\n"
-      "MusterHttpOpenUser=determined\n"
       "MusterHosts={0}/hosts\n"
       "SlurmdParameters=config_overrides\n"
       "SelectType=select/cons_tres\n"
@@ -166,12 +180,12 @@ Result<std::vector<PersonalCluster::Daemon>> PersonalCluster::daemons() const {
 /// Those that were started, by their pid files: nothing may run on because the configuration has an error by now.
 std::vector<PersonalCluster::Daemon> PersonalCluster::started_daemons() const {
   const std::string programs = program_folder();
-  std::vector<Daemon> all = {{"controller", {programs + "/musterd"}}};
+  std::vector<Daemon> all = {{"controller", {programs + "/musterd", "-f", conf()}}};
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
     const std::string name = entry.path().stem();
     const bool is_agent = entry.path().extension() == ".pid" && name.starts_with("agent-");
-    if (is_agent) all.push_back({name, {programs + "/muster-agent"}});
+    if (is_agent) all.push_back({name, {programs + "/muster-agent", "-f", conf(), "-N", name.substr(std::strlen("agent-"))}});
   }
   std::ranges::sort(all.begin() + 1, all.end(), {}, &Daemon::name);
   return all;
@@ -181,8 +195,7 @@ pid_t PersonalCluster::running(const Daemon& daemon) const {
   const auto text = read_file(folder_ + "/" + daemon.name + ".pid");
   if (!text.has_value()) return 0;
   const auto pid = static_cast<pid_t>(std::strtol(text->c_str(), nullptr, 10));
-  const std::string& program = daemon.arguments.front();
-  return pid > 0 && is_program(pid, program.substr(program.rfind('/') + 1)) ? pid : 0;
+  return pid > 0 && is_daemon(pid, daemon.arguments) ? pid : 0;
 }
 
 Status PersonalCluster::start_daemon(const Daemon& daemon) const {
@@ -206,9 +219,19 @@ Status PersonalCluster::start(const std::function<void(const std::string&)>& say
   auto io = kj::setupAsyncIo();
   const std::size_t node_count = all.size() - 1;
   std::size_t ready = 0;
+  int controller_starts = 0;
+  const auto ended_again = [&] {
+    return fail(ErrorCode::kUnavailable, fmt::format("the controller ended {} times", controller_starts),
+                fmt::format("its last words: {}; see {}/log/controller.log", last_line(folder_ + "/log/controller.log"), folder_));
+  };
   for (int waited = 0; waited < kStartPatienceMs; waited += 50) {
     // Looked at again and again: one that was just killed may still have looked alive.
-    if (waited % kLookAgainMs == 0) TRY(start_missing(all, say));
+    if (waited % kLookAgainMs == 0) {
+      const bool is_gone = running(all.front()) == 0;
+      if (is_gone && controller_starts == kControllerStartsMax) return ended_again();
+      controller_starts += is_gone ? 1 : 0;
+      TRY(start_missing(all, say));
+    }
     auto client = ControllerClient::connect(io, "unix:" + folder_ + "/controller.sock");
     if (client.has_value()) {
       Query query;
@@ -217,15 +240,27 @@ Status PersonalCluster::start(const std::function<void(const std::string&)>& say
       const Status asked = (*client)->query(query, [&](Page page) {
         for (const NodeView& node : page.nodes) {
           const auto absent = node_condition::kUnknown | node_condition::kNotResponding;
-          if ((node.status.conditions & absent) == 0) ++ready;
+          // As stored it may look well before it has been heard of.
+          if ((node.status.conditions & absent) == 0 && node.last_contact.is_set()) ++ready;
         }
       });
-      if (asked.has_value() && ready == node_count) return {};
+      if (asked.has_value() && ready == node_count && stands(all.front())) return {};
     }
     sleep_ms(50);
   }
+  if (running(all.front()) == 0) return ended_again();
   return fail(ErrorCode::kDeadlineExceeded, fmt::format("{} of {} nodes came up", ready, node_count),
               "see the logs in " + folder_ + "/log");
+}
+
+/// True when the daemon runs on for a while.
+bool PersonalCluster::stands(const Daemon& daemon) const {
+  const pid_t pid = running(daemon);
+  for (int waited = 0; waited < kStandsMs && pid != 0; waited += 50) {
+    sleep_ms(50);
+    if (running(daemon) != pid) return false;
+  }
+  return pid != 0;
 }
 
 Status PersonalCluster::start_missing(const std::vector<Daemon>& all, const std::function<void(const std::string&)>& say) {

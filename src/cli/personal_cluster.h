@@ -19,6 +19,7 @@ struct PersonalClusterOptions {
   std::string folder;
   std::uint32_t nodes = 1;
   std::uint32_t gpus = 0;         ///< pretended, per node
+  std::string gpu_type;           ///< "h100"; empty: none
   std::uint32_t cpus = 0;         ///< per node; 0: as many as this machine has
   std::uint64_t memory_mib = 0;   ///< per node; 0: an equal share of this machine's
 };
@@ -51,6 +52,7 @@ class PersonalCluster {
   /// Zero: not running.
   pid_t running(const Daemon& daemon) const;
   Status start_daemon(const Daemon& daemon) const;
+  bool stands(const Daemon& daemon) const;
   Status start_missing(const std::vector<Daemon>& all, const std::function<void(const std::string&)>& say);
   void end_jobs() const;
 

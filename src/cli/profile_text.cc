@@ -18,7 +18,20 @@ constexpr std::array<std::string_view, 8> kLevels{"▁", "▂", "▃", "▄", "�
 
 double mean_of(const double* begin, const double* end) { return std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin); }
 
-std::string number_text(double value) { return std::abs(value) >= 1e6 ? fmt::format("{:.3e}", value) : fmt::format("{:.6g}", value); }
+/// The unit stands in the name of what is measured: bytes, bytes_per_s, ratio, cores; what has none is shown as it is.
+std::string number_text(std::string_view name, double value) {
+  const bool is_rate = name.ends_with("bytes_per_s");
+  if (is_rate || name.ends_with("bytes") || name.ends_with("memory")) {
+    constexpr std::array<const char*, 5> kUnits{"B", "kB", "MB", "GB", "TB"};
+    std::size_t unit = 0;
+    for (; std::abs(value) >= 999.95 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
+    return fmt::format("{:.{}f} {}{}", value, unit == 0 ? 0 : 1, kUnits[unit], is_rate ? "/s" : "");
+  }
+  if (name.ends_with("_ratio")) return fmt::format("{:.1f} %", value * 100);
+  if (name.ends_with("gpu_util")) return fmt::format("{:.1f} %", value);
+  if (name.ends_with("_cores")) return fmt::format("{:.2f} cores", value);
+  return std::abs(value) >= 1e6 ? fmt::format("{:.3e}", value) : fmt::format("{:.6g}", value);
+}
 
 }  // namespace
 
@@ -71,8 +84,9 @@ std::string Profile::text() const {
     for (const auto& [key, values] : series_) {
       if (key.first != group) continue;
       const auto [least, most] = std::ranges::minmax(values);
-      rows.push_back({group, key.second, number_text(values.back()), number_text(mean_of(values.data(), values.data() + values.size())),
-                      number_text(least), number_text(most), sparkline(values, kSparkWidth)});
+      const auto shown = [&name = key.second](double value) { return number_text(name, value); };
+      rows.push_back({group, key.second, shown(values.back()), shown(mean_of(values.data(), values.data() + values.size())), shown(least),
+                      shown(most), sparkline(values, kSparkWidth)});
     }
   }
   return table_text({"GROUP", "METRIC", "LAST", "MEAN", "LEAST", "MOST", "COURSE"}, rows);

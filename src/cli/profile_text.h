@@ -13,7 +13,7 @@
 namespace muster::cli {
 
 /// The groups that profiles are reported in, in the order in which they are shown.
-inline constexpr const char* kProfileGroups[] = {"cpu", "memory", "disk", "network", "gpu"};
+inline constexpr const char* kProfileGroups[] = {"trial", "cpu", "memory", "disk", "network", "gpu"};
 
 class Profile {
  public:

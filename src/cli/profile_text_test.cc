@@ -20,6 +20,15 @@ TEST(Profile, EachNumberIsARow) {
             "memory  memory_free      2.500e+06  2.500e+06  2.500e+06  2.500e+06  ▁\n");
 }
 
+TEST(Profile, ValuesHaveTheirUnits) {
+  Profile profile;
+  ASSERT_TRUE(profile.take("trial", line_of(R"({"cpu_cores": 1.5, "rss_bytes": 1400000000, "read_bytes_per_s": 999, "processes": 3})")).has_value());
+  ASSERT_TRUE(profile.take("cpu", line_of(R"({"utilization_ratio": 0.488})")).has_value());
+  const std::string text = profile.text();
+  for (const char* part : {"1.50 cores", "1.4 GB", "999 B/s", "48.8 %"}) EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  EXPECT_LT(text.find("cpu_cores"), text.find("utilization_ratio")) << "the trial's own share comes first";
+}
+
 TEST(Profile, NumbersOfDevicesHaveTheirPaths) {
   Profile profile;
   ASSERT_TRUE(profile.take("gpu", line_of(R"({"node1": {"GPU-1": {"gpu_util": 50}, "GPU-2": {"gpu_util": "NaN"}}})")).has_value());

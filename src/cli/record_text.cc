@@ -13,12 +13,15 @@
 #include "codec/gres_text.h"
 #include "codec/hostlist.h"
 #include "codec/memory_text.h"
+#include "codec/printable_text.h"
 #include "codec/signal_text.h"
 #include "codec/words.h"
 
 namespace muster::cli {
 
-std::string Record::fmt_word(std::string_view key, std::string_view value) { return fmt::format("{}={}", key, value); }
+std::string Record::fmt_word(std::string_view key, std::string_view value) {
+  return is_printable(value) ? fmt::format("{}={}", key, value) : fmt::format("{}={}", key, printable(value));
+}
 std::string Record::fmt_word(std::string_view key, std::uint64_t value) { return fmt::format("{}={}", key, value); }
 
 Record& Record::word(std::string word) {

@@ -26,9 +26,10 @@ Result<NamedNumber> parse_pair(const std::string& word) {
 
 /// A number from the trial's environment. Errors: kFailedPrecondition outside of a trial.
 Result<std::uint32_t> own_number(const char* name) {
-  const int number = environment_number(name, 0);
-  if (number > 0) return static_cast<std::uint32_t>(number);
-  return fail(ErrorCode::kFailedPrecondition, fmt::format("{} is not set", name), "muster report is for the scripts of trials");
+  if (const auto id = environment_id(name)) return *id;
+  const std::string_view value = environment_value(name);
+  return fail(ErrorCode::kFailedPrecondition, value.empty() ? fmt::format("{} is not set", name) : fmt::format("{} is '{}', which is no id", name, value),
+              "muster report is for the scripts of trials");
 }
 
 Result<Request> request_of(const std::vector<std::string>& pairs, std::uint64_t step, bool is_invalid) {

@@ -11,6 +11,7 @@
 #include "cli/option_reader.h"
 #include "cli/sacct_fields.h"
 #include "cli/session.h"
+#include "codec/printable_text.h"
 #include "codec/time_text.h"
 #include "codec/words.h"
 
@@ -99,6 +100,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"associations", 'x', Takes::kValue, nullptr, ""},
     {"batch-script", 'B', Takes::kNothing, set_flag<&O::is_batch_script>, "the batch script of the job"},
     {"brief", 'b', Takes::kNothing, set_flag<&O::is_brief>, "id, state and exit code"},
+    {"cluster", 0, Takes::kValue, clusters, ""},
     {"clusters", 'M', Takes::kValue, clusters, "this cluster's own name; there are no others"},
     {"allclusters", 'L', Takes::kNothing, holds_anyway, ""},
     {"completion", 'c', Takes::kNothing, nullptr, ""},
@@ -107,7 +109,9 @@ constexpr OptionRow<O> kOptions[] = {
     {"duplicates", 'D', Takes::kNothing, duplicates, "every run of a requeued job"},
     {"endtime", 'E', Takes::kValue, end_time, "jobs before this time"},
     {"env-vars", 0, Takes::kNothing, nullptr, ""},
+    {"expand-patterns", 0, Takes::kNothing, nullptr, ""},
     {"federation", 0, Takes::kNothing, nullptr, ""},
+    {"fields", 0, Takes::kValue, format, ""},
     {"flags", 'F', Takes::kValue, nullptr, ""},
     {"format", 'o', Takes::kValue, format, "fields, each with its width: JobID%20,State"},
     {"gid", 'g', Takes::kValue, nullptr, ""},
@@ -173,10 +177,12 @@ std::string line_of(const O& options, const Fields& fields, const Cell& cell) {
   std::string line;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const bool is_last = i + 1 == fields.size();
+    std::string text = cell(*fields[i].first);
+    if (!is_printable(text)) text = printable(text);
     if (options.is_delimited()) {
-      line += cell(*fields[i].first) + (is_last && options.is_parsable_plain ? "" : options.delimiter);
+      line += text + (is_last && options.is_parsable_plain ? "" : options.delimiter);
     } else {
-      line += column_cell(cell(*fields[i].first), fields[i].second, CutMark::kPlus) + " ";
+      line += column_cell(text, fields[i].second, CutMark::kPlus) + " ";
     }
   }
   return line + "\n";

@@ -116,6 +116,7 @@ int run_salloc(const Words& words) {
   if (const auto code = reader.read_environment()) return *code;
   const ReadWords read = reader.read(words, OptionSource::kCommandLine);
   if (read.exit_code) return *read.exit_code;
+  if (!read.operands.empty() && read.operands.front() == ":") return console.fail(refused_option("a heterogeneous job (\":\")"));
   if (options.is_quiet) console.set_quiet();
   if (const auto code = settle_and_tell(console, options)) return *code;
 

@@ -185,6 +185,9 @@ int run_sbatch(const Words& words) {
   first.context = show_context("");
   const ReadWords operands = SubmitReader(console, first).read(words, OptionSource::kCommandLine);
   if (operands.exit_code) return *operands.exit_code;
+  if (!operands.operands.empty() && operands.operands.front() == ":") {
+    return console.fail(refused_option("a heterogeneous job (\":\")"));
+  }
   const auto script = read_script(first, operands.operands, scene);
   if (!script.has_value()) return console.fail(script.error());
   if (const Status usable = check_batch_script(script->text, 0); !usable.has_value()) return console.fail(usable.error());

@@ -191,6 +191,7 @@ Result<int> cancel_jobs(const Console& console, Session& session, const O& optio
   cancel.batch_only = options.batch_only;
   cancel.full = options.full;
   cancel.is_lenient = !options.is_filtered;
+  cancel.asked_from = own_job();
   for (const JobSelector& job : cancel.filter.jobs) announce(console, options, job);
   const Reply reply = TRY(session.submit_one(cancel));
   if (reply.error) return fail(*reply.error);
@@ -225,7 +226,7 @@ int cancel_step(const Console& console, Session& session, const O& options, cons
   const auto steps = steps_of(session, selector);
   if (!steps.has_value()) outcome.error = steps.error();
   for (const StepId& id : steps.value_or(std::vector<StepId>{})) {
-    const auto reply = session.submit_one(CancelStep{id, options.signal == 0 ? std::uint16_t{SIGKILL} : options.signal});
+    const auto reply = session.submit_one(CancelStep{id, options.signal == 0 ? std::uint16_t{SIGKILL} : options.signal, own_job()});
     outcome.error = reply.has_value() ? reply->error : std::optional<Error>(reply.error());
   }
   return report(console, options, outcome);

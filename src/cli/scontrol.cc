@@ -328,7 +328,7 @@ int control(Call& call, JobVerb verb) {
     if (verb != JobVerb::kRequeueHold || lower(value) != "state=specialexit") return call.failed(fmt::format("Invalid option: {}", value));
     verb = JobVerb::kRequeueSpecialExit;
   }
-  return report(call, call.controller().submit_one(ControlJobs{verb, std::move(jobs).value()}));
+  return report(call, call.controller().submit_one(ControlJobs{verb, std::move(jobs).value(), own_job()}));
 }
 template <JobVerb Verb>
 int control(Call& call) {

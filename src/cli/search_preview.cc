@@ -63,6 +63,10 @@ std::string preview_text(const SearcherSection& searcher, const HyperSpace& spac
 
   std::map<std::tuple<std::uint32_t, double, std::string>, std::uint32_t> rows;
   for (const search::VirtualTrial& trial : result.trials) ++rows[{trial.stop ? trial.stop->bracket : 0, trial.units, ended_text(trial)}];
+  if (result.trials.empty()) {
+    return fmt::format("{}: its trials are those that its own program asks for; {} in {} is better\n", method_name,
+                       searcher.search.smaller_is_better ? "less" : "more", searcher.search.metric);
+  }
   std::string text = fmt::format("{}: {} trials, {} at once; {} in {} is better\n\n", method_name, result.trials.size(), at_once,
                                  searcher.search.smaller_is_better ? "less" : "more", searcher.search.metric);
   text += fmt::format("{:>8} {:>8} {:>14}  {}\n", "BRACKET", "TRIALS", lengths.unit.empty() ? "LENGTH" : lengths.unit, "END");

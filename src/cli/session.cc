@@ -42,7 +42,8 @@ ClusterAddress scan_conf(const std::string& path, std::string_view text) {
 }
 
 ClusterAddress find_cluster() {
-  const std::string named(environment_value("SLURM_CONF"));
+  const std::string_view ours = environment_value("MUSTER_CONF");
+  const std::string named(environment_value("SLURM_CONF").empty() ? ours : environment_value("SLURM_CONF"));
   Words paths = {"/etc/muster/slurm.conf", "/etc/slurm/slurm.conf"};
   if (!named.empty()) paths = {named};
   for (const std::string& path : paths) {
@@ -53,8 +54,13 @@ ClusterAddress find_cluster() {
   return none;
 }
 
+JobId own_job() {
+  const std::string_view id = environment_value("SLURM_JOB_ID");
+  return JobId(parse_whole32(id.empty() ? environment_value("SLURM_JOBID") : id).value_or(0));
+}
+
 Error no_controller() {
-  return Error{ErrorCode::kUnavailable, "Unable to contact slurm controller (connect failure)", ""};
+  return Error{ErrorCode::kUnavailable, std::string(kNoAnswer) + " (connect failure)", ""};
 }
 
 Session::Session(const Console& console) : console_(console), cluster_(find_cluster()), io_(kj::setupAsyncIo()) {}
@@ -78,14 +84,16 @@ template <class T>
 Result<T> Session::persist(Duration patience, const std::function<Result<T>(ControllerClient&)>& call) {
   const TimePoint deadline = clock_now() + patience;
   for (bool is_told = false;;) {
+    Error why = no_controller();
     if (ControllerClient* connection = client()) {
       Result<T> answer = call(*connection);
       if (answer.has_value() || answer.error().code != ErrorCode::kUnavailable) return answer;
+      if (answer.error().message.starts_with(kNoAnswer)) why = answer.error();
       drop();
     }
-    if (cluster_.conf.empty() || clock_now() >= deadline) return muster::fail(no_controller());
+    if (cluster_.conf.empty() || clock_now() >= deadline) return muster::fail(why);
     if (!is_told && patience > kQueryPatience) {
-      console_.say(fmt::format("{}, retrying", no_controller().message));
+      console_.say(fmt::format("{}, retrying", why.message));
       is_told = true;
     }
     sleep(kRetryPause);

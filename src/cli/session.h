@@ -26,7 +26,7 @@ struct ClusterAddress {
 /// Finds the keys that clients act on in the text of a slurm.conf. Without MusterController= the controller listens on
 /// controller.sock beside the file.
 ClusterAddress scan_conf(const std::string& path, std::string_view text);
-/// SLURM_CONF, else /etc/muster/slurm.conf, else /etc/slurm/slurm.conf.
+/// SLURM_CONF, else MUSTER_CONF (jobs have it for tools that take all SLURM_* away), else /etc/muster/slurm.conf, else /etc/slurm/slurm.conf.
 ClusterAddress find_cluster();
 
 /// One connection, made at the first call and again when it is lost. Single-threaded; owns the process's event loop.
@@ -67,6 +67,9 @@ class Session {
   std::optional<kj::AsyncIoContext> io_;
   std::unique_ptr<ControllerClient> client_;
 };
+
+/// The job that this command runs in, as its environment says; 0: none.
+JobId own_job();
 
 /// "Unable to contact slurm controller (connect failure)".
 Error no_controller();

@@ -64,6 +64,7 @@ Status repeat(O& options, Value value) {
 
 constexpr OptionRow<O> kOptions[] = {
     {"all", 'a', Takes::kNothing, set_flag<&O::is_all>, "hidden partitions too"},
+    {"cluster", 0, Takes::kValue, clusters, ""},
     {"clusters", 'M', Takes::kValue, clusters, "this cluster's own name; there are no others"},
     {"dead", 'd', Takes::kNothing, set_flag<&O::is_dead_only>, "only nodes that do not respond"},
     {"exact", 'e', Takes::kNothing, set_flag<&O::is_exact>, "nodes of different size on lines of their own"},
@@ -78,6 +79,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"local", 0, Takes::kNothing, holds_anyway, ""},
     {"long", 'l', Takes::kNothing, set_flag<&O::is_long>, "more columns"},
     {"noconvert", 0, Takes::kNothing, holds_anyway, ""},
+    {"node", 0, Takes::kNothing, set_flag<&O::is_per_node>, ""},
     {"Node", 'N', Takes::kNothing, set_flag<&O::is_per_node>, "one line for each node"},
     {"nodes", 'n', Takes::kValue, nodes, "only these nodes"},
     {"noheader", 'h', Takes::kNothing, set_flag<&O::is_no_header>, "no header line"},
@@ -151,7 +153,7 @@ Result<Page> load(Session& session) {
   return page;
 }
 
-Status show_once(Session& session, const O& options) {
+Status show_once(const Console& console, Session& session, const O& options) {
   auto loaded = load(session);
   if (!loaded.has_value()) return fail(Error{loaded.error().code, "slurm_load_partitions: " + loaded.error().message, loaded.error().detail});
   Page page = std::move(loaded).value();
@@ -159,7 +161,8 @@ Status show_once(Session& session, const O& options) {
   std::erase_if(page.partitions, [&](const PartitionView& partition) { return !is_shown(options, partition); });
   const ColumnFormat format = TRY(chosen_format(options, page));
   std::erase_if(page.nodes, [&](const NodeView& node) { return !is_shown(options, node); });
-  const auto layout = TRY(layout_of(format, sinfo_columns(), "node"));
+  const auto layout = layout_of(format, sinfo_columns(), "node");
+  for (const std::string& unknown : layout.unknown) console.error(unknown);
   Grouping grouping;
   grouping.is_exact = options.is_exact;
   grouping.is_per_node = options.is_per_node;
@@ -207,7 +210,7 @@ int run_sinfo(const Words& words) {
   }
   Session session(console);
   for (;;) {
-    const Status shown = show_once(session, options);
+    const Status shown = show_once(console, session, options);
     if (!shown.has_value()) return console.fail(shown.error());
     if (options.repeat_seconds == 0) return 0;
     std::fflush(stdout);

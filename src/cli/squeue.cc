@@ -28,6 +28,7 @@ struct SqueueOptions {
   bool is_array_expanded = false;
   bool is_state_only = false;
   bool is_converted = true;
+  bool is_not_me = false;
   std::uint32_t repeat_seconds = 0;
 };
 
@@ -69,11 +70,13 @@ Status repeat(O& options, Value value) {
 }
 
 constexpr OptionRow<O> kOptions[] = {
-    {"account", 'A', Takes::kValue, names<&JobFilter::accounts>, "only these accounts"},
+    {"accounts", 'A', Takes::kValue, names<&JobFilter::accounts>, "only these accounts"},
     {"all", 'a', Takes::kNothing, holds_anyway, "also jobs in hidden partitions (they always show)"},
     {"array", 'r', Takes::kNothing, set_flag<&O::is_array_expanded>, "one line for each array element"},
     {"array-unique", 0, Takes::kNothing, set_flag<&O::is_array_expanded>, ""},
+    {"cluster", 0, Takes::kValue, clusters, ""},
     {"clusters", 'M', Takes::kValue, clusters, "this cluster's own name; there are no others"},
+    {"expand-patterns", 0, Takes::kNothing, nullptr, ""},
     {"federation", 0, Takes::kNothing, nullptr, ""},
     {"format", 'o', Takes::kValue, set_text<&O::format>, "columns by letter: \"%.18i %j\""},
     {"Format", 'O', Takes::kValue, set_text<&O::long_format>, "columns by name: JobID:10,Name"},
@@ -87,19 +90,23 @@ constexpr OptionRow<O> kOptions[] = {
     {"me", 0, Takes::kNothing, me, "only my jobs"},
     {"name", 'n', Takes::kValue, names<&JobFilter::names>, "only jobs of these names"},
     {"noconvert", 0, Takes::kNothing, set_flag<&O::is_converted, false>, "amounts in MiB"},
+    {"node", 0, Takes::kValue, nodes, ""},
     {"nodelist", 'w', Takes::kValue, nodes, "only jobs on these nodes"},
+    {"nodes", 0, Takes::kValue, nodes, ""},
     {"noheader", 'h', Takes::kNothing, set_flag<&O::is_no_header>, "no header line"},
+    {"notme", 0, Takes::kNothing, set_flag<&O::is_not_me>, "only jobs of others"},
     {"only-job-state", 0, Takes::kNothing, set_flag<&O::is_state_only>, "ids and states alone"},
-    {"partition", 'p', Takes::kValue, names<&JobFilter::partitions>, "only these partitions"},
+    {"partitions", 'p', Takes::kValue, names<&JobFilter::partitions>, "only these partitions"},
     {"priority", 'P', Takes::kNothing, holds_anyway, ""},
     {"qos", 'q', Takes::kValue, names<&JobFilter::qos>, "only these qualities of service"},
     {"reservation", 'R', Takes::kValue, names<&JobFilter::reservations>, "only jobs of these reservations"},
     {"sibling", 0, Takes::kNothing, nullptr, ""},
     {"sort", 'S', Takes::kValue, set_text<&O::sort>, "by column letters: P,t,-p"},
     {"start", 0, Takes::kNothing, set_flag<&O::is_start>, "when pending jobs are expected to start"},
+    {"state", 0, Takes::kValue, states, ""},
     {"states", 't', Takes::kValue, states, "only these states; all: ended jobs too"},
     {"steps", 's', Takes::kMaybe, steps, "steps instead of jobs"},
-    {"user", 'u', Takes::kValue, users, "only jobs of these users"},
+    {"users", 'u', Takes::kValue, users, "only jobs of these users"},
     {"verbose", 'v', Takes::kNothing, holds_anyway, ""},
     {"yaml", 0, Takes::kMaybe, nullptr, ""},
 };
@@ -135,6 +142,7 @@ Result<ColumnFormat> chosen_format(const O& options) {
 }
 
 bool is_shown(const O& options, const JobView& job) {
+  if (options.is_not_me && job.spec->user.value() == ::getuid()) return false;
   if (job.array_job.value() != 0 && !job.array_index && job.array_remaining_count == 0) return false;
   if (options.states) return options.states->matches(job.state, job.flags);
   if (options.is_start) return job.state == JobState::kPending;
@@ -186,20 +194,21 @@ void print_table(const O& options, const Layout<T>& layout, const TableLines<T>&
 
 int show_jobs(const Console& console, Session& session, const O& options, const ColumnFormat& format, const ShowContext& context) {
   const auto layout = layout_of(format, job_columns(), "job");
-  if (!layout.has_value()) return console.fail(layout.error());
-  auto lines = begin_table(options, *layout, job_columns(), options.is_start ? "S" : "P,t,-p", context);
+  for (const std::string& unknown : layout.unknown) console.error(unknown);
+  auto lines = begin_table(options, layout, job_columns(), options.is_start ? "S" : "P,t,-p", context);
   if (!lines.has_value()) return console.fail(lines.error());
   const auto add = [&](const JobView& row) { lines->add(row); };
-  const Status loaded = session.query_jobs(query_for(options, layout->note()), [&] { lines->clear(); }, [&](JobView& job) {
+  const Status loaded = session.query_jobs(query_for(options, layout.note()), [&] { lines->clear(); }, [&](JobView& job) {
     if (!is_shown(options, job)) return;
     options.is_array_expanded ? each_element(std::move(job), add) : add(job);
   });
   if (!loaded.has_value()) return load_failed(loaded.error());
-  print_table(options, *layout, *lines, context);
+  print_table(options, layout, *lines, context);
   return 0;
 }
 
 bool is_shown(const O& options, const StepView& step) {
+  if (options.is_not_me && step.uid.value() == ::getuid()) return false;
   bool is_named = false;  // by a selector of the job, whichever step that means
   for (const JobSelector& wanted : options.filter.jobs) {
     if (wanted.job != step.id.job || !wanted.step) continue;
@@ -211,15 +220,15 @@ bool is_shown(const O& options, const StepView& step) {
 
 int show_steps(const Console& console, Session& session, const O& options, const ColumnFormat& format, const ShowContext& context) {
   const auto layout = layout_of(format, step_columns(), "step");
-  if (!layout.has_value()) return console.fail(layout.error());
-  auto lines = begin_table(options, *layout, step_columns(), "i", context);
+  for (const std::string& unknown : layout.unknown) console.error(unknown);
+  auto lines = begin_table(options, layout, step_columns(), "i", context);
   if (!lines.has_value()) return console.fail(lines.error());
   const auto page = session.query(query_for(options, QueryDetail::kRow));
   if (!page.has_value()) return load_failed(page.error());
   for (const StepView& step : page->steps) {
     if (is_shown(options, step)) lines->add(step);
   }
-  print_table(options, *layout, *lines, context);
+  print_table(options, layout, *lines, context);
   return 0;
 }
 

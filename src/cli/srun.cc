@@ -1,6 +1,7 @@
 // srun: runs tasks, as a step of the job that it is called in or in an allocation of its own.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -142,10 +143,15 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
   create.job = *run.options.inside;
   create.spec = std::make_shared<StepSpec>(step);
   create.environment = as_bytes(environment_block(run.environment));
+  const bool is_there = run.session.client() != nullptr;
+  if (!is_there && run.session.cluster().conf.empty()) {
+    return fail(Error{ErrorCode::kUnavailable, no_controller().message, "no slurm.conf was found: SLURM_CONF or MUSTER_CONF must name it"});
+  }
   bool is_told = false;
   const auto told = io.provider->getTimer().afterDelay(kBusyAfter).then([&] {
     is_told = true;
-    run.console.say(fmt::format("Job {} step creation temporarily disabled, retrying (Requested nodes are busy)", create.job.value()));
+    const std::string why = is_there ? "Requested nodes are busy" : no_controller().message;
+    run.console.say(fmt::format("Job {} step creation temporarily disabled, retrying ({})", create.job.value(), why));
   }).eagerlyEvaluate(nullptr);
   auto answered = submit_until_answered(io, run.session.cluster().controller, create).then([](Reply&& reply) { return std::optional<Reply>(std::move(reply)); });
   auto stopped = any_signal(io.unixEventPort, {SIGINT, SIGTERM, SIGHUP, SIGQUIT}).then([](int) { return std::optional<Reply>(); });
@@ -161,7 +167,7 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
 void warn_of_job_options(const Run& run) {
   static constexpr std::string_view kOfJobs[] = {
       "account",      "begin",          "constraint", "cores-per-socket",  "cpus-per-gpu",     "deadline",    "dependency",
-      "hold",         "licenses",       "mail-type",  "mail-user",         "mincpus",          "nice",        "ntasks-per-gpu",
+      "hold",         "licenses",       "mail-type",  "mail-user",         "mincpus",          "nice",        "ntasks-per-gpu",  "hint",    "ntasks-per-core", "ntasks-per-socket", "no-kill", "spread-job", "use-min-nodes",
       "partition",    "prefer",         "priority",   "qos",               "reservation",      "extra-node-info",
       "sockets-per-node", "threads-per-core", "time-min", "tmp",           "wckey",            "mem-per-gpu"};
   for (const std::string& name : run.options.written) {
@@ -193,6 +199,13 @@ int run_inside(const Run& run, StepWatch& watch) {
   const int code = watch.run(std::move(place).value(), step);
   wait_for_end(run, *reply->step, WaitUntil::kStepEnded);
   return code;
+}
+
+bool is_on_path(const std::string& program) {
+  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
+  return std::ranges::any_of(split_words(environment_value("PATH"), ':'), [&](std::string_view folder) {
+    return ::access(fmt::format("{}/{}", folder, program).c_str(), X_OK) == 0;
+  });
 }
 
 /// The tasks' command: with --multi-prog a shell that picks each task's own.
@@ -241,6 +254,9 @@ int run_srun(const Words& words) {
   }
   if (std::ranges::find(read.operands, ":") != read.operands.end()) {
     return console.fail(refused_option("a heterogeneous step (\":\")"));
+  }
+  if (options.is_program_checked && !is_on_path(read.operands.front())) {
+    return console.fail(Error{ErrorCode::kNotFound, fmt::format("{}: command not found", read.operands.front()), "asked for by SLURM_TEST_EXEC"});
   }
   if (const auto code = settle_and_tell(console, options)) return *code;
   auto command = command_of(options, read.operands);

@@ -15,6 +15,7 @@
 
 #include "cli/allocation.h"
 #include "codec/words.h"
+#include "env/posix/process_runner.h"
 
 namespace muster::cli {
 namespace {
@@ -44,6 +45,12 @@ int write_all(int fd, std::string_view bytes) {
 }
 
 bool contains(const std::vector<std::uint32_t>& nodes, std::uint32_t node) { return std::ranges::find(nodes, node) != nodes.end(); }
+
+unsigned file_mask() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return mask;
+}
 
 /// A terminal that another process group has would stop us when we read it.
 bool may_read_input() { return ::isatty(0) == 0 || ::tcgetpgrp(0) == ::getpgrp(); }
@@ -125,10 +132,12 @@ Status StepWatch::open_files(const StepSpec& step) {
     std::string path = expand_file_pattern(step.get(pattern), place_->names);
     if (path.front() != '/') path = fmt::format("{}/{}", step.get(StepText::kWorkDir), path);
     const int mode = step.open_mode == kAppend ? 0 : O_TRUNC;
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | mode, 0666);
+    const Status made = make_folders_as(ProcessUser{::getuid(), ::getgid(), ""}, path.substr(0, path.rfind('/')), 0777 & ~file_mask());
+    const int fd = made.has_value() ? ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | mode, 0666) : -1;
     if (fd >= 0) return fd;
     const char* stream = pattern == StepText::kStdOut ? "stdout" : "stderr";
-    return muster::fail(ErrorCode::kNotFound, fmt::format("Could not open {} file {}", stream, path), std::strerror(errno));
+    return muster::fail(ErrorCode::kNotFound, fmt::format("Could not open {} file {}", stream, path),
+                        made.has_value() ? std::strerror(errno) : made.error().detail);
   };
   if (is_gathered(step.get(StepText::kStdOut))) {
     output_file_ = kj::AutoCloseFd(TRY(open_one(StepText::kStdOut)));
@@ -308,7 +317,12 @@ void StepWatch::on_interrupt() {
   const TimePoint now = clock_now();
   const bool is_second = now - last_interrupt_ < kSecondInterrupt;
   last_interrupt_ = now;
-  if (!is_second && !options_.is_quit_on_interrupt && !options_.is_disable_status) {
+  if (!is_second && options_.is_disable_status && !options_.is_quit_on_interrupt) {
+    console_.say(fmt::format("sending Ctrl-C to {}", step_name()));
+    server_->send_all(FrameKind::kSignal, SIGINT, "");
+    return;
+  }
+  if (!is_second && !options_.is_quit_on_interrupt) {
     console_.say("interrupt (one more within 1 sec to abort)");
     for (const std::string& line : report_.status_lines()) console_.say(fmt::format("{} {}", step_name(), line));
     return;

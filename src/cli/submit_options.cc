@@ -23,7 +23,7 @@ constexpr std::uint8_t kAll = kA | kB | kR;
 constexpr SubmitRow kRows[] = {
     {"accel-bind", 0, kR, kValue, kRefused, nullptr, ""},
     {"account", 'A', kAll, kValue, kRecorded, text<JobText::kAccount, given_option::kAccount>,
-     "charge this account (recorded)"},
+     "an account's name (recorded, not checked: there are no accounts yet)"},
     {"acctg-freq", 0, kAll, kValue, kRefused, nullptr, ""},
     {"array", 'a', kB, kValue, kHonoured, array, "run one element for each index: 0-15:2%4"},
     {"async", 0, kR, kNothing, kRefused, nullptr, ""},
@@ -57,7 +57,7 @@ constexpr SubmitRow kRows[] = {
     {"delay-boot", 0, kAll, kValue, kRefused, nullptr, ""},
     {"dependency", 'd', kAll, kValue, kHonoured, dependency, "wait for other jobs: afterok:12,after:13+5"},
     {"disable-status", 'X', kR, kNothing, kHonoured, flag<&SubmitOptions::is_disable_status>,
-     "one Ctrl-C ends the tasks, without a status report"},
+     "one Ctrl-C goes to the tasks, without a status report"},
     {"distribution", 'm', kAll, kValue, kHonoured, distribution, "how ranks lie on nodes: block, cyclic, plane=N"},
     {"epilog", 0, kR, kValue, kRefused, nullptr, ""},
     {"error", 'e', kB | kR, kValue, kHonoured, text<JobText::kStdErr>, "file for standard error"},
@@ -70,7 +70,8 @@ constexpr SubmitRow kRows[] = {
     {"extra", 0, kAll, kValue, kRecorded, text<JobText::kExtra>, "a text to keep with the job"},
     {"extra-node-info", 'B', kAll, kValue, kHonoured, extra_node_info,
      "sockets[:cores[:threads]] that nodes must have"},
-    {"get-user-env", 0, kB, kNothing, kRefused, nullptr, ""},
+    {"get-user-env", 0, kB, kNothing, kHonoured, flag<&SubmitOptions::is_login_environment>,
+     "add the variables of your login shell"},
     {"gid", 0, kB, kValue, kRefused, nullptr, ""},
     {"gpu-bind", 0, kAll, kValue, kHonoured, gpu_bind, "which GPUs tasks see: none, closest, single:N, per_task:N, map:LIST, mask:LIST"},
     {"gpu-freq", 0, kAll, kValue, kRefused, nullptr, ""},
@@ -79,9 +80,9 @@ constexpr SubmitRow kRows[] = {
     {"gpus-per-socket", 0, kAll, kValue, kRefused, nullptr, ""},
     {"gpus-per-task", 0, kAll, kValue, kHonoured, gpus_per_task, "GPUs for each task"},
     {"gres", 0, kAll, kValue, kHonoured, gres, "generic resources on each node: gpu:2,nic:1"},
-    {"gres-flags", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"gres-flags", 0, kAll, kValue, kHonoured, gres_flags, "enforce-binding, disable-binding, allow-task-sharing"},
     {"het-group", 0, kR, kValue, kRefused, nullptr, ""},
-    {"hint", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"hint", 0, kAll, kValue, kHonoured, hint, "nomultithread, multithread, compute_bound"},
     {"hold", 'H', kAll, kNothing, kHonoured, job_flag<&JobSpec::is_held>, "submit held"},
     {"ignore-pbs", 0, kB, kNothing, kHonoured, flag<&SubmitOptions::is_ignore_pbs>, "pass over #PBS lines"},
     {"ignore-signals", 0, kR, kValue, kHonoured, ignore_signals, "signals not to pass on to the tasks"},
@@ -97,12 +98,12 @@ constexpr SubmitRow kRows[] = {
     {"kill-on-invalid-dep", 0, kB, kValue, kHonoured, kill_on_invalid_dependency,
      "cancel when a dependency can never hold: yes or no"},
     {"label", 'l', kR, kNothing, kHonoured, step_flag<&StepSpec::is_label>, "begin each line with the task number"},
-    {"licenses", 'L', kAll, kValue, kRefused, nullptr, ""},
+    {"licenses", 'L', kAll, kValue, kHonoured, only_empty, ""},
     {"mail-type", 0, kAll, kValue, kHonoured, mail_type, "when to send mail: BEGIN,END,FAIL,REQUEUE,ALL,TIME_LIMIT_80,..."},
     {"mail-user", 0, kAll, kValue, kHonoured, text<JobText::kMailUser>, "who gets mail (you)"},
     {"mcs-label", 0, kAll, kValue, kRefused, nullptr, ""},
     {"mem", 0, kAll, kValue, kHonoured, memory_per_node, "memory on each node; 0 is all of it"},
-    {"mem-bind", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"mem-bind", 0, kAll, kValue, kHonoured, mem_bind, "none or local"},
     {"mem-per-cpu", 0, kAll, kValue, kHonoured, memory_per_cpu, "memory for each CPU"},
     {"mem-per-gpu", 0, kAll, kValue, kHonoured, memory_per_gpu, "memory for each GPU"},
     {"mem-update", 0, kAll, kValue, kRefused, nullptr, ""},
@@ -115,7 +116,7 @@ constexpr SubmitRow kRows[] = {
     {"nice", 0, kAll, kMaybe, kHonoured, nice, "rank lower by so much"},
     {"no-allocate", 'Z', kR, kNothing, kRefused, nullptr, ""},
     {"no-bell", 0, kA, kNothing, kHonoured, flag<&SubmitOptions::is_bell, false>, "do not ring"},
-    {"no-kill", 'k', kAll, kMaybe, kRefused, nullptr, ""},
+    {"no-kill", 'k', kAll, kMaybe, kHonoured, no_kill, "live on when a node fails (jobs of one node: means nothing)"},
     {"no-requeue", 0, kB, kNothing, kHonoured, no_requeue, "never run twice"},
     {"no-shell", 0, kA, kNothing, kHonoured, flag<&SubmitOptions::is_no_shell>, "allocate and return at once"},
     {"nodefile", 'F', kAll, kValue, kHonoured, node_file, "file of node names to use"},
@@ -123,12 +124,14 @@ constexpr SubmitRow kRows[] = {
     {"nodes", 'N', kAll, kValue, kHonoured, nodes, "number of nodes: 4, 2-8"},
     {"ntasks", 'n', kAll, kValue, kHonoured, count<&JobSpec::task_count, given_option::kTaskCount>,
      "number of tasks"},
-    {"ntasks-per-core", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"ntasks-per-core", 0, kAll, kValue, kHonoured, count<&JobSpec::tasks_per_core, given_option::kTasksPerCore>,
+     "most tasks on a core"},
     {"ntasks-per-gpu", 0, kAll, kValue, kHonoured, count<&JobSpec::tasks_per_gpu, given_option::kTasksPerGpu>,
      "tasks for each GPU"},
     {"ntasks-per-node", 0, kAll, kValue, kHonoured, count<&JobSpec::tasks_per_node, given_option::kTasksPerNode, 0>,
      "tasks on each node"},
-    {"ntasks-per-socket", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"ntasks-per-socket", 0, kAll, kValue, kHonoured, count<&JobSpec::tasks_per_socket, given_option::kTasksPerSocket>,
+     "most tasks on a socket"},
     {"ntasks-per-tres", 0, kAll, kValue, kHonoured, tasks_per_tres, ""},
     {"oom-kill-step", 0, kAll, kMaybe, kRefused, nullptr, ""},
     {"open-mode", 0, kB | kR, kValue, kHonoured, open_mode, "append or truncate output files"},
@@ -147,14 +150,14 @@ constexpr SubmitRow kRows[] = {
     {"prolog", 0, kR, kValue, kRefused, nullptr, ""},
     {"propagate", 0, kB | kR, kMaybe, kHonoured, propagate, "limits to take along: ALL, NONE, NOFILE,..."},
     {"pty", 0, kR, kMaybe, kRefused, nullptr, ""},
-    {"qos", 'q', kAll, kValue, kRecorded, text<JobText::kQos, given_option::kQos>, "quality of service (recorded)"},
+    {"qos", 'q', kAll, kValue, kRecorded, text<JobText::kQos, given_option::kQos>, "quality of service (recorded, not checked: there is none yet)"},
     {"quiet", 'Q', kAll, kNothing, kHonoured, flag<&SubmitOptions::is_quiet>, "say nothing but errors"},
     {"quit-on-interrupt", 0, kR, kNothing, kHonoured, flag<&SubmitOptions::is_quit_on_interrupt>,
      "one Ctrl-C ends the tasks"},
     {"reboot", 0, kAll, kNothing, kRefused, nullptr, ""},
     {"relative", 'r', kR, kValue, kHonoured, relative, "begin at this node of the allocation"},
     {"requeue", 0, kB, kMaybe, kHonoured, requeue, "may run again after a failed node"},
-    {"reservation", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"reservation", 0, kAll, kValue, kHonoured, only_empty, ""},
     {"resources", 0, kAll, kValue, kRefused, nullptr, ""},
     {"resv-ports", 0, kAll, kMaybe, kRefused, nullptr, ""},
     {"runtime", 0, kAll, kValue, kRefused, nullptr, ""},
@@ -164,7 +167,7 @@ constexpr SubmitRow kRows[] = {
     {"slurmd-debug", 0, kR, kValue, kRefused, nullptr, ""},
     {"sockets-per-node", 0, kAll, kValue, kHonoured, count<&JobSpec::sockets_per_node>,
      "nodes with at least so many sockets"},
-    {"spread-job", 0, kAll, kNothing, kRefused, nullptr, ""},
+    {"spread-job", 0, kAll, kNothing, kHonoured, job_flag<&JobSpec::is_spread>, "over as many nodes as there are tasks"},
     {"spread-segments", 0, kAll, kNothing, kRefused, nullptr, ""},
     {"stepmgr", 0, kAll, kNothing, kRefused, nullptr, ""},
     {"switches", 0, kAll, kValue, kRefused, nullptr, ""},
@@ -182,19 +185,19 @@ constexpr SubmitRow kRows[] = {
     {"time-min", 0, kAll, kValue, kRefused, nullptr, ""},
     {"tmp", 0, kAll, kValue, kHonoured, tmp_disk, "least disk for temporary files"},
     {"treewidth", 0, kR, kValue, kRefused, nullptr, ""},
-    {"tres-bind", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"tres-bind", 0, kAll, kValue, kHonoured, tres_bind, "gres/gpu: and what --gpu-bind takes"},
     {"tres-per-task", 0, kAll, kValue, kHonoured, tres_per_task, "cpu=N,gres/gpu=N for each task"},
     {"uid", 0, kB, kValue, kRefused, nullptr, ""},
     {"umask", 0, kB, kValue, kHonoured, umask, "file mode mask, octal"},
     {"unbuffered", 'u', kR, kNothing, kHonoured, step_flag<&StepSpec::is_unbuffered>, "output is never held back; for scripts that say so"},
-    {"use-min-nodes", 0, kAll, kNothing, kRefused, nullptr, ""},
+    {"use-min-nodes", 0, kAll, kNothing, kHonoured, flag<&SubmitOptions::is_fewest_nodes>, "of a range of nodes the least"},
     {"wait", 'W', kB, kNothing, kHonoured, flag<&SubmitOptions::is_wait>,
      "return when the job has ended, with its exit code"},
     {"wait", 'W', kR, kValue, kHonoured, wait_for_tasks, "end the step so many seconds after its first task ends"},
     {"wait-all-nodes", 0, kA | kB, kValue, kHonoured, wait_all_nodes,
      "start only when all nodes are ready (they always are)"},
     {"wait-for-children", 0, kR, kNothing, kRefused, nullptr, ""},
-    {"wckey", 0, kAll, kValue, kRecorded, text<JobText::kWckey>, "key for accounting (recorded)"},
+    {"wckey", 0, kAll, kValue, kRecorded, text<JobText::kWckey>, "key for accounting (recorded, not checked)"},
     {"whole", 0, kR, kNothing, kHonoured, flag<&SubmitOptions::is_whole>,
      "all CPUs of the job on each node of the step"},
     {"wrap", 0, kB, kValue, kHonoured, wrap, "run this command line in a shell"},
@@ -207,32 +210,68 @@ constexpr SubmitRow kRows[] = {
 };
 
 constexpr SubmitVariable kVariables[] = {
-    {"ACCOUNT", "account", kAll}, {"ARRAY_INX", "array", kB}, {"CLUSTERS", "clusters", kA | kB},
-    {"CONSTRAINT", "constraint", kAll}, {"CPU_BIND", "cpu-bind", kR}, {"CPUS_PER_GPU", "cpus-per-gpu", kAll},
-    {"TRES_PER_TASK", "tres-per-task", kAll}, {"CPUS_PER_TASK", "cpus-per-task", kR},  // the later one counts
-    {"DEPENDENCY", "dependency", kR}, {"DISABLE_STATUS", "disable-status", kR},
-    {"DISTRIBUTION", "distribution", kAll}, {"ERROR", "error", kB}, {"EXACT", "exact", kR},
-    {"EXCLUSIVE", "exclusive", kAll}, {"EXPORT", "export", kB}, {"EXPORT_ENV", "export", kR},
-    {"GPU_BIND", "gpu-bind", kAll}, {"GPUS", "gpus", kAll}, {"GPUS_PER_NODE", "gpus-per-node", kAll},
-    {"GPUS_PER_TASK", "gpus-per-task", kAll}, {"GRES", "gres", kAll}, {"HOSTFILE", "nodefile", kR},
-    {"IGNORE_PBS", "ignore-pbs", kB}, {"IMMEDIATE", "immediate", kA | kR}, {"INPUT", "input", kB},
-    {"STDINMODE", "input", kR}, {"JOB_ID", "jobid", kR}, {"JOB_NAME", "job-name", kAll},
-    {"KILL_BAD_EXIT", "kill-on-bad-exit", kR}, {"KILL_CMD", "kill-command", kA}, {"LABELIO", "label", kR},
-    {"MEM_PER_CPU", "mem-per-cpu", kAll}, {"MEM_PER_GPU", "mem-per-gpu", kAll}, {"MEM_PER_NODE", "mem", kAll},
-    {"MPI_TYPE", "mpi", kR}, {"NO_KILL", "no-kill", kAll}, {"NO_REQUEUE", "no-requeue", kB}, {"NNODES", "nodes", kR},
-    {"NTASKS", "ntasks", kR}, {"NTASKS_PER_NODE", "ntasks-per-node", kR}, {"NTASKS_PER_GPU", "ntasks-per-gpu", kR},
-    {"OPEN_MODE", "open-mode", kB | kR}, {"OUTPUT", "output", kB}, {"STDOUTMODE", "output", kR},
-    {"STDERRMODE", "error", kR}, {"OVERCOMMIT", "overcommit", kAll}, {"OVERLAP", "overlap", kR},
-    {"PARTITION", "partition", kAll}, {"QOS", "qos", kAll}, {"REQUEUE", "requeue", kB}, {"SIGNAL", "signal", kA | kB},
-    {"TASK_PROLOG", "task-prolog", kR}, {"TASK_EPILOG", "task-epilog", kR},
-    {"THREADS_PER_CORE", "threads-per-core", kA | kB}, {"TIMELIMIT", "time", kAll},
-    {"UMASK", "umask", kB}, {"UNBUFFEREDIO", "unbuffered", kR},
-    {"WAIT", "wait", kB | kR}, {"WAIT_ALL_NODES", "wait-all-nodes", kA | kB}, {"WCKEY", "wckey", kAll},
-    {"WHOLE", "whole", kR}, {"RESERVATION", "reservation", kAll}, {"REQ_SWITCH", "switches", kAll},
-    {"GRES_FLAGS", "gres-flags", kA | kB}, {"HINT", "hint", kA | kB}, {"SEGMENT_SIZE", "segment", kA | kB},
-    {"CORE_SPEC", "core-spec", kA | kB}, {"ACCTG_FREQ", "acctg-freq", kAll}, {"PROFILE", "profile", kAll},
-    {"BURST_BUFFER", "bb", kA | kB}, {"CONTAINER", "container", kA | kB}, {"NETWORK", "network", kA | kB},
-    {"GET_USER_ENV", "get-user-env", kB},
+    // Where several say the same the later one counts. What as_is takes is read where it matters, or only describes a job.
+    {"ACCOUNT", "account", kAll}, {"ACCTG_FREQ", "acctg-freq", kAll},
+    {"CLUSTER_CONSTRAINT", "cluster-constraint", kAll}, {"CLUSTERS", "clusters", kAll},
+    {"CONSOLIDATE_SEGMENTS", "consolidate-segments", kAll}, {"CONSTRAINT", "constraint", kAll},
+    {"CORE_SPEC", "core-spec", kAll}, {"CPUS_PER_GPU", "cpus-per-gpu", kAll},
+    {"DELAY_BOOT", "delay-boot", kAll}, {"BURST_BUFFER", "bb", kAll},
+    {"CPU_FREQ_REQ", "cpu-freq", kAll}, {"TRES_PER_TASK", "tres-per-task", kAll},
+    {"CPUS_PER_TASK", "cpus-per-task", kR}, {"EXCLUSIVE", "exclusive", kAll},
+    {"GPUS", "gpus", kAll}, {"GPU_BIND", "gpu-bind", kAll}, {"GPU_FREQ", "gpu-freq", kAll},
+    {"GPUS_PER_NODE", "gpus-per-node", kAll}, {"GPUS_PER_SOCKET", "gpus-per-socket", kAll},
+    {"GPUS_PER_TASK", "gpus-per-task", kAll}, {"GRES", "gres", kAll},
+    {"GRES_FLAGS", "gres-flags", kAll}, {"HINT", "hint", kAll},
+    {"SLURM_HINT", "hint", kA | kB, true}, {"SLURM_CLUSTERS", "clusters", kA | kB, true},
+    {"MEM_BIND", "mem-bind", kAll}, {"MEM_PER_CPU", "mem-per-cpu", kAll},
+    {"MEM_PER_GPU", "mem-per-gpu", kAll}, {"NETWORK", "network", kAll},
+    {"NO_KILL", "no-kill", kAll}, {"OVERCOMMIT", "overcommit", kAll},
+    {"PARTITION", "partition", kAll}, {"PROFILE", "profile", kAll}, {"QOS", "qos", kAll},
+    {"RESERVATION", "reservation", kAll}, {"SIGNAL", "signal", kAll},
+    {"SPREAD_JOB", "spread-job", kAll}, {"SPREAD_SEGMENTS", "spread-segments", kAll},
+    {"MEM_PER_NODE", "mem", kAll}, {"REQ_SWITCH", "switches", kAll},
+    {"WAIT4SWITCH", "switches", kAll}, {"THREAD_SPEC", "thread-spec", kAll},
+    {"THREADS_PER_CORE", "threads-per-core", kAll}, {"TRES_BIND", "tres-bind", kAll},
+    {"USE_MIN_NODES", "use-min-nodes", kAll}, {"WCKEY", "wckey", kAll}, {"TIMELIMIT", "time", kAll},
+    {"SEGMENT_SIZE", "segment", kAll}, {"POWER", nullptr, kAll},
+    {"WAIT_ALL_NODES", "wait-all-nodes", kA | kB}, {"CONTAINER", "container", kA | kB},
+    {"CONTAINER_ID", "container-id", kA | kB}, {"CONTAINER_TYPE", nullptr, kA | kB},
+    {"BELL", "bell", kA}, {"NO_BELL", "no-bell", kA}, {"KILL_CMD", "kill-command", kA},
+    {"IMMEDIATE", "immediate", kA | kR}, {"DEBUG", nullptr, kAll, false, debug},
+    {"ARRAY_INX", "array", kB}, {"BATCH", "batch", kB}, {"ERROR", "error", kB},
+    {"EXPORT", "export", kB}, {"GET_USER_ENV", "get-user-env", kB},
+    {"IGNORE_PBS", "ignore-pbs", kB}, {"INPUT", "input", kB}, {"NO_REQUEUE", "no-requeue", kB},
+    {"OUTPUT", "output", kB}, {"REQUEUE", "requeue", kB}, {"UMASK", "umask", kB},
+    {"DISTRIBUTION", "distribution", kAll}, {"JOB_NAME", "job-name", kAll},
+    {"OPEN_MODE", "open-mode", kB | kR}, {"WAIT", "wait", kB | kR}, {"BCAST", "bcast", kR},
+    {"BCAST_EXCLUDE", "bcast-exclude", kR}, {"COMPRESS", "compress", kR},
+    {"CPU_BIND", "cpu-bind", kR}, {"DEPENDENCY", "dependency", kR},
+    {"DISABLE_STATUS", "disable-status", kR}, {"EPILOG", "epilog", kR}, {"EXACT", "exact", kR},
+    {"OVERLAP", "overlap", kR}, {"PROLOG", "prolog", kR}, {"RESV_PORTS", "resv-ports", kR},
+    {"SEND_LIBS", "send-libs", kR}, {"TASK_EPILOG", "task-epilog", kR},
+    {"TASK_PROLOG", "task-prolog", kR}, {"THREADS", "threads", kR},
+    {"OOM_KILL_STEP", "oom-kill-step", kR}, {"WHOLE", "whole", kR}, {"EXPORT_ENV", "export", kR},
+    {"SRUN_EXPORT_ENV", "export", kR, true}, {"HOSTFILE", nullptr, kR, false, host_file},
+    {"JOB_ID", "jobid", kR}, {"KILL_BAD_EXIT", "kill-on-bad-exit", kR}, {"LABELIO", "label", kR},
+    {"MPI_TYPE", "mpi", kR}, {"JOB_NUM_NODES", "nodes", kR}, {"NNODES", "nodes", kR},
+    {"NPROCS", "ntasks", kR}, {"NTASKS", "ntasks", kR},
+    {"NCORES_PER_SOCKET", "cores-per-socket", kR}, {"NSOCKETS_PER_NODE", "sockets-per-node", kR},
+    {"NTASKS_PER_CORE", "ntasks-per-core", kR}, {"NTASKS_PER_NODE", "ntasks-per-node", kR},
+    {"NTASKS_PER_GPU", "ntasks-per-gpu", kR}, {"NTASKS_PER_SOCKET", "ntasks-per-socket", kR},
+    {"NTASKS_PER_TRES", "ntasks-per-tres", kR}, {"REMOTE_CWD", "chdir", kR},
+    {"WORKING_DIR", "chdir", kR}, {"SRUN_MULTI", "multi-prog", kR},
+    {"UNBUFFEREDIO", "unbuffered", kR}, {"STDINMODE", "input", kR}, {"STDOUTMODE", "output", kR},
+    {"STDERRMODE", "error", kR}, {"SRUN_INPUT", "input", kR, true},
+    {"SRUN_OUTPUT", "output", kR, true}, {"SRUN_ERROR", "error", kR, true},
+    {"SRUN_CONTAINER", "container", kR, true}, {"SRUN_CONTAINER_ID", "container-id", kR, true},
+    {"SRUN_CONTAINER_TYPE", nullptr, kR, true}, {"SRUN_SEGMENT_SIZE", "segment", kR, true},
+    {"SLURMD_DEBUG", "slurmd-debug", kR, true}, {"UMASK", nullptr, kR, false, umask},
+    {"TEST_EXEC", nullptr, kR, false, flag<&SubmitOptions::is_program_checked>},
+    {"WORKING_CLUSTER", nullptr, kR, false, working_cluster}, {"ARBITRARY_NODELIST", nullptr, kR},
+    {"EXTERNAL_LAUNCHER", nullptr, kR}, {"STEP_GRES", nullptr, kR},
+    {"STEP_KILLED_MSG_NODE_ID", nullptr, kR}, {"SRUN_REDUCE_TASK_EXIT_MSG", nullptr, kR},
+    {"EXIT_ERROR", nullptr, kR, false, as_is}, {"EXIT_IMMEDIATE", nullptr, kR, false, as_is},
+    {"DIST_PLANESIZE", nullptr, kR, false, as_is}, {"JOB_NODELIST", nullptr, kR, false, as_is},
 };
 // clang-format on
 
@@ -318,6 +357,10 @@ std::span<const SubmitRow> submit_rows() { return kRows; }
 std::span<const SubmitVariable> submit_variables() { return kVariables; }
 bool has_option(const SubmitRow& row, Submitter by) { return (row.commands & static_cast<std::uint8_t>(by)) != 0; }
 
+std::string variable_name(const SubmitVariable& variable, Submitter by) {
+  return variable.is_whole_name ? variable.suffix : fmt::format("{}{}", variable_prefix(by), variable.suffix);
+}
+
 std::string_view variable_prefix(Submitter by) {
   return by == Submitter::kBatch ? "SBATCH_" : by == Submitter::kAllocate ? "SALLOC_" : "SLURM_";
 }
@@ -364,17 +407,28 @@ ReadWords SubmitReader::read(const Words& words, OptionSource source) {
       [this] { return help(); });
 }
 
-std::optional<int> SubmitReader::read_environment() {
+/// One variable that is set.
+Status SubmitReader::set_variable(const SubmitVariable& variable, const std::string& value) {
+  if (variable.option == nullptr) {
+    if (variable.set != nullptr) return variable.set(options_, value);
+    return is_off(value) ? Status() : fail(refused_option(variable_name(variable, options_.by)));
+  }
   const auto rows = rows_of(options_.by);
+  const auto found = std::ranges::find_if(rows, [&](const SubmitRow* r) { return std::string_view(r->name) == variable.option; });
+  if (found == rows.end()) return {};
+  const SubmitRow& row = **found;
+  const bool is_flag = row.takes == Takes::kNothing;
+  if ((is_flag || row.set == nullptr) && is_off(value)) return {};
+  return set(row, is_flag ? std::string_view() : value, OptionSource::kEnvironment);
+}
+
+std::optional<int> SubmitReader::read_environment() {
   for (const SubmitVariable& variable : kVariables) {
     if ((variable.commands & static_cast<std::uint8_t>(options_.by)) == 0 || is_of_the_job(variable, options_.by)) continue;
-    const std::string name = fmt::format("{}{}", variable_prefix(options_.by), variable.suffix);
+    const std::string name = variable_name(variable, options_.by);
     const std::string value(environment_value(name.c_str()));
-    const auto row = std::ranges::find_if(rows, [&](const SubmitRow* r) { return std::string_view(r->name) == variable.option; });
-    if (value.empty() || row == rows.end()) continue;
-    const bool is_flag = (*row)->takes == Takes::kNothing;
-    if (is_flag && is_off(value)) continue;
-    const Status done = set(**row, is_flag ? std::string_view() : value, OptionSource::kEnvironment);
+    if (value.empty()) continue;
+    const Status done = set_variable(variable, value);
     if (!done.has_value()) return console_.fail(Error{done.error().code, done.error().message, fmt::format("from {}={}", name, value)});
   }
   return std::nullopt;

@@ -60,6 +60,11 @@ struct SubmitOptions {
   bool is_quit_on_interrupt = false;
   bool is_multi_prog = false;
   std::vector<std::uint16_t> ignored_signals;
+  bool is_program_checked = false;        ///< SLURM_TEST_EXEC: the program must be there where srun is called
+  // all of them
+  std::string hint;                       ///< --hint, for steps inside
+  bool is_login_environment = false;      ///< --get-user-env
+  bool is_fewest_nodes = false;           ///< --use-min-nodes
 };
 
 /// How an option is treated.
@@ -83,6 +88,8 @@ struct SubmitRow {
 std::span<const SubmitRow> submit_rows();
 bool has_option(const SubmitRow& row, Submitter by);
 
+struct SubmitVariable;
+
 /// Where a value came from; a stronger source replaces what a weaker one set.
 enum class OptionSource : std::uint8_t { kScript = 0, kEnvironment = 1, kCommandLine = 2 };
 
@@ -97,6 +104,7 @@ class SubmitReader {
 
  private:
   Status set(const SubmitRow& row, std::string_view value, OptionSource source);
+  Status set_variable(const SubmitVariable& variable, const std::string& value);
   std::string help() const;
 
   const Console& console_;
@@ -106,13 +114,18 @@ class SubmitReader {
   std::string memory_option_;
 };
 
-/// An input variable: `suffix` after the command's prefix, and the option that it stands for.
+/// An input variable: `suffix` after the command's prefix (or the whole name), and the option that it stands for. Without an
+/// option `set` takes its value; without that, too, it is refused by name.
 struct SubmitVariable {
   const char* suffix;
   const char* option;
   std::uint8_t commands;
+  bool is_whole_name = false;
+  Status (*set)(SubmitOptions&, std::string_view value) = nullptr;
 };
 std::span<const SubmitVariable> submit_variables();
+/// "SBATCH_ACCOUNT", "SRUN_OUTPUT".
+std::string variable_name(const SubmitVariable& variable, Submitter by);
 /// "SBATCH_", "SALLOC_", "SLURM_".
 std::string_view variable_prefix(Submitter by);
 

@@ -86,13 +86,119 @@ TEST(SubmitRows, LettersAreUniquePerCommand) {
 TEST(SubmitRows, VariablesNameOptionsOfTheirCommands) {
   for (const SubmitVariable& variable : submit_variables()) {
     for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate}) {
-      if ((variable.commands & static_cast<std::uint8_t>(by)) == 0) continue;
+      if ((variable.commands & static_cast<std::uint8_t>(by)) == 0 || variable.option == nullptr) continue;
       const bool is_there = std::ranges::any_of(submit_rows(), [&](const SubmitRow& row) {
         return std::string_view(row.name) == variable.option && has_option(row, by);
       });
-      EXPECT_TRUE(is_there) << variable_prefix(by) << variable.suffix;
+      EXPECT_TRUE(is_there) << variable_name(variable, by);
     }
   }
+}
+
+/// The input variables of the three manuals: after the prefix, or whole where a name stands for itself.
+constexpr const char* kOfAll =
+    "ACCOUNT ACCTG_FREQ BURST_BUFFER CLUSTERS CLUSTER_CONSTRAINT CONSOLIDATE_SEGMENTS CONSTRAINT CORE_SPEC CPU_FREQ_REQ CPUS_PER_GPU "
+    "DELAY_BOOT EXCLUSIVE GPUS GPU_BIND GPU_FREQ GPUS_PER_NODE GPUS_PER_SOCKET GPUS_PER_TASK GRES GRES_FLAGS HINT MEM_BIND MEM_PER_CPU "
+    "MEM_PER_GPU MEM_PER_NODE NETWORK NO_KILL OVERCOMMIT PARTITION POWER PROFILE QOS REQ_SWITCH RESERVATION SEGMENT_SIZE SIGNAL SPREAD_JOB "
+    "SPREAD_SEGMENTS THREAD_SPEC THREADS_PER_CORE TIMELIMIT TRES_BIND TRES_PER_TASK USE_MIN_NODES WAIT4SWITCH WCKEY DEBUG";
+constexpr const char* kOfAllocations = "CONTAINER CONTAINER_ID CONTAINER_TYPE WAIT_ALL_NODES SLURM_CLUSTERS SLURM_HINT";
+constexpr const char* kOfSalloc = "BELL NO_BELL IMMEDIATE KILL_CMD";
+constexpr const char* kOfSbatch =
+    "ARRAY_INX BATCH DISTRIBUTION ERROR EXPORT GET_USER_ENV INPUT JOB_NAME NO_REQUEUE OPEN_MODE OUTPUT REQUEUE WAIT";
+constexpr const char* kOfSrun =
+    "BCAST BCAST_EXCLUDE COMPRESS CPU_BIND CPUS_PER_TASK DEPENDENCY DISABLE_STATUS DISTRIBUTION EPILOG EXACT EXPORT_ENV SRUN_EXPORT_ENV "
+    "EXTERNAL_LAUNCHER JOB_ID JOB_NAME JOB_NODELIST JOB_NUM_NODES KILL_BAD_EXIT LABELIO MPI_TYPE NCORES_PER_SOCKET NPROCS "
+    "NSOCKETS_PER_NODE NTASKS NTASKS_PER_CORE NTASKS_PER_NODE NTASKS_PER_GPU NTASKS_PER_TRES OOM_KILL_STEP OPEN_MODE OVERLAP PROLOG "
+    "REMOTE_CWD WORKING_DIR RESV_PORTS SEND_LIBS SRUN_MULTI STDERRMODE STDINMODE STDOUTMODE TASK_EPILOG TASK_PROLOG THREADS UNBUFFEREDIO "
+    "WAIT SRUN_CONTAINER SRUN_CONTAINER_ID SRUN_CONTAINER_TYPE SRUN_ERROR SRUN_INPUT SRUN_OUTPUT SRUN_SEGMENT_SIZE SLURMD_DEBUG EXIT_ERROR "
+    "EXIT_IMMEDIATE HOSTFILE ARBITRARY_NODELIST DIST_PLANESIZE STEP_GRES SRUN_REDUCE_TASK_EXIT_MSG TEST_EXEC UMASK WORKING_CLUSTER "
+    "STEP_KILLED_MSG_NODE_ID";
+
+TEST(SubmitRows, EveryInputVariableIsHonouredOrRefused) {
+  const auto expect_known = [](const char* names, Submitter by) {
+    for (const std::string& name : split_list(names, ' ')) {
+      const bool is_known = std::ranges::any_of(submit_variables(), [&](const SubmitVariable& variable) {
+        return name == variable.suffix && (variable.commands & static_cast<std::uint8_t>(by)) != 0;
+      });
+      EXPECT_TRUE(is_known) << variable_prefix(by) << name;
+    }
+  };
+  for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate}) expect_known(kOfAll, by);
+  for (const Submitter by : {Submitter::kBatch, Submitter::kAllocate}) expect_known(kOfAllocations, by);
+  expect_known(kOfSalloc, Submitter::kAllocate);
+  expect_known(kOfSbatch, Submitter::kBatch);
+  expect_known(kOfSrun, Submitter::kRun);
+}
+
+/// What is said when the variable is set; empty: it was taken.
+std::string said_of(Submitter by, const std::string& name, const std::string& value, SubmitOptions& options) {
+  ::setenv(name.c_str(), value.c_str(), 1);
+  options.by = by;
+  options.context = test_context();
+  ::testing::internal::CaptureStderr();
+  const Console console("x");
+  SubmitReader(console, options).read_environment();
+  ::unsetenv(name.c_str());
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(SubmitRows, VariablesOfRefusedThingsAreRefusedByName) {
+  for (const SubmitVariable& variable : submit_variables()) {
+    const auto row = std::ranges::find_if(submit_rows(), [&](const SubmitRow& r) {
+      return variable.option != nullptr && std::string_view(r.name) == variable.option;
+    });
+    const bool is_refused = variable.option == nullptr ? variable.set == nullptr : row->use == OptionUse::kRefused;
+    if (!is_refused) continue;
+    for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate}) {
+      if ((variable.commands & static_cast<std::uint8_t>(by)) == 0) continue;
+      const std::string name = variable_name(variable, by);
+      SubmitOptions options;
+      EXPECT_NE(said_of(by, name, "3", options).find("from " + name + "=3"), std::string::npos) << name;
+    }
+  }
+}
+
+TEST(SubmitRows, VariablesHaveTheEffectOfTheirOptions) {
+  SubmitOptions options;
+  EXPECT_EQ(said_of(Submitter::kRun, "SLURM_NPROCS", "3", options), "");
+  EXPECT_EQ(options.job.task_count, 3U);
+  EXPECT_EQ(said_of(Submitter::kRun, "SRUN_OUTPUT", "x.out", options), "");
+  EXPECT_EQ(options.job.get(JobText::kStdOut), "x.out");
+  EXPECT_EQ(said_of(Submitter::kRun, "SLURM_HINT", "nomultithread", options), "");
+  EXPECT_EQ(options.job.threads_per_core, 1U);
+  EXPECT_EQ(said_of(Submitter::kBatch, "SBATCH_TRES_BIND", "gres/gpu:single:2", options), "");
+  EXPECT_EQ(options.step.get(StepText::kGpuBind), "single:2");
+  EXPECT_EQ(said_of(Submitter::kBatch, "SBATCH_SPREAD_JOB", "1", options), "");
+  EXPECT_TRUE(options.job.is_spread);
+}
+
+std::string settle_error(Submitter by, const Words& words) {
+  Read result = read(by, words);
+  Words warnings;
+  const Status settled = settle(result.options, warnings);
+  return settled.has_value() ? "" : settled.error().text();
+}
+
+TEST(Settle, ContradictionsAreRefused) {
+  EXPECT_NE(settle_error(Submitter::kBatch, {"--gpus=1", "-N2"}).find("--gpus=1 is less than the 2 nodes"), std::string::npos);
+  EXPECT_NE(settle_error(Submitter::kBatch, {"--gpus=2", "--ntasks-per-gpu=2", "--gpus-per-task=2"}).find("mutually exclusive"),
+            std::string::npos);
+  EXPECT_NE(settle_error(Submitter::kBatch, {"--hint=nomultithread", "--threads-per-core=1"}).find("mutually exclusive"), std::string::npos);
+  EXPECT_NE(settle_error(Submitter::kBatch, {"-N2", "--no-kill"}).find("--no-kill for a job of several nodes"), std::string::npos);
+  EXPECT_NE(settle_error(Submitter::kBatch, {"-n4", "--ntasks-per-socket=1", "-N2"}).find("--ntasks-per-socket"), std::string::npos);
+  EXPECT_EQ(settle_error(Submitter::kBatch, {"-N1", "--no-kill"}), "");
+  EXPECT_NE(error_of({"-m", "block:garbage"}).find("Invalid --distribution specification"), std::string::npos);
+  EXPECT_NE(error_of({"--hint=memory_bound"}).find("not supported by Muster yet"), std::string::npos);
+  EXPECT_EQ(read(Submitter::kBatch, {"--reservation=", "-m", "block:cyclic,Pack"}).words.exit_code, std::nullopt);
+}
+
+TEST(Settle, HintsAndBoundsOnTasks) {
+  EXPECT_EQ(settled(Submitter::kBatch, {"--hint=nomultithread"}).job.threads_per_core, 1U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"--hint=multithread"}).job.threads_per_core, 0U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-n4", "--ntasks-per-core=1"}).job.threads_per_core, 1U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-N4", "-n8", "--ntasks-per-socket=2"}).job.tasks_per_node, 2U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-n6", "--spread-job"}).job.max_nodes, 6U);
+  EXPECT_EQ(settled(Submitter::kRun, {"--gres=gpu:2", "--ntasks-per-gpu=2"}).job.task_count, 4U);
 }
 
 TEST(SubmitRows, EveryRefusedOptionIsNamed) {

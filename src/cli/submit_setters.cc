@@ -64,6 +64,8 @@ Result<TimePoint> read_time(const SubmitOptions& options, Value value) {
   return parse_time(value, context);
 }
 
+Status text_of_nodes(SubmitOptions& options, const std::string& names) { return text<JobText::kNodeList>(options, names); }
+
 /// Part of SOCKETS[:CORES[:THREADS]]; "*" and nothing leave it open.
 Status read_part(Value text, std::uint32_t& target) {
   if (text == "*" || text.empty()) return {};
@@ -80,6 +82,94 @@ Result<std::uint32_t> read_count(Value value, std::uint32_t low) {
 }
 
 Status as_is(SubmitOptions&, Value) { return {}; }
+
+Status only_empty(SubmitOptions&, Value value) {
+  return value.empty() ? Status() : unsupported(fmt::format("the value {}", value));
+}
+
+/// SLURM_DEBUG and its like: as many times --verbose.
+Status debug(SubmitOptions& options, Value value) {
+  options.verbosity = TRY(read_count(value, 0));
+  return {};
+}
+
+/// Source: sbatch(1), --gres-flags. Nodes tell no cores of their devices, so that binding to them binds to nothing.
+Status gres_flags(SubmitOptions& options, Value value) {
+  for (const std::string_view word : split_words(value, ',')) {
+    const std::string flag = lower(word);
+    if (flag == "allow-task-sharing") {
+      if (options.step.get(StepText::kGpuBind).empty()) TRY(gpu_bind(options, "none"));
+    } else if (flag == "one-task-per-sharing" || flag == "multiple-tasks-per-sharing") {
+      return unsupported(fmt::format("--gres-flags={}", word));
+    } else if (flag != "disable-binding" && flag != "enforce-binding") {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("unrecognized --gres-flags argument \"{}\"", word));
+    }
+  }
+  return {};
+}
+
+/// Source: srun(1), --hint.
+Status hint(SubmitOptions& options, Value value) {
+  const std::string word = lower(value);
+  const bool is_one_thread = word == "nomultithread" || word == "compute_bound";
+  if (word == "memory_bound") return unsupported("--hint=memory_bound (one core of each socket)");
+  if (!is_one_thread && word != "multithread") {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("unrecognized --hint argument \"{}\", see --hint=help", value));
+  }
+  options.job.threads_per_core = is_one_thread ? 1 : 0;
+  options.job.given &= ~given_option::kThreadsPerCore;
+  if (is_one_thread) options.job.given |= given_option::kThreadsPerCore;
+  options.hint = word;
+  return {};
+}
+
+/// A place for each task. Only what comes out in the cluster's own order can be laid so: each host the same number of times.
+Status host_file(SubmitOptions& options, Value value) {
+  std::ifstream file{std::string(value)};
+  if (!file) return fail(ErrorCode::kNotFound, fmt::format("cannot read the host file {}", value));
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  std::ranges::replace(text, '\n', ',');
+  const std::vector<std::string> places = TRY(expand_hostlist(text));
+  const std::vector<std::string> hosts = sorted_hosts(places);
+  if (hosts.empty()) return fail(ErrorCode::kInvalidArgument, fmt::format("the host file {} names no host", value));
+  const std::size_t each = places.size() / hosts.size();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (each * hosts.size() != places.size() || places[i] != hosts[i / each]) {
+      return unsupported("a host file with an order of tasks of its own (arbitrary distribution)");
+    }
+  }
+  options.job.tasks_per_node = static_cast<std::uint32_t>(each);
+  options.job.min_nodes = options.job.max_nodes = static_cast<std::uint32_t>(hosts.size());
+  options.job.given |= given_option::kTasksPerNode | given_option::kNodes;
+  return text_of_nodes(options, compress_hostlist(hosts));
+}
+
+/// Local memory is what tasks get anyway. Source: srun(1), --mem-bind.
+Status mem_bind(SubmitOptions&, Value value) {
+  for (const std::string_view word : split_words(value, ',')) {
+    const std::string type = lower(word);
+    if (type == "none" || type == "no" || type == "local" || type == "quiet" || type == "q" || type == "nosort") continue;
+    return unsupported(fmt::format("--mem-bind={}", value));
+  }
+  return {};
+}
+
+Status no_kill(SubmitOptions& options, Value value) {
+  if (!value.empty() && !equal_ignoring_case(value, "off") && !equal_ignoring_case(value, "set")) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("unrecognized --no-kill argument \"{}\"", value));
+  }
+  options.job.is_kill_on_node_fail = equal_ignoring_case(value, "off");
+  return {};
+}
+
+Status tres_bind(SubmitOptions& options, Value value) {
+  constexpr Value kOfGpus = "gres/gpu:";
+  if (!value.starts_with(kOfGpus) || value.find('+') != Value::npos) return unsupported(fmt::format("--tres-bind={}", value));
+  return gpu_bind(options, value.substr(kOfGpus.size()));
+}
+
+/// "NAME:HOST:PORT:VERSION", as srun sets it for itself where there are several clusters.
+Status working_cluster(SubmitOptions& options, Value value) { return clusters(options, value.substr(0, value.find(':'))); }
 
 Status array(SubmitOptions& options, Value value) {
   TRY(parse_array(value, 4'000'001));  // MaxArraySize is the controller's to check

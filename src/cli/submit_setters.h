@@ -48,7 +48,18 @@ Status flag(SubmitOptions& options, Value) {
 /// Nothing to do: the option asks for what happens anyway.
 Status as_is(SubmitOptions& options, Value value);
 
+/// For what cannot be done yet: an empty value, as templates leave it, asks for nothing.
+Status only_empty(SubmitOptions& options, Value value);
+
 Status array(SubmitOptions& options, Value value);
+Status debug(SubmitOptions& options, Value value);
+Status gres_flags(SubmitOptions& options, Value value);
+Status hint(SubmitOptions& options, Value value);
+Status host_file(SubmitOptions& options, Value value);
+Status mem_bind(SubmitOptions& options, Value value);
+Status no_kill(SubmitOptions& options, Value value);
+Status tres_bind(SubmitOptions& options, Value value);
+Status working_cluster(SubmitOptions& options, Value value);
 Status begin(SubmitOptions& options, Value value);
 Status clusters(SubmitOptions& options, Value value);
 Status constraint(SubmitOptions& options, Value value);

@@ -30,7 +30,7 @@ Result<Json> tensorboard_in(Result<Json> reply) {
 /// Its address, with a ticket that opens it in a browser, and it alone, for a day.
 Status print_address(Web& web, const std::string& id) {
   const Json ticket = TRY(web.post(fmt::format("services/{}/ticket", id), Json::Object{}));
-  print(fmt::format("{}{}\n", web.master(), text_of(ticket, "path")));
+  print(text_of(ticket, "url") + "\n");
   return {};
 }
 

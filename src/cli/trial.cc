@@ -82,7 +82,7 @@ int run_describe(const Words& words) {
   app.add_option("TRIAL", numbers, "their numbers; see muster experiment describe")->required();
   app.add_flag("--metrics-summary", has_summary, "also each metric's last, least and greatest value");
   app.add_flag("--metrics", has_metrics, "also what was reported of training and validation, step by step");
-  app.add_flag("--json", is_json, "as JSON, a line for each; with --metrics a second one with what was reported");
+  app.add_flag("--json", is_json, "as JSON, a line for each; with --metrics what was reported is its \"workloads\"");
   if (const auto code = parse_words(app, words)) return *code;
   const Console console("muster trial describe");
   Session session(console);
@@ -94,10 +94,16 @@ int run_describe(const Words& words) {
     const std::string path = fmt::format("trials/{}", trial.id.value());
     const std::string reports = path + "/workloads";
     if (is_json) {
-      if (const int code = print_json(console, session, path); code != 0) return code;
-      const auto all = has_metrics ? all_items(web, reports, "workloads") : Result<std::vector<Json>>(std::vector<Json>());
+      if (!has_metrics) {
+        if (const int code = print_json(console, session, path); code != 0) return code;
+        continue;
+      }
+      auto shown = web.get(path);
+      if (!shown.has_value()) return console.fail(shown.error());
+      auto all = all_items(web, reports, "workloads");
       if (!all.has_value()) return console.fail(all.error());
-      if (has_metrics) print(json_text(Json(Json::Object{{"workloads", Json::Array(*all)}})) + "\n");
+      shown->member("workloads") = Json::Array(std::move(all).value());
+      print(json_text(*shown) + "\n");
       continue;
     }
     print(trial_text(trial, show_context(session.cluster().cluster_name)));

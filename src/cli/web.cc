@@ -10,14 +10,12 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kTokenDays = 1;
-
 std::string full_path(const std::string& path) { return path.starts_with('/') ? path : "/api/v1/" + path; }
 
 }  // namespace
 
 Status Web::open() {
-  access_ = TRY(find_http(session_, kTokenDays));
+  access_ = TRY(find_http(session_, kCommandLife));
   return {};
 }
 

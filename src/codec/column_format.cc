@@ -91,6 +91,7 @@ Result<ColumnFormat> parse_short_format(std::string_view text) {
 Result<ColumnFormat> parse_long_format(std::string_view text) {
   ColumnFormat format;
   for (const std::string_view part : split(text, ',')) {
+    if (part.empty()) continue;
     const std::size_t colon = part.find(':');
     ColumnSpec column;
     column.name = trim(part.substr(0, colon));

@@ -32,7 +32,7 @@ struct ColumnFormat {
 /// Errors: kInvalidArgument "Invalid format specification" with the text. Source: squeue(1), sinfo(1) -o.
 Result<ColumnFormat> parse_short_format(std::string_view text);
 
-/// Reads `NAME[:[.][WIDTH][SUFFIX]]` parted by commas. Without a colon a column is 20 wide; with one but no WIDTH it is as
+/// Reads `NAME[:[.][WIDTH][SUFFIX]]` parted by commas; nothing between two commas, or after the last, is no column. Without a colon a column is 20 wide; with one but no WIDTH it is as
 /// wide as its text. Errors: as above. Source: squeue(1), sinfo(1) -O.
 Result<ColumnFormat> parse_long_format(std::string_view text);
 

@@ -45,7 +45,8 @@ TEST(ColumnFormat, ReadsLongFormats) {
   };
   for (const auto& [text, expected] : kCases)
     EXPECT_EQ(shown(parse_long_format(text)), expected) << text;
-  for (const char* bad : {"", "a,,b", ":8", "a:99999"}) {
+  EXPECT_EQ(shown(parse_long_format(",JobID:|,,State:|,")), "^^ 0JobID||| 0State|||");
+  for (const char* bad : {":8", "a:99999"}) {
     EXPECT_EQ(shown(parse_long_format(bad)), "Invalid format specification") << bad;
   }
 }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "codec/conf_form.h"
+#include "codec/launch_size.h"
 
 namespace muster {
 namespace {
@@ -26,6 +27,14 @@ constexpr auto kDaemon = [](auto& conf) -> auto& {
 template <auto Member, class Form>
 constexpr Key setting(std::string_view name) {
   return conf_row<SlurmConf, kSetting<Member>, Form>(name);
+}
+template <auto Member>
+constexpr auto kHttp = [](auto& conf) -> auto& {
+  return conf.daemons.http.*Member;
+};
+template <auto Member, class Form>
+constexpr Key http(std::string_view name) {
+  return conf_row<SlurmConf, kHttp<Member>, Form>(name);
 }
 template <auto Member, class Form>
 constexpr Key daemon(std::string_view name) {
@@ -94,8 +103,8 @@ Status set_scheduler_parameters(SlurmConf& conf, std::string_view value) {
   for (const std::string_view word : split_words(value, ',')) {
     const std::string name = lower(word.substr(0, word.find('=')));
     if (name == "max_script_size") {
-      const auto size = parse_whole(word.substr(std::min(word.size(), name.size() + 1)), 512U << 20);
-      if (!size || *size == 0) return must_be("max_script_size=BYTES, at most 512 MiB");
+      const auto size = parse_whole(word.substr(std::min(word.size(), name.size() + 1)), kCodeBytesMax);
+      if (!size || *size == 0) return must_be("max_script_size=BYTES, at most 56 MiB");
       conf.cluster.settings.max_script_size = *size;
     } else if (is_scheduler_bound(name)) {
       conf.notes.push_back(fmt::format("SchedulerParameters={} has no effect: the planner looks at every job, whenever something changes", word));
@@ -146,6 +155,33 @@ Status check_word(std::string_view value, std::span<const std::string_view> know
   return fail(ErrorCode::kUnimplemented, "not supported", "write one of " + join(names, ", "));
 }
 
+/// "6817" or "6820-6830": of a range the first port is listened on, and clients need no other.
+Status set_controller_port(SlurmConf& conf, std::string_view value) {
+  const std::size_t dash = value.find('-');
+  const std::uint64_t first = TRY(read_number(value.substr(0, dash), 1, 65535));
+  conf.daemons.controller_port = static_cast<std::uint16_t>(first);
+  if (dash == std::string_view::npos) return {};
+  TRY(read_number(value.substr(dash + 1), first, 65535));
+  conf.notes.push_back(fmt::format("SlurmctldPort={}: one port is enough, {} is used", value, first));
+  return {};
+}
+
+/// The spelling of before Slurm 18.08.
+Status set_control_machine(SlurmConf& conf, std::string_view value) {
+  conf.notes.push_back(fmt::format("ControlMachine={} is an old spelling: write SlurmctldHost={}", value, value));
+  return add_controller(conf, value);
+}
+/// Requires: ControlMachine came before it.
+Status set_control_address(SlurmConf& conf, std::string_view value) {
+  if (conf.daemons.controllers.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "it stands before ControlMachine", "write SlurmctldHost=NAME(ADDRESS) for both");
+  }
+  auto& controller = conf.daemons.controllers.front();
+  controller.address = std::string(value);
+  conf.notes.push_back(fmt::format("ControlAddr={} is an old spelling: write SlurmctldHost={}({})", value, controller.name, value));
+  return {};
+}
+
 Status set_process_tracking(SlurmConf& conf, std::string_view value) {
   static constexpr std::array<std::string_view, 3> kKnown = {
       "proctrack/cgroup", "proctrack/linuxproc", "proctrack/pgid"};
@@ -157,8 +193,13 @@ Status set_process_tracking(SlurmConf& conf, std::string_view value) {
 Status set_task_plugins(SlurmConf& conf, std::string_view value) {
   static constexpr std::array<std::string_view, 3> kKnown = {"task/none", "task/affinity",
                                                              "task/cgroup"};
-  for (const std::string_view plugin : split_words(value, ',')) TRY(check_word(plugin, kKnown));
-  conf.daemons.task_plugins = split_list(lower(value));
+  std::vector<std::string> plugins;
+  for (const std::string_view word : split_words(value, ',')) {
+    const std::string plugin = word.find('/') == std::string_view::npos ? "task/" + lower(word) : lower(word);
+    TRY(check_word(plugin, kKnown));
+    plugins.push_back(plugin);
+  }
+  conf.daemons.task_plugins = std::move(plugins);
   return {};
 }
 
@@ -184,14 +225,28 @@ constexpr auto kKeys = std::to_array<Key>({
     setting<&ClusterSettings::cluster_name, Text>("ClusterName"),
     {"SlurmctldHost", ConfHandling::kHonoured, {}, {}, &add_controller, nullptr},
     daemon<&DaemonSettings::user, Text>("SlurmUser"),
-    daemon<&DaemonSettings::controller_port, Number<std::uint16_t, 1, 65535>>("SlurmctldPort"),
+    {"SlurmctldPort",
+     ConfHandling::kHonoured,
+     {},
+     {},
+     &set_controller_port,
+     [](const SlurmConf& conf) { return fmt::format("{}", conf.daemons.controller_port); }},
+    {"ControlMachine", ConfHandling::kHonoured, {}, {}, &set_control_machine, nullptr},
+    {"ControlAddr", ConfHandling::kHonoured, {}, {}, &set_control_address, nullptr},
     daemon<&DaemonSettings::agent_port, Number<std::uint16_t, 1, 65535>>("SlurmdPort"),
     daemon<&DaemonSettings::state_folder, Text>("StateSaveLocation"),
     daemon<&DaemonSettings::spool_folder, Text>("SlurmdSpoolDir"),
     daemon<&DaemonSettings::controller_address, Text>("MusterController"),
-    daemon<&DaemonSettings::http_listen, Text>("MusterHttp"),
-    daemon<&DaemonSettings::http_open_user, Text>("MusterHttpOpenUser"),
+    http<&HttpSettings::listen, Text>("MusterHttp"),
+    http<&HttpSettings::hosts, Names>("MusterHttpHosts"),
+    http<&HttpSettings::services_listen, Text>("MusterHttpServices"),
+    http<&HttpSettings::services_url, Text>("MusterHttpServicesUrl"),
+    http<&HttpSettings::connections_max, Number<std::uint32_t, 16, 1'000'000>>("MusterHttpConnections"),
+    http<&HttpSettings::peer_connections_max, Number<std::uint32_t, 4, 1'000'000>>("MusterHttpPeerConnections"),
+    http<&HttpSettings::user_requests_max, Number<std::uint32_t, 4, 1'000'000>>("MusterHttpUserRequests"),
+    http<&HttpSettings::token_days, Number<std::uint32_t, 1, 3650>>("MusterHttpTokenDays"),
     daemon<&DaemonSettings::hosts_file, Text>("MusterHosts"),
+    daemon<&DaemonSettings::operators, Names>("MusterOperators"),
     daemon<&DaemonSettings::controller_log, Text>("SlurmctldLogFile"),
     daemon<&DaemonSettings::agent_log, Text>("SlurmdLogFile"),
     {"ProctrackType",
@@ -255,7 +310,9 @@ constexpr auto kKeys = std::to_array<Key>({
     setting<&ClusterSettings::mail_program, Text>("MailProg"),
     setting<&ClusterSettings::log_retention_days, Days>("MusterLogRetention"),
     setting<&ClusterSettings::resize_interval, Seconds>("MusterResizeInterval"),
+    setting<&ClusterSettings::launch_timeout, Seconds>("MusterLaunchTimeout"),
     // --- accepted without effect ---
+    no_effect("MusterHttpOpenUser", "nobody logs in without a password: muster token --once prints one for once"),
     no_effect("AuthType", kIdentity),
     no_effect("AuthInfo", kIdentity),
     no_effect("AuthAltTypes", kIdentity),
@@ -304,10 +361,9 @@ constexpr auto kKeys = std::to_array<Key>({
     no_effect("ResvOverRun", "there are no reservations that could overrun"),
     no_effect("TmpFS", "TmpDisk on the node line says what there is"),
     no_effect("MailDomain", "it is the mail program's to add"),
+    no_effect("FastSchedule", "it is an old key: SlurmdParameters=config_overrides is what FastSchedule=2 meant"),
     no_effect("X11Parameters", "there is no X11 forwarding to adjust"),
     // --- refused by name ---
-    refused("ControlMachine", "", "write SlurmctldHost=NAME(ADDRESS)"),
-    refused("ControlAddr", "", "write SlurmctldHost=NAME(ADDRESS)"),
     refused("BackupController", "", "write a second SlurmctldHost=NAME(ADDRESS)"),
     refused("DefCpuPerGPU", "0", "set it on the partitions, or on PartitionName=DEFAULT"),
     refused("AccountingStorageEnforce", "none|0",

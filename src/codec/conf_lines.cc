@@ -34,11 +34,12 @@ std::vector<LogicalLine> logical_lines(std::string_view text) {
   std::size_t number = 0;
   for (const std::string_view physical : split(text, '\n')) {
     ++number;
-    std::string line(trim(without_comment(physical)));
-    const bool joins_next = !line.empty() && line.back() == '\\';
-    if (joins_next) line.back() = ' ';
+    std::string line = without_comment(physical);
+    const std::size_t last = line.find_last_not_of(" \t\r");
+    const bool joins_next = last != std::string::npos && line[last] == '\\';
+    if (joins_next) line.resize(last);
     if (is_joined) {
-      lines.back().text += ' ' + line;
+      lines.back().text += line;
     } else {
       lines.push_back({number, line});
     }

@@ -31,7 +31,7 @@ struct ConfLine {
 using IncludeReader = std::function<Result<std::string>(std::string_view path)>;
 
 /// Reads a configuration file. A `#` begins a comment unless a backslash stands before it; a backslash at a line's end
-/// joins the next line; blanks around `=` are allowed; a value is one word or stands in double quotes.
+/// joins the next line as it stands, so that a list may go on there; blanks around `=` are allowed; a value is one word or stands in double quotes.
 /// `Include PATH` (blanks or `=` between) is replaced by that file's lines, at most 8 deep.
 /// Errors: kInvalidArgument "FILE:LINE: ..."; what `read_include` answers.
 /// Source: slurm.conf(5), DESCRIPTION.

@@ -25,6 +25,7 @@ TEST(ConfLines, ReadsWordsCommentsAndJoinedLines) {
       {"A=1\n\nB=2 # two\n", "1 A=1; 3 B=2"},
       {"NodeName=n[1-2] CPUs=4\tGres=gpu:2\r\n", "1 NodeName=n[1-2] CPUs=4 Gres=gpu:2"},
       {"A=1 \\\n  B=2 \\\n C=3\nD=4", "1 A=1 B=2 C=3; 4 D=4"},
+      {"Nodes=a,\\\nb,c\\\n Default=YES", "1 Nodes=a,b,c Default=YES"},
       {"A = 1", "1 A=1"},
       {"A= 1 B =2", "1 A=1 B=2"},
       {"Reason=\"a b\" State=DOWN", "1 Reason=a b State=DOWN"},

@@ -46,6 +46,8 @@ Status set_sharing(PartitionConfig& partition, std::string_view value) {
 }
 
 constexpr std::string_view kNotYet = "it is not implemented: take the key out";
+constexpr std::string_view kNoAccounts =
+    "accounts and QOS are not kept yet, and a job's own word for them (-A, -q) would open the partition to anybody: take the key out, or write AllowGroups=";
 constexpr std::string_view kNoPower = "nodes are not powered up and down: take the key out";
 
 constexpr auto kKeys = std::to_array<Key>({
@@ -72,9 +74,6 @@ constexpr auto kKeys = std::to_array<Key>({
     row<&PartitionConfig::max_memory_per_node_mib, Memory>("MaxMemPerNode"),
     row<&PartitionConfig::default_cpus_per_gpu, Number<std::uint32_t, 0, 65535>>("DefCpuPerGPU"),
     row<&PartitionConfig::allow_groups, NamesOrAll>("AllowGroups"),
-    row<&PartitionConfig::allow_accounts, NamesOrAll>("AllowAccounts"),
-    row<&PartitionConfig::deny_accounts, Names>("DenyAccounts"),
-    row<&PartitionConfig::allow_qos, NamesOrAll>("AllowQos"),
     {"CpuBind",
      ConfHandling::kNoEffect,
      "tasks are bound as their options say",
@@ -82,7 +81,10 @@ constexpr auto kKeys = std::to_array<Key>({
      nullptr,
      nullptr},
     refused("Priority", "", "write PriorityTier or PriorityJobFactor"),
-    refused("DenyQos", "", kNotYet),
+    refused("AllowAccounts", "ALL", kNoAccounts),
+    refused("DenyAccounts", "", kNoAccounts),
+    refused("AllowQos", "ALL", kNoAccounts),
+    refused("DenyQos", "", kNoAccounts),
     refused("QOS", "N/A", kNotYet),
     refused("AllocNodes", "ALL", kNotYet),
     refused("Alternate", "", kNotYet),

@@ -33,6 +33,9 @@ profiling: {enabled: false, begin_on_batch: 0, sync_timings: true}
 log_policies:
   - {name: CUDA OOM, pattern: ".*CUDA out of memory.*"}
   - {name: ECC Error, pattern: ".*uncorrectable ECC error encountered.*"}
+  - name: Storage misconfigured
+    pattern: 'An error occurred \((NoSuchBucket|InvalidAccessKeyId|SignatureDoesNotMatch)\)'
+    action: cancel_retries
 debug: false
 )";
 

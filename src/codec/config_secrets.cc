@@ -1,6 +1,7 @@
 #include "codec/config_secrets.h"
 
 #include <algorithm>
+#include <array>
 
 #include "codec/json_text.h"
 #include "codec/yaml_text.h"
@@ -26,11 +27,27 @@ std::string without_keys(const std::string& text) {
   return is_changed ? json_text(document->root) : text;
 }
 
+/// A JSON object of what everybody may know.
+std::string what_lists_show(const std::string& text) {
+  constexpr std::array<std::string_view, 11> kShown{"name",      "description",  "labels",  "workspace",  "project",        "visibility",
+                                                    "searcher",  "hyperparameters", "resources", "max_restarts", "reproducibility"};
+  auto document = parse_yaml(text);
+  Json::Object* all = document.has_value() ? document->root.object() : nullptr;
+  if (all == nullptr) return "{}";
+  std::erase_if(*all, [&](const Json::Member& member) { return std::ranges::find(kShown, member.name) == kShown.end(); });
+  return json_text(document->root);
+}
+
 }  // namespace
 
-ExperimentSpecRef spec_shown_to(const Identity& reader, const ExperimentSpecRef& spec) {
+ExperimentSpecRef spec_shown_to(const Identity& reader, const ExperimentSpecRef& spec, bool is_open) {
   if (reader.is_operator || reader.user == spec->user) return spec;
   auto shown = std::make_shared<ExperimentSpec>(*spec);
+  if (!is_open) {
+    if (!spec->config.empty()) shown->config = what_lists_show(spec->config);
+    for (std::string* closed : {&shown->original, &shown->entrypoint, &shown->run_folder}) closed->clear();
+    return shown;
+  }
   shown->config = without_keys(spec->config);
   shown->original = without_keys(spec->original);
   return shown;

@@ -6,9 +6,10 @@
 
 namespace muster {
 
-/// The specification as `reader` may see it: others than its owner and operators get the configuration, and its original, without
-/// access_key and secret_key of checkpoint_storage. An original that holds them is then shown as JSON. Cost: that of reading both
-/// texts, for others; nothing for the owner.
-ExperimentSpecRef spec_shown_to(const Identity& reader, const ExperimentSpecRef& spec);
+/// The specification as `reader` may see it. Its owner and operators see all. Others who may read the experiment (`is_open`) get the
+/// configuration, and its original, without access_key and secret_key of checkpoint_storage and data.secrets; an original that holds them
+/// is then shown as JSON. Who may not gets what lists show: names, search, hyperparameters, resources; no original, entrypoint or folder.
+/// Cost: that of reading both texts, for others; nothing for the owner.
+ExperimentSpecRef spec_shown_to(const Identity& reader, const ExperimentSpecRef& spec, bool is_open);
 
 }  // namespace muster

@@ -65,6 +65,7 @@ std::optional<TrialRun> parse_task_name(std::string_view name) {
   std::uint64_t trial = 0;
   const std::string_view tail = rest.substr(kTail, kUuid - kTail);
   if (std::from_chars(tail.data(), tail.data() + tail.size(), trial, 16).ptr != tail.data() + tail.size()) return std::nullopt;
+  if (trial > UINT32_MAX) return std::nullopt;
   TrialRun run{TrialId(static_cast<std::uint32_t>(trial)), 0};
   rest.remove_prefix(kUuid);
   if (rest.empty()) return run;

@@ -7,6 +7,7 @@
 
 #include "codec/hyperparameter_form.h"
 #include "codec/json_reader.h"
+#include "codec/metric_direction.h"
 #include "codec/output_metrics.h"
 #include "codec/searcher_form.h"
 #include "codec/trial_text.h"
@@ -53,8 +54,10 @@ void read_entrypoint(FormReader& top, EntryPoint& out) {
   out.is_shell_line = value->text() != nullptr;
   if (out.is_shell_line) {
     out.words = {*value->text()};
-  } else {
+  } else if (value->array() != nullptr) {
     read_texts(top, "entrypoint", out.words);
+  } else {
+    return top.refuse("entrypoint", fmt::format("{} is no command; give a text, or a list of words", shown_value(*value)));
   }
   if (out.words.empty() || out.words[0].empty()) top.refuse("entrypoint", "it is empty; give the command that trains");
   const auto has_nul = [](const std::string& word) { return word.find('\0') != std::string::npos; };
@@ -326,6 +329,11 @@ void read_names(FormReader& top, ExperimentConfig& out) {
   read_texts(top, "labels", out.labels);
   top.text("workspace", out.workspace);
   top.text("project", out.project);
+  std::string visibility(kVisibilityNames.front());
+  top.text("visibility", visibility);
+  const auto named = visibility_named(visibility);
+  if (!named) top.refuse("visibility", fmt::format("'{}' is none of private, project, cluster", visibility));
+  out.visibility = named.value_or(Visibility::kPrivate);
   if (out.workspace.empty() != out.project.empty()) top.refuse("", "workspace and project belong together; give both or neither");
 }
 
@@ -378,6 +386,10 @@ ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
   top.finish();
   if (context.problems.empty()) check_hparams_of(top, config);
   form.problems = std::move(context.problems);
+  if (std::string doubt = direction_warning(config.search.metric, config.search.smaller_is_better); !doubt.empty()) {
+    const auto line = lines.find("searcher.metric");
+    form.warnings.push_back({"searcher.metric", std::move(doubt), line == lines.end() ? 0 : line->second});
+  }
   return form;
 }
 

@@ -17,6 +17,7 @@ namespace muster {
 struct ExperimentForm {
   ExperimentConfig config;
   std::vector<FormProblem> problems;
+  std::vector<FormProblem> warnings;  ///< what is allowed and hardly meant
 };
 ExperimentForm read_experiment(const Json& merged, const LineMap& lines);
 

@@ -40,7 +40,7 @@ TEST(ExperimentForm, TheShortestFileHasDeterminedsDefaults) {
   EXPECT_EQ(config.preemption_timeout, Duration::seconds(3600));
   EXPECT_EQ(config.retention, (CheckpointRetention{0, 1, 1}));
   EXPECT_EQ(config.checkpoint_policy, CheckpointPolicy::kBest);
-  ASSERT_EQ(config.log_policies.size(), 2U);
+  ASSERT_EQ(config.log_policies.size(), 3U);
   EXPECT_EQ(config.log_policies[0], (LogPolicy{"CUDA OOM", ".*CUDA out of memory.*", LogAction::kLabel}));
 }
 
@@ -103,7 +103,9 @@ entrypoint: [python3, -m, determined.launch.torch_distributed, python3, train.py
   EXPECT_EQ(config.environment_variables, (std::vector<std::string>{"NCCL_DEBUG=WARN", "TOKENIZERS_PARALLELISM=false"}));
   EXPECT_EQ(config.log_policies, (std::vector<LogPolicy>{{"bad-node", "NCCL.*unhandled system error", LogAction::kExcludeNode},
                                                          {"CUDA OOM", "CUDA out of memory", LogAction::kCancelRetries},
-                                                         {"ECC Error", "", LogAction::kLabel}}));
+                                                         {"ECC Error", "", LogAction::kLabel},
+                                                         {"Storage misconfigured", R"(An error occurred \((NoSuchBucket|InvalidAccessKeyId|SignatureDoesNotMatch)\))",
+                                                          LogAction::kCancelRetries}}));
   EXPECT_EQ(config.experiment_seed, 7U);
   EXPECT_EQ(config.search.trial_seed, 9U);
   EXPECT_EQ(config.log_retention_days, -1);
@@ -228,6 +230,21 @@ TEST(Layers, AnotherStorageIsNotCompletedByTheTemplates) {
   const Json user = parse_yaml("checkpoint_storage: {type: directory, container_path: /c}")->root;
   const Json under = parse_yaml("checkpoint_storage: {type: shared_fs, host_path: /data}")->root;
   EXPECT_EQ(merge_layers(user, under), user);
+}
+
+TEST(ExperimentFile, AnEntrypointThatIsNoCommandHasOneError) {
+  const Problems problems = read("entrypoint: true\nsearcher: {name: single, metric: loss}\n").problems;
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0], "line 1: entrypoint: true is no command; give a text, or a list of words");
+}
+
+TEST(ExperimentFile, AnAccuracyThatIsMinimisedIsWarnedOf) {
+  const auto document = parse_yaml("entrypoint: x\nsearcher:\n  name: single\n  metric: accuracy\n");
+  const ExperimentForm form = read_experiment(merge_layers(document->root, experiment_defaults()), document->lines);
+  EXPECT_TRUE(form.problems.empty());
+  ASSERT_EQ(form.warnings.size(), 1U);
+  EXPECT_EQ(form.warnings[0].text(), "line 4: searcher.metric: the search looks for the smallest accuracy; if more of it is better, write "
+                                     "searcher.smaller_is_better: false");
 }
 
 }  // namespace

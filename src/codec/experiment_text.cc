@@ -74,4 +74,14 @@ std::string stop_reason_text(const StopReason& reason) {
                      reason.cut, reason.cut == 1 ? "goes" : "go");
 }
 
+std::string trial_end_text(const TrialView& trial) {
+  if (trial.state == TrialState::kActive) return "";
+  if (trial.stop) return stop_reason_text(*trial.stop);
+  if (!trial.detail.empty()) return trial.detail;
+  if (trial.state == TrialState::kCanceled) return "cancelled";
+  if (trial.state == TrialState::kError) return "failed";
+  if (trial.target) return fmt::format("ended at {:.6g} of {}", trial.units, *trial.target);
+  return trial.metric ? fmt::format("ended by itself at {:.6g}", trial.units) : "ended by itself, without a report";
+}
+
 }  // namespace muster

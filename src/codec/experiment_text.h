@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "model/experiment.h"
 #include "model/json.h"
+#include "model/view.h"
 
 namespace muster {
 
@@ -20,5 +21,7 @@ std::string_view stop_call_name(StopCall call);
 Result<Json> config_with_seed(const ExperimentSpec& spec);
 /// Why a search ended a trial: "cut at rung 1: 7th of 12, the best 3 go on".
 std::string stop_reason_text(const StopReason& reason);
+/// Why a trial has ended: its search's reason, its failure, "ended at 60 of 180". Empty for one that has not ended.
+std::string trial_end_text(const TrialView& trial);
 
 }  // namespace muster

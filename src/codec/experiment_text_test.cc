@@ -33,5 +33,26 @@ TEST(ConfigWithSeed, HasTheDrawnOne) {
   EXPECT_FALSE(config_with_seed(spec).has_value());
 }
 
+TEST(TrialEnd, AlwaysSaysWhy) {
+  TrialView trial;
+  EXPECT_EQ(trial_end_text(trial), "") << "it has not ended";
+  trial.state = TrialState::kCompleted;
+  EXPECT_EQ(trial_end_text(trial), "ended by itself, without a report");
+  trial.metric = 0.5;
+  trial.units = 60;
+  EXPECT_EQ(trial_end_text(trial), "ended by itself at 60");
+  trial.target = 180;
+  EXPECT_EQ(trial_end_text(trial), "ended at 60 of 180");
+  trial.stop = StopReason{StopCause::kTrained};
+  EXPECT_EQ(trial_end_text(trial), "trained in full");
+  trial.stop.reset();
+  for (const TrialState state : {TrialState::kCanceled, TrialState::kError}) {
+    trial.state = state;
+    EXPECT_NE(trial_end_text(trial), "");
+  }
+  trial.detail = "FAILED with exit code 3";
+  EXPECT_EQ(trial_end_text(trial), "FAILED with exit code 3");
+}
+
 }  // namespace
 }  // namespace muster

@@ -24,7 +24,28 @@ std::uint32_t portion_of(const DistributionRule& rule) {
 
 }  // namespace
 
+namespace {
+
+/// How tasks lie on sockets and cores, and whether nodes are packed: said for the hardware below a node, which binds in order.
+bool are_lower_levels(std::string_view text) {
+  for (std::string_view word : split(text, ',')) {
+    if (equal_ignoring_case(word, "pack") || equal_ignoring_case(word, "nopack")) continue;
+    for (const std::string_view level : split(word, ':')) {
+      const std::string name = lower(level);
+      if (name != "block" && name != "cyclic" && name != "fcyclic" && name != "*") return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 Result<DistributionRule> parse_distribution(std::string_view text) {
+  const std::size_t lower_levels = text.find_first_of(":,");
+  if (lower_levels != std::string_view::npos && !are_lower_levels(text.substr(lower_levels + 1))) {
+    return fail(ErrorCode::kInvalidArgument, "Invalid distribution specification",
+                fmt::format("'{}': below the nodes there are block, cyclic, fcyclic and *, then Pack or NoPack", text));
+  }
   const std::string word = lower(trim(text.substr(0, text.find_first_of(":,"))));
   if (word == "block" || word == "*") return DistributionRule{};
   if (word == "cyclic") return DistributionRule{Distribution::kCyclic, 0};

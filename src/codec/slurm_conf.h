@@ -22,18 +22,31 @@ struct ControllerHost {
   friend bool operator==(const ControllerHost&, const ControllerHost&) = default;
 };
 
+/// How HTTP is served. Zero of a number: the daemon's own choice.
+struct HttpSettings {
+  std::string listen;                ///< MusterHttp: host:port, port 0: one that is free; empty: HTTP is not served
+  std::vector<std::string> hosts;    ///< MusterHttpHosts: further names under which the controller is asked
+  std::string services_listen;       ///< MusterHttpServices: host:port where what jobs serve is shown; empty: a free port beside `listen`
+  std::string services_url;          ///< MusterHttpServicesUrl: how browsers get there; empty: by the name that they asked with
+  std::uint32_t connections_max = 0;       ///< MusterHttpConnections
+  std::uint32_t peer_connections_max = 0;  ///< MusterHttpPeerConnections: of one address, or of one user of this machine
+  std::uint32_t user_requests_max = 0;     ///< MusterHttpUserRequests: of one user, or of one job, under way at once
+  std::uint32_t token_days = 30;           ///< MusterHttpTokenDays: the longest that a token lasts
+  friend bool operator==(const HttpSettings&, const HttpSettings&) = default;
+};
+
 /// Settings that the daemons read at their start and that change no decision: where they listen, store and log.
 /// Paths are as written; %n and %h in them are the agent's to replace.
 struct DaemonSettings {
   std::vector<ControllerHost> controllers;
-  std::string user = "root";  ///< SlurmUser
+  std::string user = "root";  ///< SlurmUser: an operator, beside root and whom the controller runs as
+  std::vector<std::string> operators;  ///< MusterOperators: users who may all that an operator may
   std::uint16_t controller_port = 6817;
   std::uint16_t agent_port = 6818;
   std::string state_folder = "/var/spool";         ///< StateSaveLocation
   std::string spool_folder = "/var/spool/slurmd";  ///< SlurmdSpoolDir
   std::string controller_address;  ///< MusterController: unix:PATH; empty: controller.sock beside the file
-  std::string http_listen;         ///< MusterHttp: host:port, port 0: one that is free; empty: HTTP is not served
-  std::string http_open_user;      ///< MusterHttpOpenUser: logs the operator in without a password, from his own processes here; empty: nobody
+  HttpSettings http;
   std::string hosts_file;          ///< MusterHosts: bound over /etc/hosts for tasks; empty: none
   bool is_config_override = false;  ///< SlurmdParameters=config_overrides
   std::string controller_log;                      ///< empty: the system log

@@ -157,6 +157,20 @@ TEST(SlurmConf, NodesTakeDefaultsAndLists) {
   EXPECT_EQ(conf.initial_nodes[2].conditions, node_condition::kUnknown);
 }
 
+TEST(SlurmConf, ListsOfAccountsAreRefusedAsLongAsAJobsWordIsAllThereIs) {
+  for (const char* key : {"AllowAccounts=x,y", "DenyAccounts=z", "AllowQos=q", "DenyQos=q"}) {
+    const auto conf = parse(fmt::format("PartitionName=a Nodes=n1 {}\n", key));
+    ASSERT_FALSE(conf.has_value()) << key;
+    EXPECT_NE(conf.error().text().find("AllowGroups"), std::string::npos) << conf.error().text();
+  }
+}
+
+TEST(SlurmConf, OperatorsAreNamed) {
+  const SlurmConf conf = parse("SlurmUser=slurm\nMusterOperators=alice,bob\n").value();
+  EXPECT_EQ(conf.daemons.user, "slurm");
+  EXPECT_EQ(conf.daemons.operators, (std::vector<std::string>{"alice", "bob"}));
+}
+
 TEST(SlurmConf, PartitionsTakeDefaultsAndTheClustersMemory) {
   const SlurmConf conf = parse(
                              "DefMemPerCPU=100\nMaxMemPerNode=5000\nDefMemPerGPU=7\n"
@@ -164,8 +178,8 @@ TEST(SlurmConf, PartitionsTakeDefaultsAndTheClustersMemory) {
                              "PartitionName=a Nodes=n[3,1,1-2] DefaultTime=30 OverTimeLimit=5 "
                              "MinNodes=2 MaxNodes=3 MaxCPUsPerNode=2 "
                              "PriorityTier=4 PriorityJobFactor=8 OverSubscribe=EXCLUSIVE "
-                             "Hidden=YES RootOnly=YES AllowAccounts=x,y "
-                             "AllowGroups=ALL DenyAccounts=z AllowQos=q DefMemPerNode=1G "
+                             "Hidden=YES RootOnly=YES AllowAccounts=ALL "
+                             "AllowGroups=ALL AllowQos=ALL DefMemPerNode=1G "
                              "MaxMemPerCPU=9 DefCpuPerGPU=3 LLN=NO\n"
                              "PartitionName=DEFAULT State=UP MaxNodes=UNLIMITED DefaultTime=NONE\n")
                              .value();
@@ -179,10 +193,7 @@ TEST(SlurmConf, PartitionsTakeDefaultsAndTheClustersMemory) {
   EXPECT_EQ(a.priority_tier * 10 + a.priority_job_factor, 48U);
   EXPECT_TRUE(a.is_exclusive && a.is_hidden && a.is_root_only && !a.is_default);
   EXPECT_EQ(a.state, PartitionState::kDown);
-  EXPECT_EQ(a.allow_accounts, (std::vector<std::string>{"x", "y"}));
-  EXPECT_TRUE(a.allow_groups.empty());
-  EXPECT_EQ(a.deny_accounts, std::vector<std::string>{"z"});
-  EXPECT_EQ(a.allow_qos, std::vector<std::string>{"q"});
+  EXPECT_TRUE(a.allow_accounts.empty() && a.allow_groups.empty() && a.allow_qos.empty());
   EXPECT_EQ(a.default_memory_per_cpu_mib, 0U);
   EXPECT_EQ(a.default_memory_per_node_mib, 1024U);
   EXPECT_EQ(a.default_memory_per_gpu_mib, 7U);
@@ -262,6 +273,27 @@ TEST(SlurmConf, NeedsItsFourCornerstones) {
   EXPECT_TRUE(parse_slurm_conf("f", kLines[0] + kLines[1] + kLines[2] + kLines[3]).has_value());
 }
 
+TEST(SlurmConf, SaysHowHttpIsServed) {
+  const HttpSettings usual = parse("").value().daemons.http;
+  EXPECT_EQ(usual.listen, "");
+  EXPECT_EQ(usual.token_days, 30U);
+  const HttpSettings http = parse("MusterHttp=head:80\nMusterHttpHosts=a.example,*.b.example\nMusterHttpServices=head:81\nMusterHttpServicesUrl=https://s\n"
+                                  "MusterHttpConnections=64\nMusterHttpPeerConnections=8\nMusterHttpUserRequests=4\nMusterHttpTokenDays=3\n")
+                                .value()
+                                .daemons.http;
+  EXPECT_EQ(http.listen, "head:80");
+  EXPECT_EQ(http.hosts, (std::vector<std::string>{"a.example", "*.b.example"}));
+  EXPECT_EQ(http.services_listen + " " + http.services_url, "head:81 https://s");
+  EXPECT_EQ(http.connections_max, 64U);
+  EXPECT_EQ(http.peer_connections_max, 8U);
+  EXPECT_EQ(http.user_requests_max, 4U);
+  EXPECT_EQ(http.token_days, 3U);
+  EXPECT_NE(error_of("MusterHttpTokenDays=0\n").find("MusterHttpTokenDays=0"), std::string::npos);
+  const auto old = parse("MusterHttpOpenUser=determined\n");
+  ASSERT_EQ(old->notes.size(), 1U) << "a file of an earlier version still starts the cluster";
+  EXPECT_NE(old->notes[0].find("nobody logs in without a password"), std::string::npos);
+}
+
 TEST(SlurmConf, CpusMayCountCores) {
   EXPECT_EQ(parse("NodeName=x CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2\n")
                 .value()
@@ -286,6 +318,21 @@ TEST(SlurmConf, EveryAcceptedOrRefusedKeyOfTheClusterDoesWhatItsRowSays) {
     const bool is_refused = key.handling == ConfHandling::kRefused;
     EXPECT_EQ(text == "no error", !is_refused) << key.name;
     EXPECT_EQ(text.find(key.reason) != std::string::npos, is_refused) << key.name;
+  }
+}
+
+TEST(SlurmConf, OldSpellingsAreTakenWithTheNewOne) {
+  const auto conf = parse_slurm_conf("slurm.conf",
+                                     "ClusterName=c\nControlMachine=head\nControlAddr=10.0.0.1\nSlurmctldPort=6820-6830\nFastSchedule=1\n"
+                                     "TaskPlugin=affinity,cgroup\nNodeName=n1 CPUs=1\nPartitionName=p Nodes=n1\n");
+  ASSERT_TRUE(conf.has_value()) << conf.error().text();
+  EXPECT_EQ(conf->daemons.controllers, (std::vector<ControllerHost>{{"head", "10.0.0.1"}}));
+  EXPECT_EQ(conf->daemons.controller_port, 6820);
+  EXPECT_EQ(conf->daemons.task_plugins, (std::vector<std::string>{"task/affinity", "task/cgroup"}));
+  std::string notes;
+  for (const std::string& note : conf->notes) notes += note + "\n";
+  for (const char* part : {"write SlurmctldHost=head\n", "write SlurmctldHost=head(10.0.0.1)", "6820 is used", "FastSchedule=1 has no effect"}) {
+    EXPECT_NE(notes.find(part), std::string::npos) << part << "\n" << notes;
   }
 }
 

@@ -8,6 +8,7 @@
 #include "codec/base64.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
+#include "codec/words.h"
 
 namespace muster {
 namespace {
@@ -52,6 +53,8 @@ TokenClaims claims_of(const Json& json) {
   claims.user = UserId(number_of(json, "uid"));
   claims.group = GroupId(number_of(json, "gid"));
   if (const Json* end = json.find("exp"); end != nullptr && end->whole() != nullptr) claims.expiry = TimePoint::from_seconds(*end->whole());
+  if (const Json* id = json.find("jti"); id != nullptr && id->text() != nullptr) claims.id = parse_whole(*id->text()).value_or(0);
+  if (const Json* made = json.find("made_us"); made != nullptr && made->whole() != nullptr) claims.made = TimePoint::from_microseconds(*made->whole());
   claims.job = JobId(number_of(json, "job"));
   claims.run = number_of(json, "run");
   claims.trial = TrialId(number_of(json, "trial"));
@@ -66,6 +69,8 @@ std::string token_text(const TokenClaims& claims, std::string_view key) {
                     {"uid", claims.user.value()},
                     {"gid", claims.group.value()}};
   if (!claims.expiry.is_never()) body.push_back({"exp", claims.expiry.seconds()});
+  if (claims.id != 0) body.push_back({"jti", std::to_string(claims.id)});
+  if (claims.made.is_set()) body.push_back({"made_us", claims.made.microseconds()});
   if (claims.scope != TokenScope::kUser) body.push_back({"job", claims.job.value()});
   if (claims.scope == TokenScope::kTask) {
     body.push_back({"run", claims.run});
@@ -88,14 +93,18 @@ Result<TokenClaims> parse_token(std::string_view text, std::string_view key, Tim
   return claims;
 }
 
-std::string user_token(UserId user, GroupId group, const std::string& name, TimePoint end, std::string_view key) {
-  TokenClaims claims;
-  claims.user = user;
-  claims.group = group;
-  claims.user_name = name;
-  claims.expiry = TimePoint::from_seconds((end.seconds() / kDaySeconds + 1) * kDaySeconds);
-  return token_text(claims, key);
+std::optional<TimePoint> expiry_in(std::string_view text) {
+  const std::size_t first = text.find('.');
+  const std::size_t last = text.rfind('.');
+  if (last == text.npos || first == last) return std::nullopt;
+  const auto body = parse_base64(text.substr(first + 1, last - first - 1));
+  const auto json = body.has_value() ? parse_json(*body) : Result<Json>(fail(body.error()));
+  if (!json.has_value()) return std::nullopt;
+  const Json* end = json->find("exp");
+  return end == nullptr || end->whole() == nullptr ? std::nullopt : std::optional(TimePoint::from_seconds(*end->whole()));
 }
+
+TimePoint end_of_day(TimePoint time) { return TimePoint::from_seconds((time.seconds() / kDaySeconds + 1) * kDaySeconds); }
 
 std::string client_password_hash(std::string_view password) {
   if (password.empty()) return "";

@@ -1,7 +1,8 @@
 // Tokens of HTTP's callers: JSON Web Tokens (RFC 7519) signed by the controller's key (HS256). Whoever has one is its user;
-// nothing about it is stored.
+// which tokens of people's there are, and which are void, is stored elsewhere (store/token_store.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct TokenClaims {
   JobId job;                  ///< kOwner, kTask: it ends with this job
   std::uint32_t run = 0;      ///< kTask: and with this run of its trial, from 1
   TrialId trial;              ///< kTask
+  std::uint64_t id = 0;       ///< kUser: by which it is listed and revoked; 0: no list has it
+  TimePoint made;             ///< kUser: when; unset: it ends with its job
   friend bool operator==(const TokenClaims&, const TokenClaims&) = default;
 };
 
@@ -36,8 +39,11 @@ std::string token_text(const TokenClaims& claims, std::string_view key);
 /// Errors: kPermissionDenied: no token of ours, or its time is over.
 Result<TokenClaims> parse_token(std::string_view text, std::string_view key, TimePoint now);
 
-/// The user's token that ends with the day, in UTC, on which `end` falls.
-std::string user_token(UserId user, GroupId group, const std::string& name, TimePoint end, std::string_view key);
+/// Until when a token says that it lasts, whoever signed it. Nullopt: it says not.
+std::optional<TimePoint> expiry_in(std::string_view text);
+
+/// The end of the day, in UTC, on which `time` falls.
+TimePoint end_of_day(TimePoint time);
 
 /// What Determined's client sends for a password: SHA-512 over a fixed salt and the password, in hexadecimal digits; an empty one
 /// stays empty.

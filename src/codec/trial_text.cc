@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "codec/json_text.h"
+#include "codec/words.h"
 #include "codec/yaml_text.h"
 
 namespace muster {
@@ -27,10 +28,13 @@ mkdir -p "$code" || give_up "cannot make the folder $code for the experiment's c
 tail -n +{} "$0" | tar -x{}f - -C "$code" || give_up "cannot unpack the experiment's code in $code"
 cd "$code" || give_up "cannot enter $code"
 )";
-// What srun gathers goes to the file alone: every node keeps it for the trial's logs, as this script's own words are kept.
+// What the entrypoint writes goes to the file alone: every node keeps it for the trial's logs. This script's own words, and srun's, are
+// kept by the first. The srun is that of the node's own programs: PATH is the user's.
 constexpr std::string_view kRun = R"(if [ "${SLURM_JOB_NUM_NODES:-1}" -gt 1 ]; then
-  srun --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 sh -c 'trap : TERM INT HUP USR1 USR2; eval "$MUSTER_ENTRYPOINT"' \
-    >> "$MUSTER_RUN_DIR/output.log" 2>&1
+  srun="${MUSTER_PROGRAMS:+$MUSTER_PROGRAMS/}srun"
+  command -v "$srun" > /dev/null || give_up "cannot find $srun, which starts the entrypoint on every node"
+  "$srun" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --output="$MUSTER_RUN_DIR/output.log" --open-mode=append \
+    sh -c 'trap : TERM INT HUP USR1 USR2; eval "$MUSTER_ENTRYPOINT"'
 else
   eval "$MUSTER_ENTRYPOINT"
 fi
@@ -114,6 +118,19 @@ std::string s3_settings(const ExperimentSpec& spec) {
   return json_text(settings);
 }
 
+std::string profiling_settings(const ExperimentSpec& spec) {
+  const auto config = parse_yaml(spec.config);
+  const Json* profiling = config.has_value() ? config->root.find("profiling") : nullptr;
+  const Json* enabled = profiling == nullptr ? nullptr : profiling->find("enabled");
+  if (enabled == nullptr || *enabled != Json(true)) return {};
+  Json::Object settings;
+  for (const std::string_view name : {"begin_on_batch", "end_after_batch"}) {
+    const Json* value = profiling->find(name);
+    if (value != nullptr && !value->is_null()) settings.push_back({std::string(name), *value});
+  }
+  return json_text(Json(std::move(settings)));
+}
+
 std::string checkpoint_root(const ExperimentSpec& spec) { return spec.run_folder.substr(0, spec.run_folder.rfind('/')); }
 
 std::string trial_script(std::string_view archive) {
@@ -133,8 +150,19 @@ std::string trial_script(std::string_view archive) {
 
 std::string_view archive_in(std::string_view script) {
   if (script.find(kUnpack.substr(0, kUnpack.find('\n'))) != kHead.size()) return {};
-  const std::size_t end = script.find(kRun);
-  return end == script.npos ? std::string_view() : script.substr(end + kRun.size());
+  // Behind the line that the script itself names: what stands before it differs between versions.
+  constexpr std::string_view kFrom = "tail -n +";
+  const std::size_t from = script.find(kFrom, kHead.size());
+  if (from == script.npos) return {};
+  const std::string_view digits = script.substr(from + kFrom.size());
+  const auto line = parse_whole32(digits.substr(0, leading_digits(digits)), 1000);
+  std::size_t begin = 0;
+  for (std::uint32_t i = 1; line && i < *line; ++i) {
+    const std::size_t end = script.find('\n', begin);
+    if (end == script.npos) return {};
+    begin = end + 1;
+  }
+  return line ? script.substr(begin) : std::string_view();
 }
 
 std::string entrypoint_line(const EntryPoint& entrypoint) {
@@ -188,6 +216,7 @@ std::vector<std::string> trial_variables(const Experiment& experiment, const Tri
   const std::string bucket = s3_settings(spec);
   add("MUSTER_CHECKPOINT_STORAGE", bucket.empty() ? checkpoint_root(spec) : bucket);
   if (!trial.source.empty()) add("MUSTER_SOURCE_CHECKPOINT", trial.source);
+  if (const std::string profiling = profiling_settings(spec); !profiling.empty()) add("MUSTER_PROFILING", profiling);
   // Trackers of others go on with one run of theirs for all runs of a trial.
   add("WANDB_RUN_ID", fmt::format("muster-{}-{}", experiment.id.value(), trial.id.value()));
   add("WANDB_RESUME", "allow");

@@ -34,6 +34,9 @@ std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace
 /// NAME=VALUE for the environment of a trial's run; `run` counts from 1. python/README.md says what each means.
 std::vector<std::string> trial_variables(const Experiment& experiment, const Trial& trial, std::uint32_t run);
 
+/// What of the run is profiled, a JSON object with begin_on_batch and end_after_batch; empty: nothing.
+std::string profiling_settings(const ExperimentSpec& spec);
+
 /// Where an experiment's checkpoints go in S3, a JSON object with its keys; empty: they go to a folder.
 std::string s3_settings(const ExperimentSpec& spec);
 /// The folder that they go to otherwise, each under its uuid.

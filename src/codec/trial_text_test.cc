@@ -29,6 +29,24 @@ TEST(TrialScript, WithoutCodeRunsWhereItIs) {
   EXPECT_NE(trial_script("plain tar").find("tar -xf -"), std::string::npos);
 }
 
+TEST(TrialScript, FindsTheArchiveOfAnOlderScript) {
+  const std::string now = trial_script("an archive\nof two lines");
+  std::string old = now;
+  const std::size_t run = old.find("  srun=");
+  old.erase(run, old.find("else\n", run) - run);
+  old.insert(run, "  srun x >> y 2>&1\n");
+  const std::size_t number = old.find("tail -n +") + 9;
+  old.replace(number, old.find(' ', number) - number, std::to_string(std::ranges::count(old.substr(0, old.rfind("an archive")), '\n') + 1));
+  EXPECT_EQ(archive_in(old), "an archive\nof two lines");
+  EXPECT_EQ(archive_in(now), "an archive\nof two lines");
+}
+
+TEST(TrialScript, SeveralNodesAreReachedBySrunOfTheNodesOwnPrograms) {
+  const std::string script = trial_script("");
+  EXPECT_NE(script.find("${MUSTER_PROGRAMS:+$MUSTER_PROGRAMS/}srun"), std::string::npos);
+  EXPECT_EQ(script.find("2>&1"), std::string::npos) << "what the shell and srun say themselves is the script's own";
+}
+
 TEST(Entrypoint, WordsAreQuotedAndALineIsNot) {
   EXPECT_EQ(entrypoint_line({{"cd x && python3 train.py"}, true}), "cd x && python3 train.py");
   EXPECT_EQ(entrypoint_line({{"python3", "train.py", "a b", "it's", ""}, false}), "python3 train.py 'a b' 'it'\\''s' ''");
@@ -69,6 +87,24 @@ TEST(TrialVariables, SayAllThatAScriptNeeds) {
         "MUSTER_CHECKPOINT_STORAGE=/home/a/runs", "MUSTER_SOURCE_CHECKPOINT=abc"}) {
     EXPECT_TRUE(has(variable)) << variable;
   }
+}
+
+TEST(TrialVariables, SayWhatIsProfiled) {
+  const auto told = [](const char* config) {
+    auto spec = std::make_shared<ExperimentSpec>();
+    spec->config = config;
+    Experiment experiment;
+    experiment.spec = spec;
+    for (const std::string& variable : trial_variables(experiment, Trial(), 1)) {
+      if (variable.starts_with("MUSTER_PROFILING=")) return variable.substr(17);
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(told(R"({"profiling": {"enabled": false, "begin_on_batch": 3}})"), "nothing");
+  EXPECT_EQ(told("{}"), "nothing");
+  EXPECT_EQ(told(R"({"profiling": {"enabled": true, "begin_on_batch": 3, "end_after_batch": 9, "sync_timings": true}})"),
+            R"({"begin_on_batch": 3, "end_after_batch": 9})");
+  EXPECT_EQ(told(R"({"profiling": {"enabled": true, "begin_on_batch": 0, "end_after_batch": null}})"), R"({"begin_on_batch": 0})");
 }
 
 TEST(TrialVariables, NameAStorageThatIsNoFolder) {

@@ -87,10 +87,18 @@ TEST(Token, SaysWhatWasSignedAndNothingElse) {
   for (const char* text : {"", ".", "..", "a.b.c"}) EXPECT_FALSE(parse_token(text, "key", now).has_value()) << text;
 }
 
-TEST(Token, EndsWithItsDay) {
+TEST(Token, EndsWithItsTime) {
   const TimePoint day = TimePoint::from_seconds(1'800'000'000 / 86'400 * 86'400);
-  const std::string token = user_token(UserId(5), GroupId(6), "bob", day + Duration::hours(5), "key");
-  EXPECT_EQ(token, user_token(UserId(5), GroupId(6), "bob", day + Duration::hours(20), "key")) << "one token a day";
+  EXPECT_EQ(end_of_day(day + Duration::hours(5)), day + Duration::hours(24));
+  EXPECT_EQ(end_of_day(day), end_of_day(day + Duration::hours(20)));
+  TokenClaims claims;
+  claims.user = UserId(5);
+  claims.user_name = "bob";
+  claims.id = 1'000'000'000'000;
+  claims.made = day + Duration::microseconds(7);
+  claims.expiry = end_of_day(day);
+  const std::string token = token_text(claims, "key");
+  EXPECT_EQ(parse_token(token, "key", day).value(), claims);
   EXPECT_TRUE(parse_token(token, "key", day + Duration::hours(23)).has_value());
   const auto late = parse_token(token, "key", day + Duration::hours(24));
   ASSERT_FALSE(late.has_value());

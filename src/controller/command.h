@@ -29,7 +29,7 @@ struct PreparedSubmit {
   PreparedBlob environment;
   std::optional<ArraySpec> array;
   DependencySet dependencies;
-  bool is_test_only = false;
+  bool is_test_only = false;  ///< a question (planning/forecast.h): never the core's
   std::uint16_t hold = 0;  ///< hold bits beside the user's own
 };
 
@@ -55,6 +55,7 @@ struct PreparedContinuation {
   ExperimentId experiment;
   ExperimentSpecRef spec;    ///< with the overrides
   std::uint64_t basis = 0;   ///< the hash of the specification that they were put over
+  std::string hparams = {};  ///< a JSON object of the values that are new, nested as they are; empty: none is
   bool is_single_node = false;
 };
 

@@ -1,12 +1,15 @@
 #include "controller/core.h"
 
 #include "controller/config_alignment.h"
+#include "controller/draft_check.h"
+#include "controller/event_job.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/check.h"
+#include "controller/backend/experiment_rules.h"
 #include "state/views.h"
 
 namespace muster {
@@ -26,12 +29,18 @@ struct Core::Recorder final : ApplyObserver {
 Core::Core(Options options, JournalPort& journal, CorePort& port)
     : options_(std::move(options)), journal_(journal), port_(port) {}
 
-void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now) {
-  start_time_ = now;
+void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now, const CoreStart& beginning) {
+  now_ = start_time_ = patience_since_ = last_tick_ = now;
+  is_started_ = true;
+  const bool is_new = state_.cluster_id().empty();
+  // Nothing is derived from the state yet that these two would have to be told.
+  append_event(EpochStarted{epoch, is_new ? beginning.new_cluster_id : "", kEventRules}, now);
+  if (beginning.clock_step != Duration()) {
+    append_event(ClockStepped{beginning.clock_step}, now);
+    now_ = start_time_ = patience_since_ = last_tick_ = now = now + beginning.clock_step;
+  }
   feed_.load(state_);
   dependencies_.load(state_);
-  is_started_ = true;
-  emit(EpochStarted{epoch}, now);
   emit(ConfigApplied{aligned_config(state_, config)}, now);
   for (NodeChanged& change : changes_of_named_nodes(state_, *config)) emit(std::move(change), now);
   recover_retentions(now);
@@ -39,16 +48,59 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
   state_.jobs().for_each([&](const Job& job) {
     arm(job);
     if (job.spec->kind != JobKind::kBatch && !job.is_over()) leases_[job.id] = now + options_.lease;
+    if (job.run == nullptr) return;
+    for (const StepState& step : job.run->steps) {
+      if (!step.is_running()) ended_steps_.push_back({state_.seq(), step.id});
+      if (step.is_running() && !is_finished(job.state)) watch_launch(step.id);
+    }
   });
+  for (std::uint32_t i = 0; i < state_.nodes().all().size(); ++i) {
+    const Node& node = state_.nodes().at(NodeIndex(i));
+    if ((node.status.conditions & node_condition::kDown) != 0 && !node.jobs.empty()) downed_.push_back(NodeIndex(i));
+  }
   for (const auto& [job, expiry] : leases_) timers_.insert(Timer{expiry, job, 0, TimerKind::kLease});
+  if (beginning.suspect.value() != 0) hold_suspect(beginning.suspect, now);
   end_turn(now);
 }
 
-void Core::emit(EventBody body, TimePoint now) {
+/// A job over which this process died again and again waits until an operator has looked at it; all others go on.
+void Core::hold_suspect(JobId suspect, TimePoint now) {
+  const Job* job = state_.jobs().find(suspect);
+  const std::string died = fmt::format("the controller stopped twice while it worked on job {}", suspect.value());
+  if (job == nullptr || job->is_over()) {
+    port_.warn(died + ", which is not in its state: see what this log says of the stop");
+  } else if (!job->is_pending()) {
+    port_.warn(fmt::format("{}, which has begun and cannot be held: if it does so again, stop it and run `musterd --drop-job {}`", died, suspect.value()));
+  } else {
+    auto spec = std::make_shared<JobSpec>(*job->spec);
+    spec->text.set(JobText::kAdminComment, "held: " + died);
+    JobChanged change;
+    change.job = suspect;
+    change.spec = std::move(spec);
+    change.flags = static_cast<std::uint16_t>((job->flags & job_flag::kAnyHold) | job_flag::kAdminHeld);
+    change.priority = 0;
+    change.reason = PendingReason::kJobHeldAdmin;
+    emit(std::move(change), now);
+    port_.warn(fmt::format("{}: it is held. Release it with `scontrol release {}`, or cancel it", died, suspect.value()));
+  }
+}
+
+void Core::append_event(EventBody body, TimePoint now) {
   Recorder recorder(*this);
+  if (const JobId job = starting_.value() != 0 ? starting_ : job_of(body); job.value() != 0) port_.works_on(job);
   events_.push_back(Event{std::max(now, state_.time()), std::move(body)});
   state_.apply(events_.back(), &recorder);
+}
+
+void Core::emit(EventBody body, TimePoint now) {
+  append_event(std::move(body), now);
+  const auto asked = search_asked_by(events_.back().body, state_);
+  const auto concerned = experiment_of(events_.back().body, state_);
   after_event(events_.back());
+  if (asked) emit(*asked, now);
+  if (!concerned) return;
+  const auto ended = end_state(*state_.experiments().find(*concerned));
+  if (ended) emit(ExperimentEnded{*concerned, *ended}, now);
 }
 
 /// Derived indexes follow each event at once; what the event sets in motion is noted for the end of the turn.
@@ -80,6 +132,8 @@ void Core::after_event(const Event& event) {
     const Job& job = *state_.jobs().find(stop->job);
     arm(job);
     deliver_stop(job, std::nullopt);
+  } else if (const auto* step = std::get_if<StepEnded>(&event.body)) {
+    ended_steps_.push_back({Seq(state_.seq().value() + 1), step->step});
   } else if (const auto* suspended = std::get_if<JobSuspended>(&event.body)) {
     const Job& job = *state_.jobs().find(suspended->job);
     tell_nodes(job, SuspendJob{job.id, job.attempt, true});
@@ -108,7 +162,14 @@ void Core::tell_nodes(const Job& job, const ToAgent& message) {
 /// When the nodes themselves may end the job, should nobody reach them.
 ChangeEnd Core::end_of(const Job& job) const {
   const TimePoint end = job.end_time.is_set() ? job.end_time + over_time_limit(job) : TimePoint::never();
-  return ChangeEnd{job.id, job.attempt, end};
+  return ChangeEnd{job.id, job.attempt, end, end - std::max(now_, state_.time())};
+}
+
+/// What a frontend has overlooked costs its client the request, and nobody else anything.
+Status Core::check_before_apply(const Draft& draft) {
+  Status sound = check_draft(draft);
+  if (!sound.has_value()) port_.warn("a request is refused: " + sound.error().text());
+  return sound;
 }
 
 void Core::apply_draft(Draft& draft, TimePoint now) {
@@ -121,6 +182,8 @@ void Core::apply_draft(Draft& draft, TimePoint now) {
 }
 
 void Core::on_command(Command command, TimePoint now) {
+  now_ = now;
+  feed_.compile(state_);
   // A job between its end and what follows from it is not shown to the frontend.
   if (!endings_.empty()) settle(now);
   take(std::move(command), now);
@@ -137,6 +200,7 @@ void Core::take(Command command, TimePoint now) {
       command.request = RequestId();  // somebody else's number: answered, and not kept
     }
   }
+  if (joins_sweep(command)) return;
   answer(command, now);
 }
 
@@ -155,7 +219,6 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
   if (refusal_ && is_new_work(request)) {
     reply.error = refusal_;
   } else if (const auto* submit = std::get_if<PreparedSubmit>(&request)) {
-    if (submit->is_test_only) return test_only(*submit, identity, now);
     auto submitted = frontend::submit(draft, *submit, identity);
     if (submitted.has_value()) {
       const auto& event = std::get<JobSubmitted>(draft.events.back());
@@ -174,15 +237,16 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
   } else if (const auto* update = std::get_if<UpdateObject>(&request)) {
     const std::size_t before = draft.events.size();
     reply = frontend::update(draft, *update, identity);
-    for (std::size_t i = before; i < draft.events.size() && !reply.error; ++i) {
-      const auto* change = std::get_if<JobChanged>(&draft.events[i]);
-      if (change == nullptr) continue;
-      if (const Status possible = check_change(*change); !possible.has_value()) reply.error = possible.error();
-    }
+    check_changes(draft, before, reply);
   } else if (const auto* release = std::get_if<ReleaseAllocation>(&request)) {
     reply = frontend::release_allocation(draft, *release, identity);
   } else if (const auto* renew = std::get_if<RenewLease>(&request)) {
-    if (const auto lease = leases_.find(renew->job); lease != leases_.end()) lease->second = now + options_.lease;
+    const Job* job = state_.jobs().find(renew->job);
+    if (job != nullptr && !frontend::may_control(*job, identity)) {
+      reply.error = Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only its owner or an operator may keep an allocation"};
+    } else if (const auto lease = leases_.find(renew->job); lease != leases_.end()) {
+      lease->second = now + options_.lease;
+    }
   } else if (std::holds_alternative<Reconfigure>(request)) {
     if (!identity.is_operator) {
       reply.error = Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only an operator may reconfigure"};
@@ -193,6 +257,15 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
     reply = handle_experiment(draft, request, identity);
   }
   return reply;
+}
+
+/// Of what was drafted from event `from` on.
+void Core::check_changes(const Draft& draft, std::size_t from, Reply& reply) const {
+  for (std::size_t i = from; i < draft.events.size() && !reply.error; ++i) {
+    const auto* change = std::get_if<JobChanged>(&draft.events[i]);
+    if (change == nullptr) continue;
+    if (const Status possible = check_change(*change); !possible.has_value()) reply.error = possible.error();
+  }
 }
 
 /// An update that makes a waiting job impossible is refused. One that was impossible before may still be renamed.
@@ -207,8 +280,13 @@ Status Core::check_change(const JobChanged& change) const {
 
 namespace {
 
-/// Each is drafted against the state as it is, so that two about one experiment might contradict each other.
+/// More would make a turn long: what concerns many jobs is asked for by itself, and done part by part.
+constexpr std::size_t kEventsPerBatch = 4096;
+
+/// Each is drafted against the state as it is, so that two about one experiment might contradict each other; a filter may mean any
+/// number of jobs.
 bool must_stand_alone(const PreparedRequest& request) {
+  if (const auto* cancel = std::get_if<CancelJobs>(&request); cancel != nullptr && cancel->filter.jobs.empty()) return true;
   return std::visit(
       [](const auto& one) {
         using Kind = std::decay_t<decltype(one)>;
@@ -221,11 +299,29 @@ bool must_stand_alone(const PreparedRequest& request) {
 
 }  // namespace
 
-/// A batch is atomic: when one request is refused, none of it is applied.
+JobId asking_job(const PreparedRequest& request) {
+  if (const auto* cancel = std::get_if<CancelJobs>(&request)) return cancel->asked_from;
+  if (const auto* control = std::get_if<ControlJobs>(&request)) return control->asked_from;
+  if (const auto* cancel_step = std::get_if<CancelStep>(&request)) return cancel_step->asked_from;
+  return {};
+}
+
+void Core::send_signals(const std::vector<frontend::SignalOrder>& orders, TimePoint now) {
+  for (const frontend::SignalOrder& order : orders) {
+    const Job* job = state_.jobs().find(order.step.job);
+    for (const NodeGrant& grant : job->run->find_step(order.step.step)->layout->nodes) {
+      send_end(order.step.job, grant.node, SignalStep{order.step, order.signal, order.batch_only}, now);
+    }
+  }
+}
+
+/// A batch is atomic: when one request is refused, none of it is applied. A request about many jobs that stands alone is not: it is
+/// done part by part.
 void Core::answer(Command& command, TimePoint now) {
   if (command.requests.size() > 1 && std::ranges::any_of(command.requests, must_stand_alone)) {
     Reply refusal;
-    refusal.error = Error{ErrorCode::kInvalidArgument, "a request about experiments stands alone", "make several requests of it"};
+    refusal.error = Error{ErrorCode::kInvalidArgument, "a request about experiments, or about all jobs of a filter, stands alone",
+                          "make several requests of it"};
     replies_.emplace_back(command.token, std::vector<Reply>(command.requests.size(), refusal));
     return;
   }
@@ -237,13 +333,26 @@ void Core::answer(Command& command, TimePoint now) {
     replies_.emplace_back(token, std::vector<Reply>{std::move(reply)});
     return;
   }
+  if (begin_sweep(command, now)) return;
   Draft draft(state_, now);
   std::vector<Reply> replies;
   std::vector<frontend::SignalOrder> orders;
   bool is_refused = false;
   for (const PreparedRequest& request : command.requests) {
+    if (const JobId asker = asking_job(request); asker.value() != 0) askers_.insert(asker);
     replies.push_back(handle(draft, request, command.identity, orders, now));
+    if (draft.events.size() > kEventsPerBatch && !replies.back().error) {
+      replies.back().error = Error{ErrorCode::kInvalidArgument, "the requests of one batch concern too many jobs", "make several requests of it"};
+    }
+    if (replies.back().error) draft.events.clear();  // nothing of it will be applied
     is_refused = is_refused || replies.back().error.has_value();
+  }
+  if (const Status sound = is_refused ? Status() : check_before_apply(draft); !sound.has_value()) {
+    is_refused = true;
+    for (Reply& reply : replies) {
+      reply = Reply();
+      reply.error = sound.error();
+    }
   }
   if (is_refused) {
     for (Reply& reply : replies) {
@@ -252,16 +361,11 @@ void Core::answer(Command& command, TimePoint now) {
       reply.error = Error{ErrorCode::kFailedPrecondition, "Not done", "another request of the same batch was refused"};
     }
   } else {
-    for (const frontend::SignalOrder& order : orders) {
-      const Job* job = state_.jobs().find(order.step.job);
-      for (const NodeGrant& grant : job->run->find_step(order.step.step)->layout->nodes) {
-        send_when_durable(grant.node, SignalStep{order.step, order.signal, order.batch_only});
-      }
-    }
+    send_signals(orders, now);
     apply_draft(draft, now);
     for (std::size_t i = 0; i < command.requests.size(); ++i) {
       const auto* submit = std::get_if<PreparedSubmit>(&command.requests[i]);
-      if (submit == nullptr || submit->is_test_only || submit->spec->kind == JobKind::kBatch) continue;
+      if (submit == nullptr || submit->spec->kind == JobKind::kBatch) continue;
       leases_[replies[i].job] = now + options_.lease;
       timers_.insert(Timer{now + options_.lease, replies[i].job, 0, TimerKind::kLease});
     }
@@ -292,10 +396,15 @@ Reply Core::create_step(const PreparedStep& request, const Identity& identity, T
     }
     return reply;
   }
-  reply.job = request.job;
-  reply.step = created->step;
-  reply.is_started = true;
+  const StepId step = created->step;
   draft.add(std::move(created).value());
+  if (const Status sound = check_before_apply(draft); !sound.has_value()) {
+    reply.error = sound.error();
+    return reply;
+  }
+  reply.job = request.job;
+  reply.step = step;
+  reply.is_started = true;
   apply_draft(draft, now);
   order_launch(*reply.step);
   if (command.request.is_set()) emit(RequestAnswered{command.request, identity.user, {reply}}, now);
@@ -312,10 +421,35 @@ void Core::send_when_durable(NodeIndex node, ToAgent message) {
   outbox_.push_back(Outgoing{seq, std::pair(node, std::move(message))});
 }
 
+/// `scontrol requeue $SLURM_JOB_ID` must not be ended by the very order it gave.
+void Core::send_end(JobId job, NodeIndex node, ToAgent message, TimePoint now) {
+  if (!askers_.contains(job)) return send_when_durable(node, std::move(message));
+  later_orders_.emplace(now + options_.answer_grace, std::pair(node, std::move(message)));
+}
+
+/// Scripts often exit once they have asked for their end.
+bool Core::is_to_be_terminated(const TerminateJob& order, NodeIndex node) const {
+  const Job* job = state_.jobs().find(order.job);
+  return job != nullptr && job->attempt == order.attempt && job->is_completing() && is_running_on(*job, node);
+}
+
+void Core::send_due_orders(TimePoint now) {
+  while (!later_orders_.empty() && later_orders_.begin()->first <= now) {
+    auto [node, message] = std::move(later_orders_.begin()->second);
+    later_orders_.erase(later_orders_.begin());
+    const auto* terminate = std::get_if<TerminateJob>(&message);
+    if (terminate == nullptr || is_to_be_terminated(*terminate, node)) send_when_durable(node, std::move(message));
+  }
+}
+
 void Core::end_turn(TimePoint now) {
   if (!is_started_) return;
+  now_ = now;
   settle(now);
+  askers_.clear();
+  allowance_ = kJobsPerTurn;
   flush(now);
+  port_.works_on(JobId());
 }
 
 void Core::settle(TimePoint now) {
@@ -323,7 +457,7 @@ void Core::settle(TimePoint now) {
   // what it handles, and starts are bounded by what is free, so this ends.
   for (bool is_quiet = false; !is_quiet;) {
     const std::size_t before = events_.size();
-    for (const NodeIndex node : std::exchange(downed_, {})) end_jobs_on(node, now);
+    end_jobs_on_downed(now);
     for (const JobId id : std::exchange(endings_, {})) {
       if (const Job* job = state_.jobs().find(id)) on_ending(*job, now);
     }
@@ -363,7 +497,8 @@ void Core::flush(TimePoint now) {
   journal_.append(batch);
 }
 
-void Core::on_durable(Seq seq, TimePoint) {
+void Core::on_durable(Seq seq, TimePoint now) {
+  now_ = now;
   while (!undurable_.empty() && undurable_.front().batch->seq <= seq) {
     port_.publish(std::move(undurable_.front()));
     undurable_.pop_front();

@@ -23,6 +23,7 @@
 #include "controller/command.h"
 #include "controller/draft.h"
 #include "controller/frontend/frontend.h"
+#include "controller/frontend/sweep.h"
 #include "controller/planning/planner_role.h"
 #include "journal/journal_port.h"
 #include "model/agent_message.h"
@@ -58,7 +59,17 @@ class CorePort {
   /// The configuration file is to be read again, soon after this returns. Errors: what is wrong with the file; nothing
   /// changes then.
   virtual Status reconfigure() = 0;
+  /// For the operator's eyes.
+  virtual void warn(const std::string& text) = 0;
+  /// A node has met a newer leader than this one: the state is an older copy. The controller is to start again under an
+  /// epoch beyond that.
+  virtual void lead_beyond(Epoch epoch) = 0;
+  /// What follows is done for this job, until another is named; 0: for none. Should the process die of it, this is who it was.
+  virtual void works_on(JobId) {}
 };
+
+/// The job from inside which the request ends or signals something; 0: none.
+JobId asking_job(const PreparedRequest& request);
 
 /// What runs of trials must know to reach the controller by HTTP.
 struct HttpFacts {
@@ -67,20 +78,30 @@ struct HttpFacts {
   std::string cluster;     ///< the cluster's uuid
 };
 
+/// What a start brings along beside the state.
+struct CoreStart {
+  std::string new_cluster_id = "new";  ///< for a state that has none yet
+  Duration clock_step = {};            ///< a jump of the wall clock that is followed; zero: none
+  JobId suspect = {};                  ///< over which the last runs of the controller died: to be held; 0: none
+};
+
 class Core {
  public:
   struct Options {
     std::string version;
     Duration silence = Duration::seconds(5);     ///< after which a node counts as not responding
     Duration lease = Duration::seconds(60);      ///< of a client's allocation
+    /// What a client that ends its own job has to read the answer, and its caller to see it exit.
+    Duration answer_grace = Duration::seconds(1);
   };
   Core(Options options, JournalPort& journal, CorePort& port);
 
   /// To be restored before start().
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
-  /// Takes the lead under `epoch` with the configuration that the file now says.
-  void start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now);
+  /// Takes the lead under `epoch` with the configuration that the file now says. `now`, here and below, is the cluster's
+  /// time (cluster_clock.h): it never jumps.
+  void start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now, const CoreStart& beginning = {});
 
   /// Where HTTP is served: told to the runs of trials. Empty members: it is not.
   void serve_http(HttpFacts facts) { http_ = std::move(facts); }
@@ -88,25 +109,40 @@ class Core {
   void on_command(Command command, TimePoint now);
   /// A node's agent has connected. Errors: kNotFound for an unknown name; kAlreadyExists while another one is connected.
   Result<NodeIndex> on_register(const RegisterNode& hello, TimePoint now);
-  void on_agent(NodeIndex node, const FromAgent& message, TimePoint now);
+  /// A node speaks of what runs on it: what it says of anything else is logged and not obeyed. False: it was not obeyed.
+  bool on_agent(NodeIndex node, const FromAgent& message, TimePoint now);
   void on_agent_lost(NodeIndex node);
   void on_plan(PlanResult result, TimePoint now);
   void on_durable(Seq seq, TimePoint now);
-  void on_blob(BlobId id, Bytes bytes);
+  /// What was asked for by CorePort::fetch_blob. An error ends the launches that wait for it.
+  void on_blob(BlobId id, Result<Bytes> bytes);
   /// Time passes: limits, warnings, leases, silence, eviction. Cheap when nothing is due; call at least every 250 ms.
   void on_tick(TimePoint now);
+  /// Something is left of what was asked for or has happened: on_work() and end_turn() are due, as soon as what has arrived
+  /// meanwhile has had its turn.
+  bool has_work() const;
+  /// Takes up a bounded part of what is left.
+  void on_work(TimePoint now);
+  /// Just started, and nodes that were there before have not registered yet: one of them may know that this state is an older copy,
+  /// in which ids would be given twice. No command should be taken up; ends by itself after a second.
+  bool awaits_nodes(TimePoint now) const;
+  /// A node registers with what this says.
+  ClusterIdentity identity() const { return {state_.cluster_id(), state_.epoch()}; }
   /// Closes the turn. Every other call must be followed by one before the caller waits.
   void end_turn(TimePoint now);
 
   /// Refuses new work from now on (the disk is full); ends of jobs are still taken.
   void refuse_new_work(std::optional<Error> why) { refusal_ = std::move(why); }
   const std::vector<NodeLink>& links() const { return links_; }
-  /// The history watermark: ended jobs up to it may be evicted.
+  /// History has all batches up to `seq` on stable storage: what ended in them may leave memory.
   void on_history(Seq seq) { history_seq_ = seq; }
   bool is_started() const { return is_started_; }
 
  private:
   // core.cc: the turn
+  void append_event(EventBody body, TimePoint now);
+  void hold_suspect(JobId suspect, TimePoint now);
+  Status check_before_apply(const Draft& draft);
   void emit(EventBody body, TimePoint now);
   void apply_draft(Draft& draft, TimePoint now);
   void after_event(const Event& event);
@@ -115,14 +151,30 @@ class Core {
   void answer(Command& command, TimePoint now);
   Reply handle(Draft& draft, const PreparedRequest& request, const Identity& identity,
                std::vector<frontend::SignalOrder>& orders, TimePoint now);
+  void check_changes(const Draft& draft, std::size_t from, Reply& reply) const;
+  void send_signals(const std::vector<frontend::SignalOrder>& orders, TimePoint now);
   Reply create_step(const PreparedStep& request, const Identity& identity, TimePoint now, Command& command);
-  Reply test_only(const PreparedSubmit& submit, const Identity& identity, TimePoint now);
   void flush(TimePoint now);
+
+  // core_sweeps.cc: what concerns many jobs
+  struct Sweeping {
+    frontend::Sweep sweep;
+    Identity identity;
+    RequestId request;
+    std::vector<std::uint64_t> tokens;  ///< of those who wait for the answer
+    JobId asker;                        ///< as askers_
+    bool has_changed = false;
+  };
+  bool joins_sweep(const Command& command);
+  bool begin_sweep(const Command& command, TimePoint now);
+  bool advance(Sweeping& sweeping, TimePoint now);
+  void end_jobs_on_downed(TimePoint now);
 
   // core_start.cc: from plan to running
   void start_candidates(TimePoint now);
   void start_successors(TimePoint now);
   bool commit(const sched::Start& start, TimePoint now);
+  bool commit_start(const sched::Start& start, TimePoint now);
   void create_first_step(const Job& job, TimePoint now);
   Status check_change(const JobChanged& change) const;
   Status check_satisfiable(const JobSpec& spec, const std::vector<PartitionIndex>& partitions) const;
@@ -130,6 +182,10 @@ class Core {
   Status check_trials(const ExperimentSpec& spec) const;
   Status check_run(const JobSpec& job, const std::vector<PartitionIndex>& partitions) const;
   void order_launch(const StepId& step);
+  void watch_launch(const StepId& step);
+  void forget_launch(const StepId& step);
+  void watch_launches(TimePoint now);
+  void fail_launch(const StepId& step, const std::string& why, bool is_node_fault, TimePoint now);
   bool launch(const StepId& step);
   void connect_trial(LaunchStep& message, const Job& job, const Trial& trial) const;
   void connect_service(LaunchStep& message, const Job& job) const;
@@ -173,13 +229,20 @@ class Core {
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot, TimePoint now);
   void fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now);
   void fence_jobs_on(NodeIndex node);
-  void end_jobs_on(NodeIndex node, TimePoint now);
+  bool end_jobs_on(NodeIndex node, TimePoint now);
   void welcome_back(NodeIndex node, TimePoint now);
+  std::optional<Error> check_identity(const RegisterNode& hello, TimePoint now);
+  void note_fault(NodeIndex node, const std::string& fault, TimePoint now);
+  void drain_for(NodeIndex node, const std::string& reason, TimePoint now);
+  void notice_pause(TimePoint now);
+  bool may_judge(const Job& job, TimePoint now) const;
   void watch_nodes(TimePoint now);
+  std::optional<std::string> why_not_of(NodeIndex node, const FromAgent& message) const;
+  void hear(NodeIndex node, const FromAgent& message, TimePoint now);
   void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now);
 
   // core_timers.cc
-  enum class TimerKind : std::uint8_t { kLimit, kWarning, kEvict, kLease, kDeadline, kEligible, kTimeShare, kStop, kTrialLimit, kBudget };
+  enum class TimerKind : std::uint8_t { kLimit, kWarning, kLease, kDeadline, kEligible, kTimeShare, kStop, kTrialLimit, kBudget };
   struct Timer {
     TimePoint at;
     JobId job;
@@ -192,8 +255,11 @@ class Core {
   void warn(const Job& job, TimePoint now);
   void mail_time_share(const Job& job, TimePoint now);
   void mail_when_durable(Mail mail);
-  void evict(JobId job, TimePoint now);
+  void evict_some(TimePoint now);
+  void forget_steps(TimePoint now);
   Duration over_time_limit(const Job& job) const;
+
+  static constexpr std::size_t kJobsPerTurn = 256;
 
   struct Recorder;
   struct Outgoing {
@@ -201,6 +267,10 @@ class Core {
     std::variant<std::pair<std::uint64_t, std::vector<Reply>>, std::pair<NodeIndex, ToAgent>, StepId, Mail> what;
   };
   void send_when_durable(NodeIndex node, ToAgent message);
+  /// As send_when_durable; to the asker's own job only once the answer can have been read.
+  void send_end(JobId job, NodeIndex node, ToAgent message, TimePoint now);
+  void send_due_orders(TimePoint now);
+  bool is_to_be_terminated(const TerminateJob& order, NodeIndex node) const;
   void tell_nodes(const Job& job, const ToAgent& message);
   ChangeEnd end_of(const Job& job) const;
 
@@ -227,20 +297,44 @@ class Core {
   std::vector<JobId> endings_;         ///< jobs whose end was decided in this turn
   std::vector<JobId> room_for_steps_;  ///< jobs in which waiting steps may find room now
   std::vector<JobId> trial_jobs_;      ///< of trials, whose runs came to an end in this turn
-  std::vector<NodeIndex> downed_;      ///< nodes that an operator took down in this turn
+  std::set<JobId> askers_;             ///< jobs from inside which ends or signals were asked for in this turn
   bool has_freed_ = false;
+  /// Jobs of which a turn, beside what came in for each, may still end or change: what is left waits for the next.
+  std::size_t allowance_ = kJobsPerTurn;
+  JobId starting_;                     ///< the job whose start is being committed
   std::vector<std::pair<std::uint64_t, std::vector<Reply>>> replies_;
 
   // Between turns.
+  std::deque<Sweeping> sweeps_;     ///< requests about many jobs of which a part is done
+  std::vector<NodeIndex> downed_;   ///< nodes that an operator took down and on which jobs may still run
+  bool is_node_watch_cut_ = false;  ///< more nodes are to be given up than one turn could
   std::deque<DurableUpdate> undurable_;
   std::deque<Outgoing> outbox_;
   std::shared_ptr<const sched::Plan> plan_;
   std::deque<std::pair<Seq, std::uint64_t>> revisions_;  ///< the snapshot's revision after each recent batch
   std::set<Timer> timers_;
+  /// Orders that wait until the client, whom they may end, has its answer. A crash loses them: agents that register are told anew.
+  std::multimap<TimePoint, std::pair<NodeIndex, ToAgent>> later_orders_;
   std::map<StepId, StepProgress> progress_;
   std::map<BlobId, std::vector<StepId>> waiting_launches_;
   /// What has come for a launch that waits for more: the cache may be too small for all that one launch needs.
   std::map<StepId, std::map<BlobId, Bytes>> fetched_;
+  /// When a step that no node has said to run yet is given up.
+  std::map<StepId, TimePoint> launch_deadlines_;
+  std::set<std::pair<TimePoint, StepId>> launch_watch_;
+  /// Ended jobs on their way out of memory.
+  struct Eviction {
+    TimePoint at;
+    JobId job;
+    Seq ended;  ///< with which it ended: history must have it
+    friend constexpr auto operator<=>(const Eviction&, const Eviction&) = default;
+  };
+  std::set<Eviction> evictions_;
+  /// Steps that have ended, with the batch in which they did: history must have it before they leave their jobs' records.
+  std::deque<std::pair<Seq, StepId>> ended_steps_;
+  TimePoint last_tick_;
+  TimePoint patience_since_;  ///< nobody's silence from before it counts
+  TimePoint now_;             ///< of this turn
   std::map<JobId, TimePoint> leases_;
   std::map<JobId, std::uint32_t> wished_slots_;  ///< of elastic trials that are asked to stop for it
   std::map<JobId, std::vector<Command>> waiting_steps_;

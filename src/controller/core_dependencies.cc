@@ -36,7 +36,8 @@ DependencyOutcome Core::settle_elements_of(const Job& record, const std::optiona
 }
 
 void Core::settle_dependencies(TimePoint now) {
-  for (const AffectedJob& affected : dependencies_.take_affected()) {
+  for (const AffectedJob& affected : dependencies_.take_affected(allowance_)) {
+    --allowance_;
     const Job* job = state_.jobs().find(affected.job);
     if (job == nullptr || !job->is_pending() || job->dependencies == nullptr || job->eligible_time.is_set()) continue;
     DependencyOutcome outcome = dependencies_.evaluate(*job, state_);

@@ -87,6 +87,7 @@ void Core::on_step_done(NodeIndex node, const StepDone& done, TimePoint now) {
     progress.is_lost = progress.is_lost || done.is_lost;
     progress.is_node_fault = progress.is_node_fault || done.is_node_fault;
     progress.is_timeout = progress.is_timeout || done.is_timeout;
+    if (done.is_node_fault && !done.is_lost) drain_for(node, "Launch failure: " + done.error, now);
   }
   if (progress.done.count() == step->layout->nodes.size()) finish_step(*job, *step, now);
   if (job->is_completing()) release_clean_nodes(done.id.job, now);
@@ -95,6 +96,7 @@ void Core::on_step_done(NodeIndex node, const StepDone& done, TimePoint now) {
 void Core::finish_step(const Job& job, const StepState& step, TimePoint now) {
   const StepProgress progress = progress_[step.id];
   progress_.erase(step.id);
+  forget_launch(step.id);
   const StepPart whole = whole_of(step, progress);
   StepEnded ended{step.id, step_state(job, whole, progress.is_timeout), whole.exit, whole.usage, whole.detail};
   if (!ended.detail.empty() && ended.exit.is_success()) ended.exit = ExitStatus::exited(1);
@@ -126,7 +128,9 @@ void Core::end_with_step(JobId id, const StepEnded& ended, bool is_node_fault, T
   } else if (ended.exit.code() != 0) {
     ending.reason = PendingReason::kNonZeroExitCode;
   }
+  // It is the node that failed: what goes back to the queue for it is not counted among the job's own failures.
   if (is_batch && is_node_fault) ending.requeue_after = job.spec->is_requeue;
+  if (is_batch && is_node_fault && ending.requeue_after) ending.state = JobState::kNodeFail;
   if (is_batch && is_in(state_.settings().requeue_exit, ended.exit.code())) ending.requeue_after = job.spec->is_requeue;
   if (is_batch && is_in(state_.settings().requeue_exit_hold, ended.exit.code())) {
     ending.requeue_after = job.spec->is_requeue;
@@ -165,7 +169,7 @@ void Core::on_ending(const Job& job, TimePoint now) {
   }
   for (const NodeGrant& grant : job.run->allocation->nodes) {
     if (is_running_on(job, grant.node)) {
-      send_when_durable(grant.node, TerminateJob{job.id, job.attempt, cause, state_.settings().kill_wait});
+      send_end(job.id, grant.node, TerminateJob{job.id, job.attempt, cause, state_.settings().kill_wait}, now);
     }
   }
   release_clean_nodes(job.id, now);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "controller/config_alignment.h"
 #include "controller/core.h"
@@ -10,6 +11,10 @@ namespace muster {
 namespace {
 
 constexpr const char* kNotResponding = "Not responding";
+/// Begins the reason of a node that its agent's own fault drained: gone with the fault.
+constexpr std::string_view kFaultReason = "Node fault: ";
+/// A turn that comes so late means that this process stood still: stopped, suspended with its machine, or busy.
+constexpr Duration kPause = Duration::seconds(1);
 
 /// What the node lacks of what the configuration says. Empty: nothing.
 std::string shortfall(const NodeConfig& config, const RegisterNode& hello) {
@@ -40,14 +45,49 @@ void Core::mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::opt
   emit(std::move(change), now);
 }
 
+/// Whether the node belongs to this cluster, and what it knows that our state does not.
+std::optional<Error> Core::check_identity(const RegisterNode& hello, TimePoint now) {
+  const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
+  if (!is_foreign && hello.epoch > state_.epoch()) {
+    const std::string met = fmt::format("node {} has met epoch {} of this cluster, and this controller leads under epoch {}: its state is an "
+                                        "older copy", hello.node_name, hello.epoch.value(), state_.epoch().value());
+    port_.warn(met);
+    port_.lead_beyond(hello.epoch);
+    return Error{ErrorCode::kUnavailable, met, "it starts again under a newer epoch"};
+  }
+  if (hello.job_floor >= state_.next_job()) {
+    const auto open = std::ranges::count_if(hello.steps, [](const KnownStep& step) { return step.phase != StepPhase::kEnded; });
+    port_.warn(fmt::format("node {} was told to start jobs up to {} by {}, and this controller's state knows none beyond {}: state was lost or "
+                           "an older copy was put back. Ids go on after {}; {} steps that it does not know are ended there",
+                           hello.node_name, hello.job_floor.value(), is_foreign ? "cluster " + hello.cluster_id : std::string("this cluster"),
+                           state_.next_job().value() - 1, hello.job_floor.value(), open));
+    emit(JobIdsReserved{JobId(hello.job_floor.value() + 1)}, now);
+  }
+  const bool has_work = std::ranges::any_of(hello.steps, [](const KnownStep& step) { return step.phase != StepPhase::kEnded; });
+  if (is_foreign && has_work) {
+    return Error{ErrorCode::kFailedPrecondition, fmt::format("node {} runs steps of another cluster", hello.node_name),
+                 fmt::format("they are of cluster {}, this is {}: its agent ends them first", hello.cluster_id, state_.cluster_id())};
+  }
+  return std::nullopt;
+}
+
 Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
+  now_ = now;
   const auto index = state_.nodes().find_by_name(hello.node_name);
   if (!index) {
     return fail(ErrorCode::kNotFound, fmt::format("no node {} in the configuration", hello.node_name),
                 "add a NodeName line for it, or start the agent with --name of one that is there");
   }
   NodeLink& link = links_[index->value()];
+  const bool is_heard = now - std::max(link.last_contact, patience_since_) <= options_.silence;
+  if (link.is_connected && link.agent_id != hello.agent_id && is_heard) {
+    return fail(ErrorCode::kAlreadyExists, fmt::format("node {} has an agent already", hello.node_name),
+                "stop the other agent first; one that is gone is forgotten after a few seconds");
+  }
+  if (const auto refused = check_identity(hello, now)) return fail(*refused);
+  const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
   link.is_connected = true;
+  link.agent_id = hello.agent_id;
   link.last_contact = now;
   const Node& node = state_.nodes().at(*index);
   const bool is_same_boot = node.status.boot_id.empty() || node.status.boot_id == hello.boot_id;
@@ -70,7 +110,7 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   for (const KnownStep& known : hello.steps) {
     const Job* job = state_.jobs().find(known.id.job);
     const bool holds_node = std::ranges::binary_search(node.jobs, known.id.job);
-    const bool is_ours = job != nullptr && job->attempt == known.id.attempt && job->run != nullptr && holds_node &&
+    const bool is_ours = !is_foreign && job != nullptr && job->attempt == known.id.attempt && job->run != nullptr && holds_node &&
                          job->run->find_step(known.id.step) != nullptr;
     if (!is_ours && known.phase != StepPhase::kEnded) link.fenced.insert({known.id.job, known.id.attempt});
   }
@@ -87,6 +127,12 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
 void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot, TimePoint now) {
   for (const auto& [job, attempt] : links_[node.value()].fenced) {
     send_when_durable(node, TerminateJob{job, attempt, "", Duration()});
+  }
+  for (const KnownStep& known : hello.steps) {
+    const Job* job = state_.jobs().find(known.id.job);
+    const StepState* step = job == nullptr || job->run == nullptr || job->attempt != known.id.attempt ? nullptr : job->run->find_step(known.id.step);
+    const bool is_given_up = step != nullptr && !step->is_running() && known.phase != StepPhase::kEnded;
+    if (is_given_up) send_when_durable(node, SignalStep{known.id, SIGKILL, false});
   }
   if (!is_same_boot) return;
   for (const JobId id : std::vector<JobId>(state_.nodes().at(node).jobs)) {
@@ -124,13 +170,88 @@ void Core::welcome_back(NodeIndex index, TimePoint now) {
   }
 }
 
-void Core::on_agent(NodeIndex index, const FromAgent& message, TimePoint now) {
+/// What the agent says of its own node: drained while it stands, and taken back by itself.
+void Core::note_fault(NodeIndex index, const std::string& fault, TimePoint now) {
+  const NodeStatus& status = state_.nodes().at(index).status;
+  const bool is_drained = (status.conditions & node_condition::kDrain) != 0;
+  const bool is_for_fault = is_drained && status.reason.starts_with(kFaultReason);
+  if (fault.empty() && is_for_fault) mark(index, 0, node_condition::kDrain, "", now);
+  if (!fault.empty() && !is_drained) drain_for(index, std::string(kFaultReason) + fault, now);
+}
+
+/// No job is to find out again what one has. A node that is away is dealt with as such.
+void Core::drain_for(NodeIndex index, const std::string& reason, TimePoint now) {
+  const Node& node = state_.nodes().at(index);
+  const bool is_away = !links_[index.value()].is_connected || (node.status.conditions & node_condition::kNotResponding) != 0;
+  if ((node.status.conditions & node_condition::kDrain) != 0 || is_away) return;
+  port_.warn(fmt::format("node {} is drained: {}", node.config.name, reason));
+  mark(index, node_condition::kDrain, 0, reason, now);
+}
+
+namespace {
+
+bool has_node(const std::vector<NodeGrant>& grants, NodeIndex node) {
+  return std::ranges::find(grants, node, &NodeGrant::node) != grants.end();
+}
+
+/// The job of that attempt with its run; null: it is over, or was never.
+const Job* running_job(const ClusterState& state, JobId id, std::uint32_t attempt) {
+  const Job* job = state.jobs().find(id);
+  return job == nullptr || job->run == nullptr || job->attempt != attempt ? nullptr : job;
+}
+
+}  // namespace
+
+/// What makes the message one about somebody else's work. Nothing for what is over: that is only acknowledged.
+std::optional<std::string> Core::why_not_of(NodeIndex node, const FromAgent& message) const {
+  const auto of_step = [&](const StepId& id) -> std::optional<std::string> {
+    const Job* job = running_job(state_, id.job, id.attempt);
+    const StepState* step = job == nullptr ? nullptr : job->run->find_step(id.step);
+    if (step == nullptr || has_node(step->layout->nodes, node)) return std::nullopt;
+    return fmt::format("step {}.{}, which has no task there", id.job.value(), id.step);
+  };
+  if (const auto* running = std::get_if<StepRunning>(&message)) return of_step(running->id);
+  if (const auto* done = std::get_if<StepDone>(&message)) return of_step(done->id);
+  if (const auto* clean = std::get_if<JobClean>(&message)) {
+    const Job* job = running_job(state_, clean->job, clean->attempt);
+    const bool is_fenced = links_[node.value()].fenced.contains({clean->job, clean->attempt});
+    if (job == nullptr || is_fenced || has_node(job->run->allocation->nodes, node)) return std::nullopt;
+    return fmt::format("job {}, which is not placed there", clean->job.value());
+  }
+  if (const auto* output = std::get_if<OutputSent>(&message)) {
+    const auto& owner = output->fragment.owner;
+    const Trial* trial = owner.kind == LogOwnerKind::kTrial ? state_.experiments().find(TrialId(owner.id)) : nullptr;
+    const Job* job = trial == nullptr ? nullptr : state_.jobs().find(trial->job);
+    // Of runs before this one it is not known any more where they were.
+    if (job == nullptr || job->run == nullptr || run_number(*job) != output->fragment.run || has_node(job->run->allocation->nodes, node)) return std::nullopt;
+    return fmt::format("trial {}, whose run {} is not there", owner.id, output->fragment.run);
+  }
+  return std::nullopt;
+}
+
+bool Core::on_agent(NodeIndex index, const FromAgent& message, TimePoint now) {
+  now_ = now;
   NodeLink& link = links_[index.value()];
   link.last_contact = now;
   welcome_back(index, now);
+  if (const auto why = why_not_of(index, message)) {
+    constexpr Duration kWarnPause = Duration::seconds(60);
+    if (!link.warned.is_set() || now - link.warned >= kWarnPause) {
+      link.warned = now;
+      port_.warn(fmt::format("the agent of node {} speaks of {}: not obeyed", state_.nodes().at(index).config.name, *why));
+    }
+    return false;
+  }
+  hear(index, message, now);
+  return true;
+}
+
+void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
+  NodeLink& link = links_[index.value()];
   if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
     link.load_hundredths = heartbeat->load_hundredths;
     link.free_memory_mib = heartbeat->free_memory_mib;
+    note_fault(index, heartbeat->fault, now);
   } else if (const auto* running = std::get_if<StepRunning>(&message)) {
     const Job* job = state_.jobs().find(running->id.job);
     const StepState* step = job == nullptr || job->run == nullptr || job->attempt != running->id.attempt
@@ -139,6 +260,8 @@ void Core::on_agent(NodeIndex index, const FromAgent& message, TimePoint now) {
     for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
       if (step->layout->nodes[i].node == index) progress_[running->id].running.set(i);
     }
+    const StepProgress& progress = progress_[running->id];
+    if (progress.running.count() + progress.done.count() >= step->layout->nodes.size()) forget_launch(running->id);
   } else if (const auto* done = std::get_if<StepDone>(&message)) {
     on_step_done(index, *done, now);
   } else if (const auto* clean = std::get_if<JobClean>(&message)) {
@@ -160,6 +283,17 @@ void Core::on_agent(NodeIndex index, const FromAgent& message, TimePoint now) {
       on_step_done(index, gone, now);
     }
   }
+}
+
+bool Core::awaits_nodes(TimePoint now) const {
+  constexpr Duration kPatience = Duration::seconds(1);
+  constexpr auto kAbsent = node_condition::kUnknown | node_condition::kFuture | node_condition::kNotResponding | node_condition::kDown;
+  if (now - start_time_ >= kPatience) return false;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const bool is_expected = (state_.nodes().at(NodeIndex(static_cast<std::uint32_t>(i))).status.conditions & kAbsent) == 0;
+    if (is_expected && !links_[i].last_contact.is_set()) return true;
+  }
+  return false;
 }
 
 void Core::on_agent_lost(NodeIndex node) { links_[node.value()].is_connected = false; }
@@ -194,12 +328,40 @@ void Core::fence_jobs_on(NodeIndex node) {
   }
 }
 
-/// An operator took the node down: what runs there is ended, and keeps its resources until the node says that it is gone.
-void Core::end_jobs_on(NodeIndex node, TimePoint now) {
+/// An operator took the node down: what runs there is ended, and keeps its resources until the node says that it is gone. False: not
+/// all of it yet.
+bool Core::end_jobs_on(NodeIndex node, TimePoint now) {
   for (const JobId id : std::vector<JobId>(state_.nodes().at(node).jobs)) {
     if (is_finished(state_.jobs().find(id)->state)) continue;
+    if (allowance_ == 0) return false;
+    --allowance_;
     end_job(id, JobState::kNodeFail, fmt::format("node {} was set down", state_.nodes().at(node).config.name), now);
   }
+  return true;
+}
+
+/// After a pause of our own everybody's silence begins anew, and so do the leases of clients: what they sent meanwhile has
+/// not been read yet.
+void Core::notice_pause(TimePoint now) {
+  const bool has_paused = now - last_tick_ > kPause;
+  last_tick_ = now;
+  if (!has_paused) return;
+  patience_since_ = now;
+  for (auto& [job, expiry] : leases_) expiry = std::max(expiry, now + options_.lease);
+  std::set<std::pair<TimePoint, StepId>> watch;
+  for (auto& [step, deadline] : launch_deadlines_) {
+    deadline = std::max(deadline, now + state_.settings().launch_timeout);
+    watch.emplace(deadline, step);
+  }
+  launch_watch_ = std::move(watch);
+}
+
+/// A job's end may have been on its way while we were away: its nodes are heard first, as long as they count as there.
+bool Core::may_judge(const Job& job, TimePoint now) const {
+  const Duration since = now - patience_since_;
+  if (since > options_.silence || job.run == nullptr) return true;
+  if (since < kPause) return false;
+  return std::ranges::all_of(job.run->allocation->nodes, [&](const NodeGrant& grant) { return links_[grant.node.value()].is_connected; });
 }
 
 void Core::watch_nodes(TimePoint now) {
@@ -208,12 +370,17 @@ void Core::watch_nodes(TimePoint now) {
     const std::uint16_t conditions = state_.nodes().at(index).status.conditions;
     const bool is_expected = (conditions & (node_condition::kUnknown | node_condition::kFuture)) == 0;
     if (!is_expected) continue;
-    const Duration silent = now - std::max(links_[i].last_contact, start_time_);
+    const Duration silent = now - std::max(links_[i].last_contact, patience_since_);
     if (silent > options_.silence && (conditions & node_condition::kNotResponding) == 0) {
       mark(index, node_condition::kNotResponding, 0, std::nullopt, now);
     }
     const Duration timeout = state_.settings().slurmd_timeout;
     if (timeout == Duration() || silent <= timeout) continue;
+    if (allowance_ == 0) {
+      is_node_watch_cut_ = true;
+      return;
+    }
+    allowance_ -= std::min(allowance_, state_.nodes().at(index).jobs.size());
     if ((conditions & node_condition::kDown) == 0) mark(index, node_condition::kDown, 0, kNotResponding, now);
     if (!state_.nodes().at(index).jobs.empty()) {
       fence_jobs_on(index);

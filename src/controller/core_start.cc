@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/check.h"
 #include "codec/hostlist.h"
@@ -11,8 +12,8 @@
 #include "controller/backend/trial_rules.h"
 #include "controller/core.h"
 #include "controller/planning/commit.h"
+#include "controller/planning/forecast.h"
 #include "sched/fast_path.h"
-#include "sched/satisfiable.h"
 #include "state/resource_need.h"
 #include "state/views.h"
 
@@ -25,68 +26,7 @@ constexpr std::size_t kStartsPerTurn = 512;
 }  // namespace
 
 Status Core::check_satisfiable(const JobSpec& spec, const std::vector<PartitionIndex>& partitions) const {
-  Status last;
-  for (const PartitionIndex index : partitions) {
-    const auto need = resource_need(spec, state_.partition(index), state_.settings());
-    if (!need.has_value()) return fail(need.error());
-    const Duration limit = spec.time_limit == Duration() ? state_.partition(index).max_time : spec.time_limit;
-    const auto answer = sched::check_satisfiable(snapshot_.facts(), *need, index, limit);
-    const bool may_wait = answer.refusal == PendingReason::kPartitionNodeLimit ||
-                          answer.refusal == PendingReason::kPartitionTimeLimit;
-    if (answer.is_satisfiable() || (may_wait && !state_.settings().is_enforce_part_limits)) return {};
-    last = fail(ErrorCode::kInvalidArgument, answer.message, answer.detail);
-  }
-  return last;
-}
-
-/// When and where the job would start, were it submitted now. Nothing is kept.
-Reply Core::test_only(const PreparedSubmit& submit, const Identity& identity, TimePoint now) {
-  Reply reply;
-  Draft draft(state_, now);
-  auto submitted = frontend::submit(draft, submit, identity);
-  if (!submitted.has_value()) {
-    reply.error = submitted.error();
-    return reply;
-  }
-  const auto& event = std::get<JobSubmitted>(draft.events.back());
-  if (const Status possible = check_satisfiable(*event.spec, event.partitions); !possible.has_value()) {
-    reply.error = possible.error();
-    return reply;
-  }
-  sched::ClusterSnapshot trial = snapshot_;
-  sched::PendingJob pending;
-  pending.id = event.job;
-  pending.request = std::make_shared<const ResourceRequest>(
-      resource_need(*event.spec, state_.partition(event.partitions.front()), state_.settings()).value());
-  pending.partitions = event.partitions;
-  pending.time_limit = event.time_limit;
-  pending.priority = event.priority;
-  pending.submit_time = now;
-  pending.eligible_time = event.spec->begin_time;
-  trial.advance_time(std::max(now, state_.time()));
-  trial.add_pending(std::move(pending));
-  sched::PlanOptions options = sched::PlanOptions::conservative();
-  const sched::Plan plan = sched::plan(trial, std::max(now, state_.time()), options);
-  reply.job = event.job;
-  const auto describe = [&](PartitionIndex partition, const std::vector<sched::NodeAmount>& nodes, TimePoint start) {
-    std::vector<std::string> names;
-    std::uint32_t cpus = 0;
-    for (const sched::NodeAmount& amount : nodes) {
-      names.push_back(state_.nodes().at(amount.node).config.name);
-      cpus += amount.cpus;
-    }
-    reply.expected_start = start;
-    reply.text = fmt::format("using {} processors on nodes {} in partition {}", cpus, compress_hostlist(names),
-                             state_.partition(partition).name);
-  };
-  for (const sched::Start& start : plan.starts) {
-    if (start.job == event.job) describe(start.partition, start.nodes, now);
-  }
-  if (const sched::Window* window = plan.window_of(event.job)) describe(window->partition, window->nodes, window->start);
-  if (reply.text.empty()) {
-    reply.error = Error{ErrorCode::kFailedPrecondition, "Requested nodes are busy", "no start time can be foreseen"};
-  }
-  return reply;
+  return muster::check_satisfiable(state_, snapshot_, spec, partitions);
 }
 
 /// Jobs that are new or newly unblocked start in this turn if they take nothing from anybody.
@@ -139,6 +79,15 @@ void Core::on_plan(PlanResult result, TimePoint now) {
 
 /// False: it no longer fits. The next plan will see why.
 bool Core::commit(const sched::Start& start, TimePoint now) {
+  // An element that this start splits off is its array's doing: it has no number yet that anybody knows.
+  starting_ = start.job;
+  port_.works_on(start.job);
+  const bool is_started = commit_start(start, now);
+  starting_ = JobId();
+  return is_started;
+}
+
+bool Core::commit_start(const sched::Start& start, TimePoint now) {
   const Job* job = state_.jobs().find(start.job);
   if (job == nullptr || !job->is_pending() || standing_hold(*job) != PendingReason::kNone || refusal_) return false;
   const bool is_record = job->array != nullptr && !job->array_index;
@@ -191,7 +140,63 @@ void Core::create_first_step(const Job& job, TimePoint now) {
   order_launch(step);
 }
 
+void Core::watch_launch(const StepId& step) {
+  const TimePoint deadline = now_ + state_.settings().launch_timeout;
+  if (launch_deadlines_.try_emplace(step, deadline).second) launch_watch_.emplace(deadline, step);
+}
+
+void Core::forget_launch(const StepId& step) {
+  const auto found = launch_deadlines_.find(step);
+  if (found == launch_deadlines_.end()) return;
+  launch_watch_.erase({found->second, step});
+  launch_deadlines_.erase(found);
+}
+
+/// A launch is a promise: within its time there is a process, or an end with its cause.
+void Core::watch_launches(TimePoint now) {
+  while (!launch_watch_.empty() && launch_watch_.begin()->first <= now) {
+    const StepId step = launch_watch_.begin()->second;
+    forget_launch(step);
+    fail_launch(step, fmt::format("did not start it within {} s", state_.settings().launch_timeout.seconds()), true, now);
+  }
+}
+
+/// Ends the step on every node that has not said that it runs there. `is_node_fault`: those nodes are not to be trusted
+/// with another one, and the job may run elsewhere.
+void Core::fail_launch(const StepId& id, const std::string& why, bool is_node_fault, TimePoint now) {
+  const Job* job = state_.jobs().find(id.job);
+  const StepState* step = job == nullptr || job->run == nullptr || job->attempt != id.attempt ? nullptr : job->run->find_step(id.step);
+  if (step == nullptr || !step->is_running()) return;
+  const auto layout = step->layout;
+  const StepProgress progress = progress_[id];
+  const bool ends_run = id.step == kBatchStep || (job->spec->kind == JobKind::kRun && job->first_step != nullptr && id.step == 0);
+  for (std::size_t i = 0; i < layout->nodes.size(); ++i) {
+    if (progress.done.test(i)) continue;
+    const NodeIndex node = layout->nodes[i].node;
+    // Half of a step is of no use, and one that comes late neither.
+    if (ends_run && is_node_fault) {
+      links_[node.value()].fenced.insert({id.job, id.attempt});
+      send_when_durable(node, TerminateJob{id.job, id.attempt, "", Duration()});
+    } else {
+      send_when_durable(node, SignalStep{id, SIGKILL, false});
+    }
+    if (progress.running.test(i)) continue;
+    const std::string cause = is_node_fault ? fmt::format("node {} {}", state_.nodes().at(node).config.name, why) : why;
+    if (is_node_fault) {
+      drain_for(node, fmt::format("Launch failure: step {}.{} of attempt {}: {}", id.job.value(), id.step == kBatchStep ? "batch" : std::to_string(id.step),
+                                  id.attempt, why), now);
+    }
+    StepDone gone;
+    gone.id = id;
+    gone.tasks = {ExitStatus::exited(1)};
+    gone.error = cause;
+    gone.is_node_fault = is_node_fault;
+    on_step_done(node, gone, now);
+  }
+}
+
 void Core::order_launch(const StepId& step) {
+  watch_launch(step);
   outbox_.push_back(Outgoing{Seq(state_.seq().value() + 1), step});
 }
 
@@ -207,14 +212,21 @@ Bytes Core::bytes_of(BlobId id, const StepId& waiting) {
   return nullptr;
 }
 
-void Core::on_blob(BlobId id, Bytes bytes) {
+void Core::on_blob(BlobId id, Result<Bytes> bytes) {
   const auto found = waiting_launches_.find(id);
   if (found == waiting_launches_.end()) return;
   const std::vector<StepId> steps = std::move(found->second);
   waiting_launches_.erase(found);
-  blobs_.put(id, bytes);
+  if (!bytes.has_value()) {
+    for (const StepId& step : steps) {
+      fetched_.erase(step);
+      fail_launch(step, "its script or environment cannot be read: " + bytes.error().text(), false, now_);
+    }
+    return;
+  }
+  blobs_.put(id, *bytes);
   for (const StepId& step : steps) {
-    fetched_[step][id] = bytes;
+    fetched_[step][id] = *bytes;
     if (launch(step)) fetched_.erase(step);
   }
 }
@@ -243,6 +255,8 @@ LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& 
   if (job.array_facts != nullptr) message.array = *job.array_facts;
   message.restart_count = job.attempt;
   message.kill_wait = state.settings().kill_wait;
+  message.cluster_id = state.cluster_id();
+  message.epoch = state.epoch();
   message.is_file_append = state.settings().is_job_file_append;
   message.kill_on_bad_exit = state.settings().kill_on_bad_exit;
   if (const Trial* trial = trial_of(state, job)) {
@@ -271,6 +285,7 @@ bool Core::launch(const StepId& id) {
   const Bytes script = step->spec == nullptr ? bytes_of(job->spec->script, id) : std::make_shared<const std::string>();
   if (environment_bytes == nullptr || script == nullptr) return false;
   LaunchStep message = launch_of(*job, *step, state_);
+  message.time_left = message.end_time - std::max(now_, state_.time());
   message.script = script;
   message.environment = environment_bytes;
   if (service_kind(*job->spec) && !http_.master.empty()) connect_service(message, *job);

@@ -21,6 +21,99 @@ using testing::submit_of;
 
 Identity alice() { return kAlice; }
 
+// ---- what a request leads to fits the state, or is not done ----
+
+PreparedSubmit with(PreparedSubmit submit, void (*edit)(PreparedSubmit&)) {
+  edit(submit);
+  return submit;
+}
+
+TEST(CoreDraft, ARequestThatContradictsTheStateIsRefusedAndNobodyElseNoticesIt) {
+  Rig rig;
+  const JobId before = rig.done(submit_of(spec_of("before"))).job;
+  const PreparedSubmit hostile[] = {
+      with(submit_of(spec_of()), [](PreparedSubmit& submit) { submit.spec->trial = TrialId(999'999); }),
+      with(submit_of(spec_of()), [](PreparedSubmit& submit) {
+        submit.script = {};
+        submit.spec->script = BlobId(99'999);
+      }),
+      with(submit_of(spec_of()), [](PreparedSubmit& submit) {
+        submit.spec->kind = JobKind::kRun;
+        auto step = std::make_shared<StepSpec>();
+        step->environment = BlobId(99'999);
+        submit.first_step = step;
+      }),
+      with(submit_of(spec_of()), [](PreparedSubmit& submit) { submit.array.emplace(); }),
+  };
+  for (const PreparedSubmit& submit : hostile) {
+    const Reply reply = rig.done(submit);
+    ASSERT_TRUE(reply.error);
+    EXPECT_EQ(reply.error->code, ErrorCode::kInternal);
+    EXPECT_EQ(reply.job, JobId());
+  }
+  EXPECT_EQ(rig.warnings.size(), std::size(hostile));
+  EXPECT_EQ(rig.done(submit_of(spec_of("after"))).job, JobId(before.value() + 1));
+}
+
+TEST(CoreDraft, AJobOverWhichTheControllerDiedAgainAndAgainIsHeldAndTheOthersGoOn) {
+  Rig first;
+  const JobId bad = first.done(submit_of(spec_of("bad"))).job;
+  const JobId good = first.done(submit_of(spec_of("good"))).job;
+  CoreStart beginning;
+  beginning.suspect = bad;
+  Rig second(testing::config_of(2), first.stored(), {}, beginning);
+  const Job& held = *second.core.state().jobs().find(bad);
+  EXPECT_TRUE(held.is_held());
+  EXPECT_EQ(held.reason, PendingReason::kJobHeldAdmin);
+  EXPECT_NE(held.spec->get(JobText::kAdminComment).find("the controller stopped twice"), std::string_view::npos);
+  EXPECT_FALSE(second.core.state().jobs().find(good)->is_held());
+  ASSERT_EQ(second.warnings.size(), 1U);
+  EXPECT_NE(second.warnings.front().find("scontrol release 1"), std::string::npos) << second.warnings.front();
+  EXPECT_EQ(second.done(control_of(JobVerb::kRelease, selector_of(bad)), kRoot).outcomes.at(0).error, std::nullopt);
+  EXPECT_FALSE(second.core.state().jobs().find(bad)->is_held());
+}
+
+// ---- an agent speaks for its own node ----
+
+TEST(CoreAgents, WhatANodeSaysOfAnothersWorkIsLoggedAndNotObeyed) {
+  Rig rig;
+  rig.connect(0);
+  rig.connect(1);
+  const JobId job = rig.done(submit_of(spec_of())).job;
+  rig.plan();
+  const Job& running = *rig.core.state().jobs().find(job);
+  ASSERT_EQ(running.state, JobState::kRunning);
+  const NodeIndex own = running.run->allocation->nodes.at(0).node;
+  const NodeIndex other(own.value() == 0 ? 1 : 0);
+  StepDone done;
+  done.id = StepId{job, 0, kBatchStep};
+  done.tasks = {ExitStatus()};
+  EXPECT_FALSE(rig.core.on_agent(other, StepRunning{done.id}, rig.now));
+  EXPECT_FALSE(rig.core.on_agent(other, done, rig.now));
+  EXPECT_FALSE(rig.core.on_agent(other, JobClean{job, 0}, rig.now));
+  rig.core.end_turn(rig.now);
+  EXPECT_EQ(running.state, JobState::kRunning);
+  ASSERT_EQ(rig.warnings.size(), 1U);  // the others of the same minute are not repeated
+  EXPECT_NE(rig.warnings.front().find("speaks of step 1."), std::string::npos) << rig.warnings.front();
+  EXPECT_TRUE(rig.core.on_agent(own, done, rig.now));
+  rig.core.end_turn(rig.now);
+  EXPECT_NE(running.state, JobState::kRunning);
+}
+
+// ---- leases ----
+
+TEST(CoreLeases, ALeaseIsItsOwnersToRenew) {
+  Rig rig;
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  const JobId job = rig.done(submit_of(spec)).job;
+  EXPECT_EQ(rig.done(RenewLease{job}, kAlice).error, std::nullopt);
+  EXPECT_EQ(rig.done(RenewLease{job}, kRoot).error, std::nullopt);
+  ASSERT_TRUE(rig.done(RenewLease{job}, kBob).error);
+  EXPECT_EQ(rig.done(RenewLease{job}, kBob).error->code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(rig.done(RenewLease{JobId(99)}, kBob).error, std::nullopt);  // over already
+}
+
 // ---- nothing leaves before it is durable ----
 
 TEST(CoreTurn, AReplyWaitsForItsBatch) {
@@ -239,6 +332,63 @@ TEST(CoreJob, CancelledWhileRunningKeepsItsNodesUntilTheyAreClean) {
   EXPECT_TRUE(rig.core.state().nodes().at(NodeIndex(0)).used_cpus.empty());
 }
 
+JobId running_job(Rig& rig) {
+  rig.connect_all();
+  rig.plan();
+  const JobId id = rig.done(submit_of(spec_of())).job;
+  EXPECT_EQ(rig.job(id).state, JobState::kRunning);
+  return id;
+}
+
+TEST(CoreJob, WhoEndsItsOwnJobHasTheAnswerFirst) {
+  Rig rig;
+  const JobId id = running_job(rig);
+  ControlJobs requeue = control_of(JobVerb::kRequeue, selector_of(id));
+  requeue.asked_from = id;
+  EXPECT_FALSE(rig.done(requeue).error);
+  EXPECT_TRUE(rig.job(id).is_completing());
+  rig.pass(Duration::milliseconds(900));
+  EXPECT_EQ(rig.count_sent<TerminateJob>(0), 0U);
+  rig.pass(Duration::milliseconds(200));
+  EXPECT_EQ(rig.count_sent<TerminateJob>(0), 1U);
+  rig.step_done(0, rig.batch_step(id), ExitStatus::signalled(SIGTERM));
+  EXPECT_EQ(rig.job(id).attempt, 1U);
+}
+
+TEST(CoreJob, WhoEndsAnothersJobNeedNotWait) {
+  Rig rig;
+  const JobId id = running_job(rig);
+  CancelJobs cancel = cancel_of(id);
+  cancel.asked_from = JobId(id.value() + 1);
+  rig.done(cancel);
+  EXPECT_EQ(rig.count_sent<TerminateJob>(0), 1U);
+}
+
+TEST(CoreJob, AScriptThatExitsOnceItHasAskedForItsEndIsToldNothing) {
+  Rig rig;
+  const JobId id = running_job(rig);
+  CancelJobs cancel = cancel_of(id);
+  cancel.asked_from = id;
+  rig.done(cancel);
+  rig.step_done(0, rig.batch_step(id));
+  EXPECT_EQ(rig.job(id).state, JobState::kCancelled);
+  rig.pass(Duration::seconds(2));
+  EXPECT_EQ(rig.count_sent<TerminateJob>(0), 0U);
+}
+
+TEST(CoreJob, ASignalToTheAskersOwnJobWaitsToo) {
+  Rig rig;
+  const JobId id = running_job(rig);
+  CancelJobs signal = cancel_of(id);
+  signal.signal = SIGUSR1;
+  signal.full = true;
+  signal.asked_from = id;
+  rig.done(signal);
+  EXPECT_EQ(rig.count_sent<SignalStep>(0), 0U);
+  rig.pass(Duration::seconds(1));
+  EXPECT_EQ(rig.count_sent<SignalStep>(0), 1U);
+}
+
 TEST(CoreJob, RequeueOfARunningJobStartsAnotherAttempt) {
   Rig rig;
   rig.connect_all();
@@ -262,11 +412,8 @@ TEST(CoreJob, TheTimeLimitEndsIt) {
   auto spec = spec_of();
   spec->time_limit = Duration::minutes(2);
   const JobId job = rig.done(submit_of(std::move(spec))).job;
-  for (int second = 0; second < 119; ++second) {
-    rig.hear(0, Heartbeat{});
-    rig.hear(1, Heartbeat{});
-    rig.pass(Duration::seconds(1));
-  }
+  rig.hear(0, StepRunning{rig.batch_step(job)});
+  rig.live(Duration::seconds(119));
   EXPECT_EQ(rig.job(job).state, JobState::kRunning);
   rig.pass(Duration::seconds(1));
   EXPECT_EQ(rig.job(job).state, JobState::kTimeout);
@@ -552,7 +699,7 @@ TEST(CoreNode, BlobsThatLeftTheCacheAreFetchedBeforeALaunch) {
   next.connect_all();
   ASSERT_EQ(next.fetched.size(), 1U);
   EXPECT_EQ(next.count_sent<LaunchStep>(0), 0U);
-  next.core.on_blob(next.fetched[0], std::make_shared<const std::string>("#!/bin/sh\n"));
+  next.core.on_blob(next.fetched[0], Bytes(std::make_shared<const std::string>("#!/bin/sh\n")));
   ASSERT_EQ(next.count_sent<LaunchStep>(0), 1U);
   EXPECT_EQ(*next.last_sent<LaunchStep>().script, "#!/bin/sh\n");
   EXPECT_EQ(next.job(job).state, JobState::kRunning);
@@ -568,7 +715,7 @@ TEST(CoreNode, ALaunchGathersBlobsThatDoNotFitTheCacheTogether) {
   submit.environment = PreparedBlob{std::string(32, 'e'), large('e')};
   rig.done(std::move(submit));
   for (int turn = 0; turn < 4 && !rig.fetched.empty(); ++turn) {
-    for (const BlobId blob : std::exchange(rig.fetched, {})) rig.core.on_blob(blob, large(blob == rig.job(JobId(1)).spec->script ? 's' : 'e'));
+    for (const BlobId blob : std::exchange(rig.fetched, {})) rig.core.on_blob(blob, Bytes(large(blob == rig.job(JobId(1)).spec->script ? 's' : 'e')));
   }
   ASSERT_EQ(rig.count_sent<LaunchStep>(0), 1U);
   EXPECT_EQ(rig.last_sent<LaunchStep>().script->front(), 's');

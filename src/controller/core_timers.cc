@@ -13,6 +13,15 @@ Duration Core::over_time_limit(const Job& job) const {
 
 namespace {
 
+/// What one turn does at most: what is left waits for the next.
+constexpr std::size_t kTimersPerTurn = 1000;
+constexpr std::size_t kEvictionsPerTurn = 1000;
+constexpr std::size_t kForgottenPerTurn = 1000;
+/// Ended steps that a job's record keeps: whoever has just ended one can still ask for it.
+constexpr std::size_t kStepsKept = 64;
+/// How long something that cannot be judged yet is put off.
+constexpr Duration kPutOff = Duration::milliseconds(500);
+
 /// After this a job cannot end before its deadline. Requires: it has one. Source: sbatch(1), --deadline.
 TimePoint latest_start(const Job& job) {
   const Duration least = job.spec->time_min != Duration() ? job.spec->time_min : job.time_limit;
@@ -24,7 +33,8 @@ TimePoint latest_start(const Job& job) {
 /// Sets the timers that the job's present condition asks for. Timers that no longer hold are dropped when they fire.
 void Core::arm(const Job& job) {
   if (job.is_over()) {
-    timers_.insert(Timer{job.end_time + state_.settings().min_job_age, job.id, job.attempt, TimerKind::kEvict});
+    const Seq ended(state_.seq().value() + (events_.empty() ? 0 : 1));
+    evictions_.insert({job.end_time + state_.settings().min_job_age, job.id, ended});
     return;
   }
   arm_budget(job);
@@ -51,12 +61,18 @@ void Core::arm(const Job& job) {
 
 void Core::on_tick(TimePoint now) {
   if (!is_started_) return;
+  now_ = now;
+  notice_pause(now);
   watch_nodes(now);
-  while (!timers_.empty() && timers_.begin()->at <= now) {
+  watch_launches(now);
+  send_due_orders(now);
+  for (std::size_t fired = 0; fired < kTimersPerTurn && !timers_.empty() && timers_.begin()->at <= now; ++fired) {
     const Timer timer = *timers_.begin();
     timers_.erase(timers_.begin());
     fire(timer, now);
   }
+  evict_some(now);
+  forget_steps(now);
 }
 
 void Core::fire(const Timer& timer, TimePoint now) {
@@ -65,7 +81,10 @@ void Core::fire(const Timer& timer, TimePoint now) {
   const bool is_running = job->state == JobState::kRunning && job->attempt == timer.attempt;
   switch (timer.kind) {
     case TimerKind::kLimit:
-      if (is_running && job->end_time.is_set() && job->end_time + over_time_limit(*job) <= now) {
+      if (!is_running || !job->end_time.is_set() || job->end_time + over_time_limit(*job) > now) break;
+      if (!may_judge(*job, now)) {
+        timers_.insert(Timer{now + kPutOff, timer.job, timer.attempt, timer.kind});
+      } else {
         end_job(job->id, JobState::kTimeout, "", now);
       }
       break;
@@ -81,7 +100,11 @@ void Core::fire(const Timer& timer, TimePoint now) {
     case TimerKind::kStop:
       if (job->attempt == timer.attempt && job->run != nullptr && job->run->stop && job->run->stop->deadline <= now &&
           !is_finished(job->state)) {
-        end_stopped(*job, now);
+        if (may_judge(*job, now)) {
+          end_stopped(*job, now);
+        } else {
+          timers_.insert(Timer{now + kPutOff, timer.job, timer.attempt, timer.kind});
+        }
       }
       break;
     case TimerKind::kTrialLimit:
@@ -89,9 +112,6 @@ void Core::fire(const Timer& timer, TimePoint now) {
       break;
     case TimerKind::kBudget:
       enforce_budget(*job, now);
-      break;
-    case TimerKind::kEvict:
-      evict(timer.job, now);
       break;
     case TimerKind::kDeadline:
       if (job->is_pending() && latest_start(*job) <= now) {
@@ -139,24 +159,54 @@ void Core::mail_time_share(const Job& job, TimePoint now) {
   if (reached != shares.end()) mail_when_durable(mail_about_time(job, *reached, now));
 }
 
-void Core::evict(JobId id, TimePoint now) {
-  const Job& job = *state_.jobs().find(id);
-  const TimePoint due = job.end_time + state_.settings().min_job_age;
-  if (!job.is_over() || due > now) {
-    if (job.is_over()) timers_.insert(Timer{due, id, job.attempt, TimerKind::kEvict});
-    return;
+/// Jobs whose time in memory is over, once history has them on stable storage: one event for all of a turn.
+void Core::evict_some(TimePoint now) {
+  JobsEvicted evicted;
+  std::set<JobId> going;  // a job may stand here more than once
+  std::vector<Eviction> again;
+  // What is put off counts, too: history may be far behind.
+  std::size_t looked = 0;
+  for (auto next = evictions_.begin(); next != evictions_.end() && next->at <= now && looked < kEvictionsPerTurn; ++looked) {
+    const Eviction eviction = *next;
+    next = evictions_.erase(next);
+    const Job* job = state_.jobs().find(eviction.job);
+    if (job == nullptr || !job->is_over() || going.contains(job->id)) continue;
+    // An array's record stands for its elements as long as one of them is there.
+    const auto* elements = job->array != nullptr ? state_.jobs().elements(job->id) : nullptr;
+    const bool is_needed = elements != nullptr && (elements->size() > 1 || elements->begin()->second != job->id);
+    const TimePoint due = job->end_time + state_.settings().min_job_age;
+    if (due > now) {
+      again.push_back({due, eviction.job, eviction.ended});
+    } else if (is_needed) {
+      again.push_back({now + Duration::seconds(10), eviction.job, eviction.ended});
+    } else if (eviction.ended > history_seq_) {
+      again.push_back({now + Duration::seconds(1), eviction.job, eviction.ended});
+    } else {
+      evicted.jobs.push_back(eviction.job);
+      going.insert(eviction.job);
+    }
   }
-  // An array's record stands for its elements as long as one of them is there.
-  const auto* elements = job.array != nullptr ? state_.jobs().elements(id) : nullptr;
-  if (elements != nullptr && (elements->size() > 1 || elements->begin()->second != id)) {
-    timers_.insert(Timer{now + Duration::seconds(10), id, job.attempt, TimerKind::kEvict});
-    return;
+  evictions_.insert(again.begin(), again.end());
+  if (!evicted.jobs.empty()) emit(std::move(evicted), now);
+}
+
+/// A job of very many steps keeps the last of them: history has the others.
+void Core::forget_steps(TimePoint now) {
+  std::map<JobId, StepsForgotten> forgotten;
+  for (std::size_t looked = 0; looked < kForgottenPerTurn && !ended_steps_.empty() && ended_steps_.front().first <= history_seq_; ++looked) {
+    const StepId step = ended_steps_.front().second;
+    ended_steps_.pop_front();
+    const Job* job = state_.jobs().find(step.job);
+    if (job == nullptr || job->run == nullptr || job->attempt != step.attempt) continue;
+    std::vector<std::uint32_t>& steps = forgotten[step.job].steps;
+    if (job->run->steps.size() > kStepsKept + steps.size()) steps.push_back(step.step);
   }
-  if (history_seq_ < state_.seq() && !undurable_.empty() && history_seq_.value() + 1000 < state_.seq().value()) {
-    timers_.insert(Timer{now + Duration::seconds(1), id, job.attempt, TimerKind::kEvict});
-    return;
+  for (auto& [job, event] : forgotten) {
+    if (event.steps.empty()) continue;
+    event.job = job;
+    std::ranges::sort(event.steps);
+    emit(std::move(event), now);
   }
-  emit(JobsEvicted{{id}}, now);
 }
 
 }  // namespace muster

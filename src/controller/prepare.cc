@@ -5,6 +5,8 @@
 #include "codec/array_text.h"
 #include "codec/dependency_text.h"
 #include "codec/digest.h"
+#include "codec/launch_size.h"
+#include "controller/frontend/job_texts.h"
 #include "controller/prepare_experiment.h"
 
 namespace muster {
@@ -15,36 +17,7 @@ PreparedBlob prepared_blob(Bytes bytes) {
   return PreparedBlob{sha256(*bytes), std::move(bytes)};
 }
 
-/// The longest that a text may be, in bytes. Every replica keeps every text.
-std::size_t size_max(JobText key) {
-  switch (key) {
-    case JobText::kWorkDir:
-    case JobText::kStdOut:
-    case JobText::kStdErr:
-    case JobText::kStdIn: return 4096;  // PATH_MAX
-    case JobText::kNodeList:
-    case JobText::kExcludeList: return 64 * 1024;
-    case JobText::kDependency:
-    case JobText::kCommand:
-    case JobText::kSubmitLine:
-    case JobText::kScriptArgs: return 128 * 1024;
-    case JobText::kExport:
-    case JobText::kRlimits:
-    case JobText::kArray: return 16 * 1024;
-    default: return 1024;
-  }
-}
-
-Status check_texts(const JobSpec& spec) {
-  for (unsigned i = 0; i < TextPack<JobText>::kSize; ++i) {
-    const auto key = static_cast<JobText>(i);
-    const std::string_view text = spec.get(key);
-    if (text.size() <= size_max(key)) continue;
-    return fail(ErrorCode::kInvalidArgument, "Pathname of a file, directory or other parameter too long",
-                fmt::format("'{}...' has {} characters, {} are allowed", text.substr(0, 32), text.size(), size_max(key)));
-  }
-  return {};
-}
+Status check_environment(const Bytes& environment) { return environment == nullptr ? Status() : check_environment_size(environment->size()); }
 
 Status check_script(const SubmitJob& submit, const ClusterSettings& settings) {
   if (submit.spec->kind != JobKind::kBatch) return {};
@@ -64,7 +37,9 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
                                        const ClusterSettings& settings, LastBlob& environments) {
   if (submit.spec == nullptr) return fail(ErrorCode::kInvalidArgument, "a submission without a job");
   TRY(check_script(submit, settings));
-  TRY(check_texts(*submit.spec));
+  TRY(check_environment(submit.environment));
+  TRY(frontend::check_texts(*submit.spec));
+  if (submit.first_step != nullptr) TRY(frontend::check_texts(*submit.first_step));
   PreparedSubmit prepared;
   prepared.spec = std::make_shared<JobSpec>(*submit.spec);
   JobSpec& spec = *prepared.spec;
@@ -83,19 +58,28 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
   spec.text.set(JobText::kUserName, names.user);
   spec.text.set(JobText::kGroupName, names.group);
   spec.script = spec.environment = BlobId();
+  spec.trial = TrialId();
+  spec.runs_before = 0;
+  spec.text.set(JobText::kAdminComment, "");
   prepared.script = prepared_blob(std::move(submit.script));
   prepared.environment = environments.prepared(std::move(submit.environment));
-  prepared.first_step = std::move(submit.first_step);
+  if (submit.first_step != nullptr) {
+    auto first_step = std::make_shared<StepSpec>(*submit.first_step);
+    first_step->environment = BlobId();  // it has the job's
+    prepared.first_step = std::move(first_step);
+  }
   prepared.is_test_only = submit.is_test_only;
   return PreparedRequest(std::move(prepared));
 }
 
 Result<PreparedRequest> prepare_step(CreateStep create, LastBlob& environments) {
   if (create.spec == nullptr) return fail(ErrorCode::kInvalidArgument, "a step without a specification");
+  TRY(frontend::check_texts(*create.spec));
   PreparedStep prepared;
   prepared.job = create.job;
   prepared.spec = std::make_shared<StepSpec>(*create.spec);
   prepared.spec->environment = BlobId();
+  TRY(check_environment(create.environment));
   prepared.environment = environments.prepared(std::move(create.environment));
   return PreparedRequest(std::move(prepared));
 }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "codec/launch_size.h"
 #include "codec/config_layers.h"
 #include "codec/digest.h"
 #include "codec/environment_text.h"
@@ -14,6 +15,7 @@
 #include "codec/json_text.h"
 #include "codec/trial_text.h"
 #include "codec/yaml_text.h"
+#include "controller/frontend/job_texts.h"
 
 namespace muster {
 namespace {
@@ -82,8 +84,10 @@ std::shared_ptr<JobSpec> job_of(const CreateExperiment& create, const Experiment
   job->text.set(JobText::kUserName, names.user);
   job->text.set(JobText::kGroupName, names.group);
   if (!config.resources.resource_pool.empty()) job->text.set(JobText::kPartition, config.resources.resource_pool);
-  for (const JobText key : {JobText::kArray, JobText::kDependency, JobText::kStdOut, JobText::kStdErr}) job->text.set(key, "");
+  for (const JobText key : {JobText::kArray, JobText::kDependency, JobText::kStdOut, JobText::kStdErr, JobText::kAdminComment}) job->text.set(key, "");
   job->script = job->environment = BlobId();
+  job->trial = TrialId();
+  job->runs_before = 0;
   job->is_requeue = true;
   job->given |= given_option::kRequeue;
   job->is_held = false;
@@ -118,14 +122,18 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   prepared.is_paused = create.is_paused;
   prepared.is_single_node = config.resources.is_single_node;
   prepared.job = job_of(create, config, identity, names);
+  TRY(frontend::check_texts(*prepared.job));
   const std::string_view code = create.context == nullptr ? std::string_view() : *create.context;
+  TRY(check_code_size(code.size()));
   const bool is_fork = create.parent.value() != 0 && code.empty();  // its parent's script is there already
   if (!is_fork) {
     const std::string script = trial_script(code);
     prepared.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
   }
-  prepared.environment = environments.prepared(with_variables(create.environment, config.environment_variables));
-  prepared.labels = ExperimentLabels{config.name, config.description, "", config.labels, config.workspace, config.project, false};
+  Bytes environment = with_variables(create.environment, config.environment_variables);
+  TRY(check_environment_size(environment == nullptr ? 0 : environment->size()));
+  prepared.environment = environments.prepared(std::move(environment));
+  prepared.labels = ExperimentLabels{config.name, config.description, "", config.labels, config.workspace, config.project, false, config.visibility};
 
   auto spec = std::make_shared<ExperimentSpec>();
   spec->user = identity.user;
@@ -161,15 +169,33 @@ namespace {
 constexpr std::array<std::string_view, 9> kOverridable{"max_restarts", "resources",  "preemption_timeout", "entrypoint", "profiling",
                                                        "debug",        "data",       "checkpoint_policy",  "log_policies"};
 
+/// The values that `overrides` gives hyperparameters: those of the one trial of a single search may change. Errors: kInvalidArgument: one
+/// that it does not have, or a range, which no trial can have.
+Result<std::string> new_hparams(const Json& overrides, const ExperimentSpec& spec, const HyperSpace& space) {
+  const Json* wanted = overrides.find("hyperparameters");
+  if (wanted == nullptr || wanted->object() == nullptr) return std::string();
+  if (spec.searcher != "single") {
+    return fail(wrong(fmt::format("hyperparameters: a search by {} draws them itself; fork the experiment instead", spec.searcher)));
+  }
+  Json values{Json::Object{}};
+  for (const Hyperparameter& one : space) {
+    if (wanted->find(one.path) == nullptr) continue;
+    const auto* value = std::get_if<ConstDomain>(&one.domain);
+    if (value == nullptr) return fail(wrong(fmt::format("hyperparameters.{}: give the value that the trial goes on with", fmt::join(one.path, "."))));
+    values.at(one.path) = value->val;
+  }
+  return json_text(values);
+}
+
 Status check_overrides(const Json& overrides) {
   if (overrides.is_null()) return {};
   if (overrides.object() == nullptr) return fail(wrong("the overrides are not a map"));
   for (const Json::Member& member : *overrides.object()) {
     const bool is_length = member.name == "searcher" && member.value.object() != nullptr &&
                            std::ranges::all_of(*member.value.object(), [](const Json::Member& one) { return one.name == "max_length"; });
-    if (is_length || std::ranges::find(kOverridable, member.name) != kOverridable.end()) continue;
+    if (is_length || member.name == "hyperparameters" || std::ranges::find(kOverridable, member.name) != kOverridable.end()) continue;
     return fail(wrong(fmt::format("{}: continuing an experiment cannot change it; fork the experiment instead, or change one of: "
-                                  "searcher.max_length, {}", member.name, fmt::join(kOverridable, ", "))));
+                                  "searcher.max_length, hyperparameters of a single search, {}", member.name, fmt::join(kOverridable, ", "))));
   }
   return {};
 }
@@ -204,6 +230,7 @@ Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, co
   }
   PreparedContinuation prepared;
   prepared.experiment = asked.experiment;
+  prepared.hparams = TRY(new_hparams(overrides.root, *experiment->spec, config.hyperparameters));
   prepared.spec = std::move(spec);
   prepared.basis = experiment->spec_hash;
   prepared.is_single_node = config.resources.is_single_node;

@@ -48,6 +48,25 @@ TEST(Prepare, TheIdentityIsTheTransportsWhateverTheClientClaims) {
   EXPECT_EQ(spec->user, UserId(0));  // the client's own is left alone
 }
 
+TEST(Prepare, WhatOnlyTheControllerSetsIsNobodysToSend) {
+  auto spec = spec_of();
+  spec->kind = JobKind::kRun;
+  spec->trial = TrialId(1);
+  spec->runs_before = 7;
+  spec->text.set(JobText::kAdminComment, "trusted");
+  SubmitJob submit = job_of(spec);
+  auto first = std::make_shared<StepSpec>();
+  first->environment = BlobId(2);
+  submit.first_step = first;
+  const auto prepared = prepared_by(std::move(submit), kAlice, kNames, {});
+  const auto& job = std::get<PreparedSubmit>(*prepared);
+  EXPECT_EQ(job.spec->trial, TrialId());
+  EXPECT_EQ(job.spec->runs_before, 0U);
+  EXPECT_EQ(job.spec->get(JobText::kAdminComment), "");
+  ASSERT_NE(job.first_step, nullptr);
+  EXPECT_EQ(job.first_step->environment, BlobId());
+}
+
 TEST(Prepare, EqualEnvironmentsInARowAreOneBlob) {
   LastBlob environments;
   const auto bytes = [](const char* text) { return std::make_shared<const std::string>(text); };
@@ -93,6 +112,45 @@ TEST(Prepare, RefusesWhatNeedsNoStateToBeRefused) {
   EXPECT_EQ(refusal_of(job_of(dependency)).code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(refusal_of(SubmitJob()).code, ErrorCode::kInvalidArgument);
   EXPECT_FALSE(prepared_by(CreateStep{}, kAlice, kNames, {}).has_value());
+}
+
+TEST(Prepare, TextsOfStepsAreBoundedAsThoseOfJobs) {
+  const auto step_with = [](StepText key, std::string text) {
+    auto step = std::make_shared<StepSpec>();
+    step->text.set(key, text);
+    return step;
+  };
+  const auto refusal = [&](StepText key, std::string text) {
+    const auto prepared = prepared_by(CreateStep{JobId(1), step_with(key, std::move(text)), nullptr}, kAlice, kNames, {});
+    return prepared.has_value() ? "" : prepared.error().text();
+  };
+  EXPECT_EQ(refusal(StepText::kName, std::string(1024, 'x')), "");
+  EXPECT_NE(refusal(StepText::kName, std::string(1025, 'x')).find("step name"), std::string::npos);
+  EXPECT_NE(refusal(StepText::kCommand, std::string(200'000, 'x')).find("command"), std::string::npos);
+  EXPECT_NE(refusal(StepText::kName, "a\nb").find("control characters"), std::string::npos);
+  EXPECT_EQ(refusal(StepText::kCommand, std::string("sh\0-c\0a\nb", 9)), "");
+  EXPECT_EQ(refusal(StepText::kIoAddress, "unix:/tmp/io"), "");
+  EXPECT_NE(refusal(StepText::kIoAddress, "db.example:80").find("unix:/PATH"), std::string::npos);
+  auto spec = spec_of();
+  spec->kind = JobKind::kRun;
+  SubmitJob submit = job_of(spec);
+  submit.first_step = step_with(StepText::kName, std::string(1025, 'x'));
+  EXPECT_EQ(refusal_of(std::move(submit)).code, ErrorCode::kInvalidArgument);
+}
+
+TEST(Prepare, NamesAreOneLineAndAMailUserIsNoOption) {
+  const auto refusal = [](JobText key, std::string_view text) {
+    auto spec = spec_of();
+    spec->text.set(key, text);
+    const auto prepared = prepared_by(job_of(spec), kAlice, kNames, {});
+    return prepared.has_value() ? "" : prepared.error().text();
+  };
+  EXPECT_NE(refusal(JobText::kName, "x\x1b]0;title\a").find("job name: it has control characters"), std::string::npos);
+  EXPECT_NE(refusal(JobText::kComment, "a\nb").find("comment"), std::string::npos);
+  EXPECT_EQ(refusal(JobText::kComment, "a\tb"), "");
+  EXPECT_EQ(refusal(JobText::kSubmitLine, "sbatch --wrap a\nb"), "");
+  EXPECT_NE(refusal(JobText::kMailUser, "-A/etc/shadow").find("begins with a dash"), std::string::npos);
+  EXPECT_EQ(refusal(JobText::kMailUser, "alice@example.org"), "");
 }
 
 TEST(Prepare, AnInteractiveJobNeedsNoScript) {

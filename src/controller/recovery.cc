@@ -1,8 +1,11 @@
 #include "controller/recovery.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "records/checkpoint_codec.h"
+#include "state/state_hash.h"
 
 namespace muster {
 namespace {
@@ -23,7 +26,7 @@ void restore_nodes(ClusterState& state, records::Slice& slice) {
 records::ClusterEntry cluster_of(const ClusterState& state) {
   const auto& documents = state.catalog().next_ids();
   return {state.settings(), state.partitions(), state.epoch(), state.next_job(), state.next_blob(), state.time(),
-          state.next_experiment(), state.next_trial(), std::vector(documents.begin(), documents.end())};
+          state.next_experiment(), state.next_trial(), std::vector(documents.begin(), documents.end()), state.cluster_id(), state.rules()};
 }
 
 Status write_catalog(const ClusterState& state, const std::function<Status(std::string)>& put) {
@@ -62,7 +65,8 @@ void restore_slice(ClusterState& state, records::Slice slice) {
   if (slice.cluster) {
     auto& cluster = *slice.cluster;
     state.restore_cluster(std::move(cluster.settings), std::move(cluster.partitions), cluster.epoch,
-                          {cluster.next_job, cluster.next_blob, cluster.next_experiment, cluster.next_trial}, cluster.time);
+                          {cluster.next_job, cluster.next_blob, cluster.next_experiment, cluster.next_trial}, cluster.time,
+                          std::move(cluster.cluster_id), cluster.rules);
     for (std::size_t kind = 0; kind < std::min(cluster.next_documents.size(), kDocumentKinds); ++kind) {
       state.restore_next_document(static_cast<DocumentKind>(kind), cluster.next_documents[kind]);
     }
@@ -82,17 +86,29 @@ void restore_slice(ClusterState& state, records::Slice slice) {
   }
 }
 
-Status recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer, Seq until) {
-  const Seq checkpoint = TRY(journal.read_checkpoint([&](records::Slice slice) {
-    restore_slice(state, std::move(slice));
+Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer, const RecoveryBounds& bounds) {
+  const CheckpointSeal seal = TRY(journal.read_checkpoint(
+      [&](records::Slice slice) {
+        restore_slice(state, std::move(slice));
+        return Status();
+      },
+      std::min(bounds.until, bounds.history)));
+  state.restore_seq(seal.seq);
+  if (seal.hash_format == kStateHashFormat && seal.state_hash != state.hash()) {
+    return fail(ErrorCode::kCorruption, fmt::format("the checkpoint at batch {} is damaged", seal.seq.value()),
+                fmt::format("it makes a state with hash {:016x} and was written from one with {:016x}", state.hash(), seal.state_hash));
+  }
+  RecoveryReport report{seal.seq};
+  TRY(journal.replay(seal.seq, [&](const EventBatch& batch) {
+    if (batch.seq > bounds.until) return Status();
+    report.replayed_events += batch.events.size();
+    state.apply(batch, observer);
     return Status();
   }));
-  state.restore_seq(checkpoint);
-  return journal.replay(checkpoint, [&](const EventBatch& batch) {
-    if (batch.seq <= until) state.apply(batch, observer);
-    return Status();
-  });
+  return report;
 }
+
+CheckpointSeal seal_of(const ClusterState& state) { return {state.seq(), kStateHashFormat, state.hash()}; }
 
 Status write_checkpoint(const ClusterState& state, const std::function<Status(std::string)>& put) {
   records::SliceToWrite slice;
@@ -116,9 +132,13 @@ Status write_checkpoint(const ClusterState& state, const std::function<Status(st
     return outcome.has_value();
   });
   TRY(std::move(outcome));
+  outcome = {};
   state.answers().for_each([&](RequestId id, const Answer& answer) {
     slice.answers.push_back({id, answer.user, answer.time, answer.replies});
+    if (slice.answers.size() < kEntriesPerSlice || !outcome.has_value()) return;
+    outcome = put(records::encode_slice(std::exchange(slice, {})));
   });
+  TRY(std::move(outcome));
   return put(records::encode_slice(slice));
 }
 

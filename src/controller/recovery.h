@@ -1,4 +1,4 @@
-// From a journal file back to the state: the newest whole checkpoint, then every batch after it.
+// From a journal file back to the state: a whole checkpoint, then every batch after it.
 #pragma once
 
 #include "base/result.h"
@@ -7,12 +7,28 @@
 
 namespace muster {
 
-/// Brings `state`, which must be fresh, to the last stored batch, or to `until` if that comes first and no checkpoint is
-/// newer. `observer` (may be null) sees what is replayed. Errors: kCorruption, kUnavailable.
-Status recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer, Seq until = Seq(UINT64_MAX));
+/// How far a recovery goes, and how much of it must be seen.
+struct RecoveryBounds {
+  Seq until = Seq(UINT64_MAX);    ///< the last batch that is applied, unless even the oldest checkpoint is newer
+  Seq history = Seq(UINT64_MAX);  ///< the last batch that history has: every one after it is replayed for the observer
+};
+
+/// What a recovery found.
+struct RecoveryReport {
+  Seq checkpoint;                 ///< that it began with; 0: none. Above `history`: history has been lost in between
+  std::uint64_t replayed_events = 0;
+};
+
+/// Brings `state`, which must be fresh, to the last stored batch within the bounds: from the newest checkpoint that
+/// neither of them precedes. `observer` (may be null) sees what is replayed. Errors: kCorruption, also when a checkpoint
+/// does not make the state that it was written from; kUnavailable.
+Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer, const RecoveryBounds& bounds = {});
 
 /// Puts one slice of a checkpoint into a state that is being restored. Requires: slices in the order of write_checkpoint.
 void restore_slice(ClusterState& state, records::Slice slice);
+
+/// What a checkpoint of `state` is sealed with.
+CheckpointSeal seal_of(const ClusterState& state);
 
 /// Writes a checkpoint of `state` in slices; `put` stores one and may wait between. Cost: O(state).
 Status write_checkpoint(const ClusterState& state, const std::function<Status(std::string)>& put);

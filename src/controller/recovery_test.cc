@@ -1,5 +1,6 @@
 #include "controller/recovery.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,12 +47,12 @@ Status write_checkpoint_at(SqliteJournal& journal, const History& history, std::
   for (std::size_t i = 0; i < count; ++i) state.apply(*history.log.batches()[i]);
   TRY(journal.begin_checkpoint());
   TRY(write_checkpoint(state, [&](std::string record) { return journal.add_slice(record); }));
-  return journal.finish_checkpoint(state.seq());
+  return journal.finish_checkpoint(seal_of(state));
 }
 
 void expect_recovers(SqliteJournal& journal, const History& history, std::size_t least, std::size_t most) {
   ClusterState state;
-  const Status recovered = recover(journal, state, nullptr);
+  const auto recovered = recover(journal, state, nullptr);
   ASSERT_TRUE(recovered.has_value()) << recovered.error().text();
   ASSERT_EQ(state.seq(), journal.last());
   ASSERT_GE(state.seq().value(), least);
@@ -76,6 +77,111 @@ TEST(Recovery, FromBatchesFromACheckpointAndFromBoth) {
   }
 }
 
+/// What ends while batches are replayed.
+struct Ends final : ApplyObserver {
+  explicit Ends(const ClusterState& of) : state(of) {}
+  void attempt_ended(const Job& job, TimePoint) override { seen.emplace_back(state.seq().value() + 1, job.id.value()); }
+  void step_ended(const Job&, const StepState&, TimePoint) override {}
+  const ClusterState& state;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> seen;
+};
+
+/// The ends after batch `after`, as a replay of the whole log shows them.
+std::vector<std::pair<std::uint64_t, std::uint32_t>> ends_after(const History& history, std::uint64_t after) {
+  ClusterState state;
+  Ends ends(state);
+  for (const EventBatchRef& batch : history.log.batches()) state.apply(*batch, &ends);
+  std::erase_if(ends.seen, [&](const auto& end) { return end.first <= after; });
+  return ends.seen;
+}
+
+TEST(Recovery, ACheckpointThatOvertookHistoryHidesNoEnd) {
+  const History history;
+  const std::size_t all = history.log.batches().size();
+  for (std::size_t watermark = 0; watermark <= all; ++watermark) {
+    SCOPED_TRACE(::testing::Message() << "history has " << watermark << " of " << all << " batches");
+    FaultyDisk disk(1);
+    auto journal = opened();
+    ASSERT_TRUE(journal->take_lead().has_value());
+    ASSERT_TRUE(append(*journal, history, 0, all).has_value());
+    for (const std::size_t at : {all / 4, all / 2, all - 1}) ASSERT_TRUE(write_checkpoint_at(*journal, history, at).has_value());
+    while (!journal->truncate(Seq(watermark), 3).value()) {
+    }
+    ClusterState state;
+    Ends ends(state);
+    const auto recovered = recover(*journal, state, &ends, {.history = Seq(watermark)});
+    ASSERT_TRUE(recovered.has_value()) << recovered.error().text();
+    EXPECT_LE(recovered->checkpoint.value(), watermark);
+    EXPECT_EQ(state.hash(), history.hashes[all]);
+    std::erase_if(ends.seen, [&](const auto& end) { return end.first <= watermark; });
+    EXPECT_EQ(ends.seen, ends_after(history, watermark));
+  }
+}
+
+TEST(Recovery, AHistoryThatWasLostIsTold) {
+  FaultyDisk disk(1);
+  const History history;
+  const std::size_t all = history.log.batches().size();
+  auto journal = opened();
+  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(append(*journal, history, 0, all).has_value());
+  ASSERT_TRUE(write_checkpoint_at(*journal, history, all / 2).has_value());
+  while (!journal->truncate(Seq(all), 100).value()) {
+  }
+  ClusterState state;
+  const auto recovered = recover(*journal, state, nullptr, {.history = Seq(0)});
+  ASSERT_TRUE(recovered.has_value()) << recovered.error().text();
+  EXPECT_EQ(recovered->checkpoint, Seq(all / 2)) << "above history's watermark: something is missing from it";
+  EXPECT_EQ(state.hash(), history.hashes[all]);
+}
+
+/// Runs SQL on the journal's file, as damage would.
+void damage(const std::string& sql) {
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open("journal.db", &raw), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(raw, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sql;
+  sqlite3_close(raw);
+}
+
+TEST(Recovery, EveryFlippedBitOfABatchIsFound) {
+  FaultyDisk disk(1);
+  const History history;
+  auto journal = opened();
+  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(append(*journal, history, 0, 6).has_value());
+  const std::string record = records::encode_batch(*history.log.batches()[4]);
+  for (std::size_t bit = 0; bit < record.size() * 8; bit += 7) {
+    std::string flipped = record;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    std::string hex;
+    for (const char c : flipped) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    ASSERT_NO_FATAL_FAILURE(damage("UPDATE batches SET record = x'" + hex + "' WHERE seq = 5"));
+    ClusterState state;
+    const auto recovered = recover(*journal, state, nullptr);
+    ASSERT_FALSE(recovered.has_value()) << "bit " << bit;
+    EXPECT_EQ(recovered.error().code, ErrorCode::kCorruption);
+    EXPECT_NE(recovered.error().text().find("batch 5"), std::string::npos) << recovered.error().text();
+  }
+}
+
+TEST(Recovery, ADamagedSliceAndAWrongStateAreFound) {
+  FaultyDisk disk(1);
+  const History history;
+  auto journal = opened();
+  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(append(*journal, history, 0, 9).has_value());
+  ASSERT_TRUE(write_checkpoint_at(*journal, history, 5).has_value());
+  ASSERT_NO_FATAL_FAILURE(damage("UPDATE checkpoints SET state_hash = state_hash + 1"));
+  ClusterState state;
+  EXPECT_EQ(recover(*journal, state, nullptr).error().code, ErrorCode::kCorruption);
+  ASSERT_NO_FATAL_FAILURE(damage("UPDATE checkpoints SET state_hash = state_hash - 1"));
+  ASSERT_NO_FATAL_FAILURE(damage("UPDATE slices SET record = CAST(record || x'00' AS BLOB) WHERE position = 1"));
+  ClusterState other;
+  const auto damaged = recover(*journal, other, nullptr);
+  ASSERT_FALSE(damaged.has_value());
+  EXPECT_NE(damaged.error().text().find("slice 1 is damaged"), std::string::npos) << damaged.error().text();
+}
+
 TEST(Recovery, StopsAtTheBatchThatIsAskedFor) {
   FaultyDisk disk(1);
   const History history;
@@ -83,7 +189,7 @@ TEST(Recovery, StopsAtTheBatchThatIsAskedFor) {
   ASSERT_TRUE(journal->take_lead().has_value());
   ASSERT_TRUE(append(*journal, history, 0, 9).has_value());
   ClusterState state;
-  ASSERT_TRUE(recover(*journal, state, nullptr, Seq(5)).has_value());
+  ASSERT_TRUE(recover(*journal, state, nullptr, {.until = Seq(5)}).has_value());
   EXPECT_EQ(state.hash(), history.hashes[5]);
 }
 
@@ -121,13 +227,13 @@ TEST(Recovery, AnEventOfANewerVersionStopsTheStartByName) {
   sqlite3* raw = nullptr;
   sqlite3_stmt* insert = nullptr;
   ASSERT_EQ(sqlite3_open("journal.db", &raw), SQLITE_OK);
-  ASSERT_EQ(sqlite3_prepare_v2(raw, "INSERT INTO batches VALUES (10, ?)", -1, &insert, nullptr), SQLITE_OK);
+  ASSERT_EQ(sqlite3_prepare_v2(raw, "INSERT INTO batches (seq, record) VALUES (10, ?)", -1, &insert, nullptr), SQLITE_OK);
   sqlite3_bind_blob(insert, 1, bytes.data(), static_cast<int>(bytes.size()), SQLITE_STATIC);
   ASSERT_EQ(sqlite3_step(insert), SQLITE_DONE);
   sqlite3_finalize(insert);
   sqlite3_close(raw);
   ClusterState state;
-  const Status recovered = recover(*journal, state, nullptr);
+  const auto recovered = recover(*journal, state, nullptr);
   ASSERT_FALSE(recovered.has_value());
   EXPECT_EQ(recovered.error().code, ErrorCode::kCorruption);
   EXPECT_NE(recovered.error().text().find("unknown kind: written by a newer version"), std::string::npos) << recovered.error().text();

@@ -45,11 +45,13 @@ inline CancelJobs cancel_of(JobId job) {
 }
 
 /// A core over a journal that keeps what it is given until the test says how much of it is on stable storage.
-class Rig final : public JournalPort, public CorePort {
+class Rig : public JournalPort, public CorePort {
  public:
   /// A cluster of `nodes` nodes (state/testing.h), or the one that `stored` batches make: a start after a crash.
   explicit Rig(std::uint32_t nodes = 2, std::vector<EventBatchRef> stored = {}) : Rig(config_of(nodes), std::move(stored)) {}
-  explicit Rig(std::shared_ptr<const ClusterConfig> config, std::vector<EventBatchRef> stored = {})
+  /// `away`: how long no controller was there before this one.
+  explicit Rig(std::shared_ptr<const ClusterConfig> config, std::vector<EventBatchRef> stored = {}, Duration away = {},
+               const CoreStart& beginning = {})
       : journal(std::move(stored)), now(at(0)) {
     std::uint64_t epoch = 1;
     for (const EventBatchRef& batch : journal) {
@@ -60,7 +62,9 @@ class Rig final : public JournalPort, public CorePort {
     durable_ = journal.size();
     planner.state().copy_from(core.state());
     planner.start();
-    core.start(Epoch(epoch), std::move(config), now);
+    now = now + away;
+    core.start(Epoch(epoch), std::move(config), now, beginning);
+    now = now + beginning.clock_step;
     flush();
   }
 
@@ -68,6 +72,7 @@ class Rig final : public JournalPort, public CorePort {
   void flush() {
     durable_ = journal.size();
     core.on_durable(Seq(durable_), now);
+    if (!is_history_behind) core.on_history(Seq(durable_));
   }
   /// What a new start would find.
   std::vector<EventBatchRef> stored() const {
@@ -83,19 +88,39 @@ class Rig final : public JournalPort, public CorePort {
   Reply done(PreparedRequest request, Identity who = kAlice, RequestId id = {}) {
     const std::uint64_t token = ask({std::move(request)}, who, id);
     flush();
+    work();
     return replies.at(token).at(0);
   }
-  void connect(std::uint32_t node, std::vector<KnownStep> steps = {}, const std::string& boot = "boot") {
+  /// Whatever takes several turns is finished. Returns how many it took.
+  std::size_t work() {
+    std::size_t turns = 0;
+    for (; core.has_work(); ++turns) {
+      core.on_work(now);
+      core.end_turn(now);
+      flush();
+    }
+    return turns;
+  }
+  static RegisterNode hello_of(std::uint32_t node) {
     RegisterNode hello;
     hello.node_name = "n" + std::to_string(node);
-    hello.boot_id = boot;
+    hello.boot_id = "boot";
     hello.cpus = 4;
     hello.memory_mib = 1000;
     hello.gres = {GresPool{"gpu", "", 2, {}}};
-    hello.steps = std::move(steps);
-    CHECK(core.on_register(hello, now).has_value());
+    return hello;
+  }
+  Result<NodeIndex> greet(const RegisterNode& hello) {
+    auto answer = core.on_register(hello, now);
     core.end_turn(now);
     flush();
+    return answer;
+  }
+  void connect(std::uint32_t node, std::vector<KnownStep> steps = {}, const std::string& boot = "boot") {
+    RegisterNode hello = hello_of(node);
+    hello.boot_id = boot;
+    hello.steps = std::move(steps);
+    CHECK(greet(hello).has_value());
   }
   void connect_all() {
     for (std::uint32_t i = 0; i < core.state().nodes().all().size(); ++i) connect(i);
@@ -104,6 +129,13 @@ class Rig final : public JournalPort, public CorePort {
     core.on_agent(NodeIndex(node), message, now);
     core.end_turn(now);
     flush();
+  }
+  /// Every node says that it runs what it was told to start.
+  void confirm_launches() {
+    for (; confirmed_ < sent.size(); ++confirmed_) {
+      const auto [node, message] = sent[confirmed_];
+      if (const auto* launch = std::get_if<LaunchStep>(&message)) hear(node.value(), StepRunning{launch->id});
+    }
   }
   void step_done(std::uint32_t node, const StepId& step, ExitStatus exit = {}) {
     StepDone report;
@@ -118,7 +150,27 @@ class Rig final : public JournalPort, public CorePort {
       flush();
     }
   }
+  /// Time passes as it does: tick by tick.
   void pass(Duration span) {
+    const TimePoint end = now + span;
+    do {
+      now = std::min(end, now + Duration::milliseconds(500));
+      core.on_tick(now);
+      core.end_turn(now);
+      flush();
+    } while (now < end);
+  }
+  /// The same, with every node heard each second.
+  void live(Duration span) {
+    for (Duration left = span; left > Duration(); left = left - Duration::seconds(1)) {
+      for (std::uint32_t i = 0; i < core.links().size(); ++i) {
+        if (core.links()[i].is_connected) hear(i, Heartbeat{});
+      }
+      pass(std::min(left, Duration::seconds(1)));
+    }
+  }
+  /// The controller was stopped for so long: its first tick comes late.
+  void stand_still(Duration span) {
     now = now + span;
     core.on_tick(now);
     core.end_turn(now);
@@ -156,19 +208,25 @@ class Rig final : public JournalPort, public CorePort {
   void fetch_blob(BlobId id) override { fetched.push_back(id); }
   void mail(Mail) override {}
   Status reconfigure() override { return {}; }
+  void warn(const std::string& text) override { warnings.push_back(text); }
+  void lead_beyond(Epoch epoch) override { met_epoch = epoch; }
 
   std::vector<EventBatchRef> journal;  ///< appended; the first `durable` of them are stored
   std::map<std::uint64_t, std::vector<Reply>> replies;
   std::vector<std::pair<NodeIndex, ToAgent>> sent;
   std::vector<EventBatchRef> published;
   std::vector<HistoryRecord> history;
+  bool is_history_behind = false;  ///< it has stored nothing of what is published from now on
   std::vector<BlobId> fetched;
+  std::vector<std::string> warnings;
+  Epoch met_epoch;  ///< that the core was told to lead beyond
   TimePoint now;
   PlannerRole planner{sched::PlanOptions()};
   Core core{Core::Options{"test"}, *this, *this};
 
  private:
   std::size_t durable_ = 0;
+  std::size_t confirmed_ = 0;  ///< of `sent`
   std::uint64_t token_ = 0;
 };
 

@@ -1,9 +1,11 @@
-// How threads exchange values: a queue with an eventfd that an event loop can wait for. The only place with a mutex.
+// How threads exchange values: a queue with an eventfd that an event loop can wait for, and a stock of credits for what is large.
+// The only place with a mutex.
 #pragma once
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -14,7 +16,7 @@
 namespace muster {
 
 /// Any number of threads push; one takes. Values come out in the order in which they went in.
-/// Bound: none of its own; producers are bounded by what they may have in flight.
+/// Bound: none of its own. Who produces at will looks at `size()` and stops taking in; who produces few large values takes credits.
 template <class T>
 class Channel {
  public:
@@ -39,6 +41,11 @@ class Channel {
     const std::lock_guard lock(mutex_);
     return std::exchange(values_, {});
   }
+  /// How many values wait.
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return values_.size();
+  }
   /// Readable while something may be there to take.
   int fd() const { return fd_; }
 
@@ -48,8 +55,34 @@ class Channel {
     [[maybe_unused]] const auto ignored = ::write(fd_, &one, sizeof one);
   }
   const int fd_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<T> values_;  ///< guarded by mutex_
+};
+
+/// How many large values may be on their way to another thread: the sender takes a credit for each and waits while there is none, the
+/// receiver gives it back when it has dealt with the value.
+class Credits {
+ public:
+  explicit Credits(std::size_t count) : left_(count) {}
+  Credits(const Credits&) = delete;
+  Credits& operator=(const Credits&) = delete;
+  void take() {
+    std::unique_lock lock(mutex_);
+    given_.wait(lock, [this] { return left_ > 0; });
+    --left_;
+  }
+  void give() {
+    {
+      const std::lock_guard lock(mutex_);
+      ++left_;
+    }
+    given_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable given_;
+  std::size_t left_;  ///< guarded by mutex_
 };
 
 }  // namespace muster

@@ -25,6 +25,38 @@ TEST(Channel, KeepsTheOrderAndWakesItsReader) {
 }
 
 /// Meant for ThreadSanitizer: what is pushed is seen whole, once, in each sender's order, and no wake-up is missed.
+TEST(Channel, TellsHowManyWait) {
+  Channel<int> channel;
+  channel.push(1);
+  channel.push(2);
+  EXPECT_EQ(channel.size(), 2U);
+  channel.take();
+  EXPECT_EQ(channel.size(), 0U);
+}
+
+TEST(Credits, ASenderWaitsUntilTheReceiverHasKeptUp) {
+  constexpr int kCredits = 4;
+  constexpr int kValues = 1000;
+  Credits credits(kCredits);
+  Channel<int> channel;
+  std::thread sender([&] {
+    for (int i = 0; i < kValues; ++i) {
+      credits.take();
+      channel.push(i);
+    }
+  });
+  int received = 0;
+  while (received < kValues) {
+    const std::vector<int> values = channel.take();
+    EXPECT_LE(values.size(), static_cast<std::size_t>(kCredits));
+    for (const int value : values) {
+      EXPECT_EQ(value, received++);
+      credits.give();
+    }
+  }
+  sender.join();
+}
+
 TEST(Channel, ManySendersLoseNothing) {
   constexpr std::size_t kSenders = 4;
   constexpr int kEach = 20'000;

@@ -1,29 +1,79 @@
 #include "journal/sqlite_journal.h"
 
+#include <fmt/format.h>
 #include <soci/sqlite3/soci-sqlite3.h>
 
+#include <cstdint>
 #include <optional>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "env/sql_guard.h"
 #include "records/batch_codec.h"
 
 namespace muster {
 namespace {
 
-constexpr int kFormat = 1;
+/// 2: rows carry digests, checkpoints the hash of their state, `meta` where the steady clock stood.
+constexpr int kFormat = 2;
+/// What the write-ahead log may keep of the disk while it is not needed.
+constexpr long long kLogBytesKept = 16 << 20;
 
 constexpr const char* kSchema[] = {
     "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS batches (seq INTEGER PRIMARY KEY, record BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS batches (seq INTEGER PRIMARY KEY, record BLOB NOT NULL, digest INTEGER)",
     "CREATE TABLE IF NOT EXISTS blobs (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS slices (generation INTEGER, position INTEGER, record BLOB NOT NULL, "
+    "CREATE TABLE IF NOT EXISTS slices (generation INTEGER, position INTEGER, record BLOB NOT NULL, digest INTEGER, "
     "PRIMARY KEY (generation, position))",
     "CREATE TABLE IF NOT EXISTS checkpoints (generation INTEGER PRIMARY KEY, seq INTEGER NOT NULL, "
-    "slices INTEGER NOT NULL)",
-    "INSERT OR IGNORE INTO meta VALUES ('format', 1)",
+    "slices INTEGER NOT NULL, hash_format INTEGER NOT NULL DEFAULT 0, state_hash INTEGER NOT NULL DEFAULT 0)",
+    "INSERT OR IGNORE INTO meta VALUES ('format', 2)",
     "INSERT OR IGNORE INTO meta VALUES ('epoch', 0)",
     "INSERT OR IGNORE INTO meta VALUES ('probe', 0)",
+};
+
+/// What a file of format 1 lacks. Its rows have no digests, which is no damage.
+constexpr const char* kFromFormat1[] = {
+    "ALTER TABLE batches ADD COLUMN digest INTEGER",
+    "ALTER TABLE slices ADD COLUMN digest INTEGER",
+    "ALTER TABLE checkpoints ADD COLUMN hash_format INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE checkpoints ADD COLUMN state_hash INTEGER NOT NULL DEFAULT 0",
+    "UPDATE meta SET value = 2 WHERE name = 'format'",
+};
+
+/// SQLite's integers are signed.
+long long stored(std::uint64_t bits) { return static_cast<long long>(bits); }
+std::uint64_t bits_of(long long value) { return static_cast<std::uint64_t>(value); }
+
+/// Of a row: its place counts, so that a row which moved is found, too.
+std::uint64_t digest_of(std::uint64_t place, std::string_view record) { return Hasher().add(place).add(record).digest(); }
+
+Status check_digest(std::uint64_t place, const std::string& record, const std::optional<std::uint64_t>& digest, const char* what) {
+  if (!digest || *digest == digest_of(place, record)) return {};
+  return fail(ErrorCode::kCorruption, fmt::format("{} {} is damaged", what, place), "its bytes are not those that were written");
+}
+
+/// Begins with the write lock: a reader beside it makes a writer wait, and never turns it away in the middle.
+class WriteTransaction {
+ public:
+  explicit WriteTransaction(soci::session& sql) : sql_(sql) { sql_ << "BEGIN IMMEDIATE"; }
+  ~WriteTransaction() {
+    if (is_over_) return;
+    try {
+      sql_ << "ROLLBACK";
+    } catch (const soci::soci_error&) {  // NOLINT: what failed before has ended it already
+    }
+  }
+  WriteTransaction(const WriteTransaction&) = delete;
+  WriteTransaction& operator=(const WriteTransaction&) = delete;
+  void commit() {
+    sql_ << "COMMIT";
+    is_over_ = true;
+  }
+
+ private:
+  soci::session& sql_;
+  bool is_over_ = false;
 };
 
 }  // namespace
@@ -33,8 +83,9 @@ struct SqliteJournal::Statements {
   explicit Statements(const std::string& connect) : session(soci::sqlite3, connect), bytes(session) {}
 
   void prepare() {
-    insert_batch.emplace((session.prepare << "INSERT INTO batches VALUES (:seq, :record)", soci::use(number),
-                          soci::use(bytes)));
+    insert_batch.emplace((session.prepare << "INSERT INTO batches VALUES (:seq, :record, :digest)", soci::use(number),
+                          soci::use(bytes), soci::use(digest)));
+    set_meta.emplace((session.prepare << "INSERT OR REPLACE INTO meta VALUES (:name, :value)", soci::use(name), soci::use(number)));
     insert_blob.emplace((session.prepare << "INSERT INTO blobs VALUES (:id, :bytes)", soci::use(number),
                          soci::use(bytes)));
     delete_blob.emplace((session.prepare << "DELETE FROM blobs WHERE id = :id", soci::use(number)));
@@ -44,9 +95,17 @@ struct SqliteJournal::Statements {
     statement->execute(true);
   }
 
+  void set(const char* of, std::uint64_t value) {
+    name = of;
+    run(set_meta, value);
+  }
+
   soci::session session;
   soci::blob bytes;
   long long number = 0;
+  long long digest = 0;
+  std::string name;
+  std::optional<soci::statement> set_meta;
   std::optional<soci::statement> insert_batch;
   std::optional<soci::statement> insert_blob;
   std::optional<soci::statement> delete_blob;
@@ -55,27 +114,51 @@ struct SqliteJournal::Statements {
 SqliteJournal::SqliteJournal(std::unique_ptr<Statements> statements) : sql_(std::move(statements)) {}
 SqliteJournal::~SqliteJournal() = default;
 
+namespace {
+
+/// 0: a new file.
+int format_of(soci::session& sql) {
+  int format = 0;
+  int has_meta = 0;
+  sql << "SELECT COUNT(*) FROM sqlite_master WHERE name = 'meta'", soci::into(has_meta);
+  if (has_meta != 0) sql << "SELECT value FROM meta WHERE name = 'format'", soci::into(format);
+  return format;
+}
+
+void make_writable(soci::session& sql, int format) {
+  std::string mode;
+  sql << "PRAGMA journal_mode=WAL", soci::into(mode);
+  sql << "PRAGMA synchronous=FULL";
+  sql << "PRAGMA wal_autocheckpoint=0";
+  long long limit = 0;
+  sql << "PRAGMA journal_size_limit=" << kLogBytesKept, soci::into(limit);
+  WriteTransaction transaction(sql);
+  if (format == 1) {
+    for (const char* statement : kFromFormat1) sql << statement;
+  }
+  for (const char* statement : kSchema) sql << statement;
+  transaction.commit();
+}
+
+}  // namespace
+
 Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const Options& options) {
   std::unique_ptr<SqliteJournal> journal;
   int format = 0;
   TRY(sql_guard([&] {
-    auto statements = std::make_unique<Statements>("dbname=\"" + options.path + "\" timeout=10");
+    const char* const mode = options.is_read_only ? " readonly=true" : "";
+    auto statements = std::make_unique<Statements>("dbname=\"" + options.path + "\" timeout=10" + mode);
     soci::session& sql = statements->session;
-    std::string mode;
-    sql << "PRAGMA journal_mode=WAL", soci::into(mode);
-    sql << "PRAGMA synchronous=FULL";
-    sql << "PRAGMA wal_autocheckpoint=0";
-    int has_meta = 0;
-    sql << "SELECT COUNT(*) FROM sqlite_master WHERE name = 'meta'", soci::into(has_meta);
-    if (has_meta != 0) sql << "SELECT value FROM meta WHERE name = 'format'", soci::into(format);
-    if (format > kFormat) return;  // a newer version's file is left as it is
-    for (const char* statement : kSchema) sql << statement;
+    format = format_of(sql);
+    const bool is_readable = options.is_read_only ? format == kFormat : format <= kFormat;
+    if (!is_readable) return;  // a newer version's file is left as it is
+    if (!options.is_read_only) make_writable(sql, format);
     long long last = 0;
     long long generation = 0;
     sql << "SELECT COALESCE(MAX(seq), 0) FROM (SELECT seq FROM batches UNION ALL SELECT seq FROM checkpoints)",
         soci::into(last);
     sql << "SELECT COALESCE(MAX(generation), 0) FROM slices", soci::into(generation);
-    statements->prepare();
+    if (!options.is_read_only) statements->prepare();
     journal.reset(new SqliteJournal(std::move(statements)));
     journal->last_ = Seq(static_cast<std::uint64_t>(last));
     journal->generation_ = generation;
@@ -84,14 +167,19 @@ Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const Options& option
     return fail(ErrorCode::kFailedPrecondition, "journal has format " + std::to_string(format),
                 "this version reads up to " + std::to_string(kFormat) + "; start the version that wrote it");
   }
+  if (journal == nullptr) {
+    return fail(ErrorCode::kFailedPrecondition, "journal has format " + std::to_string(format),
+                "this version only looks at format " + std::to_string(kFormat) + "; start its controller once");
+  }
   return journal;
 }
 
-Result<Epoch> SqliteJournal::take_lead() {
+Result<Epoch> SqliteJournal::take_lead(Epoch beyond) {
   long long epoch = 0;
   TRY(sql_guard([&] {
-    soci::transaction transaction(sql_->session);
-    sql_->session << "UPDATE meta SET value = value + 1 WHERE name = 'epoch'";
+    const long long least = stored(beyond.value());
+    WriteTransaction transaction(sql_->session);
+    sql_->session << "UPDATE meta SET value = MAX(value, :least) + 1 WHERE name = 'epoch'", soci::use(least);
     sql_->session << "SELECT value FROM meta WHERE name = 'epoch'", soci::into(epoch);
     transaction.commit();
   }));
@@ -99,23 +187,30 @@ Result<Epoch> SqliteJournal::take_lead() {
   return epoch_;
 }
 
-Status SqliteJournal::append(const std::vector<EventBatchRef>& batches) {
+Status SqliteJournal::append(const std::vector<EventBatchRef>& batches, const JournalClock& clock) {
   long long epoch = 0;
   Seq last = last_;
   TRY(sql_guard([&] {
-    soci::transaction transaction(sql_->session);
+    WriteTransaction transaction(sql_->session);
     sql_->session << "SELECT value FROM meta WHERE name = 'epoch'", soci::into(epoch);
     if (static_cast<std::uint64_t>(epoch) != epoch_.value()) return;
     for (const EventBatchRef& batch : batches) {
       CHECK(batch->seq.value() == last.value() + 1, "batch {} after {}", batch->seq.value(), last.value());
       last = batch->seq;
-      put_bytes(sql_->bytes, records::encode_batch(*batch));
+      const std::string record = records::encode_batch(*batch);
+      put_bytes(sql_->bytes, record);
+      sql_->digest = stored(digest_of(batch->seq.value(), record));
       sql_->run(sql_->insert_batch, batch->seq.value());
       for (const BlobWrite& blob : batch->blobs) {
         put_bytes(sql_->bytes, *blob.bytes);
         sql_->run(sql_->insert_blob, blob.id.value());
       }
       for (const BlobId id : batch->dead_blobs) sql_->run(sql_->delete_blob, id.value());
+    }
+    if (clock.boot != 0) {
+      sql_->set("clock_boot", clock.boot);
+      sql_->set("clock_steady", bits_of(clock.steady.microseconds()));
+      sql_->set("clock_event", bits_of(clock.event_time.microseconds()));
     }
     transaction.commit();
   }));
@@ -126,34 +221,68 @@ Status SqliteJournal::append(const std::vector<EventBatchRef>& batches) {
   return {};
 }
 
-Result<Seq> SqliteJournal::read_checkpoint(const std::function<Status(records::Slice)>& visit) {
+Result<std::optional<JournalClock>> SqliteJournal::clock() {
+  long long boot = 0;
+  long long steady = 0;
+  long long event = 0;
+  int count = 0;
+  TRY(sql_guard([&] {
+    sql_->session << "SELECT COUNT(*), COALESCE(SUM(CASE name WHEN 'clock_boot' THEN value END), 0), "
+                     "COALESCE(SUM(CASE name WHEN 'clock_steady' THEN value END), 0), "
+                     "COALESCE(SUM(CASE name WHEN 'clock_event' THEN value END), 0) FROM meta WHERE name LIKE 'clock_%'",
+        soci::into(count), soci::into(boot), soci::into(steady), soci::into(event);
+  }));
+  if (count != 3) return std::optional<JournalClock>();
+  return std::optional(JournalClock{bits_of(boot), Duration::microseconds(steady), TimePoint::from_microseconds(event)});
+}
+
+Result<CheckpointSeal> SqliteJournal::read_checkpoint(const std::function<Status(records::Slice)>& visit, Seq newest) {
   long long generation = 0;
   long long seq = 0;
   long long slices = 0;
+  long long hash_format = 0;
+  long long state_hash = 0;
   bool is_found = false;
-  std::vector<std::string> rows;
+  struct Row {
+    std::string record;
+    std::optional<std::uint64_t> digest;
+  };
+  std::vector<Row> rows;
   TRY(sql_guard([&] {
-    sql_->session << "SELECT generation, seq, slices FROM checkpoints ORDER BY generation DESC LIMIT 1",
-        soci::into(generation), soci::into(seq), soci::into(slices);
-    is_found = sql_->session.got_data();
+    const long long bound = newest.value() > INT64_MAX ? INT64_MAX : stored(newest.value());
+    long long first_batch = 0;
+    sql_->session << "SELECT COALESCE(MIN(seq), 0) FROM batches", soci::into(first_batch);
+    const auto find = [&](const char* which) {
+      sql_->session << fmt::format("SELECT generation, seq, slices, hash_format, state_hash FROM checkpoints {} LIMIT 1", which),
+          soci::use(bound), soci::into(generation), soci::into(seq), soci::into(slices), soci::into(hash_format),
+          soci::into(state_hash);
+      is_found = sql_->session.got_data();
+    };
+    find("WHERE seq <= :bound ORDER BY generation DESC");
+    if (!is_found && first_batch != 1) find("WHERE seq > :bound ORDER BY generation");
     if (!is_found) return;
     soci::blob record(sql_->session);
+    long long digest = 0;
+    soci::indicator has_digest = soci::i_null;
     soci::statement select =
-        (sql_->session.prepare << "SELECT record FROM slices WHERE generation = :g ORDER BY position",
-         soci::use(generation), soci::into(record));
+        (sql_->session.prepare << "SELECT record, digest FROM slices WHERE generation = :g ORDER BY position",
+         soci::use(generation), soci::into(record), soci::into(digest, has_digest));
     select.execute();
-    while (select.fetch()) rows.push_back(take_bytes(record));
+    while (select.fetch()) {
+      rows.push_back({take_bytes(record), has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt});
+    }
   }));
-  if (!is_found) return Seq(0);
+  if (!is_found) return CheckpointSeal();
   if (rows.size() != static_cast<std::size_t>(slices)) {
     return fail(ErrorCode::kCorruption, "checkpoint has lost slices",
                 std::to_string(rows.size()) + " of " + std::to_string(slices) + " are there");
   }
-  for (const std::string& row : rows) {
-    records::Slice slice = TRY(records::decode_slice(row));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    TRY(check_digest(i, rows[i].record, rows[i].digest, "checkpoint slice"));
+    records::Slice slice = TRY(records::decode_slice(rows[i].record));
     TRY(visit(std::move(slice)));
   }
-  return Seq(static_cast<std::uint64_t>(seq));
+  return CheckpointSeal{Seq(bits_of(seq)), static_cast<std::uint32_t>(hash_format), bits_of(state_hash)};
 }
 
 Status SqliteJournal::replay(Seq after, const std::function<Status(const EventBatch&)>& visit) {
@@ -162,11 +291,17 @@ Status SqliteJournal::replay(Seq after, const std::function<Status(const EventBa
   TRY(sql_guard([&] {
     long long first = static_cast<long long>(after.value());
     soci::blob record(sql_->session);
-    soci::statement select = (sql_->session.prepare << "SELECT record FROM batches WHERE seq > :seq ORDER BY seq",
-                              soci::use(first), soci::into(record));
+    long long place = 0;
+    long long digest = 0;
+    soci::indicator has_digest = soci::i_null;
+    soci::statement select = (sql_->session.prepare << "SELECT seq, record, digest FROM batches WHERE seq > :seq ORDER BY seq",
+                              soci::use(first), soci::into(place), soci::into(record), soci::into(digest, has_digest));
     select.execute();
     while (outcome.has_value() && select.fetch()) {
-      const auto batch = records::decode_batch(take_bytes(record));
+      const std::string bytes = take_bytes(record);
+      outcome = check_digest(bits_of(place), bytes, has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt, "batch");
+      if (!outcome.has_value()) break;
+      const auto batch = records::decode_batch(bytes);
       if (!batch.has_value()) {
         outcome = fail(batch.error());
       } else if (batch->seq.value() != last.value() + 1) {
@@ -203,42 +338,46 @@ Status SqliteJournal::begin_checkpoint() {
 
 Status SqliteJournal::add_slice(const std::string& record) {
   TRY(sql_guard([&] {
+    const long long digest = stored(digest_of(bits_of(slices_), record));
     put_bytes(sql_->bytes, record);
-    sql_->session << "INSERT INTO slices VALUES (:g, :p, :r)", soci::use(generation_), soci::use(slices_),
-        soci::use(sql_->bytes);
+    sql_->session << "INSERT INTO slices VALUES (:g, :p, :r, :d)", soci::use(generation_), soci::use(slices_),
+        soci::use(sql_->bytes), soci::use(digest);
   }));
   ++slices_;
   return {};
 }
 
-Status SqliteJournal::finish_checkpoint(Seq seq) {
+Status SqliteJournal::finish_checkpoint(const CheckpointSeal& seal) {
   return sql_guard([&] {
-    const long long number = static_cast<long long>(seq.value());
-    soci::transaction transaction(sql_->session);
-    sql_->session << "INSERT INTO checkpoints VALUES (:g, :s, :n)", soci::use(generation_), soci::use(number),
-        soci::use(slices_);
-    sql_->session << "DELETE FROM checkpoints WHERE generation < :g", soci::use(generation_);
-    transaction.commit();
+    const long long seq = stored(seal.seq.value());
+    const long long format = seal.hash_format;
+    const long long hash = stored(seal.state_hash);
+    sql_->session << "INSERT INTO checkpoints VALUES (:g, :s, :n, :f, :h)", soci::use(generation_), soci::use(seq),
+        soci::use(slices_), soci::use(format), soci::use(hash);
   });
 }
 
-Result<bool> SqliteJournal::truncate(Seq seq, std::uint32_t rows_max) {
+Result<bool> SqliteJournal::truncate(Seq history, std::uint32_t rows_max) {
   bool is_done = false;
   TRY(sql_guard([&] {
-    const long long upto = static_cast<long long>(seq.value());
+    const long long passed = stored(history.value());
     const long long limit = rows_max;
-    long long checkpoint = 0;
-    long long generation = 0;
-    sql_->session << "SELECT COALESCE(MAX(seq), 0), COALESCE(MAX(generation), 0) FROM checkpoints",
-        soci::into(checkpoint), soci::into(generation);
-    const long long bound = upto < checkpoint ? upto : checkpoint;
+    long long kept = 0;
+    long long newest = 0;
+    sql_->session << "SELECT COALESCE(MAX(seq), 0) FROM checkpoints WHERE seq <= :h", soci::use(passed), soci::into(kept);
+    sql_->session << "SELECT COALESCE(MAX(generation), 0) FROM checkpoints", soci::into(newest);
+    sql_->session << "DELETE FROM checkpoints WHERE seq < :k", soci::use(kept);
+    // Of several checkpoints at one batch the newest counts.
+    sql_->session << "DELETE FROM checkpoints WHERE generation NOT IN (SELECT MAX(generation) FROM checkpoints GROUP BY seq)";
     soci::statement batches = (sql_->session.prepare << "DELETE FROM batches WHERE seq IN "
-                               "(SELECT seq FROM batches WHERE seq <= :b ORDER BY seq LIMIT :n)",
-                               soci::use(bound), soci::use(limit));
+                               "(SELECT seq FROM batches WHERE seq <= :k ORDER BY seq LIMIT :n)",
+                               soci::use(kept), soci::use(limit));
     batches.execute(true);
+    // Slices above the newest manifest may belong to a checkpoint that is being written.
     soci::statement slices = (sql_->session.prepare << "DELETE FROM slices WHERE rowid IN "
-                              "(SELECT rowid FROM slices WHERE generation < :g LIMIT :n)",
-                              soci::use(generation), soci::use(limit));
+                              "(SELECT rowid FROM slices WHERE generation < :g AND generation NOT IN "
+                              "(SELECT generation FROM checkpoints) LIMIT :n)",
+                              soci::use(newest), soci::use(limit));
     slices.execute(true);
     is_done = batches.get_affected_rows() == 0 && slices.get_affected_rows() == 0;
   }));

@@ -45,7 +45,7 @@ std::string slice_of(const std::string& text) {
 Status write_checkpoint(SqliteJournal& journal, Seq seq, const std::vector<std::string>& slices) {
   TRY(journal.begin_checkpoint());
   for (const std::string& slice : slices) TRY(journal.add_slice(slice_of(slice)));
-  return journal.finish_checkpoint(seq);
+  return journal.finish_checkpoint({seq, 0, 0});
 }
 
 struct Checkpoint {
@@ -61,7 +61,7 @@ Checkpoint stored_checkpoint(SqliteJournal& journal) {
     return Status();
   });
   EXPECT_TRUE(seq.has_value()) << seq.error().text();
-  if (seq.has_value()) found.seq = *seq;
+  if (seq.has_value()) found.seq = seq->seq;
   return found;
 }
 
@@ -144,7 +144,7 @@ TEST(SqliteJournal, AnUnfinishedCheckpointLeavesThePreviousOne) {
   ASSERT_TRUE(journal->add_slice(slice_of("torn")).has_value());
   ASSERT_TRUE(journal->truncate(Seq(2), 100).has_value());
   disk.arm(Fault::kPowerLoss, 1);
-  EXPECT_EQ(journal->finish_checkpoint(Seq(2)).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(journal->finish_checkpoint({Seq(2), 0, 0}).error().code, ErrorCode::kUnavailable);
   journal = nullptr;
   disk.lose_power();
   journal = opened();
@@ -179,18 +179,90 @@ TEST(SqliteJournal, NamesANewerFormatAndStops) {
   opened() = nullptr;
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
-  const char* change = "UPDATE meta SET value = 2 WHERE name = 'format'; DROP TABLE slices";
+  const char* change = "UPDATE meta SET value = 3 WHERE name = 'format'; DROP TABLE slices";
   ASSERT_EQ(sqlite3_exec(raw, change, nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(raw);
   const auto newer = SqliteJournal::open({kPath});
   ASSERT_FALSE(newer.has_value());
   EXPECT_EQ(newer.error().code, ErrorCode::kFailedPrecondition);
-  EXPECT_EQ(newer.error().message, "journal has format 2");
-  EXPECT_NE(newer.error().detail.find("reads up to 1"), std::string::npos) << newer.error().detail;
+  EXPECT_EQ(newer.error().message, "journal has format 3");
+  EXPECT_NE(newer.error().detail.find("reads up to 2"), std::string::npos) << newer.error().detail;
   // A version that does not understand the file has not touched it.
   ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
   EXPECT_NE(sqlite3_exec(raw, "SELECT * FROM slices", nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(raw);
+}
+
+TEST(SqliteJournal, AFileOfFormat1IsBroughtToThisOne) {
+  FaultyDisk disk(1);
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
+  const char* old = "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL);"
+                    "CREATE TABLE batches (seq INTEGER PRIMARY KEY, record BLOB NOT NULL);"
+                    "CREATE TABLE blobs (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);"
+                    "CREATE TABLE slices (generation INTEGER, position INTEGER, record BLOB NOT NULL, PRIMARY KEY (generation, position));"
+                    "CREATE TABLE checkpoints (generation INTEGER PRIMARY KEY, seq INTEGER NOT NULL, slices INTEGER NOT NULL);"
+                    "INSERT INTO meta VALUES ('format', 1), ('epoch', 7), ('probe', 0);";
+  ASSERT_EQ(sqlite3_exec(raw, old, nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(raw);
+  EXPECT_FALSE(SqliteJournal::open({kPath, true}).has_value()) << "a reader changes nothing";
+  auto journal = opened();
+  EXPECT_EQ(journal->take_lead().value(), Epoch(8));
+  EXPECT_FALSE(journal->clock().value().has_value());
+  ASSERT_TRUE(journal->append({batch_of(Seq(1), "b")}, {5, Duration::seconds(9), TimePoint::from_seconds(1)}).has_value());
+  ASSERT_TRUE(write_checkpoint(*journal, Seq(1), {"x"}).has_value());
+  journal = opened();
+  EXPECT_EQ(stored_batches(*journal, Seq(0)).size(), 1U);
+  EXPECT_EQ(stored_checkpoint(*journal), (Checkpoint{Seq(1), {"x"}}));
+  const auto clock = journal->clock().value();
+  ASSERT_TRUE(clock.has_value());
+  EXPECT_EQ(clock->boot, 5U);
+  EXPECT_EQ(clock->steady, Duration::seconds(9));
+  EXPECT_EQ(clock->event_time, TimePoint::from_seconds(1));
+}
+
+TEST(SqliteJournal, TheLeadIsTakenBeyondWhatANodeHasMet) {
+  FaultyDisk disk(1);
+  auto journal = opened();
+  EXPECT_EQ(journal->take_lead(Epoch(50)).value(), Epoch(51));
+  EXPECT_EQ(journal->take_lead(Epoch(3)).value(), Epoch(52));
+}
+
+TEST(SqliteJournal, AReaderBesideItDisturbsNobody) {
+  FaultyDisk disk(1);
+  auto journal = opened();
+  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->append({batch_of(Seq(1), "a")}).has_value());
+  auto reader = SqliteJournal::open({kPath, true});
+  ASSERT_TRUE(reader.has_value()) << reader.error().text();
+  std::size_t seen = 0;
+  const Status read = (*reader)->replay(Seq(0), [&](const EventBatch& batch) {
+    ++seen;
+    // While the reader is in the middle of its reading.
+    return journal->append({batch_of(Seq(batch.seq.value() + 1), "b")});
+  });
+  EXPECT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(seen, 1U) << "a reader sees what was there when it began";
+  EXPECT_EQ(journal->last(), Seq(2));
+}
+
+TEST(SqliteJournal, AnOlderCheckpointStaysUntilHistoryHasPassedTheNewer) {
+  FaultyDisk disk(1);
+  auto journal = opened();
+  ASSERT_TRUE(journal->take_lead().has_value());
+  for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
+  ASSERT_TRUE(write_checkpoint(*journal, Seq(4), {"old"}).has_value());
+  ASSERT_TRUE(write_checkpoint(*journal, Seq(8), {"new"}).has_value());
+  while (!journal->truncate(Seq(6), 3).value()) {
+  }
+  const auto nothing = [](records::Slice) { return Status(); };
+  EXPECT_EQ(journal->read_checkpoint(nothing, Seq(6))->seq, Seq(4));
+  EXPECT_EQ(journal->read_checkpoint(nothing)->seq, Seq(8));
+  EXPECT_EQ(stored_batches(*journal, Seq(4)).size(), 6U);
+  while (!journal->truncate(Seq(8), 3).value()) {
+  }
+  EXPECT_EQ(stored_batches(*journal, Seq(8)).size(), 2U);
+  EXPECT_EQ(journal->read_checkpoint(nothing, Seq(6))->seq, Seq(8)) << "the oldest that is left";
 }
 
 TEST(SqliteJournal, DamageIsCorruptionAndNothingElse) {

@@ -74,6 +74,10 @@ struct LaunchStep {
   std::vector<std::string> private_folders;
   std::vector<TaskFile> files;
   std::vector<TaskBind> binds;
+  std::string cluster_id;     ///< whose order it is
+  Epoch epoch;
+  /// Until `end_time`, which is a time on the controller's clock; infinite: no limit.
+  Duration time_left = Duration::infinite();
 };
 
 /// Send a signal to a step's processes on this node.
@@ -121,6 +125,7 @@ struct ChangeEnd {
   JobId job;
   std::uint32_t attempt = 0;
   TimePoint end_time;
+  Duration time_left = Duration::infinite();  ///< as in LaunchStep
 };
 
 /// The controller has so much of a stream on stable storage: the answer to each OutputSent.
@@ -159,12 +164,23 @@ struct RegisterNode {
   std::uint64_t memory_mib = 0;
   std::vector<GresPool> gres;
   std::vector<KnownStep> steps;
+  std::string cluster_id;            ///< of the controller that the node served last; empty: none
+  Epoch epoch;                       ///< the highest that it has met there
+  JobId job_floor;                   ///< the highest job that it was told to start there
+  std::uint64_t agent_id = 0;        ///< drawn when the agent started: tells two agents of one name apart
+};
+
+/// Whom a node serves: in the controller's answer to its registration, and in its spool.
+struct ClusterIdentity {
+  std::string cluster_id;
+  Epoch epoch;
 };
 
 /// Sent every second: the node is there.
 struct Heartbeat {
   std::uint32_t load_hundredths = 0;  ///< one-minute load average * 100
   std::uint64_t free_memory_mib = 0;
+  std::string fault;                  ///< what keeps the node from starting anything; empty: nothing
 };
 
 /// This node has the step and runs it: a supervisor's first word to its agent, and told to the controller again after a

@@ -25,9 +25,27 @@
 
 namespace muster {
 
+/// The rules by which this version's events are applied. Journals of earlier versions go by theirs:
+/// 0: the end of an experiment and the inputs of its search follow from other events;
+/// 1: each is an event of its own, ExperimentEnded and SearchAsked.
+inline constexpr std::uint32_t kEventRules = 1;
+
 /// A controller took the lead. Everything after it in the journal was decided under this epoch.
 struct EpochStarted {
   Epoch epoch;
+  std::string cluster_id = {};  ///< what tells this cluster's state from every other's, from its first start on; empty: as it is
+  std::uint32_t rules = 0;      ///< by which the events after it are applied
+};
+
+/// The wall clock jumped, and that is believed: the cluster's time goes on `by` later, and the times of everything that has
+/// not ended move along, so that no limit grows shorter or longer.
+struct ClockStepped {
+  Duration by;  ///< negative: back
+};
+
+/// Ids below `next` may have been given before: by a state that was lost, of which a node knows.
+struct JobIdsReserved {
+  JobId next;
 };
 
 struct ConfigApplied {
@@ -103,6 +121,7 @@ struct JobEnding {
   bool requeue_after = false; ///< goes back to the queue once it is clean
   std::uint16_t hold_after = 0;  ///< hold bits that it gets when it goes back
   bool is_restart = false;    ///< of a trial: it goes back because of a failure of its own, which counts
+  bool is_early = false;      ///< of a trial: its script ended in good order before it reported at its target
 };
 
 /// One node is done with the job: nothing of it runs there. The last one ends COMPLETING.
@@ -161,6 +180,12 @@ struct StepEnded {
   std::string detail;
 };
 
+/// Steps that have ended and leave the job's record. History has them.
+struct StepsForgotten {
+  JobId job;
+  std::vector<std::uint32_t> steps;  ///< rising
+};
+
 /// A running job is asked to stop: it may save what it has until the deadline.
 struct StopRequested {
   JobId job;
@@ -179,12 +204,24 @@ struct ExperimentChanged {
   ExperimentId experiment;
   std::optional<ExperimentState> state;
   std::optional<ExperimentLabels> labels;
-  std::optional<std::uint32_t> max_concurrent;  ///< an input of the search
+  std::optional<std::uint32_t> max_concurrent;  ///< the search is told of it
   std::optional<std::uint32_t> max_slots;       ///< from which that came
   std::string detail;                           ///< why, in words; empty: as it was
   std::optional<CheckpointRetention> retention;
   std::optional<ExperimentShare> share;
   bool is_collected = false;                    ///< what its retention does not keep has been dealt with
+};
+
+/// The last trial is over, and none will be made.
+struct ExperimentEnded {
+  ExperimentId experiment;
+  ExperimentState state = ExperimentState::kCompleted;
+};
+
+/// What a search is told: it decides upon it later.
+struct SearchAsked {
+  ExperimentId experiment;
+  std::vector<SearchInput> inputs;
 };
 
 /// A new trial; its job follows in the same batch.
@@ -279,6 +316,7 @@ struct ExperimentContinued {
   std::vector<TrialIndex> closed;        ///< have ended and stay so; its search may not know
   std::uint64_t covered = 0;             ///< as it was, for those who forgot it at its end
   std::shared_ptr<const std::string> search_state;  ///< so too; null or empty: it had not begun
+  std::string hparams;                   ///< a JSON object: the new hyperparameters of the trials; empty: as they were
 };
 
 /// What the search of such an experiment has to be told first.
@@ -345,7 +383,8 @@ using EventBody =
                  ExperimentCreated, ExperimentChanged, SearchDecided, TrialReported, TrialFlagged, TrialEnded,
                  RunNoted, CheckpointNoted, DocumentStored, DocumentDeleted, TrialSourced, ExperimentContinued,
                  ExperimentDeleted, CollectionBegun, CollectionEnded, LogMatched, LogRetentionSet,
-                 SearchOperated, TrialResized, ExperimentImported, TrialImported>;
+                 SearchOperated, TrialResized, ExperimentImported, TrialImported, ClockStepped, JobIdsReserved,
+                 StepsForgotten, ExperimentEnded, SearchAsked>;
 
 /// One fact and when it became one. Time never goes back from one event to the next.
 struct Event {

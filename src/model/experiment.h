@@ -7,7 +7,9 @@
 // job's to say. Source: Determined 0.38 for states and verbs.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/time.h"
 #include "model/checkpoint.h"
 #include "model/ids.h"
@@ -42,6 +45,22 @@ constexpr bool is_final(ExperimentState state) { return state >= ExperimentState
 constexpr bool is_searching(ExperimentState state) { return state <= ExperimentState::kPaused; }
 
 /// How a trial ended.
+/// Who besides its owner and operators may read an experiment's code, configuration and logs, and begin others from them. Its name,
+/// state, progress, trials and metrics are everybody's. Numbers are part of journal and wire.
+enum class Visibility : std::uint8_t {
+  kPrivate = 0,  ///< nobody
+  kProject = 1,  ///< whoever made the project or the workspace that it lies in
+  kCluster = 2,  ///< every user
+};
+inline constexpr std::array<std::string_view, 3> kVisibilityNames{"private", "project", "cluster"};
+/// Nullopt: none is called so.
+constexpr std::optional<Visibility> visibility_named(std::string_view name) {
+  for (std::size_t i = 0; i < kVisibilityNames.size(); ++i) {
+    if (kVisibilityNames[i] == name) return static_cast<Visibility>(i);
+  }
+  return std::nullopt;
+}
+
 enum class TrialState : std::uint8_t { kActive = 0, kCompleted = 1, kCanceled = 2, kError = 3 };
 
 /// How an experiment's trials stand to other work of the same user: never before anybody else's.
@@ -98,6 +117,7 @@ struct ExperimentLabels {
   std::string workspace;
   std::string project;
   bool is_archived = false;
+  Visibility visibility = Visibility::kPrivate;
   friend bool operator==(const ExperimentLabels&, const ExperimentLabels&) = default;
 };
 
@@ -156,9 +176,12 @@ struct Experiment {
   Duration used_slot_time;            ///< of runs that are over
   std::optional<std::int32_t> log_retention_days;  ///< its specification's until its owner changed it
   std::uint64_t spec_hash = 0;
-  std::uint64_t hash = 0;             ///< as it stands in the table's sum
+  CachedHash hash;                    ///< as it stands in the table's sum
   const std::string& name() const { return labels.name; }
 };
+
+/// How the experiment ends that has no open trial and will have none: nullopt while it goes on, or once it has ended.
+std::optional<ExperimentState> end_state(const Experiment& experiment);
 
 struct Trial {
   TrialId id;
@@ -189,8 +212,9 @@ struct Trial {
   std::optional<std::int32_t> log_retention_days;  ///< its own; nothing: as its experiment's
   std::uint32_t slots = 0;                   ///< as last set of an elastic trial; 0: as its experiment has them
   TimePoint resize_time;                     ///< when they were; unset: never
+  std::optional<double> ended_early_at;      ///< units when a script of it last ended in good order below its target
   std::string imported_from;                 ///< its number in the cluster that it comes from; empty: it is our own
-  std::uint64_t hash = 0;
+  CachedHash hash;                           ///< as it stands in the table's sum
   bool is_over() const { return state != TrialState::kActive; }
 };
 /// Slots of the trial's runs from now on.

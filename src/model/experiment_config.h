@@ -70,6 +70,7 @@ struct ExperimentConfig {
   std::string name;
   std::string description;
   std::vector<std::string> labels;
+  Visibility visibility = Visibility::kPrivate;  ///< who else may read it
   std::string workspace;
   std::string project;
   EntryPoint entrypoint;

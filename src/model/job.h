@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "model/allocation.h"
 #include "model/array.h"
 #include "model/dependency.h"
@@ -34,16 +35,25 @@ struct StepState {
   bool is_running() const { return state == JobState::kRunning; }
 };
 
+/// What steps came to that have left the record: history has them.
+struct ForgottenSteps {
+  std::uint32_t count = 0;
+  Usage usage;
+  ExitStatus exit;  ///< the worst of the numbered ones
+  friend bool operator==(const ForgottenSteps&, const ForgottenSteps&) = default;
+};
+
 /// What a started job has beside its record: gone again when it is requeued.
 struct JobRun {
   AllocationRef allocation;
   Bitmap released;               ///< positions in the allocation whose node is clean
-  std::vector<StepState> steps;  ///< in the order of creation
+  std::vector<StepState> steps;  ///< in the order of creation, but those that are forgotten
   std::uint32_t next_step = 0;
   std::uint64_t steps_hash = 0;  ///< sum over steps, part of the job's hash
   std::optional<StopOrder> stop;
   bool has_session = false;          ///< a trial's: it asks us whether it should stop
   bool is_stop_acknowledged = false;
+  ForgottenSteps forgotten;
 
   /// The newest step of that number; null: none.
   const StepState* find_step(std::uint32_t step) const {
@@ -94,7 +104,7 @@ struct Job {
   std::unique_ptr<JobRun> run;
   std::unique_ptr<std::string> detail;
   std::uint64_t spec_hash = 0;
-  std::uint64_t hash = 0;    ///< as it stands in the table's sum
+  CachedHash hash;           ///< as it stands in the table's sum
 
   bool is_pending() const { return state == JobState::kPending; }
   bool is_completing() const { return (flags & job_flag::kCompleting) != 0; }

@@ -74,6 +74,7 @@ struct CancelJobs {
   bool batch_only = false;   ///< --batch: only the batch script's shell
   bool full = false;         ///< --full: the batch script and its steps
   bool is_lenient = false;   ///< plain `scancel ID`: unknown or ended ids are no error
+  JobId asked_from = {};     ///< the job that the client itself runs in, by its own word; 0: none
 };
 
 enum class JobVerb : std::uint8_t {
@@ -90,6 +91,7 @@ enum class JobVerb : std::uint8_t {
 struct ControlJobs {
   JobVerb verb = JobVerb::kHold;
   std::vector<JobSelector> jobs;
+  JobId asked_from = {};  ///< as CancelJobs
 };
 
 /// scontrol update: NAME=VALUE pairs of one object, names as the user wrote them.
@@ -123,6 +125,7 @@ struct RenewLease {
 struct CancelStep {
   StepId step;
   std::uint16_t signal = 9;
+  JobId asked_from = {};  ///< as CancelJobs
 };
 
 /// New settings, read from the configuration file by the controller itself.
@@ -166,6 +169,7 @@ struct UpdateExperiment {
   std::optional<std::uint32_t> priority;
   std::optional<double> weight;
   std::optional<std::uint32_t> max_slots;  ///< that its trials may use at once, from 1
+  std::optional<Visibility> visibility = std::nullopt;
 };
 
 struct NamedNumber {

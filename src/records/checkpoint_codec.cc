@@ -101,6 +101,9 @@ void write(schema::JobRecord::Builder builder, const Job& value) {
   if (value.run->stop) write(builder.initStop(), *value.run->stop);
   builder.setHasSession(value.run->has_session);
   builder.setIsStopAcknowledged(value.run->is_stop_acknowledged);
+  builder.setForgottenSteps(value.run->forgotten.count);
+  if (value.run->forgotten.count != 0) write(builder.initForgottenUsage(), value.run->forgotten.usage);
+  builder.setForgottenExit(to_wire(value.run->forgotten.exit));
   auto steps = builder.initSteps(static_cast<unsigned>(value.run->steps.size()));
   for (unsigned i = 0; i < value.run->steps.size(); ++i) write(steps[i], value.run->steps[i]);
 }
@@ -133,6 +136,9 @@ void read(schema::JobRecord::Reader reader, Job& value) {
   if (reader.hasStop()) read(reader.getStop(), value.run->stop.emplace());
   value.run->has_session = reader.getHasSession();
   value.run->is_stop_acknowledged = reader.getIsStopAcknowledged();
+  value.run->forgotten.count = reader.getForgottenSteps();
+  if (reader.hasForgottenUsage()) read(reader.getForgottenUsage(), value.run->forgotten.usage);
+  from_wire(reader.getForgottenExit(), value.run->forgotten.exit);
   for (const auto step : reader.getSteps()) read(step, value.run->steps.emplace_back());
 }
 
@@ -159,7 +165,8 @@ void read(schema::ExperimentRecord::Reader reader, Experiment& value) {
   F(units, Units) F(submit_time, SubmitTime) F(end_time, EndTime) F(detail, Detail)                   \
   F(source, Source) F(awaits_source, AwaitsSource) F(last_run, LastRun)                               \
   L(log_matches, LogMatches) L(failed_runs, FailedRuns) O(log_retention_days, LogRetentionDays)    \
-  F(slots, Slots) F(resize_time, ResizeTime) F(imported_from, ImportedFrom)
+  F(slots, Slots) F(resize_time, ResizeTime) F(imported_from, ImportedFrom)    \
+  O(ended_early_at, EndedEarlyAt)
 RECORD(Trial, schema::TrialRecord, TRIAL_FIELDS)
 
 void write(schema::Blob::Builder builder, const BlobEntry& value) {
@@ -197,7 +204,8 @@ DECLARE_RECORD(ClusterEntry, schema::ClusterRecord)
 #define CLUSTER_FIELDS(F, S, L, P, O)                                              \
   S(settings, Settings) L(partitions, Partitions) F(epoch, Epoch)                  \
   F(next_job, NextJob) F(next_blob, NextBlob) F(time, Time)                   \
-  F(next_experiment, NextExperiment) F(next_trial, NextTrial) L(next_documents, NextDocuments)
+  F(next_experiment, NextExperiment) F(next_trial, NextTrial) L(next_documents, NextDocuments) \
+  F(cluster_id, ClusterId) F(rules, Rules)
 RECORD(ClusterEntry, schema::ClusterRecord, CLUSTER_FIELDS)
 
 std::string encode_slice(const SliceToWrite& value) {

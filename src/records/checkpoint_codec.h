@@ -37,6 +37,8 @@ struct ClusterEntry {
   ExperimentId next_experiment = ExperimentId(1);
   TrialId next_trial = TrialId(1);
   std::vector<std::uint32_t> next_documents;  ///< by kind; of those beyond its end 1
+  std::string cluster_id;
+  std::uint32_t rules = 0;  ///< EpochStarted::rules
 };
 
 /// What one slice holds. Jobs, experiments and trials are borrowed when encoding and owned when decoding.

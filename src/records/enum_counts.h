@@ -29,6 +29,7 @@ template <> inline constexpr unsigned kEnumCount<StepPhase> = 4;
 template <> inline constexpr unsigned kEnumCount<ExperimentState> = 10;
 template <> inline constexpr unsigned kEnumCount<ExperimentVerb> = 7;
 template <> inline constexpr unsigned kEnumCount<TrialState> = 4;
+template <> inline constexpr unsigned kEnumCount<Visibility> = 3;
 template <> inline constexpr unsigned kEnumCount<TrialExit> = 4;
 template <> inline constexpr unsigned kEnumCount<SearchOutcome> = 3;
 template <> inline constexpr unsigned kEnumCount<StopCause> = 5;

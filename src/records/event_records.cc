@@ -7,6 +7,7 @@ DECLARE_RECORD(TrialAwait, schema::TrialAwait)
 DECLARE_RECORD(StopTrial, schema::StopTrial)
 DECLARE_RECORD(ContinueTrial, schema::ContinueTrial)
 DECLARE_RECORD(TrialAgain, schema::TrialAgain)
+DECLARE_RECORD(SearchInput, schema::SearchInput)
 }  // namespace muster::records
 
 #include "records/fields.h"
@@ -47,8 +48,14 @@ void read_nodes(capnp::List<schema::NodeGrant>::Reader list, std::shared_ptr<con
   holder = std::move(fresh);
 }
 
-#define EPOCH_STARTED_FIELDS(F, S, L, P, O) F(epoch, Epoch)
+#define EPOCH_STARTED_FIELDS(F, S, L, P, O) F(epoch, Epoch) F(cluster_id, ClusterId) F(rules, Rules)
 RECORD(EpochStarted, schema::EpochStarted, EPOCH_STARTED_FIELDS)
+
+#define CLOCK_STEPPED_FIELDS(F, S, L, P, O) F(by, By)
+RECORD(ClockStepped, schema::ClockStepped, CLOCK_STEPPED_FIELDS)
+
+#define JOB_IDS_RESERVED_FIELDS(F, S, L, P, O) F(next, Next)
+RECORD(JobIdsReserved, schema::JobIdsReserved, JOB_IDS_RESERVED_FIELDS)
 
 #define CONFIG_APPLIED_FIELDS(F, S, L, P, O) P(config, Config)
 RECORD(ConfigApplied, schema::ConfigApplied, CONFIG_APPLIED_FIELDS)
@@ -113,7 +120,7 @@ void read(schema::JobStarted::Reader reader, JobStarted& value) {
 #define JOB_ENDING_FIELDS(F, S, L, P, O)                                                  \
   F(job, Job) F(state, State) F(reason, Reason) F(exit, Exit) F(by, By) F(detail, Detail) \
   F(is_clean, IsClean) F(requeue_after, RequeueAfter) F(hold_after, HoldAfter) \
-  F(is_restart, IsRestart)
+  F(is_restart, IsRestart) F(is_early, IsEarly)
 RECORD(JobEnding, schema::JobEnding, JOB_ENDING_FIELDS)
 
 #define NODE_RELEASED_FIELDS(F, S, L, P, O) F(job, Job) F(node, Node) L(parts, Parts)
@@ -144,6 +151,15 @@ RECORD(JobResumed, schema::JobResumed, JOB_FIELDS)
 
 #define JOBS_EVICTED_FIELDS(F, S, L, P, O) L(jobs, Jobs)
 RECORD(JobsEvicted, schema::JobsEvicted, JOBS_EVICTED_FIELDS)
+
+#define STEPS_FORGOTTEN_FIELDS(F, S, L, P, O) F(job, Job) L(steps, Steps)
+RECORD(StepsForgotten, schema::StepsForgotten, STEPS_FORGOTTEN_FIELDS)
+
+#define EXPERIMENT_ENDED_FIELDS(F, S, L, P, O) F(experiment, Experiment) F(state, State)
+RECORD(ExperimentEnded, schema::ExperimentEnded, EXPERIMENT_ENDED_FIELDS)
+
+#define SEARCH_ASKED_FIELDS(F, S, L, P, O) F(experiment, Experiment) L(inputs, Inputs)
+RECORD(SearchAsked, schema::SearchAsked, SEARCH_ASKED_FIELDS)
 
 void write(schema::StepCreated::Builder builder, const StepCreated& value) {
   write(builder.initStep(), value.step);
@@ -215,7 +231,8 @@ RECORD(DocumentDeleted, schema::DocumentDeleted, DOCUMENT_DELETED_FIELDS)
 RECORD(TrialSourced, schema::TrialSourced, TRIAL_SOURCED_FIELDS)
 
 #define EXPERIMENT_CONTINUED_FIELDS(F, S, L, P, O) \
-  F(experiment, Experiment) P(spec, Spec) L(trials, Trials) L(closed, Closed) F(covered, Covered) F(search_state, SearchState)
+  F(experiment, Experiment) P(spec, Spec) L(trials, Trials) L(closed, Closed) F(covered, Covered) F(search_state, SearchState) \
+  F(hparams, Hparams)
 RECORD(ExperimentContinued, schema::ExperimentContinued, EXPERIMENT_CONTINUED_FIELDS)
 
 #define EXPERIMENT_DELETED_FIELDS(F, S, L, P, O) F(experiment, Experiment)
@@ -265,7 +282,9 @@ RECORD(TrialImported, schema::TrialImported, TRIAL_IMPORTED_FIELDS)
   X(ExperimentDeleted, EXPERIMENT_DELETED) X(CollectionBegun, COLLECTION_BEGUN) X(CollectionEnded, COLLECTION_ENDED) \
   X(LogMatched, LOG_MATCHED) X(LogRetentionSet, LOG_RETENTION_SET) \
   X(SearchOperated, SEARCH_OPERATED) X(TrialResized, TRIAL_RESIZED)                                  \
-  X(ExperimentImported, EXPERIMENT_IMPORTED) X(TrialImported, TRIAL_IMPORTED)
+  X(ExperimentImported, EXPERIMENT_IMPORTED) X(TrialImported, TRIAL_IMPORTED)                         \
+  X(ClockStepped, CLOCK_STEPPED) X(JobIdsReserved, JOB_IDS_RESERVED)                                 \
+  X(StepsForgotten, STEPS_FORGOTTEN) X(ExperimentEnded, EXPERIMENT_ENDED) X(SearchAsked, SEARCH_ASKED)
 
 struct BodyWriter {
   schema::Event::Builder builder;

@@ -8,6 +8,7 @@
 // A value outside its enum's range is refused as corrupt. Internal to records/.
 #pragma once
 
+#include <capnp/any.h>
 #include <capnp/message.h>
 #include <kj/debug.h>
 
@@ -97,8 +98,19 @@ void take_element(Wire wire, T& value) {
     read(wire, value);
   }
 }
+/// A list of structs of no size may claim any length in a message of any size. Nobody writes such a one: with this refused, a list
+/// has no more elements than its message has bits.
+template <class List>
+void require_sized(List list) {
+  if constexpr (requires { capnp::AnyStruct::Reader(list[0]); }) {
+    if (list.size() == 0) return;
+    const capnp::AnyStruct::Reader first(list[0]);
+    KJ_REQUIRE(first.getDataSection().size() + first.getPointerSection().size() > 0, "a list of elements without a size");
+  }
+}
 template <class List, class T>
 void read_list(List list, std::vector<T>& values) {
+  require_sized(list);
   values.clear();
   values.reserve(list.size());
   for (auto wire : list) take_element(wire, values.emplace_back());

@@ -5,41 +5,10 @@
 #include <span>
 
 #include "records/fields.h"
+#include "records/request_fields.h"
+#include "records/text_pack_codec.h"
 
 namespace muster::records {
-
-namespace {
-
-template <class Key>
-void write(schema::TextPack::Builder builder, const TextPack<Key>& pack) {
-  const auto count = static_cast<unsigned>(pack.count());
-  if (count == 0) return;
-  builder.setMask(pack.mask());
-  auto ends = builder.initEnds(count);
-  std::uint32_t end = 0;
-  for (unsigned i = 0; i < count; ++i) ends.set(i, end += static_cast<std::uint32_t>(pack.span_of(i).size()));
-  const std::string_view all = pack.buffer();
-  builder.setBuffer(kj::arrayPtr(reinterpret_cast<const kj::byte*>(all.data()), all.size()));
-}
-
-template <class Key>
-void read(schema::TextPack::Reader reader, TextPack<Key>& pack) {
-  const std::uint64_t mask = reader.getMask();
-  const auto buffer = reader.getBuffer();
-  const auto wire_ends = reader.getEnds();
-  KJ_REQUIRE(std::bit_width(mask) <= static_cast<int>(TextPack<Key>::kSize), "written by a newer version", mask);
-  KJ_REQUIRE(wire_ends.size() == static_cast<unsigned>(std::popcount(mask)), "texts and their number differ");
-  std::array<std::uint32_t, 64> ends{};
-  std::uint32_t last = 0;
-  for (unsigned i = 0; i < wire_ends.size(); ++i) {
-    KJ_REQUIRE(last < wire_ends[i] && wire_ends[i] <= buffer.size(), "texts out of order", i);
-    ends[i] = last = wire_ends[i];
-  }
-  pack.assign(mask, std::span(ends).first(wire_ends.size()),
-              std::string_view(reinterpret_cast<const char*>(buffer.begin()), buffer.size()));
-}
-
-}  // namespace
 
 void write(schema::KeyValue::Builder builder, const TextPair& value) {
   builder.setKey(to_wire(value.first));
@@ -71,23 +40,8 @@ RECORD(Usage, schema::Usage, USAGE_FIELDS)
 RECORD(StepPart, schema::StepPart, STEP_PART_FIELDS)
 
 #define JOB_SPEC_FIELDS(F, S, L, P, O)                                                               \
-  F(kind, Kind) F(user, User) F(group, Group) F(min_nodes, MinNodes)                                 \
-  F(max_nodes, MaxNodes) F(task_count, TaskCount) F(tasks_per_node, TasksPerNode)                    \
-  F(tasks_per_socket, TasksPerSocket) F(tasks_per_core, TasksPerCore) F(tasks_per_gpu, TasksPerGpu)  \
-  F(cpus_per_task, CpusPerTask) F(min_cpus_per_node, MinCpusPerNode) F(cpus_per_gpu, CpusPerGpu)     \
-  F(sockets_per_node, SocketsPerNode) F(cores_per_socket, CoresPerSocket)                            \
-  F(threads_per_core, ThreadsPerCore) F(tmp_disk_mib, TmpDiskMib) F(memory_scope, MemoryScope)       \
-  F(memory_mib, MemoryMib) F(sharing, Sharing) F(is_contiguous, IsContiguous)                        \
-  F(is_overcommit, IsOvercommit) F(given, Given) F(time_limit, TimeLimit) F(time_min, TimeMin)       \
-  F(begin_time, BeginTime) F(deadline, Deadline) F(nice, Nice) F(priority, Priority)                 \
-  F(is_held, IsHeld) F(is_requeue, IsRequeue)                                                        \
-  F(kill_on_invalid_dependency, KillOnInvalidDependency) F(is_immediate, IsImmediate)                \
-  F(is_kill_on_node_fail, IsKillOnNodeFail) F(is_reboot, IsReboot) F(is_spread, IsSpread)            \
-  F(wait_all_nodes, WaitAllNodes) F(umask, Umask) F(open_mode, OpenMode)                             \
-  F(signal_number, SignalNumber) F(signal_seconds, SignalSeconds)                                    \
-  F(signal_batch_only, SignalBatchOnly) F(signal_at_reservation, SignalAtReservation)                \
-  F(submit_session, SubmitSession) F(core_spec, CoreSpec) F(oom_kill_step, OomKillStep)              \
-  F(script, Script) F(environment, Environment) F(trial, Trial) F(runs_before, RunsBefore)
+  JOB_REQUEST_FIELDS(F, S, L, P, O) F(user, User) F(group, Group) F(script, Script)                  \
+  F(environment, Environment) F(trial, Trial) F(runs_before, RunsBefore)
 void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t texts) {
   if ((value.text.mask() & ~texts) == 0) {
     write(builder.initText(), value.text);
@@ -102,17 +56,7 @@ void read(schema::JobSpec::Reader reader, JobSpec& value) {
   JOB_SPEC_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
 }
 
-#define STEP_SPEC_FIELDS(F, S, L, P, O)                                                              \
-  S(text, Text) F(task_count, TaskCount) F(min_nodes, MinNodes) F(max_nodes, MaxNodes)               \
-  F(relative_node, RelativeNode) F(tasks_per_node, TasksPerNode) F(cpus_per_task, CpusPerTask)       \
-  F(memory_scope, MemoryScope) F(memory_mib, MemoryMib) F(is_exact, IsExact)                         \
-  F(is_overlap, IsOverlap) F(is_overcommit, IsOvercommit) F(is_label, IsLabel)                       \
-  F(is_unbuffered, IsUnbuffered) F(is_interactive, IsInteractive) F(is_pty, IsPty)                   \
-  F(kill_on_bad_exit, KillOnBadExit) F(is_immediate, IsImmediate) F(wait_seconds, WaitSeconds)       \
-  F(time_limit, TimeLimit) F(umask, Umask) F(open_mode, OpenMode) F(signal_number, SignalNumber)     \
-  F(signal_seconds, SignalSeconds) F(is_task_count_given, IsTaskCountGiven)                          \
-  F(is_cpus_per_task_given, IsCpusPerTaskGiven) F(is_gpus_given, IsGpusGiven)                        \
-  F(environment, Environment)
+#define STEP_SPEC_FIELDS(F, S, L, P, O) S(text, Text) STEP_REQUEST_FIELDS(F, S, L, P, O) F(environment, Environment)
 RECORD(StepSpec, schema::StepSpec, STEP_SPEC_FIELDS)
 
 #define GRES_POOL_FIELDS(F, S, L, P, O) F(name, Name) F(type, Type) F(count, Count) L(files, Files)
@@ -162,7 +106,8 @@ RECORD(PartitionConfig, schema::PartitionConfig, PARTITION_CONFIG_FIELDS)
   F(is_core_consumable, IsCoreConsumable) F(return_to_service, ReturnToService)                      \
   F(kill_on_bad_exit, KillOnBadExit) L(requeue_exit, RequeueExit)                                    \
   L(requeue_exit_hold, RequeueExitHold) L(gres_types, GresTypes) F(mail_program, MailProgram)        \
-  L(shown, Shown) F(log_retention_days, LogRetentionDays) F(resize_interval, ResizeInterval)
+  L(shown, Shown) F(log_retention_days, LogRetentionDays) F(resize_interval, ResizeInterval) \
+  F(launch_timeout, LaunchTimeout)
 RECORD(ClusterSettings, schema::ClusterSettings, CLUSTER_SETTINGS_FIELDS)
 
 #define CLUSTER_CONFIG_FIELDS(F, S, L, P, O) S(settings, Settings) L(nodes, Nodes) L(partitions, Partitions)
@@ -227,7 +172,7 @@ RECORD(ExperimentSpec, schema::ExperimentSpec, EXPERIMENT_SPEC_FIELDS)
 
 #define EXPERIMENT_LABELS_FIELDS(F, S, L, P, O)                                                \
   F(name, Name) F(description, Description) F(notes, Notes) L(labels, Labels)                  \
-  F(workspace, Workspace) F(project, Project) F(is_archived, IsArchived)
+  F(workspace, Workspace) F(project, Project) F(is_archived, IsArchived) F(visibility, Visibility)
 RECORD(ExperimentLabels, schema::ExperimentLabels, EXPERIMENT_LABELS_FIELDS)
 
 #define SEARCH_OPERATION_FIELDS(F, S, L, P, O)                                                       \

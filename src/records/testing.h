@@ -16,68 +16,14 @@
 #include <vector>
 
 #include "base/bitmap.h"
+#include "base/hash.h"
 #include "base/id.h"
+#include "base/members.h"
 #include "base/rng.h"
 #include "base/time.h"
 #include "model/text_pack.h"
 
 namespace muster::testing {
-
-// ---- the members of a struct, as a tuple of references ----
-// LIST_n(x): n things, x(a name of its own) each; n = 10 * tens + units.
-#define UNITS_1(x, t) x(t##1)
-#define UNITS_2(x, t) UNITS_1(x, t), x(t##2)
-#define UNITS_3(x, t) UNITS_2(x, t), x(t##3)
-#define UNITS_4(x, t) UNITS_3(x, t), x(t##4)
-#define UNITS_5(x, t) UNITS_4(x, t), x(t##5)
-#define UNITS_6(x, t) UNITS_5(x, t), x(t##6)
-#define UNITS_7(x, t) UNITS_6(x, t), x(t##7)
-#define UNITS_8(x, t) UNITS_7(x, t), x(t##8)
-#define UNITS_9(x, t) UNITS_8(x, t), x(t##9)
-#define UNITS_10(x, t) UNITS_9(x, t), x(t##10)
-#define TENS_1(x) UNITS_10(x, a)
-#define TENS_2(x) TENS_1(x), UNITS_10(x, b)
-#define TENS_3(x) TENS_2(x), UNITS_10(x, c)
-#define TENS_4(x) TENS_3(x), UNITS_10(x, d)
-#define TENS_5(x) TENS_4(x), UNITS_10(x, e)
-#define TENS_6(x) TENS_5(x), UNITS_10(x, f)
-#define MIXED(x, tens, units) TENS_##tens(x), UNITS_##units(x, z)
-// CASE(n, macro, arguments after x): sizes from the largest down.
-#define CASES_OF_TENS(CASE, t)                                                                          \
-  CASE(t##9, MIXED, t, 9) CASE(t##8, MIXED, t, 8) CASE(t##7, MIXED, t, 7) CASE(t##6, MIXED, t, 6)       \
-  CASE(t##5, MIXED, t, 5) CASE(t##4, MIXED, t, 4) CASE(t##3, MIXED, t, 3) CASE(t##2, MIXED, t, 2)       \
-  CASE(t##1, MIXED, t, 1)
-#define ALL_CASES(CASE)                                                                                 \
-  CASES_OF_TENS(CASE, 6) CASE(60, TENS_6) CASES_OF_TENS(CASE, 5) CASE(50, TENS_5)                       \
-  CASES_OF_TENS(CASE, 4) CASE(40, TENS_4) CASES_OF_TENS(CASE, 3) CASE(30, TENS_3)                       \
-  CASES_OF_TENS(CASE, 2) CASE(20, TENS_2) CASES_OF_TENS(CASE, 1) CASE(10, TENS_1)                       \
-  CASE(9, UNITS_9, z) CASE(8, UNITS_8, z) CASE(7, UNITS_7, z) CASE(6, UNITS_6, z) CASE(5, UNITS_5, z)   \
-  CASE(4, UNITS_4, z) CASE(3, UNITS_3, z) CASE(2, UNITS_2, z) CASE(1, UNITS_1, z)
-#define BRACES(name) {}
-#define NAME(name) m##name
-#define APPLY(macro, ...) macro(__VA_ARGS__)
-
-/// How many members an aggregate has: so many empty braces initialise it and no more.
-template <class T>
-consteval int member_count() {
-#define COUNT_CASE(n, macro, ...) \
-  if constexpr (requires { T{APPLY(macro, BRACES __VA_OPT__(, ) __VA_ARGS__)}; }) return n; else
-  ALL_CASES(COUNT_CASE) return 0;
-#undef COUNT_CASE
-}
-
-template <class T>
-auto members_of(T& value) {
-  constexpr int kCount = member_count<std::remove_const_t<T>>();
-  static_assert(kCount < 69, "add cases for larger structs");
-#define TIE_CASE(n, macro, ...)                                                       \
-  if constexpr (kCount == n) {                                                        \
-    auto& [APPLY(macro, NAME __VA_OPT__(, ) __VA_ARGS__)] = value;                    \
-    return std::tie(APPLY(macro, NAME __VA_OPT__(, ) __VA_ARGS__));                   \
-  } else
-  ALL_CASES(TIE_CASE) return std::tuple<>();
-#undef TIE_CASE
-}
 
 // ---- the enumerators of an enum ----
 
@@ -95,26 +41,8 @@ std::vector<E> enumerators() {
   return all;
 }
 
-// ---- kinds of members ----
-
-template <class T> inline constexpr bool is_vector = false;
-template <class T> inline constexpr bool is_vector<std::vector<T>> = true;
-template <class T> inline constexpr bool is_vector<std::deque<T>> = true;
-template <class T> inline constexpr bool is_small_list = false;
-template <class T> inline constexpr bool is_small_list<SmallList<T>> = true;
-template <class T> inline constexpr bool is_optional = false;
-template <class T> inline constexpr bool is_optional<std::optional<T>> = true;
-template <class T> inline constexpr bool is_pointer = false;
-template <class T> inline constexpr bool is_pointer<std::shared_ptr<T>> = true;
-template <class T> inline constexpr bool is_pointer<std::unique_ptr<T>> = true;
-template <class T> inline constexpr bool is_pair = false;
-template <class A, class B> inline constexpr bool is_pair<std::pair<A, B>> = true;
-template <class T> inline constexpr bool is_variant = false;
-template <class... T> inline constexpr bool is_variant<std::variant<T...>> = true;
 template <class T> inline constexpr bool is_text_pack = false;
 template <class K> inline constexpr bool is_text_pack<TextPack<K>> = true;
-template <class T> inline constexpr bool is_id = false;
-template <class Tag, class Rep> inline constexpr bool is_id<Id<Tag, Rep>> = true;
 
 /// Pointers that are never null in a value that may be recorded. Specialised by the test.
 template <class T>
@@ -142,6 +70,8 @@ void draw(T& value, Rng& rng) {
     value = kAll[rng.below(kAll.size())];
   } else if constexpr (is_id<T>) {
     value = T(static_cast<typename T::rep>(rng.next()));
+  } else if constexpr (std::is_same_v<T, CachedHash>) {
+    value = {};  // follows from the rest
   } else if constexpr (std::is_same_v<T, Duration>) {
     value = rng.chance(0.1) ? Duration::infinite() : Duration::microseconds(static_cast<std::int64_t>(rng.next()));
   } else if constexpr (std::is_same_v<T, TimePoint>) {

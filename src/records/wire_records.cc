@@ -8,9 +8,14 @@ DECLARE_RECORD(LogFilter, schema::LogFilter)
 DECLARE_RECORD(LogLine, schema::LogLine)
 DECLARE_RECORD(TaskFile, schema::TaskFile)
 DECLARE_RECORD(TaskBind, schema::TaskBind)
+DECLARE_RECORD(JobSpec, schema::JobRequest)
+DECLARE_RECORD(StepSpec, schema::StepRequest)
+DECLARE_RECORD(Document, schema::DocumentRequest)
 }  // namespace muster::records
 
 #include "records/fields.h"
+#include "records/request_fields.h"
+#include "records/text_pack_codec.h"
 
 #include <array>
 #include <cstring>
@@ -49,6 +54,30 @@ RECORD(LogLine, schema::LogLine, LOG_LINE_FIELDS)
 #define LOG_PAGE_FIELDS(F, S, L, P, O) L(lines, Lines) F(next, Next) F(is_end, IsEnd)
 RECORD(LogPage, schema::LogPage, LOG_PAGE_FIELDS)
 
+namespace {
+constexpr std::uint64_t bit_of(JobText key) { return std::uint64_t{1} << static_cast<unsigned>(key); }
+/// The texts of a job that its submitter may set.
+constexpr std::uint64_t kRequestTexts = ~(bit_of(JobText::kUserName) | bit_of(JobText::kGroupName) | bit_of(JobText::kAdminComment));
+}  // namespace
+
+void write(schema::JobRequest::Builder builder, const JobSpec& value) {
+  write(builder.initText(), value.text.only(kRequestTexts));
+  JOB_REQUEST_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+}
+void read(schema::JobRequest::Reader reader, JobSpec& value) {
+  read(reader.getText(), value.text);
+  KJ_REQUIRE((value.text.mask() & ~kRequestTexts) == 0, "names of users and administrators' comments are the controller's to set");
+  JOB_REQUEST_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+}
+
+#define STEP_REQUEST_AND_TEXT(F, S, L, P, O) S(text, Text) STEP_REQUEST_FIELDS(F, S, L, P, O)
+RECORD(StepSpec, schema::StepRequest, STEP_REQUEST_AND_TEXT)
+
+#define DOCUMENT_REQUEST_FIELDS(F, S, L, P, O)                                     \
+  F(kind, Kind) F(id, Id) F(parent, Parent) F(number, Number) F(name, Name)        \
+  F(is_archived, IsArchived) F(body, Body) L(checkpoints, Checkpoints)
+RECORD(Document, schema::DocumentRequest, DOCUMENT_REQUEST_FIELDS)
+
 #define TASK_FILE_FIELDS(F, S, L, P, O) F(path, Path) F(text, Text)
 RECORD(TaskFile, schema::TaskFile, TASK_FILE_FIELDS)
 
@@ -66,10 +95,11 @@ using records::write;
 RECORD(SubmitJob, schema::SubmitJob, SUBMIT_JOB_FIELDS)
 
 #define CANCEL_JOBS_FIELDS(F, S, L, P, O) \
-  S(filter, Filter) F(signal, Signal) F(batch_only, BatchOnly) F(full, Full) F(is_lenient, IsLenient)
+  S(filter, Filter) F(signal, Signal) F(batch_only, BatchOnly) F(full, Full) F(is_lenient, IsLenient) \
+  F(asked_from, AskedFrom)
 RECORD(CancelJobs, schema::CancelJobs, CANCEL_JOBS_FIELDS)
 
-#define CONTROL_JOBS_FIELDS(F, S, L, P, O) F(verb, Verb) L(jobs, Jobs)
+#define CONTROL_JOBS_FIELDS(F, S, L, P, O) F(verb, Verb) L(jobs, Jobs) F(asked_from, AskedFrom)
 RECORD(ControlJobs, schema::ControlJobs, CONTROL_JOBS_FIELDS)
 
 #define UPDATE_OBJECT_FIELDS(F, S, L, P, O) F(kind, Kind) F(name, Name) L(values, Values)
@@ -84,7 +114,7 @@ RECORD(ReleaseAllocation, schema::ReleaseAllocation, RELEASE_ALLOCATION_FIELDS)
 #define RENEW_LEASE_FIELDS(F, S, L, P, O) F(job, Job)
 RECORD(RenewLease, schema::RenewLease, RENEW_LEASE_FIELDS)
 
-#define CANCEL_STEP_FIELDS(F, S, L, P, O) S(step, Step) F(signal, Signal)
+#define CANCEL_STEP_FIELDS(F, S, L, P, O) S(step, Step) F(signal, Signal) F(asked_from, AskedFrom)
 RECORD(CancelStep, schema::CancelStep, CANCEL_STEP_FIELDS)
 
 #define CREATE_EXPERIMENT_FIELDS(F, S, L, P, O)                                          \
@@ -105,7 +135,8 @@ RECORD(ControlExperiments, schema::ControlExperiments, CONTROL_EXPERIMENTS_FIELD
   F(experiment, Experiment) O(name, Name) O(description, Description) O(notes, Notes)    \
   O(workspace, Workspace) O(project, Project)                                            \
   O(max_concurrent, MaxConcurrent) L(add_labels, AddLabels) L(remove_labels, RemoveLabels) \
-  P(retention, Retention) O(priority, Priority) O(weight, Weight) O(max_slots, MaxSlots)
+  P(retention, Retention) O(priority, Priority) O(weight, Weight) O(max_slots, MaxSlots) \
+  O(visibility, Visibility)
 RECORD(UpdateExperiment, schema::UpdateExperiment, UPDATE_EXPERIMENT_FIELDS)
 
 #define REPORT_TRIAL_FIELDS(F, S, L, P, O) F(trial, Trial) F(run, Run) F(steps, Steps) L(metrics, Metrics)
@@ -114,13 +145,7 @@ RECORD(ReportTrial, schema::ReportTrial, REPORT_TRIAL_FIELDS)
 #define FLAG_TRIAL_FIELDS(F, S, L, P, O) F(trial, Trial) F(run, Run)
 RECORD(FlagTrial, schema::FlagTrial, FLAG_TRIAL_FIELDS)
 
-#define NOTE_RUN_FIELDS(F, S, L, P, O) F(trial, Trial) F(run, Run) F(note, Note)
-RECORD(NoteRun, schema::NoteRun, NOTE_RUN_FIELDS)
-
-#define NOTE_CHECKPOINT_FIELDS(F, S, L, P, O) S(checkpoint, Checkpoint) F(is_change, IsChange)
-RECORD(NoteCheckpoint, schema::NoteCheckpoint, NOTE_CHECKPOINT_FIELDS)
-
-#define STORE_DOCUMENT_FIELDS(F, S, L, P, O) S(document, Document) F(is_import, IsImport)
+#define STORE_DOCUMENT_FIELDS(F, S, L, P, O) S(document, Document)
 RECORD(StoreDocument, schema::StoreDocument, STORE_DOCUMENT_FIELDS)
 
 #define DELETE_DOCUMENT_FIELDS(F, S, L, P, O) F(kind, Kind) F(id, Id)
@@ -128,18 +153,6 @@ RECORD(DeleteDocument, schema::DeleteDocument, DELETE_DOCUMENT_FIELDS)
 
 #define SET_LOG_RETENTION_FIELDS(F, S, L, P, O) F(experiment, Experiment) F(trial, Trial) F(days, Days)
 RECORD(SetLogRetention, schema::SetLogRetention, SET_LOG_RETENTION_FIELDS)
-
-#define OPERATE_SEARCH_FIELDS(F, S, L, P, O) F(experiment, Experiment) S(input, Input)
-RECORD(OperateSearch, schema::OperateSearch, OPERATE_SEARCH_FIELDS)
-
-#define IMPORT_EXPERIMENT_FIELDS(F, S, L, P, O) S(experiment, Experiment)
-RECORD(ImportExperiment, schema::ImportExperiment, IMPORT_EXPERIMENT_FIELDS)
-
-#define IMPORT_TRIAL_FIELDS(F, S, L, P, O) S(trial, Trial)
-RECORD(ImportTrial, schema::ImportTrial, IMPORT_TRIAL_FIELDS)
-
-#define IMPORT_CHECKPOINT_FIELDS(F, S, L, P, O) S(checkpoint, Checkpoint)
-RECORD(ImportCheckpoint, schema::ImportCheckpoint, IMPORT_CHECKPOINT_FIELDS)
 
 // Agent messages.
 #define LAUNCH_STEP_FIELDS(F, S, L, P, O)                                                        \
@@ -151,7 +164,8 @@ RECORD(ImportCheckpoint, schema::ImportCheckpoint, IMPORT_CHECKPOINT_FIELDS)
   F(start_time, StartTime) F(end_time, EndTime) F(array_job, ArrayJob)                           \
   F(array_index, ArrayIndex) S(array, Array) F(restart_count, RestartCount)                      \
   F(kill_wait, KillWait) F(is_file_append, IsFileAppend) F(kill_on_bad_exit, KillOnBadExit)        \
-  L(variables, Variables) L(private_folders, PrivateFolders) L(files, Files) L(binds, Binds)
+  L(variables, Variables) L(private_folders, PrivateFolders) L(files, Files) L(binds, Binds)       \
+  F(cluster_id, ClusterId) F(epoch, Epoch) F(time_left, TimeLeft)
 RECORD(LaunchStep, schema::LaunchStep, LAUNCH_STEP_FIELDS)
 
 #define SIGNAL_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(signal, Signal) F(batch_only, BatchOnly)
@@ -195,7 +209,8 @@ void read(schema::OutputSent::Reader reader, OutputSent& value) {
   OUTPUT_SENT_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
 }
 
-#define CHANGE_END_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt) F(end_time, EndTime)
+#define CHANGE_END_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt) F(end_time, EndTime) \
+  F(time_left, TimeLeft)
 RECORD(ChangeEnd, schema::ChangeEnd, CHANGE_END_FIELDS)
 
 }  // namespace
@@ -212,7 +227,8 @@ using records::write;
   F(node_name, NodeName) F(boot_id, BootId) F(boot_time, BootTime)                             \
   F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) F(os, Os)              \
   F(cpus, Cpus) F(sockets, Sockets) F(cores_per_socket, CoresPerSocket)                        \
-  F(threads_per_core, ThreadsPerCore) F(memory_mib, MemoryMib) L(gres, Gres)
+  F(threads_per_core, ThreadsPerCore) F(memory_mib, MemoryMib) L(gres, Gres)                   \
+  F(cluster_id, ClusterId) F(epoch, Epoch) F(job_floor, JobFloor) F(agent_id, AgentId)
 void write(schema::RegisterNode::Builder builder, const RegisterNode& value) {
   REGISTER_NODE_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
   auto steps = builder.initSteps(static_cast<unsigned>(value.steps.size()));
@@ -220,11 +236,12 @@ void write(schema::RegisterNode::Builder builder, const RegisterNode& value) {
 }
 void read(schema::RegisterNode::Reader reader, RegisterNode& value) {
   REGISTER_NODE_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+  require_sized(reader.getSteps());
   for (const auto step : reader.getSteps()) read(step, value.steps.emplace_back());
 }
 
 #define HEARTBEAT_FIELDS(F, S, L, P, O) \
-  F(load_hundredths, LoadHundredths) F(free_memory_mib, FreeMemoryMib)
+  F(load_hundredths, LoadHundredths) F(free_memory_mib, FreeMemoryMib) F(fault, Fault)
 RECORD(Heartbeat, schema::Heartbeat, HEARTBEAT_FIELDS)
 
 #define STEP_DONE_FIELDS(F, S, L, P, O)                                                    \
@@ -237,14 +254,12 @@ RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
 #define REQUESTS(X)                                                                               \
   X(SubmitJob, SUBMIT_JOB) X(CancelJobs, CANCEL_JOBS) X(ControlJobs, CONTROL_JOBS)                \
   X(UpdateObject, UPDATE_OBJECT) X(CreateStep, CREATE_STEP)                                       \
-  X(ReleaseAllocation, RELEASE_ALLOCATION) X(RenewLease, RENEW_LEASE) X(CancelStep, CANCEL_STEP)           \
+  X(ReleaseAllocation, RELEASE_ALLOCATION) X(RenewLease, RENEW_LEASE) X(CancelStep, CANCEL_STEP)  \
   X(CreateExperiment, CREATE_EXPERIMENT) X(ControlExperiments, CONTROL_EXPERIMENTS)               \
   X(UpdateExperiment, UPDATE_EXPERIMENT) X(ReportTrial, REPORT_TRIAL) X(FlagTrial, FLAG_TRIAL)    \
-  X(NoteRun, NOTE_RUN) X(NoteCheckpoint, NOTE_CHECKPOINT) X(StoreDocument, STORE_DOCUMENT)        \
-  X(DeleteDocument, DELETE_DOCUMENT) X(ContinueExperiment, CONTINUE_EXPERIMENT)                   \
-  X(DeleteCheckpoints, DELETE_CHECKPOINTS) X(SetLogRetention, SET_LOG_RETENTION)                   \
-  X(OperateSearch, OPERATE_SEARCH) X(ImportExperiment, IMPORT_EXPERIMENT) X(ImportTrial, IMPORT_TRIAL) \
-  X(ImportCheckpoint, IMPORT_CHECKPOINT)
+  X(StoreDocument, STORE_DOCUMENT) X(DeleteDocument, DELETE_DOCUMENT)                             \
+  X(ContinueExperiment, CONTINUE_EXPERIMENT) X(DeleteCheckpoints, DELETE_CHECKPOINTS)             \
+  X(SetLogRetention, SET_LOG_RETENTION)
 #define TO_AGENT(X)                                                                               \
   X(LaunchStep, LAUNCH_STEP) X(SignalStep, SIGNAL_STEP) X(TerminateJob, TERMINATE_JOB)            \
   X(SuspendJob, SUSPEND_JOB) X(AcknowledgeStep, ACKNOWLEDGE_STEP) X(ForgetJob, FORGET_JOB)        \
@@ -259,6 +274,11 @@ struct RequestWriter {
   schema::Request::Builder builder;
   REQUESTS(WRITE_ALTERNATIVE)
   void operator()(const Reconfigure&) { builder.setReconfigure(); }
+  template <class Other>
+  void operator()(const Other&) {
+    static_assert(kIsAskedOverHttpAlone<Other>);
+    KJ_FAIL_REQUIRE("this is asked for over HTTP alone");
+  }
 };
 struct ToAgentWriter {
   schema::AgentMessage::Builder builder;
@@ -290,8 +310,9 @@ void read(schema::Request::Reader reader, Request& value) {
     case schema::Request::RECONFIGURE:
       value.emplace<Reconfigure>();
       return;
+    default:
+      KJ_FAIL_REQUIRE("request of an unknown kind: client and controller are of different versions");
   }
-  KJ_FAIL_REQUIRE("request of an unknown kind: the client is newer than the controller");
 }
 void read(schema::AgentMessage::Reader reader, ToAgent& value) {
   switch (reader.which()) {

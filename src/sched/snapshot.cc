@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "sched/placement/fit.h"
+#include "sched/placement/select.h"
 
 namespace muster::sched {
 namespace {
@@ -45,14 +46,12 @@ bool has_shape(const Shape& shape, const PendingJob& job) {
   return shape.demand.request == job.request || *shape.demand.request == *job.request;
 }
 
-/// Takes away the nodes that could not carry one task even when empty.
+/// Takes away the nodes that could not carry one task, with a share of each per-job need, even when empty.
 void restrict_to_capable(Demand& demand, const ClusterFacts& facts) {
   const Fitter fitter(facts, demand, {demand.request->is_exclusive, std::nullopt});
   NodeSet capable = demand.feasible;
   demand.feasible.for_each([&](NodeIndex node) {
-    const NodeFree total = facts.total.at(node);
-    const Shares shares = fitter.share_capacity(node, total);
-    if (fitter.task_capacity(node, total, shares) == 0) capable.reset(node);
+    if (!candidate_at(fitter, node, facts.total.at(node))) capable.reset(node);
   });
   demand.feasible = std::move(capable);
 }

@@ -1,9 +1,12 @@
 #include "state/answer_table.h"
 
 #include "base/check.h"
+#include "state/state_hash.h"
 
 namespace muster {
 namespace {
+
+constexpr int kExpiredAtOnce = 16;
 
 Reply reply_of(JobId job) {
   Reply reply;
@@ -24,18 +27,28 @@ void AnswerTable::add(RequestId id, const Answer& answer) {
   } else {
     entry.replies = std::make_unique<const std::vector<Reply>>(answer.replies);
   }
+  hash_ += hash_of(id, answer);
   entries_.push_back(std::move(entry));
   if (by_id_) CHECK(by_id_->emplace(id, &entries_.back()).second, "a second answer to one request");
   while (entries_.size() > kMaxAnswers) drop_oldest();
 }
 
 void AnswerTable::drop_oldest() {
+  hash_ -= hash_of(entries_.front().id, entries_.front().answer());
   if (by_id_) by_id_->erase(entries_.front().id);
   entries_.pop_front();
 }
 
+void AnswerTable::move(Duration by) {
+  hash_ = 0;
+  for (Entry& entry : entries_) {
+    entry.time = entry.time + by;
+    hash_ += hash_of(entry.id, entry.answer());
+  }
+}
+
 void AnswerTable::expire(TimePoint now) {
-  while (!entries_.empty() && entries_.front().time + kKept <= now) drop_oldest();
+  for (int dropped = 0; dropped < kExpiredAtOnce && !entries_.empty() && entries_.front().time + kKept <= now; ++dropped) drop_oldest();
 }
 
 std::optional<Answer> AnswerTable::find(RequestId id) const {

@@ -18,19 +18,24 @@ struct Answer {
   std::vector<Reply> replies;
 };
 
-/// Ten minutes of event time, and at most kMaxAnswers. Every replica has one, so an entry must be small: an answer that
+/// Ten minutes of event time, and at most kMaxAnswers: as many as 3,000 requests/s make in that time, and a tenth more. Every replica has one, so an entry must be small: an answer that
 /// says nothing but a job's number is kept without its reply.
 class AnswerTable {
  public:
-  static constexpr std::size_t kMaxAnswers = 200'000;
+  static constexpr std::size_t kMaxAnswers = 2'000'000;
   static constexpr Duration kKept = Duration::minutes(10);
   /// Requires: no answer of that id is kept; checked where the index is made.
   void add(RequestId id, const Answer& answer);
-  /// Forgets answers older than kKept at `now`.
+  /// Forgets answers older than kKept at `now`, the oldest few of them: asked before every event, it keeps up with what is added, and
+  /// no event pays for a long silence before it.
   void expire(TimePoint now);
+  /// The clock by which they are kept goes on `by` later.
+  void move(Duration by);
   /// Cost: O(1), but the first call makes the index: only the writer asks.
   std::optional<Answer> find(RequestId id) const;
   std::size_t size() const { return entries_.size(); }
+  /// The sum of the answers' hashes.
+  std::uint64_t hash() const { return hash_; }
 
   /// Calls `visit(RequestId, Answer)` for each, oldest first.
   template <class Visit>
@@ -49,6 +54,7 @@ class AnswerTable {
   };
   void drop_oldest();
 
+  std::uint64_t hash_ = 0;
   std::deque<Entry> entries_;  ///< oldest first; entries do not move
   mutable std::optional<std::unordered_map<RequestId, const Entry*>> by_id_;
 };

@@ -9,21 +9,6 @@
 namespace muster {
 namespace {
 
-ExperimentState final_state(const Experiment& experiment) {
-  switch (experiment.state) {
-    case ExperimentState::kStoppingCanceled:
-    case ExperimentState::kStoppingKilled: return ExperimentState::kCanceled;
-    case ExperimentState::kStoppingError: return ExperimentState::kError;
-    default: break;
-  }
-  switch (experiment.outcome.value_or(SearchOutcome::kCompleted)) {
-    case SearchOutcome::kCompleted: return ExperimentState::kCompleted;
-    case SearchOutcome::kCanceled: return ExperimentState::kCanceled;
-    case SearchOutcome::kFailed: return ExperimentState::kError;
-  }
-  return ExperimentState::kError;
-}
-
 Trial trial_of(const TrialPlan& plan, const Experiment& experiment, TimePoint now) {
   Trial trial;
   trial.experiment = experiment.id;
@@ -56,14 +41,34 @@ Trial& EventApplier::trial_at(const Experiment& experiment, TrialIndex index) {
   return trial_at(experiment.trials[index.value()]);
 }
 
-/// An experiment ends with its last trial, once nothing will make another.
-void EventApplier::settle(Experiment& experiment) {
-  const bool is_last = experiment.outcome.has_value() || !is_searching(experiment.state);
-  if (!is_final(experiment.state) && is_last && experiment.open_trials == 0) {
-    experiment.state = final_state(experiment);
-    experiment.end_time = now;
-    experiment.inputs.clear();
-  }
+void EventApplier::end(Experiment& experiment, ExperimentState ended) {
+  experiment.state = ended;
+  experiment.end_time = now;
+  experiment.inputs.clear();
+  state.experiments_.rehash(experiment);
+}
+
+void EventApplier::imply_end(Experiment& experiment) {
+  const auto ended = is_implied() ? end_state(experiment) : std::nullopt;
+  if (ended) end(experiment, *ended);
+  if (!ended) state.experiments_.rehash(experiment);
+}
+
+void EventApplier::imply_input(Experiment& experiment, SearchInput input) {
+  if (is_implied()) experiment.inputs.push_back(std::move(input));
+}
+
+void EventApplier::operator()(const ExperimentEnded& event) {
+  Experiment& experiment = experiment_at(event.experiment);
+  CHECK(!is_final(experiment.state) && is_final(event.state) && experiment.open_trials == 0, "experiment {} cannot end now",
+        event.experiment.value());
+  end(experiment, event.state);
+}
+
+void EventApplier::operator()(const SearchAsked& event) {
+  Experiment& experiment = experiment_at(event.experiment);
+  CHECK(is_searching(experiment.state), "experiment {} is asked after its end", event.experiment.value());
+  experiment.inputs.insert(experiment.inputs.end(), event.inputs.begin(), event.inputs.end());
   state.experiments_.rehash(experiment);
 }
 
@@ -88,7 +93,7 @@ Experiment EventApplier::new_experiment(ExperimentId id, const ExperimentSpecRef
 void EventApplier::operator()(const ExperimentCreated& event) {
   Experiment experiment = new_experiment(event.experiment, event.spec, event.labels, event.state);
   experiment.submit_time = now;
-  experiment.inputs.emplace_back(SearchBegun{});
+  imply_input(experiment, SearchBegun{});
   state.experiments_.insert(std::move(experiment));
 }
 
@@ -105,8 +110,8 @@ void EventApplier::operator()(const ExperimentChanged& event) {
   if (event.retention) experiment.retention = *event.retention;
   if (event.retention) experiment.is_collected = false;
   if (event.is_collected) experiment.is_collected = true;
-  if (event.max_concurrent) experiment.inputs.emplace_back(LimitInput{*event.max_concurrent});
-  settle(experiment);
+  if (event.max_concurrent) imply_input(experiment, LimitInput{*event.max_concurrent});
+  imply_end(experiment);
 }
 
 void EventApplier::operator()(const SearchDecided& event) {
@@ -139,7 +144,7 @@ void EventApplier::operator()(const SearchDecided& event) {
     trial.awaits = await.units;
     state.experiments_.rehash(trial);
   }
-  settle(experiment);
+  imply_end(experiment);
 }
 
 void EventApplier::add_trial(Experiment& experiment, const TrialPlan& plan, TrialId id) {
@@ -160,9 +165,9 @@ void EventApplier::operator()(const TrialReported& event) {
   trial.units = event.report.time;
   if (event.is_at_target) trial.is_waiting = true;
   state.experiments_.rehash(trial);
-  if (!event.is_input) return;
+  if (!event.is_input || !is_implied()) return;
   Experiment& experiment = experiment_at(trial.experiment);
-  experiment.inputs.emplace_back(ReportInput{trial.index, event.report});
+  imply_input(experiment, ReportInput{trial.index, event.report});
   state.experiments_.rehash(experiment);
 }
 
@@ -186,8 +191,8 @@ void EventApplier::operator()(const TrialEnded& event) {
   Experiment& experiment = experiment_at(trial.experiment);
   CHECK(experiment.open_trials > 0);
   --experiment.open_trials;
-  if (is_searching(experiment.state)) experiment.inputs.emplace_back(ExitInput{trial.index, event.exit, trial.metric});
-  settle(experiment);
+  if (is_searching(experiment.state)) imply_input(experiment, ExitInput{trial.index, event.exit, trial.metric});
+  imply_end(experiment);
 }
 
 void EventApplier::operator()(const TrialSourced& event) {
@@ -207,7 +212,8 @@ void EventApplier::operator()(const ExperimentContinued& event) {
   experiment.outcome.reset();
   experiment.detail.clear();
   experiment.is_collected = false;
-  experiment.inputs = continued_inputs(event);
+  experiment.inputs.clear();
+  if (is_implied()) experiment.inputs = continued_inputs(event);
   for (const TrialAgain& again : event.trials) {
     Trial& trial = trial_at(again.id);
     CHECK(trial.is_over(), "trial {} is tried again before its end", again.id.value());
@@ -220,6 +226,8 @@ void EventApplier::operator()(const ExperimentContinued& event) {
     trial.resize_time = TimePoint::unset();
     trial.restarts = 0;
     trial.failed_runs.clear();
+    trial.ended_early_at.reset();
+    if (!event.hparams.empty()) trial.hparams = event.hparams;
     trial.detail.clear();
     ++experiment.open_trials;
     state.experiments_.rehash(trial);
@@ -281,7 +289,7 @@ void EventApplier::operator()(const LogRetentionSet& event) {
 void EventApplier::operator()(const SearchOperated& event) {
   Experiment& experiment = experiment_at(event.experiment);
   CHECK(is_searching(experiment.state), "experiment {} is operated after its end", event.experiment.value());
-  experiment.inputs.emplace_back(event.input);
+  imply_input(experiment, event.input);
   state.experiments_.rehash(experiment);
 }
 
@@ -313,6 +321,11 @@ void EventApplier::note_restart(const Job& job) {
   Trial& trial = trial_at(job.spec->trial);
   ++trial.restarts;
   trial.failed_runs.push_back(run_number(job));
+  state.experiments_.rehash(trial);
+}
+void EventApplier::note_early_end(const Job& job) {
+  Trial& trial = trial_at(job.spec->trial);
+  trial.ended_early_at = trial.units;
   state.experiments_.rehash(trial);
 }
 

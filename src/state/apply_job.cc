@@ -169,6 +169,7 @@ void EventApplier::operator()(const JobEnding& event) {
     if (event.requeue_after) job.flags |= job_flag::kRequeueAfter;
   });
   if (event.is_restart) note_restart(job);
+  if (event.is_early) note_early_end(job);
   if (!had_run) {
     if (observer != nullptr) observer->attempt_ended(job, now);
     return;

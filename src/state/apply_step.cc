@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/check.h"
 #include "state/event_applier.h"
 #include "state/state_hash.h"
@@ -36,6 +38,24 @@ void EventApplier::operator()(const StepEnded& event) {
   if (step->spec != nullptr) release(step->spec->environment);
   state.jobs_.rehash(job);
   if (observer != nullptr) observer->step_ended(job, *step, now);
+}
+
+void EventApplier::operator()(const StepsForgotten& event) {
+  Job& job = job_at(event.job);
+  CHECK(job.run != nullptr, "job {} has no steps to forget", event.job.value());
+  std::size_t found = 0;
+  std::erase_if(job.run->steps, [&](const StepState& step) {
+    if (!std::ranges::binary_search(event.steps, step.id.step)) return false;
+    CHECK(!step.is_running(), "step {} of job {} is forgotten while it runs", step.id.step, event.job.value());
+    ++found;
+    job.run->steps_hash -= hash_of(step);
+    job.run->forgotten.usage += step.usage;
+    if (step.id.step < kInteractiveStep) job.run->forgotten.exit = std::max(job.run->forgotten.exit, step.exit);
+    return true;
+  });
+  CHECK(found == event.steps.size(), "job {} has not all of the steps to be forgotten", event.job.value());
+  job.run->forgotten.count += static_cast<std::uint32_t>(found);
+  state.jobs_.rehash(job);
 }
 
 }  // namespace muster

@@ -2,23 +2,11 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/members.h"
 #include "state/event_applier.h"
 #include "state/state_hash.h"
 
 namespace muster {
-namespace {
-
-std::uint64_t hash_of(const PartitionConfig& partition) {
-  Hasher hasher;
-  hasher.add(partition.name).add(partition.state).add(partition.is_default).add(partition.priority_tier);
-  hasher.add(partition.max_time.microseconds()).add(partition.default_time.microseconds());
-  hasher.add(partition.min_nodes).add(partition.max_nodes).add(partition.nodes.size());
-  for (const NodeIndex node : partition.nodes) hasher.add(node.value());
-  return hasher.digest();
-}
-
-}  // namespace
-
 void ClusterState::apply(const Event& event, ApplyObserver* observer) {
   CHECK(event.time >= time_, "time goes back from {} to {}", time_.microseconds(), event.time.microseconds());
   time_ = event.time;
@@ -57,56 +45,30 @@ const PartitionConfig& ClusterState::partition(PartitionIndex index) const {
 }
 
 std::uint64_t ClusterState::hash() const {
-  std::uint64_t sum = jobs_.hash() + nodes_.hash() + blobs_.hash() + experiments_.hash();
-  sum += checkpoints_.hash() + catalog_.hash();
-  for (const PartitionConfig& partition : partitions_) sum += hash_of(partition);
   Hasher rest;
-  rest.add(epoch_.value()).add(next_job_.value()).add(next_blob_.value()).add(time_.microseconds());
-  if (next_experiment_ != ExperimentId(1)) rest.add(next_experiment_.value()).add(next_trial_.value());
-  for (std::size_t kind = 0; kind < kDocumentKinds; ++kind) {
-    if (const std::uint32_t next = catalog_.next_ids()[kind]; next != 1) rest.add(kind).add(next);
-  }
-  rest.add(settings_.cluster_name).add(active_jobs_).add(answers_.size());
-  return sum + rest.digest();
+  rest.add(config_hash_).add(cluster_id_).add(epoch_.value()).add(time_.microseconds()).add(active_jobs_).add(is_configured_);
+  rest.add(next_job_.value()).add(next_blob_.value()).add(next_experiment_.value()).add(next_trial_.value());
+  for (const std::uint32_t next : catalog_.next_ids()) rest.add(next);
+  if (rules_ != 0) rest.add(rules_);
+  return jobs_.hash() + nodes_.hash() + blobs_.hash() + experiments_.hash() + checkpoints_.hash() + catalog_.hash() +
+         answers_.hash() + rest.digest();
+}
+
+/// The order of partitions counts: jobs name them by their index.
+void ClusterState::rehash_config() {
+  Hasher hasher;
+  hasher.add(hash_of(settings_)).add(partitions_.size());
+  for (const PartitionConfig& partition : partitions_) hasher.add(hash_of(partition));
+  config_hash_ = hasher.digest();
 }
 
 namespace {
 
-template <class T>
-std::unique_ptr<T> copied(const std::unique_ptr<T>& pointer) {
-  return pointer == nullptr ? nullptr : std::make_unique<T>(*pointer);
-}
-
+/// restore_job counts the steps' hashes anew.
 Job copy_of(const Job& job) {
-  Job copy;
-  copy.id = job.id;
-  copy.state = job.state;
-  copy.reason = job.reason;
-  copy.flags = job.flags;
-  copy.attempt = job.attempt;
-  copy.spec = job.spec;
-  copy.priority = job.priority;
-  copy.time_limit = job.time_limit;
-  copy.submit_time = job.submit_time;
-  copy.eligible_time = job.eligible_time;
-  copy.start_time = job.start_time;
-  copy.end_time = job.end_time;
-  copy.suspend_time = job.suspend_time;
-  copy.suspended_before = job.suspended_before;
-  copy.exit = job.exit;
-  copy.cancelled_by = job.cancelled_by;
-  copy.hold_after = job.hold_after;
-  copy.array_job = job.array_job;
-  copy.array_index = job.array_index;
-  copy.partition = job.partition;
-  copy.partitions = job.partitions;
-  copy.array = copied(job.array);
-  copy.array_facts = copied(job.array_facts);
-  copy.dependencies = copied(job.dependencies);
-  copy.first_step = job.first_step;
-  copy.run = copied(job.run);
+  Job copy = copy_of_members(job);
+  copy.hash = {};
   if (copy.run != nullptr) copy.run->steps_hash = 0;
-  copy.detail = copied(job.detail);
   return copy;
 }
 
@@ -114,7 +76,8 @@ Job copy_of(const Job& job) {
 
 void ClusterState::copy_from(const ClusterState& other) {
   if (!other.is_configured_) return;
-  restore_cluster(other.settings_, other.partitions_, other.epoch_, other.next_ids(), other.time_);
+  restore_cluster(other.settings_, other.partitions_, other.epoch_, other.next_ids(), other.time_, other.cluster_id_,
+                  other.rules_);
   std::vector<NodeConfig> configs;
   std::vector<NodeStatus> statuses;
   for (const Node& node : other.nodes_.all()) {
@@ -140,16 +103,19 @@ void ClusterState::copy_from(const ClusterState& other) {
 }
 
 void ClusterState::restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions,
-                                   Epoch epoch, const NextIds& next, TimePoint time) {
+                                   Epoch epoch, const NextIds& next, TimePoint time, std::string cluster_id, std::uint32_t rules) {
   settings_ = std::move(settings);
   partitions_ = std::move(partitions);
   epoch_ = epoch;
+  cluster_id_ = std::move(cluster_id);
+  rules_ = rules;
   next_job_ = next.job;
   next_blob_ = next.blob;
   next_experiment_ = next.experiment;
   next_trial_ = next.trial;
   time_ = time;
   is_configured_ = true;
+  rehash_config();
 }
 
 void ClusterState::restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses) {

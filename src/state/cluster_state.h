@@ -50,6 +50,10 @@ class ClusterState {
   const CheckpointTable& checkpoints() const { return checkpoints_; }
   const Catalog& catalog() const { return catalog_; }
   Epoch epoch() const { return epoch_; }
+  /// What tells this cluster's state from every other's. Empty: it has not been started by a version that gives it one.
+  const std::string& cluster_id() const { return cluster_id_; }
+  /// By which events are applied: EpochStarted::rules of the last one.
+  std::uint32_t rules() const { return rules_; }
   Seq seq() const { return seq_; }
   /// The time of the last event: the next one's is not before it.
   TimePoint time() const { return time_; }
@@ -79,7 +83,7 @@ class ClusterState {
   // Restoring from a checkpoint, in this order: cluster, nodes, blobs, experiments, trials, checkpoints, documents, jobs,
   // answers.
   void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions, Epoch epoch, const NextIds& next,
-                       TimePoint time);
+                       TimePoint time, std::string cluster_id, std::uint32_t rules);
   void restore_seq(Seq seq) { seq_ = seq; }
   void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);
   void restore_blob(BlobId id, const BlobFacts& facts) { blobs_.restore(id, facts); }
@@ -94,6 +98,9 @@ class ClusterState {
 
  private:
   friend struct EventApplier;
+  /// To be called after every change of settings or partitions.
+  void rehash_config();
+
   JobTable jobs_;
   NodeTable nodes_;
   std::vector<PartitionConfig> partitions_;
@@ -105,6 +112,8 @@ class ClusterState {
   Catalog catalog_;
   std::vector<BlobId> dead_blobs_;
   Epoch epoch_;
+  std::string cluster_id_;
+  std::uint32_t rules_ = 0;
   Seq seq_;
   TimePoint time_;
   JobId next_job_ = JobId(1);
@@ -113,6 +122,7 @@ class ClusterState {
   TrialId next_trial_ = TrialId(1);
   std::size_t active_jobs_ = 0;
   bool is_configured_ = false;
+  std::uint64_t config_hash_ = 0;  ///< of settings and partitions
 };
 
 }  // namespace muster

@@ -170,5 +170,27 @@ TEST(ClusterStateDeathTest, RefusesTimeAndNumbersThatGoBack) {
   EXPECT_DEATH(copy.apply(Event{at(-5), JobsEvicted{{}}}), "time goes back");
 }
 
+TEST(EventRules, WhatEarlierJournalsImpliedIsAnEventToday) {
+  const auto ended_after = [](std::uint32_t rules) {
+    Log log;
+    log.add({EpochStarted{Epoch(2), "", rules}});
+    auto spec = std::make_shared<ExperimentSpec>();
+    spec->job = spec_of("e");
+    ExperimentCreated created;
+    created.experiment = ExperimentId(1);
+    created.spec = spec;
+    log.add({created});
+    const bool is_asked = !log.state().experiments().find(ExperimentId(1))->inputs.empty();
+    ExperimentChanged killed;
+    killed.experiment = ExperimentId(1);
+    killed.state = ExperimentState::kStoppingKilled;
+    log.add({killed});
+    const Experiment& experiment = *log.state().experiments().find(ExperimentId(1));
+    return std::pair(is_asked, experiment.state);
+  };
+  EXPECT_EQ(ended_after(0), std::pair(true, ExperimentState::kCanceled));
+  EXPECT_EQ(ended_after(1), std::pair(false, ExperimentState::kStoppingKilled));
+}
+
 }  // namespace
 }  // namespace muster

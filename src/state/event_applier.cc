@@ -9,6 +9,15 @@ namespace muster {
 void EventApplier::operator()(const EpochStarted& event) {
   CHECK(event.epoch > state.epoch_, "epoch {} after {}", event.epoch.value(), state.epoch_.value());
   state.epoch_ = event.epoch;
+  state.rules_ = event.rules;
+  if (event.cluster_id.empty()) return;
+  CHECK(state.cluster_id_.empty(), "cluster {} would become {}", state.cluster_id_, event.cluster_id);
+  state.cluster_id_ = event.cluster_id;
+}
+
+void EventApplier::operator()(const JobIdsReserved& event) {
+  CHECK(event.next >= state.next_job_, "job id {} was given before", event.next.value());
+  state.next_job_ = event.next;
 }
 
 void EventApplier::operator()(const ConfigApplied& event) {
@@ -17,6 +26,7 @@ void EventApplier::operator()(const ConfigApplied& event) {
   state.nodes_.configure(event.config->nodes);
   if (!state.is_configured_) state.next_job_ = JobId(state.settings_.first_job_id);
   state.is_configured_ = true;
+  state.rehash_config();
 }
 
 void EventApplier::note_conditions(NodeIndex index, std::uint16_t set, std::uint16_t clear) {
@@ -53,6 +63,7 @@ void EventApplier::operator()(const NodeChanged& event) {
   }
   if (event.weight) node.config.weight = *event.weight;
   if (event.features) node.config.features = *event.features;
+  if (event.weight || event.features) state.nodes_.rehash_config(event.node);
   if (event.comment) node.status.comment = *event.comment;
   if (event.extra) node.status.extra = *event.extra;
   state.nodes_.rehash(event.node);
@@ -63,6 +74,7 @@ void EventApplier::operator()(const PartitionChanged& event) {
   CHECK(index <= state.partitions_.size(), "no partition {}", index);
   if (index == state.partitions_.size()) state.partitions_.emplace_back();
   state.partitions_[index] = event.config;
+  state.rehash_config();
 }
 
 void EventApplier::operator()(const RequestAnswered& event) {

@@ -12,6 +12,9 @@ struct EventApplier {
 
   // event_applier.cc: cluster, nodes, partitions, requests
   void operator()(const EpochStarted& event);
+  void operator()(const JobIdsReserved& event);
+  // apply_clock.cc
+  void operator()(const ClockStepped& event);
   void operator()(const ConfigApplied& event);
   void operator()(const NodeRegistered& event);
   void operator()(const NodeChanged& event);
@@ -43,6 +46,8 @@ struct EventApplier {
   void operator()(const LogRetentionSet& event);
   void operator()(const SearchOperated& event);
   void operator()(const TrialResized& event);
+  void operator()(const ExperimentEnded& event);
+  void operator()(const SearchAsked& event);
   // apply_import.cc
   void operator()(const ExperimentImported& event);
   void operator()(const TrialImported& event);
@@ -56,18 +61,24 @@ struct EventApplier {
   // apply_step.cc
   void operator()(const StepCreated& event);
   void operator()(const StepEnded& event);
+  void operator()(const StepsForgotten& event);
 
  private:
   Job& job_at(JobId id);
   Experiment& experiment_at(ExperimentId id);
   Trial& trial_at(TrialId id);
   Trial& trial_at(const Experiment& experiment, TrialIndex index);
-  void settle(Experiment& experiment);
+  /// By the rules of earlier versions (kEventRules): what follows from an event was not one of its own.
+  bool is_implied() const { return state.rules_ == 0; }
+  void imply_end(Experiment& experiment);
+  void imply_input(Experiment& experiment, SearchInput input);
+  void end(Experiment& experiment, ExperimentState ended);
   /// Gives it its number and what its specification says of it.
   Experiment new_experiment(ExperimentId id, const ExperimentSpecRef& spec, const ExperimentLabels& labels, ExperimentState experiment_state);
   void add_trial(Experiment& experiment, const TrialPlan& plan, TrialId id);
   void note_job(const Job& job);
   void note_restart(const Job& job);
+  void note_early_end(const Job& job);
   void note_usage(const Job& job);
   /// Changes the hold, state or resources of a job and keeps the counts that depend on them.
   template <class Change>

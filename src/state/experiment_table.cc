@@ -17,15 +17,15 @@ Object& inserted(Map& map, Object object) {
   const auto id = object.id;
   const auto [entry, is_new] = map.emplace(id, std::move(object));
   CHECK(is_new, "id {} is there already", id.value());
-  entry->second.hash = 0;
+  entry->second.hash = {};
   return entry->second;
 }
 
 template <class Object>
 void move_hash(Object& object, std::uint64_t& sum) {
-  sum -= object.hash;
-  object.hash = hash_of(object);
-  sum += object.hash;
+  sum -= object.hash.value;
+  object.hash = {hash_of(object)};
+  sum += object.hash.value;
 }
 
 }  // namespace
@@ -35,13 +35,24 @@ const Trial* ExperimentTable::find(TrialId id) const { return found_in(trials_, 
 Experiment* ExperimentTable::find_mutable(ExperimentId id) { return found_in(experiments_, id); }
 Trial* ExperimentTable::find_mutable(TrialId id) { return found_in(trials_, id); }
 
+const Experiment* ExperimentTable::find_imported_experiment(const std::string& origin) const {
+  const auto found = imported_experiments_.find(origin);
+  return found == imported_experiments_.end() ? nullptr : find(found->second);
+}
+const Trial* ExperimentTable::find_imported_trial(ExperimentId experiment, const std::string& origin) const {
+  const auto found = imported_trials_.find({experiment, origin});
+  return found == imported_trials_.end() ? nullptr : find(found->second);
+}
+
 Experiment& ExperimentTable::insert(Experiment experiment) {
   Experiment& kept = inserted(experiments_, std::move(experiment));
+  if (!kept.spec->imported_from.empty()) imported_experiments_.emplace(kept.spec->imported_from, kept.id);
   rehash(kept);
   return kept;
 }
 Trial& ExperimentTable::insert(Trial trial) {
   Trial& kept = inserted(trials_, std::move(trial));
+  if (!kept.imported_from.empty()) imported_trials_.emplace(std::pair(kept.experiment, kept.imported_from), kept.id);
   rehash(kept);
   return kept;
 }
@@ -51,10 +62,13 @@ void ExperimentTable::erase(ExperimentId id) {
   for (const TrialId trial : found->second.trials) {
     const auto entry = trials_.find(trial);
     CHECK(entry != trials_.end(), "no trial {}", trial.value());
-    hash_ -= entry->second.hash;
+    hash_ -= entry->second.hash.value;
+    imported_trials_.erase({id, entry->second.imported_from});
     trials_.erase(entry);
   }
-  hash_ -= found->second.hash;
+  const auto origin = imported_experiments_.find(found->second.spec->imported_from);
+  if (origin != imported_experiments_.end() && origin->second == id) imported_experiments_.erase(origin);
+  hash_ -= found->second.hash.value;
   experiments_.erase(found);
 }
 void ExperimentTable::rehash(Experiment& experiment) { move_hash(experiment, hash_); }

@@ -20,7 +20,7 @@ Job& JobTable::insert(Job job) {
   auto& slot = chunks_[chunk]->jobs[job.id.value() % kChunk];
   CHECK(slot == nullptr, "job {} is there already", job.id.value());
   slot = std::make_unique<Job>(std::move(job));
-  slot->hash = 0;
+  slot->hash = {};
   ++chunks_[chunk]->used;
   ++size_;
   rehash(*slot);
@@ -30,7 +30,7 @@ Job& JobTable::insert(Job job) {
 void JobTable::erase(JobId id) {
   Job* job = find_mutable(id);
   CHECK(job != nullptr, "job {} is not there", id.value());
-  hash_ -= job->hash;
+  hash_ -= job->hash.value;
   if (job->array_job.value() != 0 && job->array_index) {
     const auto found = elements_.find(job->array_job);
     if (found != elements_.end()) {
@@ -46,8 +46,8 @@ void JobTable::erase(JobId id) {
 
 void JobTable::rehash(Job& job) {
   const std::uint64_t fresh = hash_of(job);
-  hash_ += fresh - job.hash;
-  job.hash = fresh;
+  hash_ += fresh - job.hash.value;
+  job.hash = {fresh};
 }
 
 const std::map<std::uint32_t, JobId>* JobTable::elements(JobId array) const {

@@ -4,21 +4,16 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "state/state_hash.h"
 
 namespace muster {
 namespace {
 
-std::uint64_t hash_of(const Node& node) {
+/// What jobs hold of the node.
+std::uint64_t hash_of_use(const Node& node) {
   Hasher hasher;
-  const NodeConfig& config = node.config;
-  hasher.add(config.name).add(config.cpus).add(config.sockets).add(config.cores_per_socket);
-  hasher.add(config.threads_per_core).add(config.memory_mib).add(config.weight).add(config.tmp_disk_mib);
-  for (const std::string& feature : config.features) hasher.add(feature);
-  for (const GresPool& pool : config.gres) hasher.add(pool.name).add(pool.type).add(pool.count);
-  const NodeStatus& status = node.status;
-  hasher.add(status.conditions).add(status.reason).add(status.reason_user.value());
-  hasher.add(status.reason_time.microseconds()).add(status.boot_id).add(status.comment).add(status.extra);
   hasher.add(node.used_memory_mib).add(node.jobs.size());
+  for (const JobId job : node.jobs) hasher.add(job.value());
   for (const std::uint64_t word : node.used_cpus.words()) hasher.add(word);
   for (const auto& [name, devices] : node.used_gres) {
     if (devices.empty()) continue;
@@ -38,6 +33,7 @@ void NodeTable::configure(const std::vector<NodeConfig>& nodes) {
           "node {} changed its place in the configuration", nodes[i].name);
     nodes_[i].config = nodes[i];
     by_name_[nodes[i].name] = index;
+    rehash_config(index);
     rehash(index);
   }
 }
@@ -92,11 +88,15 @@ void NodeTable::give_back(JobId job, const NodeGrant& grant) {
   rehash(grant.node);
 }
 
+void NodeTable::rehash_config(NodeIndex index) { at(index).config_hash = {hash_of(at(index).config)}; }
+
+/// Two nodes that changed places make another sum.
 void NodeTable::rehash(NodeIndex index) {
   Node& node = at(index);
-  const std::uint64_t fresh = hash_of(node);
-  hash_ += fresh - node.hash;
-  node.hash = fresh;
+  const std::uint64_t fresh =
+      Hasher().add(index.value()).add(node.config_hash.value).add(hash_of(node.status)).add(hash_of_use(node)).digest();
+  hash_ += fresh - node.hash.value;
+  node.hash = {fresh};
 }
 
 Bitmap devices_of(const NodeConfig& node, std::string_view name, std::string_view type) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.h"
 #include "model/allocation.h"
 #include "model/cluster_config.h"
 #include "model/ids.h"
@@ -21,7 +22,8 @@ struct Node {
   std::uint64_t used_memory_mib = 0;
   std::map<std::string, Bitmap, std::less<>> used_gres;  ///< by resource name
   std::vector<JobId> jobs;                               ///< that hold part of it, rising
-  std::uint64_t hash = 0;
+  CachedHash config_hash;
+  CachedHash hash;                                       ///< as it stands in the table's sum
   bool can_take_work() const { return (status.conditions & node_condition::kNoNewWork) == 0; }
 };
 
@@ -40,6 +42,8 @@ class NodeTable {
   void take(JobId job, const NodeGrant& grant);
   /// Takes it back. CHECKs that the job had it.
   void give_back(JobId job, const NodeGrant& grant);
+  /// To be called after every change of a node's configuration, before `rehash`.
+  void rehash_config(NodeIndex index);
   /// To be called after every change of a node.
   void rehash(NodeIndex index);
 

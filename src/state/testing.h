@@ -289,7 +289,7 @@ inline void add_second_life(Log& log, bool is_deleted) {
   };
   end(first, trial);
   end(JobId(first.value() + 1), TrialId(trial.value() + 1));
-  ExperimentContinued again{id, spec, {{trial, TrialIndex(0), TrialExit::kCanceled}}, {TrialIndex(1)}, 1, decided.state};
+  ExperimentContinued again{id, spec, {{trial, TrialIndex(0), TrialExit::kCanceled}}, {TrialIndex(1)}, 1, decided.state, {}};
   batch.emplace_back(again);
   const JobId second = log.state().next_job();
   submit(trial, 1);
@@ -324,6 +324,30 @@ inline void add_second_life(Log& log, bool is_deleted) {
   log.add({deleting});
   delete_them({"stays" + std::to_string(trial.value())}, true, true);
   log.add({ExperimentDeleted{id}});
+}
+
+/// By the present rules: an experiment whose search is asked and whose end is an event, and a step that leaves its job's record.
+inline void add_present_rules(Log& log) {
+  const auto go_by = [&](std::uint32_t rules) { log.add({EpochStarted{Epoch(log.state().epoch().value() + 1), "", rules}}); };
+  go_by(kEventRules);
+  const JobId job = log.submit(spec_of("steps"));
+  log.start(job, {grant_of(0, 0, 1)});
+  log.add({StepEnded{log.step(job, 0, {grant_of(0, 0, 1)}), JobState::kFailed, ExitStatus::exited(3), Usage{1, 2, 3}, ""}});
+  log.add({StepsForgotten{job, {0}}});
+  log.end(job, JobState::kFailed, true);
+  auto spec = std::make_shared<ExperimentSpec>();
+  spec->user = UserId(1000);
+  spec->job = spec_of("ended");
+  ExperimentCreated created;
+  created.experiment = log.state().next_experiment();
+  created.spec = spec;
+  log.add({created, SearchAsked{created.experiment, {SearchBegun{}, LimitInput{3}}}});
+  ExperimentChanged killed;
+  killed.experiment = created.experiment;
+  killed.state = ExperimentState::kStoppingKilled;
+  log.add({killed});
+  log.add({ExperimentEnded{created.experiment, ExperimentState::kCanceled}});
+  go_by(0);
 }
 
 /// A log in which every kind of event appears.
@@ -382,6 +406,9 @@ inline void add_everything(Log& log) {
   add_second_life(log, false);
   add_second_life(log, true);
   add_operated_and_imported(log);
+  log.add({ClockStepped{Duration::milliseconds(-500)}});
+  log.add({JobIdsReserved{JobId(log.state().next_job().value() + 2)}});
+  add_present_rules(log);
 }
 
 }  // namespace muster::testing

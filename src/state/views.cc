@@ -126,6 +126,8 @@ void fill_allocation(JobView& view, const Job& job, const ClusterState& state, Q
   view.node_count = static_cast<std::uint32_t>(grants.size());
   view.cpu_count = job.run->allocation->cpu_count();
   for (const NodeGrant& grant : grants) view.memory_mib += grant.memory_mib;
+  view.usage += job.run->forgotten.usage;
+  if (job.run->forgotten.exit > view.derived_exit) view.derived_exit = job.run->forgotten.exit;
   for (const StepState& step : job.run->steps) {
     view.usage += step.usage;
     if (step.exit > view.derived_exit && step.id.step < kInteractiveStep) view.derived_exit = step.exit;

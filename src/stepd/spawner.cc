@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "codec/launch_size.h"
+
 namespace muster {
 namespace {
 
@@ -22,7 +24,7 @@ bool read_whole(int fd, void* data, std::size_t size) {
   return true;
 }
 
-constexpr std::uint32_t kLaunchMax = 64U << 20;
+constexpr std::uint32_t kLaunchMax = kLaunchBytesMax;
 
 }  // namespace
 

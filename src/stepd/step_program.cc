@@ -4,13 +4,15 @@
 #include <fmt/format.h>
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <climits>
 #include <csignal>
 #include <ctime>
 #include <map>
@@ -18,6 +20,8 @@
 #include "codec/experiment_text.h"
 #include "codec/spool_path.h"
 #include "codec/task_output.h"
+#include "env/posix/clocks.h"
+#include "env/posix/process_runner.h"
 #include "records/log_record.h"
 #include "records/page_codec.h"
 #include "stepd/io/srun_link.h"
@@ -34,15 +38,14 @@ namespace {
 
 constexpr kj::Duration kRedial = 200 * kj::MILLISECONDS;
 constexpr kj::Duration kTick = 100 * kj::MILLISECONDS;
+constexpr Duration kPause = Duration::seconds(2);
 /// How long a task's exit waits for the end of its output.
 constexpr Duration kLingeringOutput = Duration::milliseconds(300);
 /// How long the end of a step without srun waits for the end of its output when no process of it is left.
 constexpr Duration kOrphanedOutput = Duration::seconds(2);
 
-TimePoint wall_clock() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return TimePoint::from_microseconds(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-}
+/// How long a write of ours waits for whoever reads a FIFO.
+constexpr int kReaderTakesMs = 200;
 
 std::string local_time_text() {
   const std::time_t now = std::time(nullptr);
@@ -56,7 +59,7 @@ std::string local_time_text() {
 class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
  public:
   StepProgram(const LaunchStep& launch, const StepdOptions& options, kj::AsyncIoContext& io)
-      : launch_(launch), options_(options), io_(io), layout_(step_layout(launch)), supervisor_(launch, *this),
+      : launch_(launch), options_(options), io_(io), layout_(step_layout(launch)), supervisor_(launch, *this, steady_now()),
         container_(make_container(options.container, container_name(launch))), capture_(OutputCapture::make(launch, options)),
         tasks_(*this) {}
 
@@ -66,8 +69,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     tasks_.add(agent_loop());
     tasks_.add(reap_loop());
     tasks_.add(tick_loop());
-    if (wall_clock() - options_.launch_time > kSupervisorStartsWithin) {
-      supervisor_.on_started(0, Error{ErrorCode::kUnavailable, "the step's supervisor came up too late", ""}, wall_clock());
+    if (steady_now() - options_.launch_time > kSupervisorStartsWithin) {
+      supervisor_.on_started(0, Error{ErrorCode::kDeadlineExceeded, "the step's supervisor came up too late", ""}, steady_now());
     } else if (launch_.step != nullptr && !launch_.step->get(StepText::kIoAddress).empty()) {
       dial_srun();
     } else {
@@ -112,7 +115,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
                                  : fmt::format("STEP {}.{}", launch_.id.job.value(), launch_.id.step);
     const std::string line = fmt::format("slurmstepd: error: *** {} ON {} CANCELLED AT {} {} ***\n", what,
                                          launch_.node_name, local_time_text(), cause);
-    if (started_.notice_fd >= 0) [[maybe_unused]] const auto ignored = ::write(started_.notice_fd, line.data(), line.size());
+    write_file(started_.notice_fd, line);
     if (capture_ != nullptr && launch_.step == nullptr) capture_->add(0, LogStream::kStderr, line);
     if (srun_ != nullptr) srun_->send(FrameKind::kNotice, 0, line);
   }
@@ -151,7 +154,10 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     return agent_
         ->run([this](std::string bytes) {
           const auto message = records::decode_to_agent(bytes);
-          if (message.has_value()) supervisor_.on_message(*message, wall_clock());
+          if (message.has_value()) supervisor_.on_message(*message, steady_now());
+          // Proof that we are alive: an agent that hears nothing after this order ends us.
+          const bool is_order = message.has_value() && std::holds_alternative<TerminateJob>(*message);
+          if (is_order && !supervisor_.is_ended() && agent_ != nullptr) agent_->send(records::encode_message(FromAgent(hello())));
           check_end();
         })
         .then([this] {
@@ -164,9 +170,16 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
 
   // ---- srun ----
   void dial_srun() {
-    const auto fd = connect_to(std::string(launch_.step->get(StepText::kIoAddress)));
+    // The address is the user's word: what he may not reach, we do not reach for him, and nobody there takes us for root.
+    const JobSpec& job = *launch_.job;
+    const ProcessUser user{job.user.value(), job.group.value(), std::string(job.get(JobText::kUserName))};
+    Result<int> fd = fail(ErrorCode::kUnavailable, "cannot take the user's rights", "");
+    [[maybe_unused]] const auto acted = act_as(user, [&] {
+      fd = connect_at_once(std::string(launch_.step->get(StepText::kIoAddress)));
+      return true;
+    });
     if (!fd.has_value()) {
-      supervisor_.on_started(0, Error{ErrorCode::kInvalidArgument, "cannot reach srun", fd.error().text()}, wall_clock());
+      supervisor_.on_started(0, Error{ErrorCode::kInvalidArgument, "cannot reach srun", fd.error().text()}, steady_now());
       return;
     }
     srun_ = std::make_unique<SrunLink>(wrap(*fd));
@@ -181,7 +194,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       case FrameKind::kInput: feed(std::move(frame)); break;
       case FrameKind::kInputEnd: end_input(frame.task); break;
       case FrameKind::kSignal:
-        supervisor_.on_message(SignalStep{launch_.id, static_cast<std::uint16_t>(frame.task), false}, wall_clock());
+        supervisor_.on_message(SignalStep{launch_.id, static_cast<std::uint16_t>(frame.task), false}, steady_now());
         break;
       default: break;
     }
@@ -195,9 +208,9 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       return;
     }
     if (started_.tasks.empty()) {
-      supervisor_.on_started(0, Error{ErrorCode::kInvalidArgument, "srun has gone away before the step started", ""}, wall_clock());
+      supervisor_.on_started(0, Error{ErrorCode::kInvalidArgument, "srun has gone away before the step started", ""}, steady_now());
     } else {
-      supervisor_.on_message(TerminateJob{launch_.id.job, launch_.id.attempt, "", launch_.kill_wait}, wall_clock());
+      supervisor_.on_message(TerminateJob{launch_.id.job, launch_.id.attempt, "", launch_.kill_wait}, steady_now());
     }
     check_end();
   }
@@ -250,7 +263,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     auto started = start_tasks(launch_, options_, layout_, container_->enter_file(), capture_ != nullptr);
     if (!started.has_value()) {
       if (srun_ != nullptr) report_failure(started.error());
-      supervisor_.on_started(layout_[launch_.node_rank].size(), started.error(), wall_clock());
+      supervisor_.on_started(layout_[launch_.node_rank].size(), started.error(), steady_now());
       check_end();
       return;
     }
@@ -267,7 +280,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       }
       inputs_.push_back(std::move(input));
     }
-    supervisor_.on_started(started_.tasks.size(), std::nullopt, wall_clock());
+    supervisor_.on_started(started_.tasks.size(), std::nullopt, steady_now());
     reap();
   }
   void report_failure(const Error& error) {
@@ -317,10 +330,16 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       return srun_->room().then([this, &stream, &to, kind, rank] { return relay(stream, to, kind, rank); });
     });
   }
-  /// Files take all or fail; what a full disk does not take is lost, as it is for a task that writes itself.
+  /// Files take all or fail; what a full disk does not take is lost, as it is for a task that writes itself. So is what a FIFO or a
+  /// terminal does not take soon: nobody else's step stands still for one who does not read.
   static void write_file(int fd, std::string_view bytes) {
     while (fd >= 0 && !bytes.empty()) {
-      const ssize_t size = ::write(fd, bytes.data(), bytes.size());
+      pollfd polled{fd, POLLOUT, 0};
+      const int ready = ::poll(&polled, 1, kReaderTakesMs);
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready <= 0) return;
+      // A FIFO that has room at all has room for so much.
+      const ssize_t size = ::write(fd, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
       if (size < 0 && errno == EINTR) continue;
       if (size <= 0) return;
       bytes.remove_prefix(static_cast<std::size_t>(size));
@@ -342,8 +361,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       for (std::size_t i = 0; i < started_.tasks.size(); ++i) {
         if (started_.tasks[i].pid != pid) continue;
         const ExitStatus exit{WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) << 8};
-        supervisor_.on_task_exit(i, exit, wall_clock());
-        if (srun_ != nullptr) exits_.push_back({i, exit, wall_clock()});
+        supervisor_.on_task_exit(i, exit, steady_now());
+        if (srun_ != nullptr) exits_.push_back({i, exit, steady_now()});
       }
     }
     check_end();
@@ -355,10 +374,16 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
 
   kj::Promise<void> tick_loop() {
     return io_.provider->getTimer().afterDelay(kTick).then([this] {
-      if (supervisor_.next_tick() <= wall_clock()) supervisor_.on_tick(wall_clock());
+      if (!has_stood_still() && supervisor_.next_tick() <= steady_now()) supervisor_.on_tick(steady_now());
       check_end();
       return tick_loop();
     });
+  }
+
+  /// This process was stopped, or its machine: what was sent to it meanwhile is read before anything is judged.
+  bool has_stood_still() {
+    const TimePoint now = steady_now();
+    return now - std::exchange(last_tick_, now) > kPause;
   }
 
   /// The last task's end ends whatever it left running; when that is gone too, the step is over.
@@ -382,8 +407,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   bool is_output_awaited() {
     if (open_streams_ == 0 || is_srun_gone_) return false;
     if (srun_ != nullptr) return true;
-    if (!empty_time_.is_set()) empty_time_ = wall_clock();
-    return wall_clock() - empty_time_ < kOrphanedOutput;
+    if (!empty_time_.is_set()) empty_time_ = steady_now();
+    return steady_now() - empty_time_ < kOrphanedOutput;
   }
   void reap_quietly() {
     int status = 0;
@@ -398,7 +423,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   /// A task's exit is told after its last output; where something that it left behind keeps its streams open, soon.
   void flush_exits() {
     if (srun_ == nullptr) return;
-    const TimePoint now = wall_clock();
+    const TimePoint now = steady_now();
     std::erase_if(exits_, [&](const TaskEnd& end) {
       const std::uint32_t rank = started_.tasks[end.local].rank;
       if (open_streams_of_[rank] > 0 && now - end.time < kLingeringOutput) return false;
@@ -462,6 +487,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   std::vector<std::unique_ptr<Input>> inputs_;
   std::vector<TaskEnd> exits_;  ///< not told to srun yet
   std::size_t open_streams_ = 0;
+  TimePoint last_tick_ = steady_now();
   TimePoint empty_time_;  ///< when no process was left, but an open stream
   std::map<std::uint32_t, std::size_t> open_streams_of_;  ///< by rank
   Usage usage_;

@@ -15,6 +15,7 @@ struct StepdOptions {
   std::string exit_log;      ///< appended to when the step has ended
   TimePoint launch_time;     ///< when the agent asked for the step
   std::string conf_path;     ///< for SLURM_CONF
+  std::string program_folder;  ///< where this program lies, and those that trials' scripts call with it; empty: not known
   std::string hosts_file;    ///< shown as /etc/hosts; empty: no
   ContainerHost container;
   NodeShape shape;           ///< how the node's CPUs lie in cores and sockets

@@ -10,8 +10,8 @@ constexpr Duration kDeadlineGrace = Duration::seconds(60);
 
 }  // namespace
 
-StepSupervisor::StepSupervisor(const LaunchStep& launch, StepPort& port)
-    : id_(launch.id), node_rank_(launch.node_rank), port_(port), deadline_(launch.end_time + kDeadlineGrace),
+StepSupervisor::StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoint now)
+    : id_(launch.id), node_rank_(launch.node_rank), port_(port), deadline_(now + launch.time_left + kDeadlineGrace),
       kill_wait_(launch.kill_wait) {
   // The limit of an `srun` that made its own allocation is the job's, which the controller enforces.
   if (launch.step == nullptr || launch.job == nullptr || launch.job->kind == JobKind::kRun) return;
@@ -27,7 +27,8 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
     done.id = id_;
     done.node_rank = node_rank_;
     done.error = failure->text();
-    done.is_node_fault = failure->code == ErrorCode::kUnavailable;
+    done.is_lost = failure->code == ErrorCode::kDeadlineExceeded;
+    done.is_node_fault = failure->code == ErrorCode::kUnavailable || done.is_lost;
     done.tasks.assign(std::max<std::size_t>(1, task_count), ExitStatus::exited(1));
     port_.report(done);
     return;
@@ -93,10 +94,10 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
       terminate(terminate_job->cause, terminate_job->kill_wait, now);
     }
   } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
-    if (!(signal->id == id_) || phase_ == Phase::kStarting) return;
+    if (!(signal->id == id_)) return;
     if (signal->signal == SIGKILL && !signal->batch_only) {
       terminate("", Duration(), now);
-    } else {
+    } else if (phase_ != Phase::kStarting) {
       port_.signal(signal->signal, signal->batch_only);
     }
   } else if (const auto* stop = std::get_if<StopStep>(&message)) {
@@ -107,7 +108,7 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
     if (order->job == id_.job && order->attempt == id_.attempt) suspend(order->is_suspend, now);
   } else if (const auto* change = std::get_if<ChangeEnd>(&message);
              change != nullptr && change->job == id_.job && change->attempt == id_.attempt) {
-    deadline_ = change->end_time + kDeadlineGrace;
+    deadline_ = now + change->time_left + kDeadlineGrace;
   }
 }
 

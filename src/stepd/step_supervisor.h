@@ -31,7 +31,8 @@ class StepPort {
 
 class StepSupervisor {
  public:
-  StepSupervisor(const LaunchStep& launch, StepPort& port);
+  /// `now`, here and below, is on the steady clock: limits and grace periods count it.
+  StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoint now);
 
   /// The tasks run; or they could not be started, and `failure` says why.
   void on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now);

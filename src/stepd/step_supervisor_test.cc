@@ -30,7 +30,7 @@ struct StepSupervisorTest : ::testing::Test {
   static LaunchStep launch() {
     LaunchStep launch;
     launch.id = StepId{JobId(1), 0, 0};
-    launch.end_time = at(100);
+    launch.time_left = Duration::seconds(100);
     launch.kill_wait = Duration::seconds(5);
     return launch;
   }
@@ -43,7 +43,7 @@ struct StepSupervisorTest : ::testing::Test {
     step.on_empty({}, false);
   }
   FakePort port;
-  StepSupervisor step{launch(), port};
+  StepSupervisor step{launch(), port, at(0)};
 };
 
 TEST_F(StepSupervisorTest, AsksItsTasksOnceToStop) {
@@ -121,8 +121,8 @@ TEST_F(StepSupervisorTest, EarlyTerminationEndsAStepThatNobodyStarts) {
 TEST_F(StepSupervisorTest, DeadlineIsAMinuteAfterTheEnd) {
   start(1);
   EXPECT_EQ(step.next_tick(), at(160));
-  step.on_message(ChangeEnd{JobId(1), 0, at(200)}, at(1));
-  step.on_message(ChangeEnd{JobId(2), 0, at(5)}, at(1));
+  step.on_message(ChangeEnd{JobId(1), 0, at(200), Duration::seconds(199)}, at(1));
+  step.on_message(ChangeEnd{JobId(2), 0, at(5), Duration::seconds(4)}, at(1));
   step.on_tick(at(160));
   EXPECT_TRUE(port.take().empty());
   step.on_tick(at(260));
@@ -174,7 +174,7 @@ struct OwnLimitTest : ::testing::Test {
     spec->signal_number = SIGUSR1;
     spec->signal_seconds = 20;
     LaunchStep launch = StepSupervisorTest::launch();
-    launch.end_time = at(1000);
+    launch.time_left = Duration::seconds(1000);
     launch.job = job;
     launch.step = spec;
     return launch;
@@ -183,7 +183,7 @@ struct OwnLimitTest : ::testing::Test {
 };
 
 TEST_F(OwnLimitTest, WarnsThenEndsTheStepAndSaysSo) {
-  StepSupervisor step(launch(JobKind::kBatch), port);
+  StepSupervisor step(launch(JobKind::kBatch), port, at(0));
   step.on_started(1, std::nullopt, at(0));
   EXPECT_EQ(step.next_tick(), at(40));
   step.on_tick(at(39));
@@ -200,7 +200,7 @@ TEST_F(OwnLimitTest, WarnsThenEndsTheStepAndSaysSo) {
 }
 
 TEST_F(OwnLimitTest, StandsStillWhileSuspended) {
-  StepSupervisor step(launch(JobKind::kBatch), port);
+  StepSupervisor step(launch(JobKind::kBatch), port, at(0));
   step.on_started(1, std::nullopt, at(0));
   step.on_message(SuspendJob{JobId(1), 0, true}, at(10));
   step.on_tick(at(100));
@@ -212,7 +212,7 @@ TEST_F(OwnLimitTest, StandsStillWhileSuspended) {
 }
 
 TEST_F(OwnLimitTest, IsTheJobsWhereTheJobIsTheStep) {
-  StepSupervisor step(launch(JobKind::kRun), port);
+  StepSupervisor step(launch(JobKind::kRun), port, at(0));
   step.on_started(1, std::nullopt, at(0));
   EXPECT_EQ(step.next_tick(), at(1060));
 }

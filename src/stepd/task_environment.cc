@@ -64,11 +64,13 @@ void add_allocation(Writer& out, const LaunchStep& launch) {
   if (launch.job->sharing == Sharing::kExclusive) out.number("SLURM_JOB_EXCLUSIVE", 1);
 }
 
-void add_requested(Environment& environment, const JobSpec& job) {
+/// The script's steps follow the job's --export; what tasks themselves call does not.
+void add_requested(Environment& environment, const LaunchStep& launch) {
+  const JobSpec& job = *launch.job;
   add_requested_variables(environment, job);
   Writer out(environment);
-  out.text("SLURM_UMASK", fmt::format("{:04o}", job.umask));
-  out.text("SLURM_EXPORT_ENV", job.get(JobText::kExport));
+  out.text("SLURM_UMASK", fmt::format("{:04o}", launch.step == nullptr ? job.umask : launch.step->umask));
+  if (launch.step == nullptr) out.text("SLURM_EXPORT_ENV", job.get(JobText::kExport));
 }
 
 void add_array(Writer& out, const LaunchStep& launch) {
@@ -178,7 +180,7 @@ Environment node_environment(const LaunchStep& launch, const RankLayout& layout,
   Writer out(environment);
   add_identity(out, launch);
   add_allocation(out, launch);
-  add_requested(environment, *launch.job);
+  add_requested(environment, launch);
   add_array(out, launch);
   add_step(out, launch, layout);
   if (launch.step != nullptr) {
@@ -188,6 +190,7 @@ Environment node_environment(const LaunchStep& launch, const RankLayout& layout,
   }
   add_devices(environment, launch);
   out.text("SLURM_CONF", conf_path);
+  out.text("MUSTER_CONF", conf_path);  // some tools take every SLURM_* away from what they start
   if (!get_variable(environment, "TMPDIR")) set_variable(environment, "TMPDIR", "/tmp");
   return environment;
 }

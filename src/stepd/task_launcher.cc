@@ -64,7 +64,8 @@ class Files {
   Result<int> output(std::string_view pattern, std::uint32_t rank, bool is_append) {
     const std::string path = absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
     if (const auto found = open_.find(path); found != open_.end()) return found->second;
-    if (launch_.job->trial.value() != 0) TRY(make_folders_as(user_, path.substr(0, path.rfind('/'))));
+    const std::string folder = path.substr(0, path.rfind('/'));
+    if (!folder.empty()) TRY(make_folders_as(user_, folder, 0777 & ~launch_.job->umask));
     const int mode = is_append ? O_APPEND : O_TRUNC;
     const int fd = TRY(open_as(user_, path, O_WRONLY | O_CREAT | O_APPEND | mode, 0666 & ~launch_.job->umask));
     open_[path] = fd;
@@ -149,6 +150,17 @@ Result<Pipe> make_pipe(bool is_input) {
   return is_input ? Pipe{fds[1], fds[0]} : Pipe{fds[0], fds[1]};
 }
 
+/// "NOFILE=1024,CORE=0" from SLURM_RLIMIT_NOFILE=1024 and its like, which the tasks do not see.
+std::string take_limits(Environment& environment) {
+  constexpr std::string_view kPrefix = "SLURM_RLIMIT_";
+  std::string limits;
+  for (const std::string& variable : environment) {
+    if (variable.starts_with(kPrefix)) limits += (limits.empty() ? "" : ",") + variable.substr(kPrefix.size());
+  }
+  std::erase_if(environment, [&](const std::string& variable) { return variable.starts_with(kPrefix); });
+  return limits;
+}
+
 class TaskStarter {
  public:
   TaskStarter(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout, TaskBinding binding,
@@ -156,6 +168,9 @@ class TaskStarter {
       : launch_(launch), options_(options), ranks_(layout[launch.node_rank]), streams_(streams_of(launch)),
         files_(launch, streams_.work_dir), binding_(std::move(binding)),
         environment_(node_environment(launch, layout, binding_, options.conf_path)), enter_file_(enter_file), is_captured_(is_captured) {
+    limits_ = take_limits(environment_);
+    const bool is_trial = launch.job->trial.value() != 0;
+    if (is_trial && !options.program_folder.empty()) set_variable(environment_, "MUSTER_PROGRAMS", options.program_folder);
     if (launch.job->trial.value() != 0) set_variable(environment_, "MUSTER_STOP_FILE", stop_path(options.spool, launch.id));
   }
 
@@ -198,7 +213,7 @@ class TaskStarter {
     spec.environment = environment_;
     spec.work_dir = std::string(streams_.work_dir);
     spec.umask = launch_.step == nullptr ? job.umask : launch_.step->umask;
-    spec.limits = std::string(job.get(JobText::kRlimits));
+    spec.limits = limits_.empty() ? std::string(job.get(JobText::kRlimits)) : limits_;
     spec.user = user_of(job);
     spec.enter_file = enter_file_;
     spec.view = view_;
@@ -292,6 +307,7 @@ class TaskStarter {
   Environment environment_;
   std::string enter_file_;
   bool is_captured_;
+  std::string limits_;  ///< that srun was called under; empty: the job's
   MountView view_;
   int notice_fd_ = -1;
   std::vector<int> theirs_;

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +18,9 @@
 
 namespace muster {
 namespace {
+
+/// All private folders of a step on one node together.
+constexpr const char* kPrivateFolders = "mode=0755,size=1g,nr_inodes=65536";
 
 struct Place {
   ShownPath path;
@@ -89,8 +94,20 @@ class ViewMaker {
     return fail(ErrorCode::kInvalidArgument, "two things are to be shown to a task as " + twice->path.target, "");
   }
 
+  /// Memory of a bounded size, in a mount namespace of this supervisor's: what a user writes there fills no disk of the node's, and goes
+  /// with the step. An ordinary user's own agent has no such means, and only its own disk.
+  Status bound_private_folders() {
+    if (::geteuid() != 0 || launch_.private_folders.empty()) return {};
+    if (::unshare(CLONE_NEWNS) != 0) return fail(ErrorCode::kUnavailable, "this host allows no mount namespace", std::strerror(errno));
+    const bool is_done = ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+                         ::mount("tmpfs", folder_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, kPrivateFolders) == 0;
+    if (is_done) return {};
+    return fail(ErrorCode::kUnavailable, "could not bound the private folders in " + folder_, std::strerror(errno));
+  }
+
   Status make_root_folder(MountView& view) {
     TRY(make_our_folder(folder_));
+    TRY(bound_private_folders());
     view.root_folder = folder_ + "/root";
     return make_our_folder(view.root_folder);
   }
@@ -159,8 +176,10 @@ Result<MountView> make_task_view(const LaunchStep& launch, const StepdOptions& o
 }
 
 void remove_task_view(const LaunchStep& launch, const StepdOptions& options) {
+  const std::string folder = view_folder(options.spool, launch.id);
+  ::umount2(folder.c_str(), MNT_DETACH);  // what bounds it, where that is mounted
   std::error_code ignored;
-  std::filesystem::remove_all(view_folder(options.spool, launch.id), ignored);
+  std::filesystem::remove_all(folder, ignored);
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <soci/soci.h>
 #include <soci/sqlite3/soci-sqlite3.h>
+#include <unistd.h>
 
 #include <optional>
 
@@ -110,6 +111,41 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path
   return store;
 }
 
+Result<std::unique_ptr<HistoryStore>> HistoryStore::open_to_read(const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0) return fail(ErrorCode::kNotFound, "there is no history in " + path);
+  std::unique_ptr<HistoryStore> store;
+  TRY(sql_guard([&] {
+    auto statements = std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10 readonly=true");
+    long long watermark = 0;
+    statements->session << "SELECT value FROM meta WHERE name = 'watermark'", soci::into(watermark);
+    store.reset(new HistoryStore(std::move(statements)));
+    store->watermark_ = Seq(static_cast<std::uint64_t>(watermark));
+  }));
+  return store;
+}
+
+Result<bool> HistoryStore::has(JobId job, std::uint32_t attempt) {
+  long long count = 0;
+  TRY(sql_guard([&] {
+    const long long id = job.value();
+    const long long number = attempt;
+    sql_->session << "SELECT COUNT(*) FROM jobs WHERE job = :j AND attempt = :a", soci::use(id), soci::use(number), soci::into(count);
+  }));
+  return count != 0;
+}
+
+Result<bool> HistoryStore::has(const StepId& step) {
+  long long count = 0;
+  TRY(sql_guard([&] {
+    const long long id = step.job.value();
+    const long long attempt = step.attempt;
+    const long long number = step.step;
+    sql_->session << "SELECT COUNT(*) FROM steps WHERE job = :j AND attempt = :a AND step = :s", soci::use(id), soci::use(attempt),
+        soci::use(number), soci::into(count);
+  }));
+  return count != 0;
+}
+
 Status HistoryStore::append(const std::vector<HistoryObject>& objects, Seq watermark) {
   TRY(sql_guard([&] {
     soci::transaction transaction(sql_->session);
@@ -139,7 +175,6 @@ Status HistoryStore::make_durable() {
 
 Status HistoryStore::select(const Query& query, const std::function<void(JobView, std::vector<StepView>)>& visit) {
   std::vector<std::string> rows;
-  std::vector<std::string> step_rows;
   TRY(sql_guard([&] {
     soci::blob record(sql_->session);
     soci::statement select = (sql_->session.prepare << "SELECT record FROM jobs WHERE " + condition(query) +
@@ -150,22 +185,26 @@ Status HistoryStore::select(const Query& query, const std::function<void(JobView
   for (const std::string& row : rows) {
     JobView job = TRY(records::decode_job(row));
     std::vector<StepView> steps;
-    if (query.is_steps) {
-      step_rows.clear();
-      TRY(sql_guard([&] {
-        soci::blob record(sql_->session);
-        const long long id = job.id.value();
-        const long long attempt = job.attempt;
-        soci::statement select = (sql_->session.prepare << "SELECT record FROM steps WHERE job = :j AND attempt = :a "
-                                  "ORDER BY step", soci::use(id), soci::use(attempt), soci::into(record));
-        select.execute();
-        while (select.fetch()) step_rows.push_back(take_bytes(record));
-      }));
-      for (const std::string& step : step_rows) steps.push_back(TRY(records::decode_step(step)));
-    }
+    if (query.is_steps) steps = TRY(steps_of(job.id, job.attempt));
     visit(std::move(job), std::move(steps));
   }
   return {};
+}
+
+Result<std::vector<StepView>> HistoryStore::steps_of(JobId job, std::uint32_t attempt) {
+  std::vector<std::string> rows;
+  TRY(sql_guard([&] {
+    soci::blob record(sql_->session);
+    const long long id = job.value();
+    const long long number = attempt;
+    soci::statement select = (sql_->session.prepare << "SELECT record FROM steps WHERE job = :j AND attempt = :a "
+                              "ORDER BY step", soci::use(id), soci::use(number), soci::into(record));
+    select.execute();
+    while (select.fetch()) rows.push_back(take_bytes(record));
+  }));
+  std::vector<StepView> steps;
+  for (const std::string& row : rows) steps.push_back(TRY(records::decode_step(row)));
+  return steps;
 }
 
 Result<std::optional<JobView>> HistoryStore::find(JobId job) {

@@ -21,6 +21,8 @@ using HistoryObject = std::variant<JobView, StepView>;
 class HistoryStore {
  public:
   static Result<std::unique_ptr<HistoryStore>> open(const std::string& path);
+  /// To read beside the one who writes. Errors: also kNotFound where there is none.
+  static Result<std::unique_ptr<HistoryStore>> open_to_read(const std::string& path);
   ~HistoryStore();
 
   /// Every batch up to it has been projected.
@@ -34,6 +36,10 @@ class HistoryStore {
   /// Attempts that match and were in the system between `since` and `until`, with their steps, oldest first.
   /// Requires: the filter's host and license lists are empty. `visit` gets each job with its steps.
   Status select(const Query& query, const std::function<void(JobView, std::vector<StepView>)>& visit);
+  /// The steps of an attempt that have ended, by number; also of one that goes on.
+  Result<std::vector<StepView>> steps_of(JobId job, std::uint32_t attempt);
+  Result<bool> has(JobId job, std::uint32_t attempt);
+  Result<bool> has(const StepId& step);
   /// The newest attempt of a job. Nullopt inside: not known.
   Result<std::optional<JobView>> find(JobId job);
 

@@ -72,19 +72,20 @@ AgentClient::AgentClient(kj::AsyncIoContext& io, int fd, std::function<void(cons
     : state_(std::make_unique<State>(io, fd, std::move(receive))) {}
 AgentClient::~AgentClient() = default;
 
-kj::Promise<std::optional<Error>> AgentClient::register_node(const RegisterNode& hello) {
+kj::Promise<AgentClient::Answer> AgentClient::register_node(const RegisterNode& hello) {
   auto call = state_->controller.registerNodeRequest();
   call.setAgent(kj::heap<AgentImpl>(state_->receive));
   write(call.initHello(), FromAgent(hello));
-  return call.send().then([this](auto&& response) -> std::optional<Error> {
+  return call.send().then([this](auto&& response) {
+    Answer answer;
+    answer.cluster = {std::string(response.getClusterId().cStr()), Epoch(response.getEpoch())};
     if (response.hasError()) {
-      Error error;
-      read(response.getError(), error);
-      return error;
+      read(response.getError(), answer.refusal.emplace());
+      return answer;
     }
     state_->registered = response.getController();
     state_->flush();
-    return std::nullopt;
+    return answer;
   });
 }
 

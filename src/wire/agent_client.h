@@ -17,8 +17,12 @@ class AgentClient {
   /// `receive` is called for every message from the controller.
   AgentClient(kj::AsyncIoContext& io, int fd, std::function<void(const ToAgent&)> receive);
   ~AgentClient();
-  /// Fulfilled when the controller has accepted (nullopt) or refused the registration; broken when the connection is lost.
-  kj::Promise<std::optional<Error>> register_node(const RegisterNode& hello);
+  struct Answer {
+    std::optional<Error> refusal;  ///< unset: accepted
+    ClusterIdentity cluster;       ///< the controller's own
+  };
+  /// Fulfilled when the controller has accepted or refused the registration; broken when the connection is lost.
+  kj::Promise<Answer> register_node(const RegisterNode& hello);
   /// In order; batched while one call is in flight.
   void send(const FromAgent& message);
   /// Fulfilled when the connection is gone.

@@ -44,7 +44,7 @@ class ClientCalls {
                                        std::uint32_t step) = 0;
   /// Lines of a trial's tasks. When there are none, forward, the answer is kept back until there are some, the trial has
   /// ended, or `wait` is over. The query's bounds are brought down to what one answer may hold.
-  /// Errors: kNotFound when there is no such trial; as LogStore::read.
+  /// Errors: kNotFound when there is no such trial; kPermissionDenied: it is not the caller's to read; as LogStore::read.
   virtual kj::Promise<Result<LogAnswer>> read_logs(const Identity& identity, LogQuery query, Duration wait) = 0;
 };
 
@@ -61,7 +61,10 @@ class AgentCalls {
   virtual ~AgentCalls() = default;
   /// Errors are told to the agent. The sender lives as long as the connection.
   virtual Result<NodeIndex> agent_registered(const Identity& identity, const RegisterNode& hello, AgentSender& sender) = 0;
-  virtual void agent_message(NodeIndex node, const FromAgent& message) = 0;
+  /// Whom a node that registers will serve: told to it with every answer.
+  virtual ClusterIdentity cluster_identity() const = 0;
+  /// From the agent that `sender` leads to: another one may have taken the node over meanwhile.
+  virtual void agent_message(NodeIndex node, AgentSender& sender, const FromAgent& message) = 0;
   virtual void agent_lost(NodeIndex node, AgentSender& sender) = 0;
 };
 

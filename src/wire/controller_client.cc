@@ -6,6 +6,7 @@
 #include "records/fields.h"
 #include "records/page_codec.h"
 #include "records/wire_records.h"
+#include "wire/connection_quota.h"
 #include "wire/socket.h"
 
 namespace muster {
@@ -45,13 +46,31 @@ class SinkImpl final : public schema::PageSink::Server {
   const std::function<Status(std::string_view)>& visit_;
 };
 
+/// What the other end said when it gave up on us, without the transport's words around it.
+std::string reason_of(const kj::Exception& exception) {
+  constexpr std::string_view kRemote = "remote exception: ";
+  const std::string text = exception.getDescription().cStr();
+  const auto said = text.rfind(kRemote);
+  return said == std::string::npos ? text : text.substr(said + kRemote.size());
+}
+
+/// A connection that is of no use any more. Unless it just ended, the message says what the other end found wrong; a refusal comes as
+/// the end of the connection, too, and is known by how it begins.
+Error error_of(const kj::Exception& exception) {
+  const std::string reason = reason_of(exception);
+  if (exception.getType() == kj::Exception::Type::DISCONNECTED && !reason.starts_with(kRefusalBegins)) {
+    return {ErrorCode::kUnavailable, "Zero Bytes were transmitted or received", exception.getDescription().cStr()};
+  }
+  return {ErrorCode::kUnavailable, std::string(kNoAnswer) + " (" + reason + ")", ""};
+}
+
 /// Runs a call to its end, with the transport's exceptions as kUnavailable.
 template <class T, class Start>
 Result<T> run(kj::WaitScope& scope, Start&& start) {
   std::optional<T> value;
   auto failure = kj::runCatchingExceptions([&] { value.emplace(start().wait(scope)); });
   KJ_IF_MAYBE (exception, failure) {
-    return fail(ErrorCode::kUnavailable, "Zero Bytes were transmitted or received", exception->getDescription().cStr());
+    return fail(error_of(*exception));
   }
   return std::move(*value);
 }
@@ -110,7 +129,7 @@ Status ControllerClient::query_pages(const Query& query, const std::function<Sta
     if (response.hasError()) read(response.getError(), refused.emplace());
   });
   KJ_IF_MAYBE (exception, failure) {
-    return fail(ErrorCode::kUnavailable, "Zero Bytes were transmitted or received", exception->getDescription().cStr());
+    return fail(error_of(*exception));
   }
   if (refused) return fail(*refused);
   return {};

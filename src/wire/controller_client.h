@@ -6,11 +6,15 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wire/controller_calls.h"
 
 namespace muster {
+
+/// How the message of an error begins that has its cause in brackets: the controller could not be asked.
+inline constexpr std::string_view kNoAnswer = "Unable to contact slurm controller";
 
 /// One connection. Each call waits for its answer; `_async` forms return promises for callers with a loop of their own.
 class ControllerClient {

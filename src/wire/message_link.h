@@ -7,12 +7,14 @@
 #include <functional>
 #include <string>
 
+#include "codec/launch_size.h"
+
 namespace muster {
 
 /// One end. Sends in order without waiting; receives until the other side is gone. Bound: kMessageMax per message.
 class MessageLink final : private kj::TaskSet::ErrorHandler {
  public:
-  static constexpr std::uint32_t kMessageMax = 64U << 20;
+  static constexpr std::uint32_t kMessageMax = kLaunchBytesMax;
   explicit MessageLink(kj::Own<kj::AsyncIoStream> stream);
   ~MessageLink() noexcept;
   void send(std::string bytes);

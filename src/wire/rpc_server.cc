@@ -1,18 +1,28 @@
 #include "wire/rpc_server.h"
 
 #include <capnp/rpc-twoparty.h>
+#include <capnp/rpc.capnp.h>
+#include <capnp/serialize.h>
 #include <kj/async-unix.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <deque>
+#include <optional>
+#include <set>
 
+#include "records/bytes.h"
 #include "records/fields.h"
 #include "records/wire_records.h"
+#include "wire/bounded_stream.h"
 #include "wire/socket.h"
 
 namespace muster {
 namespace {
+
+constexpr kj::Duration kSweepPause = 1 * kj::SECONDS;
+/// How long a peer that is refused may take to read why, and how many such there are at once; others are just closed.
+constexpr kj::Duration kRefusalTravels = 2 * kj::SECONDS;
+constexpr std::uint32_t kRefusalsMax = 256;
 
 using records::read;
 using records::write;
@@ -58,12 +68,14 @@ class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandl
 
 class AgentPortImpl final : public schema::AgentPort::Server {
  public:
-  AgentPortImpl(AgentCalls& calls, NodeIndex node) : calls_(calls), node_(node) {}
+  AgentPortImpl(AgentCalls& calls, NodeIndex node, AgentSender& sender) : calls_(calls), node_(node), sender_(sender) {}
   kj::Promise<void> deliver(DeliverContext context) override {
-    for (const auto wire : context.getParams().getMessages()) {
+    const auto messages = context.getParams().getMessages();
+    records::require_sized(messages);
+    for (const auto wire : messages) {
       FromAgent message;
       read(wire, message);
-      calls_.agent_message(node_, message);
+      calls_.agent_message(node_, sender_, message);
     }
     return kj::READY_NOW;
   }
@@ -71,31 +83,63 @@ class AgentPortImpl final : public schema::AgentPort::Server {
  private:
   AgentCalls& calls_;
   NodeIndex node_;
+  AgentSender& sender_;  ///< lives as long as the connection, as this does
+};
+
+/// What a connection is doing, as far as it may be closed for doing nothing.
+struct Activity {
+  std::uint32_t calls = 0;
+  kj::TimePoint last = kj::origin<kj::TimePoint>();  ///< something arrived, or a call was answered
+};
+
+/// A call of a user counts for as long as this lives.
+class CallCount {
+ public:
+  CallCount(ConnectionQuota& quota, UserId user, std::shared_ptr<Activity> activity, kj::Timer& timer)
+      : quota_(quota), user_(user), activity_(std::move(activity)), timer_(timer) {
+    ++activity_->calls;
+  }
+  KJ_DISALLOW_COPY(CallCount);
+  ~CallCount() {
+    quota_.drop_call(user_);
+    --activity_->calls;
+    activity_->last = timer_.now();
+  }
+
+ private:
+  ConnectionQuota& quota_;
+  UserId user_;
+  std::shared_ptr<Activity> activity_;
+  kj::Timer& timer_;
 };
 
 class ControllerImpl final : public schema::Controller::Server {
  public:
-  ControllerImpl(ClientCalls* clients, AgentCalls* agents, Identity identity)
-      : clients_(clients), agents_(agents), identity_(identity) {}
+  ControllerImpl(ClientCalls* clients, AgentCalls* agents, Identity identity, ConnectionQuota& quota,
+                 std::shared_ptr<Activity> activity, kj::Timer& timer)
+      : clients_(clients), agents_(agents), identity_(identity), quota_(quota), activity_(std::move(activity)), timer_(timer) {}
   ~ControllerImpl() noexcept(false) {
     if (node_ && sender_ != nullptr) agents_->agent_lost(*node_, *sender_);
   }
 
   kj::Promise<void> submit(SubmitContext context) override {
-    KJ_REQUIRE(clients_ != nullptr, "this socket serves agents");
+    auto call = begin_call();
     const auto params = context.getParams();
+    const auto asked = params.getRequests();
+    KJ_REQUIRE(asked.size() <= kRequestsMax, "too many requests in one batch", asked.size());
+    records::require_sized(asked);
     std::vector<Request> requests;
-    for (const auto wire : params.getRequests()) read(wire, requests.emplace_back());
+    for (const auto wire : asked) read(wire, requests.emplace_back());
     const RequestId id{params.getRequestHigh(), params.getRequestLow()};
     context.releaseParams();
     return clients_->submit(identity_, std::move(requests), id).then([context](std::vector<Reply>&& replies) mutable {
       auto list = context.getResults().initReplies(static_cast<unsigned>(replies.size()));
       for (unsigned i = 0; i < replies.size(); ++i) write(list[i], replies[i]);
-    });
+    }).attach(kj::mv(call));
   }
 
   kj::Promise<void> query(QueryContext context) override {
-    KJ_REQUIRE(clients_ != nullptr, "this socket serves agents");
+    auto call = begin_call();
     Query query;
     read(context.getParams().getQuery(), query);
     auto sink = context.getParams().getSink();
@@ -109,11 +153,12 @@ class ControllerImpl final : public schema::Controller::Server {
     return clients_->query(identity_, std::move(query), std::move(send))
         .then([context](std::optional<Error>&& error) mutable {
           if (error) write(context.getResults().initError(), *error);
-        });
+        })
+        .attach(kj::mv(call));
   }
 
   kj::Promise<void> wait(WaitContext context) override {
-    KJ_REQUIRE(clients_ != nullptr, "this socket serves agents");
+    auto call = begin_call();
     const auto params = context.getParams();
     KJ_REQUIRE(params.getUntil() <= 2, "unknown condition");
     return clients_
@@ -123,11 +168,12 @@ class ControllerImpl final : public schema::Controller::Server {
           if (answer.job) write(results.initJob(), *answer.job);
           if (answer.step) write(results.initStep(), *answer.step);
           if (answer.error) write(results.initError(), *answer.error);
-        });
+        })
+        .attach(kj::mv(call));
   }
 
   kj::Promise<void> readLogs(ReadLogsContext context) override {
-    KJ_REQUIRE(clients_ != nullptr, "this socket serves agents");
+    auto call = begin_call();
     LogQuery query;
     read(context.getParams().getQuery(), query);
     const Duration wait = Duration::microseconds(context.getParams().getWait());
@@ -140,7 +186,7 @@ class ControllerImpl final : public schema::Controller::Server {
       }
       write(results.initPage(), answer->page);
       results.setIsOver(answer->is_over);
-    });
+    }).attach(kj::mv(call));
   }
 
   kj::Promise<void> registerNode(RegisterNodeContext context) override {
@@ -152,41 +198,63 @@ class ControllerImpl final : public schema::Controller::Server {
     auto sender = std::make_unique<RpcAgentSender>(context.getParams().getAgent());
     auto results = context.getResults();
     const auto node = agents_->agent_registered(identity_, std::get<RegisterNode>(hello), *sender);
+    const ClusterIdentity cluster = agents_->cluster_identity();
+    results.setClusterId(cluster.cluster_id);
+    results.setEpoch(cluster.epoch.value());
     if (!node.has_value()) {
       write(results.initError(), node.error());
       return kj::READY_NOW;
     }
     node_ = *node;
     sender_ = std::move(sender);
-    results.setController(kj::heap<AgentPortImpl>(*agents_, *node_));
+    results.setController(kj::heap<AgentPortImpl>(*agents_, *node_, *sender_));
     return kj::READY_NOW;
   }
 
  private:
+  kj::Own<CallCount> begin_call() {
+    KJ_REQUIRE(clients_ != nullptr, "this socket serves agents");
+    if (const auto refusal = quota_.add_call(identity_.user, identity_.is_operator)) kj::throwFatalException(overloaded(*refusal));
+    return kj::heap<CallCount>(quota_, identity_.user, activity_, timer_);
+  }
+
   ClientCalls* clients_;
   AgentCalls* agents_;
   Identity identity_;
+  ConnectionQuota& quota_;
+  std::shared_ptr<Activity> activity_;
+  kj::Timer& timer_;
   std::optional<NodeIndex> node_;
   std::unique_ptr<RpcAgentSender> sender_;
 };
 
+/// What the server holds of one connection. The order of the members is that in which they need each other.
 struct Connection {
-  Connection(kj::Own<kj::AsyncIoStream> peer, schema::Controller::Client bootstrap, std::size_t flow_limit)
-      : stream(kj::mv(peer)), network(*stream, capnp::rpc::twoparty::Side::SERVER), rpc(capnp::makeRpcServer(network, kj::mv(bootstrap))) {
-    rpc.setFlowLimit(flow_limit);
-  }
   kj::Own<kj::AsyncIoStream> stream;
-  capnp::TwoPartyVatNetwork network;
-  capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc;
+  std::shared_ptr<Activity> activity = std::make_shared<Activity>();
+  std::optional<BoundedMessageStream> messages;
+  std::optional<capnp::TwoPartyVatNetwork> network;
+  std::optional<capnp::RpcSystem<capnp::rpc::twoparty::VatId>> rpc;
+  kj::Own<kj::PromiseFulfiller<void>> close;
 };
+
+/// "I end this connection, because": the message by which the protocol says so.
+kj::Array<capnp::word> abort_message(const std::string& reason) {
+  capnp::MallocMessageBuilder message;
+  auto abort = message.initRoot<capnp::rpc::Message>().initAbort();
+  abort.setReason(reason);
+  abort.setType(capnp::rpc::Exception::Type::OVERLOADED);
+  return capnp::messageToFlatArray(message);
+}
 
 }  // namespace
 
 struct RpcServer::State final : kj::TaskSet::ErrorHandler {
   State(kj::AsyncIoContext& context, int fd, ClientCalls* c, AgentCalls* a, ServerOptions o)
-      : io(context), listen_fd(fd), clients(c), agents(a), options(o),
+      : io(context), listen_fd(fd), clients(c), agents(a), options(std::move(o)), quota(options.quota),
         observer(context.unixEventPort, fd, kj::UnixEventPort::FdObserver::OBSERVE_READ), tasks(*this) {
     tasks.add(accept_loop());
+    if (options.idle_limit != Duration()) tasks.add(sweep_loop());
   }
   void taskFailed(kj::Exception&&) override {}  // a peer that went away or spoke nonsense: its connection is gone
 
@@ -201,20 +269,86 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     });
   }
 
+  /// Closes connections that nobody uses.
+  kj::Promise<void> sweep_loop() {
+    kj::Timer& timer = io.provider->getTimer();
+    return timer.afterDelay(kSweepPause).then([this, &timer] {
+      const kj::Duration limit = options.idle_limit.microseconds() * kj::MICROSECONDS;
+      for (Connection* connection : connections) {
+        const Activity& activity = *connection->activity;
+        if (activity.calls == 0 && timer.now() - activity.last > limit) connection->close->fulfill();
+      }
+      return sweep_loop();
+    });
+  }
+
+  kj::Own<kj::AsyncIoStream> wrap(int fd) {
+    return io.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                                                     kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+  }
+
   void adopt(int fd) {
-    const auto identity = peer_identity(fd, options.operator_uid);
-    if (!identity.has_value() || open_connections >= options.connections_max) {
+    const auto identity = peer_identity(fd, options.operators);
+    if (!identity.has_value()) {
+      ::close(fd);
+    } else if (const auto refusal = quota.add_connection(identity->user, identity->is_operator)) {
+      refuse(fd, *refusal);
+    } else {
+      serve(wrap(fd), *identity);
+    }
+  }
+
+  /// The reason is read before the end is noticed only if the end comes second.
+  void refuse(int fd, const std::string& reason) {
+    if (refusals >= kRefusalsMax) {
       ::close(fd);
       return;
     }
-    ++open_connections;
-    auto stream = io.lowLevelProvider->wrapSocketFd(
-        fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
-    auto connection = kj::heap<Connection>(kj::mv(stream), kj::heap<ControllerImpl>(clients, agents, *identity),
-                                           options.flow_limit_words);
-    auto done = connection->network.onDisconnect();
-    tasks.add(done.attach(kj::mv(connection), kj::defer([this] { --open_connections; })));
+    ++refusals;
+    auto stream = wrap(fd);
+    auto bytes = abort_message(reason);
+    auto sent = stream->write(bytes.asBytes().begin(), bytes.asBytes().size());
+    auto& peer = *stream;
+    auto sink = kj::heapArray<kj::byte>(4096);
+    auto rest = sink.asPtr();
+    auto gone = sent.then([&peer, rest]() mutable {
+      peer.shutdownWrite();
+      return until_gone(peer, rest);
+    });
+    auto late = io.provider->getTimer().afterDelay(kRefusalTravels);
+    tasks.add(gone.exclusiveJoin(kj::mv(late)).attach(kj::mv(bytes), kj::mv(sink), kj::mv(stream), kj::defer([this] { --refusals; })));
+  }
+  static kj::Promise<void> until_gone(kj::AsyncIoStream& peer, kj::ArrayPtr<kj::byte> sink) {
+    return peer.tryRead(sink.begin(), 1, sink.size()).then([&peer, sink](std::size_t size) -> kj::Promise<void> {
+      if (size == 0) return kj::READY_NOW;
+      return until_gone(peer, sink);
+    });
+  }
+
+  void serve(kj::Own<kj::AsyncIoStream> stream, const Identity& identity) {
+    auto connection = kj::heap<Connection>();
+    Connection& it = *connection;
+    kj::Timer& timer = io.provider->getTimer();
+    it.stream = kj::mv(stream);
+    it.activity->last = timer.now();
+    const UserId user = identity.user;
+    const bool is_operator = identity.is_operator;
+    StreamHooks hooks;
+    hooks.hold = [this, user, is_operator](std::size_t bytes) { return quota.add_bytes(user, is_operator, bytes); };
+    hooks.release = [this, user](std::size_t bytes) { quota.drop_bytes(user, bytes); };
+    hooks.arrived = [activity = it.activity, &timer] { activity->last = timer.now(); };
+    it.messages.emplace(*it.stream, options.message_words_max, std::move(hooks));
+    it.network.emplace(*it.messages, capnp::rpc::twoparty::Side::SERVER);
+    it.rpc.emplace(capnp::makeRpcServer(*it.network, schema::Controller::Client(kj::heap<ControllerImpl>(clients, agents, identity, quota, it.activity, timer))));
+    it.rpc->setFlowLimit(options.flow_limit_words);
+    auto close = kj::newPromiseAndFulfiller<void>();
+    it.close = kj::mv(close.fulfiller);
+    connections.insert(&it);
+    auto done = it.network->onDisconnect().exclusiveJoin(kj::mv(close.promise));
+    tasks.add(done.attach(kj::mv(connection), kj::defer([this, &it, user] {
+                connections.erase(&it);
+                quota.drop_connection(user);
+              })));
   }
 
   kj::AsyncIoContext& io;
@@ -222,13 +356,15 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
   ClientCalls* clients;
   AgentCalls* agents;
   ServerOptions options;
-  std::uint32_t open_connections = 0;
+  ConnectionQuota quota;
+  std::set<Connection*> connections;
+  std::uint32_t refusals = 0;  ///< under way
   kj::UnixEventPort::FdObserver observer;
   kj::TaskSet tasks;
 };
 
 RpcServer::RpcServer(kj::AsyncIoContext& io, int listen_fd, ClientCalls* clients, AgentCalls* agents, ServerOptions options)
-    : state_(std::make_unique<State>(io, listen_fd, clients, agents, options)) {}
+    : state_(std::make_unique<State>(io, listen_fd, clients, agents, std::move(options))) {}
 RpcServer::~RpcServer() = default;
 
 }  // namespace muster

@@ -5,15 +5,24 @@
 #include <kj/async-io.h>
 
 #include <memory>
+#include <vector>
 
+#include "base/time.h"
+#include "wire/connection_quota.h"
 #include "wire/controller_calls.h"
 
 namespace muster {
 
+/// The most requests that one batch has.
+inline constexpr std::uint32_t kRequestsMax = 1024;
+
 struct ServerOptions {
-  std::uint32_t operator_uid = 0;
-  std::uint32_t connections_max = 8192;
+  std::vector<std::uint32_t> operators = {};  ///< uids, beside root
+  QuotaLimits quota = {};
+  std::size_t message_words_max = 8U << 20;  ///< 64 MiB: what an experiment's code and what goes with it need
   std::size_t flow_limit_words = 32U << 20;  ///< of unanswered calls per connection
+  /// A connection that has no call under way and has been silent for so long is closed; zero: never. Who waits has a call under way.
+  Duration idle_limit = {};
 };
 
 /// Accepts on a listening socket until destroyed. Exactly one of `clients` and `agents` is not null.

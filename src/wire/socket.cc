@@ -10,10 +10,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 
 namespace muster {
 namespace {
@@ -49,10 +49,11 @@ Status fill(UnixName& name, const std::string& path) {
 
 const sockaddr* as_sockaddr(const UnixName& name) { return reinterpret_cast<const sockaddr*>(&name.address); }
 
-Result<int> connect_unix(const std::string& path) {
+/// `extra`: SOCK_NONBLOCK so as not to wait where the other end's queue is full.
+Result<int> connect_unix(const std::string& path, int extra = 0) {
   UnixName name;
   TRY(fill(name, path));
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | extra, 0);
   if (fd < 0) return fail(unavailable("socket"));
   if (::connect(fd, as_sockaddr(name), sizeof name.address) != 0) {
     const Error error = unavailable("cannot connect to " + path);
@@ -90,6 +91,14 @@ Result<int> listen_unix(const std::string& path, unsigned mode) {
   TRY(fill(name, path));
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return fail(unavailable("socket"));
+  // What nobody listens on is left over from a process that is gone; a living one is not pushed aside.
+  const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const bool is_living = probe >= 0 && (::connect(probe, as_sockaddr(name), sizeof name.address) == 0 || errno == EAGAIN);
+  if (probe >= 0) ::close(probe);
+  if (is_living) {
+    ::close(fd);
+    return fail(ErrorCode::kAlreadyExists, "somebody listens on " + path, "another process of this cluster is running: stop it first");
+  }
   ::unlink(name.address.sun_path);
   if (::bind(fd, as_sockaddr(name), sizeof name.address) != 0 || ::chmod(name.address.sun_path, mode) != 0 ||
       ::listen(fd, 4096) != 0) {
@@ -123,60 +132,12 @@ std::uint16_t port_of(int fd) {
 
 }  // namespace
 
-namespace {
-
-std::uint64_t end_of(const sockaddr_storage& address) {
-  if (address.ss_family != AF_INET) return 0;
-  const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
-  return std::uint64_t{ntohl(v4.sin_addr.s_addr)} << 16 | ntohs(v4.sin_port);
-}
-
-/// "0100007F:1F90" of /proc/net/tcp: the address as the machine holds it, the port as one writes it.
-std::uint64_t end_of(const char* text) {
-  unsigned address = 0;
-  unsigned port = 0;
-  if (std::sscanf(text, "%8X:%4X", &address, &port) != 2) return 0;
-  return std::uint64_t{ntohl(address)} << 16 | port;
-}
-
-}  // namespace
-
-TcpEnds tcp_ends(kj::AsyncIoStream& connection) {
-  TcpEnds ends;
-  // Throws for what is no socket.
-  [[maybe_unused]] const auto failed = kj::runCatchingExceptions([&] {
-    sockaddr_storage address{};
-    kj::uint size = sizeof address;
-    connection.getpeername(reinterpret_cast<sockaddr*>(&address), &size);
-    ends.peer = end_of(address);
-    address = {};
-    size = sizeof address;
-    connection.getsockname(reinterpret_cast<sockaddr*>(&address), &size);
-    ends.own = end_of(address);
-  });
-  return ends;
-}
-
 bool has_peer_left(kj::AsyncIoStream& connection) {
   KJ_IF_MAYBE(fd, connection.getFd()) {
     pollfd polled{*fd, POLLRDHUP, 0};
     return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
   }
   return false;
-}
-
-std::optional<UserId> tcp_peer_user(const TcpEnds& ends) {
-  std::ifstream table("/proc/net/tcp");
-  std::string line;
-  while (ends.peer != 0 && std::getline(table, line)) {
-    char local[32];
-    char remote[32];
-    unsigned user = 0;
-    // sl local_address rem_address st tx:rx tr:when retrnsmt uid
-    if (std::sscanf(line.c_str(), " %*s %31s %31s %*s %*s %*s %*s %u", local, remote, &user) != 3) continue;
-    if (end_of(local) == ends.peer && end_of(remote) == ends.own) return UserId(user);
-  }
-  return std::nullopt;
 }
 
 Result<TcpListener> listen_tcp(const std::string& address) {
@@ -206,14 +167,19 @@ Result<int> connect_to(const std::string& address) {
   return connect_tcp(address);
 }
 
-Result<Identity> peer_identity(int fd, std::uint32_t operator_uid) {
+Result<int> connect_at_once(const std::string& address) {
+  if (address.rfind("unix:", 0) == 0) return connect_unix(address.substr(5), SOCK_NONBLOCK);
+  return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no address of a socket on this machine", address), "use unix:PATH");
+}
+
+Result<Identity> peer_identity(int fd, const std::vector<std::uint32_t>& operators) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return fail(unavailable("SO_PEERCRED"));
   Identity identity;
   identity.user = UserId(credentials.uid);
   identity.group = GroupId(credentials.gid);
-  identity.is_operator = credentials.uid == 0 || credentials.uid == operator_uid;
+  identity.is_operator = credentials.uid == 0 || std::ranges::find(operators, credentials.uid) != operators.end();
   return identity;
 }
 

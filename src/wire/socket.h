@@ -4,8 +4,8 @@
 #include <kj/async-io.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "model/request.h"
@@ -22,18 +22,12 @@ struct TcpListener {
 Result<TcpListener> listen_tcp(const std::string& address);
 /// A connected socket, non-blocking and close-on-exec. Errors: kUnavailable with what was tried and errno's text.
 Result<int> connect_to(const std::string& address);
-/// Both ends of a TCP connection over IPv4, as the kernel's table has them.
-struct TcpEnds {
-  std::uint64_t peer = 0;  ///< address << 16 | port, the address in host order; 0: not known
-  std::uint64_t own = 0;
-};
-TcpEnds tcp_ends(kj::AsyncIoStream& connection);
+/// The same of "unix:PATH" alone, and without waiting. Errors: kInvalidArgument for another address; kUnavailable also where the other
+/// end has a full queue.
+Result<int> connect_at_once(const std::string& address);
 /// True when the other end sends no more: it has closed the connection, or died.
 bool has_peer_left(kj::AsyncIoStream& connection);
-/// Whose process is at the other end, on this machine. Nullopt: it is not on this machine, or has gone. May take long where there are
-/// many connections. Source: proc(5), /proc/net/tcp.
-std::optional<UserId> tcp_peer_user(const TcpEnds& ends);
-/// Who is at the other end of a Unix socket.
-Result<Identity> peer_identity(int fd, std::uint32_t operator_uid);
+/// Who is at the other end of a Unix socket. Operators are root and those of `operators` (uids).
+Result<Identity> peer_identity(int fd, const std::vector<std::uint32_t>& operators);
 
 }  // namespace muster

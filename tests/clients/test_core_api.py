@@ -22,7 +22,7 @@ def test_a_script_reports_checkpoints_and_completes(experiments, det):
         [(step, 1 / step) for step in range(1, 7)]
     validation = experiments.workloads(trial, "validation")
     assert [(each["totalBatches"], each["metrics"]["avgMetrics"]) for each in validation] == \
-        [(step, {"validation_loss": 1 / step, "odd": "NaN"}) for step in (4, 6)]
+        [(step, {"validation_loss": 1 / step, "steps": step, "odd": "NaN"}) for step in (4, 6)]
     described = experiments.trial(trial)
     assert (described["state"], described["totalBatchesProcessed"], described["restarts"]) == ("STATE_COMPLETED", 6, 0)
     checkpoints = det("experiment", "list-checkpoints", experiment).rows()

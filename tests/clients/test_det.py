@@ -225,7 +225,7 @@ def test_checkpoint_download(det, done, tmp_path, mode):
 
 
 def test_the_best_checkpoints_of_an_experiment(det, served, experiments, tmp_path):
-    experiment = experiments.create("rated", f"{SCRIPT} 12", searcher={"name": "single", "metric": "count", "smaller_is_better": False},
+    experiment = experiments.create("rated", f"{SCRIPT} 12", searcher={"name": "single", "metric": "steps", "smaller_is_better": False},
                                     checkpoint_storage={"type": "shared_fs", "host_path": str(served.storage), "save_trial_latest": 3})
     experiments.wait(experiment)
 
@@ -440,7 +440,7 @@ def test_an_experiment_that_ended_goes_on(det, experiments):
     began = re.findall(r"began at (\d+)", experiments.printed(experiment, trial))
     assert began[0] == "0" and int(began[1]) >= 4, "the second run goes on from the checkpoint"
     assert sorted(each["totalBatches"] for each in experiments.workloads(trial, "validation"))[-1] == 8
-    refused = det("experiment", "continue", experiment, "--config", "hyperparameters.x=1", code=1)
+    refused = det("experiment", "continue", experiment, "--config", "hyperparameters.x={type: double, minval: 0, maxval: 1}", code=1)
     assert "hyperparameters" in refused.err
 
 

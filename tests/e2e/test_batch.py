@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from conftest import until
+
 
 def read(cluster, name):
     return (cluster.work / name).read_text()
@@ -146,11 +148,47 @@ def test_impossible_requests_are_refused_with_the_cause(cluster, options, text):
 
 
 def test_unwritable_output_is_a_clear_reason(cluster):
-    job = cluster.sbatch("true", "-o", "/nonexistent/folder/out.txt")
+    (cluster.work / "plain").write_text("")
+    job = cluster.sbatch("true", "-o", "plain/folder/out.txt")
     row = cluster.wait_ended(job)
     assert row["State"] == "FAILED"
     shown = cluster.run("scontrol", "show", "job", job).out
-    assert "/nonexistent/folder/out.txt" in shown and "No such file or directory" in shown
+    assert "plain/folder" in shown and "Not a directory" in shown
+
+
+def test_folders_of_output_files_are_made(cluster):
+    job = cluster.sbatch("umask; echo out; echo err >&2; srun -o steps/%s/%t.txt hostname", "-J", "made", "-o", "logs/%x/%j.out",
+                         "-e", "errors/%j/x.err")
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert read(cluster, f"logs/made/{job}.out").endswith("out\n") and read(cluster, f"errors/{job}/x.err") == "err\n"
+    assert read(cluster, "steps/0/0.txt") == "node1\n" or read(cluster, "steps/0/0.txt").strip()
+    assert (cluster.work / "logs").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.root_only
+def test_folders_of_output_files_are_the_users_own(cluster):
+    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sbatch", "--parsable", "--wrap", "true", "-o"]
+    private = cluster.base / "of-root"
+    private.mkdir(mode=0o755, exist_ok=True)
+    job = cluster.run(*as_nobody, f"{private}/sub/x.out").out.strip()
+    assert cluster.wait_ended(job)["State"] == "FAILED", "made with root's rights"
+    assert not (private / "sub").exists()
+    job = cluster.run(*as_nobody, "of-nobody/x.out").out.strip()
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert (cluster.work / "of-nobody").stat().st_uid == 65534
+
+
+def test_a_job_that_ends_itself_has_its_answer(cluster):
+    script = ("[ $SLURM_RESTART_COUNT = 0 ] || { echo again; exit 0; }\ntrap 'echo ended; exit 1' TERM\n"
+              "scontrol requeue $SLURM_JOB_ID; echo rc=$?\nsleep 30 & wait\n")
+    jobs = [cluster.sbatch(script, "-o", f"self-{i}.out", "--open-mode=append") for i in range(6)]
+    for i, job in enumerate(jobs):
+        until(lambda: "again" in read(cluster, f"self-{i}.out"), f"job {job} again")
+        told = read(cluster, f"self-{i}.out").splitlines()
+        assert told[0] == "rc=0" and "ended" in told
+    job = cluster.sbatch("scancel $SLURM_JOB_ID; echo rc=$?; sleep 30", "-o", "self-cancel.out")
+    assert cluster.wait_ended(job)["State"].startswith("CANCELLED")
+    assert read(cluster, "self-cancel.out").startswith("rc=0\n")
 
 
 def test_large_and_broken_scripts_are_refused(cluster):

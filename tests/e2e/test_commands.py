@@ -1,8 +1,10 @@
 """The commands against real daemons: srun's streams and signals, salloc, what clients parse, exit codes."""
 import os
+import pwd
 import re
 import signal
 import time
+from pathlib import Path
 
 from conftest import ends_told
 
@@ -86,7 +88,6 @@ def test_what_clients_parse(cluster):
 def test_failures_exit_non_zero_with_their_text(cluster):
     cases = [
         (["squeue", "-j", "999999"], "slurm_load_jobs error: Invalid job id specified\n"),
-        (["squeue", "-O", "Nope"], "squeue: error: Invalid job format specification: Nope\n"),
         (["sacct", "-o", "nope"], 'sacct: error: Invalid field requested: "nope"\n'),
         (["scontrol", "show", "job", "999999"], "slurm_load_jobs error: Invalid job id specified\n"),
         (["sbatch", "--x11", "-"], "sbatch: unrecognized option '--x11'\n"),
@@ -104,6 +105,24 @@ def test_failures_exit_non_zero_with_their_text(cluster):
     assert (refused.code, refused.err) == (1, "scontrol: error: listpids is not supported by Muster yet\n"), refused
     missing = cluster.run("squeue", "-w", "nope", check=False)
     assert (missing.code, missing.err) == (1, "squeue: error: Invalid node name nope\n"), missing
+
+
+def test_columns_that_are_not_there_are_told_of_and_the_others_show(cluster):
+    for words, text in [(["squeue", "-O", "JobID:|,Nope,State:|,"], "squeue: error: Invalid job format specification: Nope\n"),
+                        (["sinfo", "-O", "Partition:|,Nope,"], "sinfo: error: Invalid node format specification: Nope\n")]:
+        result = cluster.run(*words)
+        assert result.err == text and result.out.splitlines()[0].count("|") == words[-1].count("|"), result
+
+
+def test_a_login_environment_is_added(cluster):
+    shell = pwd.getpwuid(os.getuid()).pw_shell
+    if Path(shell).name in ("nologin", "false"):
+        refused = cluster.run("sbatch", "--get-user-env", "--wrap", "true", check=False)
+        assert refused.code == 1 and f"--get-user-env: the login shell {shell} gave no environment" in refused.err, refused
+        return
+    job = cluster.sbatch("env", "--get-user-env", "--export=NONE", "-o", "login.out")
+    cluster.wait_state(job, "COMPLETED")
+    assert "\nHOME=" in "\n" + (cluster.work / "login.out").read_text()
 
 
 def test_a_step_of_a_job_that_waits_is_refused_at_once(cluster):

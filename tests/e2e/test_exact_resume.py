@@ -169,7 +169,8 @@ def without_controller(base, batches, seed):
     run = base / "alone"
     run.mkdir()
     code = base / "c" / "work" / "code"
-    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PACKAGE), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+    # As the trial's own environment, which came from here: a variable may choose how sums are made (OPENBLAS_CORETYPE).
+    variables = {**os.environ, "PYTHONPATH": str(PACKAGE), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
                  "MUSTER_RUN_DIR": str(run), "MUSTER_SEED": str(seed), "MUSTER_HPARAMS": "{}", "MUSTER_SEARCHER_METRIC": "loss",
                  "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "resume.py", str(batches)], cwd=code, env=variables, capture_output=True, text=True,

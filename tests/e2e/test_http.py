@@ -1,17 +1,25 @@
 """HTTP with real processes: who may, what is made, what runs report and ask, what survives a crash. Determined's own package is
 tried against it in tests/clients."""
 import base64
+import getpass
+import hashlib
 import http.client
 import io
 import json
 import os
 import re
 import signal
+import subprocess
 import tarfile
 import threading
 import time
 
 import pytest
+
+from conftest import until
+
+# Debian has this account; the tests run as root and as nobody.
+SOMEBODY_ELSE = "daemon"
 
 CONFIG = """
 name: web
@@ -33,9 +41,9 @@ class Web:
         self.token = values["DET_USER_TOKEN"].strip("'") if token is None else token
         self.header = header
 
-    def ask(self, method, path, body=None, check=200, timeout=60):
+    def ask(self, method, path, body=None, check=200, timeout=60, headers=None):
         connection = http.client.HTTPConnection(self.address, timeout=timeout)
-        headers = {self.header: f"Bearer {self.token}"} if self.token else {}
+        headers = {**({self.header: f"Bearer {self.token}"} if self.token else {}), **(headers or {})}
         data = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
         connection.request(method, path, data, headers)
         reply = connection.getresponse()
@@ -115,37 +123,204 @@ def test_only_who_has_a_token_is_answered(cluster, web):
     assert web.ask("DELETE", "/api/v1/me", check=405)
 
 
-def test_a_token_is_a_password_and_nobody_gets_in_without(cluster, web):
-    import getpass
-    import hashlib
-    hashed = lambda text: hashlib.sha512(b"GubPEmmotfiK9TMD6Zdw" + text.encode()).hexdigest()
-    token = cluster.run("muster", "token", "--days", 3).out.strip()
-    nobody = Web(cluster, "")
-    login = lambda name, password, check=200: nobody.post("auth/login", {"username": name, "password": password, "isHashed": True}, check=check)
-    reply = login(getpass.getuser(), hashed(token))
-    assert Web(cluster, reply["token"]).get("me")["user"]["username"] == getpass.getuser()
-    for name, password in ((getpass.getuser(), ""), (getpass.getuser(), hashed("x")), ("determined", hashed("x")), ("no-such-user", "")):
-        assert "invalid credentials" in login(name, password, check=403)["error"]["error"]
+def hashed(text):
+    """What Determined's client makes of a password."""
+    return hashlib.sha512(b"GubPEmmotfiK9TMD6Zdw" + text.encode()).hexdigest()
 
 
-def test_the_open_user_is_the_operators_own(web):
-    nobody = Web(web.cluster, "")
-    token = nobody.post("auth/login", {"username": "determined", "password": "", "isHashed": True})["token"]
-    assert Web(web.cluster, token).get("me")["user"]["admin"] is True
+def login(web, name, password, check=200):
+    return Web(web.cluster, "").post("auth/login", {"username": name, "password": password, "isHashed": True}, check=check)
+
+
+@pytest.fixture
+def failing(own_cluster):
+    """A cluster of its own: failed logins make their peer wait."""
+    return Web(own_cluster(nodes=1))
+
+
+def test_a_token_is_a_password_and_nobody_gets_in_without(cluster, failing):
+    me = getpass.getuser()
+    token = failing.cluster.run("muster", "token", "--days", 3).out.strip()
+    reply = login(failing, me, hashed(token))
+    assert Web(failing.cluster, reply["token"]).get("me")["user"]["username"] == me
+    for name, password in ((me, ""), (me, hashed("x")), ("determined", ""), ("determined", hashed("x")), ("no-such-user", "x"), (SOMEBODY_ELSE, hashed(token))):
+        assert "invalid credentials" in login(failing, name, password, check=401)["error"]["error"]
+    for _ in range(4):
+        login(failing, "determined", "", check=401)
+    assert "in a minute" in login(failing, me, hashed(token), check=429)["error"]["error"], "also with the right one"
+    assert failing.get("me")["user"]["username"] == me, "a token is no password"
+
+
+def test_a_login_is_a_cookie_that_ends(web):
+    connection = http.client.HTTPConnection(web.address, timeout=60)
+    token = web.cluster.run("muster", "token", "--days", 2).out.strip()
+    connection.request("POST", "/api/v1/auth/login", json.dumps({"username": getpass.getuser(), "password": token}))
+    cookie = connection.getresponse().headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie and f"Max-Age={7 * 86400}" in cookie
+
+
+def test_a_password_for_once_logs_in_once(web):
+    me = getpass.getuser()
+    once = web.cluster.run("muster", "token", "--once").out.strip()
+    login(web, SOMEBODY_ELSE, hashed(once), check=401)
+    reply = login(web, me, hashed(once))
+    assert Web(web.cluster, reply["token"]).get("me")["user"]["admin"] is True
+    login(web, me, hashed(once), check=401)
+
+
+def test_muster_up_says_how_to_log_in(own_cluster):
+    cluster = own_cluster(nodes=1)
+    cluster.down()
+    said = cluster.run("muster", "up", *cluster.args, "--detach").err
+    user, password = re.search(r"user (\S+), password (\S+)", said).groups()
+    web = Web(cluster)
+    assert f"http://{web.address}" in said
+    assert login(web, user, password)["user"]["username"] == user == getpass.getuser()
 
 
 @pytest.mark.root_only
-def test_nobody_else_is_the_open_user(web):
-    script = ("import http.client, sys; c = http.client.HTTPConnection(sys.argv[1]); "
-              """c.request("POST", "/api/v1/auth/login", '{"username": "determined", "password": ""}'); print(c.getresponse().status)""")
-    out = web.cluster.run("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "/usr/bin/python3", "-c", script, web.address).out
-    assert out == "403\n"
+def test_a_password_for_once_is_for_this_machine_and_its_user(web):
+    once = web.cluster.run(*AS_NOBODY, "muster", "token", "--once").out.strip()
+    assert login(web, "nobody", once)["user"]["admin"] is False
+
+
+AS_NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+
+
+def tokens(web, *words):
+    return [line.split() for line in web.cluster.run("muster", "token", "list", *words).out.splitlines()[1:]]
+
+
+@pytest.mark.root_only
+def test_tokens_are_listed_and_revoked_for_good(own_cluster):
+    web = Web(own_cluster(nodes=1))
+    cluster = web.cluster
+    token = cluster.run(*AS_NOBODY, "muster", "token", "--days", 5).out.strip()
+    assert cluster.run(*AS_NOBODY, "muster", "token", "--days", 5).out.strip() == token, "one for one end"
+    by_login = login(web, "nobody", token)["token"]
+    mine = [line.split() for line in cluster.run(*AS_NOBODY, "muster", "token", "list").out.splitlines()[1:]]
+    assert {row[1] for row in mine} == {"nobody"} and len(mine) == 2, mine
+    assert {"root", "nobody"} <= {row[1] for row in tokens(web)}, "an operator sees all"
+    made = next(row[0] for row in mine if "muster" in row)
+    root_token = next(row[0] for row in tokens(web) if row[1] == "root")
+    assert "there is no token" in cluster.run(*AS_NOBODY, "muster", "token", "revoke", root_token, check=False).err
+    assert web.get("me")
+    nobody, session = Web(cluster, token), Web(cluster, by_login)
+    assert nobody.get("me") and session.get("me")
+    cluster.run(*AS_NOBODY, "muster", "token", "revoke", made)
+    for _ in range(2):
+        assert "revoked" in nobody.get("me", check=401)["error"]["error"]
+        assert session.get("me")["user"]["username"] == "nobody"
+        os.kill(cluster.pid("controller"), signal.SIGKILL)
+        cluster.up()
+    login(web, "nobody", token, check=401)
+    session.post("auth/logout")
+    session.get("me", check=401)
+    assert {row[-1] for row in tokens(web, "--revoked") if row[1] == "nobody"} == {"revoked"}
+    again = Web(cluster, cluster.run(*AS_NOBODY, "muster", "token").out.strip())
+    assert again.get("me")
+    assert "only operators" in again.post("tokens/revoke-all", {"username": "root"}, check=403)["error"]["error"]
+    cluster.run("muster", "token", "revoke", "--all", "--user", "nobody")
+    assert again.get("me", check=401)
+    assert web.ask("PATCH", f"/api/v1/tokens/{root_token}", {"setRevoked": True})["tokenInfo"]["revoked"] is True
+    assert web.get("me", check=401), "the token that env gave"
+    assert Web(cluster).get("me"), "which gives another"
+
+
+def test_a_token_lasts_no_longer_than_the_site_lets_it(own_cluster):
+    web = Web(own_cluster(nodes=1, conf={"MusterHttpTokenDays": "3"}))
+    given = web.cluster.run("muster", "token", "--days", 3650)
+    claims = json.loads(base64.urlsafe_b64decode(given.out.split(".")[1] + "=="))
+    assert time.time() < claims["exp"] <= time.time() + 3 * 86400 and int(claims["jti"]) > 0
+    assert "MusterHttpTokenDays" in given.err
+    assert web.get("me")
+
+
+@pytest.mark.root_only
+def test_a_user_who_is_gone_is_refused(own_cluster):
+    """Accounts are looked up again: one that was removed, or has another number, opens nothing."""
+    web = Web(own_cluster(nodes=1))
+    name = f"gone{os.getpid()}"
+    subprocess.run(["useradd", "-M", name], check=True)
+    try:
+        token = web.cluster.run("setpriv", f"--reuid={name}", f"--regid={name}", "--clear-groups", "muster", "token").out.strip()
+    finally:
+        subprocess.run(["userdel", name], check=True)
+    assert "is no user any more" in Web(web.cluster, token).get("me", check=401)["error"]["error"]
+
+
+def test_half_sent_requests_lock_nobody_out(own_cluster):
+    """Of strangers on this machine each user has so many connections; root's are not counted among them."""
+    web = Web(own_cluster(nodes=1, conf={"MusterHttpConnections": "64", "MusterHttpPeerConnections": "24"}))
+    host, port = web.address.split(":")
+    script = """
+import socket, sys, time
+held, refused = [], 0
+for _ in range(200):
+    s = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=5)
+    s.sendall(b"POST /api/v1/auth/login HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 60000\\r\\n\\r\\n{")
+    s.settimeout(0.2 if len(held) >= 24 else 0.01)
+    try:
+        refused += s.recv(12) == b"HTTP/1.1 429"
+    except (TimeoutError, ConnectionError):
+        pass
+    held.append(s)
+print(refused, flush=True)
+sys.stdin.readline()
+held[0].settimeout(30)
+print(held[0].recv(12).decode(), flush=True)
+"""
+    words = AS_NOBODY if os.geteuid() == 0 else []
+    flood = web.cluster.popen(*words, "/usr/bin/python3", "-c", script, host, port)
+    try:
+        refused = int(flood.stdout.readline())
+        if os.geteuid() == 0:
+            assert refused > 100, "more than one user's share is refused, and told why"
+            assert web.get("me")["user"]["admin"] is True and web.ask("GET", "/readyz") == {"status": "ok"}
+        flood.stdin.write("\n")
+        flood.stdin.flush()
+        if os.geteuid() == 0:
+            assert flood.stdout.readline().startswith("HTTP/1.1 408"), "a stranger's body has a deadline"
+    finally:
+        flood.kill()
+        flood.wait()
+
+
+def test_a_user_has_so_many_requests_under_way(own_cluster):
+    if os.geteuid() != 0:
+        pytest.skip("operators are not counted")
+    web = Web(own_cluster(nodes=1, conf={"MusterHttpUserRequests": "4"}))
+    token = web.cluster.run(*AS_NOBODY, "muster", "token").out.strip()
+    import socket
+    host, port = web.address.split(":")
+    waiting = [socket.create_connection((host, int(port)), timeout=20) for _ in range(4)]
+    for connection in waiting:  # their bodies are awaited
+        connection.sendall(f"POST /api/v1/models HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Length: 9\r\n\r\n".encode())
+    nobody = Web(web.cluster, token)
+    until(lambda: nobody.get("me", check=None) and nobody.status == 429, "one too many")
+    assert web.get("me"), "others are not kept waiting"
+    for connection in waiting:
+        connection.close()
+    until(lambda: nobody.get("me", check=None) and nobody.status == 200, "their places are given back")
+
+
+def test_what_is_no_http_is_told_so_and_nothing_else(web):
+    import socket
+    host, port = web.address.split(":")
+    for head in ("Content-Length: 0x10", "Content-Length: -1", "Content-Length: x", "Transfer-Encoding: nonsense"):
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            connection.sendall(f"POST /livez HTTP/1.1\r\nHost: localhost\r\n{head}\r\n\r\n".encode())
+            reply = connection.recv(4096).decode()
+        assert reply.startswith("HTTP/1.1 4"), (head, reply)
+        assert "stack" not in reply and ".c++" not in reply and "0x7f" not in reply, reply
+        if "0x10" in head:
+            assert reply.startswith("HTTP/1.1 400") and "text/plain" in reply, reply
 
 
 @pytest.mark.root_only
 def test_keys_to_a_storage_are_shown_to_their_owner_alone(web):
     storage = {"type": "s3", "bucket": "b", "prefix": "p", "access_key": "AKIAOURS", "secret_key": "hush"}
-    config = json.dumps({"name": "keys", "entrypoint": "sleep 300", "max_restarts": 0, "checkpoint_storage": storage,
+    config = json.dumps({"name": "keys", "entrypoint": "sleep 300", "max_restarts": 0, "checkpoint_storage": storage, "visibility": "cluster",
                          "searcher": {"name": "single", "metric": "loss"}})
     (web.cluster.work / "keys.yaml").write_text(config)  # by the command: the trial's folder then lies where it is given
     created = web.cluster.run("muster", "experiment", "create", "keys.yaml", "--paused").out
@@ -182,6 +357,69 @@ def test_keys_to_a_storage_are_shown_to_their_owner_alone(web):
     web.post(f"experiments/{experiment}/kill")
 
 
+@pytest.mark.root_only
+def test_an_experiment_is_its_owners_until_it_is_opened(web):
+    """Its name, state, progress and metrics are everybody's; code, configuration, variables, logs and forks are not."""
+    cluster = web.cluster
+    files = {"run.sh": "echo printed-secret-42; sleep 300", "secret_file.txt": "code-secret-43"}
+    code = [{"path": name, "type": 48, "mode": 0o100755, "mtime": "0", "content": base64.b64encode(text.encode()).decode()} for name, text in files.items()]
+    config = {"name": "closed", "entrypoint": "sh run.sh --key entry-secret-44", "max_restarts": 0, "hyperparameters": {"lr": 0.1},
+              "searcher": {"name": "single", "metric": "loss"}, "environment": {"environment_variables": ["WANDB_API_KEY=variable-secret-45"]},
+              "checkpoint_storage": {"type": "shared_fs", "host_path": str(cluster.base / "storage-secret-46")}}
+    experiment = web.post("experiments", {"config": json.dumps(config), "modelDefinition": code, "activate": True})["experiment"]["id"]
+    web.wait_state(experiment, "STATE_RUNNING")
+    (trial,) = web.get(f"experiments/{experiment}/trials")["trials"]
+    uuid = "99999999-3333-4333-8444-555555555555"
+    web.post("checkpoints", {"uuid": uuid, "taskId": trial["taskId"], "allocationId": trial["taskId"] + ".1", "resources": {"file-secret-47": "1"},
+                             "metadata": {"steps_completed": 1}, "reportTime": "2026-01-01T00:00:00Z", "state": "STATE_COMPLETED", "training": {}})
+    stranger = Web(cluster, cluster.run(*AS_NOBODY, "muster", "token").out.strip())
+    log = f"/api/v1/trials/{trial['id']}/logs"
+
+    def lines(client):
+        connection = http.client.HTTPConnection(client.address, timeout=60)
+        connection.request("GET", log, headers={"Authorization": f"Bearer {client.token}"})
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode()
+
+    until(lambda: "printed-secret-42" in lines(web)[1], "its output")
+    fork = {"config": json.dumps({**config, "name": "forked"}), "parentId": experiment, "activate": False}
+    set_to = lambda name: cluster.run("muster", "experiment", "set", experiment, "--visibility", name)
+
+    def read_all():
+        """Everything that others may ask for, as one text."""
+        texts = [json.dumps(stranger.get(path)) for path in (
+            f"experiments/{experiment}", "experiments", f"experiments/{experiment}/trials", f"trials/{trial['id']}", f"checkpoints/{uuid}",
+            f"experiments/{experiment}/checkpoints", f"trials/{trial['id']}/checkpoints", f"trials/{trial['id']}/workloads?filter=FILTER_OPTION_CHECKPOINT")]
+        for words in (("experiment", "config", experiment), ("experiment", "config", experiment, "--original"), ("experiment", "describe", experiment),
+                      ("experiment", "list"), ("trial", "describe", trial["id"]), ("checkpoint", "describe", uuid)):
+            texts.append(cluster.run(*AS_NOBODY, "muster", *words, check=False).out)
+        return "\n".join(texts)
+
+    shown = read_all()
+    assert '"closed"' in shown and uuid in shown and "STATE_RUNNING" in shown, "that it is there, and how far it is"
+    assert not re.findall(r"(?:entry|variable|storage|file|code|printed)-secret-\d+", shown), shown
+    for path in (f"experiments/{experiment}/model_def", ):
+        assert "--visibility cluster" in stranger.get(path, check=403)["error"]["error"]
+    status, text = lines(stranger)
+    assert "printed-secret" not in text and ("PermissionDenied" in text or status == 403), (status, text)
+    assert "root's" in cluster.run(*AS_NOBODY, "muster", "trial", "logs", trial["id"], check=False).err
+    assert "root's" in stranger.post("experiments", fork, check=403)["error"]["error"]
+    assert cluster.run(*AS_NOBODY, "muster", "experiment", "fork", experiment, check=False).code != 0
+    assert cluster.run(*AS_NOBODY, "muster", "experiment", "set", experiment, "--visibility", "cluster", check=False).code != 0
+    assert web.get(f"experiments/{experiment}")["experiment"]["visibility"] == "private"
+    set_to("cluster")
+    assert web.get(f"experiments/{experiment}")["experiment"]["visibility"] == "cluster"
+    opened = read_all()
+    assert "variable-secret-45" in opened and "file-secret-47" in opened
+    assert "code-secret-43" not in opened and stranger.get(f"experiments/{experiment}/model_def")["b64Tgz"]
+    assert "printed-secret-42" in lines(stranger)[1]
+    assert stranger.post("experiments", fork)["experiment"]["forkedFrom"] == experiment
+    web.ask("PATCH", f"/api/v1/experiments/{experiment}", {"visibility": "private"})
+    assert stranger.get(f"experiments/{experiment}/model_def", check=403)
+    assert "private, project, cluster" in web.ask("PATCH", f"/api/v1/experiments/{experiment}", {"visibility": "all"}, check=400)["error"]["error"]
+    web.post(f"experiments/{experiment}/kill")
+
+
 def test_a_runs_token_speaks_for_the_run_alone(web):
     experiment, trial, task, variables = running_trial(web)
     other = create(web, "sleep 300")
@@ -193,6 +431,48 @@ def test_a_runs_token_speaks_for_the_run_alone(web):
     owner.post(f"experiments/{experiment}/kill")
     web.wait_state(experiment, "STATE_CANCELED")
     assert task.get("me", check=403) and owner.get("me", check=403), "both ended with the job"
+
+
+def test_a_name_that_is_not_ours_is_refused(cluster, web):
+    """A page under a name that its owner points at this machine is this controller's own to a browser."""
+    port = web.address.split(":")[1]
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil.example"):
+        for path in ("/info", "/livez", "/api/v1/me", "/proxy/x/"):
+            assert "MusterHttpHosts" in web.ask("GET", path, check=421, headers={"Host": host})["error"]["error"]
+        assert web.post("auth/login", {"username": "determined", "password": ""}, check=421, headers={"Host": host})
+    for host in (f"localhost:{port}", "localhost", f"127.0.0.1:{int(port) - 1}", f"[::1]:{port}", os.uname().nodename):
+        assert web.ask("GET", "/api/v1/me", headers={"Host": host})["user"]["admin"] is True, "a tunnel has another port"
+
+
+def test_a_listed_name_is_ours(own_cluster):
+    web = Web(own_cluster(nodes=1, conf={"MusterHttpHosts": "gpu.example.org,*.muster.example"}))
+    for host, status in (("gpu.example.org", 200), ("a.muster.example:443", 200), ("muster.example", 421)):
+        web.ask("GET", "/api/v1/me", headers={"Host": host}, check=status)
+
+
+def test_no_other_origins_page_changes_anything(web):
+    own = f"http://{web.address}"
+    change = lambda check, **headers: web.post("models", {"name": f"by-page-{time.monotonic_ns()}"}, check=check, headers={
+        name.replace("_", "-"): value for name, value in headers.items()})
+    port = int(web.address.split(":")[1])
+    for headers in ({"Origin": "http://evil.example"}, {"Origin": f"http://127.0.0.1:{port + 1}"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"},
+                    {"Origin": own, "Sec_Fetch_Site": "same-site"}):
+        assert "another origin" in change(403, **headers)["error"]["error"]
+    for headers in ({}, {"Origin": own}, {"Origin": own, "Sec_Fetch_Site": "same-origin"}, {"Sec_Fetch_Site": "none"}):
+        change(200, **headers)
+    assert web.get("me", headers={"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"})["user"], "reading is for the browser to refuse"
+
+
+def test_a_cookie_alone_changes_nothing(web):
+    browser = Web(web.cluster, "")
+    cookie = {"Cookie": f"auth={web.token}"}
+    assert browser.get("me", headers=cookie)["user"]["admin"] is True
+    for more in ({}, {"Content-Type": "text/plain"}, {"Content-Type": "application/x-www-form-urlencoded"}):
+        error = browser.post("models", json.dumps({"name": "by-cookie"}), check=403, headers={**cookie, **more})
+        assert "X-Muster-Request" in error["error"]["error"]
+    assert web.get("models/by-cookie", check=404)
+    browser.post("models", {"name": "by-cookie"}, headers={**cookie, "Content-Type": "application/json"})
+    browser.post("models/by-cookie/archive", headers={**cookie, "X-Muster-Request": "1"})
 
 
 def test_an_experiment_is_made_from_files_and_its_code_comes_back(web):
@@ -435,6 +715,29 @@ def test_hostile_requests_hurt_nobody(cluster, web):
     for connection in idle:
         connection.close()
     assert web.ask("GET", "/readyz") == {"status": "ok"}
+
+
+def test_agents_show_each_device_with_the_job_that_has_it(own_cluster):
+    web = Web(own_cluster(nodes=1, gpus=3, cpus=4))
+    experiments = [create(web, "sleep 300") for _ in range(3)]
+    for experiment in experiments:
+        web.wait_state(experiment, "STATE_RUNNING")
+
+    def holders():
+        (agent,) = web.get("agents")["agents"]
+        return [(slot["container"] or {}).get("id") for _, slot in sorted(agent["slots"].items())]
+
+    before = until(lambda: None not in holders() and holders(), "all slots are taken")
+    assert len(set(before)) == 3
+    named = {task["resources"][0]["container_id"]: task["name"] for task in web.ask("GET", "/tasks").values()}
+    assert set(named) == set(before)
+    assert {task["name"] for task in web.get("tasks")["allocationIdToSummary"].values()} == set(named.values())
+    first = int(re.search(r"Experiment (\d+)", named[before[0]]).group(1))
+    web.post(f"experiments/{first}/kill")
+    web.wait_state(first, "STATE_CANCELED")
+    until(lambda: holders() == [None, before[1], before[2]], holders)
+    (pool,) = web.get("resource-pools")["resourcePools"]
+    assert (pool["slotsAvailable"], pool["slotsUsed"]) == (3, 2)
 
 
 def test_what_was_acknowledged_survives_the_controller(own_cluster):

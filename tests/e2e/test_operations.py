@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from conftest import until
+from conftest import end_cluster, make_cluster, until
 
 
 def edit_conf(cluster, change):
@@ -139,3 +139,28 @@ def test_an_update_passes_the_doors_of_a_submission(own_cluster):
         result = cluster.run(*as_nobody, "scontrol", "update", f"jobid={job}", change, check=False)
         assert result.code == 1, (change, result)
     assert "Priority=0 " in cluster.run("scontrol", "-o", "show", "job", job).out
+
+
+def test_a_cluster_with_gpus_of_a_type(tmp_path):
+    made = make_cluster(nodes=1, gpus="h100:2")
+    try:
+        assert made.run("sinfo", "-h", "-o", "%G").out == "gpu:h100:2\n"
+        assert made.run("srun", "--gpus=h100:1", "sh", "-c", "echo $SLURM_GPUS_ON_NODE").out == "1\n"
+        bad = made.run("muster", "up", "--dir", str(tmp_path / "x"), "--gpus", "h100:x", check=False)
+        assert bad.code != 0 and "TYPE:NUMBER" in bad.err + bad.out
+    finally:
+        end_cluster(made)
+
+
+def test_a_job_of_many_steps_keeps_the_last_and_sacct_has_all(cluster):
+    job = cluster.sbatch("for i in $(seq 120); do srun -n1 true || exit 1; done; touch done; sleep 300", "-o", "many.out")
+    until(lambda: (cluster.work / "done").exists(), lambda: (cluster.work / "many.out").read_text(), timeout=120)
+    shown = lambda: cluster.run("scontrol", "show", "step", job).out.count("StepId=")
+    until(lambda: shown() <= 66, lambda: f"{shown()} steps in memory", timeout=60)
+    rows = cluster.run("sacct", "-n", "-P", "-j", job, "-o", "JobID,State").out.splitlines()
+    assert [row for row in rows if row.startswith(f"{job}.")] == [f"{job}.batch|RUNNING"] + [f"{job}.{i}|COMPLETED" for i in range(120)]
+    cluster.run("scancel", job)
+    cluster.wait_ended(job)
+    assert cluster.run("sacct", "-n", "-P", "-j", job, "-o", "JobID").out.count(f"{job}.") == 121
+    checked = cluster.run("muster", "check", "--dir", cluster.dir).out
+    assert "history: complete up to batch" in checked, checked

@@ -38,6 +38,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(5)
         if self.path == "/away":
             return self.reply(302, b"", [("Location", "/elsewhere"), ("Set-Cookie", "theirs=1")])
+        if self.path == "/powers":
+            return self.reply(200, b"", [("Service-Worker-Allowed", "/"), ("Clear-Site-Data", '"*"'), ("Strict-Transport-Security", "max-age=99"),
+                                         ("Set-Cookie", "auth=theirs; Path=/"), ("X-Theirs", "yes")])
         if self.path == "/endless":
             self.send_response(200); self.send_header("Transfer-Encoding", "chunked"); self.end_headers()
             self.wfile.write(b"5\r\nbegin\r\n"); self.wfile.flush(); time.sleep(1); os._exit(7)
@@ -80,14 +83,19 @@ class Reply:
         return f"{self.status} {self.headers.items()} {self.body[:2000]!r}"
 
 
-def fetch(web, path, method="GET", body=None, headers=None, token=True, chunked=False):
-    connection = http.client.HTTPConnection(web.address, timeout=60)
+def fetch(web, path, method="GET", body=None, headers=None, token=True, chunked=False, at=None):
+    connection = http.client.HTTPConnection(at or web.address, timeout=60)
     own = {"Authorization": f"Bearer {web.token}"} if token else {}
     connection.request(method, path, body, {**own, **(headers or {})}, encode_chunked=chunked)
     try:
         return Reply(connection.getresponse())
     finally:
         connection.close()
+
+
+def services_address(cluster):
+    """Where browsers see services: an origin of its own."""
+    return (cluster.dir / "state/http-services.address").read_text().strip()
 
 
 def as_nobody(cluster):
@@ -156,23 +164,50 @@ def test_only_its_owner_and_operators_get_through(cluster, web, served):
 def test_a_browser_gets_in_by_a_ticket_that_opens_nothing_else(web, served):
     given = web.post(f"services/{served['variables']['DET_TASK_ID']}/ticket")
     assert given["path"].startswith(served["path"] + "/?muster_ticket=")
-    reply = fetch(web, given["path"] + "&x=1", token=False)
+    there = services_address(web.cluster)
+    assert given["url"] == f"http://{there}{given['path']}" and there != web.address
+    browse = lambda path, **more: fetch(web, path, token=False, at=there, **more)
+    sent_on = fetch(web, given["path"] + "&x=1", token=False, headers={"Host": f"localhost:{web.address.split(':')[1]}"})
+    assert sent_on.status == 307 and sent_on.headers["Referrer-Policy"] == "no-referrer"
+    assert sent_on.headers["Location"] == f"http://localhost:{there.split(':')[1]}{served['path']}/?x=1&muster_ticket={given['ticket']}"
+    reply = browse(given["path"] + "&x=1")
     assert reply.status == 302 and reply.headers["Location"] == served["path"] + "/?x=1"
     cookie = reply.headers["Set-Cookie"]
     assert f"Path={served['path']}/;" in cookie and "HttpOnly" in cookie
     cookie = {"Cookie": cookie.split(";")[0]}
-    assert fetch(web, f"{served['path']}/page", headers=cookie, token=False).json()["path"] == "/page"
+    page = browse(f"{served['path']}/page", headers=cookie)
+    assert page.json()["path"] == "/page" and "Content-Security-Policy" not in page.headers
+    for headers in ({"Origin": web.address}, {"Origin": "null"}, {"Sec-Fetch-Site": "same-site"}):
+        assert browse(f"{served['path']}/echo", method="POST", body=b"x", headers={**cookie, **headers}).status == 403
+    assert browse(f"{served['path']}/echo", method="POST", body=b"x", headers={**cookie, "Origin": f"http://{there}"}).body == b"x"
+    assert browse(f"{served['path']}/", headers={**cookie, "Host": "evil.example"}).status == 421
     assert fetch(web, "/api/v1/me", headers=cookie, token=False).status == 401
     assert fetch(web, "/api/v1/me", headers={"Authorization": f"Bearer {given['ticket']}"}, token=False).status == 401
     second = create(web, "sleep 300")
     web.wait_state(second, "STATE_RUNNING")
     other = f"/proxy/{web.get(f'experiments/{second}/trials')['trials'][0]['taskId']}/"
-    for reply in (fetch(web, f"{other}?muster_ticket={given['ticket']}", token=False), fetch(web, other, headers=cookie, token=False)):
+    for reply in (browse(f"{other}?muster_ticket={given['ticket']}"), browse(other, headers=cookie),
+                  fetch(web, f"{other}?muster_ticket={given['ticket']}", token=False)):
         assert reply.status == 403 and "another service's" in reply.error()
     web.post(f"experiments/{second}/kill")
     assert fetch(web, f"{served['path']}/?muster_ticket=x.y.z", token=False).status == 403
     login = {"Cookie": f"auth={web.token}"}
-    assert fetch(web, f"{served['path']}/", headers=login, token=False).status == 201, "the cookie of a login will do"
+    assert browse(f"{served['path']}/", headers=login).status == 401, "a login does not go along to users' pages"
+    sent_on = fetch(web, f"{served['path']}/a?b=c", headers=login, token=False)
+    assert sent_on.status == 307 and sent_on.headers["Location"].startswith(f"http://{there}{served['path']}/a?b=c&muster_ticket=")
+    assert browse(sent_on.headers["Location"].removeprefix(f"http://{there}")).status == 302, "it brings a ticket instead"
+    for path in ("/", "/info", "/api/v1/me", "/api/v1/auth/login"):
+        assert browse(path, headers={"Authorization": f"Bearer {web.token}"}).status == 404, "the API is elsewhere"
+
+
+def test_a_service_has_no_power_over_the_origin(web, served):
+    reply = fetch(web, f"{served['path']}/powers")
+    assert reply.status == 200 and reply.headers["X-Theirs"] == "yes"
+    for name in ("Service-Worker-Allowed", "Clear-Site-Data", "Strict-Transport-Security", "Set-Cookie"):
+        assert name not in reply.headers
+    policy = reply.headers["Content-Security-Policy"]
+    assert "sandbox" in policy and "allow-same-origin" not in policy, "beside the API a page has no origin"
+    assert reply.headers["X-Content-Type-Options"] == "nosniff"
 
 
 def test_who_comes_past_the_controller_is_refused_by_the_secret(cluster, web, served):
@@ -220,7 +255,7 @@ def test_idle_connections_to_services_are_not_kept(cluster, web, served):
 
 def test_clients_that_leave_in_the_middle_hurt_nobody(cluster, web, served):
     host, port = web.address.split(":")
-    head = f"Host: x\r\nAuthorization: Bearer {web.token}\r\n"
+    head = f"Host: localhost\r\nAuthorization: Bearer {web.token}\r\n"
     requests = [f"GET {served['path']}/ HTTP/1.1\r\n{head}\r\n", f"POST {served['path']}/echo HTTP/1.1\r\n{head}Content-Length: 1000000\r\n\r\n" + "x" * 5000,
                 f"POST {served['path']}/echo HTTP/1.1\r\n{head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", f"GET {served['path']}/slow HTTP/1.1\r\n{head}\r\n"]
     for round_ in range(60):
@@ -313,11 +348,12 @@ def written(cluster, web):
 
 def page(web, address):
     """What a browser sees that follows the address."""
-    prefix = f"http://{web.address}"
+    there = services_address(web.cluster)
+    prefix = f"http://{there}"
     assert address.startswith(prefix), address
-    reply = fetch(web, address[len(prefix):], token=False)
+    reply = fetch(web, address[len(prefix):], token=False, at=there)
     assert reply.status == 302, reply
-    return fetch(web, reply.headers["Location"], headers={"Cookie": reply.headers["Set-Cookie"].split(";")[0]}, token=False)
+    return fetch(web, reply.headers["Location"], headers={"Cookie": reply.headers["Set-Cookie"].split(";")[0]}, token=False, at=there)
 
 
 def test_a_tensorboard_shows_experiments_and_trials_by_name(cluster, web, stand_in, written):
@@ -479,7 +515,7 @@ def test_who_leaves_is_waited_for_no_longer(own_cluster):
     uuid = "44444444-2222-4333-8444-555555555555"
     checkpointed(web, uuid)  # its trial has the only CPU
     connection = socket.create_connection(web.address.split(":"), timeout=20)
-    connection.sendall(f"GET /checkpoints/{uuid} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {web.token}\r\n\r\n".encode())
+    connection.sendall(f"GET /checkpoints/{uuid} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {web.token}\r\n\r\n".encode())
     jobs = lambda state: cluster.run("squeue", "-h", "-t", state, "-n", "checkpoint.download", "-o", "%i").out.split()
     until(lambda: jobs("PENDING"), "the job that is to send it")
     connection.close()

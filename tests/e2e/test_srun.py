@@ -105,14 +105,22 @@ def test_one_output_file_gathers_all_nodes(cluster):
     assert (cluster.work / f"named-{job}.0.txt").read_text() == "out\n" and (cluster.work / f"e-{job}.txt").read_text() == "err\n"
 
 
+def test_folders_of_output_files_are_made(cluster):
+    cluster.run("srun", "-N2", "-o", "made/%j.out", "-e", "made/deep/%t/e.txt", "sh", "-c", "echo out; echo err >&2")
+    (out,) = (cluster.work / "made").glob("*.out")
+    assert out.read_text() == "out\nout\n"
+    assert [(cluster.work / f"made/deep/{i}/e.txt").read_text() for i in range(2)] == ["err\n", "err\n"]
+
+
 def test_files_of_single_tasks_are_labelled_too(cluster):
     cluster.run("srun", "-N2", "-l", "-o", "task-%t.txt", "sh", "-c", "echo one; printf two")
     assert [(cluster.work / f"task-{i}.txt").read_text() for i in range(2)] == ["0: one\n0: two\n", "1: one\n1: two\n"]
 
 
 def test_an_output_file_that_cannot_be_opened_fails_the_step(cluster):
-    result = cluster.run("srun", "-o", "/nowhere/x", "true", check=False)
-    assert result.code == 1 and "/nowhere/x" in result.err and "No such file" in result.err
+    (cluster.work / "plain").write_text("")
+    result = cluster.run("srun", "-o", "plain/x", "true", check=False)
+    assert result.code == 1 and "plain/x" in result.err and "Not a directory" in result.err
     assert cluster.run("squeue", "-h").out == ""
 
 
@@ -219,3 +227,41 @@ def test_input_for_steps_that_end_at_once(cluster):
     for _ in range(10):
         result = cluster.run("sh", "-c", "echo foo | srun -N2 hostname")
         assert result.err == "" and len(result.out.split()) == 2
+
+
+def test_limits_of_a_script_reach_its_steps(cluster):
+    job = cluster.sbatch("ulimit -S -n 777; srun sh -c 'ulimit -n; env | grep RLIMIT || echo none'; srun --propagate=CORE sh -c 'ulimit -n'",
+                         "-o", "limits.out")
+    cluster.wait_ended(job)
+    first, leaked, other = (cluster.work / "limits.out").read_text().split()
+    assert first == "777" and leaked == "none" and other != "777"
+
+
+def test_variables_of_the_way_to_the_controller(cluster):
+    job = cluster.sbatch("srun --export=ALL,A=1 env; unset SLURM_CONF; srun hostname", "-o", "ways.out", "--export=ALL")
+    ended = cluster.wait_ended(job)
+    told = (cluster.work / "ways.out").read_text()
+    assert ended["State"] == "COMPLETED", told
+    assert f"MUSTER_CONF={cluster.dir}/slurm.conf" in told and "SLURM_EXPORT_ENV" not in told
+    lost = cluster.run("srun", "--jobid", job, "true", check=False, env={"SLURM_CONF": "/nowhere/slurm.conf"})
+    assert lost.code == 1 and "Unable to contact slurm controller" in lost.err and "busy" not in lost.err
+
+
+def test_input_variables_of_srun(cluster):
+    assert len(cluster.run("srun", "hostname", env={"SLURM_NPROCS": "3"}).out.splitlines()) == 3
+    cluster.run("srun", "hostname", env={"SRUN_OUTPUT": "by-variable.out"})
+    assert (cluster.work / "by-variable.out").read_text().startswith("node")
+    refused = cluster.run("srun", "hostname", check=False, env={"SLURM_POWER": "x"})
+    assert refused.code == 1 and "SLURM_POWER is not supported by Muster yet" in refused.err
+    het = cluster.run("salloc", "-N1", ":", "-N2", "true", check=False)
+    assert het.code == 1 and "heterogeneous job" in het.err
+    tasks = cluster.run("srun", "--gres=gpu:2", "--ntasks-per-gpu=2", "hostname").out.splitlines()
+    assert len(tasks) == 4
+
+
+def test_one_interrupt_with_X_only_forwards(cluster):
+    step = cluster.popen("srun", "-X", "sh", "-c", "trap 'echo caught' INT; echo up; sleep 1; sleep 1; echo on")
+    assert step.stdout.readline() == "up\n"
+    step.send_signal(signal.SIGINT)
+    out, _ = step.communicate(timeout=30)
+    assert out == "caught\non\n" and step.returncode == 0

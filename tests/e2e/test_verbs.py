@@ -55,8 +55,8 @@ def test_metrics_of_a_trial(done):
     assert re.search(r"^validation +epochs +12 +12 +6\.5 +1 +12$", summary, re.M), summary
     reports = muster(cluster, "trial", "describe", trial, "--metrics").out
     assert len(re.findall(r"^\d+ +validation +a b&c +\d+$", reports, re.M)) == 12, reports
-    one, workloads = muster(cluster, "trial", "describe", trial, "--metrics", "--json").out.splitlines()
-    assert json.loads(one)["trial"]["id"] == trial and len(json.loads(workloads)["workloads"]) == 12 + 3
+    whole = json.loads(muster(cluster, "trial", "describe", trial, "--metrics", "--json").out)
+    assert whole["trial"]["id"] == trial and len(whole["workloads"]) == 12 + 3
 
 
 def test_downloads(done):

@@ -32,7 +32,7 @@ class Comparison:
             return f"{self.name}: exact, {self.values} values, sha256 {self.digest}"
         found = f"{len(self.apart)} of {self.values} values differ"
         if self.within is not None:
-            return f"{self.name}: equal within {self.within:.2g} ({found})"
+            return f"{self.name}: {found}, by {self.within:.2g} at most"
         return f"{self.name}: differs ({found})"
 
 

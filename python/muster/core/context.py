@@ -68,7 +68,8 @@ class Context:
         self.train = TrainContext(rank, info.run_id, info.run_dir, backend)
         self.checkpoint = CheckpointContext(distributed, storage, registry, self.train.settle)
         self.searcher = SearcherContext(self.train, rank, environment.max_length, environment.searcher_metric)
-        self.profiler = ProfilerContext(self.train, rank, node=environment.node or "")
+        self.profiler = ProfilerContext(self.train, rank, node=environment.node or "", wish=environment.profiling)
+        self.train.on_batches(self.profiler.follow)
         self.preempt = PreemptContext(distributed, preempt_mode,
                                       _stop_sources(environment, preempt_mode, rank), record)
         atexit.register(self.close)

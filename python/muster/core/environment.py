@@ -27,6 +27,13 @@ class MaxLength:
 
 
 @dataclass(frozen=True)
+class Profiling:
+    """The profiler runs from batch `begin_on_batch` until `end_after_batch` is over; None: to the end."""
+    begin_on_batch: int = 0
+    end_after_batch: Optional[int] = None
+
+
+@dataclass(frozen=True)
 class Controller:
     """The controller that runs this trial, and what this run is to it. `url` is http://host:port."""
     url: str
@@ -60,6 +67,7 @@ class Environment:
     has_tensorboard: bool = True                # event files are written
     controller: Optional[Controller] = None
     node: Optional[str] = None                  # what the controller calls this one
+    profiling: Optional[Profiling] = None       # None: the training turns the profiler on itself, or nobody does
 
 
 def read_environment(variables: Mapping[str, str]) -> Environment:
@@ -85,7 +93,8 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         source_checkpoint=set_ones.get("MUSTER_SOURCE_CHECKPOINT"),
         has_tensorboard=_switch(set_ones, "MUSTER_TENSORBOARD"),
         controller=controller,
-        node=set_ones.get("DET_AGENT_ID"))
+        node=set_ones.get("DET_AGENT_ID"),
+        profiling=_profiling(set_ones))
 
 
 def _controller(variables: Mapping[str, str]) -> Optional[Controller]:
@@ -183,6 +192,20 @@ def _signal_name(variables: Mapping[str, str]) -> str:
     if name not in allowed:
         raise ValueError(f"MUSTER_STOP_SIGNAL is {text!r}; it is one of {', '.join(allowed)}")
     return name
+
+
+def _profiling(variables: Mapping[str, str]) -> Optional[Profiling]:
+    """A JSON object with begin_on_batch and end_after_batch, either of which may be left out."""
+    text = variables.get("MUSTER_PROFILING")
+    if text is None:
+        return None
+    value = _json("MUSTER_PROFILING", text)
+    known = ("begin_on_batch", "end_after_batch")
+    is_right = isinstance(value, dict) and all(
+        name in known and isinstance(batch, int) and not isinstance(batch, bool) and batch >= 0 for name, batch in value.items())
+    if not is_right:
+        raise ValueError(f"MUSTER_PROFILING is {text!r}; it is a JSON object with the whole numbers {' and '.join(known)}, or {{}}")
+    return Profiling(**value)
 
 
 def _max_length(variables: Mapping[str, str]) -> Optional[MaxLength]:

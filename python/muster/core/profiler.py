@@ -5,6 +5,7 @@ Reported as system metrics, each the mean over one report's samples:
     memory   used_bytes, available_bytes
     disk     read_bytes_per_s, written_bytes_per_s, whole disks only
     network  received_bytes_per_s, sent_bytes_per_s, without the loopback
+    trial    cpu_cores, rss_bytes, read_bytes_per_s, written_bytes_per_s, processes: this run's own share of it (own_use.py)
     gpu      {node: {uuid: {gpu_util, gpu_free_memory}}} in Determined's shape; only where nvidia-smi answers (gpus.py)
 """
 from __future__ import annotations
@@ -17,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
+from muster.core import own_use
+from muster.core.environment import Profiling
 from muster.core.gpus import Gpus, GpuValues, mean_of_gpus
 from muster.core.train import TrainContext
 
@@ -107,11 +110,17 @@ class Proc:
 
 
 class ProfilerContext:
-    """Samples in a thread of its own. On ranks other than 0 it does nothing."""
+    """Samples in a thread of its own. On ranks other than 0 it does nothing.
+
+    Where the experiment's file says `profiling: {enabled: true}` it goes on and off by itself, with the batches that the
+    training reports; a training that calls `on` or `off` itself decides from then on.
+    """
 
     def __init__(self, train: TrainContext, rank: int, proc: Optional[Proc] = None,
-                 clock: Callable[[], float] = time.monotonic, node: str = "") -> None:
-        """`node`: what rank 0's is called."""
+                 clock: Callable[[], float] = time.monotonic, node: str = "", wish: Optional[Profiling] = None) -> None:
+        """`node`: what rank 0's is called. `wish`: what the experiment's file says."""
+        self._wish = wish
+        self._following = threading.Lock()
         self._train = train
         self._rank = rank
         self._proc = proc or Proc()
@@ -120,48 +129,75 @@ class ProfilerContext:
         self._end = threading.Event()
         self._thread: Optional[threading.Thread] = None
         self._has_warned = False
+        self.follow(0)
+
+    def follow(self, batches: int) -> None:
+        """So many batches are trained: what the experiment's file wants from here on. Any thread."""
+        with self._following:
+            wish = self._wish
+            if wish is None or self._rank != 0:
+                return
+            if wish.end_after_batch is not None and batches > wish.end_after_batch:
+                self._wish = None
+                self._stop()
+            elif self._thread is None and batches >= wish.begin_on_batch:
+                self._start(1, 10)
 
     def on(self, sampling_interval_s: float = 1, samples_per_report: int = 10) -> None:
         """Errors: ValueError; RuntimeError when it is on already. Without /proc it says so once and does nothing."""
         if not 0.01 <= sampling_interval_s <= 3600 or samples_per_report < 1:
             raise ValueError(f"sampling every {sampling_interval_s!r} s, {samples_per_report!r} samples per report: the "
                              "first lies in 0.01..3600, the second is 1 or more")
+        if self._wish is not None:  # on by itself so far
+            self._wish = None
+            self._stop()
         if self._thread is not None:
             raise RuntimeError("the profiler is on already")
-        if self._rank != 0:
-            return
+        if self._rank == 0:
+            self._start(sampling_interval_s, samples_per_report)
+
+    def _start(self, sampling_interval_s: float, samples_per_report: int) -> None:
         try:
             first = self._proc.counters()
             self._proc.memory()
+            own = own_use.OwnUse()
         except (OSError, ValueError, LookupError) as error:
             if not self._has_warned:
                 _log.warning("the profiler stays off, for this system does not tell what it does: %s", error)
             self._has_warned = True
+            self._wish = None
             return
         self._end.clear()
-        self._thread = threading.Thread(target=self._run, args=(first, sampling_interval_s, samples_per_report),
+        self._thread = threading.Thread(target=self._run, args=(first, own, sampling_interval_s, samples_per_report),
                                         name="muster-profiler", daemon=True)
         self._thread.start()
 
     def off(self) -> None:
         """Reports what was sampled since the last report. Nothing when it is off."""
+        self._wish = None
+        self._stop()
+
+    def _stop(self) -> None:
         if self._thread is None:
             return
         self._end.set()
         self._thread.join(60.0)
         self._thread = None
 
-    def _run(self, before: Counters, interval_s: float, samples_per_report: int) -> None:
+    def _run(self, before: Counters, own: own_use.OwnUse, interval_s: float, samples_per_report: int) -> None:
         samples: List[Dict[str, Values]] = []
         gpu_samples: List[GpuValues] = []
         begin = self._clock()
         try:
             gpus = Gpus()
+            used = own.read()
             while not self._end.wait(interval_s):
-                after, end = self._proc.counters(), self._clock()
-                samples.append({**rates(before, after, max(1e-6, end - begin)), "memory": self._proc.memory()})
+                after, uses, end = self._proc.counters(), own.read(), self._clock()
+                seconds = max(1e-6, end - begin)
+                samples.append({**rates(before, after, seconds), "memory": self._proc.memory(),
+                                "trial": own_use.rates(used, uses, seconds, own.ticks_per_s)})
                 gpu_samples.append(gpus.sample())
-                before, begin = after, end
+                before, used, begin = after, uses, end
                 if len(samples) == samples_per_report:
                     self._report(samples, gpu_samples)
                     samples, gpu_samples = [], []

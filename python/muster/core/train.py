@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from muster.core import values
 from muster.core.backend import Backend
@@ -29,6 +29,7 @@ class TrainContext:
         self._run = run
         self._run_dir = run_dir
         self._backend = backend
+        self._tell_batches: Optional[Callable[[int], None]] = None
         self._shipper = None if backend is None else Shipper(
             backend.metrics, backend.patience_s, backend.rows_waiting_max, backend.keeper)
 
@@ -37,6 +38,10 @@ class TrainContext:
             raise NotChiefError(f"rank {self._rank} calls {what}, but only rank 0 may: guard it with "
                                 "`if context.distributed.rank == 0`")
         return self._backend
+
+    def on_batches(self, tell: Callable[[int], None]) -> None:
+        """`tell` hears how many batches are trained, with every report of rank 0's."""
+        self._tell_batches = tell
 
     # ---- metrics ----
 
@@ -61,6 +66,8 @@ class TrainContext:
         batches: Optional[List[Dict[str, Any]]] = None
         if batch_metrics is not None:
             batches = [dict(values.encode_metrics(group, each)) for each in batch_metrics]
+        if self._tell_batches is not None:
+            self._tell_batches(steps)
         self._put(MetricRow(self._run, group, steps, now(), values.encode_metrics(group, metrics), batches))
 
     def _put(self, row: MetricRow) -> None:

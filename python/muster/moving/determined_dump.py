@@ -3,7 +3,8 @@ dump_tables.md; a column that is not there is not known, and a table that must b
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Iterator, Optional, Set, Tuple
+import tempfile
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from muster.moving.dump import Dump, Row, array_of
 from muster.moving.records import (CHECKPOINT_STATES, ENDED, FORMAT, MovingError, Record, Section, metrics_of, object_of, place_of, run_in,
@@ -58,17 +59,17 @@ class DumpReader:
     # ---- who and where ----
 
     def _read_users(self) -> Iterator[Record]:
-        for row in self._dump.rows("users"):
+        for row in self._by_id("users"):
             yield {"kind": "user", "id": _id(row, "id"), "username": row["username"], "display_name": row.get("display_name"),
                    "is_admin": _flag(row, "admin"), "is_active": _flag(row, "active")}
 
     def _read_workspaces(self) -> Iterator[Record]:
-        for row in self._dump.rows("workspaces"):
+        for row in self._by_id("workspaces"):
             yield {"kind": "workspace", "id": _id(row, "id"), "name": row["name"], "owner": whole(row.get("user_id")),
                    "is_archived": _flag(row, "archived"), "is_immutable": _flag(row, "immutable")}
 
     def _read_projects(self) -> Iterator[Record]:
-        for row in self._dump.rows("projects"):
+        for row in self._by_id("projects"):
             notes = _json(row, "notes") or []
             yield {"kind": "project", "id": _id(row, "id"), "workspace": whole(row["workspace_id"]), "name": row["name"],
                    "description": row.get("description") or "", "owner": whole(row.get("user_id")), "is_archived": _flag(row, "archived"),
@@ -91,19 +92,29 @@ class DumpReader:
             self._storages[number] = known.setdefault(json.dumps(storage, sort_keys=True), storage)
 
     def _read_experiments(self) -> Iterator[Record]:
-        """Rows lie in the order of their last changes: one whose parent comes later waits for another pass over the table."""
+        """By number, as a parent's is below those of its forks; one that is not is left out where it is named."""
         done: Set[int] = set()
-        waiting = set(self._experiments)
-        while waiting:
-            before = len(waiting)
-            for row in self._dump.rows("experiments"):
-                number, parent = _id(row, "id"), whole(row.get("parent_id"))
-                if number in waiting and (parent not in waiting or parent == number):
-                    waiting.remove(number)
-                    done.add(number)
-                    yield self._experiment(row, parent if parent in done and parent != number else None)
-            if len(waiting) == before:
-                raise MovingError(f"experiments {sorted(waiting)[:5]} are each other's parents")
+        for row in self._by_id("experiments"):
+            number, parent = _id(row, "id"), whole(row.get("parent_id"))
+            if number not in self._experiments or number in done:
+                continue
+            if parent in self._experiments and parent not in done and parent != number:
+                self._leave_out("parents that are newer than their forks")
+            done.add(number)
+            yield self._experiment(row, parent if parent in done and parent != number else None)
+
+    def _by_id(self, table: str) -> Iterator[Row]:
+        """A table's rows by their numbers. They lie in the order of their last changes, and whoever receives them gives each the number
+        that it had as long as those rise. Memory: a number and an offset for each row; they wait in a file without a name."""
+        with tempfile.TemporaryFile() as file:
+            offsets: List[Tuple[int, int]] = []
+            for row in self._dump.rows(table):
+                offsets.append((_id(row, "id"), file.tell()))
+                file.write(json.dumps(row).encode() + b"\n")
+            for _, offset in sorted(offsets):
+                file.seek(offset)
+                row = json.loads(file.readline())
+                yield row
 
     def _experiment(self, row: Row, parent: Optional[int]) -> Record:
         config = object_of(_json(row, "config"))
@@ -131,7 +142,7 @@ class DumpReader:
         metadata = {_id(row, "run_id"): _json(row, "metadata") for row in self._dump.rows("runs_metadata")}
         runs = self._runs()
         sources = self._source_checkpoints()
-        for row in self._dump.rows(self._trial_table()):
+        for row in self._by_id(self._trial_table()):
             number = _id(row, "id")
             if number not in self._trials:
                 continue
@@ -219,7 +230,7 @@ class DumpReader:
     # ---- models ----
 
     def _read_models(self) -> Iterator[Record]:
-        for row in self._dump.rows("models"):
+        for row in self._by_id("models"):
             yield {"kind": "model", "id": _id(row, "id"), "name": row["name"], "description": row.get("description") or "", **_described(row),
                    "workspace": whole(row.get("workspace_id")), "is_archived": _flag(row, "archived")}
 

@@ -81,12 +81,8 @@ _COMBINE: Dict[Reducer, Callable[[Any, Any], Any]] = {
 
 
 def reducer_of(choice: ReducerChoice, name: str) -> Reducer:
-    """Errors: ValueError for a metric that a mapping does not name."""
-    if isinstance(choice, Reducer):
-        return choice
-    if name not in choice:
-        raise ValueError(f"no reducer for metric {name!r}; name it among {sorted(choice)}")
-    return choice[name]
+    """A metric that a mapping does not name is a mean."""
+    return choice if isinstance(choice, Reducer) else choice.get(name, Reducer.AVG)
 
 
 class MetricSums:
@@ -99,7 +95,7 @@ class MetricSums:
     def add(self, metrics: Mapping[str, Any], records: int) -> None:
         """One batch of `records` samples. Does not wait for a GPU.
 
-        Errors: TypeError that names a metric which is not one number; ValueError for one without reducer.
+        Errors: TypeError that names a metric which is not one number.
         """
         for name, value in metrics.items():
             reducer = reducer_of(self._choice, name)
@@ -183,14 +179,20 @@ class NamedReducers:
             self.load_state_dicts(gathered)
 
     def reduce(self, distributed: DistributedContext, is_training: bool) -> Dict[str, Any]:
-        """All ranks call it. Errors: TypeError when a reducer without a name makes no dict."""
+        """All ranks call it. A function whose reducer was given nothing in this period is not called, and its metric is left out.
+
+        Errors: TypeError when a reducer without a name makes no dict.
+        """
         used = self._used(is_training)
         if not used:
             return {}
         parts = distributed.allgather([reducer.per_slot_reduce() for _, reducer in used])
         metrics: Dict[str, Any] = {}
         for place, (name, reducer) in enumerate(used):
-            value = reducer.cross_slot_reduce([part[place] for part in parts])
+            said = [part[place] for part in parts]
+            if isinstance(reducer, FunctionReducer) and not any(said):
+                continue
+            value = reducer.cross_slot_reduce(said)
             if name is not None:
                 metrics[name] = value
             elif isinstance(value, Mapping):

@@ -85,7 +85,8 @@ class Trainer:
         MUSTER_RESUME_FROM, else the newest of the run folder; another trial's, given by the controller, gives its weights and
         nothing else. `step_zero_validation`: one before the first batch.
         `test_mode`: one optimizer step, one batch of validation and one checkpoint, which is removed; nothing is resumed
-        or reported. `profiling_enabled`: system metrics of rank 0's node are reported while it trains.
+        or reported. `profiling_enabled`: system metrics of rank 0's node and of this
+        run's own share are reported while it trains, as `profiling: {enabled: true}` in the experiment's file has it.
         Errors: TypeError, ValueError; those of the trial, of core's contexts and of torch.
         """
         settings = self._checked(max_length, checkpoint_policy, searcher_metric, _Settings(
@@ -283,6 +284,7 @@ class _Fit:
             if after.epochs > position.epochs:
                 schedule.step_if(StepMode.STEP_EVERY_EPOCH, after.epochs)
         self._state.position = context.position = after
+        self._core.profiler.follow(after.batches)
         self._state.is_validated = False
 
     def _end_batch(self, before: Position) -> Optional[bool]:

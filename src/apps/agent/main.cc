@@ -4,13 +4,13 @@
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
 #include <signal.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -25,9 +25,11 @@
 #include "agent/output_files.h"
 #include "agent/output_shipper.h"
 #include "agent/spool.h"
+#include "apps/conf_files.h"
 #include "base/version.h"
 #include "codec/slurm_conf.h"
 #include "codec/spool_path.h"
+#include "env/posix/clocks.h"
 #include "env/posix/container.h"
 #include "env/posix/process_runner.h"
 #include "records/page_codec.h"
@@ -49,9 +51,11 @@ constexpr kj::Duration kRedial = 300 * kj::MILLISECONDS;
 constexpr kj::Duration kOutputTick = 200 * kj::MILLISECONDS;
 constexpr kj::Duration kTick = 250 * kj::MILLISECONDS;
 
-TimePoint wall_clock() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return TimePoint::from_microseconds(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+/// Tells this agent from every other of its name.
+std::uint64_t draw_agent_id() {
+  std::uint64_t id = 0;
+  if (::getrandom(&id, sizeof id, 0) != sizeof id) id = static_cast<std::uint64_t>(::getpid());
+  return id | 1;
 }
 
 [[noreturn]] void die(const std::string& text) {
@@ -87,7 +91,7 @@ struct AgentOptions {
 class AgentProgram final : public AgentWorld, public OutputWorld, private kj::TaskSet::ErrorHandler {
  public:
   AgentProgram(AgentOptions options, RegisterNode self, kj::AsyncIoContext& io)
-      : options_(std::move(options)), io_(io), agent_(std::move(self), ::geteuid(), *this),
+      : options_(std::move(options)), io_(io), self_(std::move(self)),
         output_files_(output_folder(options_.spool)), shipper_(*this, OutputShipper::Options()),
         containers_(find_container_host(options_.cluster, options_.spool)), tasks_(*this) {}
   ~AgentProgram() noexcept override = default;
@@ -97,7 +101,12 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     auto spool = Spool::open(options_.spool, known);
     if (!spool.has_value()) die(spool.error().text());
     spool_.emplace(std::move(spool).value());
-    for (const Spool::Known& step : known) agent_.adopt(step.id, step.done, wall_clock());
+    self_.agent_id = draw_agent_id();
+    self_.cluster_id = spool_->identity().cluster.cluster_id;
+    self_.epoch = spool_->identity().cluster.epoch;
+    self_.job_floor = spool_->identity().job_floor;
+    agent_.emplace(std::move(self_), ::geteuid(), *this);
+    for (const Spool::Known& step : known) agent_->adopt(step.id, step.done, steady_now());
     start_spawner();
     listen();
     tasks_.add(controller_loop());
@@ -116,7 +125,7 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     for (const LaunchStep& step : steps) {
       std::string bytes = spool_->log_path();
       bytes.push_back('\0');
-      bytes += std::to_string(wall_clock().microseconds());
+      bytes += std::to_string(steady_now().microseconds());
       bytes.push_back('\0');
       bytes += records::encode_message(ToAgent(step));
       send_spawner(bytes);
@@ -143,9 +152,17 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     container->kill_all();
     container->remove();
   }
+  void end_supervisor(const StepId& step) override {
+    const auto found = supervisors_.find(step);
+    if (found == supervisors_.end()) return;
+    fmt::print(stderr, "muster-agent: the supervisor of step {}.{} (pid {}) does not answer: it is ended\n", step.job.value(), step.step, found->second);
+    ::kill(found->second, SIGKILL);
+  }
   Heartbeat measure() override { return measure_host(); }
+  Status probe() override { return spool_->probe(); }
+  Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor) override { return spool_->adopt(cluster, job_floor); }
   bool is_output_stored(const StepId& step) override {
-    shipper_.on_tick(wall_clock());
+    shipper_.on_tick(steady_now());
     return !shipper_.has_output_of(step);
   }
 
@@ -156,8 +173,13 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   }
   void give_up_output(const OutputFileName& name, std::uint64_t offset) override { output_files_.give_up(name, offset); }
   void remove_output(const OutputFileName& name) override { output_files_.remove(name); }
-  bool is_step_live(const StepId& step) override { return agent_.is_live(step); }
-  void send_output(const OutputSent& output) override { send_controller(output); }
+  bool is_step_live(const StepId& step) override { return agent_->is_live(step); }
+  /// Lines are read by people: they carry the wall clock's time, all else here counts the steady one.
+  void send_output(const OutputSent& output) override {
+    OutputSent stamped = output;
+    stamped.fragment.received_time = wall_time();
+    send_controller(stamped);
+  }
 
  private:
   // ---- the spawner ----
@@ -212,17 +234,20 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     });
   }
   void adopt_link(int fd) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    const pid_t pid = ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
     auto link = kj::heap<MessageLink>(io_.lowLevelProvider->wrapSocketFd(
         fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
                 kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
     auto id = kj::heap<std::optional<StepId>>();
     auto* raw_id = id.get();
     auto* raw_link = link.get();
-    tasks_.add(raw_link->run([this, raw_id, raw_link](std::string bytes) { on_step_message(*raw_id, raw_link, bytes); })
+    tasks_.add(raw_link->run([this, raw_id, raw_link, pid](std::string bytes) { on_step_message(*raw_id, raw_link, pid, bytes); })
                    .then([this, raw_id, raw_link] { on_link_closed(*raw_id, raw_link); })
                    .attach(kj::mv(id), kj::mv(link)));
   }
-  void on_step_message(std::optional<StepId>& id, MessageLink* link, const std::string& bytes) {
+  void on_step_message(std::optional<StepId>& id, MessageLink* link, pid_t pid, const std::string& bytes) {
     const auto message = records::decode_from_agent(bytes);
     if (!message.has_value()) return;
     const auto* running = std::get_if<StepRunning>(&*message);
@@ -231,14 +256,18 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     if (!id) {
       id = running != nullptr ? running->id : done->id;
       links_[*id] = link;
-      agent_.on_step_linked(*id);
+      if (pid > 0) supervisors_[*id] = pid;
+      agent_->on_step_linked(*id);
     }
-    agent_.on_step(*id, *message);
+    agent_->on_step(*id, *message);
   }
   void on_link_closed(const std::optional<StepId>& id, MessageLink* link) {
     if (!id) return;
-    if (const auto found = links_.find(*id); found != links_.end() && found->second == link) links_.erase(found);
-    agent_.on_step_closed(*id, wall_clock());
+    if (const auto found = links_.find(*id); found != links_.end() && found->second == link) {
+      links_.erase(found);
+      supervisors_.erase(*id);
+    }
+    agent_->on_step_closed(*id, steady_now());
   }
 
   // ---- the controller ----
@@ -247,27 +276,28 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     if (!fd.has_value()) return redial();
     controller_ = std::make_unique<AgentClient>(io_, *fd, [this](const ToAgent& message) {
       if (const auto* received = std::get_if<OutputReceived>(&message)) {
-        shipper_.on_received(*received, wall_clock());
-        if (received->is_end) agent_.on_output_stored();
+        shipper_.on_received(*received, steady_now());
+        if (received->is_end) agent_->on_output_stored();
         return;
       }
-      agent_.on_controller(message, wall_clock());
+      agent_->on_controller(message, steady_now());
       schedule_end();
     });
-    return controller_->register_node(agent_.registration())
-        .then([this](std::optional<Error> refused) -> kj::Promise<void> {
-          if (refused) {
-            if (refused->text() != last_refusal_) fmt::print(stderr, "muster-agent: {}\n", refused->text());
-            last_refusal_ = refused->text();
-            return kj::READY_NOW;
+    return controller_->register_node(agent_->registration())
+        .then([this](AgentClient::Answer answer) -> kj::Promise<void> {
+          const bool may_serve = answer.cluster.cluster_id.empty() || agent_->on_cluster(answer.cluster, steady_now());
+          if (answer.refusal) {
+            if (answer.refusal->text() != last_refusal_) fmt::print(stderr, "muster-agent: {}\n", answer.refusal->text());
+            last_refusal_ = answer.refusal->text();
           }
-          shipper_.on_connected(wall_clock());
-          agent_.on_registered(wall_clock());
+          if (answer.refusal || !may_serve) return kj::READY_NOW;
+          shipper_.on_connected(steady_now());
+          agent_->on_registered(steady_now());
           return controller_->on_disconnect();
         })
         .catch_([](kj::Exception&&) {})
         .then([this] {
-          agent_.on_disconnected();
+          agent_->on_disconnected();
           shipper_.on_disconnected();
           controller_ = nullptr;
           return redial();
@@ -281,18 +311,18 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     if (std::exchange(is_end_scheduled_, true)) return;
     tasks_.add(kj::evalLast([this] {
       is_end_scheduled_ = false;
-      agent_.end_turn();
+      agent_->end_turn();
     }));
   }
   kj::Promise<void> tick_loop() {
     return io_.provider->getTimer().afterDelay(kTick).then([this] {
-      agent_.on_tick(wall_clock());
+      agent_->on_tick(steady_now());
       return tick_loop();
     });
   }
   kj::Promise<void> output_loop() {
     return io_.provider->getTimer().afterDelay(kOutputTick).then([this] {
-      shipper_.on_tick(wall_clock());
+      shipper_.on_tick(steady_now());
       return output_loop();
     });
   }
@@ -302,7 +332,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
 
   AgentOptions options_;
   kj::AsyncIoContext& io_;
-  Agent agent_;
+  RegisterNode self_;  ///< until the agent has it
+  std::optional<Agent> agent_;
   OutputFiles output_files_;
   OutputShipper shipper_;
   ContainerHost containers_;
@@ -311,6 +342,7 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   int listen_fd_ = -1;
   kj::Own<kj::UnixEventPort::FdObserver> observer_;
   std::map<StepId, MessageLink*> links_;
+  std::map<StepId, pid_t> supervisors_;  ///< of those that are linked
   std::unique_ptr<AgentClient> controller_;
   std::string last_refusal_;
   bool is_end_scheduled_ = false;
@@ -334,7 +366,7 @@ int run(const std::string& conf_path, const std::string& name) {
   if (!file) die(fmt::format("cannot read {}: {}", conf_path, std::strerror(errno)));
   std::ostringstream text;
   text << file.rdbuf();
-  const auto conf = parse_slurm_conf(conf_path, text.str());
+  const auto conf = parse_slurm_conf(conf_path, text.str(), include_reader(conf_path));
   if (!conf.has_value()) die(conf.error().text());
   AgentOptions options;
   options.conf_path = conf_path;
@@ -378,6 +410,7 @@ int main(int argc, char** argv) {
     }
   }
   ::signal(SIGPIPE, SIG_IGN);
+  ::umask(022);  // scripts lie in folders that their users pass through; what is private is made so
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;

@@ -7,15 +7,19 @@
 
 #include "apps/musterd/messages.h"
 #include "controller/logs/log_book.h"
+#include "env/posix/crash_note.h"
 #include "wire/controller_calls.h"
 
 namespace muster::daemon {
 
+void log_line(const std::string& text);
+[[noreturn]] void restart_beyond(Epoch epoch);
+
 /// Lives on the core's thread. `senders` has one place per node, null while its agent is not connected.
 class ChannelCorePort final : public CorePort, public JournalPort {
  public:
-  ChannelCorePort(Channels& channels, std::string mail_program, std::function<Status()> reconfigure)
-      : channels_(channels), mail_program_(std::move(mail_program)), reconfigure_(std::move(reconfigure)) {}
+  ChannelCorePort(Channels& channels, CrashNote* crash_note, std::string mail_program, std::function<Status()> reconfigure)
+      : channels_(channels), crash_note_(crash_note), mail_program_(std::move(mail_program)), reconfigure_(std::move(reconfigure)) {}
 
   std::vector<AgentSender*>& senders() { return senders_; }
 
@@ -40,9 +44,18 @@ class ChannelCorePort final : public CorePort, public JournalPort {
     if (!mail_program_.empty()) channels_.mail.push(MailOrder{mail_program_, std::move(mail)});
   }
   Status reconfigure() override { return reconfigure_(); }
+  void warn(const std::string& text) override { log_line(text); }
+  void lead_beyond(Epoch epoch) override { restart_beyond(epoch); }
+  void works_on(JobId job) override {
+    if (crash_note_ != nullptr) crash_note_->works_on(job);
+  }
+
+  /// Null: there is none.
+  CrashNote* crash_note() { return crash_note_; }
 
  private:
   Channels& channels_;
+  CrashNote* crash_note_;
   std::string mail_program_;
   std::function<Status()> reconfigure_;
   std::vector<AgentSender*> senders_;

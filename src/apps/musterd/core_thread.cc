@@ -1,5 +1,8 @@
+#include <fmt/format.h>
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
+
+#include <deque>
 
 #include "apps/musterd/threads.h"
 #include "wire/rpc_server.h"
@@ -9,13 +12,17 @@ namespace {
 
 constexpr kj::Duration kTick = 100 * kj::MILLISECONDS;
 constexpr int kTicksPerFacts = 10;
+/// Messages that may wait for a thread that follows the core before no further command is taken up: who asked waits, and what is in
+/// memory stays bounded. Those who may be busy for seconds with a plan or a query have more.
+constexpr std::size_t kBehindMax = 20'000;
+constexpr std::size_t kFarBehindMax = 100'000;
 
 /// The core with its ports: the journal and the followers by channel, the agents by RPC.
 class CoreThread final : public AgentCalls {
  public:
   ~CoreThread() noexcept override = default;
-  CoreThread(Channels& channels, Core& core, kj::AsyncIoContext& io)
-      : channels_(channels), core_(core), io_(io),
+  CoreThread(Channels& channels, Core& core, ClusterClock clock, kj::AsyncIoContext& io)
+      : channels_(channels), core_(core), clock_(clock), io_(io),
         observer_(io.unixEventPort, channels.core.fd(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
 
   void attach(std::vector<AgentSender*>& senders) { senders_ = &senders; }
@@ -25,13 +32,16 @@ class CoreThread final : public AgentCalls {
       for (ToCore& message : channels_.core.take()) {
         std::visit([this](auto& body) { receive(body); }, message);
       }
+      take_commands();
       end_turn();
       return pump();
     });
   }
   kj::Promise<void> tick() {
     return io_.provider->getTimer().afterDelay(kTick).then([this] {
-      core_.on_tick(wall_clock());
+      keep_time();
+      core_.on_tick(cluster_now());
+      take_commands();
       end_turn();
       if (++ticks_ % kTicksPerFacts == 0) push_facts();
       return tick();
@@ -42,14 +52,19 @@ class CoreThread final : public AgentCalls {
     if (!identity.is_operator) {
       return fail(ErrorCode::kPermissionDenied, "nodes register from root or the controller's user alone");
     }
-    auto node = core_.on_register(hello, wall_clock());
+    auto node = core_.on_register(hello, cluster_now());
     if (node.has_value()) (*senders_)[node->value()] = &sender;
+    has_news_of_nodes_ = has_news_of_nodes_ || node.has_value();
     schedule_end();
     return node;
   }
-  void agent_message(NodeIndex node, const FromAgent& message) override {
-    if (const auto* output = std::get_if<OutputSent>(&message)) return channels_.logs.push(OutputPush{node, output->fragment});
-    core_.on_agent(node, message, wall_clock());
+  ClusterIdentity cluster_identity() const override { return core_.identity(); }
+  void agent_message(NodeIndex node, AgentSender& sender, const FromAgent& message) override {
+    if ((*senders_)[node.value()] != &sender) return;  // another agent of the node has taken its place
+    const bool is_obeyed = core_.on_agent(node, message, cluster_now());
+    if (const auto* output = std::get_if<OutputSent>(&message); output != nullptr && is_obeyed) {
+      channels_.logs.push(OutputPush{node, output->fragment});
+    }
     schedule_end();
   }
   void agent_lost(NodeIndex node, AgentSender& sender) override {
@@ -59,10 +74,13 @@ class CoreThread final : public AgentCalls {
   }
 
  private:
-  void receive(Command& command) { core_.on_command(std::move(command), wall_clock()); }
-  void receive(PlanResult& plan) { core_.on_plan(std::move(plan), wall_clock()); }
-  void receive(DurableNote& note) { core_.on_durable(note.seq, wall_clock()); }
-  void receive(JournalFailure& failure) { restart_process(failure.error.text()); }
+  void receive(Command& command) { commands_.push_back(std::move(command)); }
+  void receive(PlanResult& plan) { core_.on_plan(std::move(plan), cluster_now()); }
+  void receive(DurableNote& note) { core_.on_durable(note.seq, cluster_now()); }
+  void receive(JournalFailure& failure) {
+    if (failure.error.code == ErrorCode::kConflict) stop_process(failure.error.text());
+    restart_process(failure.error.text());
+  }
   void receive(BlobBytes& blob) { core_.on_blob(blob.id, std::move(blob.bytes)); }
   void receive(HistoryNote& note) { core_.on_history(note.seq); }
   void receive(DiskNote& note) { core_.refuse_new_work(note.refusal); }
@@ -71,9 +89,44 @@ class CoreThread final : public AgentCalls {
     if (AgentSender* sender = (*senders_)[note.node.value()]) sender->send(note.answer);
   }
 
+  bool is_congested() const {
+    return channels_.journal.size() > kBehindMax || channels_.gateway.size() > kBehindMax || channels_.search.size() > kBehindMax ||
+           channels_.logs.size() > kBehindMax || channels_.planner.size() > kFarBehindMax || channels_.history.size() > kFarBehindMax;
+  }
+  /// In the order in which they came. What agents say is taken whatever waits: it is bounded by what runs.
+  void take_commands() {
+    if (commands_.empty() || is_congested() || core_.awaits_nodes(cluster_now())) return;
+    for (Command& command : std::exchange(commands_, {})) core_.on_command(std::move(command), cluster_now());
+  }
+  void keep_time() {
+    clock_.update(read_clocks());
+    set_cluster_offset(clock_.offset());
+    const bool has_jumped = clock_.jump() != Duration();
+    if (has_jumped && !std::exchange(is_jump_told_, true)) {
+      log_line(fmt::format("the wall clock jumped by {} s: not followed before it has stood for {} s", clock_.jump().seconds(),
+                           ClusterClock::believed_after(clock_.jump()).seconds()));
+    } else if (!has_jumped && std::exchange(is_jump_told_, false)) {
+      log_line("the wall clock is back");
+    }
+    if (const auto jump = clock_.believed_jump()) restart_for_clock(*jump);
+  }
   void end_turn() {
     is_end_scheduled_ = false;
-    core_.end_turn(wall_clock());
+    core_.end_turn(cluster_now());
+    if (std::exchange(has_news_of_nodes_, false)) push_facts();
+    schedule_work();
+  }
+  void schedule_work() {
+    if (core_.has_work() && !std::exchange(is_working_, true)) work_ = work().eagerlyEvaluate(nullptr);
+  }
+  /// What has arrived in the meantime is read before the next part of a long piece of work.
+  kj::Promise<void> work() {
+    return io_.provider->getTimer().afterDelay(0 * kj::MILLISECONDS).then([this]() -> kj::Promise<void> {
+      core_.on_work(cluster_now());
+      end_turn();
+      is_working_ = core_.has_work();
+      return is_working_ ? work() : kj::Promise<void>(kj::READY_NOW);
+    });
   }
   /// Messages that arrive in one round of the loop share a turn.
   void schedule_end() {
@@ -89,26 +142,33 @@ class CoreThread final : public AgentCalls {
   }
 
   Channels& channels_;
+  std::deque<Command> commands_;  ///< that have come and are not taken up yet
   Core& core_;
+  ClusterClock clock_;
+  bool is_jump_told_ = false;
   kj::AsyncIoContext& io_;
   kj::UnixEventPort::FdObserver observer_;
   std::vector<AgentSender*>* senders_ = nullptr;
   kj::Promise<void> turn_ = kj::READY_NOW;
   bool is_end_scheduled_ = false;
+  bool has_news_of_nodes_ = false;  ///< one has registered: who waits for the nodes is told at once
+  kj::Promise<void> work_ = kj::READY_NOW;
+  bool is_working_ = false;
   int ticks_ = 0;
 };
 
 }  // namespace
 
-void run_core(Channels& channels, Core& core, ChannelCorePort& port, const DaemonOptions& options, int listen_fd, Epoch epoch,
-              std::shared_ptr<const ClusterConfig> config) {
+void run_core(Channels& channels, Core& core, ChannelCorePort& port, const DaemonOptions& options, int listen_fd,
+              CoreBeginning beginning) {
   auto io = kj::setupAsyncIo();
-  auto thread = kj::heap<CoreThread>(channels, core, io);
+  auto thread = kj::heap<CoreThread>(channels, core, beginning.clock, io);
   thread->attach(port.senders());
-  core.start(epoch, std::move(config), wall_clock());
+  if (port.crash_note() != nullptr) port.crash_note()->watch_this_thread();
+  core.start(beginning.epoch, std::move(beginning.config), cluster_now() - beginning.core.clock_step, beginning.core);
   port.senders().resize(core.state().nodes().all().size());  // with those that the file no longer names
   ServerOptions server_options;
-  server_options.operator_uid = options.operator_uid;
+  server_options.operators = {options.operator_uid};  // agents run as root or as whom this runs as, not as any operator
   RpcServer server(io, listen_fd, nullptr, thread.get(), server_options);
   thread->pump().exclusiveJoin(thread->tick()).wait(io.waitScope);
 }

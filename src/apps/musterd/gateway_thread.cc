@@ -1,5 +1,6 @@
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
+#include <sys/resource.h>
 
 #include <unordered_map>
 
@@ -8,6 +9,23 @@
 
 namespace muster::daemon {
 namespace {
+
+/// A command's own calls last no longer: what it is given for them no list has.
+constexpr Duration kSessionMax = Duration::hours(12);
+/// Clients that are still there connect again; who waits or holds an allocation is heard more often.
+constexpr Duration kIdleLimit = Duration::seconds(120);
+
+/// Half of the files that this process may open are for clients; the shares in it are as where there is no such want.
+QuotaLimits quota_limits() {
+  QuotaLimits limits;
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 2 >= limits.connections_max) return limits;
+  const auto room = static_cast<std::uint32_t>(files.rlim_cur / 2);
+  limits.connections_reserved = room / (limits.connections_max / limits.connections_reserved);
+  limits.connections_of_user_max = room / (limits.connections_max / limits.connections_of_user_max);
+  limits.connections_max = room;
+  return limits;
+}
 
 /// Questions to other threads by token, until their answer comes back.
 template <class T>
@@ -34,8 +52,8 @@ class Pending {
 class GatewayThread final : public GatewayPort {
  public:
   ~GatewayThread() noexcept override = default;
-  GatewayThread(Channels& channels, QueryReplica& replica, kj::AsyncIoContext& io, const std::string& token_key)
-      : channels_(channels), replica_(replica), gateway_(*this, io.provider->getTimer(), replica, token_key),
+  GatewayThread(Channels& channels, QueryReplica& replica, kj::AsyncIoContext& io, const DaemonOptions& options)
+      : channels_(channels), options_(options), replica_(replica), gateway_(*this, io.provider->getTimer(), replica),
         observer_(io.unixEventPort, channels.gateway.fd(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
 
   Gateway& gateway() { return gateway_; }
@@ -50,9 +68,15 @@ class GatewayThread final : public GatewayPort {
   }
 
   void command(Command command) override { channels_.core.push(std::move(command)); }
+  void forecast(Command command) override { channels_.planner.push(ForecastAsked{std::move(command)}); }
   kj::Promise<Result<HistoryRows>> history(Query query) override {
     auto [token, promise] = histories_.open();
     channels_.history.push(HistoryQuery{std::move(query), token});
+    return kj::mv(promise);
+  }
+  kj::Promise<Result<std::vector<std::vector<StepView>>>> ended_steps(std::vector<JobAttempt> attempts) override {
+    auto [token, promise] = steps_.open();
+    channels_.history.push(StepsQuery{std::move(attempts), token});
     return kj::mv(promise);
   }
   kj::Promise<Result<std::string>> blob(BlobId id) override {
@@ -63,6 +87,26 @@ class GatewayThread final : public GatewayPort {
   kj::Promise<CallerNames> names(UserId user, GroupId group) override {
     auto [token, promise] = names_.open();
     channels_.lookup.push(NamesQuery{user, group, token});
+    return kj::mv(promise);
+  }
+  kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint until) override {
+    if (options_.http.listen.empty()) {
+      return Result<std::string>(fail(ErrorCode::kFailedPrecondition, "HTTP is not served here", "set MusterHttp=HOST:PORT in slurm.conf"));
+    }
+    auto [token, promise] = tokens_.open();
+    const TimePoint now = cluster_now();
+    const TimePoint latest = now + Duration::hours(24) * options_.http.token_days;
+    const TimePoint end = std::min(until, latest);
+    const TimePoint day = end_of_day(end) > latest ? end_of_day(end) - Duration::hours(24) : end_of_day(end);
+    channels_.tokens.push(TokenTask{[this, token = token, owner = std::move(owner), end, day, now](TokenStore& store) {
+      Result<std::string> text = std::string();
+      if (end <= now + kSessionMax) {
+        text = store.session(owner, end, now);
+      } else {
+        text = store.issue(owner, TokenKind::kMade, day, now);
+      }
+      channels_.gateway.push(GatewayTask{[this, token, text = std::move(text)](Gateway&) { tokens_.close(token, text); }});
+    }});
     return kj::mv(promise);
   }
   kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) override {
@@ -111,31 +155,37 @@ class GatewayThread final : public GatewayPort {
   void receive(DiskNote& note) { gateway_.set_refusal(std::move(note.refusal)); }
   void receive(NodeFacts& facts) { replica_.set_node_facts(std::move(facts.facts)); }
   void receive(HistoryAnswer& answer) { histories_.close(answer.token, std::move(answer.rows)); }
+  void receive(StepsAnswer& answer) { steps_.close(answer.token, std::move(answer.steps)); }
   void receive(BlobAnswer& answer) { blobs_.close(answer.token, std::move(answer.bytes)); }
   void receive(NamesAnswer& answer) { names_.close(answer.token, std::move(answer.names)); }
 
   void receive(PageAnswer& answer) { pages_.close(answer.token, std::move(answer.page)); }
 
   Channels& channels_;
+  const DaemonOptions& options_;
   QueryReplica& replica_;
   Gateway gateway_;
   kj::UnixEventPort::FdObserver observer_;
   Pending<Result<HistoryRows>> histories_;
+  Pending<Result<std::vector<std::vector<StepView>>>> steps_;
   Pending<Result<std::string>> blobs_;
   Pending<CallerNames> names_;
   Pending<Result<ReportOutcome>> reports_;
   Pending<Result<LogPage>> pages_;
   Pending<bool> measures_;
+  Pending<Result<std::string>> tokens_;
 };
 
 }  // namespace
 
-void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd, const std::string& token_key) {
+void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd) {
   auto io = kj::setupAsyncIo();
-  GatewayThread thread(channels, replica, io, token_key);
+  GatewayThread thread(channels, replica, io, options);
   thread.gateway().begin();
   ServerOptions server_options;
-  server_options.operator_uid = options.operator_uid;
+  server_options.operators = options.operators;
+  server_options.idle_limit = kIdleLimit;
+  server_options.quota = quota_limits();
   RpcServer server(io, listen_fd, &thread.gateway(), nullptr, server_options);
   thread.pump().wait(io.waitScope);
 }

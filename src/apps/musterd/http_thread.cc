@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "codec/digest.h"
 #include "records/page_codec.h"
 #include "wire/socket.h"
+#include "wire/tcp_peer.h"
 
 namespace muster::daemon {
 namespace {
@@ -27,6 +29,9 @@ namespace {
 constexpr std::size_t kKeyBytes = 32;
 /// Determined's clients keep connections for this long without a word.
 constexpr kj::Duration kIdle = 150 * kj::SECONDS;
+/// Until all of a request's headers are there; and of the last connections that there are.
+constexpr kj::Duration kHeaderPatience = 10 * kj::SECONDS;
+constexpr kj::Duration kProvingPatience = 2 * kj::SECONDS;
 /// After the system refused a connection, for want of descriptors say.
 constexpr kj::Duration kRefusedPause = 100 * kj::MILLISECONDS;
 
@@ -113,6 +118,17 @@ class HttpThread final : public api::ApiPort {
     const auto found = runners_.find(trial);
     return found == runners_.end() ? RunnerFacts() : found->second;
   }
+  kj::Promise<void> with_tokens(std::function<void(TokenStore&)> task) override {
+    auto [token, promise] = open<bool>();
+    channels_.tokens.push(TokenTask{[this, token = token, task = std::move(task)](TokenStore& store) {
+      task(store);
+      close(token, true);
+    }});
+    return promise.ignoreResult();
+  }
+  void forget_callers() override { known_.clear(); }
+  api::KnownCallers& known() { return known_; }
+  api::LoginGuard& logins() override { return logins_; }
   api::ServiceBook& services() override { return services_; }
   kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string& host, std::uint16_t port) override {
     return network_.parseAddress(host.c_str(), port).then([](kj::Own<kj::NetworkAddress> address) {
@@ -120,7 +136,7 @@ class HttpThread final : public api::ApiPort {
       return connected.attach(kj::mv(address));
     });
   }
-  TimePoint now() const override { return wall_clock(); }
+  TimePoint now() const override { return cluster_now(); }
   kj::Timer& timer() override { return timer_; }
   std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) override {
     std::vector<char> buffer(1 << 16);
@@ -192,24 +208,37 @@ class HttpThread final : public api::ApiPort {
   std::unordered_map<std::uint64_t, std::function<void(void*)>> waiting_;
   std::unordered_map<TrialId, RunnerFacts> runners_;
   api::ServiceBook services_;
+  api::KnownCallers known_;
+  api::LoginGuard logins_;
 };
 
-/// A connection's failure is its own.
+/// A connection's failure is its own. Strangers hear what is wrong, never where in the program it was found.
 class QuietErrors final : public kj::HttpServerErrorHandler {
  public:
   kj::Promise<void> handleApplicationError(kj::Exception exception, kj::Maybe<kj::HttpService::Response&> response) override {
     if (exception.getType() == kj::Exception::Type::DISCONNECTED) return kj::READY_NOW;
-    fmt::print(stderr, "musterd: HTTP: {}\n", exception.getDescription().cStr());
-    return HttpServerErrorHandler::handleApplicationError(kj::mv(exception), response);
+    // What KJ's own reading of a request throws is the request's fault.
+    const bool is_clients = std::string_view(exception.getFile()).find("compat/http") != std::string_view::npos;
+    if (!is_clients) fmt::print(stderr, "musterd: HTTP: {}\n", exception.getDescription().cStr());
+    KJ_IF_MAYBE(open, response) {
+      const kj::StringPtr text = is_clients ? "the request is no HTTP/1.1 as it is understood here\n"_kj : "the controller failed: its log says where\n"_kj;
+      const kj::HttpHeaderTable table;
+      kj::HttpHeaders headers(table);
+      headers.set(kj::HttpHeaderId::CONTENT_TYPE, "text/plain"_kj);
+      auto out = open->send(is_clients ? 400 : 500, is_clients ? "Bad Request"_kj : "Internal Server Error"_kj, headers, text.size());
+      auto written = out->write(text.begin(), text.size());
+      return written.attach(kj::mv(out));
+    }
+    return kj::READY_NOW;
   }
 };
 
-/// Takes connections while there is room for them. Agents and the command line must still find descriptors when HTTP's callers
-/// hold as many as they can: one too many is closed at once.
+/// Takes connections while there is room for them: one too many is told so and closed.
 class Listener final : private kj::TaskSet::ErrorHandler {
  public:
-  Listener(kj::HttpServer& server, kj::ConnectionReceiver& receiver, kj::Timer& timer, std::size_t connections_max)
-      : server_(server), receiver_(receiver), timer_(timer), connections_max_(connections_max) {}
+  /// `proving`: for connections that must show a good token at once.
+  Listener(kj::HttpServer& server, kj::HttpServer& proving, kj::ConnectionReceiver& receiver, kj::Timer& timer, api::ConnectionBook& book, UserId operator_user)
+      : server_(server), proving_(proving), receiver_(receiver), timer_(timer), book_(book), operator_(operator_user) {}
   kj::Promise<void> accept() {
     // What the system refuses is thrown at once.
     return kj::evalNow([this] { return receiver_.accept(); }).then(
@@ -222,24 +251,32 @@ class Listener final : private kj::TaskSet::ErrorHandler {
 
  private:
   void adopt(kj::Own<kj::AsyncIoStream> connection) {
-    if (connections_ >= connections_max_) return;
-    ++connections_;
-    tasks_.add(server_.listenHttp(kj::mv(connection)).attach(kj::defer([this] { --connections_; })));
+    const TcpPeer peer = tcp_peer(*connection);
+    const auto entry = book_.take(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
+    if (entry.place == nullptr) return refuse(*connection);
+    kj::HttpServer& server = entry.must_prove ? proving_ : server_;
+    tasks_.add(server.listenHttp(kj::mv(connection)).attach(kj::heap<api::Counter::Place>(entry.place)));
+  }
+  /// As far as the socket takes it at once: nobody is waited for.
+  static void refuse(kj::AsyncIoStream& connection) {
+    constexpr std::string_view kText = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nContent-Length: 52\r\nConnection: close\r\n\r\n"
+                                       "too many connections are open: close some of yours.\n";
+    KJ_IF_MAYBE(fd, connection.getFd()) [[maybe_unused]] const auto sent = ::send(*fd, kText.data(), kText.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   }
   void taskFailed(kj::Exception&&) override {}
 
   kj::HttpServer& server_;
+  kj::HttpServer& proving_;
   kj::ConnectionReceiver& receiver_;
   kj::Timer& timer_;
-  std::size_t connections_max_;
-  std::size_t connections_ = 0;
+  api::ConnectionBook& book_;
+  UserId operator_;
   kj::TaskSet tasks_{*this};
 };
 
-/// Half of what the process may open.
-std::size_t connections_max() {
+std::size_t descriptors_max() {
   rlimit limit{};
-  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? std::max<std::size_t>(limit.rlim_cur / 2, 16) : 512;
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 1024;
 }
 
 /// A client that goes away in the middle of an answer is no error of ours, and KJ's server would say so each time.
@@ -284,20 +321,44 @@ std::string wanted_address(const std::string& listen, const std::string& memory)
   return last.starts_with(listen.substr(0, listen.size() - 1)) ? last : listen;
 }
 
+/// Listens, and remembers where.
+Result<TcpListener> listen_again(std::string_view key, const std::string& listen, const std::string& memory) {
+  auto opened = listen_tcp(wanted_address(listen, memory));
+  if (!opened.has_value()) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", key, opened.error().message), opened.error().detail);
+  std::ofstream(memory, std::ios::trunc) << opened->address << "\n";
+  return opened;
+}
+
+/// The names of this machine and of the cluster's controller.
+api::OwnHosts own_hosts(const DaemonOptions& options) {
+  std::vector<std::string> names = options.own_hosts;
+  names.insert(names.end(), options.http.hosts.begin(), options.http.hosts.end());
+  names.push_back(options.http.listen.substr(0, options.http.listen.rfind(':')));
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) == 0) {
+    std::ifstream file("/etc/hosts");
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    for (std::string& name : api::names_in_hosts_file(text, host)) names.push_back(std::move(name));
+  }
+  return api::OwnHosts(names);
+}
+
 }  // namespace
 
 Result<HttpPlace> open_http(const DaemonOptions& options) {
   HttpPlace place;
-  if (options.http_listen.empty()) return place;
+  const HttpSettings& http = options.http;
+  if (http.listen.empty()) return place;
   place.token_key = TRY(read_or_make_key(options.state_folder + "/http.key"));
   place.cluster_id = cluster_uuid(place.token_key);
-  const std::string memory = options.state_folder + "/http.address";
-  const std::string wanted = wanted_address(options.http_listen, memory);
-  const auto opened = listen_tcp(wanted);
-  if (!opened.has_value()) return fail(ErrorCode::kUnavailable, "MusterHttp: " + opened.error().message, opened.error().detail);
-  place.listen_fd = opened->fd;
-  place.address = opened->address;
-  std::ofstream(memory, std::ios::trunc) << place.address << "\n";
+  const TcpListener api = TRY(listen_again("MusterHttp", http.listen, options.state_folder + "/http.address"));
+  place.listen_fd = api.fd;
+  place.address = api.address;
+  const std::string beside = http.listen.substr(0, http.listen.rfind(':')) + ":0";
+  const std::string services_listen = http.services_listen.empty() ? beside : http.services_listen;
+  const TcpListener services = TRY(listen_again("MusterHttpServices", services_listen, options.state_folder + "/http-services.address"));
+  place.services_fd = services.fd;
+  place.services_port = static_cast<std::uint16_t>(std::stoul(services.address.substr(services.address.rfind(':') + 1)));
   return place;
 }
 
@@ -311,8 +372,11 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   facts.version = options.version;
   facts.address = place.address;
   facts.operator_user = UserId(options.operator_uid);
+  for (const std::uint32_t uid : options.operators) facts.operators.push_back(UserId(uid));
   facts.operator_group = GroupId(::getegid());
-  facts.open_user = options.http_open_user;
+  facts.services_port = place.services_port;
+  facts.services_url = options.http.services_url;
+  facts.token_days = options.http.token_days;
   std::vector<char> buffer(1 << 16);
   passwd entry{};
   passwd* found = nullptr;
@@ -324,18 +388,41 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   const api::HeaderIds ids(builder);
   const auto table = builder.build();
   const api::Router router = api::make_router();
-  api::KnownCallers known;
-  const api::ServiceParts parts{thread, router, *table, ids, known};
+  api::ConnectionLimits limits = api::connection_limits(descriptors_max(), options.http.connections_max, options.http.peer_connections_max);
+  api::ConnectionBook connections(limits);
+  api::Counter busy;
+  const std::size_t user_requests_max = options.http.user_requests_max != 0 ? options.http.user_requests_max : std::max<std::size_t>(limits.all / 4, 64);
+  const api::OwnHosts hosts = own_hosts(options);
+  const api::ServiceParts parts{thread, router, *table, ids, thread.known(), hosts, busy, user_requests_max};
   QuietErrors errors;
   kj::HttpServerSettings settings;
+  settings.headerTimeout = kHeaderPatience;
   settings.pipelineTimeout = kIdle;
   settings.errorHandler = errors;
-  kj::HttpServer server(io.provider->getTimer(), *table, [&parts](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
-    return kj::heap<api::HttpService>(parts, connection);
-  }, settings);
-  auto receiver = io.lowLevelProvider->wrapListenSocketFd(place.listen_fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
-  Listener listener(server, *receiver, io.provider->getTimer(), connections_max());
-  listener.accept().exclusiveJoin(thread.pump()).wait(io.waitScope);
+  kj::Timer& timer = io.provider->getTimer();
+  kj::HttpServerSettings proving_settings = settings;
+  proving_settings.headerTimeout = kProvingPatience;
+  const auto serve = [&](api::Door door, bool must_prove) {
+    const api::Entrance entrance{door, must_prove};
+    return kj::heap<kj::HttpServer>(timer, *table, [&parts, entrance](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
+      return kj::heap<api::HttpService>(parts, entrance, connection);
+    }, must_prove ? proving_settings : settings);
+  };
+  struct Port {
+    kj::Own<kj::HttpServer> server;
+    kj::Own<kj::HttpServer> proving;
+    kj::Own<kj::ConnectionReceiver> receiver;
+    Listener listener;
+    Port(kj::Own<kj::HttpServer> all, kj::Own<kj::HttpServer> last, kj::Own<kj::ConnectionReceiver> from, kj::Timer& clock, api::ConnectionBook& book, UserId user)
+        : server(kj::mv(all)), proving(kj::mv(last)), receiver(kj::mv(from)), listener(*server, *proving, *receiver, clock, book, user) {}
+  };
+  const auto open_port = [&](api::Door door, int fd) {
+    auto receiver = io.lowLevelProvider->wrapListenSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
+    return kj::heap<Port>(serve(door, false), serve(door, true), kj::mv(receiver), timer, connections, UserId(options.operator_uid));
+  };
+  auto api_port = open_port(api::Door::kApi, place.listen_fd);
+  auto services_port = open_port(api::Door::kServices, place.services_fd);
+  api_port->listener.accept().exclusiveJoin(services_port->listener.accept()).exclusiveJoin(thread.pump()).wait(io.waitScope);
 }
 
 }  // namespace muster::daemon

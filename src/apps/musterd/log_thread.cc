@@ -31,13 +31,13 @@ class ChannelLogPort final : public LogPort {
 int patience_ms(const LogRole& role) {
   const TimePoint next = role.next_tick();
   if (next.is_never()) return kIdleMs;
-  return static_cast<int>(std::clamp<std::int64_t>((next - wall_clock()).milliseconds() + 1, 0, kIdleMs));
+  return static_cast<int>(std::clamp<std::int64_t>((next - cluster_now()).milliseconds() + 1, 0, kIdleMs));
 }
 
 /// The state is looked at where it is; the answer comes as a message.
 void ask_for_expired(Channels& channels) {
   channels.gateway.push(GatewayTask{[&channels](Gateway& gateway) {
-    channels.logs.push(ExpiredLogs{expired_logs(gateway.state(), wall_clock())});
+    channels.logs.push(ExpiredLogs{expired_logs(gateway.state(), cluster_now())});
   }});
 }
 
@@ -56,15 +56,15 @@ void run_logs(Channels& channels, LogStore& store, LogBook& book) {
     for (ToLogs& message : messages) {
       if (const auto* batch = std::get_if<EventBatchRef>(&message)) book.apply(**batch);
       if (auto* push = std::get_if<OutputPush>(&message)) role.on_output(push->node, std::move(push->fragment));
-      if (const auto* done = std::get_if<FindingsDone>(&message)) role.on_done(done->token, done->error, wall_clock());
+      if (const auto* done = std::get_if<FindingsDone>(&message)) role.on_done(done->token, done->error, cluster_now());
       if (const auto* expired = std::get_if<ExpiredLogs>(&message)) role.expire(expired->owners);
     }
-    role.store(wall_clock());
+    role.store(cluster_now());
     for (ToLogs& message : messages) {
-      if (auto* read = std::get_if<LogRead>(&message)) role.on_read(std::move(read->query), read->wait, read->token, wall_clock());
+      if (auto* read = std::get_if<LogRead>(&message)) role.on_read(std::move(read->query), read->wait, read->token, cluster_now());
       if (const auto* wake = std::get_if<LogWake>(&message)) role.wake(wake->owner);
     }
-    const TimePoint now = wall_clock();
+    const TimePoint now = cluster_now();
     role.on_tick(now);
     if (now >= expiry_time) {
       ask_for_expired(channels);

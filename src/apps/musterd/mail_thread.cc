@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <deque>
 
@@ -22,18 +23,30 @@ void log_failure(const MailOrder& order, const std::string& why) {
   fmt::print(stderr, "musterd: mail about job {} to {}: {}\n", order.mail.job.value(), order.mail.to, why);
 }
 
+/// What an option or a second header could be made of.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return text;
+}
+
+/// The program reads words that users chose: it runs with the rights of the job's owner.
 ProcessSpec process_for(const MailOrder& order) {
   ProcessSpec spec;
-  spec.arguments = {order.program, "-s", order.mail.subject, order.mail.to};
+  spec.arguments = {order.program, "-s", one_line(order.mail.subject), order.mail.to};
   spec.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                       fmt::format("SLURM_JOB_ID={}", order.mail.job.value()), "SLURM_JOB_NAME=" + order.mail.job_name,
                       "SLURM_JOB_MAIL_TYPE=" + order.mail.type};
   spec.work_dir = "/";
-  spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
+  const bool is_root = ::geteuid() == 0;
+  spec.user = ProcessUser{is_root ? order.mail.user.value() : ::geteuid(), is_root ? order.mail.group.value() : ::getegid(), ""};
   return spec;
 }
 
 void send(const MailOrder& order) {
+  if (order.mail.to.starts_with('-') || one_line(order.mail.to) != order.mail.to) {
+    log_failure(order, "not sent: that is no address");
+    return;
+  }
   const auto pid = start_process(process_for(order));
   if (!pid.has_value()) {
     log_failure(order, pid.error().text());

@@ -2,7 +2,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <getopt.h>
+#include <pwd.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,9 +20,16 @@
 #include <sstream>
 #include <thread>
 
+#include "apps/conf_files.h"
 #include "apps/musterd/threads.h"
 #include "base/version.h"
+#include "codec/words.h"
+#include "controller/backend/trial_rules.h"
+#include "controller/drop_job.h"
+#include "controller/history_check.h"
 #include "controller/recovery.h"
+#include "env/posix/crash_note.h"
+#include "env/posix/clocks.h"
 #include "env/posix/process_runner.h"
 #include "wire/controller_client.h"
 #include "wire/socket.h"
@@ -29,6 +38,27 @@ namespace muster::daemon {
 namespace {
 
 char** g_arguments = nullptr;
+/// What a process tells its successor, which it becomes by executing itself.
+constexpr const char* kClockBelieved = "MUSTERD_CLOCK_BELIEVED";
+constexpr const char* kLeadBeyond = "MUSTERD_LEAD_BEYOND";
+
+/// The variable's value, once.
+std::string take_variable(const char* name) {
+  const char* value = std::getenv(name);
+  std::string taken = value == nullptr ? "" : value;
+  ::unsetenv(name);
+  return taken;
+}
+
+std::string draw_cluster_id() {
+  std::uint64_t bits[2] = {};
+  if (::getrandom(bits, sizeof bits, 0) != sizeof bits) bits[0] = static_cast<std::uint64_t>(wall_time().microseconds());
+  return fmt::format("{:016x}{:016x}", bits[0], bits[1]);
+}
+
+[[noreturn]] void die(const std::string& text);
+/// A controller that died so often of one job comes up with that job held.
+constexpr std::uint32_t kDeathsMax = 2;
 /// How long the answer to `scontrol reconfigure` has before the start.
 constexpr auto kReplyTravels = std::chrono::milliseconds(200);
 
@@ -39,12 +69,12 @@ constexpr const char* kHelp =
     "\n"
     "  -f FILE   configuration (default: $SLURM_CONF, else /etc/muster/slurm.conf)\n"
     "  --check   replay the journal and print the state's hash, then leave\n"
+    "  --drop-job N   end job N in the stored state, while no controller runs:\n"
+    "                 for one that every start dies of\n"
     "  -V        print the version\n"
     "\n"
     "State is kept in StateSaveLocation. Clients and agents reach it by the sockets\n"
     "controller.sock and agents.sock beside the configuration, or MusterController=.\n";
-
-void log_line(const std::string& text) { fmt::print(stderr, "musterd: {}\n", text); }
 
 [[noreturn]] void die(const std::string& text) {
   log_line(text);
@@ -69,10 +99,58 @@ struct Setup {
   DaemonOptions options;
 };
 
+/// What it says is run with this daemon's rights (MailProg), so that nobody else may write it.
+Status check_conf_file(const std::string& path) {
+  struct stat known{};
+  if (::stat(path.c_str(), &known) != 0) return fail(ErrorCode::kNotFound, "cannot read " + path, std::strerror(errno));
+  if (known.st_uid != 0 && known.st_uid != ::geteuid()) {
+    return fail(ErrorCode::kFailedPrecondition, fmt::format("{} belongs to uid {}", path, known.st_uid), "give it to root or to whom the controller runs as");
+  }
+  const bool is_open = (known.st_mode & S_IWOTH) != 0 || ((known.st_mode & S_IWGRP) != 0 && known.st_gid != 0 && known.st_gid != ::getegid());
+  if (!is_open) return {};
+  return fail(ErrorCode::kFailedPrecondition, fmt::format("{} can be written by others", path), "chmod go-w " + path);
+}
+
+/// It holds every script and environment: a folder that was there before must be this daemon's alone.
+Status make_state_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) return {};
+  struct stat known{};
+  if (errno != EEXIST || ::stat(path.c_str(), &known) != 0) {
+    return fail(ErrorCode::kUnavailable, "cannot create StateSaveLocation " + path, std::strerror(errno));
+  }
+  if (known.st_uid != ::geteuid()) {
+    return fail(ErrorCode::kFailedPrecondition, fmt::format("StateSaveLocation {} belongs to uid {}", path, known.st_uid),
+                fmt::format("chown {} {}", ::geteuid(), path));
+  }
+  if ((known.st_mode & 077) == 0) return {};
+  return fail(ErrorCode::kFailedPrecondition, fmt::format("StateSaveLocation {} is open to others", path), "chmod 700 " + path);
+}
+
+/// Uids of SlurmUser and MusterOperators beside whom this daemon runs as.
+Result<std::vector<std::uint32_t>> find_operators(const DaemonSettings& daemons) {
+  std::vector<std::uint32_t> operators = {::geteuid()};
+  const auto uid_of = [](const std::string& name) -> std::optional<std::uint32_t> {
+    if (const auto number = parse_whole32(name)) return *number;
+    const passwd* entry = ::getpwnam(name.c_str());
+    return entry == nullptr ? std::nullopt : std::optional<std::uint32_t>(entry->pw_uid);
+  };
+  if (const auto uid = uid_of(daemons.user)) {
+    operators.push_back(*uid);
+  } else {
+    log_line(fmt::format("SlurmUser={}: there is no such user here, so that nobody has its rights", daemons.user));
+  }
+  for (const std::string& name : daemons.operators) {
+    const auto uid = uid_of(name);
+    if (!uid) return fail(ErrorCode::kNotFound, "MusterOperators: there is no user " + name, "take the name out, or make the user");
+    operators.push_back(*uid);
+  }
+  return operators;
+}
+
 Result<Setup> set_up(const std::string& path) {
   Setup setup;
   const std::string text = TRY(read_file(path));
-  setup.conf = TRY(parse_slurm_conf(path, text));
+  setup.conf = TRY(parse_slurm_conf(path, text, include_reader(path)));
   for (const std::string& note : setup.conf.notes) log_line(path + ": " + note);
   const std::string folder = folder_of(path);
   const std::string& address = setup.conf.daemons.controller_address;
@@ -82,12 +160,18 @@ Result<Setup> set_up(const std::string& path) {
   setup.options.host = setup.conf.cluster.settings.controller_host;
   setup.options.version = kVersion;
   setup.options.operator_uid = ::geteuid();
-  setup.options.http_listen = setup.conf.daemons.http_listen;
-  setup.options.http_open_user = setup.conf.daemons.http_open_user;
+  setup.options.operators = TRY(find_operators(setup.conf.daemons));
+  setup.options.http = setup.conf.daemons.http;
+  for (const ControllerHost& host : setup.conf.daemons.controllers) setup.options.own_hosts.insert(setup.options.own_hosts.end(), {host.name, host.address});
   setup.options.cluster_name = setup.conf.cluster.settings.cluster_name;
-  if (::mkdir(setup.options.state_folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return fail(ErrorCode::kUnavailable, "cannot create StateSaveLocation " + setup.options.state_folder, std::strerror(errno));
-  }
+  return setup;
+}
+
+/// What a controller that is to run insists on.
+Result<Setup> set_up_to_run(const std::string& path) {
+  TRY(check_conf_file(path));
+  Setup setup = TRY(set_up(path));
+  TRY(make_state_folder(setup.options.state_folder));
   return setup;
 }
 
@@ -124,20 +208,42 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
   LogStore::Options log_options;
   log_options.path = setup.options.state_folder + "/logs.db";
   recovered.logs = TRY(with_patience([&] { return LogStore::open(log_options); }));
-  recovered.epoch = TRY(with_patience([&] { return recovered.journal->take_lead(); }));
-  ReplayRecorder recorder(state, recovered.history->watermark());
-  TRY(recover(*recovered.journal, state, &recorder));
+  const Epoch beyond(std::strtoull(take_variable(kLeadBeyond).c_str(), nullptr, 10));
+  recovered.epoch = TRY(with_patience([&] { return recovered.journal->take_lead(beyond); }));
+  recovered.clock = TRY(recovered.journal->clock());
+  const Seq watermark = recovered.history->watermark();
+  ReplayRecorder recorder(state, watermark);
+  recovered.report = TRY(recover(*recovered.journal, state, &recorder, RecoveryBounds{.history = watermark}));
+  if (recovered.report.checkpoint > watermark) {
+    log_line(fmt::format("history.db ends at batch {} and the journal begins after {}: it was lost or an older copy was put back; what "
+                         "ended in between is missing from sacct", watermark.value(), recovered.report.checkpoint.value()));
+  }
   recovered.unprojected = recorder.take();
   recovered.config = std::make_shared<const ClusterConfig>(setup.conf.cluster);
   return recovered;
 }
 
+/// History has everything up to the journal's end, on stable storage, before anything new ends.
 void store_unprojected(Recovered& recovered) {
-  if (recovered.unprojected.empty()) return;
   std::vector<HistoryObject> objects;
   for (HistoryRecord& record : recovered.unprojected) objects.push_back(std::move(record.object));
   const Status stored = with_patience([&] { return recovered.history->append(objects, recovered.journal->last()); });
   if (!stored.has_value()) die("history: " + stored.error().text());
+  const Status synced = with_patience([&] { return recovered.history->make_durable(); });
+  if (!synced.has_value()) die("history: " + synced.error().text());
+}
+
+/// Where the cluster's time stands: it went on while no controller was there.
+CoreBeginning begin_core(const Recovered& recovered, const ClusterState& state, JobId suspect) {
+  const bool is_believed = !take_variable(kClockBelieved).empty();
+  const ClockReading reading = read_clocks();
+  const bool is_same_boot = recovered.clock && recovered.clock->boot == boot_number() && recovered.clock->steady <= reading.steady;
+  const auto away = is_same_boot ? std::optional(reading.steady - recovered.clock->steady) : std::nullopt;
+  const ClockStart start = clock_start(state.time(), away, reading.wall, is_believed);
+  if (start.step != Duration()) log_line(fmt::format("the cluster's time goes {} s {}", start.step.seconds() < 0 ? -start.step.seconds() : start.step.seconds(), start.step < Duration() ? "back" : "ahead"));
+  const ClusterClock clock(reading, start.time + start.step);
+  set_cluster_offset(clock.offset());
+  return CoreBeginning{recovered.epoch, recovered.config, CoreStart{draw_cluster_id(), start.step, suspect}, clock};
 }
 
 void raise_file_limit() {
@@ -150,7 +256,7 @@ void raise_file_limit() {
 /// A start reads the configuration, so reading it again is a start: clients repeat what they have in flight, nodes come
 /// back, and jobs run on. A file with an error changes nothing.
 Status read_again(const std::string& conf_path) {
-  const auto setup = set_up(conf_path);
+  const auto setup = set_up_to_run(conf_path);
   if (!setup.has_value()) return fail(setup.error());
   std::thread([] {
     std::this_thread::sleep_for(kReplyTravels);
@@ -160,25 +266,34 @@ Status read_again(const std::string& conf_path) {
 }
 
 int run(const std::string& conf_path) {
-  auto setup = set_up(conf_path);
+  auto setup = set_up_to_run(conf_path);
   if (!setup.has_value()) die(setup.error().text());
   const DaemonOptions& options = setup->options;
   lock_state(options.state_folder);
 
+  auto opened = CrashNote::open(options.state_folder + "/crash_note");
+  if (!opened.has_value()) log_line(opened.error().text() + ": what this run dies of will not be known");  // a full disk is no reason to stay away
+  const std::unique_ptr<CrashNote> crash_note = opened.has_value() ? std::move(*opened) : nullptr;
+  const std::uint32_t deaths = crash_note == nullptr ? 0 : crash_note->deaths();
+  const JobId suspect = deaths >= kDeathsMax ? crash_note->last_job() : JobId();
+  if (deaths > 0) log_line(fmt::format("the last run ended while it worked on job {}: {} in a row", crash_note->last_job().value(), deaths));
   auto channels = std::make_unique<Channels>();
-  ChannelCorePort port(*channels, setup->conf.cluster.settings.mail_program, [&] { return read_again(conf_path); });
+  ChannelCorePort port(*channels, crash_note.get(), setup->conf.cluster.settings.mail_program, [&] { return read_again(conf_path); });
   Core::Options core_options;
   core_options.version = options.version;
   Core core(core_options, port, port);
   auto recovered = recover_parts(*setup, core.state());
   if (!recovered.has_value()) die("recovery: " + recovered.error().text());
   store_unprojected(*recovered);
+  core.on_history(recovered->history->watermark());
   PlannerRole planner{sched::PlanOptions()};
   auto metrics = with_patience([&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
   if (!metrics.has_value()) die("metrics: " + metrics.error().text());
   const auto http = open_http(options);
   if (!http.has_value()) die(http.error().text());
   core.serve_http(HttpFacts{http->address.empty() ? "" : "http://" + http->address, http->token_key, http->cluster_id});
+  auto tokens = with_patience([&] { return TokenStore::open(options.state_folder + "/tokens", http->token_key, core.state().time()); });
+  if (!tokens.has_value()) die("tokens: " + tokens.error().text());
   QueryReplica replica(options.host, options.version, http->address);
   planner.state().copy_from(core.state());
   replica.state().copy_from(core.state());
@@ -195,25 +310,39 @@ int run(const std::string& conf_path) {
   if (!agent_fd.has_value()) die(agent_fd.error().text());
 
   std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
+  std::thread([&] { run_forecasts(*channels); }).detach();
   std::thread([&] { run_history(*channels, *recovered->history); }).detach();
   std::thread([&] { run_logs(*channels, *recovered->logs, book); }).detach();
   std::thread([&] { run_lookup(*channels); }).detach();
   std::thread([&] { run_mail(*channels); }).detach();
   std::thread([&] { run_search(*channels, search); }).detach();
-  std::thread([&] { run_planner(*channels, planner); }).detach();
-  std::thread([&] {
-    run_core(*channels, core, port, options, *agent_fd, recovered->epoch, recovered->config);
-  }).detach();
+  std::thread([&] { run_planner(*channels, planner, recovered->report); }).detach();
+  std::thread([&] { run_core(*channels, core, port, options, *agent_fd, begin_core(*recovered, core.state(), suspect)); }).detach();
   std::thread([&] { run_metrics(*channels, **metrics); }).detach();
   if (http->listen_fd >= 0) {
     for (Channel<Labour>& labour : channels->labour) std::thread([&labour] { run_labour(labour); }).detach();
+    std::thread([&] { run_tokens(*channels, **tokens); }).detach();
     std::thread([&] { run_http(*channels, options, *http); }).detach();
   }
-  run_gateway(*channels, replica, options, *client_fd, http->token_key);
+  run_gateway(*channels, replica, options, *client_fd);
   return 0;
 }
 
 }  // namespace
+
+void log_line(const std::string& text) { fmt::print(stderr, "musterd: {}\n", text); }
+
+void stop_process(const std::string& why) { die(why + ": this controller ends"); }
+
+void restart_for_clock(Duration jump) {
+  ::setenv(kClockBelieved, "1", 1);
+  restart_process(fmt::format("the wall clock has stood {} s off: following it", jump.seconds()));
+}
+
+void restart_beyond(Epoch epoch) {
+  ::setenv(kLeadBeyond, std::to_string(epoch.value()).c_str(), 1);
+  restart_process("taking the lead anew");
+}
 
 void restart_process(const std::string& why) {
   log_line(why + ": starting again from what is stored");
@@ -234,40 +363,86 @@ int check(const std::string& conf_path) {
   }
   SqliteJournal::Options options;
   options.path = setup->options.state_folder + "/journal.db";
+  options.is_read_only = true;
+  auto journal = SqliteJournal::open(options);
+  if (!journal.has_value()) die(journal.error().text());
+  // Opened before the journal is read: what its watermark covers is in it, whatever the controller does meanwhile.
+  auto history = HistoryStore::open_to_read(setup->options.state_folder + "/history.db");
+  ClusterState state;
+  HistoryExpectation ends(state);
+  const auto replayed =
+      recover(**journal, state, &ends, RecoveryBounds{.until = live ? live->seq : Seq(UINT64_MAX), .history = Seq(0)});
+  if (!replayed.has_value()) die("the journal is damaged: " + replayed.error().text());
+  fmt::print("journal: batch {}, {} jobs, hash {:016x}\n", state.seq().value(), state.jobs().size(), state.hash());
+  std::vector<std::string> findings = trial_findings(state);
+  if (history.has_value()) {
+    const auto missing = ends.missing_from(**history);
+    if (!missing.has_value()) die("history is damaged: " + missing.error().text());
+    findings.insert(findings.end(), missing->begin(), missing->end());
+    if (missing->empty()) fmt::print("history: complete up to batch {}\n", (*history)->watermark().value());
+  } else {
+    findings.push_back(history.error().text());
+  }
+  for (const std::string& finding : findings) fmt::print("found: {}\n", finding);
+  const int verdict = findings.empty() ? 0 : 1;
+  if (!live) {
+    fmt::print("controller: not running\n");
+    return verdict;
+  }
+  fmt::print("controller: batch {}, hash {:016x}\n", live->seq.value(), live->state_hash);
+  if (live->seq == state.seq() && live->state_hash == state.hash()) return verdict;
+  fmt::print("they differ: keep {} and report this\n", options.path);
+  return 1;
+}
+
+/// Offline: the job ends in the journal, and the next start finds it so.
+int drop(const std::string& conf_path, const std::string& number) {
+  const auto id = parse_whole32(number);
+  if (!id || *id == 0) die(fmt::format("--drop-job: '{}' is no job's number", number));
+  const auto setup = set_up_to_run(conf_path);
+  if (!setup.has_value()) die(setup.error().text());
+  lock_state(setup->options.state_folder);
+  SqliteJournal::Options options;
+  options.path = setup->options.state_folder + "/journal.db";
   auto journal = SqliteJournal::open(options);
   if (!journal.has_value()) die(journal.error().text());
   ClusterState state;
-  const Status replayed = recover(**journal, state, nullptr, live ? live->seq : Seq(UINT64_MAX));
+  const auto replayed = recover(**journal, state, nullptr);
   if (!replayed.has_value()) die("the journal is damaged: " + replayed.error().text());
-  fmt::print("journal: batch {}, {} jobs, hash {:016x}\n", state.seq().value(), state.jobs().size(), state.hash());
-  if (!live) {
-    fmt::print("controller: not running\n");
-    return 0;
-  }
-  fmt::print("controller: batch {}, hash {:016x}\n", live->seq.value(), live->state_hash);
-  if (live->seq == state.seq() && live->state_hash == state.hash()) return 0;
-  fmt::print("they differ: keep {} and report this\n", options.path);
-  return 1;
+  const auto epoch = (*journal)->take_lead();
+  if (!epoch.has_value()) die(epoch.error().text());
+  auto batch = drop_job(state, JobId(*id), *epoch, state.time());
+  if (!batch.has_value()) die(batch.error().text());
+  const auto clock = (*journal)->clock();
+  const Status stored = (*journal)->append({std::make_shared<const EventBatch>(std::move(*batch))},
+                                           clock.has_value() && *clock ? **clock : JournalClock());
+  if (!stored.has_value()) die(stored.error().text());
+  log_line(fmt::format("job {} is dropped: it ended as CANCELLED in batch {}", *id, state.seq().value()));
+  return 0;
 }
 
 int main_of(int argc, char** argv) {
   g_arguments = argv;
   std::string conf = std::getenv("SLURM_CONF") != nullptr ? std::getenv("SLURM_CONF") : "/etc/muster/slurm.conf";
-  static const option kOptions[] = {{"check", no_argument, nullptr, 'c'}, {"conf", required_argument, nullptr, 'f'},
+  static const option kOptions[] = {{"check", no_argument, nullptr, 'c'}, {"drop-job", required_argument, nullptr, 'd'}, {"conf", required_argument, nullptr, 'f'},
                                     {"version", no_argument, nullptr, 'V'}, {"help", no_argument, nullptr, 'h'},
                                     {nullptr, 0, nullptr, 0}};
   bool is_check = false;
+  std::string dropped;
   for (int c = 0; (c = ::getopt_long(argc, argv, "f:Vh", kOptions, nullptr)) != -1;) {
     switch (c) {
       case 'f': conf = optarg; break;
       case 'c': is_check = true; break;
+      case 'd': dropped = optarg; break;
       case 'V': fmt::print("muster {}\n", kVersion); return 0;
       case 'h': fmt::print("{}", kHelp); return 0;
       default: fmt::print(stderr, "{}", kHelp); return 1;
     }
   }
   raise_file_limit();
+  ::umask(077);
   ::signal(SIGPIPE, SIG_IGN);
+  if (!dropped.empty()) return drop(conf, dropped);
   return is_check ? check(conf) : run(conf);
 }
 

@@ -12,17 +12,20 @@
 #include "controller/core.h"
 #include "controller/experiments/search_role.h"
 #include "controller/gateway/gateway.h"
+#include "controller/planning/forecast.h"
 #include "controller/planning/planner_role.h"
 #include "env/channel.h"
+#include "journal/sqlite_journal.h"
 #include "store/metric_store.h"
+#include "store/token_store.h"
 
 namespace muster::daemon {
 
 // ---- to the core ----
 struct DurableNote { Seq seq; };
 struct JournalFailure { Error error; };
-struct BlobBytes { BlobId id; Bytes bytes; };
-struct HistoryNote { Seq seq; };
+struct BlobBytes { BlobId id; Result<Bytes> bytes; };
+struct HistoryNote { Seq seq; };  ///< on stable storage
 struct DiskNote { std::optional<Error> refusal; };  ///< also to the gateway
 struct OutputNote { NodeIndex node; OutputReceived answer; };
 using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes, HistoryNote, DiskNote, OutputNote>;
@@ -30,14 +33,19 @@ using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, Bl
 // ---- to the journal ----
 struct FetchBlob { BlobId id; std::uint64_t token = 0; };  ///< token 0: for the core, else for the gateway
 struct CheckpointSliceRow { std::string record; };
-struct CheckpointEnd { Seq seq; };
+struct CheckpointEnd { CheckpointSeal seal; };
 struct CheckpointBegin {};
 struct TruncateNote { Seq history; };
 using ToJournal = std::variant<EventBatchRef, FetchBlob, CheckpointBegin, CheckpointSliceRow, CheckpointEnd, TruncateNote>;
 
 // ---- to the planner ----
 struct PlanConsumed { Seq until; };
-using ToPlanner = std::variant<EventBatchRef, PlanConsumed>;
+struct ForecastAsked { Command question; };
+struct ForecastDone {};
+using ToPlanner = std::variant<EventBatchRef, PlanConsumed, ForecastAsked, ForecastDone>;
+
+// ---- to the forecasts' worker ----
+struct ForecastOrder { std::uint64_t token = 0; ForecastTask task; };
 
 // ---- to the search: batches that concern it ----
 using ToSearch = EventBatchRef;
@@ -45,7 +53,8 @@ using ToSearch = EventBatchRef;
 // ---- to history ----
 struct HistoryBatch { std::vector<HistoryRecord> records; Seq seq; };
 struct HistoryQuery { Query query; std::uint64_t token = 0; };
-using ToHistory = std::variant<HistoryBatch, HistoryQuery>;
+struct StepsQuery { std::vector<JobAttempt> attempts; std::uint64_t token = 0; };
+using ToHistory = std::variant<HistoryBatch, HistoryQuery, StepsQuery>;
 
 // ---- to the logs ----
 struct OutputPush { NodeIndex node; LogFragment fragment; };
@@ -60,6 +69,7 @@ struct ReplyNote { std::uint64_t token = 0; std::vector<Reply> replies; };
 struct ReportNote { std::shared_ptr<const PlanReport> report; };
 struct NodeFacts { std::vector<NodeFact> facts; };
 struct HistoryAnswer { std::uint64_t token = 0; Result<HistoryRows> rows; };
+struct StepsAnswer { std::uint64_t token = 0; Result<std::vector<std::vector<StepView>>> steps; };
 struct BlobAnswer { std::uint64_t token = 0; Result<std::string> bytes; };
 struct NamesAnswer { std::uint64_t token = 0; CallerNames names; };
 struct ReportStored { std::uint64_t token = 0; Result<ReportOutcome> outcome; };
@@ -68,7 +78,7 @@ struct LogFindings { std::vector<LogFinding> findings; std::uint64_t token = 0; 
 /// A call of HTTP: runs on the gateway's thread and gives its answer back by an HttpTask.
 struct GatewayTask { std::function<void(Gateway&)> run; };
 using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer, BlobAnswer, NamesAnswer, ReportStored,
-                               PageAnswer, GatewayTask, LogFindings, DiskNote>;
+                               PageAnswer, GatewayTask, LogFindings, DiskNote, StepsAnswer>;
 
 // ---- to the metric store's thread ----
 struct StoreReport { MetricReport report; std::uint64_t token = 0; };
@@ -83,19 +93,28 @@ struct Labour { std::function<void()> run; };
 // ---- to the look-up worker ----
 struct NamesQuery { UserId user; GroupId group; std::uint64_t token = 0; };
 
+// ---- to the keeper of tokens: for HTTP and for the gateway ----
+struct TokenTask { std::function<void(TokenStore&)> run; };
+
 // ---- to the mail worker ----
 struct MailOrder { std::string program; Mail mail; };
+
+/// Slices of a checkpoint on their way to the journal: it holds the whole state otherwise.
+constexpr std::size_t kSlicesInFlight = 8;
 
 struct Channels {
   Channel<ToCore> core;
   Channel<ToJournal> journal;
+  Credits checkpoint_slices{kSlicesInFlight};
   Channel<ToPlanner> planner;
+  Channel<std::unique_ptr<ForecastOrder>> forecasts;
   Channel<ToHistory> history;
   Channel<ToSearch> search;
   Channel<ToLogs> logs;
   Channel<ToGateway> gateway;
   Channel<NamesQuery> lookup;
   Channel<MailOrder> mail;
+  Channel<TokenTask> tokens;
   Channel<ToMetrics> metrics;
   Channel<HttpTask> http;
   std::array<Channel<Labour>, 2> labour;  ///< one for each worker

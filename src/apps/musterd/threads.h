@@ -3,10 +3,12 @@
 
 #include <string>
 
+#include "apps/musterd/cluster_time.h"
 #include "apps/musterd/core_port.h"
 #include "apps/musterd/messages.h"
 #include "codec/slurm_conf.h"
 #include "controller/logs/log_book.h"
+#include "controller/recovery.h"
 #include "journal/sqlite_journal.h"
 #include "store/history_store.h"
 #include "store/log_store.h"
@@ -19,9 +21,10 @@ struct DaemonOptions {
   std::string agent_socket;
   std::string host;
   std::string version;
-  std::uint32_t operator_uid = 0;
-  std::string http_listen;      ///< host:port, port 0: one that is free; empty: HTTP is not served
-  std::string http_open_user;   ///< logs the operator in without a password, from his own processes here; empty: nobody
+  std::uint32_t operator_uid = 0;            ///< that the controller runs as
+  std::vector<std::uint32_t> operators = {};  ///< uids beside root's: that, SlurmUser and MusterOperators
+  HttpSettings http;
+  std::vector<std::string> own_hosts;  ///< names of the controller's: those of slurm.conf
   std::string cluster_name;
 };
 
@@ -31,6 +34,8 @@ struct HttpPlace {
   std::string address;      ///< host:port
   std::string token_key;    ///< signs tokens; empty: not served
   std::string cluster_id;   ///< a uuid, the same for good
+  int services_fd = -1;     ///< where what jobs serve is shown
+  std::uint16_t services_port = 0;
 };
 /// Opens the port that is configured, the one of the last time when any will do, and reads the key or makes it.
 Result<HttpPlace> open_http(const DaemonOptions& options);
@@ -41,6 +46,8 @@ struct Recovered {
   std::unique_ptr<HistoryStore> history;
   std::unique_ptr<LogStore> logs;
   Epoch epoch;
+  RecoveryReport report;
+  std::optional<JournalClock> clock;       ///< of the last batch
   std::shared_ptr<const ClusterConfig> config;
   std::vector<HistoryRecord> unprojected;  ///< ends that the journal has and history has not
 };
@@ -59,13 +66,22 @@ class ReplayRecorder final : public ApplyObserver {
   std::vector<HistoryRecord> records_;
 };
 
-void run_core(Channels& channels, Core& core, ChannelCorePort& port, const DaemonOptions& options, int listen_fd, Epoch epoch,
-              std::shared_ptr<const ClusterConfig> config);
-void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd, const std::string& token_key);
+/// How the core's thread begins.
+struct CoreBeginning {
+  Epoch epoch;
+  std::shared_ptr<const ClusterConfig> config;
+  CoreStart core;
+  ClusterClock clock;
+};
+void run_core(Channels& channels, Core& core, ChannelCorePort& port, const DaemonOptions& options, int listen_fd,
+              CoreBeginning beginning);
+void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd);
+void run_tokens(Channels& channels, TokenStore& store);
 void run_metrics(Channels& channels, MetricStore& store);
 void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace& place);
 void run_labour(Channel<Labour>& labour);
-void run_planner(Channels& channels, PlannerRole& planner);
+void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered);
+void run_forecasts(Channels& channels);
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options);
 void run_history(Channels& channels, HistoryStore& store);
 void run_search(Channels& channels, SearchRole& role);
@@ -73,14 +89,18 @@ void run_logs(Channels& channels, LogStore& store, LogBook& book);
 void run_lookup(Channels& channels);
 void run_mail(Channels& channels);
 
-/// The wall clock. Time points that reach the state come from here alone.
-TimePoint wall_clock();
-
 /// Waits until the channel has something, at most `timeout_ms`.
 void wait_for(int fd, int timeout_ms);
 
 /// Starts the process anew from what is stored: after the disk refused a batch, nothing in memory may be trusted.
 [[noreturn]] void restart_process(const std::string& why);
+/// Another controller leads, or nothing may be done any more: this one ends, and is not to be started again by itself.
+[[noreturn]] void stop_process(const std::string& why);
+/// The same, to follow a jump of the wall clock that is believed.
+[[noreturn]] void restart_for_clock(Duration jump);
+/// The same, under an epoch beyond one that a node has met.
+[[noreturn]] void restart_beyond(Epoch epoch);
+void log_line(const std::string& text);
 
 /// Lets a thread give way to the core and the gateway.
 void lower_priority();

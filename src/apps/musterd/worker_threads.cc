@@ -10,11 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdio>
+#include <deque>
 
 #include "apps/musterd/threads.h"
 #include "controller/recovery.h"
+#include "env/posix/clocks.h"
 #include "state/views.h"
 
 namespace muster::daemon {
@@ -22,11 +24,17 @@ namespace {
 
 /// Kept beside the journal and given up when the disk is full, so that the ends of jobs still find room.
 constexpr off_t kReserveBytes = 16 << 20;
-/// Batches after which a checkpoint is worth its cost.
+/// Events and batches after which a checkpoint is worth its cost.
+constexpr std::uint64_t kEventsPerCheckpoint = 200'000;
 constexpr std::uint64_t kBatchesPerCheckpoint = 50'000;
 constexpr std::uint32_t kRowsPerTruncation = 500;
-/// Batches that history takes in before it syncs although it is busy.
-constexpr std::uint64_t kBatchesPerRelease = 20'000;
+/// Between two pieces of a truncation while batches come in.
+constexpr Duration kTruncationPause = Duration::milliseconds(50);
+/// What the write-ahead log takes in before it is moved into the file.
+constexpr std::size_t kLogBytes = 16 << 20;
+constexpr std::size_t kLogBatches = 2000;
+/// How long history goes on without a sync while it is busy.
+constexpr Duration kHistorySync = Duration::seconds(1);
 
 Error disk_full() {
   return Error{ErrorCode::kResourceExhausted, "Unable to write to the controller's disk",
@@ -60,7 +68,7 @@ class JournalThread {
   void run() {
     watch_disk();
     for (;;) {
-      wait_for(channels_.journal.fd(), has_truncation_ ? 20 : 1000);
+      if (slow_.empty()) wait_for(channels_.journal.fd(), has_truncation_ ? 20 : 1000);
       std::vector<ToJournal> messages = channels_.journal.take();
       std::vector<EventBatchRef> batches;
       for (ToJournal& message : messages) {
@@ -68,20 +76,38 @@ class JournalThread {
       }
       if (!batches.empty()) append(batches);
       for (ToJournal& message : messages) {
-        std::visit([this](auto& body) { receive(body); }, message);
+        if (auto* fetch = std::get_if<FetchBlob>(&message)) {
+          receive(*fetch);
+        } else if (!std::holds_alternative<EventBatchRef>(message)) {
+          slow_.push_back(std::move(message));
+        }
       }
-      if (messages.empty()) idle();
+      if (!slow_.empty()) {
+        // One at a time: each may be a sync of its own, and replies wait for the batches that come meanwhile.
+        ToJournal message = std::move(slow_.front());
+        slow_.pop_front();
+        std::visit([this](auto& body) { receive(body); }, message);
+      } else if (messages.empty()) {
+        idle();
+      }
+      if (!messages.empty() && has_truncation_ && steady_now() - truncate_time_ > kTruncationPause) truncate();
     }
   }
 
  private:
   void append(const std::vector<EventBatchRef>& batches) {
     if (is_failed_) return;
-    const Status stored = journal_.append(batches);
+    JournalClock clock{boot_, steady_time(), {}};
+    for (const EventBatchRef& batch : batches) {
+      if (!batch->events.empty()) clock.event_time = batch->events.back().time;
+      for (const BlobWrite& blob : batch->blobs) bytes_since_log_ += blob.size;
+      bytes_since_log_ += batch->events.size() * kBytesPerEvent;
+    }
+    const Status stored = journal_.append(batches, clock);
     if (stored.has_value()) {
-      bytes_since_log_ += batches.size();
+      batches_since_log_ += batches.size();
       channels_.core.push(DurableNote{batches.back()->seq});
-      if (bytes_since_log_ > 2000) checkpoint_log();
+      if (bytes_since_log_ > kLogBytes || batches_since_log_ > kLogBatches) checkpoint_log();
       return;
     }
     is_failed_ = true;
@@ -89,11 +115,11 @@ class JournalThread {
     channels_.core.push(JournalFailure{stored.error()});
   }
   void checkpoint_log() {
-    bytes_since_log_ = 0;
+    bytes_since_log_ = batches_since_log_ = 0;
     [[maybe_unused]] const Status ignored = journal_.checkpoint_log();  // only its size depends on it
   }
   void idle() {
-    if (bytes_since_log_ > 0) checkpoint_log();
+    if (batches_since_log_ > 0) checkpoint_log();
     if (has_truncation_) truncate();
     watch_disk();
   }
@@ -108,8 +134,9 @@ class JournalThread {
     is_reserve_kept_ = is_kept;
   }
   void truncate() {
-    const auto done = journal_.truncate(truncate_to_, kRowsPerTruncation);
+    const auto done = journal_.truncate(history_, kRowsPerTruncation);
     has_truncation_ = done.has_value() && !*done;
+    truncate_time_ = steady_now();
   }
   void receive(EventBatchRef&) {}
   void receive(FetchBlob& fetch) {
@@ -118,28 +145,38 @@ class JournalThread {
       channels_.gateway.push(BlobAnswer{fetch.token, std::move(bytes)});
     } else if (bytes.has_value()) {
       channels_.core.push(BlobBytes{fetch.id, std::make_shared<const std::string>(std::move(bytes).value())});
+    } else {
+      channels_.core.push(BlobBytes{fetch.id, fail(bytes.error())});
     }
   }
   void receive(CheckpointBegin&) { is_checkpoint_whole_ = journal_.begin_checkpoint().has_value(); }
   void receive(CheckpointSliceRow& slice) {
     is_checkpoint_whole_ = is_checkpoint_whole_ && journal_.add_slice(slice.record).has_value();
+    channels_.checkpoint_slices.give();
   }
   void receive(CheckpointEnd& end) {
-    if (!is_checkpoint_whole_ || !journal_.finish_checkpoint(end.seq).has_value()) return;
-    truncate_to_ = std::min(end.seq, history_);
+    if (!is_checkpoint_whole_ || !journal_.finish_checkpoint(end.seal).has_value()) return;
     has_truncation_ = true;
   }
-  void receive(TruncateNote& note) { history_ = note.history; }
+  void receive(TruncateNote& note) {
+    history_ = note.history;
+    has_truncation_ = true;
+  }
 
   Channels& channels_;
   SqliteJournal& journal_;
   std::string reserve_;
+  std::deque<ToJournal> slow_;  ///< all but batches and blobs, in their order
   bool is_failed_ = false;
   bool is_reserve_kept_ = true;
   bool is_checkpoint_whole_ = false;
   bool has_truncation_ = false;
+  /// What an event takes in the log, roughly.
+  static constexpr std::size_t kBytesPerEvent = 200;
+  const std::uint64_t boot_ = boot_number();
   std::size_t bytes_since_log_ = 0;
-  Seq truncate_to_;
+  std::size_t batches_since_log_ = 0;
+  TimePoint truncate_time_;
   Seq history_;
 };
 
@@ -147,10 +184,11 @@ class JournalThread {
 void write_checkpoint_of(Channels& channels, const ClusterState& state) {
   channels.journal.push(CheckpointBegin{});
   const Status written = write_checkpoint(state, [&](std::string record) {
+    channels.checkpoint_slices.take();
     channels.journal.push(CheckpointSliceRow{std::move(record)});
     return Status();
   });
-  if (written.has_value()) channels.journal.push(CheckpointEnd{state.seq()});
+  if (written.has_value()) channels.journal.push(CheckpointEnd{seal_of(state)});
 }
 
 void answer_history(Channels& channels, HistoryStore& store, const HistoryQuery& query) {
@@ -163,6 +201,16 @@ void answer_history(Channels& channels, HistoryStore& store, const HistoryQuery&
   } else {
     channels.gateway.push(HistoryAnswer{query.token, fail(selected.error())});
   }
+}
+
+void answer_steps(Channels& channels, HistoryStore& store, const StepsQuery& query) {
+  std::vector<std::vector<StepView>> all;
+  for (const JobAttempt& attempt : query.attempts) {
+    auto steps = store.steps_of(attempt.job, attempt.attempt);
+    if (!steps.has_value()) return channels.gateway.push(StepsAnswer{query.token, fail(steps.error())});
+    all.push_back(std::move(steps).value());
+  }
+  channels.gateway.push(StepsAnswer{query.token, std::move(all)});
 }
 
 /// Nullopt: there is no such group.
@@ -204,11 +252,6 @@ CallerNames look_up(UserId user, GroupId group) {
 
 }  // namespace
 
-TimePoint wall_clock() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return TimePoint::from_microseconds(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-}
-
 void wait_for(int fd, int timeout_ms) {
   pollfd poll_fd{fd, POLLIN, 0};
   ::poll(&poll_fd, 1, timeout_ms);
@@ -231,37 +274,87 @@ void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions
   JournalThread(channels, journal, options.state_folder + "/journal.reserve").run();
 }
 
-void run_planner(Channels& channels, PlannerRole& planner) {
+namespace {
+
+/// Hands the next question to the worker, or answers it at once when there is nothing to plan.
+void take_up_forecast(Channels& channels, const PlannerRole& planner, ForecastQueue& questions) {
+  while (auto question = questions.next()) {
+    auto task = forecast_task(planner.state(), planner.snapshot(), std::get<PreparedSubmit>(question->requests.front()),
+                              question->identity, cluster_now());
+    if (task.has_value()) {
+      return channels.forecasts.push(std::make_unique<ForecastOrder>(ForecastOrder{question->token, std::move(task).value()}));
+    }
+    Reply refusal;
+    refusal.error = task.error();
+    channels.gateway.push(ReplyNote{question->token, {std::move(refusal)}});
+    questions.done();
+  }
+}
+
+void add_forecast(Channels& channels, ForecastQueue& questions, Command question) {
+  const std::uint64_t token = question.token;
+  const Status added = questions.add(std::move(question));
+  if (added.has_value()) return;
+  Reply refusal;
+  refusal.error = added.error();
+  channels.gateway.push(ReplyNote{token, {std::move(refusal)}});
+}
+
+}  // namespace
+
+void run_forecasts(Channels& channels) {
+  lower_priority();
+  for (;;) {
+    wait_for(channels.forecasts.fd(), 1000);
+    for (const auto& order : channels.forecasts.take()) {
+      channels.gateway.push(ReplyNote{order->token, {forecast(order->task)}});
+      channels.planner.push(ForecastDone{});
+    }
+  }
+}
+
+void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered) {
   lower_priority();
   planner.start();
-  Seq checkpointed = planner.state().seq();
+  // What was replayed at the start was written since the last checkpoint, too.
+  Seq checkpointed = recovered.checkpoint;
+  std::uint64_t events = recovered.replayed_events;
+  ForecastQueue questions;
   for (;;) {
     wait_for(channels.planner.fd(), 250);
     for (ToPlanner& message : channels.planner.take()) {
       if (auto* batch = std::get_if<EventBatchRef>(&message)) {
         planner.apply(**batch);
+        events += (*batch)->events.size();
+      } else if (const auto* consumed = std::get_if<PlanConsumed>(&message)) {
+        planner.consumed(consumed->until);
+      } else if (auto* asked = std::get_if<ForecastAsked>(&message)) {
+        add_forecast(channels, questions, std::move(asked->question));
       } else {
-        planner.consumed(std::get<PlanConsumed>(message).until);
+        questions.done();
       }
     }
-    if (auto plan = planner.plan(wall_clock())) {
+    take_up_forecast(channels, planner, questions);
+    if (auto plan = planner.plan(cluster_now())) {
       channels.gateway.push(ReportNote{plan->report});
       channels.core.push(std::move(*plan));
     }
-    if (planner.state().seq().value() - checkpointed.value() >= kBatchesPerCheckpoint) {
+    if (planner.state().seq().value() - checkpointed.value() >= kBatchesPerCheckpoint || events >= kEventsPerCheckpoint) {
       write_checkpoint_of(channels, planner.state());
       checkpointed = planner.state().seq();
+      events = 0;
     }
   }
 }
 
 namespace {
 
-/// Lets the journal give up what history has on stable storage.
-void release_journal(Channels& channels, HistoryStore& store, Seq& released) {
+/// What history has on stable storage, the journal may give up and the core may forget.
+void release(Channels& channels, HistoryStore& store, Seq& released) {
   if (released == store.watermark() || !store.make_durable().has_value()) return;
   released = store.watermark();
   channels.journal.push(TruncateNote{released});
+  channels.core.push(HistoryNote{released});
 }
 
 }  // namespace
@@ -269,37 +362,41 @@ void release_journal(Channels& channels, HistoryStore& store, Seq& released) {
 void run_history(Channels& channels, HistoryStore& store) {
   lower_priority();
   Seq released;
+  TimePoint release_time;
   for (;;) {
     wait_for(channels.history.fd(), 1000);
     std::vector<HistoryObject> objects;
     Seq seq = store.watermark();
     std::vector<HistoryQuery> queries;
+    std::vector<StepsQuery> step_queries;
     for (ToHistory& message : channels.history.take()) {
       if (auto* batch = std::get_if<HistoryBatch>(&message)) {
         for (HistoryRecord& record : batch->records) objects.push_back(std::move(record.object));
         seq = std::max(seq, batch->seq);
+      } else if (auto* steps = std::get_if<StepsQuery>(&message)) {
+        step_queries.push_back(std::move(*steps));
       } else {
         queries.push_back(std::move(std::get<HistoryQuery>(message)));
       }
     }
     if (seq > store.watermark() && (!objects.empty() || seq.value() > store.watermark().value() + 1000)) {
       const Status stored = store.append(objects, seq);
-      if (stored.has_value()) {
-        channels.core.push(HistoryNote{seq});
-      } else {
-        restart_process("history: " + stored.error().text());
-      }
+      if (!stored.has_value()) restart_process("history: " + stored.error().text());
+    }
+    const bool is_idle = objects.empty() && queries.empty() && step_queries.empty();
+    if (is_idle || steady_now() - release_time > kHistorySync) {
+      release(channels, store, released);
+      release_time = steady_now();
     }
     for (const HistoryQuery& query : queries) answer_history(channels, store, query);
-    const bool is_idle = objects.empty() && queries.empty();
-    if (is_idle || store.watermark().value() - released.value() > kBatchesPerRelease) release_journal(channels, store, released);
+    for (const StepsQuery& query : step_queries) answer_steps(channels, store, query);
   }
 }
 
 void run_search(Channels& channels, SearchRole& role) {
   lower_priority();
   for (;;) {
-    for (SearchDecision& decision : role.decide(wall_clock())) {
+    for (SearchDecision& decision : role.decide(cluster_now())) {
       Command command;
       command.identity.is_operator = true;
       command.requests.push_back(std::move(decision));
@@ -352,6 +449,13 @@ void run_metrics(Channels& channels, MetricStore& store) {
       [[maybe_unused]] const auto compacted = store.compact(10'000);
       [[maybe_unused]] const auto swept = store.sweep(10'000);
     }
+  }
+}
+
+void run_tokens(Channels& channels, TokenStore& store) {
+  for (;;) {
+    wait_for(channels.tokens.fd(), 1000);
+    for (TokenTask& one : channels.tokens.take()) one.run(store);
   }
 }
 

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "base/version.h"
 #include "records/page_codec.h"
@@ -45,6 +48,12 @@ muster::NodeShape shape_of(const char* text) {
   return shape;
 }
 
+/// Empty where the system does not tell.
+std::string own_folder() {
+  std::error_code failed;
+  return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().string();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -71,6 +80,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "muster-stepd: --spool is missing; this program is started by muster-agent\n");
     return 1;
   }
+  options.program_folder = own_folder();
   options.container = muster::find_container_host(cluster, options.spool);
   const int code = muster::run_spawner(STDIN_FILENO, [&](std::string bytes) { return supervise(bytes, options); });
   muster::release_container_host(options.container);

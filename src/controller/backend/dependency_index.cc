@@ -170,9 +170,12 @@ void DependencyIndex::on_event(const Event& event, const ClusterState& state) {
       event.body);
 }
 
-std::vector<AffectedJob> DependencyIndex::take_affected() {
+std::vector<AffectedJob> DependencyIndex::take_affected(std::size_t count) {
   std::vector<AffectedJob> jobs;
-  for (auto& [id, elements] : std::exchange(affected_, {})) jobs.push_back(AffectedJob{id, std::move(elements)});
+  while (jobs.size() < count && !affected_.empty()) {
+    auto affected = affected_.extract(affected_.begin());
+    jobs.push_back(AffectedJob{affected.key(), std::move(affected.mapped())});
+  }
   return jobs;
 }
 

@@ -33,8 +33,9 @@ class DependencyIndex {
   void load(const ClusterState& state);
   /// To be called after `state` applied the event.
   void on_event(const Event& event, const ClusterState& state);
-  /// Those affected since the last call, rising by id.
-  std::vector<AffectedJob> take_affected();
+  /// Those affected and not taken yet, `count` at most, rising by id.
+  std::vector<AffectedJob> take_affected(std::size_t count);
+  bool has_affected() const { return !affected_.empty(); }
 
   /// `element`: as if that element of the array record `job` asked. Without one, what a record waits for by element is
   /// undecided while it has several. Requires: job.dependencies. Source: sbatch(1), --dependency.

@@ -52,7 +52,7 @@ struct Followed : Log {
   DependencyOutcome outcome(JobId job) const { return index.evaluate(Log::job(job), state()); }
   std::vector<JobId> affected() {
     std::vector<JobId> jobs;
-    for (const AffectedJob& one : index.take_affected()) jobs.push_back(one.job);
+    for (const AffectedJob& one : index.take_affected(1000)) jobs.push_back(one.job);
     return jobs;
   }
   DependencyIndex index;
@@ -284,7 +284,7 @@ TEST(DependencyIndex, AnElementThatEndsMovesTheElementThatWaitsForIt) {
   log.follow();
   EXPECT_EQ(log.affected(), std::vector{after});
   log.run(JobId(after.value() + 1));
-  const std::vector<AffectedJob> affected = log.index.take_affected();
+  const std::vector<AffectedJob> affected = log.index.take_affected(1000);
   ASSERT_EQ(affected.size(), 1U);
   EXPECT_EQ(affected.front().elements, std::set<std::uint32_t>{1});
 }

@@ -32,7 +32,7 @@ std::string summary_prefix_of(const Job& job) {
 Mail mail_to(const Job& job, std::string type, std::string subject) {
   const std::string_view user = job.spec->get(JobText::kMailUser);
   return Mail{std::string(user.empty() ? job.spec->get(JobText::kUserName) : user), std::move(subject), job.id,
-              std::string(job.spec->name()), std::move(type)};
+              std::string(job.spec->name()), std::move(type), job.spec->user, job.spec->group};
 }
 
 template <class Predicate>

@@ -16,6 +16,8 @@ struct Mail {
   JobId job;
   std::string job_name;
   std::string type;     ///< "Began", "Ended", ...
+  UserId user = {};     ///< the job's owner, as whom it is sent
+  GroupId group = {};
   friend bool operator==(const Mail&, const Mail&) = default;
 };
 

@@ -12,9 +12,11 @@ namespace muster {
 
 struct NodeLink {
   bool is_connected = false;
+  std::uint64_t agent_id = 0;         ///< of the agent that is connected, or was last
   TimePoint last_contact;             ///< unset: nothing heard since the controller started
   std::uint32_t load_hundredths = 0;
   std::uint64_t free_memory_mib = 0;
+  TimePoint warned;                   ///< when it was last logged that it spoke of what is not its own
   /// Attempts that ran on while the node counted as lost: until they are gone the node takes no work.
   std::set<std::pair<JobId, std::uint32_t>> fenced;
 };

@@ -34,6 +34,20 @@ void settle_stopped(const ClusterState& state, const Trial& trial, StopCall call
   }
 }
 
+/// A script has ended in good order while its search waits for a report at the trial's target: the search has taken the trial
+/// further while the run was ending, or the script stopped short. It runs again, unless it did so before and got no further.
+void settle_early(const ClusterState& state, const Trial& trial, const ExperimentSpec& spec, JobEnding& ending) {
+  if (!trial.ended_early_at || trial.units > *trial.ended_early_at) {
+    go_back(ending, JobState::kCompleted, trial_hold(state, trial));
+    ending.is_early = true;
+    return;
+  }
+  end_for_good(ending, JobState::kFailed);
+  ending.detail = fmt::format("its script ended twice with exit code 0 at {:.6g} of {} without progress: it has to train on to "
+                              "the target of its run and report {} there",
+                              trial.units, *trial.target, spec.metric);
+}
+
 /// A run with a session that ends by itself without having acknowledged the request has not stopped because of it.
 bool answers_stop(const JobRun& run, const JobEnding& ending) {
   const bool ended_itself = ending.state == JobState::kCompleted || ending.state == JobState::kFailed;
@@ -64,6 +78,7 @@ void settle_run(const ClusterState& state, const Job& job, bool is_own_fault, Jo
   if (job.run != nullptr && job.run->stop && answers_stop(*job.run, ending)) return settle_stopped(state, *trial, job.run->stop->call, ending);
   if (!is_searching(experiment.state)) return;  // there is nothing more that it could wait for
   if (trial->is_waiting) return go_back(ending, JobState::kCompleted, trial_hold(state, *trial));
+  if (ending.state == JobState::kCompleted && trial->target) return settle_early(state, *trial, *experiment.spec, ending);
   if (ending.state == JobState::kCompleted || ending.state == JobState::kCancelled) return;
   if (!is_own_fault) return go_back(ending, ending.state, trial_hold(state, *trial));
   if (std::string refusal = retry_refusal(*trial, run_number(job)); !refusal.empty()) {
@@ -94,9 +109,24 @@ TrialEnded trial_end(const ClusterState& state, const Job& job, const Trial& tri
     ended.detail = job.detail != nullptr      ? *job.detail
                    : job.exit.signal() != 0 ? fmt::format("ended by signal {}", job.exit.signal())
                                             : fmt::format("{} with exit code {}", job_state_name(job.state), job.exit.code());
-    if (experiment.spec->max_restarts > 0) ended.detail += fmt::format(", after {} restarts", trial.restarts);
+    const bool is_early = job.state == JobState::kFailed && job.exit.is_success();
+    if (experiment.spec->max_restarts > 0 && !is_early) ended.detail += fmt::format(", after {} restarts", trial.restarts);
   }
   return ended;
+}
+
+std::vector<std::string> trial_findings(const ClusterState& state) {
+  std::vector<std::string> findings;
+  for (const auto& [id, trial] : state.experiments().trials()) {
+    if (!trial.is_over()) continue;
+    const ExperimentState experiment = state.experiments().find(trial.experiment)->state;
+    const bool is_searched = is_searching(experiment) || experiment == ExperimentState::kCompleted;
+    const bool is_short = trial.target && trial.units < static_cast<double>(*trial.target);
+    if (trial.state != TrialState::kCompleted || !is_searched || !is_short || trial.stop || trial.is_invalid) continue;
+    findings.push_back(fmt::format("trial {} of experiment {} is COMPLETED at {:.6g}, below its target of {}", id.value(),
+                                   trial.experiment.value(), trial.units, *trial.target));
+  }
+  return findings;
 }
 
 TimePoint stop_before_limit_at(const ClusterState& state, const Job& job, const Trial& trial) {

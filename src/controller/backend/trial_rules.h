@@ -24,6 +24,10 @@ void settle_run(const ClusterState& state, const Job& job, bool is_own_fault, Jo
 /// How a trial ended whose job is over. Requires: job.is_over().
 TrialEnded trial_end(const ClusterState& state, const Job& job, const Trial& trial);
 
+/// Trials that are COMPLETED below a target that nobody called off: their search has lost them. A line each; an old
+/// journal may hold some. Cost: O(trials).
+std::vector<std::string> trial_findings(const ClusterState& state);
+
 /// When a trial's run is asked to stop because its job's time will be over: its training goes on in another run. A tenth of the limit
 /// before the end, at least a minute where the limit allows that, and never more than the grace of a stop.
 /// Requires: the job runs and has an end.

@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "codec/launch_size.h"
 #include "codec/experiment_form.h"
 #include "controller/backend/log_retention.h"
 #include "controller/experiments/testing.h"
@@ -18,6 +19,7 @@ using testing::control_of;
 using testing::kAlice;
 using testing::kBob;
 using testing::halving;
+using testing::hash_after_restart;
 using testing::kRoot;
 using testing::Lab;
 using testing::random_search;
@@ -79,6 +81,61 @@ TEST(Experiments, TheLimitOfTrialsAtOnceIsLive) {
   lab.settle();
   lab.exit(1);
   EXPECT_EQ(lab.trial_count(), 3U);
+}
+
+TEST(Experiments, CodeThatIsTooLargeIsRefusedAtEveryDoor) {
+  CreateExperiment create;
+  create.config = random_search(1, 1);
+  create.job = testing::spec_of("base");
+  create.context = std::make_shared<const std::string>(kCodeBytesMax + 1, 'x');
+  LastBlob last;
+  const auto prepared = prepare_experiment(std::move(create), kAlice, CallerNames{"alice", "users"}, last);
+  ASSERT_FALSE(prepared.has_value());
+  EXPECT_EQ(prepared.error().text(), "the code comes to more than 56 MiB: name data and results in .detignore, or keep them outside of the folder");
+}
+
+// ---- what no report carries ----
+
+Reply validate(Lab& lab, std::uint32_t trial, std::vector<NamedNumber> metrics) {
+  ReportTrial report;
+  report.trial = TrialId(trial);
+  report.run = lab.job(trial).attempt + 1;
+  report.metrics = std::move(metrics);
+  const Reply reply = lab.rig.done(report);
+  lab.settle();
+  return reply;
+}
+
+TEST(Experiments, AMetricThatTheFirstValidationLacksEndsTheExperiment) {
+  Lab lab;
+  lab.create("{name: e, entrypoint: train, searcher: {name: random, metric: validation_los, max_trials: 3}}");
+  EXPECT_FALSE(validate(lab, 1, {{"validation_loss", 0.5}, {"epochs", 1}}).error);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kStoppingError);
+  EXPECT_EQ(lab.experiment().detail, "the first validation, of trial 1, lacks validation_los, the experiment's searcher.metric; reported were "
+                                     "epochs, validation_loss; write searcher.metric: validation_loss");
+  for (std::uint32_t id = 1; id <= lab.trial_count(); ++id) {
+    if (lab.runs(id)) lab.exit(id);
+  }
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kError);
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+}
+
+TEST(Experiments, ATimeMetricThatTheFirstValidationLacksEndsTheExperiment) {
+  Lab lab;
+  lab.create(halving(true));
+  EXPECT_FALSE(validate(lab, 1, {{"loss", 0.5}, {"epoch", 1}}).error);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kStoppingError);
+  EXPECT_NE(lab.experiment().detail.find("lacks epochs, the experiment's searcher.time_metric; reported were epoch, loss; write "
+                                         "searcher.time_metric: epoch"), std::string::npos) << lab.experiment().detail;
+}
+
+TEST(Experiments, AValidationOfSomethingElseIsAllowedOnceTheMetricIsKnown) {
+  Lab lab;
+  lab.create(halving(true));
+  lab.report(1, 0.5, 1);
+  EXPECT_FALSE(validate(lab, 1, {{"accuracy", 0.5}}).error);
+  EXPECT_NE(validate(lab, 1, {{"loss", 0.5}}).error->text().find("lacks epochs, the time metric"), std::string::npos);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kActive);
 }
 
 // ---- failures ----

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "controller/experiments/testing.h"
+#include "controller/frontend/trial_access.h"
 
 namespace muster {
 namespace {
@@ -131,13 +132,29 @@ TEST(Continuing, ASingleTrialTrainsFurther) {
   EXPECT_EQ(run_number(lab.job(1)), 3U);
 }
 
+TEST(Continuing, TheTrialOfASingleSearchMayGoOnWithOtherHyperparameters) {
+  Lab lab;
+  lab.create("{name: e, entrypoint: train, hyperparameters: {lr: 0.5, net: {depth: 3, act: relu}}, searcher: {name: single, metric: loss}}");
+  save(lab, 1, "a", 10);
+  lab.exit(1);
+  EXPECT_EQ(error_of(continue_it(lab, "hyperparameters: {lr: 0.25, net: {depth: 4}}")), "");
+  EXPECT_EQ(lab.trial(1).hparams, R"({"lr": 0.25, "net": {"depth": 4, "act": "relu"}})");
+  const auto& launch = lab.rig.last_sent<LaunchStep>();
+  EXPECT_NE(std::ranges::find(launch.variables, "MUSTER_HP_LR=0.25"), launch.variables.end());
+  EXPECT_NE(std::ranges::find(launch.variables, "MUSTER_HP_NET__ACT=relu"), launch.variables.end());
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+  lab.exit(1);
+  EXPECT_NE(error_of(continue_it(lab, "hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}")).find(
+                "hyperparameters.lr: give the value that the trial goes on with"), std::string::npos);
+}
+
 TEST(Continuing, WhatCannotBeContinuedSaysWhy) {
   Lab lab;
   lab.create(random_search(1, 1));
   EXPECT_NE(error_of(continue_it(lab)).find("has not ended"), std::string::npos);
   lab.exit(1);
   EXPECT_NE(error_of(continue_it(lab)).find("no trial left"), std::string::npos);
-  EXPECT_NE(error_of(continue_it(lab, "hyperparameters: {lr: 1}")).find("hyperparameters: continuing an experiment cannot change it"), std::string::npos);
+  EXPECT_NE(error_of(continue_it(lab, "hyperparameters: {lr: 1}")).find("hyperparameters: a search by random draws them itself"), std::string::npos);
   EXPECT_NE(error_of(continue_it(lab, "searcher: {max_trials: 9}")).find("searcher"), std::string::npos);
   EXPECT_NE(error_of(continue_it(lab, "", kBob)).find("permission"), std::string::npos);
   Lab other;
@@ -441,6 +458,50 @@ TEST(Labels, AreBoundedAndPlacesAreThere) {
   EXPECT_NE(error_of(lab.rig.done(update)).find("labels"), std::string::npos);
   update.add_labels = {"a b"};
   EXPECT_EQ(error_of(lab.rig.done(update)), "");
+}
+
+TEST(Visibility, IsItsOwnersUntilItIsOpened) {
+  Lab lab;
+  const auto stored = [&](DocumentKind kind, std::uint32_t parent, const std::string& name, std::uint32_t user) {
+    Document place;
+    place.kind = kind;
+    place.parent = parent;
+    place.name = name;
+    place.body = "{}";
+    Identity maker;
+    maker.user = UserId(user);
+    EXPECT_EQ(error_of(lab.rig.done(StoreDocument{place}, maker)), "");
+  };
+  const std::uint32_t workspace = 2001;
+  const std::uint32_t project = 2002;
+  stored(DocumentKind::kWorkspace, 0, "w", workspace);
+  stored(DocumentKind::kProject, 1, "p", project);
+  lab.create(kSingle);
+  const auto may_read = [&](std::uint32_t user, bool is_operator = false) {
+    Identity reader;
+    reader.user = UserId(user);
+    reader.is_operator = is_operator;
+    return frontend::check_readable(lab.rig.core.state(), lab.experiment(), reader).has_value();
+  };
+  const std::uint32_t owner = lab.experiment().spec->user.value();
+  EXPECT_TRUE(may_read(owner) && may_read(3000, true));
+  EXPECT_FALSE(may_read(3000) || may_read(workspace) || may_read(project)) << "private, unless its file says otherwise";
+  UpdateExperiment update;
+  update.experiment = ExperimentId(1);
+  update.workspace = "w";
+  update.project = "p";
+  update.visibility = Visibility::kProject;
+  ASSERT_EQ(error_of(lab.rig.done(update)), "");
+  EXPECT_TRUE(may_read(workspace) && may_read(project) && may_read(owner));
+  EXPECT_FALSE(may_read(3000));
+  update.visibility = Visibility::kCluster;
+  ASSERT_EQ(error_of(lab.rig.done(update)), "");
+  EXPECT_TRUE(may_read(3000));
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+  update.visibility = static_cast<Visibility>(9);
+  EXPECT_NE(error_of(lab.rig.done(update)).find("visibility"), std::string::npos);
+  const std::string head = "{entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 1}}, ";
+  EXPECT_NE(error_of(lab.ask(head + "visibility: everybody}")).find("'everybody' is none of private, project, cluster"), std::string::npos);
 }
 
 TEST(Labels, FollowAPlaceThatIsCalledOtherwiseAndAreClosedByItsArchiving) {

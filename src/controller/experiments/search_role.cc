@@ -14,8 +14,8 @@ namespace {
 struct Concerns {
   template <class Body>
   bool operator()(const Body&) const {
-    return std::is_same_v<Body, ExperimentCreated> || std::is_same_v<Body, ExperimentChanged> || std::is_same_v<Body, SearchDecided> ||
-           std::is_same_v<Body, TrialReported> || std::is_same_v<Body, SearchOperated> || std::is_same_v<Body, TrialEnded> || std::is_same_v<Body, ExperimentContinued>;
+    return std::is_same_v<Body, ExperimentCreated> || std::is_same_v<Body, ExperimentChanged> || std::is_same_v<Body, ExperimentContinued> ||
+           std::is_same_v<Body, SearchAsked> || std::is_same_v<Body, SearchDecided>;
   }
 };
 
@@ -102,15 +102,8 @@ struct SearchRole::Follower {
   SearchRole& role;
   template <class Body>
   void operator()(const Body&) {}
-  void operator()(const ExperimentCreated& event) {
-    Search& search = role.searches_[event.experiment];
-    search.spec = event.spec;
-    search.inputs.emplace_back(SearchBegun{});
-  }
+  void operator()(const ExperimentCreated& event) { role.searches_[event.experiment].spec = event.spec; }
   void operator()(const ExperimentChanged& event) {
-    Search* search = role.find(event.experiment);
-    if (search == nullptr) return;
-    if (event.max_concurrent) search->inputs.emplace_back(LimitInput{*event.max_concurrent});
     if (event.state && !is_searching(*event.state)) role.searches_.erase(event.experiment);
   }
   void operator()(const ExperimentContinued& event) {
@@ -119,43 +112,20 @@ struct SearchRole::Follower {
     search.spec = event.spec;
     search.covered = event.covered;
     if (event.search_state != nullptr && !event.search_state->empty()) search.saved = event.search_state;
-    const auto inputs = continued_inputs(event);
-    search.inputs.assign(inputs.begin(), inputs.end());
-    for (const TrialAgain& again : event.trials) role.trials_[again.id] = {event.experiment, again.trial};
+  }
+  void operator()(const SearchAsked& event) {
+    Search* search = role.find(event.experiment);
+    if (search != nullptr) search->inputs.insert(search->inputs.end(), event.inputs.begin(), event.inputs.end());
   }
   void operator()(const SearchDecided& event) {
     Search* search = role.find(event.experiment);
     if (search == nullptr) return;
-    for (std::size_t i = 0; i < event.created.size(); ++i) {
-      const TrialId id(event.first_trial.value() + static_cast<std::uint32_t>(i));
-      role.trials_[id] = {event.experiment, event.created[i].trial};
-    }
     CHECK(event.covered - search->covered <= search->inputs.size());
     search->inputs.erase(search->inputs.begin(), search->inputs.begin() + static_cast<std::ptrdiff_t>(event.covered - search->covered));
     search->covered = event.covered;
     search->saved = event.state;
     search->in_flight.reset();
     if (event.outcome) role.searches_.erase(event.experiment);
-  }
-  void operator()(const SearchOperated& event) {
-    if (Search* search = role.find(event.experiment)) search->inputs.emplace_back(event.input);
-  }
-  void operator()(const TrialReported& event) {
-    role.metrics_[event.trial] = event.report.metric;
-    const auto trial = role.trials_.find(event.trial);
-    Search* search = trial == role.trials_.end() || !event.is_input ? nullptr : role.find(trial->second.first);
-    if (search != nullptr) search->inputs.emplace_back(ReportInput{trial->second.second, event.report});
-  }
-  void operator()(const TrialEnded& event) {
-    const auto metric = role.metrics_.find(event.trial);
-    const auto trial = role.trials_.find(event.trial);
-    Search* search = trial == role.trials_.end() ? nullptr : role.find(trial->second.first);
-    if (search != nullptr) {
-      const auto last = metric == role.metrics_.end() ? std::nullopt : std::optional(metric->second);
-      search->inputs.emplace_back(ExitInput{trial->second.second, event.exit, last});
-    }
-    if (metric != role.metrics_.end()) role.metrics_.erase(metric);
-    if (trial != role.trials_.end()) role.trials_.erase(trial);
   }
 };
 
@@ -172,11 +142,6 @@ void SearchRole::load(const ClusterState& state) {
     search.saved = experiment.search_state;
     search.covered = experiment.covered;
     search.inputs.assign(experiment.inputs.begin(), experiment.inputs.end());
-  }
-  for (const auto& [id, trial] : state.experiments().trials()) {
-    if (trial.is_over() || !searches_.contains(trial.experiment)) continue;
-    trials_[id] = {trial.experiment, trial.index};
-    if (trial.metric) metrics_[id] = *trial.metric;
   }
 }
 

@@ -54,8 +54,6 @@ class SearchRole {
   Search* find(ExperimentId id);
 
   std::map<ExperimentId, Search> searches_;
-  std::map<TrialId, std::pair<ExperimentId, TrialIndex>> trials_;
-  std::map<TrialId, double> metrics_;  ///< last reported
 };
 
 }  // namespace muster

@@ -48,6 +48,7 @@ class Lab {
       const auto decisions = role.decide(rig.now);
       for (const SearchDecision& decision : decisions) rig.done(decision, kRoot);
       rig.plan();
+      rig.confirm_launches();
       if (decisions.empty() && seen_ == rig.published.size()) return;
     }
     ADD_FAILURE() << "it does not settle";

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <set>
 
-#include "controller/frontend/frontend.h"
+#include "controller/frontend/sweep.h"
 
 namespace muster::frontend {
 namespace {
@@ -41,82 +40,30 @@ void order_signal(const Job& job, const CancelJobs& cancel, std::vector<SignalOr
   }
 }
 
-struct Canceller {
-  Draft& draft;
-  const CancelJobs& cancel;
-  const Identity& identity;
-  std::vector<SignalOrder>& orders;
-  std::set<JobId> seen;
-
-  /// `id` is a record of the state, or an element that the draft has just split off a pending array.
-  std::optional<Error> one(JobId id) {
-    if (!seen.insert(id).second) return std::nullopt;
-    const Job* job = draft.state().jobs().find(id);
-    if (job == nullptr) return draft_cancel(draft, id, identity);
-    if (!may_control(*job, identity)) return not_allowed();
-    const bool is_end = cancel.signal == 0 || (cancel.signal == SIGKILL && !cancel.batch_only);
-    // A run that is over and would go back to the queue is cancelled too.
-    if (is_end && (job->flags & job_flag::kRequeueAfter) != 0) return draft_cancel(draft, id, identity);
-    if (is_finished(job->state)) return job->is_completing() && cancel.signal == 0 ? std::nullopt : std::optional(already_over());
-    if (is_end) return draft_cancel(draft, id, identity);
-    if (job->run == nullptr) return cancel.signal == SIGKILL ? draft_cancel(draft, id, identity) : std::nullopt;
-    order_signal(*job, cancel, orders);
-    return std::nullopt;
-  }
-};
-
-/// The owner must be checked before elements split off, because the draft has no record to ask.
-std::optional<Error> check_owner(const ClusterState& state, const JobSelector& selector, const Identity& identity) {
-  const Job* job = state.jobs().find(selector.job);
-  if (job != nullptr && !may_control(*job, identity)) return not_allowed();
-  return std::nullopt;
-}
-
-/// One outcome for the whole selector: the first error unless something of it could be done.
-std::optional<Error> cancel_selected(Canceller& canceller, const JobSelector& selector) {
-  const ClusterState& state = canceller.draft.state();
-  if (auto refused = check_owner(state, selector, canceller.identity)) return refused;
-  const bool only_signal = canceller.cancel.signal != 0 && canceller.cancel.signal != SIGKILL;
-  auto ids = resolve(state, selector, only_signal ? nullptr : &canceller.draft);
-  if (!ids.has_value()) return ids.error();
-  std::optional<Error> first;
-  bool is_any_done = false;
-  for (const JobId id : ids.value()) {
-    const Job* job = state.jobs().find(id);
-    if (job != nullptr && !matches(state, *job, canceller.cancel.filter)) continue;
-    const bool is_empty_record = job != nullptr && job->array != nullptr && !job->array_index &&
-                                 job->array->remaining.indices.empty();
-    if (is_empty_record) continue;
-    auto refused = canceller.one(id);
-    is_any_done = is_any_done || !refused;
-    if (refused && !first) first = refused;
-  }
-  return is_any_done ? std::nullopt : first;
-}
-
 }  // namespace
 
-Reply cancel(Draft& draft, const CancelJobs& request, const Identity& identity, std::vector<SignalOrder>& orders) {
-  Reply reply;
-  Canceller canceller{draft, request, identity, orders, {}};
-  if (!request.filter.jobs.empty()) {
-    for (const JobSelector& selector : request.filter.jobs) {
-      auto refused = selector.step ? std::nullopt : cancel_selected(canceller, selector);
-      if (refused && request.is_lenient && refused->code != ErrorCode::kPermissionDenied) refused.reset();
-      reply.outcomes.push_back(JobOutcome{selector, refused});
-    }
-    return reply;
+Verdict cancel_one(Draft& draft, JobId id, const CancelJobs& cancel, const Identity& identity, std::vector<SignalOrder>& orders) {
+  const Job* job = draft.state().jobs().find(id);
+  if (job == nullptr) return Verdict{true, draft_cancel(draft, id, identity)};  // an element that has just split off
+  if (!matches(draft.state(), *job, cancel.filter)) return Verdict{false, {}};
+  if (is_spent_array(*job)) return Verdict{false, {}};
+  if (!may_control(*job, identity)) return Verdict{true, not_allowed()};
+  const bool is_end = cancel.signal == 0 || (cancel.signal == SIGKILL && !cancel.batch_only);
+  // A run that is over and would go back to the queue is cancelled too.
+  if (is_end && (job->flags & job_flag::kRequeueAfter) != 0) return Verdict{true, draft_cancel(draft, id, identity)};
+  if (is_finished(job->state)) {
+    return Verdict{true, job->is_completing() && cancel.signal == 0 ? std::nullopt : std::optional(already_over())};
   }
-  const ClusterState& state = draft.state();
-  state.jobs().for_each([&](const Job& job) {
-    if (is_finished(job.state) || !matches(state, job, request.filter)) return;
-    if (!identity.is_operator && job.spec->user != identity.user) return;
-    JobOutcome outcome;
-    outcome.job.job = job.id;
-    outcome.error = canceller.one(job.id);
-    reply.outcomes.push_back(std::move(outcome));
-  });
-  return reply;
+  if (is_end) return Verdict{true, draft_cancel(draft, id, identity)};
+  if (job->run == nullptr) return Verdict{true, cancel.signal == SIGKILL ? draft_cancel(draft, id, identity) : std::nullopt};
+  order_signal(*job, cancel, orders);
+  return Verdict{};
+}
+
+Reply cancel(Draft& draft, const CancelJobs& request, const Identity& identity, std::vector<SignalOrder>& orders) {
+  Sweep sweep(request, identity, draft.state());
+  sweep.step(draft, Sweep::kAll, orders);
+  return std::move(sweep.reply());
 }
 
 Reply cancel_step(Draft& draft, const CancelStep& request, const Identity& identity, std::vector<SignalOrder>& orders) {

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
+#include "codec/config_layers.h"
+#include "codec/json_reader.h"
+#include "codec/json_text.h"
 #include "controller/frontend/trial_access.h"
 #include "controller/frontend/trial_jobs.h"
 
@@ -39,6 +43,14 @@ Status check(const Experiment& experiment, const PreparedContinuation& prepared)
   return {};
 }
 
+/// A trial's hyperparameters with some of them changed.
+std::string with_values(const std::string& hparams, const std::string& changes) {
+  const auto before = parse_json(hparams);
+  const auto over = parse_json(changes);
+  CHECK(over.has_value(), "new hyperparameters are no JSON");
+  return json_text(merge_layers(*over, before.has_value() ? *before : Json(Json::Object{})));
+}
+
 }  // namespace
 
 Result<Reply> continue_experiment(Draft& draft, const PreparedContinuation& prepared, const Identity& identity) {
@@ -59,6 +71,9 @@ Result<Reply> continue_experiment(Draft& draft, const PreparedContinuation& prep
   event.covered = experiment.covered;
   event.search_state = experiment.search_state;
   const bool is_single = spec->searcher == kContinued.front();
+  if (!prepared.hparams.empty() && !experiment.trials.empty()) {
+    event.hparams = with_values(draft.state().experiments().find(experiment.trials.front())->hparams, prepared.hparams);
+  }
   for (const TrialId id : experiment.trials) {
     const Trial& trial = *draft.state().experiments().find(id);
     const bool is_again = is_single || (trial.state != TrialState::kCompleted && !trial.is_invalid);

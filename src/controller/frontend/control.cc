@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <set>
 
 #include "controller/backend/trial_rules.h"
 #include "controller/frontend/experiment.h"
-#include "controller/frontend/frontend.h"
 #include "controller/frontend/job_check.h"
+#include "controller/frontend/sweep.h"
 
 namespace muster::frontend {
 namespace {
@@ -126,43 +125,18 @@ Refusal apply_once(Draft& draft, JobId id, const Job& job, JobVerb verb, const I
   return refused;
 }
 
-/// Verbs on a whole array skip the elements to which they do not apply, as long as one was done.
-Refusal control_selected(Draft& draft, const JobSelector& selector, JobVerb verb, const Identity& identity,
-                         std::set<JobId>& seen) {
-  const ClusterState& state = draft.state();
-  const Job* job = state.jobs().find(selector.job);
-  if (job != nullptr && !may_control(*job, identity)) {
-    return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only its owner or an operator may do this"};
-  }
-  auto ids = resolve(state, selector, &draft);
-  if (!ids.has_value()) return ids.error();
-  Refusal first;
-  bool is_any_done = false;
-  for (const JobId id : ids.value()) {
-    const Job* known = state.jobs().find(id);
-    const Job* record = known != nullptr ? known : job;  // an element that the draft splits off is like its array
-    const bool is_spent = known != nullptr && record->array != nullptr && !record->array_index && record->array->remaining.indices.empty();
-    if (is_spent) continue;
-    if (!seen.insert(id).second) {
-      is_any_done = true;
-      continue;
-    }
-    Refusal refused = apply_once(draft, id, *record, verb, identity);
-    is_any_done = is_any_done || !refused;
-    if (refused && !first) first = refused;
-  }
-  return is_any_done ? std::nullopt : first;
-}
-
 }  // namespace
 
+Verdict control_one(Draft& draft, JobId id, const Job& job, JobVerb verb, const Identity& identity) {
+  if (id == job.id && is_spent_array(job)) return Verdict{false, {}};
+  return Verdict{true, apply_once(draft, id, job, verb, identity)};
+}
+
 Reply control(Draft& draft, const ControlJobs& request, const Identity& identity) {
-  Reply reply;
-  std::set<JobId> seen;
-  for (const JobSelector& selector : request.jobs) {
-    reply.outcomes.push_back(JobOutcome{selector, control_selected(draft, selector, request.verb, identity, seen)});
-  }
-  return reply;
+  std::vector<SignalOrder> none;
+  Sweep sweep(request, identity, draft.state());
+  sweep.step(draft, Sweep::kAll, none);
+  return std::move(sweep.reply());
 }
 
 }  // namespace muster::frontend

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "codec/words.h"
 #include "controller/backend/trial_rules.h"
 #include "controller/frontend/collection.h"
 #include "controller/frontend/frontend.h"
@@ -47,11 +48,12 @@ Result<std::string> source_of(const ClusterState& state, const PreparedExperimen
 }
 
 /// The code of a fork that brings none is its parent's.
-Status inherit(const ClusterState& state, const PreparedExperiment& prepared, JobSpec& job) {
+Status inherit(const ClusterState& state, const PreparedExperiment& prepared, const Identity& identity, JobSpec& job) {
   if (prepared.spec->parent.value() == 0) return {};
   const Experiment* parent = state.experiments().find(prepared.spec->parent);
   if (parent == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", prepared.spec->parent.value()), "");
   if (prepared.script.bytes != nullptr) return {};
+  TRY(check_readable(state, *parent, identity));
   job.script = parent->spec->job->script;
   if (job.script.value() != 0) return {};
   return fail(ErrorCode::kFailedPrecondition, fmt::format("the code of experiment {} was not imported with it", prepared.spec->parent.value()),
@@ -110,7 +112,7 @@ Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared
     *job = *trial.spec;
   }
   job->script = draft.blob_for(prepared.script);
-  TRY(inherit(state, prepared, *job));
+  TRY(inherit(state, prepared, identity, *job));
   job->environment = draft.blob_for(prepared.environment);
 
   ExperimentCreated event;
@@ -318,12 +320,17 @@ Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Iden
   if (update.notes) labels.notes = *update.notes;
   if (update.workspace) labels.workspace = *update.workspace;
   if (update.project) labels.project = *update.project;
+  if (update.visibility) labels.visibility = *update.visibility;
   for (const std::string& label : update.add_labels) {
     if (std::ranges::find(labels.labels, label) == labels.labels.end()) labels.labels.push_back(label);
   }
   std::erase_if(labels.labels, [&](const std::string& label) {
     return std::ranges::find(update.remove_labels, label) != update.remove_labels.end();
   });
+  if (labels.visibility > Visibility::kCluster) {
+    reply.error = Error{ErrorCode::kInvalidArgument, "there is no such visibility", "private, project or cluster"};
+    return reply;
+  }
   if (labels.name.empty()) {
     reply.error = Error{ErrorCode::kInvalidArgument, "an experiment's name cannot be empty", ""};
     return reply;
@@ -390,6 +397,34 @@ const NamedNumber* find_metric(const ReportTrial& report, std::string_view name)
   return found == report.metrics.end() ? nullptr : &*found;
 }
 
+/// A trial of the experiment has said something that its search can use.
+bool is_searchable(const ClusterState& state, const Experiment& experiment) {
+  return std::ranges::any_of(experiment.trials, [&](TrialId id) { return state.experiments().find(id)->metric.has_value(); });
+}
+
+std::string missing_text(const ReportTrial& report, const std::string& missing, std::string_view field) {
+  std::vector<std::string_view> names;
+  for (const NamedNumber& one : report.metrics) names.push_back(one.name);
+  std::ranges::sort(names);
+  const auto nearest = nearest_word(missing, names);
+  constexpr std::size_t kShown = 20;
+  const std::size_t more = names.size() - std::min(names.size(), kShown);
+  names.resize(names.size() - more);
+  return fmt::format("the first validation, of trial {}, lacks {}, the experiment's {}; {}{}{}", report.trial.value(), missing, field,
+                     names.empty() ? "it reported no number" : fmt::format("reported were {}", fmt::join(names, ", ")),
+                     more > 0 ? fmt::format(" and {} more", more) : "", nearest ? fmt::format("; write {}: {}", field, *nearest) : "");
+}
+
+/// Its search can never decide anything: nothing is gained by training on.
+void end_unsearchable(Draft& draft, const Experiment& experiment, std::string why) {
+  ExperimentChanged change;
+  change.experiment = experiment.id;
+  change.state = ExperimentState::kStoppingError;
+  change.detail = std::move(why);
+  draft.add(std::move(change));
+  TrialVerbs(draft, experiment, kHouse).cancel(std::min(experiment.spec->preemption_timeout, Duration::minutes(1)));
+}
+
 /// How far the trial has trained, in the units of its search.
 Result<double> units_of(const ReportTrial& report, const ExperimentSpec& spec) {
   if (spec.time_metric.empty() || spec.time_metric == "batches") return static_cast<double>(report.steps);
@@ -411,9 +446,17 @@ Reply report_trial(Draft& draft, const ReportTrial& report, const Identity& iden
   const Trial& trial = **found;
   const Experiment& experiment = *state.experiments().find(trial.experiment);
   const NamedNumber* metric = find_metric(report, experiment.spec->metric);
-  if (metric == nullptr) return reply;  // a validation of something else
+  const auto is_first = [&] { return is_searching(experiment.state) && !is_searchable(state, experiment); };
+  if (metric == nullptr) {
+    if (is_first()) end_unsearchable(draft, experiment, missing_text(report, experiment.spec->metric, "searcher.metric"));
+    return reply;  // else a validation of something else
+  }
   const auto units = units_of(report, *experiment.spec);
   if (!units.has_value()) {
+    if (is_first()) {
+      end_unsearchable(draft, experiment, missing_text(report, experiment.spec->time_metric, "searcher.time_metric"));
+      return reply;
+    }
     reply.error = units.error();
     return reply;
   }
@@ -460,8 +503,12 @@ class Decision {
     const bool is_held = experiment_.state == ExperimentState::kPaused || plan.awaits_source;
     return frontend::submit_trial(draft_, *experiment_.spec, experiment_.labels.name, {id, plan.trial, 0, is_held});
   }
-  void take_further(TrialIndex index) {
-    const auto [trial, job] = find(index);
+  void take_further(const ContinueTrial& more) {
+    const auto [trial, job] = find(more.trial);
+    if (trial->metric && !trial->is_over() && trial->units >= static_cast<double>(more.target)) {
+      draft_.add(TrialReported{trial->id, {*trial->metric, trial->units}, true, true});  // it trained that far before it stopped
+      return;
+    }
     if (job == nullptr || !job->is_pending() || experiment_.state == ExperimentState::kPaused) return;
     JobChanged change;
     change.job = job->id;
@@ -517,7 +564,7 @@ Reply decide(Draft& draft, const SearchDecision& decision) {
   for (TrialPlan& plan : event.created) consequences.find_source(plan);
   draft.add(event);
   for (const StopTrial& stop : event.stops) consequences.stop(stop.trial);
-  for (const ContinueTrial& more : event.continued) consequences.take_further(more.trial);
+  for (const ContinueTrial& more : event.continued) consequences.take_further(more);
   TrialId id = first;
   for (const TrialPlan& plan : event.created) {
     if (const Status submitted = consequences.submit_trial(id, plan); !submitted.has_value()) {

@@ -57,9 +57,9 @@ Reply release_allocation(Draft& draft, const ReleaseAllocation& release, const I
 /// True when the caller may act on the job.
 bool may_control(const Job& job, const Identity& identity);
 
-/// The records that a selector means: the job or array record, or the split elements of it that it names. An element
-/// that has not split off is drafted to split when `draft` is given. Errors: kNotFound "Invalid job id specified".
-Result<std::vector<JobId>> resolve(const ClusterState& state, const JobSelector& selector, Draft* draft);
+/// The records that a selector means: the job or array record, or the elements of it that it names; the array's record for one
+/// that has not split off. Errors: kNotFound "Invalid job id specified".
+Result<std::vector<JobId>> resolve(const ClusterState& state, const JobSelector& selector);
 /// True when the job meets every condition of the filter but its ids.
 bool matches(const ClusterState& state, const Job& job, const JobFilter& filter);
 

@@ -15,28 +15,13 @@ std::optional<Error> not_an_operator(const Identity& identity) {
   return Error{ErrorCode::kPermissionDenied, "only an operator may import another cluster's experiments", "ask the cluster's operator"};
 }
 
-/// That an experiment of that origin became, if it is here.
-const Experiment* find_imported(const ClusterState& state, const std::string& origin) {
-  const auto& all = state.experiments().experiments();
-  const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.second.spec->imported_from == origin; });
-  return found == all.end() ? nullptr : &found->second;
-}
-
-const Trial* find_imported(const ClusterState& state, const Experiment& experiment, const std::string& origin) {
-  for (const TrialId id : experiment.trials) {
-    const Trial* trial = state.experiments().find(id);
-    if (trial->imported_from == origin) return trial;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Reply import_experiment(Draft& draft, const ImportExperiment& import, const Identity& identity) {
   if (auto error = not_an_operator(identity)) return refused(std::move(*error));
   ImportedExperiment experiment = import.experiment;
   Reply reply;
-  if (const Experiment* known = find_imported(draft.state(), experiment.spec->imported_from)) {
+  if (const Experiment* known = draft.state().experiments().find_imported_experiment(experiment.spec->imported_from)) {
     reply.experiment = known->id;
     return reply;
   }
@@ -46,6 +31,8 @@ Reply import_experiment(Draft& draft, const ImportExperiment& import, const Iden
   job->kind = JobKind::kBatch;
   job->user = experiment.spec->user;
   job->script = job->environment = BlobId();
+  job->trial = TrialId();
+  job->runs_before = 0;
   job->text.set(JobText::kName, experiment.labels.name);
   auto spec = std::make_shared<ExperimentSpec>(*experiment.spec);
   spec->job = std::move(job);
@@ -70,7 +57,8 @@ Reply import_trial(Draft& draft, const ImportTrial& import, const Identity& iden
                     "trials are imported into imported experiments, when they have ended"});
   }
   Reply reply;
-  if (const Trial* known = find_imported(draft.state(), *experiment, import.trial.imported_from)) {
+  const Trial* known = draft.state().experiments().find_imported_trial(experiment->id, import.trial.imported_from);
+  if (known != nullptr) {
     reply.trial = known->id;
     return reply;
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "controller/frontend/frontend.h"
+#include "controller/frontend/sweep.h"
 
 namespace muster::frontend {
 namespace {
@@ -28,21 +29,6 @@ bool in_partition(const ClusterState& state, const Job& job, const std::vector<s
   return std::ranges::any_of(job.partitions, [&](PartitionIndex index) {
     return is_in(partitions, state.partition(index).name);
   });
-}
-
-/// The record of element `index` of `array`: split already, or split by the draft.
-std::optional<JobId> element_of(const ClusterState& state, const Job& array, std::uint32_t index, Draft* draft) {
-  if (const auto* elements = state.jobs().elements(array.id)) {
-    if (const auto found = elements->find(index); found != elements->end()) return found->second;
-  }
-  if (array.array == nullptr) return std::nullopt;
-  if (draft == nullptr) return array.array->remaining.indices.test(index) ? std::optional(array.id) : std::nullopt;
-  if (const auto known = draft->splits(array.id).find(index); known != draft->splits(array.id).end()) return known->second;
-  const Bitmap remaining = draft->remaining(array);
-  if (!remaining.test(index)) return std::nullopt;
-  // The last one keeps the array's id, and what has ended as a whole is not taken apart.
-  const bool is_whole = remaining.count() == 1 || is_finished(array.state) || draft->is_claimed(array.id);
-  return is_whole ? array.id : draft->split(array.id, index);
 }
 
 Error invalid_id() { return Error{ErrorCode::kNotFound, "Invalid job id specified", ""}; }
@@ -73,33 +59,56 @@ bool may_control(const Job& job, const Identity& identity) {
   return identity.is_operator || job.spec->user == identity.user;
 }
 
-Result<std::vector<JobId>> resolve(const ClusterState& state, const JobSelector& selector, Draft* draft) {
+std::optional<JobId> element_of(const ClusterState& state, const Job& array, std::uint32_t index, Draft* draft) {
+  if (const auto* elements = state.jobs().elements(array.id)) {
+    if (const auto found = elements->find(index); found != elements->end()) return found->second;
+  }
+  if (array.array == nullptr) return std::nullopt;
+  if (draft == nullptr) return array.array->remaining.indices.test(index) ? std::optional(array.id) : std::nullopt;
+  if (const auto known = draft->splits(array.id).find(index); known != draft->splits(array.id).end()) return known->second;
+  const Bitmap remaining = draft->remaining(array);
+  if (!remaining.test(index)) return std::nullopt;
+  // The last one keeps the array's id, and what has ended as a whole is not taken apart.
+  const bool is_whole = remaining.count() == 1 || is_finished(array.state) || draft->is_claimed(array.id);
+  return is_whole ? array.id : draft->split(array.id, index);
+}
+
+Result<NamedJobs> name_jobs(const ClusterState& state, const JobSelector& selector, const Draft* draft) {
   const Job* job = state.jobs().find(selector.job);
   if (job == nullptr) return fail(invalid_id());
-  if (!selector.is_element) return whole_array(state, *job, draft);
-  std::vector<JobId> ids;
+  NamedJobs named;
+  if (!selector.is_element) {
+    named.records = whole_array(state, *job, draft);
+    return named;
+  }
   if (names_all_remaining(*job, selector.indices, draft)) {
-    ids.push_back(job->id);
-    if (draft != nullptr) {
-      for (const auto& [index, id] : draft->splits(job->id)) {
-        if (selector.indices.test(index)) ids.push_back(id);
+    named.records.push_back(job->id);
+    const auto add_named = [&](const std::map<std::uint32_t, JobId>& elements) {
+      for (const auto& [index, id] : elements) {
+        if (selector.indices.test(index)) named.records.push_back(id);
       }
-    }
-    if (const auto* elements = state.jobs().elements(job->id)) {
-      for (const auto& [index, id] : *elements) {
-        if (selector.indices.test(index)) ids.push_back(id);
-      }
-    }
-    return ids;
+    };
+    if (draft != nullptr) add_named(draft->splits(job->id));
+    if (const auto* elements = state.jobs().elements(job->id)) add_named(*elements);
+    return named;
   }
   bool is_known = true;
   selector.indices.for_each([&](std::size_t index) {
-    const auto id = element_of(state, *job, static_cast<std::uint32_t>(index), draft);
-    if (id) ids.push_back(*id);
-    is_known = is_known && id.has_value();
+    const auto element = static_cast<std::uint32_t>(index);
+    const bool is_split_by_draft = draft != nullptr && draft->splits(job->id).contains(element);
+    is_known = is_known && (is_split_by_draft || element_of(state, *job, element, nullptr).has_value());
+    named.elements.push_back(element);
   });
   if (!is_known) return fail(invalid_id());
-  return ids;
+  return named;
+}
+
+Result<std::vector<JobId>> resolve(const ClusterState& state, const JobSelector& selector) {
+  NamedJobs named = TRY(name_jobs(state, selector, nullptr));
+  for (const std::uint32_t element : named.elements) {
+    named.records.push_back(*element_of(state, *state.jobs().find(selector.job), element, nullptr));
+  }
+  return std::move(named.records);
 }
 
 bool matches(const ClusterState& state, const Job& job, const JobFilter& filter) {

@@ -283,6 +283,20 @@ Error never_fits(const Job& job, const StepSpec& spec, std::uint32_t task_max) {
   return too_large(fmt::format("job {} does not have the nodes or generic resources that the step asks for", job.id.value()));
 }
 
+/// -c without -n: as many tasks as the nodes have CPUs for. Source: srun(1), --cpus-per-task.
+StepSpecRef filled(const ClusterState& state, const Job& job, StepSpecRef spec) {
+  if (spec->is_task_count_given || !spec->is_cpus_per_task_given || spec->is_interactive || spec->tasks_per_node != 0) return spec;
+  std::size_t required = 0;
+  const auto rooms = candidate_rooms(state, job, *spec, true, required);
+  if (!rooms.has_value()) return spec;
+  const std::uint32_t task_max = state.settings().max_tasks_per_node;
+  const std::size_t nodes = spec->max_nodes != 0 ? std::min<std::size_t>(spec->max_nodes, rooms->size()) : rooms->size();
+  auto whole = std::make_shared<StepSpec>(*spec);
+  whole->task_count = 0;
+  for (std::size_t i = 0; i < nodes; ++i) whole->task_count += capacity((*rooms)[i].grant->cpus.count(), *spec, spec->cpus_per_task, task_max);
+  return whole->task_count == 0 || spec->is_overcommit ? spec : StepSpecRef(std::move(whole));
+}
+
 }  // namespace
 
 Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, const StepSpec& spec) {
@@ -327,6 +341,7 @@ Result<StepCreated> create_step(const ClusterState& state, JobId id, StepSpecRef
   if (job->is_pending()) return fail(ErrorCode::kFailedPrecondition, "Job is pending execution");
   if (is_finished(job->state)) return fail(ErrorCode::kFailedPrecondition, "Job/step already completing or completed");
   if (job->state == JobState::kSuspended) return fail(ErrorCode::kUnavailable, "Job is suspended");
+  spec = filled(state, *job, std::move(spec));
   if (job->run->next_step >= state.settings().max_step_count) {
     return fail(ErrorCode::kFailedPrecondition, "Step limit reached for this job",
                 fmt::format("MaxStepCount={}", state.settings().max_step_count));

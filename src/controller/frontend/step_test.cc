@@ -102,6 +102,19 @@ TEST(FirstStep, NodesBeyondItsTasksHaveNone) {
   EXPECT_EQ(ForOneStep(one).counts(), Counts{1});
 }
 
+TEST(Step, CpusPerTaskWithoutANumberOfTasksFillTheNodes) {
+  ForOneStep log(tasks(1));
+  StepSpec two = tasks(1);
+  two.is_task_count_given = false;
+  two.is_cpus_per_task_given = true;
+  two.cpus_per_task = 2;
+  const JobId job(1);
+  const auto created = frontend::create_step(log.state(), job, std::make_shared<const StepSpec>(two), kAlice);
+  ASSERT_TRUE(created.has_value()) << created.error().text();
+  EXPECT_EQ(task_counts(*created), (Counts{2, 2}));
+  EXPECT_EQ(created->spec->task_count, 4U);
+}
+
 TEST(Step, WithoutExactItHasAllOfItsNodesFreeCpus) {
   Allocated log;
   EXPECT_EQ(log.ask(tasks(1))->layout->nodes[0].cpus.count(), 4U);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace muster::frontend {
 
 Error not_allowed() {
@@ -10,6 +12,29 @@ Error not_allowed() {
 
 bool may_control(const Experiment& experiment, const Identity& identity) {
   return identity.is_operator || experiment.spec->user == identity.user;
+}
+
+bool Readers::has(const Identity& identity) const {
+  return is_everybody || identity.is_operator || std::ranges::find(users, identity.user) != users.end();
+}
+
+Readers readers_of(const ClusterState& state, const Experiment& experiment) {
+  Readers readers;
+  readers.is_everybody = experiment.labels.visibility == Visibility::kCluster;
+  readers.users.push_back(experiment.spec->user);
+  if (experiment.labels.visibility != Visibility::kProject) return readers;
+  const DocumentRef workspace = state.catalog().find(DocumentKind::kWorkspace, 0, experiment.labels.workspace);
+  if (workspace == nullptr) return readers;
+  readers.users.push_back(workspace->user);
+  const DocumentRef project = state.catalog().find(DocumentKind::kProject, workspace->id, experiment.labels.project);
+  if (project != nullptr) readers.users.push_back(project->user);
+  return readers;
+}
+
+Status check_readable(const ClusterState& state, const Experiment& experiment, const Identity& identity) {
+  if (readers_of(state, experiment).has(identity)) return {};
+  return fail(ErrorCode::kPermissionDenied, fmt::format("code, configuration and logs of experiment {} are {}'s", experiment.id.value(), experiment.spec->user_name),
+              fmt::format("its owner opens them: muster experiment set {} --visibility cluster", experiment.id.value()));
 }
 
 Result<const Experiment*> find_own(const ClusterState& state, ExperimentId id, const Identity& identity) {

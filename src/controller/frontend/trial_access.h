@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "model/request.h"
@@ -11,6 +12,16 @@ namespace muster::frontend {
 
 Error not_allowed();
 bool may_control(const Experiment& experiment, const Identity& identity);
+
+/// Who may read an experiment's code, configuration and logs.
+struct Readers {
+  bool is_everybody = false;
+  std::vector<UserId> users;  ///< its owner first
+  bool has(const Identity& identity) const;
+};
+Readers readers_of(const ClusterState& state, const Experiment& experiment);
+/// Errors: kPermissionDenied, with the way to be let in.
+Status check_readable(const ClusterState& state, const Experiment& experiment, const Identity& identity);
 
 /// The experiment, if it is there and the caller's. Errors: kNotFound, kPermissionDenied.
 Result<const Experiment*> find_own(const ClusterState& state, ExperimentId id, const Identity& identity);

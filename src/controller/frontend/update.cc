@@ -10,8 +10,10 @@
 #include "codec/hostlist.h"
 #include "codec/words.h"
 #include "controller/frontend/dependency_circle.h"
-#include "controller/frontend/frontend.h"
 #include "controller/frontend/job_check.h"
+#include "controller/frontend/job_texts.h"
+#include "controller/frontend/sweep.h"
+#include "controller/frontend/text_limits.h"
 #include "state/resource_need.h"
 
 namespace muster::frontend {
@@ -262,47 +264,15 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const UpdateObjec
     }
     if (auto refused = field->set(edit, value)) return refused;
   }
+  if (edit.spec != nullptr) {
+    if (const Status sound = check_texts(*edit.spec); !sound.has_value()) return sound.error();
+  }
   for (const auto& check : {check_edited, check_circle}) {
     if (const Status sound = check(edit); !sound.has_value()) return sound.error();
   }
   settle_eligible_time(edit);
   edit.change.spec = std::move(edit.spec);
   draft.add(std::move(edit.change));
-  return std::nullopt;
-}
-
-/// "12", "12_3", "12_[1-4]".
-std::optional<JobSelector> parse_selector(std::string_view text) {
-  const auto underscore = text.find('_');
-  const auto number = parse_whole(text.substr(0, underscore));
-  if (!number || *number == 0 || *number > UINT32_MAX) return std::nullopt;
-  JobSelector selector;
-  selector.job = JobId(static_cast<std::uint32_t>(*number));
-  if (underscore == std::string_view::npos) return selector;
-  std::string_view indices = text.substr(underscore + 1);
-  if (indices.size() > 1 && indices.front() == '[' && indices.back() == ']') indices = indices.substr(1, indices.size() - 2);
-  const auto parsed = parse_array(indices, 4'000'001);
-  if (!parsed.has_value()) return std::nullopt;
-  selector.is_element = true;
-  selector.indices = parsed.value().indices;
-  return selector;
-}
-
-Refusal update_job(Draft& draft, const UpdateObject& update, const Identity& identity) {
-  const auto selector = parse_selector(update.name);
-  if (!selector) return Error{ErrorCode::kNotFound, "Invalid job id specified", update.name};
-  auto ids = resolve(draft.state(), *selector, &draft);
-  if (!ids.has_value()) return ids.error();
-  for (const JobId id : ids.value()) {
-    const Job* known = draft.state().jobs().find(id);
-    const Job& job = known != nullptr ? *known : *draft.state().jobs().find(selector->job);
-    if (!may_control(job, identity)) return not_allowed("only its owner or an operator may update the job");
-    if (job.is_over()) {
-      if (ids.value().size() > 1) continue;
-      return Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""};
-    }
-    if (auto refused = update_one_job(draft, id, job, update, identity)) return refused;
-  }
   return std::nullopt;
 }
 
@@ -337,6 +307,8 @@ Refusal update_one_node(Draft& draft, NodeIndex index, const UpdateObject& updat
   change.node = index;
   change.user = identity.user;
   for (const auto& [name, value] : update.values) {
+    if (!is_one_line(value)) return invalid(name + ": it has control characters", "give one line of text");
+    if (const Status sound = check_text(name, value); !sound.has_value()) return sound.error();
     if (lower(name) == "reason") change.reason = value;
   }
   for (const auto& [name, value] : update.values) {
@@ -440,10 +412,44 @@ Refusal update_partition(Draft& draft, const UpdateObject& update, const Identit
 
 }  // namespace
 
+std::optional<JobSelector> parse_update_selector(std::string_view text) {
+  const auto underscore = text.find('_');
+  const auto number = parse_whole(text.substr(0, underscore));
+  if (!number || *number == 0 || *number > UINT32_MAX) return std::nullopt;
+  JobSelector selector;
+  selector.job = JobId(static_cast<std::uint32_t>(*number));
+  if (underscore == std::string_view::npos) return selector;
+  std::string_view indices = text.substr(underscore + 1);
+  if (indices.size() > 1 && indices.front() == '[' && indices.back() == ']') indices = indices.substr(1, indices.size() - 2);
+  const auto parsed = parse_array(indices, 4'000'001);
+  if (!parsed.has_value()) return std::nullopt;
+  selector.is_element = true;
+  selector.indices = parsed.value().indices;
+  return selector;
+}
+
+Verdict update_one(Draft& draft, JobId id, const Job& job, const UpdateObject& update, const Identity& identity, bool is_alone) {
+  if (!may_control(job, identity)) return Verdict{true, not_allowed("only its owner or an operator may update the job")};
+  if (!job.is_over()) return Verdict{true, update_one_job(draft, id, job, update, identity)};
+  if (!is_alone) return Verdict{false, {}};
+  return Verdict{true, Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""}};
+}
+
+namespace {
+
+Reply update_jobs(Draft& draft, const UpdateObject& request, const Identity& identity) {
+  std::vector<SignalOrder> none;
+  Sweep sweep(request, identity, draft.state());
+  sweep.step(draft, Sweep::kAll, none);
+  return std::move(sweep.reply());
+}
+
+}  // namespace
+
 Reply update(Draft& draft, const UpdateObject& request, const Identity& identity) {
   Reply reply;
   switch (request.kind) {
-    case UpdateKind::kJob: reply.error = update_job(draft, request, identity); break;
+    case UpdateKind::kJob: return update_jobs(draft, request, identity);
     case UpdateKind::kNode: reply.error = update_node(draft, request, identity); break;
     case UpdateKind::kPartition: reply.error = update_partition(draft, request, identity); break;
     case UpdateKind::kStep:

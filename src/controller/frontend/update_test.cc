@@ -55,6 +55,15 @@ TEST(UpdateJob, ChangesWhatIsNamed) {
   EXPECT_EQ(change_of(log, job, "Comment", "hello").spec->get(JobText::kComment), "hello");
 }
 
+TEST(UpdateJob, AnEditedTextIsBoundedAsASubmittedOne) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  EXPECT_NE(refusal_of(log, job, "Comment", std::string(40'000'000, 'x')).text().find("comment"), std::string::npos);
+  EXPECT_NE(refusal_of(log, job, "JobName", "a\nb").text().find("control characters"), std::string::npos);
+  EXPECT_NE(refusal_of(log, job, "MailUser", "-X!id").text().find("begins with a dash"), std::string::npos);
+  EXPECT_EQ(change_of(log, job, "Comment", std::string(1024, 'x')).spec->get(JobText::kComment).size(), 1024U);
+}
+
 TEST(UpdateJob, RefusesWithTheCause) {
   Log log;
   const JobId job = log.submit(spec_of());

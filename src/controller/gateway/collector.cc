@@ -14,17 +14,12 @@ bool is_due(const Experiment* experiment) {
 
 /// The experiment that an event may have ended, or whose retention it may have changed.
 struct Touched {
-  const ClusterState& state;
   template <class Body>
   ExperimentId operator()(const Body&) const {
     return ExperimentId();
   }
   ExperimentId operator()(const ExperimentChanged& event) const { return event.experiment; }
-  ExperimentId operator()(const SearchDecided& event) const { return event.experiment; }
-  ExperimentId operator()(const TrialEnded& event) const {
-    const Trial* trial = state.experiments().find(event.trial);
-    return trial == nullptr ? ExperimentId() : trial->experiment;
-  }
+  ExperimentId operator()(const ExperimentEnded& event) const { return event.experiment; }
 };
 
 }  // namespace
@@ -57,7 +52,7 @@ void Collector::begin() {
 
 void Collector::on_batch(const EventBatch& batch) {
   for (const Event& event : batch.events) {
-    if (const ExperimentId id = std::visit(Touched{state_}, event.body); id.value() != 0) consider(id);
+    if (const ExperimentId id = std::visit(Touched{}, event.body); id.value() != 0) consider(id);
   }
 }
 

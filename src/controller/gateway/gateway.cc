@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
+#include <set>
 
 #include "base/hash.h"
+#include "controller/event_job.h"
 #include "controller/frontend/frontend.h"
+#include "controller/frontend/trial_access.h"
+#include "controller/gateway/page_writer.h"
 #include "controller/gateway/view_filter.h"
 #include "controller/prepare_experiment.h"
 #include "records/page_codec.h"
@@ -16,21 +21,17 @@ namespace muster {
 namespace {
 
 constexpr kj::Duration kWaitMax = 30 * kj::SECONDS;
-constexpr std::size_t kHistoryJobsPerPage = 256;
+/// Whose groups changed is believed after so long.
+constexpr kj::Duration kNamesLife = 60 * kj::SECONDS;
+constexpr std::size_t kNamesMax = 10'000;
 constexpr std::size_t kLogLinesMax = 10'000;
 constexpr Duration kLogWaitMax = Duration::seconds(30);
 /// What a trial wrote last may follow its end: a node sends no more at once than the controller has room for.
 constexpr Duration kLastLinesArrive = Duration::milliseconds(500);
 
-/// The job that an event concerns, as far as waiters care.
-JobId job_of(const EventBody& body) {
-  return std::visit(
-      [](const auto& event) {
-        if constexpr (requires { JobId(event.job); }) return JobId(event.job);
-        if constexpr (requires { event.step.job; }) return event.step.job;
-        return JobId(0);
-      },
-      body);
+bool is_question(const PreparedRequest& request) {
+  const auto* submit = std::get_if<PreparedSubmit>(&request);
+  return submit != nullptr && submit->is_test_only;
 }
 
 std::vector<Reply> refusals(std::size_t count, const Error& error) {
@@ -68,8 +69,8 @@ MetricReport metric_report_of(const ReportTrial& message, const ClusterState& st
 
 }  // namespace
 
-Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica, std::string token_key)
-    : port_(port), timer_(timer), replica_(replica), token_key_(std::move(token_key)),
+Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica)
+    : port_(port), timer_(timer), replica_(replica),
       collector_(replica.state(), timer, [this](auto read) { return port_.measure(std::move(read)); },
                  [this](PreparedRequest request) {
                    Command command;
@@ -92,12 +93,13 @@ kj::Promise<std::vector<Reply>> Gateway::submit(const Identity& identity, std::v
 }
 
 kj::Promise<std::vector<Reply>> Gateway::submit_checked(const Identity& identity, std::vector<Request> requests, RequestId id) {
-  if (const auto known = names_.find(identity.user); known != names_.end()) {
-    return submit_named(identity, std::move(requests), id, known->second);
+  if (const auto known = names_.find(identity.user); known != names_.end() && timer_.now() - known->second.since < kNamesLife) {
+    return submit_named(identity, std::move(requests), id, known->second.names);
   }
   return port_.names(identity.user, identity.group)
       .then([this, identity, id, requests = std::move(requests)](CallerNames names) mutable {
-        names_[identity.user] = names;
+        if (names_.size() >= kNamesMax) names_.clear();
+        names_[identity.user] = KnownNames{names, timer_.now()};
         return submit_named(identity, std::move(requests), id, names);
       });
 }
@@ -111,13 +113,29 @@ kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity, 
   command.request = id;
   const std::size_t count = requests.size();
   for (Request& request : requests) {
+    const auto* fork = std::get_if<CreateExperiment>(&request);
+    const Experiment* parent = fork == nullptr ? nullptr : state().experiments().find(fork->parent);
+    // Before the configuration is looked at: of one that is closed there was little to build upon.
+    const Status forked = parent == nullptr ? Status() : frontend::check_readable(state(), *parent, identity);
+    if (!forked.has_value()) return refusals(count, forked.error());
     const auto* more = std::get_if<ContinueExperiment>(&request);
     auto prepared = more != nullptr ? prepare_continuation(*more, state())
                                     : prepare(std::move(request), identity, names, state().settings(), environments_);
     if (!prepared.has_value()) return refusals(count, prepared.error());
     command.requests.push_back(std::move(prepared).value());
   }
+  if (std::ranges::any_of(command.requests, is_question)) {
+    if (count == 1) return ask(std::move(command));
+    return refusals(count, Error{ErrorCode::kInvalidArgument, "a job that is only tested stands alone", "make several requests of it"});
+  }
   return send(std::move(command));
+}
+
+kj::Promise<std::vector<Reply>> Gateway::ask(Command question) {
+  auto paf = kj::newPromiseAndFulfiller<std::vector<Reply>>();
+  replies_[question.token] = kj::mv(paf.fulfiller);
+  port_.forecast(std::move(question));
+  return kj::mv(paf.promise);
 }
 
 kj::Promise<std::vector<Reply>> Gateway::send(Command command) {
@@ -270,10 +288,11 @@ kj::Promise<std::optional<Error>> Gateway::query_script(const Identity& identity
   });
 }
 
-/// Anybody may read what trials write, as anybody may see jobs.
-kj::Promise<Result<LogAnswer>> Gateway::read_logs(const Identity&, LogQuery query, Duration wait) {
+kj::Promise<Result<LogAnswer>> Gateway::read_logs(const Identity& identity, LogQuery query, Duration wait) {
   const Trial* trial = query.owner.kind == LogOwnerKind::kTrial ? replica_.state().experiments().find(TrialId(query.owner.id)) : nullptr;
   if (trial == nullptr) return Result<LogAnswer>(fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", query.owner.id)));
+  const Status readable = frontend::check_readable(state(), *state().experiments().find(trial->experiment), identity);
+  if (!readable.has_value()) return Result<LogAnswer>(fail(readable.error()));
   const bool is_over = trial->is_over();
   query.lines_max = std::min(query.lines_max, kLogLinesMax);
   query.bytes_max = std::min(query.bytes_max, LogQuery().bytes_max);
@@ -284,6 +303,21 @@ kj::Promise<Result<LogAnswer>> Gateway::read_logs(const Identity&, LogQuery quer
   });
 }
 
+namespace {
+
+kj::Promise<std::optional<Error>> send_history(HistoryRows rows, SendPage send) {
+  PageWriter writer;
+  for (auto& [job, steps] : rows) {
+    writer.add(std::move(job));
+    for (StepView& step : steps) writer.add(std::move(step));
+  }
+  return send_pages(std::make_shared<const std::vector<std::string>>(std::move(writer).finish()), std::move(send));
+}
+
+}  // namespace
+
+/// What the store has, and of those that have not ended, or not long ago, what memory has. Memory is read last: what has left it is in
+/// the store by then.
 kj::Promise<std::optional<Error>> Gateway::query_history(Query query, SendPage send) {
   auto rows = port_.history(query);
   return rows.then([this, query = std::move(query), send = std::move(send)](Result<HistoryRows> stored) mutable
@@ -291,31 +325,52 @@ kj::Promise<std::optional<Error>> Gateway::query_history(Query query, SendPage s
     if (!stored.has_value()) return std::optional<Error>(stored.error());
     HistoryRows all = std::move(stored).value();
     std::erase_if(all, [&query](const auto& row) { return !matches(row.first, query.filter); });
-    std::map<std::pair<JobId, std::uint32_t>, bool> known;
+    std::set<JobAttempt> known;
     std::map<JobId, std::uint32_t> newest;
     for (const auto& [job, steps] : all) {
-      known[{job.id, job.attempt}] = true;
+      known.insert({job.id, job.attempt});
       newest[job.id] = std::max(newest[job.id], job.attempt);
     }
-    auto live = replica_.live_history(query, [&](JobId id, std::uint32_t attempt) { return known.contains({id, attempt}); });
-    for (auto& [job, steps] : live) {
-      newest[job.id] = std::max(newest[job.id], job.attempt);
-      all.emplace_back(std::move(job), std::move(steps));
-    }
-    if (!query.is_duplicates) {
-      std::erase_if(all, [&](const auto& row) { return row.first.attempt < newest[row.first.id]; });
-    }
-    std::ranges::stable_sort(all, {}, [](const auto& row) { return std::pair(row.first.id, row.first.attempt); });
-    auto pages = std::make_shared<std::vector<std::string>>();
-    Page page;
-    for (auto& [job, steps] : all) {
-      page.jobs.push_back(std::move(job));
-      for (StepView& step : steps) page.steps.push_back(std::move(step));
-      if (page.jobs.size() == kHistoryJobsPerPage) pages->push_back(records::encode_page(std::exchange(page, {})));
-    }
-    pages->push_back(records::encode_page(page));
-    return send_pages(pages, std::move(send));
+    HistoryRows live = replica_.live_history(query, [&](JobId id, std::uint32_t attempt) { return known.contains({id, attempt}); });
+    for (const auto& [job, steps] : live) newest[job.id] = std::max(newest[job.id], job.attempt);
+    return add_forgotten_steps(std::move(live)).then(
+        [all = std::move(all), newest = std::move(newest), is_duplicates = query.is_duplicates,
+         send = std::move(send)](Result<HistoryRows> whole) mutable -> kj::Promise<std::optional<Error>> {
+          if (!whole.has_value()) return std::optional<Error>(whole.error());
+          std::ranges::move(*whole, std::back_inserter(all));
+          if (!is_duplicates) std::erase_if(all, [&](const auto& row) { return row.first.attempt < newest[row.first.id]; });
+          std::ranges::stable_sort(all, {}, [](const auto& row) { return std::pair(row.first.id, row.first.attempt); });
+          return send_history(std::move(all), std::move(send));
+        });
   });
+}
+
+/// Jobs of very many steps keep the last ones alone in memory.
+kj::Promise<Result<HistoryRows>> Gateway::add_forgotten_steps(HistoryRows rows) {
+  std::vector<JobAttempt> attempts;
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& [job, steps] = rows[i];
+    if (steps.empty() || !replica_.has_forgotten_steps(job.id, job.attempt)) continue;
+    attempts.push_back({job.id, job.attempt});
+    positions.push_back(i);
+  }
+  if (attempts.empty()) return Result<HistoryRows>(std::move(rows));
+  return port_.ended_steps(std::move(attempts)).then(
+      [rows = std::move(rows), positions = std::move(positions)](Result<std::vector<std::vector<StepView>>> stored) mutable
+      -> Result<HistoryRows> {
+        if (!stored.has_value()) return fail(stored.error());
+        for (std::size_t i = 0; i < positions.size(); ++i) {
+          std::vector<StepView>& steps = rows[positions[i]].second;
+          std::set<StepId> live;
+          for (const StepView& step : steps) live.insert(step.id);
+          for (StepView& step : (*stored)[i]) {
+            if (!live.contains(step.id)) steps.push_back(std::move(step));
+          }
+          std::ranges::sort(steps, {}, &StepView::id);
+        }
+        return std::move(rows);
+      });
 }
 
 }  // namespace muster

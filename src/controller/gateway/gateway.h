@@ -17,11 +17,17 @@
 #include "controller/gateway/query_replica.h"
 #include "controller/prepare.h"
 #include "model/metric.h"
+#include "store/token_store.h"
 #include "wire/controller_calls.h"
 
 namespace muster {
 
-/// A job and its steps as history has them.
+struct JobAttempt {
+  JobId job;
+  std::uint32_t attempt = 0;
+  friend constexpr auto operator<=>(const JobAttempt&, const JobAttempt&) = default;
+};
+/// Jobs and their steps as history has them.
 using HistoryRows = std::vector<std::pair<JobView, std::vector<StepView>>>;
 
 /// What the gateway needs of the other threads.
@@ -30,10 +36,16 @@ class GatewayPort {
   virtual ~GatewayPort() = default;
   /// To the core. Gateway::on_reply follows.
   virtual void command(Command command) = 0;
+  /// One submission that is only a question. Gateway::on_reply follows.
+  virtual void forecast(Command command) = 0;
   virtual kj::Promise<Result<HistoryRows>> history(Query query) = 0;
+  /// The steps of each that have ended and are on stable storage.
+  virtual kj::Promise<Result<std::vector<std::vector<StepView>>>> ended_steps(std::vector<JobAttempt> attempts) = 0;
   virtual kj::Promise<Result<std::string>> blob(BlobId id) = 0;
   /// May take long: runs elsewhere.
   virtual kj::Promise<CallerNames> names(UserId user, GroupId group) = 0;
+  /// A token of a user's for HTTP that lasts until then, or as long as one may. Errors: kFailedPrecondition: HTTP is not served.
+  virtual kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint until) = 0;
   /// In the order of the calls. Fulfilled once the report is on stable storage.
   virtual kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) = 0;
   /// A run goes on from a checkpoint of so many steps: before its first report.
@@ -50,8 +62,7 @@ class GatewayPort {
 class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
  public:
   ~Gateway() noexcept override = default;
-  /// `token_key`: signs callers' tokens for HTTP; empty: none are given.
-  Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica, std::string token_key = {});
+  Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica);
 
   // From clients.
   kj::Promise<std::vector<Reply>> submit(const Identity& identity, std::vector<Request> requests, RequestId id) override;
@@ -96,8 +107,10 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::vector<Reply>> submit_named(const Identity& identity, std::vector<Request> requests, RequestId id,
                                                const CallerNames& names);
   kj::Promise<std::optional<Error>> query_history(Query query, SendPage send);
+  kj::Promise<Result<HistoryRows>> add_forgotten_steps(HistoryRows rows);
   kj::Promise<std::optional<Error>> query_script(const Identity& identity, const Query& query, SendPage send);
   std::optional<WaitAnswer> answer_now(JobId job, const Waiter& waiter) const;
+  kj::Promise<std::vector<Reply>> ask(Command question);
   kj::Promise<std::vector<Reply>> send(Command command);
   std::vector<TrialId> deleted_trials(const EventBatch& batch) const;
   void wake_waiters(const EventBatch& batch);
@@ -108,6 +121,8 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::optional<Error>> note_match(NoteLogMatch match);
   /// What the search compares the trial by; null: it is not in this report.
   const MetricValue* searched_value(const MetricReport& report) const;
+  /// A validation of an experiment that the searcher metric has not been reported of.
+  bool is_first_validation(const MetricReport& report) const;
   std::optional<Error> wrong_for_search(const MetricReport& report) const;
   kj::Promise<std::optional<Error>> tell_search(const Identity& identity, const MetricReport& report);
   kj::Promise<std::optional<Error>> send_token(const Identity& identity, const Query& query, SendPage send);
@@ -119,9 +134,12 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   std::uint64_t next_token_ = 1;
   std::unordered_map<std::uint64_t, kj::Own<kj::PromiseFulfiller<std::vector<Reply>>>> replies_;
   std::unordered_map<JobId, std::map<std::uint64_t, Waiter>> waiters_;
-  std::unordered_map<UserId, CallerNames> names_;
+  struct KnownNames {
+    CallerNames names;
+    kj::TimePoint since = kj::origin<kj::TimePoint>();
+  };
+  std::unordered_map<UserId, KnownNames> names_;
   LastBlob environments_;
-  std::string token_key_;
   std::unordered_map<TrialId, std::uint32_t> begun_;  ///< the runs whose metrics have begun
   struct StopWaiter {
     Identity identity;

@@ -6,35 +6,22 @@
 #include <set>
 
 #include "codec/config_secrets.h"
+#include "controller/frontend/trial_access.h"
 #include "codec/hostlist.h"
 #include "controller/frontend/frontend.h"
+#include "controller/gateway/page_writer.h"
 #include "records/page_codec.h"
 #include "state/views.h"
 
 namespace muster {
 namespace {
 
-/// Objects per page: about 1 MiB when encoded.
-constexpr std::size_t kRowsPerPage = 2048;
-constexpr std::size_t kBriefJobsPerPage = 1024;
-constexpr std::size_t kFullJobsPerPage = 512;
 constexpr std::size_t kNodesPerPage = 1024;
-constexpr std::size_t kStepsPerPage = 1024;
-constexpr std::size_t kExperimentsPerPage = 64;
 /// Different queries remembered at once.
 constexpr std::size_t kCacheMax = 256;
 
-std::size_t jobs_per_page(QueryDetail detail) {
-  switch (detail) {
-    case QueryDetail::kRow: return kRowsPerPage;
-    case QueryDetail::kBrief: return kBriefJobsPerPage;
-    case QueryDetail::kFull: break;
-  }
-  return kFullJobsPerPage;
-}
-
 /// Whether some of what it shows is shown to its owner alone.
-bool depends_on_reader(const Query& query) { return query.kind == QueryKind::kExperiments && query.detail == QueryDetail::kFull; }
+bool depends_on_reader(const Query& query) { return query.kind == QueryKind::kExperiments || query.kind == QueryKind::kCheckpoints || query.kind == QueryKind::kTrials; }
 
 Error no_experiment(ExperimentId id) {
   return Error{ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "see muster experiment list"};
@@ -84,7 +71,7 @@ Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) {
   }
   std::set<JobId> ids;
   for (const JobSelector& selector : filter.jobs) {
-    const auto found = frontend::resolve(state_, selector, nullptr);
+    const auto found = frontend::resolve(state_, selector);
     if (found.has_value()) {
       ids.insert(found->begin(), found->end());
     } else if (filter.jobs.size() == 1) {
@@ -100,31 +87,21 @@ Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) {
 
 Result<std::vector<std::string>> QueryReplica::job_pages(const Query& query) {
   const std::vector<const Job*> jobs = TRY(select(query.filter));
-  const std::size_t per_page = jobs_per_page(query.detail);
-  std::vector<std::string> pages;
-  Page page;
-  for (const Job* job : jobs) {
-    page.jobs.push_back(job_view(*job, query.detail));
-    if (page.jobs.size() == per_page) pages.push_back(records::encode_page(std::exchange(page, {}), query.detail));
-  }
-  pages.push_back(records::encode_page(page, query.detail));
-  return pages;
+  PageWriter writer(query.detail);
+  for (const Job* job : jobs) writer.add(job_view(*job, query.detail));
+  return std::move(writer).finish();
 }
 
 Result<std::vector<std::string>> QueryReplica::step_pages(const Query& query) {
   const std::vector<const Job*> jobs = TRY(select(query.filter));
-  std::vector<std::string> pages;
-  Page page;
+  PageWriter writer;
   for (const Job* job : jobs) {
     if (job->run == nullptr) continue;
     for (const StepState& step : job->run->steps) {
-      if (query.is_steps && !step.is_running()) continue;
-      page.steps.push_back(view_of(step, *job, state_));
-      if (page.steps.size() == kStepsPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
+      if (!query.is_steps || step.is_running()) writer.add(view_of(step, *job, state_));
     }
   }
-  pages.push_back(records::encode_page(page));
-  return pages;
+  return std::move(writer).finish();
 }
 
 std::vector<std::string> QueryReplica::node_pages() const {
@@ -171,8 +148,8 @@ Result<Pages> QueryReplica::answer(const Identity& reader, const Query& query) {
     case QueryKind::kSteps: pages = TRY(step_pages(query)); break;
     case QueryKind::kNodes: pages = node_pages(); break;
     case QueryKind::kExperiments: pages = TRY(experiment_pages(reader, query)); break;
-    case QueryKind::kTrials: pages = TRY(trial_pages(query)); break;
-    case QueryKind::kCheckpoints: pages = TRY(checkpoint_pages(query)); break;
+    case QueryKind::kTrials: pages = TRY(trial_pages(reader, query)); break;
+    case QueryKind::kCheckpoints: pages = TRY(checkpoint_pages(reader, query)); break;
     case QueryKind::kDocuments: pages = TRY(document_pages(query)); break;
     default: pages.push_back(one_page(query)); break;
   }
@@ -183,12 +160,11 @@ Result<Pages> QueryReplica::answer(const Identity& reader, const Query& query) {
 }
 
 Result<std::vector<std::string>> QueryReplica::experiment_pages(const Identity& reader, const Query& query) const {
-  std::vector<std::string> pages;
-  Page page;
+  PageWriter writer;
   const auto show = [&](const Experiment& experiment) {
-    ExperimentView& view = page.experiments.emplace_back(view_of(experiment, state_, query.detail));
-    if (depends_on_reader(query)) view.spec = spec_shown_to(reader, view.spec);
-    if (page.experiments.size() == kExperimentsPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
+    ExperimentView view = view_of(experiment, state_, query.detail);
+    view.spec = spec_shown_to(reader, view.spec, frontend::readers_of(state_, experiment).has(reader));
+    writer.add(std::move(view));
   };
   for (const ExperimentId id : query.experiments) {
     const Experiment* experiment = state_.experiments().find(id);
@@ -198,8 +174,7 @@ Result<std::vector<std::string>> QueryReplica::experiment_pages(const Identity& 
   if (query.experiments.empty()) {
     for (const auto& [id, experiment] : state_.experiments().experiments()) show(experiment);
   }
-  pages.push_back(records::encode_page(page));
-  return pages;
+  return std::move(writer).finish();
 }
 
 Result<std::vector<TrialId>> QueryReplica::trials_of(const Query& query) const {
@@ -212,12 +187,14 @@ Result<std::vector<TrialId>> QueryReplica::trials_of(const Query& query) const {
   return ids;
 }
 
-Result<std::vector<std::string>> QueryReplica::checkpoint_pages(const Query& query) const {
-  std::vector<std::string> pages;
-  Page page;
+Result<std::vector<std::string>> QueryReplica::checkpoint_pages(const Identity& reader, const Query& query) const {
+  PageWriter writer;
   const auto show = [&](const Checkpoint& checkpoint) {
-    page.checkpoints.push_back(checkpoint);
-    if (page.checkpoints.size() == kStepsPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
+    Checkpoint shown = checkpoint;
+    const Experiment& experiment = *state_.experiments().find(state_.experiments().find(checkpoint.trial)->experiment);
+    // The names of its files are as private as the code that wrote them.
+    if (!frontend::readers_of(state_, experiment).has(reader)) shown.resources = "{}";
+    writer.add(std::move(shown));
   };
   for (const std::string& uuid : query.uuids) {
     const CheckpointRef checkpoint = state_.checkpoints().find(uuid);
@@ -228,8 +205,7 @@ Result<std::vector<std::string>> QueryReplica::checkpoint_pages(const Query& que
   for (const TrialId trial : trials) {
     for (const CheckpointRef& checkpoint : state_.checkpoints().of(trial)) show(*checkpoint);
   }
-  pages.push_back(records::encode_page(page));
-  return pages;
+  return std::move(writer).finish();
 }
 
 Result<std::vector<std::string>> QueryReplica::document_pages(const Query& query) const {
@@ -239,28 +215,30 @@ Result<std::vector<std::string>> QueryReplica::document_pages(const Query& query
     if (documents.back() == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no document {}", id), "");
   }
   if (query.documents.empty()) documents = state_.catalog().all(query.document_kind);
-  std::vector<std::string> pages;
-  Page page;
-  for (const DocumentRef& document : documents) {
-    page.documents.push_back(*document);
-    if (page.documents.size() == kStepsPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
-  }
-  pages.push_back(records::encode_page(page));
-  return pages;
+  PageWriter writer;
+  for (const DocumentRef& document : documents) writer.add(*document);
+  return std::move(writer).finish();
 }
 
-Result<std::vector<std::string>> QueryReplica::trial_pages(const Query& query) const {
+Result<std::vector<std::string>> QueryReplica::trial_pages(const Identity& reader, const Query& query) const {
   const std::vector<TrialId> ids = TRY(trials_of(query));
-  std::vector<std::string> pages;
-  Page page;
+  PageWriter writer;
   for (const TrialId id : ids) {
     const Trial* trial = state_.experiments().find(id);
     if (trial == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), "see muster experiment describe");
-    page.trials.push_back(view_of(*trial, state_));
-    if (page.trials.size() == kStepsPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
+    TrialView view = view_of(*trial, state_);
+    if (!frontend::readers_of(state_, *state_.experiments().find(trial->experiment)).has(reader)) {
+      view.folder.clear();
+      view.log_matches.clear();  // they are lines of its output
+    }
+    writer.add(std::move(view));
   }
-  pages.push_back(records::encode_page(page));
-  return pages;
+  return std::move(writer).finish();
+}
+
+bool QueryReplica::has_forgotten_steps(JobId id, std::uint32_t attempt) const {
+  const Job* job = state_.jobs().find(id);
+  return job != nullptr && job->attempt == attempt && job->run != nullptr && job->run->forgotten.count != 0;
 }
 
 std::vector<std::pair<JobView, std::vector<StepView>>> QueryReplica::live_history(

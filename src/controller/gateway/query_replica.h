@@ -40,6 +40,8 @@ class QueryReplica {
   /// is named and it is not there. Cost: O(objects looked at); nothing when the same was asked since the last change.
   /// `reader`: keys in configurations are shown to their owners alone.
   Result<Pages> answer(const Identity& reader, const Query& query);
+  /// True when steps of that attempt have left the state because history has them.
+  bool has_forgotten_steps(JobId job, std::uint32_t attempt) const;
   /// The live part of a history answer: jobs not over, and those over that `is_stored` does not name.
   std::vector<std::pair<JobView, std::vector<StepView>>> live_history(
       const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored);
@@ -56,8 +58,8 @@ class QueryReplica {
   Result<std::vector<std::string>> step_pages(const Query& query);
   std::vector<std::string> node_pages() const;
   Result<std::vector<std::string>> experiment_pages(const Identity& reader, const Query& query) const;
-  Result<std::vector<std::string>> trial_pages(const Query& query) const;
-  Result<std::vector<std::string>> checkpoint_pages(const Query& query) const;
+  Result<std::vector<std::string>> trial_pages(const Identity& reader, const Query& query) const;
+  Result<std::vector<std::string>> checkpoint_pages(const Identity& reader, const Query& query) const;
   Result<std::vector<std::string>> document_pages(const Query& query) const;
   Result<std::vector<TrialId>> trials_of(const Query& query) const;
   std::string one_page(const Query& query) const;

@@ -101,6 +101,13 @@ const MetricValue* Gateway::searched_value(const MetricReport& report) const {
   return found == report.metrics.end() ? nullptr : &found->value;
 }
 
+bool Gateway::is_first_validation(const MetricReport& report) const {
+  const Trial* trial = state().experiments().find(report.trial);
+  if (report.group != kSearchedGroup || trial == nullptr) return false;
+  const auto& trials = state().experiments().find(trial->experiment)->trials;
+  return std::ranges::none_of(trials, [&](TrialId id) { return state().experiments().find(id)->metric.has_value(); });
+}
+
 std::optional<Error> Gateway::wrong_for_search(const MetricReport& report) const {
   const MetricValue* value = searched_value(report);
   if (value == nullptr || std::holds_alternative<double>(*value)) return std::nullopt;
@@ -110,7 +117,7 @@ std::optional<Error> Gateway::wrong_for_search(const MetricReport& report) const
 }
 
 kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity, const MetricReport& report) {
-  if (searched_value(report) == nullptr) return std::optional<Error>();
+  if (searched_value(report) == nullptr && !is_first_validation(report)) return std::optional<Error>();
   ReportTrial message{report.trial, report.run, static_cast<std::uint64_t>(report.steps_completed), numbers_of(report)};
   std::vector<Request> requests;
   requests.emplace_back(std::move(message));
@@ -187,13 +194,12 @@ Status Gateway::check_token(const TokenClaims& claims) const {
 }
 
 kj::Promise<std::optional<Error>> Gateway::send_token(const Identity& identity, const Query& query, SendPage send) {
-  if (token_key_.empty()) {
-    return std::optional<Error>(Error{ErrorCode::kFailedPrecondition, "HTTP is not served here", "set MusterHttp=HOST:PORT in slurm.conf"});
-  }
   return port_.names(identity.user, identity.group)
-      .then([this, identity, query, send = std::move(send)](CallerNames names) -> kj::Promise<std::optional<Error>> {
+      .then([this, identity, query](CallerNames names) { return port_.token({identity.user, identity.group, names.user}, query.until); })
+      .then([send = std::move(send)](Result<std::string> token) -> kj::Promise<std::optional<Error>> {
+        if (!token.has_value()) return std::optional<Error>(token.error());
         Page page;
-        page.bytes = user_token(identity.user, identity.group, names.user, query.until, token_key_);
+        page.bytes = std::move(token).value();
         return send(records::encode_page(page)).then([]() -> std::optional<Error> { return std::nullopt; });
       });
 }

@@ -21,7 +21,7 @@ using testing::Rig;
 /// A core with a running trial, and the gateway over a replica of it. Reports wait until the test says that they are stored.
 class Desk final : public GatewayPort {
  public:
-  Desk() : io_(kj::setupAsyncIo()), replica_("host", "test"), gateway(*this, io_.provider->getTimer(), replica_, "key") {
+  Desk() : io_(kj::setupAsyncIo()), replica_("host", "test"), gateway(*this, io_.provider->getTimer(), replica_) {
     role_.load(rig.core.state());
     rig.connect_all();
     CreateExperiment create;
@@ -43,9 +43,14 @@ class Desk final : public GatewayPort {
     follow();
     gateway.on_reply(token, rig.replies.at(token));
   }
+  void forecast(Command) override {}
+  kj::Promise<Result<std::vector<std::vector<StepView>>>> ended_steps(std::vector<JobAttempt>) override {
+    return Result<std::vector<std::vector<StepView>>>(std::vector<std::vector<StepView>>{});
+  }
   kj::Promise<Result<HistoryRows>> history(Query) override { return Result<HistoryRows>(HistoryRows()); }
   kj::Promise<Result<std::string>> blob(BlobId) override { return Result<std::string>(std::string()); }
   kj::Promise<CallerNames> names(UserId, GroupId) override { return CallerNames{"alice", "users", {}}; }
+  kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint) override { return Result<std::string>("token of " + owner.name); }
   kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) override {
     stored.push_back(std::move(report));
     auto paf = kj::newPromiseAndFulfiller<Result<ReportOutcome>>();

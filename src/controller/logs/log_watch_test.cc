@@ -81,11 +81,14 @@ TEST_F(LogWatchTest, DefaultsMatchUntilANameAloneTurnsThemOff) {
   book.apply(watched_trial());
   EXPECT_EQ(read("uncorrectable ECC error encountered\nCUDA out of memory\n", 0),
             (Words{"CUDA OOM 1 0: CUDA out of memory", "ECC Error 1 0: uncorrectable ECC error encountered"}));
+  const std::string missing = "StorageError: cannot list objects in s3://b: An error occurred (NoSuchBucket) when calling the ListObjectsV2 operation";
+  EXPECT_EQ(read(missing + "\nAn error occurred (SlowDown) when calling the PutObject operation\n", 55),
+            (Words{"Storage misconfigured 1 1: " + missing}));
   LogBook other;
   other.apply(watched_trial(kPolicies));
   std::vector<std::string> names;
   for (const auto& one : other.rules_of(TrialId(1))->policies) names.push_back(one.policy.name);
-  EXPECT_EQ(names, (Words{"oom", "bad-node", "CUDA OOM"}));
+  EXPECT_EQ(names, (Words{"oom", "bad-node", "CUDA OOM", "Storage misconfigured"}));
 }
 
 TEST_F(LogWatchTest, ThePrintedConfigurationIsNoMatch) {

@@ -98,6 +98,12 @@ std::shared_ptr<const PlanReport> PlannerRole::report(const sched::Plan& plan) c
   }
   std::set<NodeIndex> planned;
   for (const sched::Window& window : plan.windows) {
+    const auto row = report->row_of.find(window.job);
+    // Told in brief with its shape: a job that has a window keeps its start however many shapes there are.
+    if (row != report->row_of.end() && !report->rows[row->second].expected_start.is_set()) {
+      row->second = static_cast<std::uint32_t>(report->rows.size());
+      report->rows.push_back(sched::reasons_of(snapshot_, plan, window.job));
+    }
     for (const sched::NodeAmount& amount : window.nodes) planned.insert(amount.node);
   }
   report->planned_nodes.assign(planned.begin(), planned.end());

@@ -1,6 +1,7 @@
 #include "controller/planning/snapshot_feed.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -199,7 +200,12 @@ void SnapshotFeed::load(const ClusterState& state) {
   settle(state);
 }
 
+void SnapshotFeed::compile(const ClusterState& state) {
+  if (std::exchange(is_cluster_stale_, false)) set_cluster(state);
+}
+
 void SnapshotFeed::settle(const ClusterState& state) {
+  compile(state);
   for (const JobId id : shares_.settle(state)) refresh_pending(id, state.jobs().find(id), state);
 }
 
@@ -207,6 +213,7 @@ void SnapshotFeed::on_event(const Event& event, const ClusterState& state) {
   const bool is_cluster_change = std::holds_alternative<ConfigApplied>(event.body) ||
                                  std::holds_alternative<PartitionChanged>(event.body);
   if (is_cluster_change) {
+    is_cluster_stale_ = false;
     set_cluster(state);
     state.jobs().for_each([&](const Job& job) { refresh(job.id, state); });
     return;
@@ -216,7 +223,7 @@ void SnapshotFeed::on_event(const Event& event, const ClusterState& state) {
     return;
   }
   if (const auto* changed = std::get_if<NodeChanged>(&event.body)) {
-    if (changed->weight || changed->features) set_cluster(state);
+    is_cluster_stale_ = is_cluster_stale_ || changed->weight || changed->features;
     snapshot_.set_node_conditions(changed->node, state.nodes().at(changed->node).status.conditions);
     return;
   }

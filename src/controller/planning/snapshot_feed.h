@@ -21,6 +21,8 @@ class SnapshotFeed {
   void load(const ClusterState& state);
   /// To be called after `state` applied the event.
   void on_event(const Event& event, const ClusterState& state);
+  /// What has changed of many nodes is compiled once: to be called before the snapshot is asked between two settle().
+  void compile(const ClusterState& state);
   /// To be called when the events of a turn or a batch have all been told, before anything is planned.
   void settle(const ClusterState& state);
   /// The job as it waits, or would.
@@ -38,6 +40,7 @@ class SnapshotFeed {
 
   sched::ClusterSnapshot& snapshot_;
   ShareFeed shares_;
+  bool is_cluster_stale_ = false;  ///< weights or features of nodes have changed since the snapshot was compiled
   /// Jobs of one shape share their request: by hash, compared in full.
   std::multimap<std::uint64_t, std::weak_ptr<const ResourceRequest>> needs_;
 };

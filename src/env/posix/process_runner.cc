@@ -45,6 +45,7 @@ struct ChildFailure {
   char view_text[512] = {};  ///< why the view could not be entered
 };
 
+/// Soft limits, at most up to the hard ones that the site has given this daemon.
 void apply_limits(const std::string& text) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
@@ -58,7 +59,6 @@ void apply_limits(const std::string& text) {
       ::getrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
       const std::string amount = item.substr(equals + 1);
       const rlim_t wanted = amount == "unlimited" ? RLIM_INFINITY : std::strtoull(amount.c_str(), nullptr, 10);
-      if (::geteuid() == 0 && wanted > value.rlim_max) value.rlim_max = wanted;
       value.rlim_cur = wanted > value.rlim_max ? value.rlim_max : wanted;
       ::setrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
     }
@@ -263,9 +263,35 @@ Error restart_self(char** arguments) {
 
 namespace {
 
-/// Does `work`, which sets errno, with the user's rights. The answer is errno after it, or 0.
-template <class Work>
-Result<int> errno_as(const ProcessUser& user, Work&& work) {
+Error path_error(const std::string& what, int error) {
+  const ErrorCode code = error == EACCES ? ErrorCode::kPermissionDenied
+                         : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
+  return Error{code, what, std::strerror(error)};
+}
+
+bool is_fifo(int fd) {
+  struct stat known{};
+  return ::fstat(fd, &known) == 0 && S_ISFIFO(known.st_mode);
+}
+
+/// Looks without taking anything out. Requires: a FIFO that was opened for reading without waiting.
+bool has_writer(int fd) {
+  int probe[2];
+  if (::pipe2(probe, O_CLOEXEC | O_NONBLOCK) != 0) return true;
+  const ssize_t size = ::tee(fd, probe[1], 1, SPLICE_F_NONBLOCK);
+  const bool is_empty_but_open = size < 0 && errno == EAGAIN;
+  ::close(probe[0]);
+  ::close(probe[1]);
+  return size > 0 || is_empty_but_open;
+}
+
+Error no_partner(const std::string& path, const char* who) {
+  return Error{ErrorCode::kFailedPrecondition, "could not open " + path, fmt::format("it is a FIFO that nobody {}: start its other end first", who)};
+}
+
+}  // namespace
+
+Result<int> act_as(const ProcessUser& user, const std::function<bool()>& work) {
   const bool is_switch = ::geteuid() == 0 && user.uid != 0;
   if (is_switch) {
     const int rc = user.name.empty() ? ::setgroups(0, nullptr) : ::initgroups(user.name.c_str(), user.gid);
@@ -273,31 +299,40 @@ Result<int> errno_as(const ProcessUser& user, Work&& work) {
       return fail(ErrorCode::kUnavailable, "cannot take the user's rights", std::strerror(errno));
     }
   }
+  const mode_t own_umask = ::umask(0);  // modes are the caller's to say, not this daemon's
   const int error = work() ? 0 : errno;
+  ::umask(own_umask);
   if (is_switch && (::seteuid(0) != 0 || ::setegid(0) != 0 || ::setgroups(0, nullptr) != 0)) std::abort();
   return error;
 }
 
-Error path_error(const std::string& what, int error) {
-  const ErrorCode code = error == EACCES ? ErrorCode::kPermissionDenied
-                         : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
-  return Error{code, what, std::strerror(error)};
-}
-
-}  // namespace
-
 Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode) {
   int fd = -1;
-  const int error = TRY(errno_as(user, [&] { return (fd = ::open(path.c_str(), flags | O_CLOEXEC, mode)) >= 0; }));
-  if (error == 0) return fd;
-  return fail(path_error("could not open " + path, error));
+  bool has_no_reader = false;
+  const int error = TRY(act_as(user, [&] {
+    fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
+    if (fd >= 0) return true;
+    struct stat known{};
+    const int why = errno;
+    has_no_reader = why == ENXIO && ::stat(path.c_str(), &known) == 0 && S_ISFIFO(known.st_mode);
+    errno = why;
+    return false;
+  }));
+  if (has_no_reader) return fail(no_partner(path, "reads from"));
+  if (error != 0) return fail(path_error("could not open " + path, error));
+  if ((flags & (O_ACCMODE | O_PATH)) == O_RDONLY && is_fifo(fd) && !has_writer(fd)) {
+    ::close(fd);
+    return fail(no_partner(path, "writes to"));
+  }
+  if ((flags & (O_PATH | O_NONBLOCK)) == 0) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  return fd;
 }
 
-Status make_folders_as(const ProcessUser& user, const std::string& path) {
-  const auto make_all = [&path] {
+Status make_folders_as(const ProcessUser& user, const std::string& path, unsigned mode) {
+  const auto make_all = [&path, mode] {
     for (std::size_t end = 1; end < path.size();) {
       end = std::min(path.find('/', end + 1), path.size());
-      if (::mkdir(path.substr(0, end).c_str(), 0777) != 0 && errno != EEXIST) {
+      if (::mkdir(path.substr(0, end).c_str(), mode) != 0 && errno != EEXIST) {
         struct stat known{};  // a folder above that we may not write to is there all the same
         const int error = errno;
         if (::stat(path.substr(0, end).c_str(), &known) == 0) continue;
@@ -307,7 +342,7 @@ Status make_folders_as(const ProcessUser& user, const std::string& path) {
     }
     return true;
   };
-  const int error = TRY(errno_as(user, make_all));
+  const int error = TRY(act_as(user, make_all));
   if (error == 0) return {};
   return fail(path_error("could not make the folder " + path, error));
 }

@@ -29,7 +29,7 @@ struct ProcessSpec {
   std::function<void(std::vector<std::string>&, pid_t)> finish_environment;
   std::string work_dir;                           ///< entered as the user; /tmp with a message when that fails
   std::uint32_t umask = 022;
-  std::string limits;                             ///< "NOFILE=1024,CORE=0": soft limits, as JobText::kRlimits
+  std::string limits;                             ///< "NOFILE=1024,CORE=0": soft limits, as JobText::kRlimits; never above our own hard ones
   ProcessUser user;
   int standard_in = -1;                           ///< -1: /dev/null
   int standard_out = -1;
@@ -47,11 +47,17 @@ Result<pid_t> start_process(const ProcessSpec& spec);
 /// This process becomes a fresh run of its own program with the same arguments. Returns only when that fails.
 Error restart_self(char** arguments);
 
-/// Opens a file with the user's rights. Errors: kPermissionDenied, kNotFound, kUnavailable with the path and the reason.
+/// Does `work` with the user's rights, where this process is root; it says whether it was done, and errno why not. Returns that errno,
+/// or 0. Errors: kUnavailable when the rights cannot be taken. Requires: no other thread runs.
+Result<int> act_as(const ProcessUser& user, const std::function<bool()>& work);
+
+/// Opens a file with the user's rights; a new one gets `mode` as it is. Never waits for a partner and takes no terminal. Errors:
+/// kPermissionDenied, kNotFound, kUnavailable with the path and the reason; kFailedPrecondition: a FIFO that nobody has open at its
+/// other end.
 Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode);
 
-/// Makes a folder with all above it that are missing, with the user's rights. Errors: as open_as.
-Status make_folders_as(const ProcessUser& user, const std::string& path);
+/// Makes a folder with all above it that are missing, with the user's rights and `mode` as it is. Errors: as open_as.
+Status make_folders_as(const ProcessUser& user, const std::string& path, unsigned mode = 0755);
 
 /// Soft limits of this process as text for ProcessSpec::limits.
 std::string current_limits();

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/rng.h"
 #include "sched/plan.h"
 #include "sched/satisfiable.h"
 #include "sched/testing.h"
@@ -160,6 +161,74 @@ TEST(Satisfiable, PartitionLimitsAreToldApart) {
   EXPECT_EQ(ask(on_nodes(3, 3), Duration::seconds(1)), PendingReason::kPartitionNodeLimit);
   EXPECT_EQ(ask(tasks(1), Duration::minutes(2)), PendingReason::kPartitionTimeLimit);
   EXPECT_EQ(ask(on_nodes(5, 5), Duration::seconds(1)), PendingReason::kBadConstraints);
+}
+
+// ---- GPUs for the whole job ----
+
+ResourceRequest gpus_in_all(std::uint32_t gpus, std::uint32_t count) {
+  ResourceRequest request = tasks(count);
+  request.gres_per_job = {{"gpu", "", gpus}};
+  return request;
+}
+
+ClusterConfig equal_gpu_nodes_and_one_large(std::uint32_t equal) {
+  std::vector<NodeConfig> nodes;
+  for (std::uint32_t i = 0; i < equal; ++i) nodes.push_back(make_node("n" + std::to_string(i), 4, 1000, {{"gpu", "", 4, {}}}));
+  nodes.push_back(make_node("large", 64, 1000, {{"gpu", "", 4, {}}}));
+  return make_cluster(std::move(nodes));
+}
+
+TEST(Placement, MoreNodesNeverMakeAJobImpossible) {
+  for (const std::uint32_t equal : {8U, 12U, 20U, 40U, 100U}) {
+    EXPECT_EQ(start_of(equal_gpu_nodes_and_one_large(equal), gpus_in_all(20, 85)).nodes.size(), 7U) << equal;
+  }
+}
+
+/// Whether some set of nodes has the tasks and the GPUs, one GPU of each at least: by trying all of them.
+bool exists(const std::vector<NodeConfig>& nodes, std::uint32_t gpus, std::uint32_t count) {
+  for (std::uint32_t set = 1; set < 1U << nodes.size(); ++set) {
+    std::uint32_t cpus = 0;
+    std::uint32_t devices = 0;
+    std::uint32_t size = 0;
+    bool has_all = true;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if ((set >> i & 1U) == 0) continue;
+      const std::uint32_t here = nodes[i].gres.empty() ? 0 : nodes[i].gres.front().count;
+      ++size;
+      cpus += nodes[i].cpus;
+      devices += here;
+      has_all = has_all && here > 0;
+    }
+    if (has_all && cpus >= count && devices >= gpus && size <= gpus) return true;
+  }
+  return false;
+}
+
+TEST(Placement, JobsWithGpusStartWhereverSomeSetOfNodesCarriesThem) {
+  Rng rng(7);
+  for (int round = 0; round < 400; ++round) {
+    std::vector<NodeConfig> nodes;
+    const std::uint64_t size = 2 + rng.below(7);
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const auto devices = static_cast<std::uint32_t>(rng.below(5));
+      std::vector<GresPool> pools;
+      if (devices > 0) pools.push_back({"gpu", "", devices, {}});
+      nodes.push_back(make_node("n" + std::to_string(i), 1 + static_cast<std::uint32_t>(rng.below(12)), 1000, pools));
+    }
+    const auto gpus = static_cast<std::uint32_t>(1 + rng.below(10));
+    const auto count = static_cast<std::uint32_t>(1 + rng.below(30));
+    const bool is_started = !start_of(make_cluster(nodes), gpus_in_all(gpus, count)).nodes.empty();
+    EXPECT_EQ(is_started, exists(nodes, gpus, count)) << "round " << round << ": " << gpus << " GPUs, " << count << " tasks";
+  }
+}
+
+TEST(Placement, NodesWithoutGpusAreNoneOfAJobThatWantsGpus) {
+  ClusterSnapshot snapshot = make_snapshot(gpu_cluster());
+  snapshot.advance_time(at(0));
+  snapshot.add_pending(make_job(1, gpus_in_all(4, 1)));
+  const Shape& shape = snapshot.shapes()[snapshot.shape_of(JobId(1)).value()];
+  EXPECT_FALSE(shape.demand.feasible.test(NodeIndex(0)));
+  EXPECT_TRUE(shape.demand.feasible.test(NodeIndex(1)));
 }
 
 }  // namespace

@@ -127,11 +127,47 @@ class Selection {
       if (fitter_.demand().per_job.empty()) {
         append_first(others, count - base, wanted, chosen);
         if (Grants grants = grant(std::move(chosen))) return grants;
-      } else if (Grants grants = search(others, 0, count - base, chosen)) {
-        return grants;
+      } else {
+        steps_ = 0;
+        if (Grants grants = search(others, 0, count - base, chosen)) return grants;
+        if (steps_ > kStepMax) {
+          if (Grants grants = choose_richest(required, others, count - base)) return grants;
+        }
       }
     }
     return std::nullopt;
+  }
+
+  /// Where a search had to be broken off: the nodes with the most tasks and devices, in the proportions of what is asked for.
+  Grants choose_richest(const Candidates& required, const Candidates& others, std::size_t count) const {
+    const auto worth = [&](const Candidate& candidate) {
+      return std::uint64_t{candidate.tasks} * weight_wanted() + std::uint64_t{weight_of(candidate)} * tasks_wanted_;
+    };
+    for (const int order : {0, 1, 2}) {
+      Candidates sorted = others;
+      std::ranges::stable_sort(sorted, std::greater<>(), [&](const Candidate& candidate) {
+        return order == 0 ? worth(candidate) : order == 1 ? weight_of(candidate) : candidate.tasks;
+      });
+      Candidates chosen = required;
+      chosen.insert(chosen.end(), sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count));
+      if (Grants grants = grant(std::move(chosen))) return grants;
+    }
+    return std::nullopt;
+  }
+
+  /// Nodes that are alike in all that a search asks of them: where one led nowhere so does the other.
+  bool is_like(const Candidate& one, const Candidate& other) const {
+    if (one.tasks != other.tasks || one.shares != other.shares) return false;
+    const NodeFacts& a = fitter_.facts().nodes[one.node.value()];
+    const NodeFacts& b = fitter_.facts().nodes[other.node.value()];
+    if (a.cpus != b.cpus || a.core_unit != b.core_unit || a.memory_mib != b.memory_mib) return false;
+    const std::size_t kinds = fitter_.facts().kinds.size();
+    const NodeFree first = availability_.at(one.node);
+    const std::int64_t cpus = first.cpus;
+    const std::int64_t memory = first.memory_mib;
+    const std::vector<std::int32_t> gres(first.gres, first.gres + kinds);
+    const NodeFree second = availability_.at(other.node);
+    return cpus == second.cpus && memory == second.memory_mib && std::equal(gres.begin(), gres.end(), second.gres);
   }
 
   /// Appends the first set (in order) of `count` others whose sizes reach `wanted`.
@@ -162,17 +198,20 @@ class Selection {
 
   /// The first set of `count` more nodes from `first` on that carries both tasks and devices: the
   /// two may pull towards different nodes, so that this goes back where a start led nowhere.
-  /// Bounded by kStepMax.
+  /// Bounded by kStepMax for each number of nodes: what one number has used up is not missing at the next.
   Grants search(const Candidates& others, std::size_t first, std::size_t count,
                 Candidates& chosen) {
     if (count == 0) return grant(chosen);
+    const Candidate* failed = nullptr;
     for (std::size_t i = first; i + count <= others.size(); ++i) {
+      if (failed != nullptr && is_like(*failed, others[i])) continue;
       if (++steps_ > kStepMax) return std::nullopt;
       chosen.push_back(others[i]);
       if (can_reach(others, i + 1, count - 1, chosen)) {
         if (Grants grants = search(others, i + 1, count - 1, chosen)) return grants;
       }
       chosen.pop_back();
+      failed = &others[i];
     }
     return std::nullopt;
   }

@@ -42,7 +42,7 @@ def main() -> None:
             context.train.report_progress(done / steps)
             is_asked = context.preempt.should_preempt()
             if done % 4 == 0 or done == steps or is_asked:
-                context.train.report_validation_metrics(done, {"validation_loss": 1 / done, "odd": math.nan})
+                context.train.report_validation_metrics(done, {"validation_loss": 1 / done, "steps": done, "odd": math.nan})
                 context.train.report_metrics("extra", done, {"count": done, "least": -math.inf})
                 with context.checkpoint.store_path({"steps_completed": done}) as (path, uuid):
                     (path / "state.json").write_text(json.dumps({"done": done}))

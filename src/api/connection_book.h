@@ -1,0 +1,71 @@
+// How many connections and requests of HTTP there are, by who has them: nobody takes all of them, and some are kept for those who
+// must get in.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/time.h"
+
+namespace muster::api {
+
+/// So many of each name, given back by the end of the place. Lifetime: a place may outlive the counter.
+class Counter {
+ public:
+  using Place = std::shared_ptr<void>;
+  /// Null: `most` are taken.
+  Place take(const std::string& name, std::size_t most);
+  std::size_t of(const std::string& name) const;
+
+ private:
+  using Counts = std::unordered_map<std::string, std::size_t>;
+  std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
+};
+
+struct ConnectionLimits {
+  std::size_t all = 0;
+  std::size_t peer = 0;  ///< of one peer, but for operators
+  /// The last so many: half of them are for who shows a good token at once, half for operators of this machine.
+  std::size_t kept = 0;
+};
+
+/// The usual limits where so many descriptors may be open; zero of `wanted_…`: no wish.
+ConnectionLimits connection_limits(std::size_t descriptors, std::size_t wanted_all, std::size_t wanted_peer);
+
+class ConnectionBook {
+ public:
+  explicit ConnectionBook(ConnectionLimits limits) : limits_(limits) {}
+  struct Entry {
+    Counter::Place place;     ///< null: refused
+    bool must_prove = false;  ///< only its first request with a good token lets it stay
+  };
+  Entry take(const std::string& peer, bool is_operator);
+
+ private:
+  ConnectionLimits limits_;
+  Counter peers_;
+  Counter all_;
+};
+
+/// Failed logins, by peer: so many in a minute and it waits. Bounded: when it is full, minutes that are over go, then any.
+class LoginGuard {
+ public:
+  bool may_try(const std::string& peer, TimePoint now) const;
+  void failed(const std::string& peer, TimePoint now);
+
+  static constexpr std::size_t kFailuresMax = 10;
+  static constexpr Duration kWindow = Duration::minutes(1);
+  static constexpr std::size_t kPeersMax = 10'000;
+
+ private:
+  struct Failures {
+    TimePoint since;
+    std::size_t count = 0;
+  };
+  std::unordered_map<std::string, Failures> peers_;
+};
+
+}  // namespace muster::api

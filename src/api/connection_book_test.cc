@@ -1,0 +1,76 @@
+#include "api/connection_book.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace muster::api {
+namespace {
+
+TEST(Counter, GivesPlacesBack) {
+  Counter counter;
+  auto one = counter.take("a", 2);
+  auto two = counter.take("a", 2);
+  EXPECT_EQ(counter.take("a", 2), nullptr);
+  EXPECT_NE(counter.take("b", 1), nullptr);
+  two.reset();
+  EXPECT_EQ(counter.of("a"), 1U);
+  EXPECT_NE(counter.take("a", 2), nullptr);
+}
+
+TEST(Connections, OfOnePeerDoNotKeepOthersOut) {
+  ConnectionBook book({.all = 64, .peer = 16, .kept = 8});
+  std::vector<ConnectionBook::Entry> held;
+  for (int i = 0; i < 16; ++i) held.push_back(book.take("10.0.0.1", false));
+  EXPECT_NE(held.back().place, nullptr);
+  EXPECT_EQ(book.take("10.0.0.1", false).place, nullptr);
+  EXPECT_NE(book.take("user 1000", false).place, nullptr);
+  held.pop_back();
+  EXPECT_NE(book.take("10.0.0.1", false).place, nullptr) << "it was given back";
+}
+
+TEST(Connections, TheLastAreForTokensAndOperators) {
+  ConnectionBook book({.all = 64, .peer = 16, .kept = 8});
+  std::vector<ConnectionBook::Entry> held;
+  for (int i = 0; i < 56; ++i) {
+    held.push_back(book.take("10.0.0." + std::to_string(i), false));
+    ASSERT_TRUE(held.back().place != nullptr && !held.back().must_prove) << i;
+  }
+  for (int i = 0; i < 4; ++i) {
+    held.push_back(book.take("10.0.1." + std::to_string(i), false));
+    ASSERT_TRUE(held.back().place != nullptr && held.back().must_prove) << i;
+  }
+  EXPECT_EQ(book.take("10.0.2.1", false).place, nullptr);
+  for (int i = 0; i < 4; ++i) {
+    held.push_back(book.take("user 0", true));
+    ASSERT_TRUE(held.back().place != nullptr && !held.back().must_prove) << i;
+  }
+  EXPECT_EQ(book.take("user 0", true).place, nullptr) << "there are no more";
+}
+
+TEST(Connections, HaveLimitsThatLeaveDescriptors) {
+  EXPECT_EQ(connection_limits(1024, 0, 0).all, 512U);
+  EXPECT_EQ(connection_limits(1024, 0, 0).peer, 128U);
+  EXPECT_EQ(connection_limits(1024, 100, 50).all, 100U);
+  EXPECT_EQ(connection_limits(1024, 100, 50).peer, 50U);
+  EXPECT_EQ(connection_limits(1024, 5000, 0).all, 512U) << "more than half are not HTTP's";
+  EXPECT_GE(connection_limits(0, 0, 0).all, 16U);
+}
+
+TEST(LoginGuard, ManyFailuresOfAPeerMakeItWait) {
+  LoginGuard guard;
+  const TimePoint now = TimePoint::from_seconds(1000);
+  for (std::size_t i = 0; i < LoginGuard::kFailuresMax; ++i) {
+    EXPECT_TRUE(guard.may_try("10.0.0.1", now));
+    guard.failed("10.0.0.1", now);
+  }
+  EXPECT_FALSE(guard.may_try("10.0.0.1", now + Duration::seconds(59)));
+  EXPECT_TRUE(guard.may_try("10.0.0.2", now)) << "another peer is not kept waiting";
+  EXPECT_TRUE(guard.may_try("10.0.0.1", now + LoginGuard::kWindow));
+  guard.failed("10.0.0.1", now + LoginGuard::kWindow);
+  EXPECT_TRUE(guard.may_try("10.0.0.1", now + LoginGuard::kWindow)) << "a new minute begins at one";
+  for (std::size_t i = 0; i < 2 * LoginGuard::kPeersMax; ++i) guard.failed("peer " + std::to_string(i), now);
+}
+
+}  // namespace
+}  // namespace muster::api

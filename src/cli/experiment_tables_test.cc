@@ -1,0 +1,58 @@
+// Tables of experiments and trials.
+#include "cli/experiment_tables.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "cli/text_table.h"
+
+namespace muster::cli {
+namespace {
+
+TEST(TrialTable, ShowsAsManyDigitsAsTellTrialsApartAndWhyEachEnded) {
+  TrialView trial;
+  trial.id = TrialId(7);
+  trial.state = TrialState::kCompleted;
+  trial.hparams = R"({"lr": 0.44887241081072447, "depth": 123456789, "net": {"act": "relu"}})";
+  trial.metric = 0.25;
+  trial.units = 60;
+  trial.target = 180;
+  const std::string table = trial_table({trial});
+  EXPECT_NE(table.find("lr: 0.44887, depth: 123456789, net: {act: relu}"), std::string::npos) << table;
+  EXPECT_NE(table.find("ended at 60 of 180"), std::string::npos) << table;
+}
+
+TrialView measured(std::uint32_t id, std::optional<double> metric, double units = 0) {
+  TrialView trial;
+  trial.id = TrialId(id);
+  trial.metric = metric;
+  trial.units = units;
+  return trial;
+}
+
+std::string order_of(TrialOrder order, bool smaller_is_better, std::size_t top = 0) {
+  std::string ids;
+  const std::vector<TrialView> all{measured(1, 0.5, 3), measured(2, std::nullopt), measured(3, 0.25, 9), measured(4, std::nan(""), 1), measured(5, 0.5, 3)};
+  for (const TrialView& trial : ordered_trials(all, order, smaller_is_better, top)) ids += std::to_string(trial.id.value());
+  return ids;
+}
+
+TEST(TrialTable, IsOrderedByWhatIsAskedFor) {
+  EXPECT_EQ(order_of(TrialOrder::kId, true), "12345");
+  EXPECT_EQ(order_of(TrialOrder::kMetric, true), "31524") << "without a number last, equal ones by id";
+  EXPECT_EQ(order_of(TrialOrder::kMetric, false), "15324");
+  EXPECT_EQ(order_of(TrialOrder::kUnits, true), "31542");
+  EXPECT_EQ(order_of(TrialOrder::kMetric, true, 2), "31");
+}
+
+TEST(Table, ColoursStatesAndKeepsItsColumns) {
+  const std::vector<Row> rows{{"1", "COMPLETED", "x"}, {"22", "ERROR", "y"}};
+  EXPECT_EQ(table_text({"ID", "STATE", "Z"}, rows), "ID  STATE      Z\n1   COMPLETED  x\n22  ERROR      y\n");
+  EXPECT_EQ(table_text({"ID", "STATE", "Z"}, rows, state_colour),
+            "ID  STATE      Z\n1   \x1b[32mCOMPLETED\x1b[0m  x\n22  \x1b[31mERROR    \x1b[0m  y\n");
+  EXPECT_EQ(state_colour("completely"), "");
+}
+
+}  // namespace
+}  // namespace muster::cli

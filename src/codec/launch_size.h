@@ -1,0 +1,24 @@
+// How large the parts of a launch may be: script or code, and environment go to a node in one message. One rule for every door that
+// they come by.
+#pragma once
+
+#include <cstddef>
+
+#include "base/result.h"
+
+namespace muster {
+
+/// The most that a script may come to, or an experiment's code, compressed. Data belong elsewhere.
+inline constexpr std::size_t kCodeBytesMax = std::size_t{56} << 20;
+/// The most that an environment may come to: the kernel starts no program with more (a quarter of the largest stack limit that it
+/// heeds is 6 MiB, of the usual one 2 MiB). Source: execve(2).
+inline constexpr std::size_t kEnvironmentBytesMax = std::size_t{4} << 20;
+/// What one message to a node holds: both of the above, and what else a launch says of itself.
+inline constexpr std::size_t kLaunchBytesMax = std::size_t{64} << 20;
+
+/// Errors: kInvalidArgument: an archive of so many bytes is too large, with the way out.
+Status check_code_size(std::size_t bytes);
+/// Errors: kInvalidArgument: an environment of so many bytes is too large, with the way out.
+Status check_environment_size(std::size_t bytes);
+
+}  // namespace muster

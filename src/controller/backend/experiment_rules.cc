@@ -1,0 +1,58 @@
+#include "controller/backend/experiment_rules.h"
+
+namespace muster {
+namespace {
+
+struct Concerned {
+  const ClusterState& state;
+  template <class Body>
+  std::optional<ExperimentId> operator()(const Body&) const {
+    return std::nullopt;
+  }
+  std::optional<ExperimentId> operator()(const ExperimentChanged& event) const { return event.experiment; }
+  std::optional<ExperimentId> operator()(const SearchDecided& event) const { return event.experiment; }
+  std::optional<ExperimentId> operator()(const TrialEnded& event) const { return state.experiments().find(event.trial)->experiment; }
+};
+
+struct Told {
+  const ClusterState& state;
+  template <class Body>
+  SearchAsked operator()(const Body&) const {
+    return {};
+  }
+  SearchAsked operator()(const ExperimentCreated& event) const { return {event.experiment, {SearchBegun{}}}; }
+  SearchAsked operator()(const ExperimentChanged& event) const {
+    if (!event.max_concurrent) return {};
+    return {event.experiment, {LimitInput{*event.max_concurrent}}};
+  }
+  SearchAsked operator()(const ExperimentContinued& event) const {
+    const auto inputs = continued_inputs(event);
+    return {event.experiment, {inputs.begin(), inputs.end()}};
+  }
+  SearchAsked operator()(const SearchOperated& event) const { return {event.experiment, {event.input}}; }
+  SearchAsked operator()(const TrialReported& event) const {
+    const Trial& trial = *state.experiments().find(event.trial);
+    if (!event.is_input) return {};
+    return {trial.experiment, {ReportInput{trial.index, event.report}}};
+  }
+  SearchAsked operator()(const TrialEnded& event) const {
+    const Trial& trial = *state.experiments().find(event.trial);
+    return {trial.experiment, {ExitInput{trial.index, event.exit, trial.metric}}};
+  }
+};
+
+}  // namespace
+
+std::optional<ExperimentId> experiment_of(const EventBody& event, const ClusterState& state) {
+  return std::visit(Concerned{state}, event);
+}
+
+std::optional<SearchAsked> search_asked_by(const EventBody& event, const ClusterState& state) {
+  SearchAsked asked = std::visit(Told{state}, event);
+  if (asked.inputs.empty()) return std::nullopt;
+  const Experiment& experiment = *state.experiments().find(asked.experiment);
+  if (!is_searching(experiment.state)) return std::nullopt;
+  return asked;
+}
+
+}  // namespace muster

@@ -1,0 +1,286 @@
+// What the core promises when clocks, pauses, nodes and disks do what they like: nobody is judged by a pause of our own,
+// a launch has an end, a node belongs to one cluster and one agent, nothing leaves memory before history has it.
+#include <gtest/gtest.h>
+
+#include "controller/testing.h"
+
+namespace muster {
+namespace {
+
+using testing::at;
+using testing::cancel_of;
+using testing::kRoot;
+using testing::Rig;
+using testing::spec_of;
+using testing::submit_of;
+
+/// A cluster whose only job runs on node 0.
+struct Running : Rig {
+  explicit Running(std::uint32_t nodes = 2) : Rig(nodes) {
+    connect_all();
+    plan();
+    auto spec = spec_of();
+    spec->time_limit = Duration::minutes(10);
+    id = done(submit_of(spec)).job;
+    CHECK(job(id).state == JobState::kRunning);
+  }
+  void confirm() { hear(0, StepRunning{batch_step(id)}); }
+  bool is_drained(std::uint32_t node) const {
+    return (core.state().nodes().at(NodeIndex(node)).status.conditions & node_condition::kDrain) != 0;
+  }
+  const std::string& reason(std::uint32_t node) const { return core.state().nodes().at(NodeIndex(node)).status.reason; }
+  JobId id;
+};
+
+// ---- pauses ----
+
+TEST(CorePause, AStoppedControllerJudgesNobodyByItsOwnPause) {
+  Running rig;
+  rig.confirm();
+  rig.stand_still(Duration::minutes(10));
+  EXPECT_EQ(rig.job(rig.id).state, JobState::kRunning);
+  EXPECT_EQ(rig.core.state().nodes().at(NodeIndex(0)).status.conditions, 0);
+  // Silence is counted from here on.
+  rig.pass(Duration::seconds(4));
+  EXPECT_EQ(rig.core.state().nodes().at(NodeIndex(0)).status.conditions, 0);
+  rig.pass(Duration::seconds(2));
+  EXPECT_EQ(rig.core.state().nodes().at(NodeIndex(0)).status.conditions, node_condition::kNotResponding);
+}
+
+TEST(CorePause, AnAllocationOutlivesAPause) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  const JobId id = rig.done(submit_of(spec)).job;
+  rig.stand_still(Duration::minutes(10));
+  rig.pass(Duration::seconds(50));
+  EXPECT_FALSE(is_finished(rig.job(id).state));
+  rig.pass(Duration::seconds(15));
+  EXPECT_EQ(rig.job(id).state, JobState::kCancelled) << "its client has not been heard for a whole lease";
+}
+
+TEST(CorePause, AnEndThatWasOnItsWayComesBeforeTheLimit) {
+  Running rig;
+  rig.confirm();
+  rig.stand_still(Duration::minutes(20));  // the limit of ten minutes is long past
+  EXPECT_EQ(rig.job(rig.id).state, JobState::kRunning);
+  rig.step_done(0, rig.batch_step(rig.id));
+  EXPECT_EQ(rig.job(rig.id).state, JobState::kCompleted);
+}
+
+TEST(CorePause, TheLimitHoldsAllTheSame) {
+  Running rig;
+  rig.confirm();
+  rig.stand_still(Duration::minutes(20));
+  rig.pass(Duration::seconds(3));
+  EXPECT_EQ(rig.job(rig.id).state, JobState::kTimeout);
+}
+
+TEST(CorePause, AStartHearsTheNodesBeforeItJudges) {
+  Running rig;
+  rig.confirm();
+  auto stored = rig.stored();
+  Rig late(testing::config_of(2), stored, Duration::minutes(20));
+  late.pass(Duration::seconds(2));
+  EXPECT_EQ(late.job(rig.id).state, JobState::kRunning) << "node 0 has not registered yet";
+  late.connect(0, {KnownStep{late.batch_step(rig.id), StepPhase::kEnded}});
+  late.step_done(0, late.batch_step(rig.id));
+  EXPECT_EQ(late.job(rig.id).state, JobState::kCompleted);
+}
+
+// ---- the clock ----
+
+TEST(CoreClock, AStepMovesWhatRunsAlong) {
+  Running rig;
+  rig.confirm();
+  const Duration left = rig.job(rig.id).end_time - rig.now;
+  for (const Duration step : {Duration::hours(24 * 30), Duration::hours(-1)}) {
+    Rig next(testing::config_of(2), rig.stored(), Duration(), CoreStart{"", step});
+    EXPECT_EQ(next.core.state().time(), rig.core.state().time() + step);
+    EXPECT_EQ(next.job(rig.id).end_time - next.now, left) << "the limit is neither nearer nor farther";
+    EXPECT_EQ(next.job(rig.id).submit_time, rig.job(rig.id).submit_time + step);
+    next.connect(0, {KnownStep{next.batch_step(rig.id), StepPhase::kRunning}});
+    next.connect(1);
+    next.hear(0, StepRunning{next.batch_step(rig.id)});
+    next.live(Duration::minutes(9));
+    EXPECT_EQ(next.job(rig.id).state, JobState::kRunning);
+    next.live(Duration::minutes(2));
+    EXPECT_EQ(next.job(rig.id).state, JobState::kTimeout);
+  }
+}
+
+TEST(CoreClock, AStepLeavesTimesThatPeopleGave) {
+  Rig rig;
+  auto spec = spec_of();
+  spec->begin_time = at(5000);
+  const JobId id = rig.done(submit_of(spec)).job;
+  Rig next(testing::config_of(2), rig.stored(), Duration(), CoreStart{"", Duration::seconds(3000)});
+  EXPECT_EQ(next.job(id).eligible_time, at(5000));
+}
+
+// ---- launches ----
+
+TEST(CoreLaunch, WithoutAProcessInTimeTheJobGoesBackAndTheNodeIsDrained) {
+  Running rig;
+  rig.live(Duration::seconds(58));
+  EXPECT_EQ(rig.job(rig.id).attempt, 0U);
+  EXPECT_FALSE(rig.is_drained(0));
+  rig.live(Duration::seconds(3));
+  EXPECT_TRUE(rig.is_drained(0));
+  EXPECT_NE(rig.reason(0).find("did not start it within 60 s"), std::string::npos) << rig.reason(0);
+  EXPECT_EQ(rig.job(rig.id).attempt, 1U);
+  EXPECT_FALSE(rig.job(rig.id).is_held()) << "it was not the job's fault";
+  rig.live(rig.core.state().settings().requeue_delay + Duration::seconds(1));
+  rig.plan();
+  ASSERT_EQ(rig.job(rig.id).state, JobState::kRunning);
+  EXPECT_EQ(rig.job(rig.id).run->allocation->nodes.front().node, NodeIndex(1));
+  rig.live(Duration::seconds(5));
+  EXPECT_TRUE(rig.is_drained(0)) << "not for as long as nobody has looked at it";
+}
+
+TEST(CoreLaunch, OneThatIsConfirmedHasNoDeadline) {
+  Running rig;
+  rig.confirm();
+  rig.live(Duration::seconds(100));
+  EXPECT_EQ(rig.job(rig.id).state, JobState::kRunning);
+}
+
+TEST(CoreLaunch, AScriptThatCannotBeReadEndsTheJobWithTheReason) {
+  Running rig;
+  Rig next(2, rig.stored());
+  next.connect_all();
+  ASSERT_EQ(next.fetched.size(), 1U);
+  next.core.on_blob(next.fetched[0], fail(ErrorCode::kUnavailable, "disk I/O error"));
+  next.core.end_turn(next.now);
+  next.flush();
+  EXPECT_EQ(next.job(rig.id).state, JobState::kFailed);
+  EXPECT_EQ(next.job(rig.id).reason, PendingReason::kJobLaunchFailure);
+  ASSERT_NE(next.job(rig.id).detail, nullptr);
+  EXPECT_NE(next.job(rig.id).detail->find("disk I/O error"), std::string::npos);
+}
+
+TEST(CoreLaunch, AFaultOfTheNodeDrainsItAndGoesByItself) {
+  Running rig;
+  Heartbeat sick;
+  sick.fault = "cannot write the spool: No space left on device";
+  rig.hear(0, sick);
+  StepDone refused;
+  refused.id = rig.batch_step(rig.id);
+  refused.tasks = {ExitStatus::exited(1)};
+  refused.error = sick.fault;
+  refused.is_node_fault = true;
+  rig.hear(0, refused);
+  EXPECT_TRUE(rig.is_drained(0));
+  EXPECT_NE(rig.reason(0).find("No space left"), std::string::npos);
+  EXPECT_EQ(rig.job(rig.id).attempt, 1U);
+  EXPECT_FALSE(rig.job(rig.id).is_held());
+  rig.hear(0, Heartbeat{});
+  EXPECT_FALSE(rig.is_drained(0));
+}
+
+// ---- who is who ----
+
+TEST(CoreIdentity, ASecondAgentIsRefusedWhileTheFirstLives) {
+  Rig rig;
+  RegisterNode first = Rig::hello_of(0);
+  first.agent_id = 1;
+  RegisterNode second = first;
+  second.agent_id = 2;
+  ASSERT_TRUE(rig.greet(first).has_value());
+  EXPECT_EQ(rig.greet(second).error().code, ErrorCode::kAlreadyExists);
+  EXPECT_TRUE(rig.greet(first).has_value()) << "the same agent may come again";
+  rig.pass(Duration::seconds(4));
+  rig.hear(0, Heartbeat{});
+  rig.pass(Duration::seconds(4));
+  EXPECT_FALSE(rig.greet(second).has_value());
+  rig.pass(Duration::seconds(2));  // the first has been silent for too long
+  EXPECT_TRUE(rig.greet(second).has_value());
+  rig.core.on_agent_lost(NodeIndex(0));
+  EXPECT_TRUE(rig.greet(first).has_value());
+}
+
+TEST(CoreIdentity, AnOlderStateLeavesTheIdsThatANodeKnows) {
+  Rig rig;
+  RegisterNode hello = Rig::hello_of(0);
+  hello.cluster_id = rig.core.identity().cluster_id;
+  hello.epoch = rig.core.identity().epoch;
+  hello.job_floor = JobId(500);
+  hello.steps = {KnownStep{StepId{JobId(500), 0, kBatchStep}, StepPhase::kRunning}};
+  ASSERT_TRUE(rig.greet(hello).has_value());
+  EXPECT_EQ(rig.warnings.size(), 1U);
+  EXPECT_EQ(rig.core.state().next_job(), JobId(501));
+  EXPECT_EQ(rig.count_sent<TerminateJob>(0), 1U) << "nobody knows that job any more";
+}
+
+TEST(CoreIdentity, ANodeThatHasMetANewerLeaderMakesUsLeadAnew) {
+  Rig rig;
+  RegisterNode hello = Rig::hello_of(0);
+  hello.cluster_id = rig.core.identity().cluster_id;
+  hello.epoch = Epoch(77);
+  EXPECT_EQ(rig.greet(hello).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(rig.met_epoch, Epoch(77));
+}
+
+TEST(CoreIdentity, StepsOfAnotherClusterAreNotTakenForOurs) {
+  Running rig;
+  RegisterNode stranger = Rig::hello_of(1);
+  stranger.cluster_id = "another";
+  stranger.epoch = Epoch(900);
+  stranger.job_floor = JobId(40);
+  stranger.steps = {KnownStep{rig.batch_step(rig.id), StepPhase::kRunning}};
+  rig.core.on_agent_lost(NodeIndex(1));
+  EXPECT_EQ(rig.greet(stranger).error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(rig.met_epoch, Epoch(0)) << "another cluster's epochs say nothing of ours";
+  EXPECT_EQ(rig.core.state().next_job(), JobId(41));
+  stranger.steps.clear();
+  EXPECT_TRUE(rig.greet(stranger).has_value());
+}
+
+TEST(CoreIdentity, OrdersSayWhoseTheyAre) {
+  Running rig;
+  const auto& launch = rig.last_sent<LaunchStep>();
+  EXPECT_EQ(launch.cluster_id, rig.core.identity().cluster_id);
+  EXPECT_FALSE(launch.cluster_id.empty());
+  EXPECT_EQ(launch.epoch, rig.core.identity().epoch);
+  EXPECT_EQ(launch.time_left, Duration::minutes(10));
+  Rig next(2, rig.stored());
+  EXPECT_EQ(next.core.identity().cluster_id, rig.core.identity().cluster_id);
+  EXPECT_GT(next.core.identity().epoch, rig.core.identity().epoch);
+}
+
+// ---- history ----
+
+TEST(CoreEviction, WaitsUntilHistoryHasTheEnd) {
+  Running rig;
+  rig.is_history_behind = true;
+  rig.step_done(0, rig.batch_step(rig.id));
+  ASSERT_TRUE(rig.job(rig.id).is_over());
+  rig.pass(Duration::minutes(30));
+  ASSERT_NE(rig.core.state().jobs().find(rig.id), nullptr);
+  rig.is_history_behind = false;
+  rig.flush();
+  rig.pass(Duration::seconds(2));
+  EXPECT_EQ(rig.core.state().jobs().find(rig.id), nullptr);
+}
+
+// ---- the first second ----
+
+TEST(CoreIdentity, NoCommandIsTakenUpBeforeTheNodesThatWereThereHaveBeenHeard) {
+  Running rig;
+  Rig next(2, rig.stored());
+  EXPECT_TRUE(next.core.awaits_nodes(next.now));
+  next.connect(0);
+  EXPECT_TRUE(next.core.awaits_nodes(next.now));
+  next.connect(1);
+  EXPECT_FALSE(next.core.awaits_nodes(next.now));
+  // One that does not come holds nobody for longer than a second; a new cluster's nodes are not waited for.
+  Rig other(2, rig.stored());
+  EXPECT_TRUE(other.core.awaits_nodes(other.now + Duration::milliseconds(900)));
+  EXPECT_FALSE(other.core.awaits_nodes(other.now + Duration::seconds(1)));
+  EXPECT_FALSE(Rig(2).core.awaits_nodes(testing::at(0)));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,44 @@
+#include "controller/drop_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "controller/backend/trial_rules.h"
+
+namespace muster {
+
+Result<EventBatch> drop_job(ClusterState& state, JobId id, Epoch epoch, TimePoint now) {
+  const Job* job = state.jobs().find(id);
+  if (job == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no job {}", id.value()), "see squeue, or the controller's log for the number");
+  if (job->is_over()) return fail(ErrorCode::kFailedPrecondition, fmt::format("job {} has ended", id.value()), "there is nothing to drop");
+  constexpr const char* kWhy = "dropped by an operator while no controller ran";
+  EventBatch batch;
+  batch.epoch = epoch;
+  const auto add = [&](EventBody body) {
+    batch.events.push_back(Event{std::max(now, state.time()), std::move(body)});
+    state.apply(batch.events.back(), nullptr);
+  };
+  add(EpochStarted{epoch});
+  std::vector<StepId> open;
+  for (const StepState& step : job->run != nullptr ? job->run->steps : std::vector<StepState>{}) {
+    if (step.is_running()) open.push_back(step.id);
+  }
+  for (const StepId& step : open) add(StepEnded{step, JobState::kCancelled, ExitStatus::signalled(SIGKILL), {}, kWhy});
+  JobEnding ending;
+  ending.job = id;
+  ending.state = JobState::kCancelled;
+  ending.exit = ExitStatus::signalled(SIGKILL);
+  ending.detail = kWhy;
+  ending.is_clean = true;
+  add(std::move(ending));
+  job = state.jobs().find(id);
+  if (const Trial* trial = trial_of(state, *job)) add(trial_end(state, *job, *trial));
+  if (state.checkpoints().collections().contains(id)) add(CollectionEnded{id, false});
+  batch.seq = Seq(state.seq().value() + 1);
+  batch.dead_blobs = state.seal(batch.seq);
+  return batch;
+}
+
+}  // namespace muster

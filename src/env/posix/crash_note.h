@@ -1,0 +1,38 @@
+// Who it was that a process died of: written to a small file by the handler of the fatal signal, read by the next run. While all goes
+// well a note costs a store in memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "model/ids.h"
+
+namespace muster {
+
+/// One for a process at a time. Only the death of the watched thread counts: what ends the process from outside, or in another thread,
+/// says nothing about the job.
+class CrashNote {
+ public:
+  /// Opens or makes the file, reads what the last run left, and begins anew. From now on a fatal signal is noted. Errors: kUnavailable.
+  static Result<std::unique_ptr<CrashNote>> open(const std::string& path);
+  ~CrashNote();
+  CrashNote(const CrashNote&) = delete;
+  CrashNote& operator=(const CrashNote&) = delete;
+
+  /// The job that the last run died of, and how many runs in a row did. Zero: it did not die of one.
+  JobId last_job() const { return last_job_; }
+  std::uint32_t deaths() const { return deaths_; }
+
+  /// The calling thread is the one whose death counts.
+  void watch_this_thread();
+  void works_on(JobId job);
+
+ private:
+  CrashNote() = default;
+  JobId last_job_;
+  std::uint32_t deaths_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,146 @@
+// The door itself, over a real socket: what it bounds and how it says so. Runs as whoever runs the tests.
+#include "wire/rpc_server.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "wire/controller_client.h"
+#include "wire/socket.h"
+
+namespace muster {
+namespace {
+
+/// Answers every batch at once; who waits, waits until the test says so.
+class FakeClients final : public ClientCalls {
+ public:
+  ~FakeClients() noexcept override = default;
+  kj::Promise<std::vector<Reply>> submit(const Identity&, std::vector<Request> requests, RequestId) override {
+    ++batches;
+    return std::vector<Reply>(requests.size());
+  }
+  kj::Promise<std::optional<Error>> query(const Identity&, Query, SendPage) override { return std::optional<Error>(); }
+  kj::Promise<WaitAnswer> wait(const Identity&, JobId, std::uint32_t, WaitUntil, std::uint32_t) override {
+    auto paf = kj::newPromiseAndFulfiller<WaitAnswer>();
+    waiting.push_back(kj::mv(paf.fulfiller));
+    return kj::mv(paf.promise);
+  }
+  kj::Promise<Result<LogAnswer>> read_logs(const Identity&, LogQuery, Duration) override { return Result<LogAnswer>(LogAnswer{}); }
+
+  int batches = 0;
+  std::vector<kj::Own<kj::PromiseFulfiller<WaitAnswer>>> waiting;
+};
+
+class DoorTest : public ::testing::Test {
+ protected:
+  DoorTest() : io_(kj::setupAsyncIo()) {
+    std::string folder = (std::getenv("TMPDIR") != nullptr ? std::string(std::getenv("TMPDIR")) : std::string("/tmp")) + "/door-XXXXXX";
+    EXPECT_NE(::mkdtemp(folder.data()), nullptr);
+    folder_ = folder;
+  }
+  ~DoorTest() noexcept override {
+    ::unlink(path().c_str());
+    ::rmdir(folder_.c_str());
+  }
+  std::string path() const { return folder_ + "/socket"; }
+  void open(ServerOptions options) {
+    const auto fd = listen_unix(path(), 0600);
+    ASSERT_TRUE(fd.has_value()) << fd.error().text();
+    server_ = std::make_unique<RpcServer>(io_, *fd, &clients_, nullptr, std::move(options));
+  }
+  std::unique_ptr<ControllerClient> client() {
+    auto made = ControllerClient::connect(io_, "unix:" + path());
+    EXPECT_TRUE(made.has_value());
+    return made.has_value() ? std::move(*made) : nullptr;
+  }
+  Result<std::vector<Reply>> submit(ControllerClient& client, std::size_t count) {
+    return client.submit(std::vector<Request>(count, Request(RenewLease{JobId(1)})));
+  }
+  void pass(kj::Duration time) { io_.provider->getTimer().afterDelay(time).wait(io_.waitScope); }
+  /// Sends bytes and waits for the other end to close. False: it does not within two seconds.
+  bool is_closed_after(const std::vector<std::uint64_t>& words) {
+    auto fd = connect_to("unix:" + path());
+    EXPECT_TRUE(fd.has_value());
+    EXPECT_EQ(::write(*fd, words.data(), words.size() * 8), static_cast<ssize_t>(words.size() * 8));
+    std::array<char, 4096> buffer{};
+    bool is_closed = false;
+    for (int i = 0; i < 200 && !is_closed; ++i) {
+      pass(10 * kj::MILLISECONDS);
+      ssize_t size = 1;
+      while (size > 0) size = ::read(*fd, buffer.data(), buffer.size());
+      is_closed = size == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+    }
+    ::close(*fd);
+    return is_closed;
+  }
+
+  kj::AsyncIoContext io_;
+  FakeClients clients_;
+  std::string folder_;
+  std::unique_ptr<RpcServer> server_;
+};
+
+TEST_F(DoorTest, WhoIsRefusedAConnectionReadsWhy) {
+  ServerOptions options;
+  options.quota.connections_max = 2;
+  options.quota.connections_reserved = 0;
+  open(options);
+  auto first = client();
+  auto second = client();
+  ASSERT_TRUE(submit(*first, 1).has_value() && submit(*second, 1).has_value());
+  auto third = client();
+  const auto refused = submit(*third, 1);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(refused.error().message.find("Unable to contact slurm controller (too many connections: 2 are open"), std::string::npos)
+      << refused.error().text();
+  first.reset();
+  pass(50 * kj::MILLISECONDS);
+  auto fourth = client();
+  EXPECT_TRUE(submit(*fourth, 1).has_value());
+}
+
+TEST_F(DoorTest, ABatchHasAThousandRequestsAtMost) {
+  open({});
+  auto one = client();
+  EXPECT_TRUE(submit(*one, kRequestsMax).has_value());
+  const auto refused = submit(*one, kRequestsMax + 1);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message.find("too many requests in one batch"), std::string::npos) << refused.error().text();
+  EXPECT_TRUE(submit(*one, 1).has_value());  // the connection is of use as before
+  EXPECT_EQ(clients_.batches, 2);
+}
+
+TEST_F(DoorTest, AConnectionThatIsSilentIsClosedAndOneThatWaitsIsNot) {
+  ServerOptions options;
+  options.idle_limit = Duration::milliseconds(500);
+  open(options);
+  auto waits = client();
+  bool is_answered = false;
+  auto answer = waits->wait_async(JobId(1), 0, WaitUntil::kEnded).then([&](WaitAnswer) { is_answered = true; }).eagerlyEvaluate(nullptr);
+  EXPECT_TRUE(is_closed_after({}));
+  pass(1 * kj::SECONDS);
+  ASSERT_EQ(clients_.waiting.size(), 1U);
+  clients_.waiting.front()->fulfill(WaitAnswer{});
+  answer.wait(io_.waitScope);
+  EXPECT_TRUE(is_answered);
+}
+
+TEST_F(DoorTest, AMessageIsBoundedBeforeMemoryIsSetAside) {
+  ServerOptions options;
+  options.message_words_max = 1024;
+  open(options);
+  EXPECT_TRUE(is_closed_after({std::uint64_t{1025} << 32}));        // one segment of 1025 words
+  EXPECT_TRUE(is_closed_after({std::uint64_t{0xffffffff} << 32}));  // of 32 GiB
+  EXPECT_TRUE(is_closed_after({std::uint64_t{512}}));               // 513 segments
+  auto one = client();
+  EXPECT_TRUE(submit(*one, 1).has_value());
+}
+
+}  // namespace
+}  // namespace muster

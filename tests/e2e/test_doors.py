@@ -1,0 +1,205 @@
+"""Who may come in, how much of it, and what a careless or hostile guest cannot do to the others."""
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import BIN, until
+
+STRANGER = 65534
+AS_STRANGER = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+
+
+def controller_log(cluster):
+    return (cluster.dir / "log" / "controller.log").read_text()
+
+
+def free_nodes(cluster):
+    return cluster.run("sinfo", "-h", "-o", "%t").out.split()
+
+
+# ---- what a step opens for its user ----
+
+def test_a_fifo_that_nobody_reads_ends_the_job_and_holds_no_node(cluster):
+    os.mkfifo(cluster.work / "unread")
+    job = cluster.sbatch("true", "-o", "unread")
+    assert cluster.wait_ended(job)["State"] == "FAILED"
+    until(lambda: set(free_nodes(cluster)) == {"idle"}, "the nodes are free again", 20)
+    assert "SystemComment=could not open" in (shown := cluster.run("scontrol", "show", "job", job).out) and "a FIFO that nobody reads from" in shown
+
+
+def test_a_fifo_that_nobody_writes_is_no_input_to_wait_for(cluster):
+    os.mkfifo(cluster.work / "unwritten")
+    job = cluster.sbatch("cat", "-i", "unwritten", "-o", "/dev/null")
+    assert cluster.wait_ended(job)["State"] == "FAILED"
+
+
+def test_a_fifo_with_a_reader_is_an_output_like_any_other(cluster):
+    os.mkfifo(cluster.work / "read")
+    reader = subprocess.Popen(["cat", str(cluster.work / "read")], stdout=subprocess.PIPE, text=True)
+    keeper = os.open(cluster.work / "read", os.O_RDWR)  # so that the reader is there before the job
+    time.sleep(0.2)
+    job = cluster.sbatch("echo through a pipe", "-o", "read")
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    os.close(keeper)
+    assert reader.communicate(timeout=10)[0] == "through a pipe\n"
+
+
+# ---- who keeps whom out ----
+
+@pytest.mark.root_only
+def test_one_user_cannot_take_all_connections(cluster):
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 16384:
+        pytest.skip("a process may not have so many connections here")
+    path = str(cluster.dir / "controller.sock")
+    held = subprocess.Popen(AS_STRANGER + ["/usr/bin/python3", "-c", (
+        "import resource, socket, sys, time\n"
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))\n"
+        "all = []\n"
+        "for _ in range(2048):\n"
+        "    s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); all.append(s)\n"
+        "print('held', flush=True); sys.stdin.read()"), path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert held.stdout.readline() == "held\n"
+        assert cluster.run("sinfo", "-h", timeout=10).code == 0  # everybody else is served
+        refused = cluster.run(*AS_STRANGER, "squeue", check=False)
+        assert refused.code == 1 and f"too many connections of user {STRANGER}" in refused.err, refused
+    finally:
+        held.communicate("")
+    until(lambda: cluster.run(*AS_STRANGER, "squeue", check=False).code == 0, "the user is served again", 20)
+
+
+def test_half_a_message_is_no_place_to_sleep(cluster):
+    """What is not a whole message holds a connection for two minutes at most; here only that it disturbs nobody meanwhile."""
+    sleepers = []
+    for _ in range(50):
+        sleeper = socket.socket(socket.AF_UNIX)
+        sleeper.connect(str(cluster.dir / "controller.sock"))
+        sleeper.send(b"\0\0\0\0\xff\xff\x0f\0")  # a segment of 8 MiB, and nothing of it
+        sleepers.append(sleeper)
+    assert cluster.run("sinfo", "-h").code == 0
+    for sleeper in sleepers:
+        sleeper.close()
+
+
+# ---- texts ----
+
+def test_names_are_one_line_and_the_rest_is_shown_as_one(cluster):
+    refused = cluster.run("sbatch", "-J", "x\033]0;pwned\a", "--wrap", "true", check=False)
+    assert refused.code == 1 and "job name: it has control characters" in refused.err
+    job = cluster.run("sbatch", "--parsable", "-H", "--wrap", "echo a\necho b").out.strip()
+    assert cluster.run("scontrol", "update", f"jobid={job}", "comment=a\nb", check=False).code == 1
+    huge = cluster.run("scontrol", "update", f"jobid={job}", "comment=" + "x" * 100_000, check=False)
+    assert huge.code == 1 and "1024 are allowed" in huge.err
+    line = cluster.run("sacct", "-n", "-P", "-X", "-j", job, "-o", "JobID,SubmitLine").out
+    assert len(line.splitlines()) == 1 and "echo a\\necho b" in line
+    cluster.run("scancel", job)
+
+
+@pytest.mark.root_only
+def test_mail_goes_out_with_the_owners_rights(own_cluster):
+    with tempfile.TemporaryDirectory(prefix="muster-mail.") as folder:  # pytest's own is closed to others
+        mail_as_another_user(own_cluster, Path(folder))
+
+
+def mail_as_another_user(own_cluster, folder):
+    folder.chmod(0o777)
+    program = folder / "mail.sh"
+    program.write_text(f'#!/bin/sh\nid -u > {folder}/sent.$SLURM_JOB_ID\n')
+    program.chmod(0o755)
+    cluster = own_cluster(nodes=1, conf={"MailProg": str(program)})
+    refused = cluster.run(*AS_STRANGER, "sbatch", "--mail-type=END", "--mail-user=-A/etc/shadow", "--wrap", "true", check=False)
+    assert refused.code == 1 and "it begins with a dash" in refused.err
+    job = cluster.run(*AS_STRANGER, "sbatch", "--parsable", "--mail-type=END", "--mail-user=ada", "-o", "/dev/null", "--wrap", "true").out.strip()
+    sent = folder / f"sent.{job}"
+    until(lambda: sent.exists() and sent.read_text(), "the mail", 20)
+    assert sent.read_text().strip() == str(STRANGER)
+
+
+# ---- operators ----
+
+@pytest.mark.root_only
+def test_operators_are_those_that_the_configuration_names(own_cluster):
+    cluster = own_cluster(nodes=1, conf={"MusterOperators": "nobody"})
+    drain = ["scontrol", "update", "nodename=node1", "state=drain", "reason=test"]
+    assert cluster.run(*AS_STRANGER, *drain).code == 0
+    other = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
+    refused = cluster.run(*other, *drain, check=False)
+    assert refused.code == 1 and "denied" in refused.err
+    job = cluster.sbatch("true", "--hold")
+    assert "Access/permission denied" in cluster.run(*other, "scancel", job, check=False).err
+    assert cluster.run(*AS_STRANGER, "scancel", job).code == 0
+
+
+# ---- the controller's own files ----
+
+def test_a_state_folder_or_a_configuration_that_others_may_open_is_refused(own_cluster):
+    cluster = own_cluster(nodes=1)
+    conf = cluster.dir / "slurm.conf"
+    start = lambda: subprocess.run([str(BIN / "musterd"), "-f", str(conf)], capture_output=True, text=True, timeout=30)
+    cluster.down()
+    assert oct((cluster.dir / "state").stat().st_mode & 0o777) == "0o700"
+    assert all(file.stat().st_mode & 0o077 == 0 for file in (cluster.dir / "state").iterdir())
+    (cluster.dir / "state").chmod(0o755)
+    refused = start()
+    assert refused.returncode == 1 and "is open to others: chmod 700" in refused.stderr, refused
+    (cluster.dir / "state").chmod(0o700)
+    conf.chmod(0o666)
+    refused = start()
+    assert refused.returncode == 1 and "can be written by others: chmod go-w" in refused.stderr, refused
+    conf.chmod(0o644)
+    cluster.up()
+
+
+def test_muster_up_says_so_when_the_controller_does_not_stay(own_cluster):
+    cluster = own_cluster(nodes=1)
+    cluster.down()
+    (cluster.dir / "state").chmod(0o755)
+    failed = cluster.run("muster", "up", *cluster.args, "--detach", check=False, timeout=60)
+    assert failed.code != 0 and "the controller ended" in failed.err and "is open to others" in failed.err, failed
+    (cluster.dir / "state").chmod(0o700)
+    cluster.up()
+
+
+def test_a_job_is_dropped_while_no_controller_runs(own_cluster):
+    cluster = own_cluster(nodes=1)
+    running = cluster.sbatch("sleep 300", "-o", "/dev/null")
+    waiting = cluster.sbatch("true", "--hold")
+    cluster.wait_state(running, "RUNNING")
+    drop = lambda job: subprocess.run([str(BIN / "musterd"), "-f", str(cluster.dir / "slurm.conf"), "--drop-job", str(job)],
+                                      capture_output=True, text=True, timeout=30)
+    assert "stop it first" in drop(running).stderr  # not beside a controller
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    until(lambda: drop(waiting).returncode == 0, "the controller is gone", 10)
+    assert drop(running).returncode == 0
+    assert "has ended" in drop(running).stderr and "there is no job 99" in drop(99).stderr
+    cluster.up()
+    for job in (running, waiting):
+        assert cluster.job(job)["State"].startswith("CANCELLED")
+    until(lambda: free_nodes(cluster) == ["idle"], "what it left on the node is gone", 30)
+    assert "differ" not in cluster.run("muster", "check", "--dir", str(cluster.dir)).out
+
+
+# ---- the programs ----
+
+@pytest.mark.parametrize("program", ["musterd", "muster-agent", "muster-stepd", "muster"])
+def test_programs_are_hardened(program):
+    if shutil.which("readelf") is None:
+        pytest.skip("needs readelf (binutils)")
+    read = lambda *options: subprocess.run(["readelf", "-W", *options, str(BIN / program)], capture_output=True, text=True, check=True).stdout
+    assert "Type:                              DYN" in read("-h"), "position-independent"
+    assert "GNU_RELRO" in read("-l") and re.search(r"FLAGS_1.*\bNOW\b", read("-d")), "all relocations are read-only from the start on"
+    stack = next(line for line in read("-l").splitlines() if "GNU_STACK" in line)
+    assert "RWE" not in stack, "no code on the stack"
+    symbols = read("--dyn-syms")
+    assert "__stack_chk_fail" in symbols, "canaries"
+    assert re.search(r"__\w+_chk@", symbols.replace("__stack_chk_fail", "")), "checked copies"

@@ -1,0 +1,222 @@
+"""Pauses, clocks, lost state and second agents: what real daemons make of them."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import BIN, Cluster, until
+
+TICKS = "i=0; while [ $i -lt {n} ]; do echo tick $i; i=$((i+1)); sleep 0.2; done"
+
+
+def state_of(cluster, job):
+    return cluster.run("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").out.strip()
+
+
+def restarts_of(cluster, job):
+    text = cluster.run("scontrol", "show", "job", job).out
+    return int(text.split("Restarts=")[1].split()[0])
+
+
+def begun(cluster, count):
+    """Jobs whose scripts have begun: RUNNING alone says that they were told to."""
+    jobs = [cluster.sbatch("touch begun-$SLURM_JOB_ID; sleep 300") for _ in range(count)]
+    for job in jobs:
+        until(lambda: (cluster.work / f"begun-{job}").exists(), f"job {job} begins")
+    return jobs
+
+
+@pytest.fixture
+def pair(own_cluster):
+    return own_cluster(nodes=2, conf={"KillWait": "2"})
+
+
+@pytest.fixture
+def impatient(own_cluster):
+    """A cluster that gives a silent node up after six seconds."""
+    return own_cluster(nodes=2, conf={"SlurmdTimeout": 6, "KillWait": 2})
+
+
+@pytest.mark.parametrize("names", [["agent-node1", "agent-node2"], ["controller", "agent-node1", "agent-node2"]])
+def test_a_pause_of_daemons_ends_nothing(impatient, names):
+    cluster = impatient
+    job = cluster.sbatch(TICKS.format(n=120), "-o", "out.txt")
+    cluster.wait_state(job, "RUNNING")
+    srun = cluster.popen("srun", "-n1", "sh", "-c", "sleep 20; echo done")
+    until(lambda: len(cluster.run("squeue", "-h", "-t", "R").out.splitlines()) == 2, "both run")
+    pids = [cluster.pid(name) for name in names]
+    # Agents alone are silent for the controller: for less than its timeout.
+    pause = 5 if "controller" not in names else 14
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(pause)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    out, err = srun.communicate(timeout=60)
+    assert (srun.returncode, out.strip()) == (0, "done"), err
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert restarts_of(cluster, job) == 0
+    assert (cluster.work / "out.txt").read_text().split()[1::2] == [str(i) for i in range(120)]
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory):
+    source = Path(__file__).with_name("clock_shim.c")
+    library = tmp_path_factory.mktemp("shim") / "clock_shim.so"
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+class ShimmedCluster:
+    """The controller's wall clock is off by what `set` says; its nodes' clocks are right."""
+
+    def __init__(self, cluster, shim):
+        self.cluster = cluster
+        self.file = cluster.dir / "clock"
+        self.file.write_text("0")
+        os.kill(cluster.pid("controller"), signal.SIGKILL)
+        time.sleep(0.3)
+        cluster.run("muster", "up", *cluster.args, "--detach", env={"LD_PRELOAD": str(shim), "CLOCK_SHIM": str(self.file)})
+
+    def set(self, seconds):
+        fresh = self.file.with_suffix(".new")
+        fresh.write_text(str(seconds))
+        fresh.rename(self.file)
+
+
+@pytest.mark.parametrize("jump", [3600, -3600, 30 * 86400])
+def test_a_clock_that_jumps_and_comes_back_ends_nothing(impatient, shim, jump):
+    cluster = impatient
+    shimmed = ShimmedCluster(cluster, shim)
+    job = cluster.sbatch(TICKS.format(n=100), "-t", "5", "-o", "out.txt")
+    cluster.wait_state(job, "RUNNING")
+    srun = cluster.popen("srun", "-n1", "sh", "-c", "sleep 15; echo done")
+    shimmed.set(jump)
+    time.sleep(2)
+    short = cluster.sbatch("sleep 300", "-t", "1")
+    time.sleep(3)
+    shimmed.set(0)
+    out, err = srun.communicate(timeout=60)
+    assert (srun.returncode, out.strip()) == (0, "done"), err
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert restarts_of(cluster, job) == 0
+    started = cluster.run("squeue", "-h", "-j", short, "-o", "%S").out.strip()
+    now = time.time()
+    assert abs(time.mktime(time.strptime(started, "%Y-%m-%dT%H:%M:%S")) - time.timezone - now) < 120, started
+    if jump < 30 * 86400:
+        cluster.run("scancel", short)
+        return
+    # A minute is a minute.
+    assert cluster.wait_ended(short, timeout=100)["State"] == "TIMEOUT"
+
+
+def test_a_clock_that_stays_is_followed(impatient, shim):
+    cluster = impatient
+    shimmed = ShimmedCluster(cluster, shim)
+    job = cluster.sbatch("sleep 600", "-t", "20")
+    cluster.wait_state(job, "RUNNING")
+    left = cluster.run("squeue", "-h", "-j", job, "-o", "%L").out.strip()
+    shimmed.set(300)  # believed after ten seconds
+    log = cluster.dir / "log" / "controller.log"
+    until(lambda: "s ahead" in log.read_text(), "the jump is followed", timeout=60)
+    until(lambda: cluster.run("squeue", "-h", "-j", job, "-o", "%T", check=False).out.strip() == "RUNNING", "it runs on")
+    after = cluster.run("squeue", "-h", "-j", job, "-o", "%L").out.strip()
+    minutes = lambda text: int(text.split(":")[0])
+    assert abs(minutes(left) - minutes(after)) <= 2, (left, after)
+    begun = cluster.run("scontrol", "show", "job", job).out.split("StartTime=")[1].split()[0]
+    ahead = time.mktime(time.strptime(begun, "%Y-%m-%dT%H:%M:%S")) - time.timezone - time.time()
+    assert 200 < ahead < 310, "its times moved along with the clock"
+    assert restarts_of(cluster, job) == 0
+    assert "hash" in cluster.run("muster", "check", "--dir", cluster.dir).out
+
+
+def test_a_second_agent_of_a_node_is_refused(pair):
+    cluster = pair
+    job = cluster.sbatch(TICKS.format(n=60), "-w", "node1", "-o", "out.txt")
+    until(lambda: (cluster.work / "out.txt").exists(), "the first agent has the node")
+    conf = cluster.dir / "slurm.conf"
+    stray = subprocess.run([str(BIN / "muster-agent"), "-f", str(conf), "-N", "node1"], env=cluster.env(), capture_output=True, text=True, timeout=20)
+    assert stray.returncode != 0
+    assert "another agent uses the spool" in stray.stderr
+    # With a spool of its own it starts, and the controller does not take it.
+    other = cluster.dir / "other.conf"
+    other.write_text(conf.read_text().replace("/spool/%n", "/spool/other-%n"))
+    agent = cluster.popen(str(BIN / "muster-agent"), "-f", other, "-N", "node1")
+    time.sleep(3)
+    agent.terminate()
+    _, err = agent.communicate(timeout=10)
+    assert "has an agent already" in err
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert (cluster.work / "out.txt").read_text().count("tick 0\n") == 1
+    assert cluster.run("srun", "-w", "node1", "echo", "there").out.strip() == "there"
+
+
+def test_a_lost_state_is_told_and_ids_go_on(pair):
+    cluster = pair
+    jobs = begun(cluster, 3)
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    time.sleep(0.3)
+    shutil.rmtree(cluster.dir / "state")
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    log = (cluster.dir / "log" / "controller.log").read_text()
+    assert "state was lost" in log
+    fresh = cluster.sbatch("echo back")
+    assert fresh > max(jobs)
+    assert cluster.wait_ended(fresh)["State"] == "COMPLETED"
+    # Nothing of the old jobs runs on beside the new ones.
+    assert cluster.run("squeue", "-h").out == ""
+
+
+def test_an_older_state_is_told_and_ids_go_on(pair):
+    cluster = pair
+    first = cluster.sbatch("true")
+    cluster.wait_ended(first)
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    time.sleep(0.3)
+    shutil.copytree(cluster.dir / "state", cluster.dir / "backup")
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    later = begun(cluster, 3)
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    time.sleep(0.3)
+    shutil.rmtree(cluster.dir / "state")
+    (cluster.dir / "backup").rename(cluster.dir / "state")
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    log = cluster.dir / "log" / "controller.log"
+    until(lambda: "older copy" in log.read_text(), "a node has said so")
+    fresh = cluster.sbatch("echo back")
+    assert fresh > max(later)
+    assert cluster.wait_ended(fresh)["State"] == "COMPLETED"
+
+
+def test_a_stale_pid_file_ends_nobody_elses_controller(pair, own_cluster):
+    other = own_cluster(nodes=1)
+    pid = other.pid("controller")
+    os.kill(pair.pid("controller"), signal.SIGKILL)
+    time.sleep(0.3)
+    (pair.dir / "controller.pid").write_text(f"{pid}\n")
+    pair.run("muster", "up", *pair.args, "--detach")
+    own = pair.pid("controller")
+    assert own != pid
+    (pair.dir / "controller.pid").write_text(f"{pid}\n")
+    pair.down()
+    os.kill(own, signal.SIGTERM)  # nobody knew it any more
+    os.kill(pid, 0)
+    assert other.run("srun", "echo", "alive").out.strip() == "alive"
+
+
+def test_ended_jobs_survive_a_kill_at_once(pair):
+    cluster = pair
+    jobs = [cluster.sbatch("true") for _ in range(20)]
+    for job in jobs:
+        cluster.wait_ended(job)
+    for _ in range(3):
+        os.kill(cluster.pid("controller"), signal.SIGKILL)
+        time.sleep(0.2)
+        cluster.run("muster", "up", *cluster.args, "--detach")
+        seen = cluster.run("sacct", "-X", "-n", "-P", "-o", "JobID").out.split()
+        assert [str(job) for job in jobs] == [job for job in seen if int(job) in jobs]
