@@ -34,8 +34,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(403, b"who are you?")
         if self.path.startswith("/echo"):
             return self.reply(200, body)
-        if self.path == "/slow":
-            time.sleep(5)
+        if self.path == "/slow":  # longer than any test waits: a machine under load must not see it answer first
+            time.sleep(300)
         if self.path == "/away":
             return self.reply(302, b"", [("Location", "/elsewhere"), ("Set-Cookie", "theirs=1")])
         if self.path == "/powers":
@@ -52,7 +52,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
     do_GET = do_POST = do_PUT = do_DELETE = answer
 
-server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Handler)
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128  # of five, most connections made at once wait for the kernel's second try
+
+server = Server(("0.0.0.0", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 while True:
     said = json.dumps({"port": server.server_address[1], "secret": "open-sesame", "proxyAddress": "192.0.2.1"}).encode()
