@@ -9,7 +9,7 @@ import sys
 import time
 
 import determined
-from determined.common.api import bindings
+from determined.common.api import errors
 
 
 def best_validation(context, expected: float):
@@ -53,8 +53,8 @@ def main() -> None:
                 return
         try:
             context.alert(title="trained", description=f"{steps} steps")
-        except bindings.APIHttpError as error:
-            print(f"no alert: {error.response.status_code} {error.response.json()['error']['error']}", flush=True)
+        except errors.APIException as error:
+            print(f"no alert: {error.status_code} {error.message}", flush=True)
         print(f"best {best_validation(context, 1 / steps)}", flush=True)
 
 
