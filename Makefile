@@ -34,7 +34,7 @@ test-tsan: build ## the threads under ThreadSanitizer: channels, and a controlle
 	@cd build/tsan && ctest --output-on-failure -R '^env_test$$'
 	@tools/tsan_cluster.sh $(BUILD) build/tsan
 
-test-clients: build ## with other people's packages as they are: determined, TensorBoard, boto3, Lightning, transformers
+test-clients: build ## with other people's packages as they are: determined, TensorBoard, Lightning, submitit, Dask, snakemake, mpirun and more
 	@tools/test_clients.sh $(BUILD)
 
 crash: build ## kill real processes at random: make crash SEEDS=200

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What meets other people's packages as they are: determined, TensorBoard and boto3, Lightning and transformers. Where they cannot
-# be installed, the tests that need them are skipped, by name.
+# What meets other people's packages as they are: determined, TensorBoard and boto3, Lightning and transformers, and programs that
+# drive Slurm. Where they cannot be installed, the tests that need them are skipped, by name.
 #   test_clients.sh BUILD
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -32,5 +32,11 @@ if venv=$(tools/adapters_env.sh); then
   run "Lightning and transformers" "$venv/bin/python" -m pytest python/tests/test_adapters.py
 else
   skip "Lightning and transformers"
+fi
+tools/mpi_packages.sh || echo "== end to end: mpirun: skipped, Open MPI and MPICH cannot be installed here"
+if venv=$(tools/slurm_clients_env.sh); then
+  run "programs that drive Slurm" "$venv/bin/python" -m pytest tests/slurm_clients -n 3 --dist loadfile -rs
+else
+  skip "programs that drive Slurm"
 fi
 exit $failed

@@ -76,18 +76,32 @@ def test_what_does_not_is_not_and_it_says_where(certify, bug, where):
     assert outcome["verdict"] != "exact" and not outcome["is_accepted"]
     assert any(each["place"].startswith(where) for each in outcome["comparisons"][1]["differences"])
     assert outcome["uninterrupted_twice"] == "exact" and "two uninterrupted runs: exact" in said
+    first, second = outcome["interruptions"]
+    assert outcome["parted"] == {"step": first["resumed_from"] + 1, "behind": first} and first["step"] <= first["resumed_from"]
+    assert f"they part behind the stop at {first['step']}, at step {first['resumed_from'] + 1}" in said
+    assert first["resumed_from"] < second["resumed_from"]
+
+
+def test_a_kill_is_named_though_what_differs_lies_before_it(certify):
+    """The run after it begins at the checkpoint, not at the step that was reported last."""
+    said, outcome = certify(1, "--kinds", "kill", "--at", "13", bug="random state")
+    (kill,) = outcome["interruptions"]
+    assert kill["resumed_from"] in (5, 10) and outcome["parted"] == {"step": kill["resumed_from"] + 1, "behind": kill}
+    assert f"they part behind the kill at 13, at step {kill['resumed_from'] + 1}" in said
 
 
 def test_rounding_is_measured_and_accepted_where_allowed(certify, memory_path):
     said, outcome = certify(1, "--kinds", "stop", "--at", "12", bug="rounding")
-    assert outcome["verdict"].startswith("equal within ") and 0 < outcome["comparisons"][1]["within"] < 1e-10
+    assert outcome["verdict"].startswith("differs by up to ") and 0 < outcome["comparisons"][1]["within"] < 1e-10
+    assert " values differ, by up to " in said
     os.rename(memory_path / "runs", memory_path / "before")
-    certify(0, "--kinds", "stop", "--at", "12", "--within", "1e-9", bug="rounding")
+    _, outcome = certify(0, "--kinds", "stop", "--at", "12", "--within", "1e-9", bug="rounding")
+    assert outcome["verdict"].startswith("equal within ")
 
 
 def test_a_script_that_does_not_repeat_itself_is_told_apart(certify):
     _, outcome = certify(1, "--kinds", "stop", "--at", "12", bug="unseeded")
-    assert outcome["uninterrupted_twice"] == "differs" or outcome["uninterrupted_twice"].startswith("equal within")
+    assert outcome["uninterrupted_twice"].startswith("differs")
 
 
 def test_what_cannot_be_certified(certify, scripts, memory_path):
@@ -160,5 +174,27 @@ def test_how_far_apart():
     nothing = verdict.compared("x", {}, {})
     assert verdict.summary([nothing]) == "nothing to compare" and not verdict.is_accepted([nothing], 1.0)
     near = verdict.compared("x", {"v": 2.0}, {"v": 1.0})
-    assert verdict.summary([near]) == "equal within 0.5" and verdict.is_accepted([near], 0.5)
+    assert verdict.summary([near], 0.5) == "equal within 0.5" and verdict.is_accepted([near], 0.5)
+    assert verdict.summary([near]) == verdict.summary([near], 0.4) == "differs by up to 0.5"
     assert not verdict.is_accepted([near], 0.0) and not verdict.is_accepted([near], 0.4)
+
+
+def test_where_two_series_part():
+    def parted(one, other, *made):
+        return verdict.parted([verdict.compared("checkpoint", {"x": 1}, {"x": 2}), verdict.compared("metrics", one, other)], made)
+    stop, kill = Interruption("stop", 4, resumed_from=5), Interruption("kill", 9, resumed_from=8)
+    one = {f"training at {step}: loss": 1.0 for step in range(1, 13)}
+    for first, behind in ((1, None), (5, None), (6, stop), (8, stop), (9, kill), (10, kill), (12, kill)):
+        other = {place: 2.0 if step >= first else 1.0 for step, place in enumerate(one, 1)}
+        found = parted(one, other, stop, kill)
+        assert (found.step, found.behind) == (first, behind), first
+    assert str(parted(one, {}, stop)) == "they part at step 1, before the first interruption"
+    assert parted(one, one, stop, kill) is None, "the metrics do not tell behind which of the two"
+    assert str(parted(one, one, kill)) == "they part behind the kill at 9"
+    assert verdict.parted([verdict.compared("metrics", one, one)], [kill]) is None, "nothing differs"
+
+
+def test_differences_come_in_the_order_of_steps():
+    one = {f"training at {step}: loss": 1.0 for step in (9, 10, 100)}
+    places = [each.place for each in contents.differences(one, {place: 2.0 for place in one})]
+    assert places == ["training at 9: loss", "training at 10: loss", "training at 100: loss"]

@@ -15,6 +15,7 @@
 #include "api/http_message.h"
 #include "api/service_book.h"
 #include "base/result.h"
+#include "codec/site_defaults.h"
 #include "controller/gateway/gateway.h"
 #include "store/metric_store.h"
 #include "store/token_store.h"
@@ -94,6 +95,7 @@ class ApiPort {
     std::uint16_t services_port = 0;  ///< where what jobs serve is shown
     std::string services_url;         ///< how browsers get there; empty: by the name that they asked with
     std::uint32_t token_days = 30;    ///< the longest that a token lasts
+    SiteDefaults site_defaults;
   };
   virtual const Facts& facts() const = 0;
 };

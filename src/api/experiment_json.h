@@ -24,8 +24,8 @@ ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment
 /// The partition that was asked for, or else the default.
 std::string pool_of(const ClusterState& state, const ExperimentSpec& spec);
 
-/// The answer to a request for one, or the error.
-kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, ExperimentId id);
+/// The answer to a request for one, or the error. `warnings`: of its configuration, to whom it was made for.
+kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, ExperimentId id, std::vector<std::string> warnings = {});
 
 /// `has_texts`: with its configuration.
 Json experiment_json(const ExperimentFacts& facts, bool has_texts);

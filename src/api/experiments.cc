@@ -27,23 +27,33 @@
 namespace muster::api {
 namespace {
 
+Json texts_json(const std::vector<std::string>& texts) {
+  Json::Array all;
+  for (const std::string& text : texts) all.emplace_back(text);
+  return all;
+}
+
 Result<ExperimentId> id_of(const HttpRequest& request) {
   return ExperimentId(TRY(parse_id(request.arguments[0], "an experiment")));
 }
 
 }  // namespace
 
-kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, ExperimentId id) {
+kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, ExperimentId id, std::vector<std::string> warnings) {
   const auto find = [id, identity = caller.identity](const ClusterState& state) -> Result<ExperimentFacts> {
     ExperimentFacts facts = TRY(facts_of(state, id));
     facts.view.spec = spec_shown_to(identity, facts.view.spec, frontend::readers_of(state, *state.experiments().find(id)).has(identity));
     return facts;
   };
-  return look<ExperimentFacts>(port, caller, find).then([](Result<ExperimentFacts> facts) {
+  return look<ExperimentFacts>(port, caller, find).then([warnings = std::move(warnings)](Result<ExperimentFacts> facts) {
     if (!facts.has_value()) return error_reply(facts.error());
     Json experiment = experiment_json(*facts, true);
     Json config = *experiment.find("config");
-    return json_reply(Json::Object{{"experiment", std::move(experiment)}, {"config", std::move(config)}, {"jobSummary", Json()}, {"warnings", Json::Array{}}});
+    return json_reply(Json::Object{{"experiment", std::move(experiment)},
+                                   {"config", std::move(config)},
+                                   {"jobSummary", Json()},
+                                   {"warnings", Json::Array{}},
+                                   {"configWarnings", texts_json(warnings)}});
   });
 }
 
@@ -59,15 +69,18 @@ struct Wish {
   std::optional<std::uint32_t> project;  ///< a place
 };
 
-/// What the catalog adds to a configuration.
+/// What the catalog and the site add to a configuration.
 struct Layers {
   DocumentRef base;       ///< a template; null: none
   DocumentRef project;    ///< null: as the configuration says
   DocumentRef workspace;  ///< the project's
+  std::string partition;  ///< of those who ask for none
 };
 
 Result<Layers> layers_of(const Wish& wish, const ClusterState& state) {
   Layers layers;
+  const auto usual = std::ranges::find_if(state.partitions(), &PartitionConfig::is_default);
+  if (usual != state.partitions().end()) layers.partition = usual->name;
   if (wish.template_name) {
     layers.base = state.catalog().find(DocumentKind::kTemplate, 0, *wish.template_name);
     if (layers.base == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no template {}", *wish.template_name), "");
@@ -81,8 +94,14 @@ Result<Layers> layers_of(const Wish& wish, const ClusterState& state) {
   return layers;
 }
 
-/// The configuration over its layers. Without such the user's own text stays as it is, so that errors name his lines.
-Result<std::string> layered(const std::string& text, const Layers& layers) {
+/// A configuration as it is to be submitted.
+struct Layered {
+  std::string text;  ///< the user's own, unless a layer adds something
+  CheckedExperiment checked;
+};
+
+/// The configuration over its layers. Errors: what is wrong with it, with the lines of the user's text.
+Result<Layered> layered(const std::string& text, const Layers& layers, const SiteDefaults& site) {
   TRY(check_config_size(text));
   const YamlDocument document = TRY(parse_yaml(text));
   Json config = document.root;
@@ -95,7 +114,11 @@ Result<std::string> layered(const std::string& text, const Layers& layers) {
     config.member("project") = layers.project->name;
     config.member("workspace") = layers.workspace->name;
   }
-  return config == document.root ? text : json_text(config);
+  if (site.has_any()) config = over_site_defaults(config, site, layers.partition);
+  Layered made;
+  made.checked = TRY(check_experiment(config, document.lines));
+  made.text = config == document.root ? text : json_text(config);
+  return made;
 }
 
 /// Parses the body and packs the code: by a worker.
@@ -121,18 +144,20 @@ Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserFacts& user)
   return wish;
 }
 
-kj::Promise<HttpReply> submit_wish(ApiPort& port, const Caller& caller, Wish wish) {
+kj::Promise<HttpReply> submit_wish(ApiPort& port, const Caller& caller, Wish wish, Layered config) {
+  std::vector<std::string> warnings = std::move(config.checked.warnings);
   if (wish.is_checked_only) {
-    return work<Json>(port, [config = std::move(wish.create.config)] { return check_experiment(config); }).then([](Result<Json> checked) {
-      if (!checked.has_value()) return error_reply(checked.error());
-      return json_reply(Json::Object{{"experiment", Json()}, {"config", *checked}, {"warnings", Json::Array{}}});
-    });
+    return json_reply(Json::Object{{"experiment", Json()},
+                                   {"config", std::move(config.checked.merged)},
+                                   {"warnings", Json::Array{}},
+                                   {"configWarnings", texts_json(warnings)}});
   }
+  wish.create.config = std::move(config.text);
   std::vector<Request> requests;
   requests.emplace_back(std::move(wish.create));
-  return port.submit(caller, std::move(requests)).then([&port, caller](std::vector<Reply> replies) -> kj::Promise<HttpReply> {
+  return port.submit(caller, std::move(requests)).then([&port, caller, warnings = std::move(warnings)](std::vector<Reply> replies) mutable -> kj::Promise<HttpReply> {
     if (const auto error = error_of(replies)) return error_reply(*error);
-    return show_experiment(port, caller, replies.front().experiment);
+    return show_experiment(port, caller, replies.front().experiment, std::move(warnings));
   });
 }
 
@@ -144,14 +169,14 @@ kj::Promise<HttpReply> create(ApiPort& port, HttpRequest request) {
     if (!read.has_value()) return error_reply(read.error());
     auto wish = std::make_shared<Wish>(std::move(read).value());
     return look<Layers>(port, caller, [wish](const ClusterState& state) { return layers_of(*wish, state); })
-        .then([&port, wish](Result<Layers> layers) -> kj::Promise<Result<std::string>> {
-          if (!layers.has_value()) return Result<std::string>(fail(layers.error()));
-          return work<std::string>(port, [wish, layers = std::move(layers).value()] { return layered(wish->create.original, layers); });
+        .then([&port, wish](Result<Layers> layers) -> kj::Promise<Result<Layered>> {
+          if (!layers.has_value()) return Result<Layered>(fail(layers.error()));
+          const SiteDefaults& site = port.facts().site_defaults;
+          return work<Layered>(port, [wish, &site, layers = std::move(layers).value()] { return layered(wish->create.original, layers, site); });
         })
-        .then([&port, caller, wish](Result<std::string> config) -> kj::Promise<HttpReply> {
+        .then([&port, caller, wish](Result<Layered> config) -> kj::Promise<HttpReply> {
           if (!config.has_value()) return error_reply(config.error());
-          wish->create.config = std::move(config).value();
-          return submit_wish(port, caller, std::move(*wish));
+          return submit_wish(port, caller, std::move(*wish), std::move(config).value());
         });
   });
 }
@@ -515,12 +540,6 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
           return show_experiment(port, caller, id);
         });
       });
-}
-
-Json texts_json(const std::vector<std::string>& texts) {
-  Json::Array all;
-  for (const std::string& text : texts) all.emplace_back(text);
-  return all;
 }
 
 /// Adds one, or takes it away; those that there are then.

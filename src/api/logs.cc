@@ -10,6 +10,7 @@
 #include "api/replies.h"
 #include "api/router.h"
 #include "codec/json_text.h"
+#include "codec/log_text.h"
 #include "codec/utf8.h"
 #include "codec/web_time.h"
 
@@ -89,7 +90,7 @@ std::string message_of(const LogLine& line, std::uint32_t trial, const std::stri
 }
 
 Json line_json(const LogLine& line, const LogWish& wish) {
-  const std::string text = valid_utf8(line.text);
+  const std::string text = fmt::format("{}{}", continuation_mark(line), valid_utf8(line.text));
   Json::Object out{{"id", std::to_string(line.id)},
                    {"timestamp", web_time_text(line.time)},
                    {"level", std::string(log_level_name(line.level))},

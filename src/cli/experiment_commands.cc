@@ -233,7 +233,7 @@ int run_experiment_describe(const Words& words) {
   const auto page = session.query(query_of(QueryKind::kTrials, {experiment->id}, QueryDetail::kFull));
   if (!page.has_value()) return console.fail(page.error());
   print(experiment_text(*experiment, show_context(session.cluster().cluster_name)));
-  print(trial_table(page->trials));
+  print(trial_table(page->trials, metric_curves(session, page->trials, experiment->spec->metric)));
   return 0;
 }
 

@@ -81,7 +81,9 @@ int run_experiment_list_trials(const Words& words) {
   const auto found = session.query(query);
   if (!found.has_value()) return console.fail(found.error());
   const bool smaller_is_better = found->experiments.empty() || found->experiments.front().spec->smaller_is_better;
-  print(trial_table(ordered_trials(page->trials, order, smaller_is_better, top)));
+  const std::vector<TrialView> shown = ordered_trials(page->trials, order, smaller_is_better, top);
+  const bool is_known = !found->experiments.empty();
+  print(trial_table(shown, is_known ? metric_curves(session, shown, found->experiments.front().spec->metric) : MetricCurves()));
   return 0;
 }
 

@@ -134,14 +134,22 @@ std::string experiment_text(const ExperimentView& experiment, const ShowContext&
   return experiment.spec->run_folder.empty() ? text : text + fmt::format("  Folder: {}\n", experiment.spec->run_folder);
 }
 
-std::string trial_table(const std::vector<TrialView>& trials) {
+std::string trial_table(const std::vector<TrialView>& trials, const MetricCurves& curves) {
+  const auto curve_of = [&](TrialId id) {
+    const auto found = curves.find(id);
+    return found == curves.end() ? "" : found->second;
+  };
+  Row headings{"TRIAL", "JOB", "STATE", "RUNS", "METRIC", "AT", "HYPERPARAMETERS", "WHY"};
+  const auto place = static_cast<std::ptrdiff_t>(std::ranges::find(headings, "HYPERPARAMETERS") - headings.begin());
+  if (!curves.empty()) headings.insert(headings.begin() + place, "CURVE");
   std::vector<Row> rows;
   for (const TrialView& trial : trials) {
     rows.push_back({std::to_string(trial.id.value()), std::to_string(trial.job.value()), trial_condition(trial), std::to_string(trial.runs),
                     trial.metric ? fmt::format("{:.6g}", *trial.metric) : "-", trial.metric ? fmt::format("{:g}", trial.units) : "-",
                     hparams_text(trial.hparams), why(trial)});
+    if (!curves.empty()) rows.back().insert(rows.back().begin() + place, curve_of(trial.id));
   }
-  return table_text({"TRIAL", "JOB", "STATE", "RUNS", "METRIC", "AT", "HYPERPARAMETERS", "WHY"}, rows, terminal_paint());
+  return table_text(headings, rows, terminal_paint());
 }
 
 std::vector<TrialView> ordered_trials(std::vector<TrialView> trials, TrialOrder order, bool smaller_is_better, std::size_t top) {
@@ -158,13 +166,14 @@ std::vector<TrialView> ordered_trials(std::vector<TrialView> trials, TrialOrder 
   return trials;
 }
 
-std::string trial_text(const TrialView& trial, const ShowContext& context) {
+std::string trial_text(const TrialView& trial, const ShowContext& context, const MetricCurves& curves) {
   std::string text = fmt::format("Trial {} of experiment {}: {}, job {}, run {}", trial.id.value(), trial.experiment.value(), trial_condition(trial),
                                  trial.job.value(), trial.runs);
   text += trial.restarts > 0 ? fmt::format(", {} restarts\n", trial.restarts) : "\n";
   if (const std::string reason = why(trial); !reason.empty()) text += fmt::format("  {}\n", reason);
   text += fmt::format("  Hyperparameters: {}\n  Slots: {}\n", trial.hparams, trial.slots);
-  if (trial.metric) text += fmt::format("  Metric: {:.6g} at {:g}\n", *trial.metric, trial.units);
+  const auto curve = curves.find(trial.id);
+  if (trial.metric) text += fmt::format("  Metric: {:.6g} at {:g}{}\n", *trial.metric, trial.units, curve == curves.end() ? "" : "  " + curve->second);
   text += fmt::format("  Submitted: {}", context.time(trial.submit_time, "-"));
   if (trial.end_time.is_set()) text += fmt::format(", ended: {}", context.time(trial.end_time, "-"));
   text += trial.folder.empty() ? "\n" : fmt::format("\n  Folder: {}\n", trial.folder);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/text_table.h"
+#include "codec/json_reader.h"
 
 namespace muster::cli {
 namespace {
@@ -44,6 +45,22 @@ TEST(TrialTable, IsOrderedByWhatIsAskedFor) {
   EXPECT_EQ(order_of(TrialOrder::kMetric, false), "15324");
   EXPECT_EQ(order_of(TrialOrder::kUnits, true), "31542");
   EXPECT_EQ(order_of(TrialOrder::kMetric, true, 2), "31");
+}
+
+TEST(TrialTable, HasTheCourseOfTheMetricWhereThereIsATerminal) {
+  EXPECT_EQ(trial_table({measured(1, 0.5)}).find("CURVE"), std::string::npos);
+  const auto series = parse_json(R"({"trials": [
+      {"trial": {"id": 1}, "metrics": [{"group": "validation", "data": [{"batches": 1, "values": {"loss": 8}}, {"batches": 2, "values": {"loss": "NaN"}},
+                                                                          {"batches": 3, "values": {"loss": 4}}, {"batches": 4, "values": {"loss": 1}}]}]},
+      {"trial": {"id": 2}, "metrics": [{"group": "validation", "data": [{"batches": 1, "values": {"loss": 8}}]}]},
+      {"trial": {"id": 3}, "metrics": []}]})");
+  ASSERT_TRUE(series.has_value());
+  const MetricCurves curves = curves_of(*series);
+  EXPECT_EQ(curves, (MetricCurves{{TrialId(1), "█▄▁"}}));
+  const std::string table = trial_table({measured(1, 0.5, 3), measured(2, 0.25, 9)}, curves);
+  EXPECT_NE(table.find("METRIC  AT  CURVE  HYPERPARAMETERS"), std::string::npos) << table;
+  EXPECT_NE(table.find("0.5     3   █▄▁    "), std::string::npos) << table;
+  EXPECT_NE(trial_text(measured(1, 0.5, 3), ShowContext(), curves).find("Metric: 0.5 at 3  █▄▁\n"), std::string::npos);
 }
 
 TEST(Table, ColoursStatesAndKeepsItsColumns) {

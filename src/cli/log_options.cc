@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 
+#include "codec/log_text.h"
 #include "codec/time_text.h"
 #include "codec/words.h"
 
@@ -25,7 +26,7 @@ void LogOptions::add_to(CLI::App& app) {
   app.add_option("--regex", pattern, "lines that match this regular expression (RE2)")->excludes(search);
   app.add_flag("-i,--ignore-case", is_case_ignored, "for --search and --regex: capitals and small letters are the same");
   app.add_option("--since", since, "from this time on: 16:00, 2026-08-21T16:00:00, now-1hour");
-  app.add_flag("--plain", is_plain, "the text alone, without time and rank");
+  app.add_flag("--plain", is_plain, "the text alone, without time and rank; [continued] marks what a very long line goes on with");
 }
 
 Result<LogFilter> LogOptions::filter(const ShowContext& context) const {
@@ -55,9 +56,9 @@ Result<LogFilter> LogOptions::filter(const ShowContext& context) const {
 }
 
 std::string log_line_text(const LogLine& line, bool is_plain, const ShowContext& context) {
-  if (is_plain) return line.text + "\n";
+  if (is_plain) return fmt::format("{}{}\n", continuation_mark(line), line.text);
   return fmt::format("{} [rank={}]{} {}{}\n", context.time(line.time, "unknown"), line.rank,
-                     line.stream == LogStream::kStderr ? " [stderr]" : "", line.is_continuation ? "[continued] " : "", line.text);
+                     line.stream == LogStream::kStderr ? " [stderr]" : "", continuation_mark(line), line.text);
 }
 
 namespace {

@@ -15,6 +15,8 @@ TEST(LogLine, WhatAVeryLongLineGoesOnWithIsMarked) {
   EXPECT_TRUE(log_line_text(line, false, context).ends_with(" [rank=3] x\n"));
   line.is_continuation = true;
   EXPECT_TRUE(log_line_text(line, false, context).ends_with(" [rank=3] [continued] x\n"));
+  EXPECT_EQ(log_line_text(line, true, context), "[continued] x\n");
+  line.is_continuation = false;
   EXPECT_EQ(log_line_text(line, true, context), "x\n");
 }
 

@@ -8,11 +8,19 @@
 #include <cstdlib>
 
 namespace muster::cli {
+namespace {
+
+/// In characters, as terminals count: every byte but those that go on with one.
+std::size_t width_of(std::string_view cell) {
+  return static_cast<std::size_t>(std::ranges::count_if(cell, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+
+}  // namespace
 
 std::string table_text(const Row& headings, const std::vector<Row>& rows, Paint paint) {
   std::vector<std::size_t> widths(headings.size());
   const auto widen = [&](const Row& row) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   };
   widen(headings);
   std::ranges::for_each(rows, widen);
@@ -20,7 +28,7 @@ std::string table_text(const Row& headings, const std::vector<Row>& rows, Paint 
   const auto append = [&](const Row& row, Paint colour) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       const bool is_last = i + 1 == row.size();
-      const std::string cell = fmt::format("{:<{}}", row[i], is_last ? 0 : widths[i]);
+      const std::string cell = row[i] + std::string(is_last ? 0 : widths[i] - width_of(row[i]), ' ');
       const std::string_view begin = colour == nullptr ? std::string_view() : colour(row[i]);
       text += begin.empty() ? cell : fmt::format("{}{}\x1b[0m", begin, cell);
       text += is_last ? "\n" : "  ";

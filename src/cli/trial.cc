@@ -72,6 +72,17 @@ Status print_reports(Web& web, const std::string& path) {
   return {};
 }
 
+/// Of the metric that its search follows.
+MetricCurves curve_of(Session& session, const TrialView& trial) {
+  Query query;
+  query.kind = QueryKind::kExperiments;
+  query.detail = QueryDetail::kBrief;
+  query.experiments = {trial.experiment};
+  const auto page = session.query(query);
+  if (!page.has_value() || page->experiments.empty()) return {};
+  return metric_curves(session, {trial}, page->experiments.front().spec->metric);
+}
+
 int run_describe(const Words& words) {
   std::vector<std::uint32_t> numbers;
   bool is_json = false;
@@ -106,7 +117,7 @@ int run_describe(const Words& words) {
       print(json_text(*shown) + "\n");
       continue;
     }
-    print(trial_text(trial, show_context(session.cluster().cluster_name)));
+    print(trial_text(trial, show_context(session.cluster().cluster_name), curve_of(session, trial)));
     for (const Status& shown : {has_summary ? print_summary(web, path) : Status(), has_metrics ? print_reports(web, reports) : Status()}) {
       if (!shown.has_value()) return console.fail(shown.error());
     }

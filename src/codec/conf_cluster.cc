@@ -245,6 +245,7 @@ constexpr auto kKeys = std::to_array<Key>({
     http<&HttpSettings::peer_connections_max, Number<std::uint32_t, 4, 1'000'000>>("MusterHttpPeerConnections"),
     http<&HttpSettings::user_requests_max, Number<std::uint32_t, 4, 1'000'000>>("MusterHttpUserRequests"),
     http<&HttpSettings::token_days, Number<std::uint32_t, 1, 3650>>("MusterHttpTokenDays"),
+    http<&HttpSettings::defaults_file, Text>("MusterDefaults"),
     daemon<&DaemonSettings::hosts_file, Text>("MusterHosts"),
     daemon<&DaemonSettings::operators, Names>("MusterOperators"),
     daemon<&DaemonSettings::controller_log, Text>("SlurmctldLogFile"),

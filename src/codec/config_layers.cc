@@ -40,8 +40,10 @@ debug: false
 )";
 
 /// The lists that layers join, by path. Everywhere else the upper list replaces the lower one.
-constexpr std::array<std::string_view, 5> kJoined{"bind_mounts", "resources.devices", "environment.proxy_ports", "environment.ports",
-                                                  "environment.environment_variables"};
+constexpr std::array<std::string_view, 8> kJoined{"bind_mounts", "resources.devices", "environment.proxy_ports", "environment.ports",
+                                                  "environment.environment_variables", "environment.environment_variables.cpu",
+                                                  "environment.environment_variables.cuda", "environment.environment_variables.rocm"};
+constexpr std::string_view kVariables = "environment.environment_variables";
 constexpr std::string_view kJoinedByName = "log_policies";
 
 /// Two maps of which one cannot complete the other: another storage, another search method, another kind of range.
@@ -75,6 +77,14 @@ Json join_by_name(const Json::Array& over, const Json::Array& under) {
   return joined;
 }
 
+/// A list of variables as the map from kinds of slots that the other layer has.
+Json::Object by_kinds(const Json& variables) {
+  if (variables.object() != nullptr) return *variables.object();
+  return variables.array()->empty() ? Json::Object() : Json::Object{{"cpu", variables}, {"cuda", variables}};
+}
+
+bool is_list_or_map(const Json& value) { return value.array() != nullptr || value.object() != nullptr; }
+
 Json merge_at(const std::string& path, const Json& over, const Json& under);
 
 Json merge_maps(const std::string& path, const Json::Object& over, const Json::Object& under) {
@@ -99,6 +109,7 @@ Json merge_at(const std::string& path, const Json& over, const Json& under) {
     if (path == kJoinedByName) return join_by_name(*over.array(), *under.array());
     if (std::ranges::find(kJoined, path) != kJoined.end()) return join_lists(*over.array(), *under.array());
   }
+  if (path == kVariables && is_list_or_map(over) && is_list_or_map(under)) return merge_maps(path, by_kinds(over), by_kinds(under));
   if (over.object() == nullptr || under.object() == nullptr || is_other_thing(path, over, under)) return over;
   return merge_maps(path, *over.object(), *under.object());
 }

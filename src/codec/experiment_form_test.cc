@@ -220,6 +220,18 @@ TEST(Layers, TheUsersWordsStandOverTheTemplates) {
             parse_yaml("a: 1\nm: {x: 1, y: 3}\nl: [1]\nn: 4\nlog_policies: [{name: p, pattern: u}, {name: q}]\nbind_mounts: [t, u]\nb: 3\n")->root);
 }
 
+TEST(Layers, VariablesByKindOfSlotAreJoinedWithAList) {
+  const auto merged = [](std::string_view over, std::string_view under) {
+    const auto layer = [](std::string_view variables) { return parse_yaml(fmt::format("environment: {{environment_variables: {}}}", variables))->root; };
+    return *merge_layers(layer(over), layer(under)).find("environment")->find("environment_variables");
+  };
+  EXPECT_EQ(merged("{cuda: [A=1]}", "[B=2]"), parse_yaml("{cuda: [B=2, A=1], cpu: [B=2]}")->root);
+  EXPECT_EQ(merged("[A=1]", "{cpu: [B=2]}"), parse_yaml("{cpu: [B=2, A=1], cuda: [A=1]}")->root);
+  EXPECT_EQ(merged("{cuda: [A=1]}", "{cuda: [B=2]}"), parse_yaml("{cuda: [B=2, A=1]}")->root);
+  EXPECT_EQ(merged("{cuda: [A=1]}", "[]"), parse_yaml("{cuda: [A=1]}")->root);
+  EXPECT_EQ(merged("no list", "[B=2]"), Json("no list")) << "which the form refuses";
+}
+
 TEST(Layers, ANameOfItsOwnDoesNotShutTheTemplateOut) {
   const Json user = parse_yaml("name: mine\ndata: {name: a}\n")->root;
   const Json under = parse_yaml("name: base\nentrypoint: x\ndata: {name: b, ports: [1]}\n")->root;

@@ -32,6 +32,7 @@ struct HttpSettings {
   std::uint32_t peer_connections_max = 0;  ///< MusterHttpPeerConnections: of one address, or of one user of this machine
   std::uint32_t user_requests_max = 0;     ///< MusterHttpUserRequests: of one user, or of one job, under way at once
   std::uint32_t token_days = 30;           ///< MusterHttpTokenDays: the longest that a token lasts
+  std::string defaults_file;               ///< MusterDefaults: what experiments that come over HTTP are given; empty: nothing
   friend bool operator==(const HttpSettings&, const HttpSettings&) = default;
 };
 

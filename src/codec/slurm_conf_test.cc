@@ -278,7 +278,8 @@ TEST(SlurmConf, SaysHowHttpIsServed) {
   EXPECT_EQ(usual.listen, "");
   EXPECT_EQ(usual.token_days, 30U);
   const HttpSettings http = parse("MusterHttp=head:80\nMusterHttpHosts=a.example,*.b.example\nMusterHttpServices=head:81\nMusterHttpServicesUrl=https://s\n"
-                                  "MusterHttpConnections=64\nMusterHttpPeerConnections=8\nMusterHttpUserRequests=4\nMusterHttpTokenDays=3\n")
+                                  "MusterHttpConnections=64\nMusterHttpPeerConnections=8\nMusterHttpUserRequests=4\nMusterHttpTokenDays=3\n"
+                                  "MusterDefaults=/etc/muster/defaults.yaml\n")
                                 .value()
                                 .daemons.http;
   EXPECT_EQ(http.listen, "head:80");

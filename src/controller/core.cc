@@ -99,8 +99,17 @@ void Core::emit(EventBody body, TimePoint now) {
   after_event(events_.back());
   if (asked) emit(*asked, now);
   if (!concerned) return;
-  const auto ended = end_state(*state_.experiments().find(*concerned));
-  if (ended) emit(ExperimentEnded{*concerned, *ended}, now);
+  const Experiment& experiment = *state_.experiments().find(*concerned);
+  const auto ended = end_state(experiment);
+  if (!ended) return;
+  if (std::string doubt = unheard_metric_text(experiment, state_); *ended == ExperimentState::kCompleted && !doubt.empty()) {
+    ExperimentChanged change;
+    change.experiment = *concerned;
+    change.detail = std::move(doubt);
+    append_event(std::move(change), now);
+    after_event(events_.back());
+  }
+  emit(ExperimentEnded{*concerned, *ended}, now);
 }
 
 /// Derived indexes follow each event at once; what the event sets in motion is noted for the end of the turn.

@@ -32,14 +32,18 @@ struct ReadConfig {
   ExperimentForm form;
 };
 
+Result<ReadConfig> read_config(const Json& config, const LineMap& lines) {
+  if (config.object() == nullptr) return fail(wrong("it is not a map; give fields such as entrypoint: python3 train.py"));
+  ReadConfig read;
+  read.merged = merge_layers(config, experiment_defaults());
+  read.form = read_experiment(read.merged, lines);
+  return read;
+}
+
 Result<ReadConfig> read_config(std::string_view text) {
   TRY(check_config_size(text));
   const YamlDocument document = TRY(parse_yaml(text));
-  if (document.root.object() == nullptr) return fail(wrong("it is not a map; give fields such as entrypoint: python3 train.py"));
-  ReadConfig read;
-  read.merged = merge_layers(document.root, experiment_defaults());
-  read.form = read_experiment(read.merged, document.lines);
-  return read;
+  return read_config(document.root, document.lines);
 }
 
 Status check(const ExperimentForm& form) {
@@ -103,10 +107,18 @@ std::string searcher_name(const Json& config) {
 
 }  // namespace
 
-Result<Json> check_experiment(std::string_view config) {
-  ReadConfig read = TRY(read_config(config));
+Result<CheckedExperiment> check_experiment(const Json& config, const LineMap& lines) {
+  ReadConfig read = TRY(read_config(config, lines));
   TRY(check(read.form));
-  return std::move(read.merged);
+  CheckedExperiment checked{std::move(read.merged), {}};
+  for (const FormProblem& warning : read.form.warnings) checked.warnings.push_back(warning.text());
+  return checked;
+}
+
+Result<CheckedExperiment> check_experiment(std::string_view config) {
+  TRY(check_config_size(config));
+  const YamlDocument document = TRY(parse_yaml(config));
+  return check_experiment(document.root, document.lines);
 }
 
 Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Identity& identity, const CallerNames& names,

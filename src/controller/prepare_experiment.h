@@ -1,7 +1,11 @@
 // The part of making an experiment that needs no state: its file is read, checked and turned into a specification.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
+#include "codec/yaml_text.h"
 #include "controller/command.h"
 #include "controller/prepare.h"
 #include "model/experiment_config.h"
@@ -9,8 +13,14 @@
 
 namespace muster {
 
-/// A configuration over the defaults, as a new experiment would have it. Errors: as a creation's.
-Result<Json> check_experiment(std::string_view config);
+struct CheckedExperiment {
+  Json merged;                        ///< over the defaults, as a new experiment would have it
+  std::vector<std::string> warnings;  ///< what is allowed and hardly meant, a line each
+};
+/// `lines`: where the user's own part of the configuration stands, for messages. Errors: as a creation's.
+Result<CheckedExperiment> check_experiment(const Json& config, const LineMap& lines);
+/// The same of a text. Errors: also what is no YAML.
+Result<CheckedExperiment> check_experiment(std::string_view config);
 
 /// Errors: kInvalidArgument; `detail` has all that is wrong, a line each.
 Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Identity& identity, const CallerNames& names,

@@ -17,6 +17,7 @@ def test_a_script_reports_checkpoints_and_completes(experiments, det):
     log = experiments.printed(experiment, trial)
     assert re.search(r'began at 0 with \{"layers": \{"width": 3\}, "lr": 0.125\} seed \d+', log)
     assert "best 0.16666" in log
+    assert "no alert: 501 alerts (core_context.alert) reach nobody yet" in log
     training = experiments.workloads(trial, "training")
     assert [(each["totalBatches"], each["metrics"]["avgMetrics"]["loss"]) for each in training] == \
         [(step, 1 / step) for step in range(1, 7)]

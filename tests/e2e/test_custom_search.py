@@ -5,10 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, until
 
 TRAIN = """\
 import sys
@@ -88,15 +89,91 @@ print(runner.run("search.yaml", "code"), runner.state.experiment_completed)
 """
 
 
+# Trains to the target of its run and ends a while later, when its search may have taken it further already.
+TO_TARGET = """\
+import time
+
+from muster import core
+
+with core.init() as context:
+    rate = context.info.hparams["rate"]
+    file = context.info.run_dir / "epoch"
+    done = int(file.read_text()) if file.exists() else 0
+    for operation in context.searcher.operations():
+        while done < operation.length:
+            done += 1
+            file.write_text(str(done))
+            with (context.info.run_dir / "trained").open("a") as trained:
+                trained.write(f"{done}\\n")
+        context.train.report_validation_metrics(done, {"loss": rate})
+        operation.report_completed(rate)
+        time.sleep(0.3)
+"""
+
+# Nine trials of 2, three of 6, one of 18 batches: synchronous halving, decided from outside.
+HALVING = """\
+import json
+import pathlib
+import sys
+import uuid
+
+sys.path.insert(0, {python!r})
+from muster import searcher
+
+RUNGS = (2, 6, 18)
+
+
+class Halving(searcher.SearchMethod):
+    def __init__(self):
+        self.reached = {{str(length): {{}} for length in RUNGS}}
+
+    def initial_operations(self, state):
+        return [operation for rate in range(1, 10) for operation in
+                (searcher.Create(uuid.UUID(int=rate), {{"rate": rate}}), searcher.ValidateAfter(uuid.UUID(int=rate), RUNGS[0]))]
+
+    def on_trial_created(self, state, request_id):
+        return []
+
+    def on_validation_completed(self, state, request_id, metric, train_length):
+        rung = self.reached[str(train_length)]
+        rung[str(request_id)] = metric
+        place = RUNGS.index(train_length)
+        if len(rung) < (9, 3, 1)[place]:
+            return []
+        best = sorted(rung, key=rung.get)[:len(rung) // 3]
+        closed = [searcher.Close(uuid.UUID(one)) for one in rung if one not in best]
+        return [searcher.ValidateAfter(uuid.UUID(one), RUNGS[place + 1]) for one in best] + closed
+
+    def on_trial_closed(self, state, request_id):
+        return [searcher.Shutdown()] if len(state.trials_closed) == 9 else []
+
+    def on_trial_exited_early(self, state, request_id, exited_reason):
+        raise RuntimeError(f"{{request_id}}: {{exited_reason}}")
+
+    def progress(self, state):
+        return len(state.trials_closed) / 9
+
+    def save_method_state(self, path):
+        path.joinpath("reached.json").write_text(json.dumps(self.reached))
+
+    def load_method_state(self, path):
+        self.reached = json.loads(path.joinpath("reached.json").read_text())
+
+
+runner = searcher.LocalSearchRunner(Halving(), pathlib.Path(sys.argv[1]))
+print(runner.run("search.yaml", "code"), runner.state.experiment_completed)
+"""
+
+
 @pytest.fixture(scope="module")
 def lab(cluster):
     return prepared(cluster)
 
 
-def prepared(cluster, pause_s=0.05):
+def prepared(cluster, pause_s=0.05, train=TRAIN, method=METHOD):
     (cluster.work / "code").mkdir(exist_ok=True)
-    (cluster.work / "code" / "train.py").write_text(TRAIN)
-    (cluster.work / "method.py").write_text(METHOD.format(python=str(ROOT / "python")))
+    (cluster.work / "code" / "train.py").write_text(train)
+    (cluster.work / "method.py").write_text(method.format(python=str(ROOT / "python")))
     (cluster.work / "search.yaml").write_text(
         f"name: mine\nentrypoint: /usr/bin/python3 train.py {pause_s}\nmax_restarts: 0\n"
         "searcher: {name: custom, metric: loss, unit: batches}\n"
@@ -158,6 +235,26 @@ def test_the_program_and_the_controller_die_and_the_search_goes_on(own_cluster):
     assert runner.returncode == 0, out
     experiment = (folder / "experiment_id.txt").read_text()
     check_result(cluster, experiment)
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["undisturbed", "controller killed"])
+def test_each_trial_is_trained_exactly_as_far_as_the_program_says(own_cluster, is_killed):
+    cluster = prepared(own_cluster(nodes=2, gpus=0, cpus=4, conf={"KillWait": "2"}), train=TO_TARGET, method=HALVING)
+    runner = start(cluster, "searcher")
+    storage = cluster.work / "storage"
+    if is_killed:
+        until(lambda: len(list(storage.glob("experiment-*/trial-*/trained"))) >= 5, "some trials have trained")
+        os.kill(cluster.pid("controller"), signal.SIGKILL)
+        cluster.up()
+    out, _ = runner.communicate(timeout=240)
+    assert runner.returncode == 0, out
+    experiment, is_completed = out.split()[-2:]
+    text = described(cluster, experiment)
+    assert is_completed == "True" and text.count("closed by its search") == 9, text
+    trained = [[int(line) for line in file.read_text().split()] for file in (storage / f"experiment-{experiment}").glob("trial-*/trained")]
+    assert all(batches == list(range(1, len(batches) + 1)) for batches in trained), trained
+    assert Counter(map(len, trained)) == {2: 6, 6: 2, 18: 1}, text
+    assert "found:" not in cluster.run("muster", "check", "--dir", cluster.dir).out
 
 
 def test_what_a_client_asks_for_wrongly_is_refused_by_name(lab):

@@ -1,4 +1,5 @@
 """What trials' tasks write, from the node to the reader: every line once and in order, whatever dies meanwhile."""
+import http.client
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import pytest
 
 from conftest import until
 from test_experiment import create, folder, trials, wait, write
+from test_http import Web
 
 # Numbered lines on both streams, faster than a tick of the agent, over LINES lines.
 CHATTER = """#!/bin/sh
@@ -182,3 +184,18 @@ def test_output_beyond_the_window_arrives_whole(cluster):
     assert told == [f"trial {trial} | {i}" for i in range(1, 700001)]
     # Nothing is left on the node once the controller has it.
     until(lambda: not [f for spool in cluster.dir.glob("**/output") for f in spool.iterdir()])
+
+
+def test_what_a_very_long_line_goes_on_with_is_marked_wherever_it_is_shown(cluster):
+    """20,000 bytes of one line are two lines, and never look like two that the task wrote."""
+    experiment = create(cluster, script(cluster, "head -c 20000 /dev/zero | tr '\\0' x; echo; echo short"))
+    wait(cluster, experiment)
+    (row,) = trials(cluster, experiment)
+    assert logs(cluster, row["TRIAL"]) == ["x" * 16384, "[continued] " + "x" * 3616, "short"]
+    web = Web(cluster)
+    connection = http.client.HTTPConnection(web.address, timeout=60)
+    connection.request("GET", f"/api/v1/trials/{row['TRIAL']}/logs", headers={web.header: f"Bearer {web.token}"})
+    lines = [json.loads(line)["result"] for line in connection.getresponse().read().decode().splitlines()]
+    connection.close()
+    assert [line["log"] for line in lines] == ["x" * 16384 + "\n", "[continued] " + "x" * 3616 + "\n", "short\n"]
+    assert lines[1]["message"].endswith("|| [continued] " + "x" * 3616 + "\n")

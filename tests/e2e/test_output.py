@@ -1,7 +1,9 @@
 """What the controller reads out of trials' output: log policies, metrics of scripts without any import, and how long logs are kept."""
 import json
 import os
+import pty
 import signal
+import subprocess
 import time
 
 import pytest
@@ -108,6 +110,47 @@ def test_printed_lines_are_metrics(cluster, web):
     assert reports(web, trial, "validation") == [(10, {"loss": "NaN"}), (20, {"loss": "Infinity"}), (50, {"loss": 0.25})]
     assert row["METRIC"] == "0.25", "the search has heard of the last line before the end"
     assert len(cluster.run("muster", "trial", "logs", trial, "--plain").out.splitlines()) == 6
+
+
+def test_printed_lines_without_the_searchs_metric_are_said_to_lack_it(cluster, web):
+    experiment = create(cluster, experiment_of(cluster, "echo step=10 loss=0.3; echo step=20 loss=0.2", searcher="{name: single, metric: val_loss}"))
+    wait(cluster, experiment)
+    told = cluster.run("muster", "experiment", "describe", experiment).out
+    assert "no trial ever reported val_loss, its searcher.metric; what a script prints counts where a line has the step and val_loss" in told
+    (row,) = trials(cluster, experiment)
+    assert row["METRIC"] == "-" and reports(web, row["TRIAL"], "training") == [(10, {"loss": 0.3}), (20, {"loss": 0.2})]
+    assert web.get(f"experiments/{experiment}")["experiment"]["detail"].startswith("no trial ever reported val_loss")
+    heard, _, _ = run(cluster, "echo step=10 loss=0.3")
+    assert "no trial ever reported" not in cluster.run("muster", "experiment", "describe", heard).out
+
+
+def test_a_terminal_shows_the_course_of_the_metric(cluster):
+    """To a pipe the tables have the columns that scripts know."""
+    experiment, row, _ = run(cluster, "for i in 1 2 3 4 5 6 7 8; do echo step=$i loss=$((9 - i)); done")
+    assert "CURVE" not in cluster.run("muster", "experiment", "describe", experiment).out
+    for words in (("experiment", "describe", experiment), ("experiment", "list-trials", experiment), ("trial", "describe", row["TRIAL"])):
+        shown = on_terminal(cluster, "muster", *words)
+        assert "█▇▆▅▄▃▂▁" in shown, shown
+        assert words[0] == "trial" or "  CURVE     HYPERPARAMETERS" in shown, shown
+
+
+def on_terminal(cluster, *words):
+    """What a command writes to a terminal."""
+    leader, follower = pty.openpty()
+    ended = subprocess.Popen([str(word) for word in words], env=cluster.env(TERM="xterm"), cwd=cluster.work, stdin=follower, stdout=follower, stderr=follower)
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            block = os.read(leader, 4096)
+        except OSError:  # the last that had it open has ended
+            break
+        if not block:
+            break
+        shown += block
+    os.close(leader)
+    assert ended.wait(timeout=60) == 0, shown
+    return shown.decode()
 
 
 def test_what_python_prints_is_there_at_once(cluster, web):

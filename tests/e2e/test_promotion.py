@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from conftest import ROOT, until
-from test_experiment import create, epochs_of, trials, wait
+from test_experiment import create, epochs_of, folder, trials, wait
 from test_training import write
 
 PYTHON = f"env PYTHONPATH={ROOT / 'python'} PYTHONDONTWRITEBYTECODE=1 {sys.executable}"
@@ -55,6 +55,66 @@ def test_each_trial_is_trained_as_far_as_the_search_says(cluster, searcher, due)
         assert len(rows) == 6 and sum(epochs * count for epochs, count in trained.items()) == 4 * 3 * 2, rows
     checked = cluster.run("muster", "check", "--dir", cluster.dir)
     assert "found:" not in checked.out
+
+
+# A model of one weight under Muster's own Trainer, which ends at the target of its run. Each batch is a line of a file.
+TRAINER = """\
+import torch
+from muster import pytorch
+
+
+class Line(pytorch.PyTorchTrial):
+    def __init__(self, context):
+        self.context = context
+        self.model = context.wrap_model(torch.nn.Linear(1, 1))
+        self.optimizer = context.wrap_optimizer(torch.optim.SGD(self.model.parameters(), lr=0.1))
+
+    def build_training_data_loader(self):
+        return pytorch.DataLoader(torch.utils.data.TensorDataset(torch.zeros(8, 1)), batch_size=4)
+
+    build_validation_data_loader = build_training_data_loader
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        with open(self.context.core.info.run_dir / "batches", "a", encoding="utf-8") as file:
+            file.write(f"{batch_idx + 1}\\n")
+        loss = self.model(batch[0]).square().mean()
+        self.context.backward(loss)
+        self.context.step_optimizer(self.optimizer)
+        return {"training_loss": loss}
+
+    def evaluate_batch(self, batch, batch_idx):
+        return {"loss": torch.tensor(self.context.get_hparam("x"))}
+
+
+torch.set_num_threads(1)
+with pytorch.init() as context:
+    pytorch.Trainer(Line(context), context).fit()
+"""
+
+
+@pytest.mark.parametrize("searcher, due", [
+    ({"name": "sync_halving", "num_rungs": 3, "max_trials": 9, "divisor": 3, "max_time": 18}, {2: 6, 6: 2, 18: 1}),
+    ({"name": "pbt", "population_size": 3, "num_rounds": 2, "length_per_round": 4, "replace_function": {"truncate_fraction": 0.34}}, None)],
+    ids=["sync_halving", "pbt"])
+def test_musters_trainer_trains_each_trial_as_far_as_the_search_says(cluster, searcher, due):
+    pytest.importorskip("torch")
+    config = {"name": "trainer", "entrypoint": f"{PYTHON} train.py", "resources": {"slots_per_trial": 0}, "max_restarts": 0,
+              "hyperparameters": {"x": {"type": "double", "minval": 0, "maxval": 1}},
+              "searcher": {"metric": "loss", "time_metric": "batches", "max_concurrent_trials": 3, **searcher}}
+    experiment = create(cluster, write(cluster, config, train=TRAINER))
+    wait(cluster, experiment, timeout=240)
+    rows = trials(cluster, experiment)
+    assert all(row["STATE"] == "COMPLETED" and row["WHY"] for row in rows), rows
+    trained = {}
+    for row in rows:
+        batches = [int(line) for line in (folder(cluster, experiment, row["TRIAL"]) / "batches").read_text().split()]
+        trained[row["TRIAL"]] = len(batches)
+        assert batches == list(range(batches[0], batches[0] + len(batches))), f"trial {row['TRIAL']} trained a batch twice or left one out"
+        assert row["AT"] == str(batches[-1]), row
+    if due is not None:
+        assert Counter(trained.values()) == due, rows
+    else:  # three trials of a round and, of the second, one that goes on from a copy of the best
+        assert sorted(trained.values()) == [4, 4, 8, 8], rows
 
 
 def test_a_script_that_ends_short_twice_fails_and_says_so(cluster):

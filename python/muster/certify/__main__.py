@@ -18,6 +18,7 @@ import shutil
 import sys
 import tempfile
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
@@ -65,7 +66,11 @@ class Certification:
     def interrupted(self, plan: Sequence[Interruption]) -> TrialRuns:
         runs = TrialRuns(self._script, self._folder / "interrupted")
         for interruption in plan:
-            (self.made if runs.run(interruption) else self.missed).append(interruption)
+            if not runs.run(interruption):
+                self.missed.append(interruption)
+                continue
+            last = last_checkpoint(runs.folder)
+            self.made.append(replace(interruption, resumed_from=None if last is None else last.steps_completed))
         runs.run()
         print(f"interrupted: {', '.join(map(str, self.made)) or 'not once'}", flush=True)
         if self.missed:
@@ -136,18 +141,22 @@ def certify(certification: Certification, options: argparse.Namespace) -> int:
         plan = planned(twin.steps, options.interruptions, options.kinds, options.seed)
     comparisons = comparisons_of(twin, certification.interrupted(plan))
     print("\n".join(verdict.lines_of(comparisons)))
+    parting = verdict.parted(comparisons, certification.made)
+    if parting is not None:
+        print(parting)
     again: Optional[List[Comparison]] = None
     if any(each.apart for each in comparisons):
         again = comparisons_of(twin, certification.undisturbed("uninterrupted again"))
-        print(f"two uninterrupted runs: {verdict.summary(again)}")
+        print(f"two uninterrupted runs: {verdict.summary(again, options.within)}")
     is_accepted = bool(certification.made) and verdict.is_accepted(comparisons, options.within)
-    said = verdict.summary(comparisons) if certification.made else "not certified: it was not interrupted"
+    said = verdict.summary(comparisons, options.within) if certification.made else "not certified: it was not interrupted"
     print(f"verdict: {said}", flush=True)
     if options.json is not None:
         options.json.write_text(json.dumps({
             "verdict": said, "is_accepted": is_accepted, "interruptions": [vars(each) for each in certification.made],
-            "missed": [vars(each) for each in certification.missed], "comparisons": verdict.document(comparisons),
-            "uninterrupted_twice": None if again is None else verdict.summary(again)}, indent=1), encoding="utf-8")
+            "missed": [vars(each) for each in certification.missed], "parted": None if parting is None else asdict(parting),
+            "comparisons": verdict.document(comparisons),
+            "uninterrupted_twice": None if again is None else verdict.summary(again, options.within)}, indent=1), encoding="utf-8")
     if not certification.made or said == "nothing to compare":
         return NOT_CERTIFIED
     return EXACT if is_accepted else DIFFERS

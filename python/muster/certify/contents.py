@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import struct
 import sys
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from muster.core.storage import RESOURCES, list_files
 
 TORCH_SUFFIXES = (".pt", ".pth", ".ckpt", ".bin")
 Leaf = Tuple[str, Any]
+_OF_STEP = re.compile(r".* at (\d+): ")
 
 
 def leaves(value: Any, place: str = "") -> Iterator[Leaf]:
@@ -102,6 +104,12 @@ def of_series(run_dir: Path) -> Dict[str, Any]:
     return found
 
 
+def step_of(place: str) -> Optional[int]:
+    """The step that a place of a series is of; None of a checkpoint's place."""
+    found = _OF_STEP.match(place)
+    return None if found is None else int(found[1])
+
+
 def digest_of(contents: Mapping[str, Any]) -> str:
     """One SHA-256 for all of it."""
     found = hashlib.sha256()
@@ -120,9 +128,9 @@ class Difference:
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> List[Difference]:
-    """In the order of places. [] means the same, bit for bit."""
+    """In the order of steps and places. [] means the same, bit for bit."""
     found: List[Difference] = []
-    for place in sorted({*one, *other}):
+    for place in sorted({*one, *other}, key=lambda place: (step_of(place) or 0, place)):
         if place not in one or place not in other:
             found.append(Difference(place, "only in " + ("the first" if place in one else "the second"), None))
         elif digest(one[place]) != digest(other[place]):
@@ -135,7 +143,7 @@ def _difference(place: str, one: Any, other: Any) -> Difference:
             and one.is_floating_point():
         apart = (one.double() - other.double()).abs().max().item()
         scale = max(one.double().abs().max().item(), other.double().abs().max().item())
-        return Difference(place, f"tensors of {tuple(one.shape)} differ by at most {apart:.3g}", _ratio(apart, scale))
+        return Difference(place, f"tensors of {tuple(one.shape)} differ by up to {apart:.3g}", _ratio(apart, scale))
     if isinstance(one, float) and isinstance(other, float):
         return Difference(place, f"{one!r} and {other!r}", _ratio(abs(one - other), max(abs(one), abs(other))))
     return Difference(place, f"{_short(one)} and {_short(other)}", None)

@@ -20,9 +20,10 @@ _NOT_FOR_THE_SCRIPT = ("MUSTER_RUN_DIR", "MUSTER_RUN_ID", "MUSTER_STOP_FILE", "M
 @dataclass(frozen=True)
 class Interruption:
     """Once `step` was reported: "kill" ends every process at once; "save" does so within the next checkpoint; "stop" asks
-    the script to stop, by the stop file."""
+    the script to stop, by the stop file. `resumed_from`: the step of the checkpoint that was the last one then; None: there was none."""
     kind: str
     step: int
+    resumed_from: Optional[int] = None
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.step}"

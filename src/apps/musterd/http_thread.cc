@@ -377,6 +377,7 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   facts.services_port = place.services_port;
   facts.services_url = options.http.services_url;
   facts.token_days = options.http.token_days;
+  facts.site_defaults = options.site_defaults;
   std::vector<char> buffer(1 << 16);
   passwd entry{};
   passwd* found = nullptr;

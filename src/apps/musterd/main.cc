@@ -17,6 +17,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -148,6 +149,17 @@ Result<std::vector<std::uint32_t>> find_operators(const DaemonSettings& daemons)
   return operators;
 }
 
+/// Experiments are given what it says, programs that are found by PATH among it, so that it is trusted as slurm.conf is.
+Result<SiteDefaults> read_site_defaults(const std::string& path, const ClusterConfig& cluster) {
+  if (path.empty()) return SiteDefaults();
+  const auto text = read_file(path);
+  if (!text.has_value()) return fail(text.error().code, "MusterDefaults: " + text.error().message, text.error().detail);
+  TRY(check_conf_file(path));
+  std::set<std::string> partitions;
+  for (const PartitionConfig& partition : cluster.partitions) partitions.insert(partition.name);
+  return parse_site_defaults(path, *text, partitions);
+}
+
 Result<Setup> set_up(const std::string& path) {
   Setup setup;
   const std::string text = TRY(read_file(path));
@@ -163,6 +175,7 @@ Result<Setup> set_up(const std::string& path) {
   setup.options.operator_uid = ::geteuid();
   setup.options.operators = TRY(find_operators(setup.conf.daemons));
   setup.options.http = setup.conf.daemons.http;
+  setup.options.site_defaults = TRY(read_site_defaults(setup.options.http.defaults_file, setup.conf.cluster));
   for (const ControllerHost& host : setup.conf.daemons.controllers) setup.options.own_hosts.insert(setup.options.own_hosts.end(), {host.name, host.address});
   setup.options.cluster_name = setup.conf.cluster.settings.cluster_name;
   return setup;

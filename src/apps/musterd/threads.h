@@ -6,6 +6,7 @@
 #include "apps/musterd/cluster_time.h"
 #include "apps/musterd/core_port.h"
 #include "apps/musterd/messages.h"
+#include "codec/site_defaults.h"
 #include "codec/slurm_conf.h"
 #include "controller/logs/log_book.h"
 #include "controller/recovery.h"
@@ -24,6 +25,7 @@ struct DaemonOptions {
   std::uint32_t operator_uid = 0;            ///< that the controller runs as
   std::vector<std::uint32_t> operators = {};  ///< uids beside root's: that, SlurmUser and MusterOperators
   HttpSettings http;
+  SiteDefaults site_defaults;
   std::vector<std::string> own_hosts;  ///< names of the controller's: those of slurm.conf
   std::string cluster_name;
 };

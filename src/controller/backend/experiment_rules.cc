@@ -1,5 +1,9 @@
 #include "controller/backend/experiment_rules.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace muster {
 namespace {
 
@@ -45,6 +49,14 @@ struct Told {
 
 std::optional<ExperimentId> experiment_of(const EventBody& event, const ClusterState& state) {
   return std::visit(Concerned{state}, event);
+}
+
+std::string unheard_metric_text(const Experiment& experiment, const ClusterState& state) {
+  const auto is_heard = [&](TrialId id) { return state.experiments().find(id)->metric.has_value(); };
+  if (!experiment.detail.empty() || experiment.trials.empty() || std::ranges::any_of(experiment.trials, is_heard)) return "";
+  const std::string& metric = experiment.spec->metric;
+  return fmt::format("no trial ever reported {0}, its searcher.metric; what a script prints counts where a line has the step and {0} "
+                     "under these very names, as in step=100 {0}=0.5", metric);
 }
 
 std::optional<SearchAsked> search_asked_by(const EventBody& event, const ClusterState& state) {

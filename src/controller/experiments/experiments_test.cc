@@ -129,6 +129,25 @@ TEST(Experiments, ATimeMetricThatTheFirstValidationLacksEndsTheExperiment) {
                                          "searcher.time_metric: epoch"), std::string::npos) << lab.experiment().detail;
 }
 
+TEST(Experiments, AMetricThatNobodyReportedIsSaidAtTheEnd) {
+  Lab lab;
+  lab.create(random_search(2, 2));
+  lab.exit(1);
+  EXPECT_EQ(lab.experiment().detail, "");
+  lab.exit(2);
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted);
+  EXPECT_EQ(lab.experiment().detail, "no trial ever reported loss, its searcher.metric; what a script prints counts where a line has the step "
+                                     "and loss under these very names, as in step=100 loss=0.5");
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+  Lab heard;
+  heard.create(random_search(2, 2));
+  heard.report(1, 0.5, 1);
+  heard.exit(1);
+  heard.exit(2);
+  EXPECT_EQ(heard.experiment().state, ExperimentState::kCompleted);
+  EXPECT_EQ(heard.experiment().detail, "");
+}
+
 TEST(Experiments, AValidationOfSomethingElseIsAllowedOnceTheMetricIsKnown) {
   Lab lab;
   lab.create(halving(true));
