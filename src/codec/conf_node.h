@@ -16,6 +16,7 @@ struct NodeDraft {
   std::string addresses;
   std::string ports;  ///< one number, or a bracketed list as long as the list of names
   std::uint32_t cpus = 0;
+  std::uint32_t processors = 0;  ///< Procs=, which counts where CPUs= is not given
   std::uint32_t boards = 0;
   std::uint32_t sockets = 0;
   std::uint32_t sockets_per_board = 0;
