@@ -353,7 +353,10 @@ std::string partition_record(const PartitionView& partition, bool is_one_line) {
 
 std::string config_text(const ClusterSettings& settings, const ShowContext& context) {
   std::string text = fmt::format("Configuration data as of {}\n", context.time(context.now, "Unknown"));
-  for (const auto& [key, value] : settings.shown) text += fmt::format("{:<23} = {}\n", key, value);
+  for (const auto& [key, value] : settings.shown) {
+    const bool is_heading = key.empty();
+    text += is_heading ? fmt::format("\n{}\n", value) : fmt::format("{:<23} = {}\n", key, value);
+  }
   return text;
 }
 
