@@ -155,6 +155,9 @@ void add_allocation_variables(Environment& environment, const JobView& job, cons
   set("SLURM_SUBMIT_DIR", scene.work_dir);
   set("SLURM_SUBMIT_HOST", scene.host);
   add_requested_variables(environment, spec);
+  if (follows_nodes(spec)) {
+    for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) set(name, fmt::format("{}", task_count_on(spec, job.node_count)));
+  }
 }
 
 }  // namespace muster::cli

@@ -236,6 +236,7 @@ int ping(Call& call) {
 }
 
 std::optional<std::uint32_t> find_uid(std::string_view name) {
+  if (const auto number = parse_whole32(name)) return *number;
   const passwd* entry = ::getpwnam(std::string(name).c_str());
   return entry == nullptr ? std::nullopt : std::optional<std::uint32_t>(entry->pw_uid);
 }

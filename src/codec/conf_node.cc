@@ -165,14 +165,14 @@ NodeDraft with_processors(NodeDraft draft) {
 // Fills in what was not given.
 Status set_cpus(const NodeDraft& draft, NodeConfig& node) {
   node.boards = or_one(draft.boards);
-  const bool is_cpus_alone = draft.cpus != 0 && draft.sockets == 0 &&
-                             draft.sockets_per_board == 0 && draft.cores_per_socket == 0 &&
-                             draft.threads_per_core == 0;
-  node.sockets = is_cpus_alone                  ? draft.cpus
-                 : draft.sockets_per_board != 0 ? draft.sockets_per_board * node.boards
-                                                : or_one(draft.sockets);
   node.cores_per_socket = or_one(draft.cores_per_socket);
   node.threads_per_core = or_one(draft.threads_per_core);
+  // What CPUs and the rest leave for it. Source: slurm.conf(5), Sockets.
+  const std::uint64_t each = std::uint64_t{node.cores_per_socket} * node.threads_per_core;
+  const auto inferred = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, draft.cpus / each));
+  node.sockets = draft.sockets_per_board != 0 ? draft.sockets_per_board * node.boards
+                 : draft.sockets != 0         ? draft.sockets
+                                              : inferred;
   const std::uint64_t cores = std::uint64_t{node.sockets} * node.cores_per_socket;
   const std::uint64_t threads = cores * node.threads_per_core;
   if (threads > 65535)

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "model/allocation.h"
 #include "model/job_spec.h"
+#include "model/node.h"
 
 namespace muster {
 
@@ -27,6 +28,13 @@ struct DistributionRule {
 /// ":" or "," say how tasks lie within a node and are not read here.
 /// Errors: kInvalidArgument, kUnimplemented, naming the text. Source: srun(1) --distribution.
 Result<DistributionRule> parse_distribution(std::string_view text);
+
+/// True for --ntasks-per-node on a range of nodes without --ntasks: how many tasks there are follows from the nodes it gets.
+bool follows_nodes(const JobSpec& job);
+/// The job's tasks on `nodes` nodes, -n or what follows from the other options.
+std::uint32_t task_count_on(const JobSpec& job, std::size_t nodes);
+/// Of `cpus` CPUs, whole cores of the node, those that tasks may use under --threads-per-core.
+std::uint32_t usable_cpus(const JobSpec& job, std::size_t cpus, const NodeConfig& node);
 
 /// How many tasks of a job one of its nodes is for: those planned there or, when the job named no number of tasks, as many
 /// as its CPUs hold. Source: sbatch(1), SLURM_TASKS_PER_NODE.

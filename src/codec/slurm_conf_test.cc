@@ -391,6 +391,15 @@ TEST(SlurmConf, ProcsCountsWhereCpusIsNotGiven) {
   EXPECT_EQ(parse("NodeName=x Procs=3\n").value().cluster.nodes[0].cpus, 3U);
 }
 
+TEST(SlurmConf, SocketsFollowFromCpus) {
+  const auto conf = parse("NodeName=x CPUs=128 ThreadsPerCore=1\nNodeName=y CPUs=16 CoresPerSocket=4 ThreadsPerCore=2\nNodeName=z CPUs=2 CoresPerSocket=2 ThreadsPerCore=2\n");
+  ASSERT_TRUE(conf.has_value()) << conf.error().text();
+  EXPECT_EQ(conf->cluster.nodes[0].sockets, 128U);
+  EXPECT_EQ(conf->cluster.nodes[1].sockets, 2U);
+  EXPECT_EQ(conf->cluster.nodes[2].sockets, 1U) << "CPUs may count cores";
+  EXPECT_NE(error_of("NodeName=w CPUs=3 CoresPerSocket=2\n").find("CPUs=3 contradicts"), std::string::npos);
+}
+
 TEST(SlurmConf, HostListsAsSitesWriteThem) {
   const auto conf = parse("NodeName=g-[0-1] NodeAddr=g-[0-1].svc.example Port=7000\nPartitionName=q Nodes=g-0,g-1,\nPartitionName=r Nodes=\"\"\n");
   ASSERT_TRUE(conf.has_value()) << conf.error().text();

@@ -164,3 +164,16 @@ def test_a_job_of_many_steps_keeps_the_last_and_sacct_has_all(cluster):
     assert cluster.run("sacct", "-n", "-P", "-j", job, "-o", "JobID").out.count(f"{job}.") == 121
     checked = cluster.run("muster", "check", "--dir", cluster.dir).out
     assert "history: complete up to batch" in checked, checked
+
+
+@pytest.mark.parametrize("option, reached", [("--full", {"script", "child"}), ("--batch", {"script"})])
+def test_signals_reach_the_scripts_children_by_full_alone(cluster, option, reached):
+    told = cluster.work / f"told{option}"
+    child = f"""sh -c 'trap "echo child >> {told}" USR1; echo ready >> {told}; while :; do sleep 0.1; done' &"""
+    job = cluster.sbatch(f"trap 'echo script >> {told}' USR1\n{child}\nwhile :; do wait; done")
+    until(lambda: told.exists() and "ready" in told.read_text())
+    cluster.run("scancel", option, "-s", "USR1", job)
+    until(lambda: reached <= set(told.read_text().split()))
+    cluster.run("scancel", "-s", "USR2", "--full", job)  # whatever came late has come by the time that this has ended them
+    cluster.wait_ended(job)
+    assert set(told.read_text().split()) == reached | {"ready"}
