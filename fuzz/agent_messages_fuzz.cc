@@ -1,0 +1,110 @@
+// What nodes tell the controller, and what the controller tells nodes: right in its form, of any content, to the roles that decide upon it: core, agent
+// and supervisor. Input: a seed (8 bytes), then whom the messages go to.
+#include <cstring>
+
+#include "agent/agent.h"
+#include "fuzz/fuzz.h"
+#include "fuzz/plausible.h"
+#include "fuzz/small_cluster.h"
+#include "stepd/step_supervisor.h"
+
+namespace muster::fuzz {
+namespace {
+
+class SilentWorld final : public AgentWorld {
+ public:
+  void send_controller(const FromAgent&) override {}
+  Status launch(const std::vector<LaunchStep>&) override { return {}; }
+  void send_step(const StepId&, const ToAgent&) override {}
+  void forget(const StepId&) override {}
+  std::optional<StepDone> find_end(const StepId&) override { return std::nullopt; }
+  void clean_up(const StepId&) override {}
+  void end_supervisor(const StepId&) override {}
+  Heartbeat measure() override { return {}; }
+  Status probe() override { return {}; }
+  Status adopt_cluster(const ClusterIdentity&, JobId) override { return {}; }
+  bool is_output_stored(const StepId&) override { return true; }
+};
+
+class SilentPort final : public StepPort {
+ public:
+  void signal(std::uint16_t, bool) override {}
+  void kill_all() override {}
+  void suspend(bool) override {}
+  void show_stop(StopCall) override {}
+  void notice(const std::string&) override {}
+  void report(const FromAgent&) override {}
+};
+
+LaunchStep launch_of(Rng& rng) {
+  LaunchStep launch;
+  testing::draw(launch, rng);
+  make_plausible(launch, rng);
+  if (launch.job == nullptr) launch.job = std::make_shared<const JobSpec>();
+  if (launch.step == nullptr) launch.step = std::make_shared<const StepSpec>();
+  return launch;
+}
+
+}  // namespace
+
+std::vector<std::string> seeds() {
+  std::vector<std::string> all;
+  for (char i = 0; i < 8; ++i) all.push_back(std::string(8, i) + std::string(static_cast<std::size_t>(12 + i), static_cast<char>(i * 29)));
+  return all;
+}
+
+void say_anything(std::string_view input) {
+  std::uint64_t seed = 0;
+  if (input.size() < sizeof seed) return;
+  std::memcpy(&seed, input.data(), sizeof seed);
+  Rng rng(seed);
+  static auto io = kj::setupAsyncIo();
+  SmallCluster cluster(io);
+  SilentWorld world;
+  Agent agent(testing::Rig::hello_of(0), 0, world);
+  SilentPort port;
+  TimePoint now = TimePoint::from_seconds(100);
+  StepSupervisor supervisor(launch_of(rng), port, now);
+  agent.on_registered(now);
+  for (const char choice : input.substr(sizeof seed, 64)) {
+    const auto kind = static_cast<unsigned char>(choice);
+    now = now + Duration::milliseconds(kind * 10);
+    switch (kind % 4) {
+      case 0:
+      case 1: {
+        FromAgent message = draw_any<FromAgent>(rng);
+        if (const auto* hello = std::get_if<RegisterNode>(&message)) {
+          (void)cluster.greet(*hello);
+        } else {
+          cluster.hear(NodeIndex(kind % 2), message);
+        }
+        if (kind % 8 == 0) cluster.settle();
+        break;
+      }
+      case 2: {
+        ToAgent message = draw_any<ToAgent>(rng);
+        if (auto* launch = std::get_if<LaunchStep>(&message)) *launch = launch_of(rng);
+        agent.on_controller(message, now);
+        agent.end_turn();
+        agent.on_step_linked(StepId{JobId(kind % 7), 0, kind});
+        agent.on_step(StepId{JobId(kind % 7), 0, kind}, draw_any<FromAgent>(rng));
+        agent.on_tick(now);
+        break;
+      }
+      default:
+        if (supervisor.is_ended()) break;
+        if (kind % 16 == 3) supervisor.on_started(1 + kind % 3, std::nullopt, now);
+        supervisor.on_message(draw_any<ToAgent>(rng), now);
+        supervisor.on_tick(now);
+        break;
+    }
+  }
+  cluster.expect_replay();
+}
+
+}  // namespace muster::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  muster::fuzz::say_anything(muster::fuzz::bytes_of(data, size));
+  return 0;
+}

@@ -1,0 +1,84 @@
+// Random values of the structs of model/ (records/testing.h) made plausible: ids of things that are there, small numbers, words that mean
+// something. Wholly random ones are refused at the first look and never reach what lies behind.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "records/testing.h"
+
+namespace muster::fuzz {
+
+inline constexpr std::string_view kWords[] = {
+    "", "1", "0", "4", "main", "other", "n0", "n[0-1]", "alice", "bob", "root", "job", "gpu:1", "gpu:2", "gpu", "fast", "fast|slow", "/tmp", "/tmp/%j.out", "none",
+    "afterok:1", "afterany:2", "singleton", "1-5", "0-9%2", "UNLIMITED", "10", "90", "1-00:00:00", "NodeName", "State", "DRAIN", "RESUME", "JobId", "TimeLimit", "Priority",
+    "Comment", "Reason", "Partition", "NumNodes", "ReqNodeList", "ArrayTaskThrottle", "Dependency", "StartTime", "now+1hour", "ALL", "NONE", "USR1", "loss", "epochs",
+    "#!/bin/sh\nsrun hostname\n", "block:cyclic", "verbose,map_cpu:0,1", "mask_gpu:1", "yes", "4294967295", "18446744073709551615", "-1", "e", "w", "p", "x y", "\n", "\x1b[31m",
+    "b8f635ed-7cca-46ec-86ec-000000000001", "https://x.example/", R"({"a": 1})", "{name: e, entrypoint: t, searcher: {name: single, metric: loss}}"};
+inline std::string word(Rng& rng) { return std::string(kWords[rng.below(std::size(kWords))]); }
+
+template <class T>
+void make_plausible(T& value, Rng& rng) {
+  using testing::is_text_pack;
+  if constexpr (std::is_same_v<T, bool> || std::is_enum_v<T> || std::is_same_v<T, CachedHash>) {
+    return;
+  } else if constexpr (std::is_integral_v<T>) {
+    if (rng.chance(0.85)) value = static_cast<T>(rng.below(rng.chance(0.7) ? 6 : 100));
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (rng.chance(0.8)) value = static_cast<double>(rng.between(-3, 30)) / 4;
+  } else if constexpr (is_id<T>) {
+    if (rng.chance(0.9)) value = T(static_cast<typename T::rep>(rng.below(7)));
+  } else if constexpr (std::is_same_v<T, Duration>) {
+    if (rng.chance(0.8)) value = Duration::seconds(static_cast<std::int64_t>(rng.below(5000)));
+  } else if constexpr (std::is_same_v<T, TimePoint>) {
+    if (rng.chance(0.8)) value = TimePoint::from_seconds(1'000'000 + rng.between(-100, 5000));
+  } else if constexpr (std::is_same_v<T, Bitmap>) {
+    if (rng.chance(0.5)) value = {};
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    if (rng.chance(0.85)) value = word(rng);
+  } else if constexpr (is_text_pack<T>) {
+    using Key = decltype([]<class K>(const TextPack<K>&) { return K(); }(value));
+    for (std::size_t i = 0; i < T::kSize; ++i) {
+      if (rng.chance(0.97)) value.set(static_cast<Key>(i), rng.chance(0.75) ? std::string() : word(rng));
+    }
+  } else if constexpr (is_vector<T>) {
+    for (auto& item : value) make_plausible(item, rng);
+  } else if constexpr (is_small_list<T>) {
+    std::vector<typename T::value_type> values(value.begin(), value.end());
+    make_plausible(values, rng);
+    value = values;
+  } else if constexpr (is_optional<T>) {
+    if (value) make_plausible(*value, rng);
+  } else if constexpr (is_pointer<T>) {
+    if (value == nullptr) return;
+    auto copy = std::make_unique<std::remove_const_t<typename T::element_type>>(*value);
+    make_plausible(*copy, rng);
+    value = std::move(copy);
+  } else if constexpr (is_pair<T>) {
+    make_plausible(value.first, rng);
+    make_plausible(value.second, rng);
+  } else if constexpr (is_variant<T>) {
+    std::visit([&](auto& body) { make_plausible(body, rng); }, value);
+  } else {
+    std::apply([&](auto&... member) { (make_plausible(member, rng), ...); }, members_of(value));
+  }
+}
+
+/// A value of any alternative of a variant.
+template <class Variant>
+Variant draw_any(Rng& rng) {
+  Variant value;
+  const std::size_t wanted = rng.below(std::variant_size_v<Variant>);
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    ((i == wanted ? static_cast<void>(value.template emplace<i>()) : void()), ...);
+  }(std::make_index_sequence<std::variant_size_v<Variant>>());
+  testing::draw(value, rng);
+  make_plausible(value, rng);
+  return value;
+}
+
+}  // namespace muster::fuzz

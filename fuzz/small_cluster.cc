@@ -1,0 +1,253 @@
+#include "fuzz/small_cluster.h"
+
+#include "controller/prepare.h"
+#include "fuzz/fuzz.h"
+#include "fuzz/plausible.h"
+#include "records/batch_codec.h"
+#include "records/bytes.h"
+#include "records/wire_records.h"
+
+namespace muster::fuzz {
+namespace {
+
+using testing::kAlice;
+using testing::kBob;
+
+constexpr std::string_view kExperiment =
+    "{name: e, entrypoint: train, max_restarts: 2, hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, "
+    "searcher: {name: async_halving, metric: loss, num_rungs: 2, max_trials: 4, divisor: 2, max_concurrent_trials: 2, time_metric: epochs, max_time: 8}}";
+
+/// The rig counts its own commands from 1.
+constexpr std::uint64_t kGatewayTokens = 1ULL << 32;
+
+CallerNames names_of(UserId user) {
+  return user == kBob.user ? CallerNames{"bob", "users"} : user == kAlice.user ? CallerNames{"alice", "users"} : CallerNames{"root", "root"};
+}
+
+std::shared_ptr<JobSpec> job(JobKind kind, const std::string& name) {
+  auto spec = testing::spec_of(name);
+  spec->kind = kind;
+  return spec;
+}
+
+SubmitJob submit_of(std::shared_ptr<JobSpec> spec) {
+  SubmitJob submit;
+  if (spec->kind == JobKind::kBatch) submit.script = std::make_shared<const std::string>("#!/bin/sh\nsrun hostname\n");
+  submit.environment = std::make_shared<const std::string>(std::string("PATH=/bin\0A=1\0", 14));
+  submit.spec = std::move(spec);
+  return submit;
+}
+
+CreateExperiment experiment_of(std::string config) {
+  CreateExperiment create;
+  create.config = std::move(config);
+  create.job = testing::spec_of("e");
+  return create;
+}
+
+std::shared_ptr<StepSpec> step_spec() {
+  auto step = std::make_shared<StepSpec>();
+  step->task_count = 1;
+  return step;
+}
+
+}  // namespace
+
+SmallCluster::SmallCluster(kj::AsyncIoContext& io) : io_(io), rig_(2), gateway_(*this, io.provider->getTimer(), replica_) {
+  search_.load(rig_.core.state());
+  rig_.connect_all();
+  follow();
+  gateway_.begin();
+  ask(kAlice, submit_of(job(JobKind::kBatch, "runs")));
+  settle();
+  auto waits = job(JobKind::kBatch, "waits");
+  waits->task_count = 8;
+  waits->min_nodes = waits->max_nodes = 2;
+  ask(kAlice, submit_of(waits));
+  auto array = job(JobKind::kBatch, "array");
+  array->text.set(JobText::kArray, "0-9");
+  array->is_held = true;
+  ask(kAlice, submit_of(array));
+  ask(kAlice, submit_of(job(JobKind::kInteractive, "allocation")));
+  ask(kBob, submit_of(job(JobKind::kBatch, "bobs")));
+  settle();
+  ask(kAlice, experiment_of(std::string(kExperiment)));
+  settle();
+}
+
+// Not through the gateway: clusters are made in the middle of calls, where nothing may be waited for.
+void SmallCluster::ask(const Identity& identity, Request request) {
+  LastBlob last;
+  auto prepared = prepare(std::move(request), identity, names_of(identity.user), state().settings(), last);
+  FUZZ_EXPECT(prepared.has_value(), "the cluster's own job is refused: " + prepared.error().text());
+  const Reply reply = rig_.done(std::move(*prepared), identity);
+  FUZZ_EXPECT(!reply.error, "the cluster's own job is refused: " + reply.error->text());
+}
+
+std::vector<Reply> SmallCluster::submit(const Identity& identity, std::vector<Request> requests) {
+  auto promise = gateway_.submit(identity, std::move(requests), RequestId());
+  for (int i = 0; i < 3 && !promise.poll(io_.waitScope); ++i) {
+    settle();
+    pass(Duration::seconds(2));
+  }
+  if (!promise.poll(io_.waitScope)) return {};
+  auto replies = promise.wait(io_.waitScope);
+  for (const Reply& reply : replies) {
+    FUZZ_EXPECT(!reply.error || reply.error->code != ErrorCode::kInternal, "refused as a fault of ours: " + reply.error->text());
+  }
+  return replies;
+}
+
+Result<std::size_t> SmallCluster::query(const Identity& identity, const Query& query) {
+  std::size_t pages = 0;
+  const auto error = gateway_.query(identity, query, [&](const std::string&) -> kj::Promise<void> {
+    ++pages;
+    return kj::READY_NOW;
+  }).wait(io_.waitScope);
+  if (error) return fail(*error);
+  return pages;
+}
+
+bool SmallCluster::hear(NodeIndex node, const FromAgent& message) {
+  const bool is_obeyed = rig_.core.on_agent(node, message, rig_.now);
+  rig_.core.end_turn(rig_.now);
+  rig_.flush();
+  follow();
+  return is_obeyed;
+}
+Result<NodeIndex> SmallCluster::greet(const RegisterNode& hello) {
+  auto node = rig_.greet(hello);
+  follow();
+  return node;
+}
+void SmallCluster::pass(Duration span) {
+  rig_.pass(span);
+  follow();
+}
+
+void SmallCluster::follow() {
+  for (; seen_ < rig_.published.size(); ++seen_) {
+    search_.apply(*rig_.published[seen_]);
+    DurableUpdate update;
+    update.batch = rig_.published[seen_];
+    gateway_.on_update(update);
+  }
+  std::erase_if(unanswered_, [this](std::uint64_t token) {
+    const auto answer = rig_.replies.find(token + kGatewayTokens);
+    if (answer == rig_.replies.end()) return false;
+    gateway_.on_reply(token, answer->second);
+    return true;
+  });
+}
+
+void SmallCluster::settle() {
+  for (int i = 0; i < 20; ++i) {
+    const std::size_t before = rig_.published.size();
+    follow();
+    for (const SearchDecision& decision : search_.decide(rig_.now)) rig_.done(decision, testing::kRoot);
+    rig_.plan();
+    rig_.confirm_launches();
+    follow();
+    if (rig_.published.size() == before) return;
+  }
+}
+
+void SmallCluster::command(Command command) {
+  const std::uint64_t token = command.token;
+  command.token += kGatewayTokens;
+  rig_.core.on_command(std::move(command), rig_.now);
+  rig_.core.end_turn(rig_.now);
+  rig_.flush();
+  rig_.work();
+  unanswered_.insert(token);
+  follow();
+}
+
+void SmallCluster::forecast(Command command) {
+  gateway_.on_reply(command.token, std::vector<Reply>(command.requests.size()));
+}
+kj::Promise<Result<HistoryRows>> SmallCluster::history(Query) { return Result<HistoryRows>(HistoryRows()); }
+kj::Promise<Result<std::vector<std::vector<StepView>>>> SmallCluster::ended_steps(std::vector<JobAttempt> attempts) {
+  return Result<std::vector<std::vector<StepView>>>(std::vector<std::vector<StepView>>(attempts.size()));
+}
+kj::Promise<Result<std::string>> SmallCluster::blob(BlobId) { return Result<std::string>(std::string("#!/bin/sh\n")); }
+kj::Promise<CallerNames> SmallCluster::names(UserId user, GroupId) { return names_of(user); }
+kj::Promise<Result<std::string>> SmallCluster::token(TokenOwner owner, TimePoint) { return Result<std::string>("token of " + owner.name); }
+kj::Promise<Result<ReportOutcome>> SmallCluster::store_report(MetricReport) { return Result<ReportOutcome>(ReportOutcome::kStored); }
+kj::Promise<void> SmallCluster::measure(std::function<void(MetricStore&)>) { return kj::READY_NOW; }
+kj::Promise<Result<LogPage>> SmallCluster::read_logs(LogQuery, Duration) {
+  LogPage page;
+  page.is_end = true;
+  return Result<LogPage>(std::move(page));
+}
+
+void SmallCluster::expect_replay() {
+  rig_.flush();
+  ClusterState again;
+  for (const EventBatchRef& batch : rig_.stored()) {
+    const auto decoded = records::decode_batch(records::encode_batch(*batch));
+    FUZZ_EXPECT(decoded.has_value(), "the journal holds what cannot be read");
+    again.apply(*decoded);
+  }
+  FUZZ_EXPECT(again.hash() == state().hash(), "what the journal replays is not the state");
+}
+
+Request likely_request(Rng& rng) {
+  Request request;
+  switch (rng.below(14)) {
+    case 0:
+    case 1:
+    case 2: request = submit_of(job(rng.chance(0.8) ? JobKind::kBatch : JobKind::kInteractive, "j")); break;
+    case 3: request = experiment_of(rng.chance(0.7) ? std::string(kExperiment) : "{name: s, entrypoint: t, searcher: {name: single, metric: loss}}"); break;
+    case 4: request = testing::cancel_of(JobId(static_cast<std::uint32_t>(1 + rng.below(6)))); break;
+    case 5: request = testing::control_of(static_cast<JobVerb>(rng.below(8)), testing::selector_of(JobId(static_cast<std::uint32_t>(1 + rng.below(6))))); break;
+    case 6: {
+      UpdateObject update{static_cast<UpdateKind>(rng.below(4)), rng.chance(0.5) ? std::to_string(1 + rng.below(6)) : word(rng), {}};
+      for (std::uint64_t i = 1 + rng.below(3); i > 0; --i) update.values.emplace_back(word(rng), word(rng));
+      request = update;
+      break;
+    }
+    case 7: request = CreateStep{JobId(static_cast<std::uint32_t>(1 + rng.below(6))), step_spec(), nullptr}; break;
+    case 8: request = CancelStep{StepId{JobId(static_cast<std::uint32_t>(1 + rng.below(6))), 0, rng.chance(0.5) ? kBatchStep : 0}, 9, {}}; break;
+    case 9: request = ControlExperiments{static_cast<ExperimentVerb>(rng.below(7)), {ExperimentId(static_cast<std::uint32_t>(1 + rng.below(3)))}}; break;
+    case 10: {
+      ReportTrial report{TrialId(static_cast<std::uint32_t>(1 + rng.below(4))), static_cast<std::uint32_t>(1 + rng.below(2)), rng.below(20), {}};
+      report.metrics = {{"loss", static_cast<double>(rng.below(10))}, {"epochs", static_cast<double>(rng.below(10))}};
+      request = report;
+      break;
+    }
+    case 11: request = ReleaseAllocation{JobId(static_cast<std::uint32_t>(1 + rng.below(6))), 0, {}}; break;
+    case 12: request = ContinueExperiment{ExperimentId(static_cast<std::uint32_t>(1 + rng.below(2))), rng.chance(0.5) ? "" : "{searcher: {max_trials: 6}}"}; break;
+    default: return draw_any<Request>(rng);
+  }
+  // Near to right: some words and numbers of it are others.
+  if (auto* submit = std::get_if<SubmitJob>(&request); submit != nullptr && rng.chance(0.8)) {
+    auto spec = std::make_shared<JobSpec>(*submit->spec);
+    for (std::uint64_t i = rng.below(5); i > 0; --i) spec->text.set(static_cast<JobText>(rng.below(decltype(spec->text)::kSize)), word(rng));
+    if (rng.chance(0.3)) spec->task_count = static_cast<std::uint32_t>(rng.below(10));
+    if (rng.chance(0.3)) spec->min_nodes = static_cast<std::uint32_t>(rng.below(4));
+    if (rng.chance(0.3)) spec->max_nodes = static_cast<std::uint32_t>(rng.below(4));
+    if (rng.chance(0.2)) make_plausible(spec->time_limit, rng);
+    if (rng.chance(0.2)) make_plausible(spec->begin_time, rng);
+    if (rng.chance(0.1)) {
+      JobSpec any;
+      testing::draw(any, rng);
+      make_plausible(any, rng);
+      *spec = any;
+    }
+    submit->spec = std::move(spec);
+  }
+  return request;
+}
+
+std::optional<Request> through_the_wire(const Request& request) {
+  const bool is_for_http = std::visit([](const auto& body) { return records::kIsAskedOverHttpAlone<std::remove_cvref_t<decltype(body)>>; }, request);
+  if (is_for_http) return std::nullopt;
+  capnp::MallocMessageBuilder message;
+  records::write(message.initRoot<schema::Request>(), request);
+  std::optional<Request> back;
+  const Status status = records::with_message<schema::Request>(records::message_bytes(message), [&](schema::Request::Reader root) { records::read(root, back.emplace()); });
+  return status.has_value() ? back : std::nullopt;
+}
+
+}  // namespace muster::fuzz

@@ -1,0 +1,75 @@
+// A controller without threads, disk or network, with something of everything in it: what requests and messages of a fuzz run meet.
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "controller/experiments/search_role.h"
+#include "controller/gateway/gateway.h"
+#include "controller/testing.h"
+
+namespace muster::fuzz {
+
+/// Jobs 1 (runs on n0), 2 (waits), 3 (an array, held) and 4 (an allocation that runs) of alice's, 5 of bob's; experiment 1 of alice's, whose trials 1 and 2 have a run
+/// each. Nodes n0 and n1 with four CPUs and two GPUs each are connected. Everything is durable at once, except that nothing is ever stored of metrics and logs.
+class SmallCluster final : private GatewayPort {
+ public:
+  /// Lifetime: the event loop outlives it.
+  explicit SmallCluster(kj::AsyncIoContext& io);
+  ~SmallCluster() noexcept override = default;
+
+  /// What clients ask. Its promises are fulfilled on the event loop.
+  Gateway& gateway() { return gateway_; }
+  /// One reply for each request, in order; none at all where they wait for something that does not happen by itself: they are given up then. Ends the program when one is refused
+  /// as a fault of ours.
+  std::vector<Reply> submit(const Identity& identity, std::vector<Request> requests);
+  /// Errors: as the gateway's. The pages are only counted.
+  Result<std::size_t> query(const Identity& identity, const Query& query);
+
+  /// A node says so. False: it is not obeyed, being about what is not its own.
+  bool hear(NodeIndex node, const FromAgent& message);
+  Result<NodeIndex> greet(const RegisterNode& hello);
+  /// Lets the search decide and the planner plan, a bounded number of times.
+  void settle();
+  void pass(Duration span);
+  /// What a new start would read back from the journal is this very state. Ends the program otherwise.
+  void expect_replay();
+  const ClusterState& state() const { return rig_.core.state(); }
+  std::size_t batches() const { return rig_.journal.size(); }
+  TimePoint now() const { return rig_.now; }
+
+ private:
+  void command(Command command) override;
+  void forecast(Command command) override;
+  kj::Promise<Result<HistoryRows>> history(Query query) override;
+  kj::Promise<Result<std::vector<std::vector<StepView>>>> ended_steps(std::vector<JobAttempt> attempts) override;
+  kj::Promise<Result<std::string>> blob(BlobId id) override;
+  kj::Promise<CallerNames> names(UserId user, GroupId group) override;
+  kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint until) override;
+  kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) override;
+  kj::Promise<void> measure(std::function<void(MetricStore&)> read) override;
+  void forget_trials(std::vector<TrialId>) override {}
+  void begin_metrics(TrialId, std::uint32_t, std::int64_t) override {}
+  kj::Promise<Result<LogPage>> read_logs(LogQuery query, Duration wait) override;
+  void wake_log_readers(LogOwner) override {}
+  void ask(const Identity& identity, Request request);
+  void follow();
+
+  kj::AsyncIoContext& io_;
+  testing::Rig rig_;
+  SearchRole search_;
+  QueryReplica replica_{"host", "test"};
+  Gateway gateway_;
+  std::size_t seen_ = 0;               ///< of what was published
+  std::set<std::uint64_t> unanswered_;  ///< commands
+};
+
+/// A request that is right, of a kind that the wire knows; or one with a few words and numbers of it changed.
+Request likely_request(Rng& rng);
+/// What of a request arrives at the controller, when a client has sent it: only what the wire has a field for. Nullopt: it has none for it.
+std::optional<Request> through_the_wire(const Request& request);
+
+}  // namespace muster::fuzz
