@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kIncludeDepthMax = 8;
 /// Of all files together: one that includes itself twice would else be read 2^8 times.
-constexpr int kIncludesMax = 1000;
+constexpr int kIncludesMax = 256;
 
 struct LogicalLine {
   std::size_t number = 0;
