@@ -80,9 +80,11 @@ std::uint32_t usable_cpus(const JobSpec& job, std::size_t cpus, const NodeConfig
 }
 
 std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant) {
+  return job_tasks_on(job, grant, static_cast<std::uint32_t>(grant.cpus.count()));
+}
+std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant, std::uint32_t usable) {
   if ((job.given & given_option::kTaskCount) != 0 || follows_nodes(job)) return std::max(1U, grant.task_count);
-  const auto by_cpus = static_cast<std::uint32_t>(grant.cpus.count()) / std::max(1U, job.cpus_per_task);
-  return std::max({1U, grant.task_count, by_cpus});
+  return std::max({1U, grant.task_count, usable / std::max(1U, job.cpus_per_task)});
 }
 
 RankLayout rank_layout(std::span<const std::uint32_t> counts, const DistributionRule& rule) {

@@ -39,6 +39,8 @@ std::uint32_t usable_cpus(const JobSpec& job, std::size_t cpus, const NodeConfig
 /// How many tasks of a job one of its nodes is for: those planned there or, when the job named no number of tasks, as many
 /// as its CPUs hold. Source: sbatch(1), SLURM_TASKS_PER_NODE.
 std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant);
+/// The same where not all of the node's CPUs are for tasks (`usable_cpus`).
+std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant, std::uint32_t usable);
 
 /// Global ranks by node: ranks[node][local id] is a rank; rising within each node.
 using RankLayout = std::vector<std::vector<std::uint32_t>>;

@@ -23,6 +23,7 @@ TEST(RankLayout, AJobWithoutANumberOfTasksIsForAsManyAsItsCpusHold) {
   EXPECT_EQ(job_tasks_on(job, grant), 8U);
   job.cpus_per_task = 3;
   EXPECT_EQ(job_tasks_on(job, grant), 2U);
+  EXPECT_EQ(job_tasks_on(job, grant, 3), 1U) << "as far as they are for tasks";
   job.given = given_option::kTaskCount;
   EXPECT_EQ(job_tasks_on(job, grant), 1U);
 }

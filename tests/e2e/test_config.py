@@ -128,6 +128,8 @@ def test_layouts_on_nodes_of_two_threads_per_core(own_cluster):
         first, *hosts = (cluster.work / "out").read_text().splitlines()
         assert (first, [hosts.count(host) for host in sorted(set(hosts))]) == (cpus_per_node, tasks), (options, hosts)
         assert cluster.job(job, "AllocTRES")["AllocTRES"] == f"cpu={cpus},mem={memory}M,node={len(tasks)},billing={cpus}", options
+        told = cluster.run("salloc", *options.split(), "sh", "-c", "echo $SLURM_JOB_CPUS_PER_NODE").out
+        assert told == cpus_per_node + "\n", options
 
 
 def test_the_defaults_of_the_partition_that_is_chosen_count(own_cluster):
@@ -145,7 +147,7 @@ def test_the_defaults_of_the_partition_that_is_chosen_count(own_cluster):
         row = cluster.job(job, "Partition", "AllocTRES")
         assert row["Partition"] == chosen and f"cpu={cpus},mem={memory}" in row["AllocTRES"], (partitions, row)
     cluster.run("scancel", full)
-    cluster.wait_ended(full)
+    until(lambda: cluster.run("sinfo", "-h", "-N", "-p", "cheap", "-o", "%t").out == "idle\n")
     job = cluster.sbatch("true", "-p", "cheap,dear")
     cluster.wait_ended(job)
     assert "mem=50M" in cluster.job(job, "AllocTRES")["AllocTRES"]
