@@ -2,10 +2,11 @@
 SHELL := /bin/bash
 BUILD := build/release
 SEEDS ?= 20
+MINUTES ?= 10
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-clients crash bench lint sim install clean
+.PHONY: help setup build demo test test-asan test-tsan test-clients crash fuzz mutants bench lint sim install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +40,12 @@ test-clients: build ## with other people's packages as they are: determined, Ten
 crash: build ## kill real processes at random: make crash SEEDS=200
 	@tools/setup.sh
 	@/usr/bin/python3 -m pytest tests/e2e/test_crash.py -q --seeds $(SEEDS)
+
+fuzz: build ## every door that others reach, with libFuzzer and sanitizers: make fuzz MINUTES=30
+	@tools/fuzz.sh $(BUILD) $(MINUTES)
+
+mutants: setup ## plant known bugs one by one and expect the tests to find each (tests/mutants/)
+	@/usr/bin/python3 tools/mutants.py
 
 bench: build ## measure, beside Debian's Slurm where it can be compared
 	@bench/run.sh $(BUILD)

@@ -7,6 +7,8 @@
 namespace muster::sim {
 namespace {
 
+constexpr Duration kClockSlack = Duration::seconds(3);
+
 std::string text_of(const StepId& step) {
   return fmt::format("{}.{}.{}", step.job.value(), step.attempt, step.step);
 }
@@ -74,8 +76,18 @@ void Checker::deadline_enforced(const LaunchStep& launch) {
   if (found == jobs_.end() || found->second.state != JobState::kRunning) return;
   const Known& job = found->second;
   if (job.attempt != launch.id.attempt) return;
-  CHECK(timeline_.now() - job.start >= job.limit + job.suspended, "step {} is ended by its supervisor before its time",
+  // The cluster's time may run a little faster while it follows a wall clock.
+  CHECK(timeline_.now() - job.true_start + kClockSlack >= job.limit + job.suspended, "step {} is ended by its supervisor before its time",
         text_of(launch.id));
+}
+
+/// Of an array no more elements run than it allows: those that ran when it was lowered run on.
+void Checker::check_throttle(JobId id) const {
+  const auto array = jobs_.find(id);
+  if (array == jobs_.end() || array->second.throttle == 0) return;
+  std::uint32_t running = 0;
+  for (const auto& [other, job] : jobs_) running += job.array == id && (job.state == JobState::kRunning || job.state == JobState::kSuspended) ? 1 : 0;
+  CHECK(running <= array->second.throttle, "{} elements of array {} run, {} may", running, id.value(), array->second.throttle);
 }
 
 Checker::Known& Checker::known(JobId id) {
@@ -126,6 +138,8 @@ struct Checker::Follow {
     job.spec = e.spec;
     job.limit = e.time_limit;
     job.dependencies = e.dependencies;
+    job.array = e.job;
+    if (e.array) job.throttle = e.array->throttle;
     const bool is_new = checker.jobs_.emplace(e.job, std::move(job)).second;
     CHECK(is_new, "job id {} is given twice", e.job.value());
   }
@@ -142,9 +156,11 @@ struct Checker::Follow {
     CHECK(!checker.cancelled_.contains(e.job), "job {} starts after its cancel was acknowledged", e.job.value());
     job.state = JobState::kRunning;
     job.start = time;
+    job.true_start = checker.timeline_.now();
     job.limit = e.time_limit;
     job.suspended = Duration();
     job.nodes_left = e.allocation->nodes.size();
+    checker.check_throttle(job.array);
   }
   void operator()(const JobEnding& e) {
     Known& job = checker.known(e.job);
@@ -185,10 +201,18 @@ struct Checker::Follow {
     Known& job = checker.known(e.job);
     if (e.time_limit) job.limit = *e.time_limit;
     if (e.dependencies) job.dependencies = *e.dependencies;
+    if (e.array_throttle) job.throttle = *e.array_throttle;
   }
   void operator()(const NodeChanged& e) {
     const bool is_silence = e.reason && *e.reason == "Not responding";
     if ((e.set_conditions & node_condition::kDown) != 0 && !is_silence) checker.is_node_downed_ = true;
+  }
+  void operator()(const ClockStepped& e) {
+    checker.time_ = checker.time_ + e.by;
+    for (auto& [id, job] : checker.jobs_) {
+      if (job.start.is_set()) job.start = job.start + e.by;
+      if (job.suspended_since.is_set()) job.suspended_since = job.suspended_since + e.by;
+    }
   }
   void operator()(const JobSuspended& e) {
     Known& job = checker.known(e.job);
@@ -206,6 +230,7 @@ struct Checker::Follow {
     for (const JobId id : e.jobs) {
       Known& job = checker.known(id);
       CHECK(is_finished(job.state) && !job.is_completing, "job {} is evicted before its end", id.value());
+      CHECK(checker.history_.has(id, job.attempt), "job {} leaves memory and history has not stored its end", id.value());
       job.is_evicted = true;
     }
   }
@@ -228,7 +253,7 @@ struct Checker::Follow {
       worst = worse(worst, run->second.worst);
       ended += run->second.ended;
     }
-    const bool was_never_there = e.exit.signal() == 9;
+    const bool was_never_there = ended == 0 && e.exit.signal() == 9;
     CHECK(e.exit == worst || was_never_there, "step {} ended with {} and is told as {}", text_of(e.step), worst.raw, e.exit.raw);
     CHECK(ended > 0 || was_never_there, "step {} ended and never ran", text_of(e.step));
   }
@@ -286,8 +311,32 @@ void Checker::check_ledger(const ClusterState& state) const {
       }
     });
     CHECK(cpus == node.used_cpus && given == cpus.count(), "node {}: the ledger is not the sum of the grants", node.config.name);
+    for (const GresPool& pool : node.config.gres) {
+      std::size_t devices = 0;
+      Bitmap used;
+      state.jobs().for_each([&](const Job& job) {
+        if (job.run == nullptr || !job.holds_resources()) return;
+        for (std::size_t i = 0; i < job.run->allocation->nodes.size(); ++i) {
+          const NodeGrant& grant = job.run->allocation->nodes[i];
+          if (grant.node != index || job.run->released.test(i)) continue;
+          for (const GresGrant& gres : grant.gres) {
+            if (gres.name != pool.name) continue;
+            devices += gres.devices.count();
+            used |= gres.devices;
+          }
+        }
+      });
+      CHECK(devices == used.count() && devices <= pool.count, "node {}: {} of {} {} are given, {} different ones", node.config.name, devices, pool.count, pool.name, used.count());
+    }
     CHECK(memory == node.used_memory_mib && memory <= node.config.memory_mib, "node {}: {} MiB given, {} in the ledger",
           node.config.name, memory, node.used_memory_mib);
+  }
+}
+
+void Checker::check_history() const {
+  for (const auto& [id, job] : jobs_) {
+    if (!is_finished(job.state)) continue;
+    CHECK(history_.has(id, job.attempt), "job {} has ended and history has not stored it", id.value());
   }
 }
 

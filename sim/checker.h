@@ -10,6 +10,7 @@
 
 #include "model/agent_message.h"
 #include "model/event.h"
+#include "sim/fake_history.h"
 #include "sim/options.h"
 #include "sim/timeline.h"
 #include "state/cluster_state.h"
@@ -18,7 +19,7 @@ namespace muster::sim {
 
 class Checker {
  public:
-  Checker(const Timeline& timeline, const Options& options) : timeline_(timeline), options_(options) {}
+  Checker(const Timeline& timeline, const Options& options, const FakeHistory& history) : timeline_(timeline), options_(options), history_(history) {}
 
   // ---- tasks ----
   /// A supervisor comes up. At most one ever does for a step on a node.
@@ -43,6 +44,8 @@ class Checker {
   /// anybody having been told is seen here first.
   void recovered(const ClusterState& state);
   void check_ledger(const ClusterState& state) const;
+  /// Whatever has ended is in history, for good. Requires: nothing is under way any more.
+  void check_history() const;
 
   // ---- clients ----
   void cancelled(JobId job) { cancelled_.insert(job); }
@@ -66,7 +69,10 @@ class Checker {
     bool is_evicted = false;
     bool has_completed = false;   ///< once: a dependency that was fulfilled stays so
     std::uint32_t attempt = 0;
-    TimePoint start;
+    TimePoint start;        ///< by the cluster's time
+    TimePoint true_start;   ///< when it was known to be
+    JobId array;                 ///< itself, or the one that it was split from
+    std::uint32_t throttle = 0;  ///< of the array that it is; 0: none
     Duration limit;
     TimePoint suspended_since;
     Duration suspended;
@@ -78,10 +84,12 @@ class Checker {
   void take(NodeIndex node, const NodeGrant& grant, JobId job, bool is_shared);
   void give(NodeIndex node, const NodeGrant& grant, JobId job, bool is_shared);
   Known& known(JobId job);
+  void check_throttle(JobId array) const;
   void follow(const Event& event);
 
   const Timeline& timeline_;
   const Options& options_;
+  const FakeHistory& history_;
   std::map<std::pair<NodeIndex, StepId>, Run> runs_;
   std::map<std::tuple<std::uint32_t, std::string, std::size_t>, Place> places_;
   std::set<StepId> excused_;

@@ -1,6 +1,7 @@
 #include "sim/controller.h"
 
 #include "controller/recovery.h"
+#include "controller/replay_recorder.h"
 #include "sim/machine.h"
 #include "sim/workload.h"
 
@@ -29,17 +30,53 @@ Controller::Controller(World& world, std::uint64_t incarnation)
   checkpointed_ = core_.state().seq();
   links_.resize(world_.config->nodes.size());
   world_.journal.attach({[this](Seq seq) {
-                           core_.on_durable(seq, world_.timeline.now());
-                           schedule_work();
+                           when_running([this, seq] {
+                             core_.on_durable(seq, now());
+                             schedule_work();
+                           });
                          },
                          [this] { world_.crash_controller(); }});
-  core_.start(epoch, world_.config, world_.timeline.now());
+  start_core(epoch);
   later(kTick, [this] { tick(); });
+}
+
+/// The machine's steady clock is the true time.
+ClockReading Controller::read_clocks() const {
+  const TimePoint truth = world_.timeline.now();
+  return {truth - TimePoint(), truth + world_.wall_offset};
+}
+
+TimePoint Controller::now() const { return clock_->at(world_.timeline.now() - TimePoint()); }
+
+/// As begin_core of apps/musterd/main.cc.
+void Controller::start_core(Epoch epoch) {
+  const ClockReading reading = read_clocks();
+  const TimePoint stored = world_.journal.last_time();
+  const auto away = stored.is_set() ? std::optional(world_.timeline.now() - stored) : std::nullopt;
+  const ClockStart start = clock_start(core_.state().time(), away, reading.wall, std::exchange(world_.is_clock_believed, false));
+  clock_.emplace(reading, start.time + start.step);
+  CoreStart beginning;
+  beginning.clock_step = start.step;
+  core_.start(epoch, world_.config, start.time, beginning);
+}
+
+void Controller::stop(Duration how_long) {
+  const TimePoint until = world_.timeline.now() + how_long;
+  stopped_until_ = std::max(stopped_until_, until);
+}
+
+void Controller::when_running(Timeline::Action action) {
+  if (stopped_until_ <= world_.timeline.now()) return action();
+  world_.timeline.at(stopped_until_, [&world = world_, incarnation = incarnation_, action = std::move(action)]() mutable {
+    if (world.controller != nullptr && world.controller->incarnation() == incarnation) world.controller->when_running(std::move(action));
+  });
 }
 
 void Controller::recover() {
   ClusterState& state = core_.state();
-  const FakeJournal::Checkpoint& checkpoint = world_.journal.checkpoint();
+  const Seq watermark = world_.history.watermark();
+  ReplayRecorder recorder(state, watermark);
+  const FakeJournal::Checkpoint& checkpoint = world_.journal.checkpoint(watermark);
   for (const std::string& bytes : checkpoint.slices) {
     auto slice = records::decode_slice(bytes);
     CHECK(slice.has_value(), "a slice does not decode: {}", slice.error().text());
@@ -48,22 +85,28 @@ void Controller::recover() {
   state.restore_seq(checkpoint.seq);
   if (checkpoint.seq.value() != 0) world_.checker.compare(state, "after its checkpoint");
   world_.journal.replay(checkpoint.seq, [&](const EventBatch& batch) {
-    state.apply(batch);
+    state.apply(batch, &recorder);
     if (batch.seq > world_.checker.last_published()) world_.checker.published(batch);
     world_.checker.compare(state, "replayed");
   });
   world_.checker.recovered(state);
+  // As store_unprojected of apps/musterd/main.cc.
+  world_.history.append(state.seq(), recorder.take());
+  world_.history.sync();
+  core_.on_history(world_.history.watermark());
 }
 
 void Controller::later(Duration delay, Timeline::Action action) {
   world_.timeline.after(delay, [&world = world_, incarnation = incarnation_, action = std::move(action)] {
-    if (world.controller != nullptr && world.controller->incarnation() == incarnation) action();
+    if (world.controller != nullptr && world.controller->incarnation() == incarnation) world.controller->when_running(action);
   });
 }
 
 void Controller::tick() {
-  core_.on_tick(world_.timeline.now());
-  core_.end_turn(world_.timeline.now());
+  clock_->update(read_clocks());
+  if (clock_->believed_jump()) return world_.restart_for_clock();
+  core_.on_tick(now());
+  core_.end_turn(now());
   schedule_work();
   if (world_.options.is_checked_deeply && world_.rng.chance(0.05)) world_.checker.check_ledger(core_.state());
   schedule_planner();
@@ -77,7 +120,7 @@ void Controller::schedule_end() {
   const Duration delay = world_.options.is_only_batch ? Duration::milliseconds(2) : Duration();
   later(delay, [this] {
     is_end_scheduled_ = false;
-    core_.end_turn(world_.timeline.now());
+    core_.end_turn(now());
     schedule_work();
   });
 }
@@ -86,33 +129,40 @@ void Controller::schedule_work() {
   if (!core_.has_work() || std::exchange(is_work_scheduled_, true)) return;
   later(Duration::milliseconds(1), [this] {
     is_work_scheduled_ = false;
-    core_.on_work(world_.timeline.now());
-    core_.end_turn(world_.timeline.now());
+    core_.on_work(now());
+    core_.end_turn(now());
     schedule_work();
   });
 }
 
 void Controller::command(Command command) {
-  core_.on_command(std::move(command), world_.timeline.now());
-  schedule_end();
+  when_running([this, command = std::move(command)] {
+    core_.on_command(command, now());
+    schedule_end();
+  });
 }
 
 Result<NodeIndex> Controller::register_node(const LinkRef& link, const RegisterNode& hello) {
-  auto node = core_.on_register(hello, world_.timeline.now());
+  auto node = core_.on_register(hello, now());
   if (node.has_value()) links_[node->value()] = link;
   schedule_end();
   return node;
 }
 
 void Controller::agent_message(const LinkRef& link, const FromAgent& message) {
-  core_.on_agent(link->node, message, world_.timeline.now());
-  schedule_end();
+  when_running([this, link, message] {
+    if (links_[link->node.value()] != link) return;
+    core_.on_agent(link->node, message, now());
+    schedule_end();
+  });
 }
 
 void Controller::agent_lost(const LinkRef& link) {
-  if (links_[link->node.value()] != link) return;
-  links_[link->node.value()] = nullptr;
-  core_.on_agent_lost(link->node);
+  when_running([this, link] {
+    if (links_[link->node.value()] != link) return;
+    links_[link->node.value()] = nullptr;
+    core_.on_agent_lost(link->node);
+  });
 }
 
 void Controller::reply(std::uint64_t token, std::vector<Reply> replies) {
@@ -143,8 +193,24 @@ void Controller::publish(DurableUpdate update) {
     to_search_.push_back(update.batch);
     schedule_search();
   }
-  const Seq seq = update.batch->seq;
-  later(Duration::milliseconds(5), [this, seq] { core_.on_history(seq); });
+  to_history_.push_back(std::move(update));
+  schedule_history();
+}
+
+void Controller::schedule_history() {
+  if (std::exchange(is_history_scheduled_, true)) return;
+  later(Duration::milliseconds(world_.rng.between(1, world_.options.slow_history > 0 ? 3000 : 20)), [this] {
+    is_history_scheduled_ = false;
+    run_history();
+  });
+}
+
+/// What is written is synced at the next opportunity, or the one after.
+void Controller::run_history() {
+  for (; !to_history_.empty(); to_history_.pop_front()) world_.history.append(to_history_.front().batch->seq, to_history_.front().history);
+  if (world_.rng.chance(world_.options.slow_history)) return schedule_history();
+  world_.history.sync();
+  core_.on_history(world_.history.watermark());
 }
 
 void Controller::plan_consumed(Seq until) {
@@ -164,10 +230,10 @@ void Controller::run_planner() {
   for (; !to_planner_.empty(); to_planner_.pop_front()) planner_.apply(*to_planner_.front());
   for (; !consumed_.empty(); consumed_.pop_front()) planner_.consumed(consumed_.front());
   if (world_.options.is_checked_deeply) world_.checker.compare(planner_.state(), "of the planner");
-  if (auto plan = planner_.plan(world_.timeline.now())) {
+  if (auto plan = planner_.plan(now())) {
     replica_.set_report(plan->report);
     later(Duration::microseconds(world_.rng.between(100, 30'000)), [this, plan = *plan] {
-      core_.on_plan(plan, world_.timeline.now());
+      core_.on_plan(plan, now());
     });
   }
   const std::uint64_t fresh = planner_.state().seq().value() - checkpointed_.value();
@@ -184,7 +250,7 @@ void Controller::schedule_search() {
 
 void Controller::run_search() {
   for (; !to_search_.empty(); to_search_.pop_front()) search_.apply(*to_search_.front());
-  for (SearchDecision& decision : search_.decide(world_.timeline.now())) {
+  for (SearchDecision& decision : search_.decide(now())) {
     Command asked;
     asked.identity.is_operator = true;
     asked.requests.push_back(std::move(decision));

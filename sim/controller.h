@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "controller/cluster_clock.h"
 #include "controller/core.h"
 #include "controller/experiments/search_role.h"
 #include "controller/gateway/query_replica.h"
@@ -19,6 +20,12 @@ class Controller final : public CorePort, public JournalPort {
   Controller(World& world, std::uint64_t incarnation);
 
   std::uint64_t incarnation() const { return incarnation_; }
+  /// Nothing happens for so long; what comes meanwhile waits.
+  void stop(Duration how_long);
+  /// When it goes on; unset: it runs.
+  TimePoint stopped_until() const { return stopped_until_; }
+  /// The cluster's time.
+  TimePoint now() const;
   const Core& core() const { return core_; }
   const QueryReplica& replica() const { return replica_; }
   const PlannerRole& planner() const { return planner_; }
@@ -44,6 +51,12 @@ class Controller final : public CorePort, public JournalPort {
 
  private:
   void recover();
+  void start_core(Epoch epoch);
+  ClockReading read_clocks() const;
+  void schedule_history();
+  void run_history();
+  /// Runs it at once, or when the controller goes on.
+  void when_running(Timeline::Action action);
   void tick();
   void schedule_end();
   void schedule_work();
@@ -61,6 +74,10 @@ class Controller final : public CorePort, public JournalPort {
   PlannerRole planner_{sched::PlanOptions()};
   QueryReplica replica_{"sim", "0"};
   std::vector<LinkRef> links_;
+  std::optional<ClusterClock> clock_;  ///< unset: not started
+  TimePoint stopped_until_;
+  std::deque<DurableUpdate> to_history_;
+  bool is_history_scheduled_ = false;
   std::deque<EventBatchRef> to_planner_;
   std::deque<Seq> consumed_;
   SearchRole search_;

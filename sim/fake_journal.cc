@@ -34,6 +34,7 @@ void FakeJournal::flush() {
 void FakeJournal::store(const EventBatchRef& batch) {
   CHECK(batch->seq.value() == stored_.size() + 1, "batch {} after {}", batch->seq.value(), stored_.size());
   CHECK(batch->epoch == epoch_, "batch {} of epoch {} under {}", batch->seq.value(), batch->epoch.value(), epoch_.value());
+  last_time_ = timeline_.now();
   for (const BlobWrite& blob : batch->blobs) blobs_[blob.id] = blob.bytes;
   for (const BlobId id : batch->dead_blobs) blobs_.erase(id);
   if (!options_.is_codec) {
@@ -52,6 +53,12 @@ void FakeJournal::crash() {
   for (std::size_t i = 0; i < kept; ++i) store(under_way[i]);
   is_flushing_ = is_full_ = false;
   ++generation_;
+}
+
+const FakeJournal::Checkpoint& FakeJournal::checkpoint(Seq history) const {
+  std::size_t newest = checkpoints_.size() - 1;
+  while (checkpoints_[newest].seq > history) --newest;
+  return checkpoints_[newest];
 }
 
 void FakeJournal::replay(Seq after, const std::function<void(const EventBatch&)>& visit) const {

@@ -36,13 +36,16 @@ class FakeJournal {
   Bytes read_blob(BlobId id) const;
   Seq last() const { return Seq(stored_.size()); }
 
-  /// The newest whole checkpoint.
+  /// One that is whole.
   struct Checkpoint {
     Seq seq;
     std::vector<std::string> slices;
   };
-  void put_checkpoint(Checkpoint checkpoint) { checkpoint_ = std::move(checkpoint); }
-  const Checkpoint& checkpoint() const { return checkpoint_; }
+  void put_checkpoint(Checkpoint checkpoint) { checkpoints_.push_back(std::move(checkpoint)); }
+  /// The newest that is not beyond `history`.
+  const Checkpoint& checkpoint(Seq history) const;
+  /// When the last batch was stored; unset: there is none.
+  TimePoint last_time() const { return last_time_; }
 
  private:
   void flush();
@@ -56,7 +59,8 @@ class FakeJournal {
   std::vector<EventBatchRef> flushing_;
   std::vector<EventBatchRef> waiting_;
   std::map<BlobId, Bytes> blobs_;
-  Checkpoint checkpoint_;
+  std::vector<Checkpoint> checkpoints_ = std::vector<Checkpoint>(1);  ///< the first is that of nothing
+  TimePoint last_time_;
   Epoch epoch_;
   std::uint64_t generation_ = 0;
   bool is_flushing_ = false;

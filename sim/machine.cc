@@ -238,6 +238,8 @@ void Machine::dial() {
   link_->last_up = world_.timeline.now() + world_.latency();
   world_.timeline.at(link_->last_up, [this, link = link_, hello = agent_->registration(), generation = agent_generation_] {
     if (!link->is_whole || world_.controller == nullptr) return;
+    // A controller that stands still answers when it goes on; by then this agent has tried again.
+    if (world_.controller->stopped_until() > world_.timeline.now()) return world_.break_link(link);
     const auto registered = world_.controller->register_node(link, hello);
     // The controller may not have noticed yet that the agent before is gone.
     const bool is_accepted = registered.has_value();

@@ -74,6 +74,8 @@ class Machine final : public AgentWorld {
   /// Since when the link has been usable; unset: it is not.
   TimePoint up_since() const { return up_since_; }
   const Supervised* find(const StepId& step) const;
+  /// A step that the controller has not acknowledged; nullopt: there is none.
+  std::optional<StepId> unacknowledged() const { return spool_.empty() ? std::nullopt : std::optional(spool_.begin()->first); }
 
   // ---- faults ----
   void crash_agent();

@@ -23,7 +23,7 @@ constexpr const char* kHelp =
     "\n"
     "  --seed N       one seed (default 1)\n"
     "  --seeds A-B    all seeds from A to B\n"
-    "  --recipe R     swarm (default), calm, throughput\n"
+    "  --recipe R     swarm (default), calm, search, pauses, throughput\n"
     "  --requests N   of clients, instead of what the recipe says\n"
     "  -v             says what each seed did\n"
     "  --trace        every durable event, fault and task\n";
@@ -56,6 +56,8 @@ void add_faults(World& world) {
   strike(world, o.controller_crash, "controller crash", [&] { world.crash_controller(); });
   strike(world, o.agent_crash, "agent crash", [&] { any_node(world).crash_agent(); });
   strike(world, o.supervisor_crash, "supervisor crash", [&] { any_node(world).crash_supervisor(); });
+  strike(world, o.controller_stop, "controller stops", [&] { world.stop_controller(Duration::milliseconds(world.rng.between(10, 20'000))); });
+  strike(world, o.clock_jump, "clock jumps", [&] { world.jump_clock(); });
   strike(world, o.node_crash, "node crash", [&] { any_node(world).crash(); });
   strike(world, o.disk_full, "disk full", [&] { world.journal.fill(); });
   strike(world, o.link_drop, "link drop", [&] {
@@ -70,7 +72,7 @@ void add_faults(World& world) {
 void stop_faults(World& world) {
   world.has_faults = false;
   Options& o = world.options;
-  o.duplicate = o.client_loss = o.slow_spawn = o.spool_refusal = o.slow_disk = 0;
+  o.duplicate = o.client_loss = o.slow_spawn = o.spool_refusal = o.slow_disk = o.slow_history = 0;
 }
 
 void run_for(World& world, Duration span) {
@@ -132,6 +134,11 @@ void simulate(const Options& options, bool is_verbose) {
   run_for(world, Duration::seconds(10));
   const SearchTally searches = check_replicas(world);
   check_checkpoints(world);
+  world.checker.check_history();
+  for (const auto& node : world.nodes) {
+    const auto kept = node->unacknowledged();
+    CHECK(!kept, "node {} keeps step {}.{}.{} in its spool: its end was never acknowledged", node->index().value(), kept->job.value(), kept->attempt, kept->step);
+  }
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::uint64_t jobs = world.checker.jobs_ended();
   if (is_verbose) {

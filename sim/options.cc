@@ -36,8 +36,20 @@ void draw_faults(Options& options, Rng& rng) {
   options.slow_spawn = maybe(rng, 0.05);
   options.spool_refusal = maybe(rng, 0.02);
   options.slow_disk = maybe(rng, 0.02);
+  options.slow_history = maybe(rng, 0.8);
+  options.controller_stop = maybe(rng, 5, 120);
+  options.clock_jump = maybe(rng, 5, 120);
   options.is_codec = rng.chance(0.7);
   options.is_checkpointed = rng.chance(0.7);
+}
+
+/// Nothing fails but time: whoever then loses a job or a node has judged by a clock that was wrong.
+void make_pauses(Options& options, Rng& rng) {
+  options.controller_stop = Duration::seconds(rng.between(5, 60));
+  options.clock_jump = Duration::seconds(rng.between(5, 60));
+  if (rng.chance(0.5)) options.controller_crash = Duration::seconds(rng.between(10, 60));
+  options.slow_history = maybe(rng, 0.8);
+  options.requests = static_cast<std::uint32_t>(rng.between(50, 300));
 }
 
 void make_throughput(Options& options) {
@@ -57,7 +69,7 @@ void make_throughput(Options& options) {
 
 }  // namespace
 
-std::vector<std::string> recipe_names() { return {"swarm", "calm", "search", "throughput"}; }
+std::vector<std::string> recipe_names() { return {"swarm", "calm", "search", "pauses", "throughput"}; }
 
 Result<Options> options_of(const std::string& recipe, std::uint64_t seed) {
   Options options;
@@ -70,8 +82,10 @@ Result<Options> options_of(const std::string& recipe, std::uint64_t seed) {
     draw_faults(options, rng);
   } else if (recipe == "throughput") {
     make_throughput(options);
+  } else if (recipe == "pauses") {
+    make_pauses(options, rng);
   } else if (recipe != "calm") {
-    return fail(ErrorCode::kNotFound, "there is no recipe " + recipe, "use swarm, calm, search or throughput");
+    return fail(ErrorCode::kNotFound, "there is no recipe " + recipe, "use swarm, calm, search, pauses or throughput");
   }
   return options;
 }

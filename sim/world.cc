@@ -39,7 +39,7 @@ std::shared_ptr<const ClusterConfig> config_of(const Options& options) {
 }  // namespace
 
 World::World(const Options& chosen)
-    : options(chosen), rng(chosen.seed), config(config_of(options)), journal(timeline, rng, options), checker(timeline, options) {
+    : options(chosen), rng(chosen.seed), config(config_of(options)), journal(timeline, rng, options), checker(timeline, options, history) {
   start_controller();
   for (std::uint32_t i = 0; i < options.nodes; ++i) nodes.push_back(std::make_unique<Machine>(*this, NodeIndex(i)));
   workload = std::make_unique<Workload>(*this);
@@ -53,6 +53,7 @@ void World::crash_controller() {
   // The object lives until the stack has unwound, the incarnation is over at once.
   std::shared_ptr<Controller> gone(std::move(controller));
   journal.crash();
+  history.crash();
   journal.attach({[](Seq) {}, [] {}});
   for (const auto& node : nodes) {
     if (node->link() != nullptr) break_link(node->link());
@@ -61,6 +62,23 @@ void World::crash_controller() {
   timeline.after(Duration::milliseconds(rng.between(200, 8000)), [this] {
     if (controller == nullptr) start_controller();
   });
+}
+
+void World::stop_controller(Duration how_long) {
+  if (controller != nullptr) controller->stop(how_long);
+}
+
+void World::jump_clock() {
+  const Duration by = Duration::seconds(rng.chance(0.5) ? rng.between(-20, 20) : rng.between(-4000, 40'000));
+  wall_offset = wall_offset + by;
+  // Most are taken back before they are believed.
+  if (!rng.chance(0.7)) return;
+  timeline.after(Duration::milliseconds(rng.between(100, 20'000)), [this, by] { wall_offset = wall_offset - by; });
+}
+
+void World::restart_for_clock() {
+  is_clock_believed = true;
+  crash_controller();
 }
 
 void World::break_link(const LinkRef& link) {

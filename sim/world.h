@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/checker.h"
+#include "sim/fake_history.h"
 #include "sim/fake_journal.h"
 #include "sim/options.h"
 #include "sim/timeline.h"
@@ -37,6 +38,7 @@ struct World {
   Timeline timeline;
   std::shared_ptr<const ClusterConfig> config;
   FakeJournal journal;
+  FakeHistory history;
   Checker checker;
   std::unique_ptr<Controller> controller;
   std::uint64_t incarnations = 0;
@@ -44,11 +46,19 @@ struct World {
   std::unique_ptr<Workload> workload;
   std::map<TrialId, std::uint32_t> epochs;  ///< what trials have saved, on a shared disk
   bool has_faults = false;  ///< faults may strike now
+  Duration wall_offset;     ///< of the controller's wall clock from the true time
+  bool is_clock_believed = false;  ///< the next controller starts because of a jump that has stood for long enough
 
   Duration latency() { return Duration::microseconds(rng.between(20, 400)); }
   /// The controller ends at once and starts again after a while.
   void crash_controller();
   void start_controller();
+  /// It stands still for so long, as after SIGSTOP; what comes meanwhile waits.
+  void stop_controller(Duration how_long);
+  /// Its wall clock jumps, for a while or for good.
+  void jump_clock();
+  /// It starts again to follow its wall clock.
+  void restart_for_clock();
   /// Breaks a connection; both sides notice, each in its own time.
   void break_link(const LinkRef& link);
 };

@@ -276,7 +276,6 @@ TEST(HttpRoles, EveryRouteByEveryKindOfToken) {
     ASSERT_TRUE(without_row.erase(route) == 1) << route << " is not served, or has two rows";
     const std::string method = route.substr(0, route.find(' '));
     for (const char* role : kRoles) {
-      
       SCOPED_TRACE(route + " by '" + role + "'");
       std::string bytes;
       for (const char* making : row.before) bytes += request_text(makings().at(making));

@@ -12,9 +12,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
+#include "cli/text_file.h"
 #include "codec/gres_options.h"
 #include "codec/gres_text.h"
 #include "codec/hostlist.h"
@@ -442,9 +441,7 @@ Environment without_job_variables(Environment environment) {
 
 Result<Environment> exported_environment(const SubmitOptions& options, const SubmitScene& scene) {
   if (!options.export_file.empty()) {
-    std::ifstream file(options.export_file);
-    if (!file) return fail(ErrorCode::kNotFound, fmt::format("cannot read the export file {}", options.export_file));
-    return parse_environment(std::string(std::istreambuf_iterator<char>(file), {}));
+    return parse_environment(TRY(read_file(options.export_file, kEnvironmentBytesMax, "the export file ")));
   }
   const bool is_nested = options.by != Submitter::kRun && scene.is_inside_job();
   const Environment base = is_nested ? without_job_variables(scene.environment) : scene.environment;

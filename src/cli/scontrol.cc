@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 
 #include "cli/commands.h"
@@ -108,9 +107,9 @@ int compress(Call& call, bool is_sorted) {
   std::string text = call.word(0);
   if (text.empty()) return call.failed("host list not specified");
   if (text.front() == '/') {
-    std::ifstream file(text);
-    if (!file) return call.failed(fmt::format("cannot read {}", text));
-    text.assign(std::istreambuf_iterator<char>(file), {});
+    auto read = read_file(text);
+    if (!read.has_value()) return call.failed(read.error().text());
+    text = std::move(*read);
   }
   const auto names = expand_hostlist(text);
   if (!names.has_value()) return call.failed(names.error().text());

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 
 #include "cli/allocation.h"
 #include "cli/commands.h"
 #include "cli/multi_prog.h"
 #include "cli/step_watch.h"
+#include "cli/text_file.h"
 #include "codec/hostlist.h"
 #include "codec/words.h"
 
@@ -211,9 +210,7 @@ bool is_on_path(const std::string& program) {
 /// The tasks' command: with --multi-prog a shell that picks each task's own.
 Result<Words> command_of(const SubmitOptions& options, const Words& operands) {
   if (!options.is_multi_prog) return operands;
-  std::ifstream file(operands.front());
-  if (!file) return fail(ErrorCode::kNotFound, fmt::format("cannot read the configuration file {}", operands.front()));
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = TRY(read_file(operands.front(), std::size_t{64} << 20, "the configuration file "));
   const std::string script = TRY(multi_prog_command(text, options.job.task_count));
   return Words{"/bin/sh", "-c", script};
 }

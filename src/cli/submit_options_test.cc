@@ -233,6 +233,15 @@ TEST(SubmitReader, BadValuesNameTheirOption) {
   EXPECT_EQ(error_of({"--exclusive=user"}), "sbatch: error: --exclusive=user is not supported by Muster yet\n");
 }
 
+TEST(SubmitReader, AListThatIsNoFileSaysWhy) {
+  for (const char* option : {"--exclude=", "--nodelist="}) {
+    const std::string folder = error_of({option + std::string("/tmp")});
+    EXPECT_NE(folder.find("cannot read the node file /tmp"), std::string::npos) << folder;
+    EXPECT_NE(folder.find("Is a directory"), std::string::npos) << folder;
+    EXPECT_NE(error_of({option + std::string("/no/such/file")}).find("No such file"), std::string::npos);
+  }
+}
+
 TEST(SubmitReader, StrongerSourceReplaces) {
   SubmitOptions options;
   options.context = test_context();

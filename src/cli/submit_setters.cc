@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "cli/session.h"
+#include "cli/text_file.h"
 #include "codec/array_text.h"
 #include "codec/binding_text.h"
 #include "codec/dependency_text.h"
@@ -39,13 +38,13 @@ Result<std::uint32_t> read_number_of_nodes(Value text) {
   return *number * factor;
 }
 
+constexpr std::size_t kListFileMax = std::size_t{16} << 20;
+
 /// A host list as written, or the contents of the file when there is a slash in it.
 Result<std::string> hosts(Value value) {
   std::string text(value);
   if (value.find('/') != Value::npos) {
-    std::ifstream file(text);
-    if (!file) return fail(ErrorCode::kNotFound, fmt::format("cannot read the node file {}", value));
-    text.assign(std::istreambuf_iterator<char>(file), {});
+    text = TRY(read_file(text, kListFileMax, "the node file "));
     std::ranges::replace(text, '\n', ',');
   }
   const auto names = TRY(expand_hostlist(text));
@@ -125,9 +124,7 @@ Status hint(SubmitOptions& options, Value value) {
 
 /// A place for each task. Only what comes out in the cluster's own order can be laid so: each host the same number of times.
 Status host_file(SubmitOptions& options, Value value) {
-  std::ifstream file{std::string(value)};
-  if (!file) return fail(ErrorCode::kNotFound, fmt::format("cannot read the host file {}", value));
-  std::string text(std::istreambuf_iterator<char>(file), {});
+  std::string text = TRY(read_file(std::string(value), kListFileMax, "the host file "));
   std::ranges::replace(text, '\n', ',');
   const std::vector<std::string> places = TRY(expand_hostlist(text));
   const std::vector<std::string> hosts = sorted_hosts(places);

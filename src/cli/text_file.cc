@@ -10,7 +10,7 @@
 
 namespace muster::cli {
 
-Result<std::string> read_file(const std::string& path, std::size_t most) {
+Result<std::string> read_file(const std::string& path, std::size_t most, std::string_view what) {
   const bool is_standard_input = path == "-";
   const int fd = is_standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   std::string text;
@@ -24,9 +24,9 @@ Result<std::string> read_file(const std::string& path, std::size_t most) {
   const int reason = errno;
   if (fd >= 0 && !is_standard_input) ::close(fd);
   if (text.size() > most) {
-    return fail(ErrorCode::kInvalidArgument, "cannot read " + path, fmt::format("it has more than {} MiB", most >> 20));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("cannot read {}{}", what, path), fmt::format("it has more than {} MiB", most >> 20));
   }
-  if (size < 0) return fail(ErrorCode::kNotFound, "cannot read " + path, std::strerror(reason));
+  if (size < 0) return fail(ErrorCode::kNotFound, fmt::format("cannot read {}{}", what, path), std::strerror(reason));
   return text;
 }
 

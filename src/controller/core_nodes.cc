@@ -45,9 +45,22 @@ void Core::mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::opt
   emit(std::move(change), now);
 }
 
+/// How far a node's knowledge may be ahead of a state that was lost. Beyond that its spool is damaged, or somebody else speaks for it: ids and epochs
+/// that are skipped never come back.
+constexpr std::uint32_t kJobIdsLostMax = 100'000'000;
+constexpr std::uint64_t kEpochsLostMax = 1'000'000;
+
 /// Whether the node belongs to this cluster, and what it knows that our state does not.
 std::optional<Error> Core::check_identity(const RegisterNode& hello, TimePoint now) {
   const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
+  const bool has_absurd_epoch = !is_foreign && hello.epoch > state_.epoch() && hello.epoch.value() - state_.epoch().value() > kEpochsLostMax;
+  const bool has_absurd_floor = hello.job_floor >= state_.next_job() && hello.job_floor.value() - state_.next_job().value() >= kJobIdsLostMax;
+  if (has_absurd_epoch || has_absurd_floor) {
+    return Error{ErrorCode::kFailedPrecondition,
+                 fmt::format("node {} says that it was told to start jobs up to {} under epoch {}, and here the next job is {} and the epoch {}: not believed",
+                             hello.node_name, hello.job_floor.value(), hello.epoch.value(), state_.next_job().value(), state_.epoch().value()),
+                 "its spool is damaged: stop its agent, empty SlurmdSpoolDir there and start it again"};
+  }
   if (!is_foreign && hello.epoch > state_.epoch()) {
     const std::string met = fmt::format("node {} has met epoch {} of this cluster, and this controller leads under epoch {}: its state is an "
                                         "older copy", hello.node_name, hello.epoch.value(), state_.epoch().value());

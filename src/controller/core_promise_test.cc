@@ -223,6 +223,29 @@ TEST(CoreIdentity, ANodeThatHasMetANewerLeaderMakesUsLeadAnew) {
   EXPECT_EQ(rig.met_epoch, Epoch(77));
 }
 
+TEST(CoreIdentity, WhatNoLostStateExplainsIsNotBelieved) {
+  // Ids and epochs that are skipped are gone for good: one damaged spool must not use them up.
+  Rig rig;
+  RegisterNode hello = Rig::hello_of(0);
+  hello.cluster_id = rig.core.identity().cluster_id;
+  hello.epoch = rig.core.identity().epoch;
+  const JobId next = rig.core.state().next_job();
+  for (const std::uint32_t floor : {UINT32_MAX, UINT32_MAX - 1, next.value() + 100'000'000}) {
+    hello.job_floor = JobId(floor);
+    const auto refused = rig.greet(hello);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_NE(refused.error().text().find("not believed"), std::string::npos) << refused.error().text();
+    EXPECT_EQ(rig.core.state().next_job(), next);
+  }
+  hello.job_floor = {};
+  hello.epoch = Epoch(UINT64_MAX);
+  EXPECT_EQ(rig.greet(hello).error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(rig.met_epoch, Epoch(0));
+  hello.epoch = rig.core.identity().epoch;
+  hello.job_floor = JobId(next.value() + 99'999'999);
+  EXPECT_TRUE(rig.greet(hello).has_value());
+}
+
 TEST(CoreIdentity, StepsOfAnotherClusterAreNotTakenForOurs) {
   Running rig;
   RegisterNode stranger = Rig::hello_of(1);

@@ -22,16 +22,17 @@ class Json {
   using Object = std::vector<Member>;
   using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object>;
 
-  Json() = default;
-  Json(bool value) : value_(value) {}
+  // Defined below, where a member is a whole type.
+  Json();
+  Json(bool value);
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Json(T value) : value_(static_cast<std::int64_t>(value)) {}
-  Json(double value) : value_(value) {}
-  Json(std::string value) : value_(std::move(value)) {}
-  Json(const char* value) : value_(std::string(value)) {}
-  Json(Array value) : value_(std::move(value)) {}
-  Json(Object value) : value_(std::move(value)) {}
+  Json(T value);
+  Json(double value);
+  Json(std::string value);
+  Json(const char* value);
+  Json(Array value);
+  Json(Object value);
 
   const Value& value() const { return value_; }
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
@@ -65,5 +66,16 @@ struct Json::Member {
   Json value;
   friend bool operator==(const Member&, const Member&) = default;
 };
+
+inline Json::Json() = default;
+inline Json::Json(bool value) : value_(value) {}
+template <std::integral T>
+  requires(!std::same_as<T, bool>)
+Json::Json(T value) : value_(static_cast<std::int64_t>(value)) {}
+inline Json::Json(double value) : value_(value) {}
+inline Json::Json(std::string value) : value_(std::move(value)) {}
+inline Json::Json(const char* value) : value_(std::string(value)) {}
+inline Json::Json(Array value) : value_(std::move(value)) {}
+inline Json::Json(Object value) : value_(std::move(value)) {}
 
 }  // namespace muster

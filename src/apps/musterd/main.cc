@@ -29,6 +29,7 @@
 #include "controller/drop_job.h"
 #include "controller/history_check.h"
 #include "controller/recovery.h"
+#include "controller/replay_recorder.h"
 #include "env/posix/crash_note.h"
 #include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"

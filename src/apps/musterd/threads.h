@@ -52,20 +52,6 @@ struct Recovered {
   std::vector<HistoryRecord> unprojected;  ///< ends that the journal has and history has not
 };
 
-/// Ends of attempts and steps seen while replaying, for history.
-class ReplayRecorder final : public ApplyObserver {
- public:
-  ReplayRecorder(const ClusterState& state, Seq watermark) : state_(state), watermark_(watermark) {}
-  void attempt_ended(const Job& job, TimePoint now) override;
-  void step_ended(const Job& job, const StepState& step, TimePoint now) override;
-  std::vector<HistoryRecord> take() { return std::move(records_); }
-
- private:
-  const ClusterState& state_;
-  Seq watermark_;
-  std::vector<HistoryRecord> records_;
-};
-
 /// How the core's thread begins.
 struct CoreBeginning {
   Epoch epoch;

@@ -261,15 +261,6 @@ void lower_priority() {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 5);
 }
 
-void ReplayRecorder::attempt_ended(const Job& job, TimePoint) {
-  const Seq seq(state_.seq().value() + 1);
-  if (seq > watermark_) records_.push_back({seq, view_of(job, state_, QueryDetail::kFull)});
-}
-void ReplayRecorder::step_ended(const Job& job, const StepState& step, TimePoint) {
-  const Seq seq(state_.seq().value() + 1);
-  if (seq > watermark_) records_.push_back({seq, view_of(step, job, state_)});
-}
-
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options) {
   JournalThread(channels, journal, options.state_folder + "/journal.reserve").run();
 }

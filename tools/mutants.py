@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Planted bugs that the tests must find.
+
+tests/mutants/*.mutants hold small edits that are found by their content, so that moving a file breaks none:
+
+    [name of the bug]
+    tests: controller_test sim_smoke     programs of bin/, or tests of ctest by name; the cheapest level that should fail
+    - a line as it stands in src/        one or more in a row; blanks at both ends do not count
+    + what stands there instead
+
+mutants.py --check                    every edit is found, once
+mutants.py --build BUILD [NAME...]    applies each to a copy of the tree, builds its tests and expects one of them to fail;
+                                      NAME: words of the names wanted. Exit 1 when a mutant lives, or cannot be tried.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COPIED = ["CMakeLists.txt", "CMakePresets.json", "cmake", "src", "schema", "sim", "fuzz", "bench", "tests", "cpp", "python", "tools", "examples", "docs", "README.md", "ARCHITECTURE.md",
+          "CONTRIBUTING.md", "LICENSE"]
+
+
+class Mutant:
+    def __init__(self, name, file):
+        self.name, self.file, self.tests, self.old, self.new = name, file, [], [], []
+
+
+def read_mutants():
+    mutants = []
+    for file in sorted((ROOT / "tests" / "mutants").glob("*.mutants")):
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            place = f"{file.name}:{number}"
+            if line.startswith("["):
+                mutants.append(Mutant(line.strip("[] "), file.name))
+            elif line.startswith("tests:"):
+                mutants[-1].tests = line.removeprefix("tests:").split()
+            elif line.startswith(("- ", "+ ")) or line in ("-", "+"):
+                (mutants[-1].old if line[0] == "-" else mutants[-1].new).append(line[2:].strip())
+            elif line.strip() and not line.startswith("#"):
+                sys.exit(f"{place}: neither [name], tests:, - nor +")
+    names = [mutant.name for mutant in mutants]
+    for mutant in mutants:
+        if not mutant.tests or not mutant.old:
+            sys.exit(f"{mutant.file}: [{mutant.name}] needs tests: and at least one - line")
+        if names.count(mutant.name) > 1:
+            sys.exit(f"{mutant.file}: [{mutant.name}] is there twice")
+    return mutants
+
+
+def sources(root):
+    return [path for path in sorted((root / "src").rglob("*")) if path.suffix in (".cc", ".h") and not path.name.endswith("_test.cc")]
+
+
+def places(mutant, texts):
+    """Where its lines stand: (file, first line)."""
+    found = []
+    for path, lines in texts.items():
+        for first in range(len(lines) - len(mutant.old) + 1):
+            if all(lines[first + i].strip() == old for i, old in enumerate(mutant.old)):
+                found.append((path, first))
+    return found
+
+
+def check(mutants, root):
+    texts = {path: path.read_text().split("\n") for path in sources(root)}
+    wrong = []
+    for mutant in mutants:
+        found = places(mutant, texts)
+        if len(found) != 1:
+            where = ", ".join(f"{path.relative_to(root)}:{line + 1}" for path, line in found) or "nowhere"
+            wrong.append(f"{mutant.file}: [{mutant.name}] stands {where}; it must stand in one place")
+    return wrong
+
+
+def apply(mutant, root):
+    """Returns what puts the file back."""
+    texts = {path: path.read_text().split("\n") for path in sources(root)}
+    (path, first), = places(mutant, texts)
+    lines = texts[path]
+    before = "\n".join(lines)
+    indent = lines[first][:len(lines[first]) - len(lines[first].lstrip())]
+    lines[first:first + len(mutant.old)] = [indent + line for line in mutant.new]
+    path.write_text("\n".join(lines))
+    return lambda: path.write_text(before)
+
+
+def copy_tree(target):
+    """The tree as it is, with the times of its files, so that only what changed is built anew."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            subprocess.run(["cp", "-ru", "--preserve=timestamps", "-T", str(source), str(target / name)], check=True)
+            kept = {path.relative_to(source) for path in source.rglob("*")}
+            for path in sorted((target / name).rglob("*"), reverse=True):
+                if path.relative_to(target / name) not in kept:
+                    path.rmdir() if path.is_dir() else path.unlink()
+        elif source.exists():
+            shutil.copy2(source, target / name)
+
+
+def targets_of(mutant):
+    """What must be built for its tests: sim_smoke_search is a way to call sim."""
+    return sorted({"sim" if test.startswith("sim_smoke") else "scenario_runner" if test == "scenarios" else test for test in mutant.tests})
+
+
+def try_one(mutant, tree, build):
+    begin = time.monotonic()
+    put_back = apply(mutant, tree)
+    try:
+        built = subprocess.run(["ninja", "-C", str(build), *targets_of(mutant)], capture_output=True, text=True)
+        if built.returncode != 0:
+            errors = [line for line in built.stdout.splitlines() if "error:" in line]
+            return "DOES NOT BUILD", " ".join(errors[:1]), begin
+        for test in mutant.tests:
+            pattern = "^" + re.escape(test) + "$"
+            ran = subprocess.run(["ctest", "-R", pattern, "--timeout", "300"], cwd=build, capture_output=True, text=True)
+            if "No tests were found" in ran.stdout + ran.stderr:
+                return "NO SUCH TEST", test, begin
+            if ran.returncode != 0:
+                return "killed", test, begin
+        return "LIVES", " ".join(mutant.tests), begin
+    finally:
+        put_back()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--build", default="build/mutants", help="where the copy is kept and built")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    mutants = read_mutants()
+    wrong = check(mutants, ROOT)
+    if wrong:
+        sys.exit("\n".join(wrong))
+    if options.check:
+        print(f"{len(mutants)} mutants, each found in one place")
+        return
+    wanted = [mutant for mutant in mutants if not options.names or any(name in mutant.name for name in options.names)]
+    tree = (ROOT / options.build).resolve() / "tree"
+    tree.mkdir(parents=True, exist_ok=True)
+    copy_tree(tree)
+    build = tree / "build" / "release"
+    subprocess.run(["cmake", "--preset", "release"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
+    print("building what the mutants are tried against ...", flush=True)
+    subprocess.run(["ninja", "-C", str(build), *sorted({target for mutant in wanted for target in targets_of(mutant)})], check=True, stdout=subprocess.DEVNULL)
+    lived = 0
+    for number, mutant in enumerate(wanted, 1):
+        verdict, detail, begin = try_one(mutant, tree, build)
+        lived += verdict != "killed"
+        print(f"{number:3}/{len(wanted)}  {verdict:14} {mutant.name}  ({detail}, {time.monotonic() - begin:.0f} s)", flush=True)
+    print(f"{len(wanted) - lived} of {len(wanted)} mutants were killed")
+    sys.exit(1 if lived else 0)
+
+
+if __name__ == "__main__":
+    main()
