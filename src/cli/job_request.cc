@@ -17,6 +17,7 @@
 #include "codec/gres_options.h"
 #include "codec/gres_text.h"
 #include "codec/hostlist.h"
+#include "codec/launch_size.h"
 #include "codec/rank_layout.h"
 #include "codec/words.h"
 #include "env/posix/process_runner.h"
