@@ -131,7 +131,10 @@ void simulate(const Options& options, bool is_verbose) {
   }
   CHECK(left.empty(), "faults have stopped long ago and these have not ended:{}", left);
   CHECK(world.workload->is_all_answered(), "a client waits for an answer for ever:{}", world.workload->unanswered());
-  run_for(world, Duration::seconds(10));
+  // A jump that is believed now makes the controller start once more.
+  do {
+    run_for(world, Duration::seconds(10));
+  } while (world.controller == nullptr);
   const SearchTally searches = check_replicas(world);
   check_checkpoints(world);
   world.checker.check_history();

@@ -45,11 +45,11 @@ void draw_faults(Options& options, Rng& rng) {
 
 /// Nothing fails but time: whoever then loses a job or a node has judged by a clock that was wrong.
 void make_pauses(Options& options, Rng& rng) {
-  options.controller_stop = Duration::seconds(rng.between(5, 60));
-  options.clock_jump = Duration::seconds(rng.between(5, 60));
+  options.controller_stop = Duration::seconds(rng.between(3, 30));
+  options.clock_jump = Duration::seconds(rng.between(3, 30));
   if (rng.chance(0.5)) options.controller_crash = Duration::seconds(rng.between(10, 60));
   options.slow_history = maybe(rng, 0.8);
-  options.requests = static_cast<std::uint32_t>(rng.between(50, 300));
+  options.requests = static_cast<std::uint32_t>(rng.between(100, 600));
 }
 
 void make_throughput(Options& options) {
