@@ -45,6 +45,7 @@ constexpr CommandRow kSubcommands[] = {
     {"rerun", muster::cli::run_rerun, "run an experiment or one of its trials again, with the same seeds"},
     {"token", muster::cli::run_token, "print what proves over HTTP who you are"},
     {"preview-search", muster::cli::run_preview_search, "say how many trials a search has, and how far they train"},
+    {"config", muster::cli::run_config, "check a slurm.conf before a daemon reads it"},
     {"check", muster::cli::run_check, "replay its journal and compare the state's hash"},
     {"version", show_version, "print the version"},
     {"help", show_help, "this list"},

@@ -122,17 +122,21 @@ StartWait wait_for_start(const Console& console, Session& session, const SubmitO
 
 namespace {
 
-std::string counts_of(const JobView& job, bool is_tasks) {
+std::string counts_of(const JobView& job, std::span<const NodeView> nodes, bool is_tasks) {
   std::vector<std::uint32_t> counts;
   for (const NodeGrant& grant : job.grants) {
-    counts.push_back(is_tasks ? job_tasks_on(*job.spec, grant) : static_cast<std::uint32_t>(grant.cpus.count()));
+    const std::size_t cpus = grant.cpus.count();
+    const bool is_known = grant.node.value() < nodes.size();
+    const std::uint32_t usable = is_known ? usable_cpus(*job.spec, cpus, nodes[grant.node.value()].config) : static_cast<std::uint32_t>(cpus);
+    counts.push_back(is_tasks ? job_tasks_on(*job.spec, grant, usable) : usable);
   }
   return counts_text(counts);
 }
 
 }  // namespace
 
-void add_allocation_variables(Environment& environment, const JobView& job, const SubmitScene& scene, const std::string& cluster) {
+void add_allocation_variables(Environment& environment, const JobView& job, std::span<const NodeView> nodes, const SubmitScene& scene,
+                              const std::string& cluster) {
   const JobSpec& spec = *job.spec;
   const auto set = [&](const char* name, std::string_view value) {
     if (!value.empty()) set_variable(environment, name, value);
@@ -141,8 +145,8 @@ void add_allocation_variables(Environment& environment, const JobView& job, cons
   for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) set(name, job.node_list);
   for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) set(name, fmt::format("{}", job.node_count));
   set("SLURM_JOB_NAME", spec.name());
-  set("SLURM_JOB_CPUS_PER_NODE", counts_of(job, false));
-  set("SLURM_TASKS_PER_NODE", counts_of(job, true));
+  set("SLURM_JOB_CPUS_PER_NODE", counts_of(job, nodes, false));
+  set("SLURM_TASKS_PER_NODE", counts_of(job, nodes, true));
   set("SLURM_JOB_PARTITION", job.partition);
   set("SLURM_JOB_ACCOUNT", spec.get(JobText::kAccount));
   set("SLURM_JOB_QOS", spec.get(JobText::kQos));
@@ -155,6 +159,9 @@ void add_allocation_variables(Environment& environment, const JobView& job, cons
   set("SLURM_SUBMIT_DIR", scene.work_dir);
   set("SLURM_SUBMIT_HOST", scene.host);
   add_requested_variables(environment, spec);
+  if (follows_nodes(spec)) {
+    for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) set(name, fmt::format("{}", task_count_on(spec, job.node_count)));
+  }
 }
 
 }  // namespace muster::cli

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "cli/job_request.h"
@@ -49,6 +50,8 @@ struct StartWait {
 StartWait wait_for_start(const Console& console, Session& session, const SubmitOptions& options, JobId job);
 
 /// The variables that describe an allocation to what runs in it. Source: salloc(1), OUTPUT ENVIRONMENT VARIABLES.
-void add_allocation_variables(Environment& environment, const JobView& job, const SubmitScene& scene, const std::string& cluster);
+/// `nodes`: the cluster's nodes by index, as far as --threads-per-core makes it matter what they are; may be empty.
+void add_allocation_variables(Environment& environment, const JobView& job, std::span<const NodeView> nodes, const SubmitScene& scene,
+                              const std::string& cluster);
 
 }  // namespace muster::cli

@@ -22,6 +22,7 @@ int run_why(const Words& words);
 int run_preview_search(const Words& words);
 int run_experiment(const Words& words);
 int run_token(const Words& words);
+int run_config(const Words& words);
 int run_checkpoint(const Words& words);
 int run_tensorboard(const Words& words);
 int run_model(const Words& words);

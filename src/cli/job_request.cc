@@ -17,6 +17,8 @@
 #include "codec/gres_options.h"
 #include "codec/gres_text.h"
 #include "codec/hostlist.h"
+#include "codec/launch_size.h"
+#include "codec/rank_layout.h"
 #include "codec/words.h"
 #include "env/posix/process_runner.h"
 
@@ -113,6 +115,11 @@ Status settle_gres(SubmitOptions& options) {
   return {};
 }
 
+/// The threads that -B names on each node, one task each. Source: sbatch(1), --extra-node-info; 22.05.8.
+std::uint32_t places_per_node(const JobSpec& job) {
+  return std::max(1U, job.sockets_per_node) * std::max(1U, job.cores_per_socket) * std::max(1U, job.threads_per_core);
+}
+
 /// The task count that the other options mean when -n was not given; 0: they say nothing.
 std::uint32_t implied_tasks(const SubmitOptions& options) {
   const JobSpec& job = options.job;
@@ -121,6 +128,7 @@ std::uint32_t implied_tasks(const SubmitOptions& options) {
     return count_of(options.gpus) / std::max(1U, count_of(options.gpus_per_task));
   }
   if (job.tasks_per_node != 0) return nodes * job.tasks_per_node;
+  if (is_written(options, "extra-node-info")) return nodes * places_per_node(job);
   if (job.tasks_per_gpu != 0 && !options.gpus.empty()) return count_of(options.gpus) * job.tasks_per_gpu;
   if (job.tasks_per_gpu != 0 && has_gpu(options.gpus_per_node)) return nodes * count_of(options.gpus_per_node) * job.tasks_per_gpu;
   if (job.tasks_per_gpu != 0 && has_gpu(options.gres)) return nodes * gpu_count(options.gres) * job.tasks_per_gpu;
@@ -158,28 +166,34 @@ void settle_tasks(SubmitOptions& options, Words& warnings) {
   }
   const std::uint32_t implied = implied_tasks(options);
   job.task_count = implied != 0 ? implied : std::max(1U, job.min_nodes);
-  if (implied != 0) job.given |= given_option::kTaskCount;
+  if (implied != 0 && !follows_nodes(job)) job.given |= given_option::kTaskCount;
   if (job.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
     job.min_nodes = std::max(job.min_nodes, (job.task_count + job.tasks_per_node - 1) / job.tasks_per_node);
   }
 }
 
-Status settle_nodes(SubmitOptions& options) {
+/// A list of more nodes than there are tasks is cut down to its first ones. Source: sbatch(1), --nodelist; 22.05.8.
+Status settle_nodes(SubmitOptions& options, Words& warnings) {
   JobSpec& job = options.job;
   const std::string_view wanted = job.get(JobText::kNodeList);
   if (wanted.empty()) return {};
-  const auto names = TRY(expand_hostlist(wanted));
-  const auto count = static_cast<std::uint32_t>(sorted_hosts(names).size());
-  if (!is_given(options, given_option::kNodes)) {
-    job.min_nodes = is_given(options, given_option::kTaskCount) ? std::min(count, job.task_count) : count;
-    return {};
+  std::vector<std::string> names = sorted_hosts(TRY(expand_hostlist(wanted)));
+  const auto listed = static_cast<std::uint32_t>(names.size());
+  if (is_given(options, given_option::kNodes) && job.max_nodes < listed) {
+    return fail(ErrorCode::kInvalidArgument, "Required nodelist includes more nodes than permitted by max-node count",
+                fmt::format("({} > {})", listed, job.max_nodes));
   }
-  if (job.max_nodes >= count) {
-    job.min_nodes = std::max(job.min_nodes, is_given(options, given_option::kTaskCount) ? std::min(count, job.task_count) : count);
-    return {};
+  const std::uint32_t count = is_given(options, given_option::kTaskCount) ? std::min(listed, job.task_count) : listed;
+  if (count < listed) {
+    const bool is_told = options.is_nodes_written && job.task_count < job.min_nodes;  // settle_tasks does
+    if (!is_told) {
+      warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}", count, listed, count));
+    }
+    names.resize(count);
+    job.text.set(JobText::kNodeList, compress_hostlist(names));
   }
-  return fail(ErrorCode::kInvalidArgument, "Required nodelist includes more nodes than permitted by max-node count",
-              fmt::format("({} > {})", count, job.max_nodes));
+  job.min_nodes = is_given(options, given_option::kNodes) ? std::max(job.min_nodes, count) : count;
+  return {};
 }
 
 /// Variables that configure the commands rather than describe an allocation.
@@ -296,7 +310,7 @@ SubmitScene submit_scene(Words command_line) {
 Status settle(SubmitOptions& options, Words& warnings) {
   TRY(check_contradictions(options));
   TRY(settle_gres(options));
-  TRY(settle_nodes(options));
+  TRY(settle_nodes(options, warnings));
   settle_tasks(options, warnings);
   TRY(settle_topology(options));
   settle_spread(options.job);

@@ -19,6 +19,7 @@
 #include "cli/text_file.h"
 #include "codec/slurm_conf.h"
 #include "codec/words.h"
+#include "env/posix/conf_files.h"
 #include "env/posix/process_runner.h"
 #include "wire/controller_client.h"
 
@@ -162,7 +163,7 @@ Status PersonalCluster::configure(const PersonalClusterOptions& options) {
 
 Result<std::vector<std::string>> PersonalCluster::nodes() const {
   const std::string text = TRY(read_file(conf()));
-  const SlurmConf parsed = TRY(parse_slurm_conf(conf(), text));
+  const SlurmConf parsed = TRY(parse_slurm_conf(conf(), text, include_reader(conf())));
   std::vector<std::string> names;
   for (const NodeConfig& node : parsed.cluster.nodes) names.push_back(node.name);
   return names;

@@ -12,6 +12,7 @@
 #include "codec/duration_text.h"
 #include "codec/gres_text.h"
 #include "codec/hostlist.h"
+#include "codec/rank_layout.h"
 #include "codec/memory_text.h"
 #include "codec/printable_text.h"
 #include "codec/signal_text.h"
@@ -110,7 +111,7 @@ void add_sizes(Record& record, const JobView& job) {
   const JobSpec& spec = *job.spec;
   const bool is_range = job.state == JobState::kPending && spec.max_nodes >= job.node_count;
   record.line().add("NumNodes", is_range ? fmt::format("{}-{}", job.node_count, spec.max_nodes) : fmt::format("{}", job.node_count));
-  record.add("NumCPUs", job.cpu_count).add("NumTasks", std::max(spec.task_count, job.node_count));
+  record.add("NumCPUs", job.cpu_count).add("NumTasks", std::max(task_count_on(spec, std::max(job.node_count, spec.min_nodes)), job.node_count));
   record.add("CPUs/Task", number_or(spec.cpus_per_task, "N/A"));
   record.add("ReqB:S:C:T", fmt::format("0:{}:{}:{}", spec.sockets_per_node, or_star(spec.cores_per_socket), or_star(spec.threads_per_core)));
   record.line().add("ReqTRES", or_null(job.requested_tres));
@@ -353,7 +354,10 @@ std::string partition_record(const PartitionView& partition, bool is_one_line) {
 
 std::string config_text(const ClusterSettings& settings, const ShowContext& context) {
   std::string text = fmt::format("Configuration data as of {}\n", context.time(context.now, "Unknown"));
-  for (const auto& [key, value] : settings.shown) text += fmt::format("{:<23} = {}\n", key, value);
+  for (const auto& [key, value] : settings.shown) {
+    const bool is_heading = key.empty();
+    text += is_heading ? fmt::format("\n{}\n", value) : fmt::format("{:<23} = {}\n", key, value);
+  }
   return text;
 }
 

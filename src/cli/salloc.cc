@@ -82,6 +82,15 @@ ProcessSpec process_of(const SubmitOptions& options, const SubmitScene& scene, c
   return process;
 }
 
+/// The cluster's nodes where it matters what they are: under --threads-per-core some CPUs of each core are not for tasks.
+std::vector<NodeView> nodes_for(Session& session, const JobView& job) {
+  if (job.spec->threads_per_core == 0) return {};
+  Query query;
+  query.kind = QueryKind::kNodes;
+  auto page = session.query(query);
+  return page.has_value() ? std::move(page->nodes) : std::vector<NodeView>();
+}
+
 int hold_allocation(const Console& console, Session& session, const SubmitOptions& options, const SubmitScene& scene,
                     const Words& command, JobId id) {
   const StartWait start = wait_for_start(console, session, options, id);
@@ -91,7 +100,7 @@ int hold_allocation(const Console& console, Session& session, const SubmitOption
   console.say(fmt::format("Nodes {} are ready for job", start.job->node_list));
   if (options.is_no_shell) return 0;
   Environment variables = scene.is_inside_job() ? without_job_variables(scene.environment) : scene.environment;
-  add_allocation_variables(variables, *start.job, scene, session.cluster().cluster_name);
+  add_allocation_variables(variables, *start.job, nodes_for(session, *start.job), scene, session.cluster().cluster_name);
   std::fflush(stdout);
   const auto status = run_command(console, session, options, *start.job, process_of(options, scene, command, std::move(variables)));
   if (!status.has_value()) console.error(status.error());

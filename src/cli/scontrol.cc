@@ -1,6 +1,7 @@
 // scontrol: shows objects, changes them, and turns host lists into names and back.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,9 +14,11 @@
 #include "cli/record_text.h"
 #include "cli/session.h"
 #include "cli/text_file.h"
+#include "codec/conf_shown.h"
 #include "codec/hostlist.h"
 #include "codec/time_text.h"
 #include "codec/words.h"
+#include "env/posix/conf_files.h"
 
 namespace muster::cli {
 namespace {
@@ -231,6 +234,42 @@ int ping(Call& call) {
   return is_up ? 0 : 1;
 }
 
+std::optional<std::uint32_t> find_uid(std::string_view name) {
+  if (const auto number = parse_whole32(name)) return *number;
+  const passwd* entry = ::getpwnam(std::string(name).c_str());
+  return entry == nullptr ? std::nullopt : std::optional<std::uint32_t>(entry->pw_uid);
+}
+
+/// Whether the controller goes by what the file says now. Source: scontrol(1), HASH_VAL.
+std::string_view compare_with_file(const std::string& path, ShownConfig theirs) {
+  const auto text = read_file(path);
+  if (!text.has_value()) return "(null)";
+  ShownConfig ours = read_slurm_conf(path, *text, include_reader(path)).cluster.settings.shown;
+  show_users(ours, "", find_uid);
+  for (const std::string_view key : {"BOOT_TIME", "NEXT_JOB_ID", "SlurmdUser"}) {
+    for (ShownConfig* shown : {&ours, &theirs}) {
+      if (std::string* value = find_shown(*shown, key)) value->clear();
+    }
+  }
+  return ours == theirs ? "Match" : "Different";
+}
+
+/// What the controller cannot know of itself, or says in numbers.
+void complete_shown(ShownConfig& shown, Call& call) {
+  const std::string path = call.controller().cluster().conf;
+  const std::string hash(compare_with_file(path, shown));
+  const auto set = [&](std::string_view key, std::string text) {
+    if (std::string* value = find_shown(shown, key)) *value = std::move(text);
+  };
+  set("HASH_VAL", hash);
+  set("SLURM_CONF", path);
+  set("SLURM_VERSION", std::string(kSlurmVersion.substr(kSlurmVersion.find(' ') + 1)));
+  if (const std::string* boot = find_shown(shown, "BOOT_TIME")) {
+    const auto seconds = parse_whole(*boot);
+    set("BOOT_TIME", seconds ? call.context().time(TimePoint::from_seconds(static_cast<std::int64_t>(*seconds)), "Unknown") : "Unknown");
+  }
+}
+
 int show_config(Call& call) {
   Query query;
   query.kind = QueryKind::kConfig;
@@ -238,7 +277,9 @@ int show_config(Call& call) {
   if (!page.has_value() || !page->settings) {
     return call.failed(fmt::format("slurm_load_ctl_conf error: {}", page.has_value() ? "no configuration" : page.error().message));
   }
-  print(config_text(*page->settings, call.context()));
+  ClusterSettings settings = *page->settings;
+  complete_shown(settings.shown, call);
+  print(config_text(settings, call.context()));
   print("\n");
   return ping(call);
 }

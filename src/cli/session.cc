@@ -5,6 +5,7 @@
 #include "cli/local_zone.h"
 #include "cli/text_file.h"
 #include "codec/words.h"
+#include "env/posix/conf_files.h"
 
 namespace muster::cli {
 namespace {
@@ -13,26 +14,26 @@ constexpr Duration kSubmitPatience = Duration::seconds(60);
 constexpr Duration kQueryPatience = Duration::seconds(5);
 constexpr Duration kRetryPause = Duration::milliseconds(100);
 
-/// The value of `key` when the line sets it and nothing else: KEY=VALUE, blanks around, a comment after.
-std::optional<std::string_view> value_on(std::string_view line, std::string_view key) {
-  line = trim(line.substr(0, line.find('#')));
-  if (line.size() <= key.size() || !equal_ignoring_case(line.substr(0, key.size()), key)) return std::nullopt;
-  std::string_view rest = trim(line.substr(key.size()));
-  if (rest.empty() || rest.front() != '=') return std::nullopt;
-  rest = trim(rest.substr(1));
-  if (rest.size() >= 2 && rest.front() == '"' && rest.back() == '"') rest = rest.substr(1, rest.size() - 2);
-  return rest.empty() ? std::nullopt : std::optional(rest);
+/// Nearly all of a long file is lines of nodes and partitions, which say nothing to a client.
+bool may_matter(std::string_view line) {
+  for (const std::string_view record : {"NodeName", "PartitionName", "NodeSet", "DownNodes"}) {
+    if (equal_ignoring_case(line.substr(0, record.size()), record)) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-ClusterAddress scan_conf(const std::string& path, std::string_view text) {
+ClusterAddress scan_conf(const std::string& path, std::string_view text, const IncludeReader& read_include) {
   ClusterAddress found;
   found.conf = path;
-  for (const std::string_view line : split(text, '\n')) {
-    if (const auto name = value_on(line, "ClusterName")) found.cluster_name = lower(*name);
-    if (const auto address = value_on(line, "MusterController")) found.controller = std::string(*address);
-    if (const auto kills = value_on(line, "KillOnBadExit")) found.kills_on_bad_exit = *kills == "1";
+  std::vector<ConfFinding> mistakes;  // the daemons speak of them
+  for (const ConfLine& line : read_conf_lines(path, text, read_include, mistakes, may_matter)) {
+    for (const auto& [key, value] : line.pairs) {
+      if (equal_ignoring_case(key, "ClusterName")) found.cluster_name = lower(value);
+      if (equal_ignoring_case(key, "MusterController")) found.controller = value;
+      if (equal_ignoring_case(key, "KillOnBadExit")) found.kills_on_bad_exit = value == "1";
+    }
   }
   if (found.controller.empty()) {
     const auto slash = path.rfind('/');
@@ -47,7 +48,7 @@ ClusterAddress find_cluster() {
   Words paths = {"/etc/muster/slurm.conf", "/etc/slurm/slurm.conf"};
   if (!named.empty()) paths = {named};
   for (const std::string& path : paths) {
-    if (const auto text = read_file(path); text.has_value()) return scan_conf(path, *text);
+    if (const auto text = read_file(path); text.has_value()) return scan_conf(path, *text, include_reader(path));
   }
   ClusterAddress none = scan_conf(paths.front(), "");
   none.conf.clear();

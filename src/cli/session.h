@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/console.h"
+#include "codec/conf_lines.h"
 #include "wire/controller_client.h"
 
 namespace muster::cli {
@@ -23,9 +24,9 @@ struct ClusterAddress {
   friend bool operator==(const ClusterAddress&, const ClusterAddress&) = default;
 };
 
-/// Finds the keys that clients act on in the text of a slurm.conf. Without MusterController= the controller listens on
-/// controller.sock beside the file.
-ClusterAddress scan_conf(const std::string& path, std::string_view text);
+/// Finds the keys that clients act on in the text of a slurm.conf and what it includes. Without MusterController= the
+/// controller listens on controller.sock beside the file.
+ClusterAddress scan_conf(const std::string& path, std::string_view text, const IncludeReader& read_include = nullptr);
 /// SLURM_CONF, else MUSTER_CONF (jobs have it for tools that take all SLURM_* away), else /etc/muster/slurm.conf, else /etc/slurm/slurm.conf.
 ClusterAddress find_cluster();
 

@@ -14,6 +14,19 @@ TEST(ScanConf, FindsWhatAClientNeeds) {
   EXPECT_EQ(found.controller, "unix:/run/c.sock");
   EXPECT_EQ(scan_conf("/etc/x/slurm.conf", "ClusterNameX=a\n").controller, "unix:/etc/x/controller.sock");
   EXPECT_EQ(scan_conf("slurm.conf", "").controller, "unix:./controller.sock");
+  EXPECT_TRUE(scan_conf("slurm.conf", "ClusterName=a KillOnBadExit=1\n").kills_on_bad_exit) << "several on one line";
+  EXPECT_EQ(scan_conf("slurm.conf", "MusterController=unix:/run/\\\nc.sock\n").controller, "unix:/run/c.sock") << "a line that goes on";
+}
+
+TEST(ScanConf, FollowsIncludesAsTheDaemonsDo) {
+  const IncludeReader reader = [](std::string_view path) -> Result<std::string> {
+    if (path == "tiny.conf") return "include more.conf\nNodeName=n[1-2]\n";
+    if (path == "more.conf") return "MusterController=unix:/run/more.sock\nKillOnBadExit=1\n";
+    return fail(ErrorCode::kNotFound, "no such file");
+  };
+  const ClusterAddress found = scan_conf("slurm.conf", "ClusterName=tiny\nInclude %c.conf\nInclude absent.conf\n", reader);
+  EXPECT_EQ(found.controller, "unix:/run/more.sock");
+  EXPECT_TRUE(found.kills_on_bad_exit);
 }
 
 TEST(JobSelectors, AllForms) {

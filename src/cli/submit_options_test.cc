@@ -9,6 +9,7 @@
 #include "cli/job_request.h"
 #include "cli/testing.h"
 #include "codec/words.h"
+#include "codec/rank_layout.h"
 
 namespace muster::cli {
 namespace {
@@ -291,6 +292,58 @@ TEST(Settle, TooManyNodesForTheTasks) {
   ASSERT_TRUE(settle(result.options, warnings).has_value());
   EXPECT_EQ(warnings, Words{"can't run 1 processes on 4 nodes, setting nnodes to 1"});
   EXPECT_EQ(result.options.job.min_nodes, 1U);
+}
+
+TEST(Settle, AListOfMoreNodesThanTasksIsCutDown) {
+  struct Case {
+    Words words;
+    const char* nodes;
+    std::uint32_t count;
+    const char* warning;
+  };
+  const Case kCases[] = {
+      {{"-w", "n[1-2]", "-n1", "x"}, "n1", 1, "can't run 1 processes on 2 nodes, setting nnodes to 1"},
+      {{"-w", "n3,n1", "-n1", "x"}, "n1", 1, "can't run 1 processes on 2 nodes, setting nnodes to 1"},
+      {{"-w", "n[2-4],n1", "-n2", "x"}, "n[1-2]", 2, "can't run 2 processes on 4 nodes, setting nnodes to 2"},
+      {{"-w", "n[1-3]", "-n2", "-N3", "x"}, "n[1-2]", 2, "can't run 2 processes on 3 nodes, setting nnodes to 2"},
+      {{"-w", "n[1-2]", "-n1", "-N1-2", "x"}, "n1", 1, "can't run 1 processes on 2 nodes, setting nnodes to 1"},
+      {{"-w", "n[1-2]", "-n3", "x"}, "n[1-2]", 2, ""},
+      {{"-w", "n[1-2]", "x"}, "n[1-2]", 2, ""},
+      {{"-w", "n[1-2]", "-N4", "x"}, "n[1-2]", 4, ""},
+  };
+  for (const Case& one : kCases) {
+    Read result = read(Submitter::kRun, one.words);
+    Words warnings;
+    ASSERT_TRUE(settle(result.options, warnings).has_value());
+    EXPECT_EQ(result.options.job.get(JobText::kNodeList), one.nodes);
+    EXPECT_EQ(result.options.job.min_nodes, one.count) << one.nodes;
+    EXPECT_EQ(warnings, *one.warning == 0 ? Words{} : Words{one.warning}) << one.nodes;
+  }
+  Read narrow = read(Submitter::kRun, {"-w", "n[1-3]", "-N2", "x"});
+  Words warnings;
+  EXPECT_FALSE(settle(narrow.options, warnings).has_value());
+}
+
+// The places that -B names are as many tasks; what 22.05.8 says for each.
+TEST(Settle, ExtraNodeInfoMeansATaskForEachPlace) {
+  const std::pair<Words, std::uint32_t> kCases[] = {
+      {{"-B", "2:2:1"}, 4},       {{"-B", "2"}, 2},           {{"-B", "2:2"}, 4},          {{"-B", "2:2:2"}, 8},
+      {{"-B", "*:2:1"}, 2},       {{"-B", "2:*:1"}, 2},       {{"-B", "2:2:1", "-N2"}, 8}, {{"-B", "2:2:1", "-n2"}, 2},
+      {{"-B", "2:2:1", "-c2"}, 4}, {{"-B", "2:4:2", "--ntasks-per-node=3"}, 3},
+      {{"--sockets-per-node=2", "--cores-per-socket=2"}, 1},
+  };
+  for (const auto& [words, count] : kCases) EXPECT_EQ(settled(Submitter::kBatch, words).job.task_count, count) << words[1];
+  EXPECT_EQ(settled(Submitter::kBatch, {"-B", "2:2:1"}).job.threads_per_core, 1U);
+}
+
+TEST(Settle, TasksPerNodeOnARangeOfNodesNameNoTotal) {
+  const SubmitOptions range = settled(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2"});
+  EXPECT_EQ(range.job.task_count, 4U) << "what it needs at least";
+  EXPECT_EQ(range.job.given & given_option::kTaskCount, 0U);
+  EXPECT_TRUE(follows_nodes(range.job));
+  EXPECT_FALSE(follows_nodes(settled(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2", "-n5"}).job));
+  EXPECT_FALSE(follows_nodes(settled(Submitter::kBatch, {"-N2", "--ntasks-per-node=2"}).job));
+  EXPECT_FALSE(follows_nodes(settled(Submitter::kBatch, {"-N2-4"}).job));
 }
 
 TEST(Settle, MoreTasksThanTasksPerNodeAllowCountForMore) {

@@ -46,8 +46,16 @@ constexpr Key no_effect(std::string_view name, std::string_view reason) {
 constexpr Key refused(std::string_view name, std::string_view neutral, std::string_view reason) {
   return {name, ConfHandling::kRefused, reason, neutral, nullptr, nullptr};
 }
+/// A spelling that has been replaced, and how it is taken.
+constexpr Key old(std::string_view name, std::string_view replacement, Status (*set)(SlurmConf&, std::string_view)) {
+  return {name, ConfHandling::kHonoured, {}, {}, set, nullptr, replacement};
+}
+/// A finding about a value that was taken; whoever reads the file adds the place.
+void add_finding(SlurmConf& conf, ConfFindingKind kind, std::string_view key, std::string text, std::string remedy) {
+  conf.findings.push_back({kind, "", std::string(key), std::move(text), std::move(remedy)});
+}
 
-// NAME or NAME(ADDRESS); repeated for backups.
+// NAME or NAME(ADDRESS); repeated for backups, which are known and not started.
 Status add_controller(SlurmConf& conf, std::string_view value) {
   const std::size_t open = value.find('(');
   const std::string name(value.substr(0, open));
@@ -56,7 +64,12 @@ Status add_controller(SlurmConf& conf, std::string_view value) {
     return must_be("NAME or NAME(ADDRESS)");
   }
   const std::string address(has_address ? value.substr(open + 1, value.size() - open - 2) : name);
-  if (conf.daemons.controllers.empty()) conf.cluster.settings.controller_host = name;
+  if (conf.daemons.controllers.empty()) {
+    conf.cluster.settings.controller_host = name;
+  } else {
+    add_finding(conf, ConfFindingKind::kNoEffect, "SlurmctldHost", fmt::format("controller {} is no backup of {}", name, conf.daemons.controllers.front().name),
+                "there is one controller, the first one named");
+  }
   conf.daemons.controllers.push_back({name, address});
   return {};
 }
@@ -77,8 +90,12 @@ Status set_enforce_part_limits(SlurmConf& conf, std::string_view value) {
     return fail(ErrorCode::kUnimplemented, "not supported",
                 "write ALL: every partition of the request must allow it");
   }
-  conf.cluster.settings.is_enforce_part_limits =
-      equal_ignoring_case(value, "ALL") || TRY(Flag::read(value));
+  const bool is_all = equal_ignoring_case(value, "ALL");
+  conf.cluster.settings.is_enforce_part_limits = is_all || TRY(Flag::read(value));
+  if (conf.cluster.settings.is_enforce_part_limits && !is_all) {
+    add_finding(conf, ConfFindingKind::kOld, "EnforcePartLimits", fmt::format("EnforcePartLimits={} is taken as ALL: every partition of a request must allow it", value),
+                "write ALL");
+  }
   return {};
 }
 
@@ -100,6 +117,7 @@ bool is_scheduler_bound(std::string_view name) {
 }
 
 Status set_scheduler_parameters(SlurmConf& conf, std::string_view value) {
+  std::vector<std::string> unknown;
   for (const std::string_view word : split_words(value, ',')) {
     const std::string name = lower(word.substr(0, word.find('=')));
     if (name == "max_script_size") {
@@ -107,13 +125,15 @@ Status set_scheduler_parameters(SlurmConf& conf, std::string_view value) {
       if (!size || *size == 0) return must_be("max_script_size=BYTES, at most 56 MiB");
       conf.cluster.settings.max_script_size = *size;
     } else if (is_scheduler_bound(name)) {
-      conf.notes.push_back(fmt::format("SchedulerParameters={} has no effect: the planner looks at every job, whenever something changes", word));
+      add_finding(conf, ConfFindingKind::kNoEffect, "SchedulerParameters", fmt::format("SchedulerParameters={} has no effect", word),
+                  "the planner looks at every job, whenever something changes");
     } else {
-      return fail(ErrorCode::kUnimplemented, "not supported",
-                  fmt::format("of SchedulerParameters Muster knows max_script_size and the bounds on scheduling, not {}", name));
+      unknown.push_back(name);
     }
   }
-  return {};
+  if (unknown.empty()) return {};
+  return fail(ErrorCode::kUnimplemented, "not supported",
+              fmt::format("of SchedulerParameters Muster knows max_script_size and the bounds on scheduling, not {}", join(unknown, ", ")));
 }
 
 struct SelectWord {
@@ -122,19 +142,28 @@ struct SelectWord {
   bool is_memory_consumable;
 };
 constexpr std::array<SelectWord, 4> kSelectWords = {{{"CR_CPU", false, false},
-                                                     {"CR_CPU_Memory", false, true},
-                                                     {"CR_Core", true, false},
-                                                     {"CR_Core_Memory", true, true}}};
+                                                     {"CR_CPU_MEMORY", false, true},
+                                                     {"CR_CORE", true, false},
+                                                     {"CR_CORE_MEMORY", true, true}}};
+/// A node's lowest free cores are taken, which is what this word asks for.
+constexpr std::string_view kBlockOfCores = "CR_CORE_DEFAULT_DIST_BLOCK";
 
 Status set_select_parameters(SlurmConf& conf, std::string_view value) {
-  for (const SelectWord& word : kSelectWords) {
-    if (!equal_ignoring_case(value, word.name)) continue;
-    conf.cluster.settings.is_core_consumable = word.is_core_consumable;
-    conf.cluster.settings.is_memory_consumable = word.is_memory_consumable;
-    return {};
+  const SelectWord* chosen = nullptr;
+  for (const std::string_view part : split_words(value, ',')) {
+    if (equal_ignoring_case(part, kBlockOfCores)) continue;
+    const auto is_it = [&](const SelectWord& word) { return equal_ignoring_case(part, word.name); };
+    const auto found = std::ranges::find_if(kSelectWords, is_it);
+    if (found == kSelectWords.end() || chosen != nullptr) {
+      return fail(ErrorCode::kUnimplemented, fmt::format("{} is not supported", part),
+                  fmt::format("write one of CR_CPU, CR_CPU_Memory, CR_Core and CR_Core_Memory, alone or with {}", kBlockOfCores));
+    }
+    chosen = &*found;
   }
-  return fail(ErrorCode::kUnimplemented, "not supported",
-              "write one of CR_CPU, CR_CPU_Memory, CR_Core and CR_Core_Memory, alone");
+  if (chosen == nullptr) return must_be("CR_CPU, CR_CPU_Memory, CR_Core or CR_Core_Memory");
+  conf.cluster.settings.is_core_consumable = chosen->is_core_consumable;
+  conf.cluster.settings.is_memory_consumable = chosen->is_memory_consumable;
+  return {};
 }
 
 std::string show_select_parameters(const SlurmConf& conf) {
@@ -162,45 +191,85 @@ Status set_controller_port(SlurmConf& conf, std::string_view value) {
   conf.daemons.controller_port = static_cast<std::uint16_t>(first);
   if (dash == std::string_view::npos) return {};
   TRY(read_number(value.substr(dash + 1), first, 65535));
-  conf.notes.push_back(fmt::format("SlurmctldPort={}: one port is enough, {} is used", value, first));
+  add_finding(conf, ConfFindingKind::kNoEffect, "SlurmctldPort", fmt::format("SlurmctldPort={} is one port too many", value),
+              fmt::format("one is enough, {} is used", first));
   return {};
 }
 
-/// The spelling of before Slurm 18.08.
+void add_old(SlurmConf& conf, std::string_view key, std::string_view value, std::string remedy) {
+  add_finding(conf, ConfFindingKind::kOld, key, fmt::format("{}={} is an old spelling", key, value), std::move(remedy));
+}
+/// The spelling of before Slurm 18.08. ControlAddr may have come first.
 Status set_control_machine(SlurmConf& conf, std::string_view value) {
-  conf.notes.push_back(fmt::format("ControlMachine={} is an old spelling: write SlurmctldHost={}", value, value));
+  add_old(conf, "ControlMachine", value, fmt::format("write SlurmctldHost={}", value));
+  auto& controllers = conf.daemons.controllers;
+  if (controllers.empty() || !controllers.front().name.empty()) return add_controller(conf, value);
+  controllers.front().name = std::string(value);
+  conf.cluster.settings.controller_host = std::string(value);
+  return {};
+}
+Status set_control_address(SlurmConf& conf, std::string_view value) {
+  auto& controllers = conf.daemons.controllers;
+  if (controllers.empty()) controllers.emplace_back();
+  controllers.front().address = std::string(value);
+  const std::string& name = controllers.front().name;
+  add_old(conf, "ControlAddr", value, fmt::format("write SlurmctldHost={}({})", name.empty() ? "NAME" : name, value));
+  return {};
+}
+Status set_backup_controller(SlurmConf& conf, std::string_view value) {
+  add_old(conf, "BackupController", value, fmt::format("write a second SlurmctldHost={}", value));
+  if (conf.daemons.controllers.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "it stands before ControlMachine", "put SlurmctldHost or ControlMachine before it");
+  }
   return add_controller(conf, value);
 }
-/// Requires: ControlMachine came before it.
-Status set_control_address(SlurmConf& conf, std::string_view value) {
-  if (conf.daemons.controllers.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "it stands before ControlMachine", "write SlurmctldHost=NAME(ADDRESS) for both");
+/// Of its values only 2 asked for something that is still there.
+Status set_fast_schedule(SlurmConf& conf, std::string_view value) {
+  if (TRY(read_number(value, 0, 2)) == 2) {
+    conf.daemons.is_config_override = true;
+    add_old(conf, "FastSchedule", value, "write SlurmdParameters=config_overrides");
+  } else {
+    add_old(conf, "FastSchedule", value, "take the key out: nodes are always held to their NodeName lines");
   }
-  auto& controller = conf.daemons.controllers.front();
-  controller.address = std::string(value);
-  conf.notes.push_back(fmt::format("ControlAddr={} is an old spelling: write SlurmctldHost={}({})", value, controller.name, value));
+  return {};
+}
+Status set_store_comment(SlurmConf& conf, std::string_view value) {
+  TRY(Flag::read(value));
+  add_old(conf, "AccountingStoreJobComment", value, "take the key out: comments of jobs are always kept");
+  return {};
+}
+Status set_crypto_type(SlurmConf& conf, std::string_view value) {
+  add_old(conf, "CryptoType", value, "take the key out: callers are known by the kernel's word on one host and by TLS between hosts");
+  return {};
+}
+Status set_infiniband_type(SlurmConf& conf, std::string_view value) {
+  if (!equal_ignoring_case(value, "acct_gather_infiniband/none")) {
+    return fail(ErrorCode::kUnimplemented, "not supported", "the use of networks is not measured: take the key out");
+  }
+  add_old(conf, "AcctGatherInfinibandType", value, "take the key out: AcctGatherInterconnectType has replaced it");
   return {};
 }
 
-Status set_process_tracking(SlurmConf& conf, std::string_view value) {
-  static constexpr std::array<std::string_view, 3> kKnown = {
-      "proctrack/cgroup", "proctrack/linuxproc", "proctrack/pgid"};
-  TRY(check_word(value, kKnown));
-  conf.daemons.process_tracking = lower(value);
-  return {};
+/// Checked like Slurm does, and that is all.
+Status check_process_tracking(SlurmConf&, std::string_view value) {
+  static constexpr std::array<std::string_view, 3> kKnown = {"proctrack/cgroup", "proctrack/linuxproc", "proctrack/pgid"};
+  return check_word(value, kKnown);
 }
-
-Status set_task_plugins(SlurmConf& conf, std::string_view value) {
-  static constexpr std::array<std::string_view, 3> kKnown = {"task/none", "task/affinity",
-                                                             "task/cgroup"};
-  std::vector<std::string> plugins;
+Status check_task_plugins(SlurmConf&, std::string_view value) {
+  static constexpr std::array<std::string_view, 3> kKnown = {"task/none", "task/affinity", "task/cgroup"};
   for (const std::string_view word : split_words(value, ',')) {
-    const std::string plugin = word.find('/') == std::string_view::npos ? "task/" + lower(word) : lower(word);
-    TRY(check_word(plugin, kKnown));
-    plugins.push_back(plugin);
+    const bool is_whole = word.find('/') != std::string_view::npos;
+    TRY(check_word(is_whole ? std::string(word) : fmt::format("task/{}", word), kKnown));
   }
-  conf.daemons.task_plugins = std::move(plugins);
   return {};
+}
+std::string_view why_no_tracking(std::string_view value) {
+  return equal_ignoring_case(value, "proctrack/cgroup") ? "" : "a step's processes are held by a cgroup where the node has them, else by their parents";
+}
+std::string_view why_no_task_plugin(std::string_view value) {
+  const std::string words = lower(value);
+  if (words.find("cgroup") != std::string::npos) return "tasks are bound as their options say, and are not yet kept to their cores, memory and devices by cgroups";
+  return words.find("none") != std::string::npos ? "tasks are bound as their options say" : "";
 }
 
 constexpr std::string_view kIdentity =
@@ -231,8 +300,13 @@ constexpr auto kKeys = std::to_array<Key>({
      {},
      &set_controller_port,
      [](const SlurmConf& conf) { return fmt::format("{}", conf.daemons.controller_port); }},
-    {"ControlMachine", ConfHandling::kHonoured, {}, {}, &set_control_machine, nullptr},
-    {"ControlAddr", ConfHandling::kHonoured, {}, {}, &set_control_address, nullptr},
+    old("ControlMachine", {}, &set_control_machine),
+    old("ControlAddr", {}, &set_control_address),
+    old("BackupController", {}, &set_backup_controller),
+    old("FastSchedule", {}, &set_fast_schedule),
+    old("AccountingStoreJobComment", {}, &set_store_comment),
+    old("CryptoType", {}, &set_crypto_type),
+    old("AcctGatherInfinibandType", {}, &set_infiniband_type),
     daemon<&DaemonSettings::agent_port, Number<std::uint16_t, 1, 65535>>("SlurmdPort"),
     daemon<&DaemonSettings::state_folder, Text>("StateSaveLocation"),
     daemon<&DaemonSettings::spool_folder, Text>("SlurmdSpoolDir"),
@@ -250,18 +324,8 @@ constexpr auto kKeys = std::to_array<Key>({
     daemon<&DaemonSettings::operators, Names>("MusterOperators"),
     daemon<&DaemonSettings::controller_log, Text>("SlurmctldLogFile"),
     daemon<&DaemonSettings::agent_log, Text>("SlurmdLogFile"),
-    {"ProctrackType",
-     ConfHandling::kHonoured,
-     {},
-     {},
-     &set_process_tracking,
-     [](const SlurmConf& conf) { return conf.daemons.process_tracking; }},
-    {"TaskPlugin",
-     ConfHandling::kHonoured,
-     {},
-     {},
-     &set_task_plugins,
-     [](const SlurmConf& conf) { return Names::show(conf.daemons.task_plugins); }},
+    {"ProctrackType", ConfHandling::kHonoured, {}, {}, &check_process_tracking, nullptr, {}, &why_no_tracking},
+    {"TaskPlugin", ConfHandling::kHonoured, {}, {}, &check_task_plugins, nullptr, {}, &why_no_task_plugin},
     setting<&ClusterSettings::kill_wait, Seconds>("KillWait"),
     setting<&ClusterSettings::min_job_age, Seconds>("MinJobAge"),
     setting<&ClusterSettings::slurmd_timeout, Seconds>("SlurmdTimeout"),
@@ -362,10 +426,65 @@ constexpr auto kKeys = std::to_array<Key>({
     no_effect("ResvOverRun", "there are no reservations that could overrun"),
     no_effect("TmpFS", "TmpDisk on the node line says what there is"),
     no_effect("MailDomain", "it is the mail program's to add"),
-    no_effect("FastSchedule", "it is an old key: SlurmdParameters=config_overrides is what FastSchedule=2 meant"),
     no_effect("X11Parameters", "there is no X11 forwarding to adjust"),
+    no_effect("AccountingStorageLoc", kOwnHistory),
+    no_effect("AccountingStorageExternalHost", kOwnHistory),
+    no_effect("AccountingStorageParameters", kOwnHistory),
+    no_effect("BackupAddr", "there is one controller, the first one named"),
+    no_effect("CacheGroups", "it is an old key: a user's groups are looked up when a job is submitted"),
+    no_effect("GroupUpdateForce", "a user's groups are looked up when a job is submitted"),
+    no_effect("GroupUpdateTime", "a user's groups are looked up when a job is submitted"),
+    no_effect("CoreSpecPlugin", "it is an old key: no cores are set aside for the system"),
+    no_effect("AllowSpecResourcesUsage", "no cores are set aside for the system"),
+    no_effect("CheckpointType", "it is an old key: programs write their own checkpoints"),
+    no_effect("JobCheckpointDir", "it is an old key: programs write their own checkpoints"),
+    no_effect("CpuFreqGovernors", "frequencies of CPUs are not set"),
+    no_effect("FairShareDampeningFactor", "no weight is in force that would use it"),
+    no_effect("GetEnvTimeout", "how long --get-user-env waits for the login shell is fixed"),
+    no_effect("JobCompHost", "JobCompType is refused where it would use it"),
+    no_effect("JobCompLoc", "JobCompType is refused where it would use it"),
+    no_effect("JobCompPass", "JobCompType is refused where it would use it"),
+    no_effect("JobCompPort", "JobCompType is refused where it would use it"),
+    no_effect("JobCompUser", "JobCompType is refused where it would use it"),
+    no_effect("JobCredentialPrivateKey", kIdentity),
+    no_effect("JobCredentialPublicCertificate", kIdentity),
+    no_effect("HashPlugin", kOwnTransport),
+    no_effect("KeepAliveTime", kOwnTransport),
+    no_effect("RoutePlugin", kOwnTransport),
+    no_effect("LaunchType", "srun talks to the nodes by itself"),
+    no_effect("SchedulerPort", "it is an old key: there is no scheduler outside to listen for"),
+    no_effect("SchedulerRootFilter", "it is an old key: every partition is planned"),
+    no_effect("SlurmctldPlugstack", "there are no plugins to find"),
     // --- refused by name ---
-    refused("BackupController", "", "write a second SlurmctldHost=NAME(ADDRESS)"),
+    refused("AcctGatherFilesystemType", "acct_gather_filesystem/none", kNotYet),
+    refused("AcctGatherInterconnectType", "acct_gather_interconnect/none", kNotYet),
+    refused("AcctGatherProfileType", "acct_gather_profile/none", kNotYet),
+    refused("BcastExclude", "none", kNotYet),
+    refused("BurstBufferType", "burst_buffer/none", kNotYet),
+    refused("CpuFreqDef", "", kNotYet),
+    refused("ExtSensorsType", "ext_sensors/none", kNotYet),
+    refused("ExtSensorsFreq", "0", kNotYet),
+    refused("GpuFreqDef", "", kNotYet),
+    refused("JobDefaults", "", "write DefMemPerGPU, and DefCpuPerGPU on the partitions"),
+    refused("MCSParameters", "", kNotYet),
+    refused("MetricsType", "metrics/none", kNotYet),
+    refused("NodeFeaturesPlugins", "", kNoPlugins),
+    refused("PowerParameters", "", kNoPower),
+    refused("PowerPlugin", "power/none", kNoPower),
+    refused("PrEpParameters", "", kNoPlugins),
+    refused("PrEpPlugins", "prep/script", kNoPlugins),
+    refused("PriorityParameters", "", kNoPlugins),
+    refused("PrioritySiteFactorParameters", "", kNoPlugins),
+    refused("PrioritySiteFactorPlugin", "site_factor/none", kNoPlugins),
+    refused("PropagatePrioProcess", "0", kNotYet),
+    refused("ReconfigFlags", "KeepPowerSaveSettings", "partitions are as the file says after scontrol reconfigure: take the key out"),
+    refused("ResvEpilog", "", kNoScripts),
+    refused("ResvProlog", "", kNoScripts),
+    refused("ScronParameters", "", "there is no scrontab: take the key out"),
+    refused("SlurmctldAddr", "", "write SlurmctldHost=NAME(ADDRESS)"),
+    refused("SlurmctldPrimaryOffProg", "", kNoScripts),
+    refused("SlurmctldPrimaryOnProg", "", kNoScripts),
+    refused("SuspendExcStates", "", kNoPower),
     refused("DefCpuPerGPU", "0", "set it on the partitions, or on PartitionName=DEFAULT"),
     refused("AccountingStorageEnforce", "none|0",
             "limits and associations are not enforced from here: take the key out"),
@@ -385,7 +504,6 @@ constexpr auto kKeys = std::to_array<Key>({
     refused("SwitchType", "switch/none", kNotYet),
     refused("SwitchParameters", "", kNotYet),
     refused("JobCompType", "jobcomp/none", kNotYet),
-    refused("JobCompLoc", "", kNotYet),
     refused("JobAcctGatherParams", "", kNotYet),
     refused("AcctGatherEnergyType", "acct_gather_energy/none", kNotYet),
     refused("AcctGatherNodeFreq", "0", kNotYet),
@@ -453,14 +571,5 @@ constexpr auto kKeys = std::to_array<Key>({
 }  // namespace
 
 std::span<const ConfKey<SlurmConf>> cluster_conf_keys() { return kKeys; }
-
-std::vector<std::pair<std::string, std::string>> shown_controllers(const DaemonSettings& daemons) {
-  std::vector<std::pair<std::string, std::string>> shown;
-  for (const ControllerHost& host : daemons.controllers) {
-    const std::string address = host.address == host.name ? "" : fmt::format("({})", host.address);
-    shown.emplace_back(fmt::format("SlurmctldHost[{}]", shown.size()), host.name + address);
-  }
-  return shown;
-}
 
 }  // namespace muster

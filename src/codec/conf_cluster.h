@@ -11,7 +11,4 @@ namespace muster {
 /// Sorted by nothing in particular; names are unique in any case.
 std::span<const ConfKey<SlurmConf>> cluster_conf_keys();
 
-/// SlurmctldHost[0], [1], ... as `scontrol show config` names them.
-std::vector<std::pair<std::string, std::string>> shown_controllers(const DaemonSettings& daemons);
-
 }  // namespace muster

@@ -32,6 +32,9 @@ struct ConfKey {
   std::string_view neutral;  ///< refused keys: values that ask for nothing, parted by "|"
   Status (*set)(Target&, std::string_view value) = nullptr;  ///< honoured keys
   std::string (*show)(const Target&) = nullptr;  ///< the value in force; null where none is shown
+  std::string_view replacement = {};  ///< of an old spelling: what is written today
+  /// Why a value that is taken changes nothing; empty: it does.
+  std::string_view (*why_no_effect)(std::string_view value) = nullptr;
 };
 
 template <class Target>

@@ -54,10 +54,40 @@ TEST(ConfLines, IncludesThroughTheCaller) {
   EXPECT_EQ(shown("A=1\nInclude nodes.conf\nB=2\n", reader), "1 A=1; 1 NodeName=n1; 3 B=2");
   EXPECT_EQ(shown("include=nodes.conf", reader), "1 NodeName=n1");
   EXPECT_EQ(parse_conf_lines("f", "Include nodes.conf", reader).value()[0].place(), "nodes.conf:1");
-  EXPECT_EQ(shown("Include other", reader), "no such file");
+  EXPECT_EQ(shown("\nInclude other", reader), "slurm.conf:2: Include other: no such file");
+  EXPECT_EQ(shown("ClusterName=nodes\nInclude \"%c.conf\"", reader), "1 ClusterName=nodes; 1 NodeName=n1");
+  EXPECT_NE(shown("Include %c.conf", reader).find("stands before ClusterName"), std::string::npos);
   EXPECT_NE(shown("Include loop", reader).find("nested too deeply"), std::string::npos);
   EXPECT_NE(shown("Include nodes.conf").find("not allowed here"), std::string::npos);
   EXPECT_EQ(shown("IncludeAll=1", reader), "1 IncludeAll=1");
+}
+
+TEST(ConfLines, ReadsOnAfterAMistake) {
+  std::vector<ConfFinding> findings;
+  const auto lines = read_conf_lines("f", "A=1\nword\nB=\nC=3\n", nullptr, findings);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1].place(), "f:4");
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(conf_finding_text(findings[1]), "f:3: B has no value: write Key=Value, or take the key out");
+}
+
+TEST(ConfLines, AFileThatIncludesItselfOftenIsReadInBoundedTime) {
+  const IncludeReader reader = [](std::string_view) -> Result<std::string> {
+    std::string text;
+    for (int i = 0; i < 100; ++i) text += "Include x\n";
+    return text;
+  };
+  std::vector<ConfFinding> findings;
+  EXPECT_TRUE(read_conf_lines("f", "Include x\n", reader, findings).empty());
+  EXPECT_FALSE(findings.empty());
+  EXPECT_LT(findings.size(), 200'000U);
+}
+
+TEST(ConfLines, SkipsWhatIsNotWanted) {
+  std::vector<ConfFinding> findings;
+  const auto lines = read_conf_lines("f", "A=1\nNodeName=n broken\n", nullptr, findings, [](std::string_view line) { return !line.starts_with("NodeName"); });
+  EXPECT_EQ(lines.size(), 1U);
+  EXPECT_TRUE(findings.empty());
 }
 
 }  // namespace

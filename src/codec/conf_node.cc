@@ -74,6 +74,11 @@ Status set_reason(NodeDraft& draft, std::string_view value) {
   return {};
 }
 
+Status set_processors(NodeDraft& draft, std::string_view value) {
+  draft.processors = TRY(Count::read(value));
+  return {};
+}
+
 constexpr std::string_view kNoSpecialised =
     "no CPU or memory can be set aside for the system: lower CPUs or RealMemory";
 
@@ -82,7 +87,7 @@ constexpr auto kKeys = std::to_array<Key>({
     draft_row<&NodeDraft::addresses, Text>("NodeAddr"),
     draft_row<&NodeDraft::ports, Text>("Port"),
     draft_row<&NodeDraft::cpus, Count>("CPUs"),
-    draft_row<&NodeDraft::cpus, Count>("Procs"),
+    {"Procs", ConfHandling::kHonoured, {}, {}, &set_processors, nullptr, "write CPUs="},
     draft_row<&NodeDraft::boards, Count>("Boards"),
     draft_row<&NodeDraft::sockets, Count>("Sockets"),
     draft_row<&NodeDraft::sockets_per_board, Count>("SocketsPerBoard"),
@@ -102,6 +107,13 @@ constexpr auto kKeys = std::to_array<Key>({
      {},
      nullptr,
      nullptr},
+    {"CpuBind",
+     ConfHandling::kNoEffect,
+     "tasks are bound as their options say",
+     {},
+     nullptr,
+     nullptr},
+    {"AutoResume", ConfHandling::kNoEffect, "nodes are not powered up and down", {}, nullptr, nullptr},
     refused("CoreSpecCount", kNoSpecialised),
     refused("CpuSpecList", kNoSpecialised),
     refused("MemSpecLimit", kNoSpecialised),
@@ -145,17 +157,22 @@ Result<std::vector<std::uint16_t>> parallel_ports(std::string_view text, std::si
 
 std::uint32_t or_one(std::uint32_t value) { return value == 0 ? 1 : value; }
 
+NodeDraft with_processors(NodeDraft draft) {
+  if (draft.cpus == 0) draft.cpus = draft.processors;
+  return draft;
+}
+
 // Fills in what was not given.
 Status set_cpus(const NodeDraft& draft, NodeConfig& node) {
   node.boards = or_one(draft.boards);
-  const bool is_cpus_alone = draft.cpus != 0 && draft.sockets == 0 &&
-                             draft.sockets_per_board == 0 && draft.cores_per_socket == 0 &&
-                             draft.threads_per_core == 0;
-  node.sockets = is_cpus_alone                  ? draft.cpus
-                 : draft.sockets_per_board != 0 ? draft.sockets_per_board * node.boards
-                                                : or_one(draft.sockets);
   node.cores_per_socket = or_one(draft.cores_per_socket);
   node.threads_per_core = or_one(draft.threads_per_core);
+  // What CPUs and the rest leave for it. Source: slurm.conf(5), Sockets.
+  const std::uint64_t each = std::uint64_t{node.cores_per_socket} * node.threads_per_core;
+  const auto inferred = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, draft.cpus / each));
+  node.sockets = draft.sockets_per_board != 0 ? draft.sockets_per_board * node.boards
+                 : draft.sockets != 0         ? draft.sockets
+                                              : inferred;
   const std::uint64_t cores = std::uint64_t{node.sockets} * node.cores_per_socket;
   const std::uint64_t threads = cores * node.threads_per_core;
   if (threads > 65535)
@@ -173,13 +190,14 @@ std::span<const ConfKey<NodeDraft>> node_conf_keys() { return kKeys; }
 
 Result<std::vector<NodeConfig>> expand_node_draft(std::string_view names, const NodeDraft& draft) {
   const std::vector<std::string> node_names = TRY(expand_hostlist(names));
+  if (node_names.empty()) return invalid(fmt::format("NodeName={} names no node", names), "write a name or a host list");
   const std::vector<std::string> host_names =
       TRY(parallel_list("NodeHostname", draft.host_names, node_names));
   const std::vector<std::string> addresses =
       TRY(parallel_list("NodeAddr", draft.addresses, host_names));
   const std::vector<std::uint16_t> ports = TRY(parallel_ports(draft.ports, node_names.size()));
   NodeConfig node = draft.common;
-  TRY(set_cpus(draft, node));
+  TRY(set_cpus(with_processors(draft), node));
   node.gres = draft.gres;
   std::vector<NodeConfig> nodes(node_names.size(), node);
   for (std::size_t i = 0; i < nodes.size(); ++i) {

@@ -16,6 +16,7 @@ struct NodeDraft {
   std::string addresses;
   std::string ports;  ///< one number, or a bracketed list as long as the list of names
   std::uint32_t cpus = 0;
+  std::uint32_t processors = 0;  ///< Procs=, which counts where CPUs= is not given
   std::uint32_t boards = 0;
   std::uint32_t sockets = 0;
   std::uint32_t sockets_per_board = 0;
@@ -28,8 +29,8 @@ struct NodeDraft {
 
 std::span<const ConfKey<NodeDraft>> node_conf_keys();
 
-/// The nodes that `names` (a host list) and the record stand for, in the list's order. CPUs alone mean so many sockets;
-/// otherwise CPUs must be the product of boards, sockets, cores and threads, or the number of cores.
+/// The nodes that `names` (a host list) and the record stand for, in the list's order. Sockets that are not given
+/// follow from CPUs; CPUs must be the product of boards, sockets, cores and threads, or the number of cores.
 /// Errors: kInvalidArgument: lists of different lengths, CPUs that contradict the rest.
 Result<std::vector<NodeConfig>> expand_node_draft(std::string_view names, const NodeDraft& draft);
 

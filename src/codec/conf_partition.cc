@@ -38,9 +38,22 @@ Status set_state(PartitionConfig& partition, std::string_view value) {
   return must_be("UP, DOWN, DRAIN or INACTIVE");
 }
 
+/// YES and YES:N let a job share its CPUs that asks for it with --oversubscribe; FORCE:1 is one job at a time for each CPU.
+std::string_view sharing_without_effect(std::string_view value) {
+  const std::string word = lower(value);
+  if (word == "yes" || word.starts_with("yes:")) return "jobs that ask for --oversubscribe get CPUs of their own as well";
+  return word == "force:1" ? "CPUs are never given to two jobs at once" : "";
+}
+Status set_priority(PartitionConfig& partition, std::string_view value) {
+  partition.priority_tier = TRY((Number<std::uint32_t, 0, 65533>::read(value)));
+  partition.priority_job_factor = partition.priority_tier;
+  return {};
+}
+
 Status set_sharing(PartitionConfig& partition, std::string_view value) {
   partition.is_exclusive = equal_ignoring_case(value, "EXCLUSIVE");
-  if (partition.is_exclusive || equal_ignoring_case(value, "NO")) return {};
+  const bool is_apart = equal_ignoring_case(value, "NO") || !sharing_without_effect(value).empty();
+  if (partition.is_exclusive || is_apart) return {};
   return fail(ErrorCode::kUnimplemented, "not supported",
               "CPUs are never given to two jobs at once: write NO, or EXCLUSIVE for whole nodes");
 }
@@ -56,8 +69,9 @@ constexpr auto kKeys = std::to_array<Key>({
     row<&PartitionConfig::is_hidden, YesNo>("Hidden"),
     row<&PartitionConfig::is_root_only, YesNo>("RootOnly"),
     {"State", ConfHandling::kHonoured, {}, {}, &set_state, nullptr},
-    {"OverSubscribe", ConfHandling::kHonoured, {}, {}, &set_sharing, nullptr},
-    {"Shared", ConfHandling::kHonoured, {}, {}, &set_sharing, nullptr},
+    {"OverSubscribe", ConfHandling::kHonoured, {}, {}, &set_sharing, nullptr, {}, &sharing_without_effect},
+    {"Shared", ConfHandling::kHonoured, {}, {}, &set_sharing, nullptr, "write OverSubscribe=", &sharing_without_effect},
+    {"Priority", ConfHandling::kHonoured, {}, {}, &set_priority, nullptr, "write PriorityTier= and PriorityJobFactor="},
     row<&PartitionConfig::max_time, TimeLimit>("MaxTime"),
     row<&PartitionConfig::default_time, OptionalTime>("DefaultTime"),
     row<&PartitionConfig::over_time_limit, Minutes>("OverTimeLimit"),
@@ -80,7 +94,6 @@ constexpr auto kKeys = std::to_array<Key>({
      {},
      nullptr,
      nullptr},
-    refused("Priority", "", "write PriorityTier or PriorityJobFactor"),
     refused("AllowAccounts", "ALL", kNoAccounts),
     refused("DenyAccounts", "", kNoAccounts),
     refused("AllowQos", "ALL", kNoAccounts),

@@ -47,7 +47,7 @@ Result<std::vector<std::string>> bracket_texts(std::string_view whole, std::stri
   return texts;
 }
 
-// One entry taken apart: literals[i] stands before brackets[i].
+// One entry taken apart: literals[i] stands before brackets[i], one more literal behind the last.
 struct Entry {
   std::vector<std::string_view> literals;
   std::vector<std::vector<std::string>> brackets;
@@ -62,11 +62,7 @@ Result<Entry> parse_entry(std::string_view text) {
     const std::size_t open = rest.find('[');
     const std::size_t close = rest.find(']');
     entry.literals.push_back(rest.substr(0, open));
-    if (open == std::string_view::npos && close == open) {
-      if (entry.brackets.empty()) return entry;
-      return invalid(text,
-                     fmt::format("'{}' follows the last bracket: a name must end there", rest));
-    }
+    if (open == std::string_view::npos && close == open) return entry;
     if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
       return invalid(text, "a bracket is not closed, or closed twice: write PREFIX[1-3,5]");
     }

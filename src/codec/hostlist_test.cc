@@ -35,6 +35,8 @@ TEST(Hostlist, ExpandsAsSlurmDoes) {
       {"a[1-2]b[1-2]c[1-2]d[1-2]",
        "a1b1c1d1 a1b1c1d2 a2b1c1d1 a2b1c1d2 a1b2c1d1 a1b2c1d2 a2b2c1d1 a2b2c1d2 "
        "a1b1c2d1 a1b1c2d2 a2b1c2d1 a2b1c2d2 a1b2c2d1 a1b2c2d2 a2b2c2d1 a2b2c2d2"},
+      {"n-[8-10].svc.example", "n-8.svc.example n-9.svc.example n-10.svc.example"},
+      {"a[1-2]b[3-4]c,d,", "a1b3c a1b4c a2b3c a2b4c d"},
       {"node[0,3-4,8],linux,linux[2,5]", "node0 node3 node4 node8 linux linux2 linux5"},
   };
   for (const auto& [text, names] : kCases) EXPECT_EQ(expanded(text), names) << text;
@@ -42,7 +44,7 @@ TEST(Hostlist, ExpandsAsSlurmDoes) {
 
 TEST(Hostlist, RefusesWhatIsNoList) {
   for (const char* bad : {"n[3-1]", "n[1-", "n]", "n[1-3", "n[a-b]", "n[]", "n[1-3]]", "n[1-2,]",
-                          "n[1-2]-ib", "n[[1]]", "n][", "n[0000000000000000001-2]"}) {
+                          "n[[1]]", "n[1-2]-i]", "n[1-2]a[", "n][", "n[0000000000000000001-2]"}) {
     const auto names = expand_hostlist(bad);
     ASSERT_FALSE(names.has_value()) << bad;
     EXPECT_EQ(names.error().code, ErrorCode::kInvalidArgument) << bad;

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "model/allocation.h"
 #include "model/job_spec.h"
+#include "model/node.h"
 
 namespace muster {
 
@@ -28,9 +29,18 @@ struct DistributionRule {
 /// Errors: kInvalidArgument, kUnimplemented, naming the text. Source: srun(1) --distribution.
 Result<DistributionRule> parse_distribution(std::string_view text);
 
+/// True for --ntasks-per-node on a range of nodes without --ntasks: how many tasks there are follows from the nodes it gets.
+bool follows_nodes(const JobSpec& job);
+/// The job's tasks on `nodes` nodes, -n or what follows from the other options.
+std::uint32_t task_count_on(const JobSpec& job, std::size_t nodes);
+/// Of `cpus` CPUs, whole cores of the node, those that tasks may use under --threads-per-core.
+std::uint32_t usable_cpus(const JobSpec& job, std::size_t cpus, const NodeConfig& node);
+
 /// How many tasks of a job one of its nodes is for: those planned there or, when the job named no number of tasks, as many
 /// as its CPUs hold. Source: sbatch(1), SLURM_TASKS_PER_NODE.
 std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant);
+/// The same where not all of the node's CPUs are for tasks (`usable_cpus`).
+std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant, std::uint32_t usable);
 
 /// Global ranks by node: ranks[node][local id] is a rank; rising within each node.
 using RankLayout = std::vector<std::vector<std::uint32_t>>;

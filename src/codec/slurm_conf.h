@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "codec/conf_finding.h"
 #include "codec/conf_key.h"
 #include "codec/conf_lines.h"
 #include "model/cluster_config.h"
@@ -52,8 +53,6 @@ struct DaemonSettings {
   bool is_config_override = false;  ///< SlurmdParameters=config_overrides
   std::string controller_log;                      ///< empty: the system log
   std::string agent_log;
-  std::string process_tracking = "proctrack/cgroup";
-  std::vector<std::string> task_plugins;
   friend bool operator==(const DaemonSettings&, const DaemonSettings&) = default;
 };
 
@@ -68,17 +67,22 @@ struct SlurmConf {
   ClusterConfig cluster;
   DaemonSettings daemons;
   std::vector<InitialNode> initial_nodes;  ///< index = NodeIndex
-  std::vector<std::string> notes;          ///< keys that were given and have no effect here, each with the reason
+  std::vector<ConfFinding> findings;       ///< what an operator should know of: keys without effect, old spellings, mistakes
   friend bool operator==(const SlurmConf&, const SlurmConf&) = default;
 };
 
 /// Reads the text of a slurm.conf; `file` is its name in errors. Values are effective: nodes have their product of CPUs,
 /// address and port; partitions their node indices and the cluster's memory defaults where they set none.
-/// `settings.shown` holds every honoured key of the cluster in force and every accepted key that was given.
-/// Requires of the file: ClusterName, SlurmctldHost, one node, one partition. Errors: kInvalidArgument and kUnimplemented,
-/// "FILE:LINE: ..." naming key and value, with the way out as detail. Source: slurm.conf(5).
+/// `settings.shown` is what `scontrol show config` prints (conf_shown.h).
+/// Requires of the file: ClusterName, SlurmctldHost, one node, one partition. Errors: the first finding that is fatal, as
+/// kInvalidArgument or kUnimplemented "FILE:LINE: ..." naming key and value, with the way out as detail. Source: slurm.conf(5).
 Result<SlurmConf> parse_slurm_conf(std::string_view file, std::string_view text,
                                    const IncludeReader& read_include = nullptr);
+
+/// The same without an end at the first mistake: every line is read, and `findings` has all that there is to say, line by
+/// line and then what concerns the whole. Where one of them is fatal the rest is as good as could be read.
+SlurmConf read_slurm_conf(std::string_view file, std::string_view text,
+                          const IncludeReader& read_include = nullptr);
 
 /// A row of the tables, without its functions.
 struct SlurmConfKey {

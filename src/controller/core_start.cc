@@ -243,8 +243,9 @@ LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& 
   message.job_node_list = compress_hostlist(node_names(job.run->allocation->nodes, state));
   message.step_node_list = compress_hostlist(node_names(step.layout->nodes, state));
   for (const NodeGrant& grant : job.run->allocation->nodes) {
-    message.job_cpus.push_back(static_cast<std::uint32_t>(grant.cpus.count()));
-    message.job_tasks.push_back(job_tasks_on(*job.spec, grant));
+    const std::uint32_t usable = usable_cpus(*job.spec, grant.cpus.count(), state.nodes().at(grant.node).config);
+    message.job_cpus.push_back(usable);
+    message.job_tasks.push_back(job_tasks_on(*job.spec, grant, usable));
   }
   for (const NodeGrant& grant : step.layout->nodes) message.step_tasks.push_back(grant.task_count);
   message.partition = state.partition(job.partition).name;

@@ -47,7 +47,7 @@ struct ClusterSettings {
   std::int32_t log_retention_days = -1;         ///< of trials, after their experiment's end; -1: for ever
   Duration resize_interval = Duration::minutes(10);  ///< that an elastic trial runs at least before it is resized
   Duration launch_timeout = Duration::seconds(60);   ///< from a step's creation until its nodes run it, or it is given up
-  /// Every key as it is in force, for `scontrol show config`: sorted by name.
+  /// Every key as it is in force, for `scontrol show config`, in Slurm's order.
   std::vector<std::pair<std::string, std::string>> shown;
   friend bool operator==(const ClusterSettings&, const ClusterSettings&) = default;
 };

@@ -29,7 +29,8 @@ struct ResourceRequest {
   std::uint32_t min_nodes = 1;
   std::uint32_t max_nodes = 0;         ///< 0: no bound but the partition's
   std::uint32_t task_count = 1;        ///< over all nodes
-  std::uint32_t tasks_per_node = 0;    ///< with task_count: at most so many; alone: exactly (task_count = nodes * it)
+  std::uint32_t tasks_per_node = 0;    ///< at most so many; 0: no bound
+  bool is_tasks_per_node_exact = false;  ///< each node runs tasks_per_node of them, however many nodes there come to be
   std::uint32_t cpus_per_task = 1;
   std::uint32_t min_cpus_per_node = 0;
   std::uint32_t cpus_per_gpu = 0;

@@ -38,6 +38,7 @@ class WhatIf {
     PendingJob changed = job_.job;
     changed.request = request_of_(changed.id, slots);
     if (changed.request == nullptr) return false;
+    changed.later_requests.clear();  // a trial's slots are asked for in the same way everywhere
     if (other == nullptr) {
       put(snapshot_, std::move(changed));
       return would_start(snapshot_, job_.job.id).has_value();
@@ -103,7 +104,10 @@ PendingJob at_least(const PendingJob& waiting, std::span<const ElasticJob> jobs,
   PendingJob least = waiting;
   const auto elastic = std::ranges::find(jobs, waiting.id, [](const ElasticJob& job) { return job.job.id; });
   if (elastic == jobs.end()) return least;
-  if (auto request = request_of(waiting.id, elastic->min)) least.request = std::move(request);
+  if (auto request = request_of(waiting.id, elastic->min)) {
+    least.request = std::move(request);
+    least.later_requests.clear();
+  }
   return least;
 }
 

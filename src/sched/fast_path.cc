@@ -11,11 +11,11 @@ namespace muster::sched {
 namespace {
 
 NodeSet nodes_for(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
-  return (shape.demand.feasible & snapshot.partition_nodes(partition)) & snapshot.usable();
+  return (shape.demand_in(partition).feasible & snapshot.partition_nodes(partition)) & snapshot.usable();
 }
 
 bool takes_work(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
-  return partition_refusal(snapshot, *shape.demand.request, shape.time_limit, partition) ==
+  return partition_refusal(snapshot, *shape.demand_in(partition).request, shape.time_limit, partition) ==
          PendingReason::kNone;
 }
 
@@ -127,8 +127,8 @@ class FastPath {
   bool has_candidate(const Shape& shape, PartitionIndex partition, const Timeline& timeline,
                      const NodeSet& nodes) const {
     const Timeline::Interval interval(timeline, now_ + shape.time_limit);
-    const Fitter fitter(snapshot_.facts(), shape.demand,
-                        node_rule(snapshot_.facts(), *shape.demand.request, partition));
+    const Demand& demand = shape.demand_in(partition);
+    const Fitter fitter(snapshot_.facts(), demand, node_rule(snapshot_.facts(), *demand.request, partition));
     bool result = false;
     nodes.for_each([&](NodeIndex node) {
       result = result || candidate_at(fitter, node, interval.at(node)).has_value();
@@ -141,8 +141,9 @@ class FastPath {
                                                       std::span<const NodeIndex> order,
                                                       const NodeSet& allowed) const {
     const Timeline::Interval interval(timeline, now_ + shape.time_limit);
-    const ResourceRequest& request = *shape.demand.request;
-    const Fitter fitter(snapshot_.facts(), shape.demand,
+    const Demand& demand = shape.demand_in(partition);
+    const ResourceRequest& request = *demand.request;
+    const Fitter fitter(snapshot_.facts(), demand,
                         node_rule(snapshot_.facts(), request, partition));
     const NodeLimits limits = node_limits(request, snapshot_.partition(partition)).limits;
     return place_widest(fitter, interval, limits, order, allowed);

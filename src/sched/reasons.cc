@@ -67,7 +67,7 @@ class Explanation {
 
   PendingReason refusal_in(PartitionIndex partition) const {
     const PendingReason now =
-        partition_refusal(snapshot_, *shape_.demand.request, job_.time_limit, partition);
+        partition_refusal(snapshot_, *shape_.demand_in(partition).request, job_.time_limit, partition);
     if (now != PendingReason::kNone) return now;
     const auto of_shape = std::ranges::equal_range(plan_.outcomes, snapshot_.shape_of(job_.id), {}, &ShapeOutcome::shape);
     for (const ShapeOutcome& outcome : of_shape) {
@@ -92,7 +92,7 @@ class Explanation {
     if (refusal == PendingReason::kPartitionConfig)
       return {refusal, "partition is gone", 0, 0, {}, {}};
     const PartitionConfig& partition = snapshot_.partition(index);
-    const ResourceRequest& request = *shape_.demand.request;
+    const ResourceRequest& request = *shape_.demand_in(index).request;
     switch (refusal) {
       case PendingReason::kPartitionDown:
       case PendingReason::kPartitionInactive:
@@ -127,8 +127,8 @@ class Explanation {
   }
 
   ReasonDetail unavailable_detail(PartitionIndex index, PendingReason refusal) const {
-    const NodeSet members = shape_.demand.feasible & snapshot_.partition_nodes(index);
-    const std::uint32_t wanted = std::max(shape_.demand.request->min_nodes, 1U);
+    const NodeSet members = shape_.demand_in(index).feasible & snapshot_.partition_nodes(index);
+    const std::uint32_t wanted = std::max(shape_.demand_in(index).request->min_nodes, 1U);
     const std::string& name = snapshot_.partition(index).name;
     if (refusal == PendingReason::kBadConstraints) {
       return {refusal, fmt::format("nodes of partition {} that match", name),
@@ -146,9 +146,9 @@ class Explanation {
   /// Counts over the partition's nodes: match, in service, with room for a task now.
   void explain_room(PartitionIndex index) {
     const NodeSet nodes =
-        (shape_.demand.feasible & snapshot_.partition_nodes(index)) & snapshot_.usable();
-    const ResourceRequest& request = *shape_.demand.request;
-    const Fitter fitter(snapshot_.facts(), shape_.demand,
+        (shape_.demand_in(index).feasible & snapshot_.partition_nodes(index)) & snapshot_.usable();
+    const ResourceRequest& request = *shape_.demand_in(index).request;
+    const Fitter fitter(snapshot_.facts(), shape_.demand_in(index),
                         node_rule(snapshot_.facts(), request, index));
     std::uint32_t room = 0;
     NodeSet full(snapshot_.node_count());
@@ -222,9 +222,9 @@ class Explanation {
     NodeSet result(snapshot_.node_count());
     for (const PartitionIndex partition : shape.partitions) {
       if (partition.value() < snapshot_.config().partitions.size())
-        result |= snapshot_.partition_nodes(partition);
+        result |= snapshot_.partition_nodes(partition) & shape.demand_in(partition).feasible;
     }
-    return result &= shape.demand.feasible;
+    return result;
   }
 
   void choose_word(bool is_open) {

@@ -28,6 +28,9 @@ void add_texts(Hasher& hasher, const std::vector<std::string>& texts) {
 std::uint64_t shape_hash(const PendingJob& job) {
   const ResourceRequest& r = *job.request;
   Hasher hasher;
+  for (const auto& later : job.later_requests) {
+    hasher.add(later->memory_scope).add(later->memory_mib).add(later->is_exclusive).add(later->cpus_per_gpu);
+  }
   hasher.add(job.time_limit.microseconds()).add(r.min_nodes).add(r.max_nodes).add(r.task_count);
   hasher.add(r.tasks_per_node).add(r.cpus_per_task).add(r.min_cpus_per_node).add(r.cpus_per_gpu);
   hasher.add(r.tasks_per_gpu).add(r.memory_scope).add(r.memory_mib).add(r.is_exclusive);
@@ -43,7 +46,11 @@ std::uint64_t shape_hash(const PendingJob& job) {
 
 bool has_shape(const Shape& shape, const PendingJob& job) {
   if (shape.time_limit != job.time_limit || shape.partitions != job.partitions) return false;
-  return shape.demand.request == job.request || *shape.demand.request == *job.request;
+  const auto is_same = [](const Demand& demand, const std::shared_ptr<const ResourceRequest>& request) {
+    return demand.request == request || *demand.request == *request;
+  };
+  return is_same(shape.demand, job.request) &&
+         std::ranges::equal(shape.later_demands, job.later_requests, is_same);
 }
 
 /// Takes away the nodes that could not carry one task, with a share of each per-job need, even when empty.
@@ -67,6 +74,13 @@ Demand compile(const std::shared_ptr<const ResourceRequest>& request, const Clus
 }
 
 }  // namespace
+
+const Demand& Shape::demand_in(PartitionIndex partition) const {
+  if (later_demands.empty()) return demand;
+  const auto found = std::ranges::find(partitions, partition);
+  CHECK(found != partitions.end(), "partition {} is none of the shape's", partition.value());
+  return found == partitions.begin() ? demand : later_demands[static_cast<std::size_t>(found - partitions.begin()) - 1];
+}
 
 std::uint32_t PendingJob::startable_count() const {
   if (throttle == 0) return element_count;
@@ -112,6 +126,7 @@ void ClusterSnapshot::set_cluster(ClusterConfig config) {
     if (shape.serial == 0) continue;
     shape.serial = next_serial_++;
     shape.demand = compile(shape.demand.request, *facts_);
+    for (Demand& later : shape.later_demands) later = compile(later.request, *facts_);
   }
 }
 
@@ -153,8 +168,9 @@ ShapeIndex ClusterSnapshot::enter_shape(const PendingJob& job) {
   }
   const ShapeIndex index = vacant_shapes_.back();
   vacant_shapes_.pop_back();
-  shapes_[index.value()] = {
-      next_serial_++, job.time_limit, job.partitions, compile(job.request, *facts_), {}, 1};
+  std::vector<Demand> later;
+  for (const auto& request : job.later_requests) later.push_back(compile(request, *facts_));
+  shapes_[index.value()] = {next_serial_++, job.time_limit, job.partitions, compile(job.request, *facts_), std::move(later), {}, 1};
   known.push_back(index);
   return index;
 }
@@ -165,6 +181,7 @@ void ClusterSnapshot::leave_shape(ShapeIndex index) {
   if (--shape.job_count > 0) return;
   PendingJob key;
   key.request = shape.demand.request;
+  for (const Demand& later : shape.later_demands) key.later_requests.push_back(later.request);
   key.partitions = shape.partitions;
   key.time_limit = shape.time_limit;
   const auto found = shapes_by_hash_.find(shape_hash(key));
@@ -198,6 +215,8 @@ void ClusterSnapshot::refresh_ready(PendingRecord& record) {
 void ClusterSnapshot::add_pending(PendingJob job) {
   CHECK(job.request != nullptr, "job {} has no request", job.id.value());
   CHECK(!job.partitions.empty(), "job {} has no partition", job.id.value());
+  CHECK(job.later_requests.empty() || job.later_requests.size() + 1 == job.partitions.size(),
+        "job {} has {} requests for {} partitions", job.id.value(), job.later_requests.size() + 1, job.partitions.size());
   ++revision_;
   const JobId id = job.id;
   const ShapeIndex shape = enter_shape(job);

@@ -34,8 +34,10 @@ namespace muster::sched {
 /// the way.
 struct PendingJob {
   JobId id;
-  std::shared_ptr<const ResourceRequest> request;  ///< not null
+  std::shared_ptr<const ResourceRequest> request;  ///< not null; with the first partition's defaults
   PartitionList partitions;                        ///< not empty
+  /// With the defaults of the partitions after the first, where they lead to anything else; empty: `request` holds in all.
+  std::vector<std::shared_ptr<const ResourceRequest>> later_requests;
   Duration time_limit = Duration::infinite();      ///< effective
   std::int64_t priority = 0;                       ///< higher first
   TimePoint submit_time;                      ///< as it counts in the queue
@@ -73,9 +75,13 @@ struct Shape {
       0;  ///< unlike that of every other shape there ever was; 0: the place is vacant
   Duration time_limit;
   PartitionList partitions;
-  Demand demand;         ///< `demand.feasible`: nodes that can carry at least one task when empty
+  /// In the first partition. `demand.feasible`: nodes that can carry at least one task when empty.
+  Demand demand;
+  std::vector<Demand> later_demands;  ///< in the partitions after the first, where one of them differs; else empty
   std::set<Rank> ready;  ///< jobs that could start if there were room, best first
   std::uint32_t job_count = 0;  ///< all its jobs, ready or not
+  /// Requires: `partition` is one of `partitions`.
+  const Demand& demand_in(PartitionIndex partition) const;
 };
 
 /// One entry per running job in the order in which they are expected to end.

@@ -6,6 +6,7 @@
 #include "codec/gres_options.h"
 #include "codec/gres_text.h"
 #include "codec/hostlist.h"
+#include "codec/rank_layout.h"
 
 namespace muster {
 namespace {
@@ -60,6 +61,7 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
   need.max_nodes = spec.max_nodes;
   need.task_count = spec.task_count;
   need.tasks_per_node = spec.tasks_per_node;
+  need.is_tasks_per_node_exact = follows_nodes(spec);
   // A run is one step of all its tasks, which MaxTasksPerNode bounds on each node.
   const bool is_bounded = spec.kind == JobKind::kRun && spec.task_count > settings.max_tasks_per_node;
   if (is_bounded && (need.tasks_per_node == 0 || need.tasks_per_node > settings.max_tasks_per_node)) {

@@ -87,12 +87,9 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
 
   // ---- StepPort ----
   void signal(std::uint16_t number, bool batch_only) override {
-    if (batch_only || launch_.step == nullptr) {
-      const bool is_whole = !batch_only && (number == SIGTERM || number == SIGCONT || number == SIGKILL);
-      if (!is_whole) {
-        for (const StartedTask& task : started_.tasks) ::kill(task.pid, number);
-        return;
-      }
+    if (batch_only) {
+      for (const StartedTask& task : started_.tasks) ::kill(task.pid, number);
+      return;
     }
     for (const pid_t pid : container_->processes()) {
       if (pid != ::getpid()) ::kill(pid, number);

@@ -69,6 +69,9 @@ void add_requested(Environment& environment, const LaunchStep& launch) {
   const JobSpec& job = *launch.job;
   add_requested_variables(environment, job);
   Writer out(environment);
+  if (follows_nodes(job)) {
+    for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) out.number(name, task_count_on(job, launch.job_cpus.size()));
+  }
   out.text("SLURM_UMASK", fmt::format("{:04o}", launch.step == nullptr ? job.umask : launch.step->umask));
   if (launch.step == nullptr) out.text("SLURM_EXPORT_ENV", job.get(JobText::kExport));
 }

@@ -164,3 +164,37 @@ def test_a_job_of_many_steps_keeps_the_last_and_sacct_has_all(cluster):
     assert cluster.run("sacct", "-n", "-P", "-j", job, "-o", "JobID").out.count(f"{job}.") == 121
     checked = cluster.run("muster", "check", "--dir", cluster.dir).out
     assert "history: complete up to batch" in checked, checked
+
+
+@pytest.mark.parametrize("option, reached", [("--full", {"script", "child"}), ("--batch", {"script"})])
+def test_signals_reach_the_scripts_children_by_full_alone(cluster, option, reached):
+    told = cluster.work / f"told{option}"
+    child = f"""sh -c 'trap "echo child >> {told}" USR1; echo ready >> {told}; while :; do sleep 0.1; done' &"""
+    job = cluster.sbatch(f"trap 'echo script >> {told}' USR1\n{child}\nwhile :; do wait; done")
+    until(lambda: told.exists() and "ready" in told.read_text())
+    cluster.run("scancel", option, "-s", "USR1", job)
+    until(lambda: reached <= set(told.read_text().split()))
+    cluster.run("scancel", "-s", "USR2", "--full", job)  # whatever came late has come by the time that this has ended them
+    cluster.wait_ended(job)
+    assert set(told.read_text().split()) == reached | {"ready"}
+
+
+def test_jobs_of_others_alone(cluster):
+    mine = cluster.sbatch("true", "-H")
+    assert str(mine) in cluster.run("squeue", "-h", "-o", "%i").out.split()
+    assert cluster.run("squeue", "-h", "--notme", "-o", "%i").out.split() == []
+    if os.geteuid() == 0:
+        stranger = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        assert str(mine) in cluster.run(*stranger, "squeue", "-h", "--notme", "-o", "%i", cwd="/").out.split()
+    cluster.run("scancel", mine)
+
+
+def test_spread_tasks_and_hosts_of_a_file(cluster):
+    assert sorted(cluster.run("srun", "-n2", "--spread-job", "hostname").out.split()) == ["node1", "node2"]
+    hosts = cluster.work / "hosts"
+    hosts.write_text("node1\nnode1\nnode2\nnode2\n")
+    lines = cluster.run("srun", "-l", "hostname", env={"SLURM_HOSTFILE": str(hosts)}).out.splitlines()
+    assert sorted(lines) == ["0: node1", "1: node1", "2: node2", "3: node2"]
+    hosts.write_text("node2\nnode1\n")
+    refused = cluster.run("srun", "hostname", check=False, env={"SLURM_HOSTFILE": str(hosts)})
+    assert refused.code != 0 and "a host file with an order of tasks of its own" in refused.err, "never in another order"

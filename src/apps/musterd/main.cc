@@ -21,9 +21,10 @@
 #include <sstream>
 #include <thread>
 
-#include "apps/conf_files.h"
 #include "apps/musterd/threads.h"
 #include "base/version.h"
+#include "codec/conf_companions.h"
+#include "codec/conf_shown.h"
 #include "codec/words.h"
 #include "controller/backend/trial_rules.h"
 #include "controller/drop_job.h"
@@ -32,6 +33,7 @@
 #include "controller/replay_recorder.h"
 #include "env/posix/crash_note.h"
 #include "env/posix/clocks.h"
+#include "env/posix/conf_files.h"
 #include "env/posix/process_runner.h"
 #include "wire/controller_client.h"
 #include "wire/socket.h"
@@ -128,21 +130,36 @@ Status make_state_folder(const std::string& path) {
   return fail(ErrorCode::kFailedPrecondition, fmt::format("StateSaveLocation {} is open to others", path), "chmod 700 " + path);
 }
 
+/// A user's number, given by name or as a number.
+std::optional<std::uint32_t> find_uid(std::string_view name) {
+  if (const auto number = parse_whole32(name)) return *number;
+  const passwd* entry = ::getpwnam(std::string(name).c_str());
+  return entry == nullptr ? std::nullopt : std::optional<std::uint32_t>(entry->pw_uid);
+}
+std::string name_of(std::uint32_t uid) {
+  const passwd* entry = ::getpwuid(uid);
+  return entry == nullptr ? fmt::format("{}", uid) : entry->pw_name;
+}
+
+/// Says of the files beside slurm.conf that nothing follows from them.
+void log_companions(const std::string& folder) {
+  for (const std::string_view name : companion_files()) {
+    const std::string path = fmt::format("{}/{}", folder, name);
+    if (::access(path.c_str(), R_OK) != 0) continue;
+    log_line(fmt::format("{} has no effect: {} (muster config check says it key by key)", path, why_companion_has_no_effect(name)));
+  }
+}
+
 /// Uids of SlurmUser and MusterOperators beside whom this daemon runs as.
 Result<std::vector<std::uint32_t>> find_operators(const DaemonSettings& daemons) {
   std::vector<std::uint32_t> operators = {::geteuid()};
-  const auto uid_of = [](const std::string& name) -> std::optional<std::uint32_t> {
-    if (const auto number = parse_whole32(name)) return *number;
-    const passwd* entry = ::getpwnam(name.c_str());
-    return entry == nullptr ? std::nullopt : std::optional<std::uint32_t>(entry->pw_uid);
-  };
-  if (const auto uid = uid_of(daemons.user)) {
+  if (const auto uid = find_uid(daemons.user)) {
     operators.push_back(*uid);
   } else {
     log_line(fmt::format("SlurmUser={}: there is no such user here, so that nobody has its rights", daemons.user));
   }
   for (const std::string& name : daemons.operators) {
-    const auto uid = uid_of(name);
+    const auto uid = find_uid(name);
     if (!uid) return fail(ErrorCode::kNotFound, "MusterOperators: there is no user " + name, "take the name out, or make the user");
     operators.push_back(*uid);
   }
@@ -160,11 +177,17 @@ Result<SiteDefaults> read_site_defaults(const std::string& path, const ClusterCo
   return parse_site_defaults(path, *text, partitions);
 }
 
-Result<Setup> set_up(const std::string& path) {
+Result<Setup> set_up(const std::string& path, std::function<Status(const std::string&)> check_included = nullptr) {
   Setup setup;
   const std::string text = TRY(read_file(path));
-  setup.conf = TRY(parse_slurm_conf(path, text, include_reader(path)));
-  for (const std::string& note : setup.conf.notes) log_line(path + ": " + note);
+  auto conf = parse_slurm_conf(path, text, include_reader(path, std::move(check_included)));
+  if (!conf.has_value()) {
+    return fail(conf.error().code, conf.error().message, fmt::format("{} (muster config check {} says all that there is)", conf.error().detail, path));
+  }
+  setup.conf = std::move(conf).value();
+  for (const ConfFinding& finding : setup.conf.findings) log_line(conf_finding_text(finding));
+  log_companions(folder_of(path));
+  show_users(setup.conf.cluster.settings.shown, name_of(::geteuid()), find_uid);
   const std::string folder = folder_of(path);
   const std::string& address = setup.conf.daemons.controller_address;
   setup.options.state_folder = setup.conf.daemons.state_folder;
@@ -184,7 +207,7 @@ Result<Setup> set_up(const std::string& path) {
 /// What a controller that is to run insists on.
 Result<Setup> set_up_to_run(const std::string& path) {
   TRY(check_conf_file(path));
-  Setup setup = TRY(set_up(path));
+  Setup setup = TRY(set_up(path, check_conf_file));
   TRY(make_state_folder(setup.options.state_folder));
   return setup;
 }
@@ -309,6 +332,7 @@ int run(const std::string& conf_path) {
   auto tokens = with_patience([&] { return TokenStore::open(options.state_folder + "/tokens", http->token_key, core.state().time()); });
   if (!tokens.has_value()) die("tokens: " + tokens.error().text());
   QueryReplica replica(options.host, options.version, http->address);
+  replica.set_boot_time(wall_time());
   planner.state().copy_from(core.state());
   replica.state().copy_from(core.state());
   SearchRole search;

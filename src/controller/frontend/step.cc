@@ -6,6 +6,7 @@
 
 #include "codec/gres_text.h"
 #include "codec/hostlist.h"
+#include "codec/rank_layout.h"
 #include "controller/frontend/frontend.h"
 
 namespace muster::frontend {
@@ -16,12 +17,16 @@ struct NodeRoom {
   const NodeGrant* grant = nullptr;
   Bitmap free_cpus;
   std::map<std::string, Bitmap> free_gres;
+  const JobSpec* job = nullptr;
+  const NodeConfig* config = nullptr;
+  /// Of `cpus` CPUs of the node, those that tasks of the job may use.
+  std::uint32_t usable(const Bitmap& cpus) const { return usable_cpus(*job, cpus.count(), *config); }
 };
 
-std::vector<NodeRoom> rooms_of(const Job& job, bool is_overlap) {
+std::vector<NodeRoom> rooms_of(const ClusterState& state, const Job& job, bool is_overlap) {
   std::vector<NodeRoom> rooms;
   for (const NodeGrant& grant : job.run->allocation->nodes) {
-    NodeRoom room{&grant, grant.cpus, {}};
+    NodeRoom room{&grant, grant.cpus, {}, job.spec.get(), &state.nodes().at(grant.node).config};
     for (const GresGrant& gres : grant.gres) room.free_gres[gres.name] |= gres.devices;
     rooms.push_back(std::move(room));
   }
@@ -47,7 +52,7 @@ Result<std::vector<std::string>> names_in(std::string_view text) {
 /// The nodes that the step may use: -w first and all of them, then the others in the job's order.
 Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const Job& job, const StepSpec& spec,
                                               bool is_sharing, std::size_t& required_count) {
-  std::vector<NodeRoom> rooms = rooms_of(job, is_sharing);
+  std::vector<NodeRoom> rooms = rooms_of(state, job, is_sharing);
   if (spec.relative_node != UINT32_MAX) {
     if (spec.relative_node >= rooms.size()) {
       return fail(ErrorCode::kInvalidArgument, "Node count specification invalid",
@@ -205,7 +210,7 @@ Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& r
 
 /// How many tasks of the step a room has CPUs and devices for. `task_max`: MaxTasksPerNode.
 std::uint32_t room_for(const StepSpec& spec, const NodeRoom& room, std::uint32_t cpus_per_task, std::uint32_t task_max) {
-  std::uint32_t tasks = capacity(room.free_cpus.count(), spec, cpus_per_task, task_max);
+  std::uint32_t tasks = capacity(room.usable(room.free_cpus), spec, cpus_per_task, task_max);
   for (const GresAmount& amount : amounts_in(spec.get(StepText::kGresPerTask)).value_or(std::vector<GresAmount>())) {
     if (amount.count != 0) tasks = std::min(tasks, free_devices(room, amount) / amount.count);
   }
@@ -267,10 +272,12 @@ Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& sp
 }
 
 /// Why the step would not fit even if it had the whole job to itself.
-Error never_fits(const Job& job, const StepSpec& spec, std::uint32_t task_max) {
+Error never_fits(const ClusterState& state, const Job& job, const StepSpec& spec, std::uint32_t task_max) {
   const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
   std::uint64_t places = 0;
-  for (const NodeGrant& grant : job.run->allocation->nodes) places += capacity(grant.cpus.count(), spec, cpus_per_task, task_max);
+  for (const NodeRoom& room : rooms_of(state, job, true)) {
+    places += capacity(room.usable(room.grant->cpus), spec, cpus_per_task, task_max);
+  }
   const std::uint64_t tasks_allowed = std::uint64_t{task_max} * job.run->allocation->nodes.size();
   if (spec.task_count > tasks_allowed) {
     return Error{ErrorCode::kInvalidArgument, "Task count specification invalid",
@@ -293,7 +300,10 @@ StepSpecRef filled(const ClusterState& state, const Job& job, StepSpecRef spec) 
   const std::size_t nodes = spec->max_nodes != 0 ? std::min<std::size_t>(spec->max_nodes, rooms->size()) : rooms->size();
   auto whole = std::make_shared<StepSpec>(*spec);
   whole->task_count = 0;
-  for (std::size_t i = 0; i < nodes; ++i) whole->task_count += capacity((*rooms)[i].grant->cpus.count(), *spec, spec->cpus_per_task, task_max);
+  for (std::size_t i = 0; i < nodes; ++i) {
+    const NodeRoom& room = (*rooms)[i];
+    whole->task_count += capacity(room.usable(room.grant->cpus), *spec, spec->cpus_per_task, task_max);
+  }
   return whole->task_count == 0 || spec->is_overcommit ? spec : StepSpecRef(std::move(whole));
 }
 
@@ -308,7 +318,7 @@ Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, co
   auto layout = lay_out_in(std::move(rooms), spec, required, task_max);
   if (layout.has_value() || layout.error().code != ErrorCode::kUnavailable) return layout;
   std::vector<NodeRoom> whole = TRY(candidate_rooms(state, job, spec, true, required));
-  if (!lay_out_in(std::move(whole), spec, required, task_max).has_value()) return fail(never_fits(job, spec, task_max));
+  if (!lay_out_in(std::move(whole), spec, required, task_max).has_value()) return fail(never_fits(state, job, spec, task_max));
   return layout;
 }
 
@@ -318,7 +328,7 @@ StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job) {
   layout->nodes = job.run->allocation->nodes;
   std::uint32_t planned = 0;
   std::vector<std::uint32_t> capacities;
-  for (const NodeRoom& room : rooms_of(job, true)) {
+  for (const NodeRoom& room : rooms_of(state, job, true)) {
     planned += room.grant->task_count;
     capacities.push_back(room_for(spec, room, job.spec->cpus_per_task, state.settings().max_tasks_per_node));
   }

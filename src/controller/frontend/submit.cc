@@ -38,12 +38,17 @@ std::int64_t initial_priority(const JobSpec& spec) {
   return 1 - std::int64_t{spec.nice};
 }
 
-/// What the user left open becomes a fact of the job. The first partition's defaults count.
-void fill_defaults(JobSpec& spec, const ResourceRequest& need, const PartitionConfig& partition, const ClusterSettings& settings) {
+/// What the user left open becomes a fact of the job, as far as all its partitions say the same; where they differ, the one
+/// that it starts in decides then.
+void fill_defaults(JobSpec& spec, const std::vector<ResourceRequest>& needs, const PartitionConfig& partition, const ClusterSettings& settings) {
   if ((spec.given & given_option::kRequeue) == 0) spec.is_requeue = settings.is_job_requeue;
-  if (spec.memory_scope == MemoryScope::kDefault) {
-    spec.memory_scope = need.memory_scope;
-    spec.memory_mib = need.memory_mib;
+  const ResourceRequest& first = needs.front();
+  const bool is_alike = std::ranges::all_of(needs, [&](const ResourceRequest& need) {
+    return need.memory_scope == first.memory_scope && need.memory_mib == first.memory_mib;
+  });
+  if (spec.memory_scope == MemoryScope::kDefault && is_alike) {
+    spec.memory_scope = first.memory_scope;
+    spec.memory_mib = first.memory_mib;
   }
   spread_memory(spec, partition, settings);
 }
@@ -66,14 +71,15 @@ Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity&
   const JobSpec& spec = *submit.spec;
   TRY(check_rights(spec, identity));
   const auto partitions = TRY(choose_partitions(state, spec.get(JobText::kPartition)));
+  std::vector<ResourceRequest> needs;
   for (const PartitionIndex index : partitions) {
     TRY(check_access(state.partition(index), spec, identity));
     TRY(check_limits(state.partition(index), spec, state.settings()));
-    const ResourceRequest need = TRY(resource_need(spec, state.partition(index), state.settings()));
-    TRY(check_names(state, need));
-    TRY(check_memory(state.partition(index), need, state.settings()));
-    if (index == partitions.front()) fill_defaults(*submit.spec, need, state.partition(index), state.settings());
+    needs.push_back(TRY(resource_need(spec, state.partition(index), state.settings())));
+    TRY(check_names(state, needs.back()));
+    TRY(check_memory(state.partition(index), needs.back(), state.settings()));
   }
+  fill_defaults(*submit.spec, needs, state.partition(partitions.front()), state.settings());
   if (state.active_jobs() >= state.settings().max_job_count) {
     return fail(ErrorCode::kResourceExhausted, "Resource temporarily unavailable",
                 fmt::format("MaxJobCount={} jobs are in the queue", state.settings().max_job_count));

@@ -109,6 +109,23 @@ TEST(Submit, WhatTheUserLeftOpenBecomesAFactOfTheJob) {
   EXPECT_EQ(event_of(log, given).spec->memory_scope, MemoryScope::kPerNode);
 }
 
+TEST(Submit, DefaultsInWhichItsPartitionsDifferWaitForTheOneThatIsChosen) {
+  const LogWith log([](ClusterConfig& config) {
+    config.partitions[0].default_memory_per_cpu_mib = 50;
+    config.partitions[1].default_memory_per_cpu_mib = 500;
+  });
+  const std::string both = log.state().partitions()[0].name + "," + log.state().partitions()[1].name;
+  auto open = spec_of();
+  open->text.set(JobText::kPartition, both);
+  EXPECT_EQ(event_of(log, open).spec->memory_scope, MemoryScope::kDefault);
+  const LogWith alike([](ClusterConfig& config) {
+    config.partitions[0].default_memory_per_cpu_mib = config.partitions[1].default_memory_per_cpu_mib = 50;
+  });
+  auto same = spec_of();
+  same->text.set(JobText::kPartition, both);
+  EXPECT_EQ(event_of(alike, same).spec->memory_mib, 50U);
+}
+
 TEST(Submit, EqualScriptsAreOneBlobAndKnownOnesNone) {
   Log log;
   Draft draft(log.state());

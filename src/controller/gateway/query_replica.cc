@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codec/conf_shown.h"
 #include "codec/config_secrets.h"
 #include "controller/frontend/trial_access.h"
 #include "codec/hostlist.h"
@@ -129,6 +130,8 @@ std::string QueryReplica::one_page(const Query& query) const {
     for (const PartitionConfig& partition : state_.partitions()) page.partitions.push_back(view_of(partition, state_));
   } else if (query.kind == QueryKind::kConfig) {
     page.settings = state_.settings();
+    if (std::string* next = find_shown(page.settings->shown, "NEXT_JOB_ID")) *next = fmt::format("{}", state_.next_job().value());
+    if (std::string* boot = find_shown(page.settings->shown, "BOOT_TIME")) *boot = fmt::format("{}", boot_time_.seconds());
   } else {
     page.ping = PingView{host_, version_, true, state_.seq(), state_.hash(), state_.epoch(), http_address_};
   }

@@ -32,6 +32,8 @@ class QueryReplica {
 
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
+  /// When the controller was started, for `scontrol show config`.
+  void set_boot_time(TimePoint time) { boot_time_ = time; }
   void apply(const EventBatch& batch);
   void set_report(std::shared_ptr<const PlanReport> report);
   void set_node_facts(std::vector<NodeFact> facts);
@@ -64,6 +66,7 @@ class QueryReplica {
   Result<std::vector<TrialId>> trials_of(const Query& query) const;
   std::string one_page(const Query& query) const;
 
+  TimePoint boot_time_;
   std::string host_;
   std::string version_;
   std::string http_address_;

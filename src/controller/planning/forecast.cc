@@ -36,8 +36,12 @@ Result<ForecastTask> forecast_task(const ClusterState& state, const sched::Clust
   TRY(check_satisfiable(state, snapshot, *event.spec, event.partitions));
   sched::PendingJob pending;
   pending.id = event.job;
-  pending.request = std::make_shared<const ResourceRequest>(
-      TRY(resource_need(*event.spec, state.partition(event.partitions.front()), state.settings())));
+  std::vector<std::shared_ptr<const ResourceRequest>> needs;
+  for (const PartitionIndex index : event.partitions) {
+    needs.push_back(std::make_shared<const ResourceRequest>(TRY(resource_need(*event.spec, state.partition(index), state.settings()))));
+  }
+  pending.request = needs.front();
+  pending.later_requests.assign(needs.begin() + 1, needs.end());
   pending.partitions = event.partitions;
   pending.time_limit = event.time_limit;
   pending.priority = event.priority;

@@ -67,8 +67,8 @@ sched::NodeAmount amount_of(const NodeGrant& grant, const sched::ClusterSnapshot
   return amount;
 }
 
-std::shared_ptr<const ResourceRequest> SnapshotFeed::need_of(const Job& job, const ClusterState& state) {
-  auto need = resource_need(*job.spec, state.partition(job.partitions.front()), state.settings());
+std::shared_ptr<const ResourceRequest> SnapshotFeed::need_of(const Job& job, PartitionIndex partition, const ClusterState& state) {
+  auto need = resource_need(*job.spec, state.partition(partition), state.settings());
   if (!need.has_value()) return nullptr;
   const std::uint64_t key = hash_of(need.value());
   for (auto [entry, end] = needs_.equal_range(key); entry != end;) {
@@ -88,7 +88,15 @@ std::shared_ptr<const ResourceRequest> SnapshotFeed::need_of(const Job& job, con
 sched::PendingJob SnapshotFeed::pending_job(const Job& job, const ClusterState& state) {
   sched::PendingJob pending;
   pending.id = job.id;
-  pending.request = need_of(job, state);
+  pending.request = need_of(job, job.partitions.front(), state);
+  bool is_alike = true;
+  for (std::size_t i = 1; i < job.partitions.size() && pending.request != nullptr; ++i) {
+    auto later = need_of(job, job.partitions[i], state);
+    if (later == nullptr) later = pending.request;
+    is_alike = is_alike && later == pending.request;
+    pending.later_requests.push_back(std::move(later));
+  }
+  if (is_alike) pending.later_requests.clear();
   pending.partitions = job.partitions;
   pending.time_limit = job.time_limit;
   pending.priority = job.priority;

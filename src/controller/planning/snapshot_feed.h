@@ -36,7 +36,7 @@ class SnapshotFeed {
   /// An element's array, whose counts changed with it, and with a throttle the elements that wait again.
   void refresh_array_of(JobId id, const ClusterState& state);
   void set_cluster(const ClusterState& state);
-  std::shared_ptr<const ResourceRequest> need_of(const Job& job, const ClusterState& state);
+  std::shared_ptr<const ResourceRequest> need_of(const Job& job, PartitionIndex partition, const ClusterState& state);
 
   sched::ClusterSnapshot& snapshot_;
   ShareFeed shares_;

@@ -57,7 +57,7 @@ void Pass::screen() {
     const Shape& shape = shapes[i];
     if (shape.serial == 0) continue;
     for (const PartitionIndex partition : shape.partitions) {
-      NodeSet allowed = shape.demand.feasible;
+      NodeSet allowed = shape.demand_in(partition).feasible;
       if (partition.value() < snapshot_.config().partitions.size())
         allowed &= snapshot_.partition_nodes(partition);
       const PendingReason reason = refusal(shape, partition, allowed);
@@ -70,7 +70,7 @@ void Pass::screen() {
 
 PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) {
   const PendingReason refused =
-      partition_refusal(snapshot_, *shape.demand.request, shape.time_limit, partition);
+      partition_refusal(snapshot_, *shape.demand_in(partition).request, shape.time_limit, partition);
   if (refused != PendingReason::kNone) return refused;
   PassMemo::Screened& known = memo_.screened[{shape.serial, partition}];
   if (known.config_revision != snapshot_.config_revision()) {
@@ -94,8 +94,9 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition, const 
 }
 
 bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
-  const ResourceRequest& request = *shape.demand.request;
-  const Fitter fitter(snapshot_.facts(), shape.demand,
+  const Demand& demand = shape.demand_in(partition);
+  const ResourceRequest& request = *demand.request;
+  const Fitter fitter(snapshot_.facts(), demand,
                       node_rule(snapshot_.facts(), request, partition));
   return place(fitter, TableAvailability(snapshot_.facts().total),
                node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order,
@@ -114,11 +115,12 @@ void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowe
   if (lane == lanes_.end()) {
     lane = lanes_.insert(lane, Lane{index, &shape, tier, {}, shape.ready.begin(), false});
   }
-  const NodeRule rule = node_rule(snapshot_.facts(), *shape.demand.request, partition);
+  const Demand& demand = shape.demand_in(partition);
+  const NodeRule rule = node_rule(snapshot_.facts(), *demand.request, partition);
   lane->parts.push_back({partition,
                          std::move(allowed),
-                         node_limits(*shape.demand.request, snapshot_.partition(partition)).limits,
-                         Fitter(snapshot_.facts(), shape.demand, rule),
+                         node_limits(*demand.request, snapshot_.partition(partition)).limits,
+                         Fitter(snapshot_.facts(), demand, rule),
                          NodeSet(),
                          NodeSet(),
                          {}});

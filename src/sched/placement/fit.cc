@@ -64,16 +64,19 @@ std::uint32_t Fitter::gpu_count(std::uint32_t tasks, const Shares& shares) const
   return total;
 }
 
+/// With --threads-per-core only so many threads of each core count, yet the whole core is taken.
+std::int64_t Fitter::usable_of_core(const NodeFacts& node) const {
+  const std::uint32_t asked = request_.threads_per_core;
+  return asked == 0 ? node.core_unit : std::min(asked, node.core_unit);
+}
+
+/// Usable CPUs, whole cores.
 std::int64_t Fitter::cpus_for(const NodeFacts& node, std::uint32_t tasks,
                               std::uint32_t gpus) const {
   std::int64_t cpus = request_.is_overcommit ? 1 : std::int64_t{tasks} * request_.cpus_per_task;
   cpus = std::max({cpus, std::int64_t{request_.cpus_per_gpu} * gpus,
                    std::int64_t{request_.min_cpus_per_node}, std::int64_t{1}});
-  if (node.core_unit == 1) return cpus;
-  // With --threads-per-core only so many threads of each core count, yet the whole core is taken.
-  const std::uint32_t asked = request_.threads_per_core;
-  const std::int64_t usable = asked == 0 ? node.core_unit : std::min(asked, node.core_unit);
-  return round_up(cpus, usable) / usable * node.core_unit;
+  return round_up(cpus, usable_of_core(node));
 }
 
 std::int64_t Fitter::memory_for(const NodeFacts& node, std::int64_t cpus,
@@ -88,8 +91,9 @@ std::int64_t Fitter::memory_for(const NodeFacts& node, std::int64_t cpus,
     case MemoryScope::kPerCpu:
       // A whole node has more CPUs than were asked for; they bring no claim to more memory than it
       // has.
-      return rule_.is_exclusive ? std::max(std::min(memory * node.cpus, all), memory * cpus)
-                                : memory * cpus;
+      return rule_.is_exclusive
+                 ? std::max(std::min(memory * (node.cpus / node.core_unit * usable_of_core(node)), all), memory * cpus)
+                 : memory * cpus;
     case MemoryScope::kPerGpu:
       return memory * gpus;
   }
@@ -99,7 +103,7 @@ std::int64_t Fitter::memory_for(const NodeFacts& node, std::int64_t cpus,
 Fitter::Take Fitter::take(const NodeFacts& node, std::uint32_t tasks, const Shares& shares) const {
   const std::uint32_t gpus = gpu_count(tasks, shares);
   const std::int64_t cpus = cpus_for(node, tasks, gpus);
-  return {cpus, memory_for(node, cpus, gpus)};
+  return {cpus / usable_of_core(node) * node.core_unit, memory_for(node, cpus, gpus)};
 }
 
 std::int64_t Fitter::usable_cpus(NodeFree free) const {
@@ -155,6 +159,7 @@ std::uint32_t Fitter::task_bound(NodeFree free, const Shares& shares) const {
 }
 
 std::uint32_t Fitter::least_tasks(const ResourceRequest& request) {
+  if (request.is_tasks_per_node_exact) return std::max(1U, request.tasks_per_node);
   const std::uint64_t wanted = std::max({request.task_count, request.min_nodes, 1U});
   if (request.max_nodes == 1) return static_cast<std::uint32_t>(wanted);
   if (request.max_nodes == 0 || request.tasks_per_node == 0) return 1;

@@ -1,6 +1,7 @@
 // Does a demand fit on one node, with how many tasks, and what exactly would it take there?
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -50,6 +51,10 @@ class Fitter {
   std::uint32_t task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const;
   /// The most of each per-job need that fits beside one task.
   Shares share_capacity(NodeIndex node, NodeFree free) const;
+  /// So many tasks fit into `cpus` usable CPUs of the node; the threads that --threads-per-core leaves idle are not counted.
+  std::int64_t tasks_in(std::int64_t cpus) const { return cpus / std::max(1U, request_.cpus_per_task); }
+  /// Usable CPUs of one of the node's cores: what the job takes at least there.
+  std::int64_t core_cpus(NodeIndex node) const { return usable_of_core(facts_.nodes[node.value()]); }
   /// What `tasks` tasks take. Requires: tasks <= task_capacity(node, free, shares).
   /// Determinism: an untyped need takes the first kind that holds all of it, else all kinds in
   /// order.
@@ -61,17 +66,19 @@ class Fitter {
     return demand_.per_job[job_need].count < request_.min_nodes;
   }
 
+  bool is_exclusive() const { return rule_.is_exclusive; }
   const Demand& demand() const { return demand_; }
   const ClusterFacts& facts() const { return facts_; }
   const ResourceRequest& request() const { return request_; }
 
  private:
   struct Take {
-    std::int64_t cpus = 0;
+    std::int64_t cpus = 0;  ///< with the threads that --threads-per-core leaves idle
     std::int64_t memory_mib = 0;
   };
   static std::uint32_t least_tasks(const ResourceRequest& request);
   std::uint32_t gpu_count(std::uint32_t tasks, const Shares& shares) const;
+  std::int64_t usable_of_core(const NodeFacts& node) const;
   std::int64_t cpus_for(const NodeFacts& node, std::uint32_t tasks, std::uint32_t gpus) const;
   std::int64_t memory_for(const NodeFacts& node, std::int64_t cpus, std::uint32_t gpus) const;
   Take take(const NodeFacts& node, std::uint32_t tasks, const Shares& shares) const;

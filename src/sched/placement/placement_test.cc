@@ -44,6 +44,133 @@ TEST(Placement, BlocksLeaveOneTaskForEachLaterNode) {
   EXPECT_EQ(land(make_cluster(equal_nodes(2, 16)), tasks(20)), "n0:16/16 n1:4/4");
 }
 
+/// Nodes of 2 sockets with 4 cores of 2 threads, 16 CPUs each; 100 MiB for each CPU, as DefMemPerCPU=100 sets aside.
+ClusterConfig threaded_cluster(std::uint32_t count) {
+  ClusterConfig config = make_cluster(equal_nodes(count, 16));
+  for (NodeConfig& node : config.nodes) {
+    node.sockets = 2;
+    node.cores_per_socket = 4;
+    node.threads_per_core = 2;
+    node.memory_mib = 16000;
+  }
+  return config;
+}
+
+// What Slurm 22.05.8 gave on such nodes: tasks and CPUs of each.
+TEST(Placement, LayoutsOnTwoThreadsPerCoreAsSlurms) {
+  struct Case {
+    std::uint32_t nodes;
+    std::uint32_t tasks;
+    std::uint32_t cpus_per_task;
+    const char* expected;
+  };
+  const Case kCases[] = {
+      {3, 8, 1, "n0:4/4 n1:2/2 n2:2/2"},     {3, 7, 1, "n0:3/4 n1:2/2 n2:2/2"},
+      {3, 6, 1, "n0:2/2 n1:2/2 n2:2/2"},     {3, 5, 1, "n0:2/2 n1:2/2 n2:1/2"},
+      {3, 4, 1, "n0:2/2 n1:1/2 n2:1/2"},     {2, 3, 1, "n0:2/2 n1:1/2"},
+      {2, 5, 1, "n0:3/4 n1:2/2"},            {3, 20, 1, "n0:16/16 n1:2/2 n2:2/2"},
+      {4, 9, 1, "n0:3/4 n1:2/2 n2:2/2 n3:2/2"}, {2, 17, 1, "n0:15/16 n1:2/2"},
+      {2, 31, 1, "n0:16/16 n1:15/16"},       {3, 8, 2, "n0:6/12 n1:1/2 n2:1/2"},
+      {2, 8, 3, "n0:5/16 n1:3/10"},          {2, 3, 3, "n0:2/6 n1:1/4"},
+      {4, 8, 3, "n0:5/16 n1:1/4 n2:1/4 n3:1/4"}, {4, 5, 3, "n0:2/6 n1:1/4 n2:1/4 n3:1/4"},
+      {3, 4, 3, "n0:2/6 n1:1/4 n2:1/4"},
+  };
+  for (const Case& one : kCases) {
+    EXPECT_EQ(land(threaded_cluster(4), on_nodes(one.nodes, one.tasks, one.cpus_per_task)), one.expected)
+        << one.nodes << " nodes, " << one.tasks << " tasks of " << one.cpus_per_task;
+  }
+  ResourceRequest least = on_nodes(3, 8);
+  least.min_cpus_per_node = 4;
+  EXPECT_EQ(land(threaded_cluster(3), least), "n0:3/4 n1:3/4 n2:2/4");
+  ResourceRequest whole = on_nodes(2, 6);
+  whole.is_exclusive = true;
+  EXPECT_EQ(land(threaded_cluster(2), whole), "n0:3/16 n1:3/16");
+  ResourceRequest shared = on_nodes(2, 8);
+  shared.is_overcommit = true;
+  EXPECT_EQ(land(threaded_cluster(2), shared), "n0:4/2 n1:4/2");
+}
+
+TEST(Placement, MemoryIsChargedForTheThreadsThatTasksMayUse) {
+  ResourceRequest request = tasks(4);
+  request.threads_per_core = 1;
+  request.memory_scope = MemoryScope::kPerCpu;
+  request.memory_mib = 100;
+  const auto charged = [](const ResourceRequest& wanted) {
+    const Start start = start_of(threaded_cluster(3), wanted);
+    std::string text;
+    for (const NodeAmount& amount : start.nodes) text += fmt::format("{}/{}/{} ", amount.task_count, amount.cpus, amount.memory_mib);
+    return text;
+  };
+  EXPECT_EQ(charged(request), "4/8/400 ");
+  request.task_count = 20;
+  EXPECT_EQ(charged(request), "8/16/800 8/16/800 4/8/400 ");
+  request.task_count = 4;
+  request.min_nodes = request.max_nodes = 2;
+  EXPECT_EQ(charged(request), "3/6/300 1/2/100 ");
+  request.min_nodes = request.max_nodes = 1;
+  request.task_count = 3;
+  request.cpus_per_task = 2;
+  EXPECT_EQ(charged(request), "3/12/600 ");
+  request.cpus_per_task = 1;
+  request.is_exclusive = true;
+  EXPECT_EQ(charged(request), "3/16/800 ");
+  request.threads_per_core = 0;
+  EXPECT_EQ(charged(request), "3/16/1600 ");
+}
+
+TEST(Placement, TasksPerNodeOnARangeOfNodesFollowTheNodes) {
+  ResourceRequest request = on_nodes(2, 4);
+  request.max_nodes = 4;
+  request.tasks_per_node = 2;
+  request.min_cpus_per_node = 2;
+  request.is_tasks_per_node_exact = true;
+  EXPECT_EQ(land(make_cluster(equal_nodes(6, 4)), request), "n0:2/2 n1:2/2 n2:2/2 n3:2/2");
+  EXPECT_EQ(land(make_cluster(equal_nodes(3, 4)), request), "n0:2/2 n1:2/2 n2:2/2");
+  EXPECT_EQ(land(make_cluster(equal_nodes(6, 1)), request), "-") << "a node that holds fewer is of no use";
+  ClusterConfig uneven = make_cluster({make_node("a", 1), make_node("b", 4), make_node("c", 4)});
+  EXPECT_EQ(land(uneven, request), "n1:2/2 n2:2/2");
+  uneven.partitions[0].min_nodes = 3;
+  EXPECT_EQ(land(uneven, request), "-");
+}
+
+// Each partition's own defaults count in it, whichever is named first.
+TEST(Placement, DefaultsAreThoseOfThePartitionThatIsChosen) {
+  ClusterConfig config = make_cluster({make_node("a", 4), make_node("b", 4)});
+  config.partitions = {make_partition("cheap", {0}), make_partition("dear", {1})};
+  const auto with_memory = [](std::uint64_t mib) {
+    ResourceRequest request = tasks(2);
+    request.memory_scope = MemoryScope::kPerCpu;
+    request.memory_mib = mib;
+    return std::make_shared<const ResourceRequest>(request);
+  };
+  PendingJob job = make_job(1, *with_memory(50));
+  job.partitions = {PartitionIndex(0), PartitionIndex(1)};
+  job.later_requests = {with_memory(300)};
+  for (const bool is_cheap_there : {true, false}) {
+    ClusterSnapshot snapshot = make_snapshot(config);
+    snapshot.advance_time(at(0));
+    if (!is_cheap_there) snapshot.set_node_conditions(NodeIndex(0), node_condition::kDown);
+    snapshot.add_pending(job);
+    const Plan result = plan(snapshot, at(0));
+    ASSERT_EQ(result.starts.size(), 1U);
+    EXPECT_EQ(result.starts[0].partition, PartitionIndex(is_cheap_there ? 0 : 1));
+    EXPECT_EQ(result.starts[0].nodes[0].memory_mib, is_cheap_there ? 100U : 600U);
+  }
+  // What does not fit by one partition's defaults may fit by the other's.
+  job.later_requests = {with_memory(600)};
+  ClusterSnapshot snapshot = make_snapshot(config);
+  snapshot.advance_time(at(0));
+  snapshot.set_node_conditions(NodeIndex(0), node_condition::kDown);
+  snapshot.add_pending(job);
+  EXPECT_TRUE(plan(snapshot, at(0)).starts.empty()) << "2 CPUs of 600 MiB are more than the node has";
+  // Jobs that differ in a later partition alone are of two shapes.
+  PendingJob other = job;
+  other.id = JobId(2);
+  other.later_requests = {with_memory(70)};
+  snapshot.add_pending(other);
+  EXPECT_EQ(placed(plan(snapshot, at(0)), 2), "n1:2/2");
+}
+
 TEST(Placement, FewestNodesThenTheTightest) {
   ClusterConfig config = make_cluster({make_node("a", 4), make_node("b", 16), make_node("c", 8)});
   EXPECT_EQ(land(config, tasks(6)), "n2:6/6");

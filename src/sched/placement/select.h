@@ -22,6 +22,9 @@ struct NodeLimits {
   std::uint32_t max = 1;
 };
 
+/// How many tasks must find a place when the job has the least number of nodes.
+std::uint32_t least_task_count(const ResourceRequest& request, NodeLimits limits);
+
 /// A node that can carry part of the job.
 struct Candidate {
   NodeIndex node;

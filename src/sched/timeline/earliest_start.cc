@@ -21,7 +21,7 @@ class EarliestStartSearch final : public Availability {
  public:
   EarliestStartSearch(Timeline& timeline, const StartQuestion& question, SearchMemory* memory)
       : timeline_(timeline), question_(question), fitter_(question.fitter), memory_(memory) {
-    tasks_wanted_ = std::max({fitter_.request().task_count, question.limits.min, 1U});
+    tasks_wanted_ = least_task_count(fitter_.request(), question.limits);
   }
 
   std::optional<FuturePlacement> run() {
