@@ -37,6 +37,8 @@ def test_ports_are_those_of_the_launch():
     assert read_placement(TORCHRUN).ports() == read_placement({**TORCHRUN, "RANK": "0", "LOCAL_RANK": "0"}).ports()
     assert read_placement(TORCHRUN).ports() != read_placement({**TORCHRUN, "TORCHELASTIC_RUN_ID": "8"}).ports()
     assert all(1024 < port < 32768 for port in read_placement(SRUN).ports())
+    one, other = ({**SRUN, "DET_CLUSTER_ID": uuid} for uuid in ("11111111-0000-4000-8000-000000000001", "11111111-0000-4000-8000-000000000002"))
+    assert read_placement(one).ports() != read_placement(other).ports(), "two clusters of one host, each with its job 1"
 
 
 @pytest.mark.parametrize("change, text", [({"RANK": "x"}, "RANK is 'x'"), ({"RANK": "8"}, "rank 8 does not lie in 0..7"),

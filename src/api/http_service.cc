@@ -338,7 +338,17 @@ kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod
         .then([this, &response](ProxyAnswer answer) { return send(kj::mv(answer), response); })
         .attach(kj::heap<Counter::Place>(place));
   });
-  return answered.attach(kj::mv(call)).attach(kj::mv(held));
+  // A client that has left keeps no place while its service thinks.
+  return answered.attach(kj::mv(call)).attach(kj::mv(held)).exclusiveJoin(until_client_leaves());
+}
+
+/// Fails as soon as nobody will read the answer.
+kj::Promise<void> HttpService::until_client_leaves() {
+  constexpr kj::Duration kLook = 250 * kj::MILLISECONDS;
+  return port_.timer().afterDelay(kLook).then([this]() -> kj::Promise<void> {
+    if (!has_peer_left(connection_)) return until_client_leaves();
+    return kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__, kj::heapString("the client has left"));
+  });
 }
 
 kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& headers, kj::AsyncInputStream& body,

@@ -78,6 +78,7 @@ class HttpService final : public kj::HttpService {
   kj::Promise<HttpReply> answer(HttpRequest request, const Result<Caller>& caller);
   kj::Promise<HttpReply> answer_living(const Route& route, HttpRequest request);
   kj::Promise<void> proxied(const ProxyTarget& target, kj::HttpMethod method, const kj::HttpHeaders& headers, kj::AsyncInputStream& body, Response& response);
+  kj::Promise<void> until_client_leaves();
   kj::Promise<void> whole_or_broken(kj::Promise<void> body);
   kj::Promise<void> send(HttpReply reply, Response& response);
   kj::Promise<void> send(ProxyAnswer answer, Response& response);

@@ -40,12 +40,19 @@ Result<std::uint32_t> read_number_of_nodes(Value text) {
 
 constexpr std::size_t kListFileMax = std::size_t{16} << 20;
 
+/// A file with names of hosts, as one list. The error's detail names the file: what stands before it names the option.
+Result<std::string> list_file(const std::string& path, std::string_view what) {
+  auto text = read_file(path, kListFileMax, what);
+  if (!text.has_value()) return fail(text.error().code, text.error().message, text.error().text());
+  std::ranges::replace(*text, '\n', ',');
+  return text;
+}
+
 /// A host list as written, or the contents of the file when there is a slash in it.
 Result<std::string> hosts(Value value) {
   std::string text(value);
   if (value.find('/') != Value::npos) {
-    text = TRY(read_file(text, kListFileMax, "the node file "));
-    std::ranges::replace(text, '\n', ',');
+    text = TRY(list_file(text, "the node file "));
   }
   const auto names = TRY(expand_hostlist(text));
   return compress_hostlist(names);
@@ -124,8 +131,7 @@ Status hint(SubmitOptions& options, Value value) {
 
 /// A place for each task. Only what comes out in the cluster's own order can be laid so: each host the same number of times.
 Status host_file(SubmitOptions& options, Value value) {
-  std::string text = TRY(read_file(std::string(value), kListFileMax, "the host file "));
-  std::ranges::replace(text, '\n', ',');
+  const std::string text = TRY(list_file(std::string(value), "the host file "));
   const std::vector<std::string> places = TRY(expand_hostlist(text));
   const std::vector<std::string> hosts = sorted_hosts(places);
   if (hosts.empty()) return fail(ErrorCode::kInvalidArgument, fmt::format("the host file {} names no host", value));

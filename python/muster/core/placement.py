@@ -110,8 +110,9 @@ def _of_srun(variables: Mapping[str, str]) -> Placement:
     return Placement(
         rank=rank, size=size, local_rank=_whole(variables, "SLURM_LOCALID", rank % local_size), local_size=local_size,
         cross_rank=cross_rank, cross_size=cross_size, chief_ip=first_host(nodes),
-        launch_id="srun {}.{}.{}".format(*(variables.get(name, "") for name in
-                                           ("SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"))),
+        # Clusters on one host count their jobs alike: those of one number must not meet at one port.
+        launch_id="srun {} {} {}.{}.{}".format(*(variables.get(name, "") for name in
+                                                 ("SLURM_CLUSTER_NAME", "DET_CLUSTER_ID", "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"))),
         source="SLURM_PROCID and SLURM_NTASKS")
 
 
