@@ -865,5 +865,19 @@ TEST(LogRetention, TheClusterSaysSoWhereNobodyElseDoes) {
   EXPECT_EQ(log_retention_of(*log.state().experiments().find(id), log.state()), 30);
 }
 
+TEST(Experiments, ATrialWhoseJobHasLeftMemoryHasNoRunToSpeakFor) {
+  // Runs count from 1: number 0 is what a trial without a job has, and is nobody's.
+  Lab lab;
+  lab.create(random_search(1, 1));
+  lab.exit(1);
+  lab.rig.live(Duration::hours(1));
+  ASSERT_EQ(lab.rig.core.state().jobs().find(lab.trial(1).job), nullptr);
+  for (const std::uint32_t run : {0U, 1U, UINT32_MAX}) {
+    EXPECT_EQ(lab.rig.done(FlagTrial{TrialId(1), run}).error->code, ErrorCode::kFailedPrecondition);
+    ReportTrial report{TrialId(1), run, 1, {{"loss", 0.5}}};
+    EXPECT_EQ(lab.rig.done(report).error->code, ErrorCode::kFailedPrecondition);
+  }
+}
+
 }  // namespace
 }  // namespace muster

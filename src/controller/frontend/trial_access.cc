@@ -51,8 +51,9 @@ Result<const Trial*> find_running(const ClusterState& state, TrialId id, std::ui
   if (trial == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), "");
   if (!may_control(*state.experiments().find(trial->experiment), identity)) return fail(not_allowed());
   const Job* job = state.jobs().find(trial->job);
+  const bool has_run = job != nullptr && job->run != nullptr && !trial->is_over();
   const std::uint32_t present = job == nullptr || trial->is_over() ? 0 : run_number(*job);
-  if (present != run || job->run == nullptr) {
+  if (!has_run || present != run) {
     return fail(ErrorCode::kFailedPrecondition, fmt::format("invalid run id, {} (reported) != {} (expected)", run, present),
                 "another run of the trial has taken over, or it has ended");
   }
