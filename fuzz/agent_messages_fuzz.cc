@@ -1,7 +1,5 @@
 // What nodes tell the controller, and what the controller tells nodes: right in its form, of any content, to the roles that decide upon it: core, agent
 // and supervisor. Input: a seed (8 bytes), then whom the messages go to.
-#include <cstring>
-
 #include "agent/agent.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/plausible.h"
@@ -47,17 +45,12 @@ LaunchStep launch_of(Rng& rng) {
 
 }  // namespace
 
-std::vector<std::string> seeds() {
-  std::vector<std::string> all;
-  for (char i = 0; i < 8; ++i) all.push_back(std::string(8, i) + std::string(static_cast<std::size_t>(12 + i), static_cast<char>(i * 29)));
-  return all;
-}
+std::vector<std::string> seeds() { return choice_seeds(12, 29); }
 
 void say_anything(std::string_view input) {
-  std::uint64_t seed = 0;
-  if (input.size() < sizeof seed) return;
-  std::memcpy(&seed, input.data(), sizeof seed);
-  Rng rng(seed);
+  const Choices choices = choices_in(input);
+  if (choices.steps.empty()) return;
+  Rng rng(choices.seed);
   static auto io = kj::setupAsyncIo();
   SmallCluster cluster(io);
   SilentWorld world;
@@ -66,7 +59,7 @@ void say_anything(std::string_view input) {
   TimePoint now = TimePoint::from_seconds(100);
   StepSupervisor supervisor(launch_of(rng), port, now);
   agent.on_registered(now);
-  for (const char choice : input.substr(sizeof seed, 64)) {
+  for (const char choice : choices.steps) {
     const auto kind = static_cast<unsigned char>(choice);
     now = now + Duration::milliseconds(kind * 10);
     switch (kind % 4) {

@@ -20,6 +20,15 @@ std::vector<std::string> seeds();
 /// Ends the program with the reason, so that either driver keeps the input that led to it.
 [[noreturn]] void found(const char* file, int line, const std::string& what);
 
+/// Of targets that draw what they try: a number to draw by (8 bytes), then a choice for each step, at most 64.
+struct Choices {
+  std::uint64_t seed = 0;
+  std::string_view steps;  ///< empty as well where the input has no whole number
+};
+Choices choices_in(std::string_view input);
+/// Eight inputs of that form. `steps`: how many the shortest has; `stride` parts the choices of one from those of the next.
+std::vector<std::string> choice_seeds(std::size_t steps, int stride);
+
 inline std::string_view bytes_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }

@@ -10,20 +10,10 @@ HttpSite& site() {
   return one;
 }
 
-/// A route's pattern with plausible values in its places.
-std::string filled(const std::string& pattern) {
-  std::string path;
-  for (std::size_t at = 0; at < pattern.size();) {
-    if (pattern[at] != '{') {
-      path += pattern[at++];
-      continue;
-    }
-    const std::size_t end = pattern.find('}', at);
-    const std::string name = pattern.substr(at + 1, end - at - 1);
-    path += name.find("uuid") != name.npos || name.find("checkpoint") != name.npos ? "b8f635ed-7cca-46ec-86ec-000000000001" : "1";
-    at = end + 1;
-  }
-  return path;
+/// What may stand in a route's braces.
+std::string plausible(const std::string& name) {
+  const bool is_uuid = name.find("uuid") != name.npos || name.find("checkpoint") != name.npos;
+  return is_uuid ? "b8f635ed-7cca-46ec-86ec-000000000001" : "1";
 }
 
 constexpr std::string_view kBodies[] = {
@@ -42,7 +32,7 @@ std::vector<std::string> seeds() {
   for (const api::Route& route : site().router().routes()) {
     for (const char* who : {"alice", "root"}) {
       const std::string_view body = route.method == api::Method::kGet || route.method == api::Method::kDelete ? "" : kBodies[++number % std::size(kBodies)];
-      std::string request = std::string(name_of(route.method)) + " " + filled(route.pattern) + (number % 3 == 0 ? "?limit=10&offset=1&sortBy=SORT_BY_ID" : "") +
+      std::string request = std::string(name_of(route.method)) + " " + filled(route.pattern, plausible) + (number % 3 == 0 ? "?limit=10&offset=1&sortBy=SORT_BY_ID" : "") +
                             " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + who + "\r\n";
       if (!body.empty()) request += "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
       all.push_back(request + "\r\n" + std::string(body));

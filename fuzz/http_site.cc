@@ -238,6 +238,20 @@ std::string HttpSite::State::exchange(std::string_view bytes, std::optional<Dura
 SmallCluster& HttpSite::cluster() { return state_->port.cluster(); }
 const api::Router& HttpSite::router() const { return state_->router; }
 
+std::string filled(const std::string& pattern, const std::function<std::string(const std::string& name)>& value) {
+  std::string path;
+  for (std::size_t at = 0; at < pattern.size();) {
+    if (pattern[at] != '{') {
+      path += pattern[at++];
+      continue;
+    }
+    const std::size_t end = pattern.find('}', at);
+    path += value(pattern.substr(at + 1, end - at - 1));
+    at = end + 1;
+  }
+  return path;
+}
+
 const char* name_of(api::Method method) {
   switch (method) {
     case api::Method::kGet: return "GET";

@@ -2,6 +2,7 @@
 // that of trial N's run.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ class HttpSite {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// A route's pattern with what `value` has for each name in its braces.
+std::string filled(const std::string& pattern, const std::function<std::string(const std::string& name)>& value);
 
 /// "GET", "POST", ...
 const char* name_of(api::Method method);

@@ -1,27 +1,20 @@
 // Structured requests of ordinary users: right in their form, of any content. Nothing that they ask may end the controller, be refused as a fault
 // of ours, or leave a state that its journal does not replay.
 // Input: a seed (8 bytes), then how many requests and which events of nodes lie between them.
-#include <cstring>
-
 #include "fuzz/fuzz.h"
 #include "fuzz/small_cluster.h"
 
 namespace muster::fuzz {
 
-std::vector<std::string> seeds() {
-  std::vector<std::string> all;
-  for (char i = 0; i < 8; ++i) all.push_back(std::string(8, i) + std::string(static_cast<std::size_t>(8 + i), static_cast<char>(i * 37)));
-  return all;
-}
+std::vector<std::string> seeds() { return choice_seeds(8, 37); }
 
 void ask_for_anything(std::string_view input) {
-  std::uint64_t seed = 0;
-  if (input.size() < sizeof seed) return;
-  std::memcpy(&seed, input.data(), sizeof seed);
-  Rng rng(seed);
+  const Choices choices = choices_in(input);
+  if (choices.steps.empty()) return;
+  Rng rng(choices.seed);
   static auto io = kj::setupAsyncIo();
   SmallCluster cluster(io);
-  for (const char choice : input.substr(sizeof seed, 64)) {
+  for (const char choice : choices.steps) {
     const auto kind = static_cast<unsigned char>(choice);
     const Identity& who = kind % 4 == 0 ? testing::kBob : testing::kAlice;
     if (const auto request = through_the_wire(likely_request(rng))) cluster.submit(who, {*request});

@@ -57,7 +57,7 @@ struct Call {
 };
 
 struct Row {
-  const char* route;  ///< method and pattern
+  std::string route;  ///< method and pattern
   Access access;
   std::string body = "{}";
   std::vector<const char*> before = {};  ///< names of what is made first
@@ -215,38 +215,22 @@ std::vector<Row> rows() {
       {"POST /api/v1/tensorboards/{tensorboard}/kill", Access::kOwner, "{}", {"tensorboard"}},
       {"POST /api/v1/services/{service}/ticket", Access::kOwner, "{}", {"tensorboard"}},
   };
-  for (const char* verb : {"pause", "activate", "cancel", "kill", "archive", "unarchive"}) {
-    static std::map<std::string, std::string> kept;
-    const auto route = [](const std::string& text) { return kept.emplace(text, text).first->second.c_str(); };
-    all.push_back({route(std::string("POST /api/v1/experiments/{experiment}/") + verb), Access::kOwner});
-    all.push_back({route(std::string("POST /api/v1/projects/{project}/experiments/") + verb), Access::kOwner, one});
+  for (const std::string verb : {"pause", "activate", "cancel", "kill", "archive", "unarchive"}) {
+    all.push_back({"POST /api/v1/experiments/{experiment}/" + verb, Access::kOwner});
+    all.push_back({"POST /api/v1/projects/{project}/experiments/" + verb, Access::kOwner, one});
   }
-  for (const char* route : {"ready", "waiting", "notify_container_running", "acceleratorData"}) {
-    static std::map<std::string, std::string> kept;
-    const std::string text = std::string("POST /api/v1/allocations/{allocation}/") + route;
-    all.push_back({kept.emplace(text, text).first->second.c_str(), Access::kTask});
+  for (const std::string call : {"ready", "waiting", "notify_container_running", "acceleratorData"}) {
+    all.push_back({"POST /api/v1/allocations/{allocation}/" + call, Access::kTask});
   }
   return all;
 }
 
-/// The pattern with what is there in its places.
-std::string filled(const std::string& pattern, const std::vector<const char*>& made, const std::string& service) {
+/// What stands in a route's braces, by name; what is not here is number 1.
+std::map<std::string, std::string> places(const std::vector<const char*>& made, const std::string& service) {
   const bool is_custom = std::ranges::any_of(made, [](const char* name) { return std::string_view(name) == "custom"; });
-  const std::map<std::string, std::string> values = {
-      {"experiment", is_custom ? "2" : "1"}, {"workspace", "2"}, {"project", "2"}, {"tensorboard", service}, {"service", service},
-      {"agent", "n0"}, {"uuid", kUuid}, {"model", "m"}, {"template", "t"}, {"allocation", run()}, {"task", task()}, {"label", "l"}, {"name", "alice"}, {"id", "1000"}};
-  std::string path;
-  for (std::size_t at = 0; at < pattern.size();) {
-    if (pattern[at] != '{') {
-      path += pattern[at++];
-      continue;
-    }
-    const std::size_t end = pattern.find('}', at);
-    const auto value = values.find(pattern.substr(at + 1, end - at - 1));
-    path += value == values.end() ? "1" : value->second;
-    at = end + 1;
-  }
-  return path;
+  return {{"experiment", is_custom ? "2" : "1"}, {"workspace", "2"}, {"project", "2"}, {"tensorboard", service}, {"service", service},
+          {"agent", "n0"}, {"uuid", kUuid}, {"model", "m"}, {"template", "t"}, {"allocation", run()}, {"task", task()}, {"label", "l"},
+          {"name", "alice"}, {"id", "1000"}};
 }
 
 std::string request_text(const Call& call) {
@@ -272,14 +256,18 @@ TEST(HttpRoles, EveryRouteByEveryKindOfToken) {
   // Its own tests: a password is what it is about.
   without_row.erase("POST /api/v1/auth/login");
   for (const Row& row : rows()) {
-    const std::string route = row.route;
+    const std::string& route = row.route;
     ASSERT_TRUE(without_row.erase(route) == 1) << route << " is not served, or has two rows";
     const std::string method = route.substr(0, route.find(' '));
+    const auto values = places(row.before, service);
     for (const char* role : kRoles) {
       SCOPED_TRACE(route + " by '" + role + "'");
       std::string bytes;
       for (const char* making : row.before) bytes += request_text(makings().at(making));
-      const std::string path = filled(route.substr(method.size() + 1), row.before, service);
+      const std::string path = fuzz::filled(route.substr(method.size() + 1), [&](const std::string& name) {
+        const auto value = values.find(name);
+        return value == values.end() ? std::string("1") : value->second;
+      });
       bytes += request_text({role, method, path, row.body});
       // A download waits until a node has read the files: that it is let in shows in there being no answer yet.
       const bool is_long = route == "GET /checkpoints/{uuid}" && is_let_in(row.access, role, true);

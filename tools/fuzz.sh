@@ -12,6 +12,7 @@ if ! command -v clang++-16 >/dev/null; then
   echo "fuzz: installing clang-16"
   as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  "${as_root[@]}" apt-get update -qq
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends clang-16 libclang-rt-16-dev >/dev/null
 fi
 targets=("$@")
