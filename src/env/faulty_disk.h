@@ -87,8 +87,33 @@ class FaultyDisk {
       file->shm.clear();
     }
   }
-  /// True between a kPowerLoss that has struck and lose_power().
+  /// True between a kPowerLoss that has struck, or kill_process(), and what is called next of lose_power() and start_process().
   bool is_gone() const { return is_gone_; }
+  /// Whoever uses the disk is gone without a word: open connections can only be dropped.
+  void kill_process() { is_gone_ = true; }
+  /// After kill_process(): the files are as they were written, and what was not synced is still not. Requires: no connection is open.
+  void start_process() {
+    CHECK(handles_.empty(), "a connection is still open");
+    is_gone_ = false;
+    calls_left_ = 0;
+    for (auto& [name, file] : files_) file->shm.clear();
+  }
+  /// The files as a reader sees them at this moment.
+  using Image = std::map<std::string, std::string>;
+  Image image() const {
+    Image copy;
+    for (const auto& [name, file] : files_) copy[name] = file->now;
+    return copy;
+  }
+  /// A copy is put back, whole and synced, in place of all that is there. Requires: no connection is open.
+  void put_back(const Image& image) {
+    CHECK(handles_.empty(), "a connection is still open");
+    files_.clear();
+    for (const auto& [name, bytes] : image) {
+      auto& file = files_[name] = std::make_shared<File>();
+      file->now = file->durable = bytes;
+    }
+  }
   bool contains(const std::string& name) const { return files_.contains(name); }
   /// Overwrites bytes of a file, as a disk that rots.
   void rot(const std::string& name, std::size_t offset, std::string_view bytes) {

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "env/sql_guard.h"
+#include "env/sqlite_log.h"
 #include "records/batch_codec.h"
 
 namespace muster {
@@ -145,10 +146,12 @@ void make_writable(soci::session& sql, int format) {
 Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const Options& options) {
   std::unique_ptr<SqliteJournal> journal;
   int format = 0;
+  if (!options.is_read_only) TRY(rewrite_log(options.path));
   TRY(sql_guard([&] {
     const char* const mode = options.is_read_only ? " readonly=true" : "";
     auto statements = std::make_unique<Statements>("dbname=\"" + options.path + "\" timeout=10" + mode);
     soci::session& sql = statements->session;
+    if (options.is_read_only) sql << "BEGIN";  // until the file is closed: all that is read is of one moment
     format = format_of(sql);
     const bool is_readable = options.is_read_only ? format == kFormat : format <= kFormat;
     if (!is_readable) return;  // a newer version's file is left as it is

@@ -35,7 +35,7 @@ class SqliteJournal {
  public:
   struct Options {
     std::string path;
-    bool is_read_only = false;  ///< to look beside a controller that writes: takes no lock that it would wait for
+    bool is_read_only = false;  ///< to look beside a controller that writes, at what is stored now: takes no lock that it would wait for
   };
   /// Opens or creates; a file of an older format is brought to this one, unless it is only read. Errors:
   /// kFailedPrecondition when the file has a newer format (the message names both).

@@ -154,6 +154,32 @@ TEST(SqliteJournal, AnUnfinishedCheckpointLeavesThePreviousOne) {
   EXPECT_EQ(stored_checkpoint(*journal), (Checkpoint{Seq(2), {"z"}}));
 }
 
+/// The kernel shows a log of which the disk has lost a part, and syncs what is appended to it without a word.
+TEST(SqliteJournal, WhatASyncDidNotKeepIsWrittenAnewByTheNextRun) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    FaultyDisk disk(seed);
+    auto journal = opened();
+    ASSERT_TRUE(journal->take_lead().has_value());
+    ASSERT_TRUE(journal->append({batch_of(Seq(1), "a")}).has_value());
+    disk.arm(Fault::kSyncError, 1);
+    ASSERT_FALSE(journal->append({batch_of(Seq(2), "b")}).has_value());
+    disk.kill_process();
+    journal = nullptr;
+    disk.start_process();
+    journal = opened();
+    ASSERT_TRUE(journal->take_lead().has_value());
+    const Seq next(journal->last().value() + 1);
+    ASSERT_TRUE(journal->append({batch_of(next, "c")}).has_value());
+    disk.kill_process();
+    journal = nullptr;
+    disk.lose_power();
+    journal = opened();
+    ASSERT_EQ(journal->last(), next) << "what was acknowledged is gone";
+    EXPECT_EQ(stored_batches(*journal, Seq(0)).size(), next.value());
+  }
+}
+
 TEST(SqliteJournal, RefusesWorkOnAFullDiskAndGoesOnWhenThereIsRoom) {
   FaultyDisk disk(1);
   auto journal = opened();
@@ -244,6 +270,21 @@ TEST(SqliteJournal, AReaderBesideItDisturbsNobody) {
   EXPECT_TRUE(read.has_value()) << read.error().text();
   EXPECT_EQ(seen, 1U) << "a reader sees what was there when it began";
   EXPECT_EQ(journal->last(), Seq(2));
+}
+
+TEST(SqliteJournal, AReaderSeesOneStateWhateverIsTruncatedMeanwhile) {
+  FaultyDisk disk(1);
+  auto journal = opened();
+  ASSERT_TRUE(journal->take_lead().has_value());
+  for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
+  ASSERT_TRUE(write_checkpoint(*journal, Seq(4), {"old"}).has_value());
+  auto reader = SqliteJournal::open({kPath, true});
+  ASSERT_TRUE(reader.has_value()) << reader.error().text();
+  EXPECT_EQ(stored_checkpoint(**reader), (Checkpoint{Seq(4), {"old"}}));
+  ASSERT_TRUE(write_checkpoint(*journal, Seq(8), {"new"}).has_value());
+  while (!journal->truncate(Seq(10), 3).value()) {
+  }
+  EXPECT_EQ(stored_batches(**reader, Seq(4)).size(), 6U) << "every batch after the checkpoint that it began with";
 }
 
 TEST(SqliteJournal, AnOlderCheckpointStaysUntilHistoryHasPassedTheNewer) {

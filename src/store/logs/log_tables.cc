@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "env/sql_guard.h"
+#include "env/sqlite_log.h"
 
 namespace muster::logs {
 namespace {
@@ -85,6 +86,7 @@ soci::session& LogTables::session() { return sql_->session; }
 
 Result<std::unique_ptr<LogTables>> LogTables::open(const std::string& path) {
   std::unique_ptr<Statements> statements;
+  TRY(rewrite_log(path));
   TRY(sql_guard([&] { statements = std::make_unique<Statements>(sqlite_connection(path)); }));
   TRY(prepare_sql_file(statements->session, {.name = "log store", .format = 1, .schema = kSchema, .page_bytes = 16384}));
   TRY(sql_guard([&] {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "env/sql_guard.h"
+#include "env/sqlite_log.h"
 
 namespace muster::metrics {
 namespace {
@@ -92,6 +93,7 @@ MetricTables::~MetricTables() = default;
 
 Result<std::unique_ptr<MetricTables>> MetricTables::open(const std::string& path) {
   std::unique_ptr<Statements> statements;
+  TRY(rewrite_log(path));
   TRY(sql_guard([&] { statements = std::make_unique<Statements>(sqlite_connection(path)); }));
   TRY(prepare_sql_file(statements->session, {.name = "metric store", .format = kFormat, .schema = kSchema}));
   TRY(sql_guard([&] { statements->prepare(); }));
