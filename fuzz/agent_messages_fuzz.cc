@@ -16,7 +16,8 @@ class SilentWorld final : public AgentWorld {
   void send_step(const StepId&, const ToAgent&) override {}
   void forget(const StepId&) override {}
   std::optional<StepDone> find_end(const StepId&) override { return std::nullopt; }
-  void clean_up(const StepId&) override {}
+  bool has_supervisor(const StepId&) override { return false; }
+  bool clean_up(const StepId&) override { return true; }
   void end_supervisor(const StepId&) override {}
   Heartbeat measure() override { return {}; }
   Status probe() override { return {}; }

@@ -44,8 +44,8 @@ class SmallCluster final : private GatewayPort {
  private:
   void command(Command command) override;
   void forecast(Command command) override;
-  kj::Promise<Result<HistoryRows>> history(Query query) override;
-  kj::Promise<Result<std::vector<std::vector<StepView>>>> ended_steps(std::vector<JobAttempt> attempts) override;
+  kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId> jobs) override { return rig_.planner.explain(jobs); }
+  kj::Promise<Result<HistorySlice>> history(UserId user, HistoryListing listing) override;
   kj::Promise<Result<std::string>> blob(BlobId id) override;
   kj::Promise<CallerNames> names(UserId user, GroupId group) override;
   kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint until) override;

@@ -20,6 +20,7 @@ struct NodeRegistered {
   setConditions @7 :UInt16;
   clearConditions @8 :UInt16;
   reason @9 :Text;
+  machineId @10 :Text;
 }
 struct NodeChanged {
   node @0 :UInt32;
@@ -56,6 +57,7 @@ struct JobStarted {
   partition @1 :UInt32;
   allocation @2 :List(M.NodeGrant);
   timeLimit @3 :Int64;
+  runKey @4 :UInt64;
 }
 struct JobEnding {
   job @0 :UInt32;
@@ -307,6 +309,7 @@ struct JobRecord {
   forgottenSteps @35 :UInt32;   # what history alone has
   forgottenUsage @36 :M.Usage;
   forgottenExit @37 :Int32;
+  runKey @38 :UInt64;
 }
 
 struct SearchBegun {}

@@ -105,6 +105,7 @@ struct JobSpec {
   environment @48 :UInt64;
   trial @49 :UInt32;
   runsBefore @50 :UInt32;
+  isFewestNodes @51 :Bool;
 }
 
 struct ExperimentSpec {
@@ -270,6 +271,7 @@ struct NodeStatus {
   comment @10 :Text;
   extra @11 :Text;
   lastBusyTime @12 :Int64;
+  machineId @13 :Text;
 }
 
 struct PartitionConfig {

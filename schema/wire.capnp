@@ -55,6 +55,7 @@ struct JobRequest {
   submitSession @42 :UInt32;
   coreSpec @43 :UInt16;
   oomKillStep @44 :Int32;
+  isFewestNodes @45 :Bool;
 }
 
 struct StepRequest {
@@ -547,6 +548,7 @@ struct LaunchStep {
   clusterId @31 :Text;
   epoch @32 :UInt64;
   timeLeft @33 :Int64 = 9223372036854775807;  # until endTime; the largest: no limit
+  runKey @34 :UInt64;
 }
 struct SignalStep { id @0 :M.StepId; signal @1 :UInt16; batchOnly @2 :Bool; }
 struct TerminateJob { job @0 :UInt32; attempt @1 :UInt32; cause @2 :Text; killWait @3 :Int64; }
@@ -561,7 +563,7 @@ struct ChangeEnd {
   timeLeft @3 :Int64 = 9223372036854775807;  # as in LaunchStep
 }
 
-struct KnownStep { id @0 :M.StepId; phase @1 :UInt8; }
+struct KnownStep { id @0 :M.StepId; phase @1 :UInt8; runKey @2 :UInt64; }
 struct RegisterNode {
   nodeName @0 :Text;
   bootId @1 :Text;
@@ -581,9 +583,10 @@ struct RegisterNode {
   epoch @15 :UInt64;     # the highest that it has met there
   jobFloor @16 :UInt32;  # the highest job that it was told to start there
   agentId @17 :UInt64;   # drawn when the agent started
+  machineId @18 :Text;   # the same after a reboot; empty: not known
 }
 struct Heartbeat { loadHundredths @0 :UInt32; freeMemoryMib @1 :UInt64; fault @2 :Text; }
-struct StepRunning { id @0 :M.StepId; }
+struct StepRunning { id @0 :M.StepId; runKey @1 :UInt64; }
 struct StepDone {
   id @0 :M.StepId;
   nodeRank @1 :UInt32;
@@ -594,6 +597,7 @@ struct StepDone {
   error @6 :Text;
   isNodeFault @7 :Bool;
   isTimeout @8 :Bool;
+  runKey @9 :UInt64;
 }
 struct JobClean { job @0 :UInt32; attempt @1 :UInt32; }
 

@@ -251,6 +251,13 @@ TEST(RoleMatrix, EveryCallOfTheController) {
 
 std::uint32_t node_of(const SmallCluster& cluster, JobId job) { return cluster.state().jobs().find(job)->run->allocation->nodes.front().node.value(); }
 
+/// The message as one about the run that goes on, and not about another of its number.
+FromAgent of_run(const SmallCluster& cluster, FromAgent message) {
+  const std::uint64_t key = cluster.state().jobs().find(kRuns)->run->run_key;
+  std::visit([key](auto& said) { if constexpr (requires { said.run_key; }) said.run_key = key; }, message);
+  return message;
+}
+
 TEST(RoleMatrix, AnAgentSpeaksForItsOwnNodeAlone) {
   std::set<std::string> without_row = alternatives(capnp::Schema::from<schema::AgentMessage>());
   // What the controller says is never taken from an agent: these are no FromAgent.
@@ -266,7 +273,7 @@ TEST(RoleMatrix, AnAgentSpeaksForItsOwnNodeAlone) {
   output.fragment.run = 1;
   const std::vector<std::pair<std::string, FromAgent>> rows = {
       {"stepRunning", StepRunning{step}}, {"stepDone", done}, {"jobClean", JobClean{kRuns, 0}}, {"outputSent", output}};
-  for (const auto& [verb, message] : rows) {
+  for (const auto& [verb, said] : rows) {
     SCOPED_TRACE(verb);
     without_row.erase(verb);
     SmallCluster cluster(io());
@@ -275,6 +282,7 @@ TEST(RoleMatrix, AnAgentSpeaksForItsOwnNodeAlone) {
     }
     const std::uint32_t own = node_of(cluster, verb == "outputSent" ? cluster.state().experiments().find(TrialId(1))->job : kRuns);
     const std::size_t before = cluster.batches();
+    const FromAgent message = of_run(cluster, said);
     EXPECT_FALSE(cluster.hear(NodeIndex(1 - own), message));
     EXPECT_EQ(cluster.batches(), before) << "another node ends or starts what is not there";
     EXPECT_TRUE(cluster.hear(NodeIndex(own), message));

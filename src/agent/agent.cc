@@ -22,9 +22,11 @@ constexpr std::uint32_t kWholeRun = UINT32_MAX;
 
 }  // namespace
 
-void Agent::adopt(const StepId& id, const std::optional<StepDone>& done, TimePoint now) {
+void Agent::adopt(const StepId& id, std::uint64_t run_key, const std::optional<StepDone>& done, TimePoint now) {
   Step& step = steps_[id];
+  step.run_key = run_key;
   step.done = done;
+  if (step.done) step.done->run_key = run_key;  // its supervisor does not know it by that
   step.is_running = !done;
   step.since = now;
 }
@@ -33,7 +35,7 @@ RegisterNode Agent::registration() const {
   RegisterNode hello = self_;
   for (const auto& [id, step] : steps_) {
     const StepPhase phase = step.done ? StepPhase::kEnded : step.is_running ? StepPhase::kRunning : StepPhase::kStarting;
-    hello.steps.push_back(KnownStep{id, phase});
+    hello.steps.push_back(KnownStep{id, phase, step.run_key});
   }
   return hello;
 }
@@ -82,7 +84,7 @@ void Agent::on_registered(TimePoint now) {
 
 void Agent::tell_running(const StepId& id, Step& step) {
   step.is_told = true;
-  tell(StepRunning{id});
+  tell(StepRunning{id, step.run_key});
 }
 
 void Agent::order(const StepId& id, Step& step, const ToAgent& message) {
@@ -115,21 +117,7 @@ void Agent::report_clean(JobId job, std::uint32_t attempt) {
 
 void Agent::on_controller(const ToAgent& message, TimePoint now) {
   if (const auto* launch = std::get_if<LaunchStep>(&message)) {
-    const auto known = steps_.find(launch->id);
-    if (is_stale(*launch)) return;
-    self_.job_floor = std::max(self_.job_floor, launch->id.job);
-    if (known == steps_.end() && is_past(launch->id)) {
-      refuse_late(*launch);
-    } else if (known == steps_.end() && uid_ != 0 && launch->job->user.value() != uid_) {
-      refuse(*launch);
-    } else if (known == steps_.end()) {
-      steps_[launch->id].since = now;  // known from here on: a second copy of the order changes nothing
-      launches_.push_back(*launch);
-    } else if (known->second.done) {
-      tell_end(known->first, known->second);
-    } else if (known->second.is_running) {
-      tell(StepRunning{launch->id});
-    }
+    if (!is_stale(*launch)) start(*launch, now);
   } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
     if (const auto found = steps_.find(signal->id); found != steps_.end()) order(found->first, found->second, message);
   } else if (const auto* stop = std::get_if<StopStep>(&message)) {
@@ -174,15 +162,35 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
   }
 }
 
+/// The same order may come twice. One for another run of the same number waits for nothing: that number is taken here.
+void Agent::start(const LaunchStep& launch, TimePoint now) {
+  self_.job_floor = std::max(self_.job_floor, launch.id.job);
+  const auto known = steps_.find(launch.id);
+  if (known == steps_.end() ? is_past(launch.id) : known->second.run_key != launch.run_key) return refuse_late(launch);
+  if (known == steps_.end()) {
+    Step& step = steps_[launch.id];  // known from here on: a second copy of the order changes nothing
+    step.since = now;
+    step.run_key = launch.run_key;
+    if (uid_ != 0 && launch.job->user.value() != uid_) return refuse(launch);
+    launches_.push_back(launch);
+  } else if (known->second.done) {
+    tell_end(known->first, known->second);
+  } else if (known->second.is_running) {
+    tell(StepRunning{launch.id, launch.run_key});
+  }
+}
+
 /// An order of a controller that has been deposed since, or of another cluster.
 bool Agent::is_stale(const LaunchStep& launch) const {
   return !launch.cluster_id.empty() && (launch.cluster_id != self_.cluster_id || launch.epoch < self_.epoch);
 }
 
-/// An order that comes after its run was ended here starts nothing, and is not passed over in silence.
+/// An order that comes after its run was ended here, or whose number another run has here, starts nothing, and is not
+/// passed over in silence.
 void Agent::refuse_late(const LaunchStep& launch) {
   StepDone done;
   done.id = launch.id;
+  done.run_key = launch.run_key;
   done.node_rank = launch.node_rank;
   done.tasks = {ExitStatus::signalled(9)};
   done.is_lost = true;
@@ -255,6 +263,7 @@ void Agent::on_step(const StepId& id, const FromAgent& message) {
 void Agent::finish(const StepId& id, Step& step, StepDone done) {
   if (step.done) return;
   step.done = std::move(done);
+  step.done->run_key = step.run_key;
   step.waiting.clear();
   tell_end(id, step);
   report_clean(id.job, id.attempt);
@@ -280,14 +289,15 @@ void Agent::on_step_closed(const StepId& id, TimePoint now) {
   if (const auto done = world_.find_end(id)) finish(id, found->second, *done);
 }
 
-/// No supervisor and no end: it never started, or its end is not known. It is not started again here; that it was lost
+/// No living supervisor and no end: it never started, or its end is not known. It is not started again here; that it was lost
 /// is the node's fault, so the job may run anew.
 void Agent::lose(const StepId& id, Step& step) {
   if (const auto done = world_.find_end(id)) {
     finish(id, step, *done);
     return;
   }
-  world_.clean_up(id);
+  // Looked at again by the next tick: the run may begin anew only when nothing of it is left.
+  if (!world_.clean_up(id)) return;
   StepDone done;
   done.id = id;
   done.tasks = {ExitStatus::signalled(9)};
@@ -320,11 +330,12 @@ void Agent::on_tick(TimePoint now) {
   last_tick_ = now;
   look_at_fault(now);
   for (auto& [id, step] : steps_) {
-    if (!step.done && step.is_linked && step.answer_by.is_set() && now > step.answer_by) {
+    if (!step.done && step.answer_by.is_set() && now > step.answer_by) {
       step.answer_by = {};
       world_.end_supervisor(id);
     }
-    if (!step.done && !step.is_linked && now - step.since > kSupervisorLostAfter) lose(id, step);
+    const bool is_missed = !step.done && !step.is_linked && now - step.since > kSupervisorLostAfter;
+    if (is_missed && !world_.has_supervisor(id)) lose(id, step);
     if (is_connected_ && step.is_running && !step.is_told && !step.done) tell_running(id, step);
     if (!step.is_end_due || !is_connected_) continue;
     if (!step.due_since.is_set()) step.due_since = now;

@@ -2,7 +2,7 @@
 // Single-threaded and without I/O of its own; the simulator runs this same class.
 //
 // A step here:  launched ──supervisor dials in──▶ linked ──StepDone──▶ ended ──AcknowledgeStep──▶ forgotten
-//                   └── no supervisor and no end in the spool after kSupervisorLostAfter ──▶ ended as lost
+//                   └── no living supervisor and no end in the spool after kSupervisorLostAfter ──▶ cleaned up ──▶ ended as lost
 #pragma once
 
 #include <deque>
@@ -26,9 +26,11 @@ class AgentWorld {
   virtual void forget(const StepId& step) = 0;
   /// The end that a supervisor left in the spool.
   virtual std::optional<StepDone> find_end(const StepId& step) = 0;
-  /// Ends whatever of the step is left without a supervisor.
-  virtual void clean_up(const StepId& step) = 0;
-  /// Ends a supervisor that is linked and does not answer: its link closes then.
+  /// Whether the step's supervisor lives, linked or not.
+  virtual bool has_supervisor(const StepId& step) = 0;
+  /// Ends whatever of the step is left without a supervisor. False: not all of it has gone yet.
+  virtual bool clean_up(const StepId& step) = 0;
+  /// Ends a supervisor that does not answer: what it leaves is cleaned up.
   virtual void end_supervisor(const StepId& step) = 0;
   virtual Heartbeat measure() = 0;
   /// Whether launches could be recorded now: asked for after a refusal. Errors: as launch.
@@ -45,8 +47,8 @@ class Agent {
   /// on the steady clock.
   Agent(RegisterNode self, std::uint32_t uid, AgentWorld& world) : self_(std::move(self)), uid_(uid), world_(world) {}
 
-  /// A step found in the spool at the start; `done` when it has ended.
-  void adopt(const StepId& step, const std::optional<StepDone>& done, TimePoint now);
+  /// A step found in the spool at the start; `done` when it has ended. `run_key`: of its launch.
+  void adopt(const StepId& step, std::uint64_t run_key, const std::optional<StepDone>& done, TimePoint now);
 
   /// The registration with what is known now.
   RegisterNode registration() const;
@@ -71,6 +73,7 @@ class Agent {
 
  private:
   struct Step {
+    std::uint64_t run_key = 0;        ///< of its launch
     bool is_linked = false;
     bool is_running = false;
     bool is_told = false;             ///< that it runs; of short steps the controller hears the end alone
@@ -93,6 +96,7 @@ class Agent {
   bool has_live_step(JobId job, std::uint32_t attempt) const;
   bool is_stale(const LaunchStep& launch) const;
   void refuse_late(const LaunchStep& launch);
+  void start(const LaunchStep& launch, TimePoint now);
   Heartbeat with_fault(Heartbeat heartbeat) const;
   void look_at_fault(TimePoint now);
   void end_strangers();

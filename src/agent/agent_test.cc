@@ -37,7 +37,11 @@ class FakeWorld final : public AgentWorld {
   void send_step(const StepId&, const ToAgent& message) override { ordered.push_back(message); }
   void forget(const StepId& step) override { forgotten.push_back(step); }
   std::optional<StepDone> find_end(const StepId&) override { return end; }
-  void clean_up(const StepId& step) override { cleaned.push_back(step); }
+  bool has_supervisor(const StepId&) override { return is_supervised; }
+  bool clean_up(const StepId& step) override {
+    cleaned.push_back(step);
+    return !leaves_some;
+  }
   void end_supervisor(const StepId& step) override { silenced.push_back(step); }
   Heartbeat measure() override { return {}; }
   Status probe() override { return is_full ? Status(fail(ErrorCode::kUnavailable, "no space")) : Status(); }
@@ -61,6 +65,8 @@ class FakeWorld final : public AgentWorld {
   std::vector<StepId> cleaned;
   std::vector<StepId> silenced;
   std::optional<StepDone> end;
+  bool is_supervised = false;  ///< its supervisor lives, linked or not
+  bool leaves_some = false;    ///< what is cleaned up does not go at once
   bool is_full = false;
   std::string fault;  ///< of the last heartbeat
   ClusterIdentity adopted;
@@ -187,8 +193,8 @@ TEST(Agent, AdoptsWhatItFindsAndTellsItOnRegistration) {
   FakeWorld world;
   Agent agent(RegisterNode{}, 0, world);
   const StepId ended{JobId(2), 1, 0};
-  agent.adopt(kStep, std::nullopt, at(0));
-  agent.adopt(ended, done_of(ended), at(0));
+  agent.adopt(kStep, 7, std::nullopt, at(0));
+  agent.adopt(ended, 7, done_of(ended), at(0));
   const RegisterNode hello = agent.registration();
   ASSERT_EQ(hello.steps.size(), 2U);
   EXPECT_EQ(hello.steps[0].phase, StepPhase::kRunning);
@@ -390,6 +396,54 @@ TEST_F(AgentTest, ASupervisorThatAnswersHasAllTheTimeThatItsTasksTake) {
   agent.on_step(kStep, StepRunning{kStep});
   for (int second = 11; second <= 200; ++second) agent.on_tick(at(second));
   EXPECT_TRUE(world.silenced.empty());
+}
+
+TEST_F(AgentTest, ASupervisorThatLivesIsNotLostHoweverLongItIsSilent) {
+  launch(kStep);
+  world.is_supervised = true;
+  for (int second = 1; second <= 100; ++second) agent.on_tick(at(second));
+  EXPECT_EQ(world.count<StepDone>(), 0U);
+  EXPECT_TRUE(world.cleaned.empty());
+  agent.on_controller(terminate_of(kStep), at(100));
+  for (int second = 101; second <= 131; ++second) agent.on_tick(at(second));
+  EXPECT_EQ(world.silenced, std::vector<StepId>{kStep}) << "its job is to end, and it says nothing";
+  EXPECT_EQ(world.count<StepDone>(), 0U);
+  world.is_supervised = false;
+  agent.on_tick(at(132));
+  EXPECT_EQ(world.cleaned, std::vector<StepId>{kStep});
+  EXPECT_EQ(world.count<StepDone>(), 1U);
+}
+
+TEST_F(AgentTest, AStepIsLostWhenNothingOfItIsLeft) {
+  launch(kStep);
+  world.leaves_some = true;
+  for (int second = 1; second <= 20; ++second) agent.on_tick(at(second));
+  EXPECT_GT(world.cleaned.size(), 1U);
+  EXPECT_EQ(world.count<StepDone>(), 0U) << "what runs twice would write twice";
+  world.leaves_some = false;
+  agent.on_tick(at(21));
+  ASSERT_EQ(world.count<StepDone>(), 1U);
+  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
+}
+
+TEST(Agent, ALaunchIsNotTakenForAnotherRunOfTheSameNumber) {
+  FakeWorld world;
+  Agent agent(RegisterNode{}, 0, world);
+  agent.adopt(kStep, 7, std::nullopt, at(0));
+  agent.on_registered(at(0));
+  LaunchStep other = launch_of(kStep);
+  other.run_key = 8;
+  agent.on_controller(other, at(0));
+  agent.end_turn();
+  EXPECT_TRUE(world.launched.empty());
+  ASSERT_EQ(world.count<StepDone>(), 1U);
+  EXPECT_EQ(std::get<StepDone>(world.told.back()).run_key, 8U);
+  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
+  ASSERT_EQ(agent.registration().steps.size(), 1U);
+  EXPECT_EQ(agent.registration().steps[0].run_key, 7U) << "the one that runs stays";
+  agent.on_step_linked(kStep);
+  agent.on_step(kStep, done_of(kStep));
+  EXPECT_EQ(std::get<StepDone>(world.told.back()).run_key, 7U);
 }
 
 }  // namespace

@@ -37,6 +37,13 @@ std::string first_line(const char* path) {
   return line;
 }
 
+/// The board's own id, which root alone may read, survives even another installation; the installation's id comes next.
+std::string find_machine_id() {
+  const std::string board = first_line("/sys/class/dmi/id/product_uuid");
+  const bool is_real = board.find_first_not_of("0-") != std::string::npos && board.find_first_not_of("fF-") != std::string::npos;
+  return is_real ? board : first_line("/etc/machine-id");
+}
+
 }  // namespace
 
 RegisterNode take_inventory(const NodeConfig* pretend) {
@@ -47,6 +54,7 @@ RegisterNode take_inventory(const NodeConfig* pretend) {
   node.os = std::string(name.sysname) + " " + name.release + " " + name.version;
   node.version = kVersion;
   node.boot_id = first_line("/proc/sys/kernel/random/boot_id");
+  node.machine_id = find_machine_id();
   struct sysinfo info {};
   ::sysinfo(&info);
   const std::int64_t now = std::time(nullptr);

@@ -28,6 +28,7 @@ LaunchStep without_bulk(const LaunchStep& launch) {
   brief.cluster_id = launch.cluster_id;
   brief.epoch = launch.epoch;
   brief.node_name = launch.node_name;
+  brief.run_key = launch.run_key;
   return brief;
 }
 
@@ -54,6 +55,14 @@ std::vector<std::uint64_t> generations_in(const std::string& folder) {
   ::closedir(entries);
   std::ranges::sort(found);
   return found;
+}
+
+/// The name of a new file is kept with its folder, not with what is written to it.
+void sync_folder(const std::string& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
 }
 
 std::string log_name(const std::string& folder, std::uint64_t generation) {
@@ -106,7 +115,7 @@ void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
   offsets_[generation] = records::each_log_record(bytes, [&](std::string_view record) {
     if (const auto order = records::decode_to_agent(record); order.has_value()) {
       if (const auto* launch = std::get_if<LaunchStep>(&*order)) {
-        steps[launch->id] = Known{launch->id, launch->node_name, std::nullopt};
+        steps[launch->id] = Known{launch->id, launch->node_name, launch->run_key, std::nullopt};
         open_[launch->id] = generation;
         identity_.job_floor = std::max(identity_.job_floor, launch->id.job);
       } else if (const auto* acknowledged = std::get_if<AcknowledgeStep>(&*order)) {
@@ -162,6 +171,7 @@ Status Spool::open_log(std::uint64_t generation) {
   const std::string path = log_name(folder_, generation);
   const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno));
+  sync_folder(folder_);
   if (fd_ >= 0) ::close(fd_);
   fd_ = fd;
   path_ = path;

@@ -22,6 +22,7 @@ class Spool {
   struct Known {
     StepId id;
     std::string node_name;
+    std::uint64_t run_key = 0;  ///< of its launch
     std::optional<StepDone> done;
   };
   /// Whom the node served last, as the spool knows it.

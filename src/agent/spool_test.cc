@@ -27,6 +27,7 @@ class SpoolTest : public ::testing::Test {
     LaunchStep step;
     step.id = id;
     step.node_name = "n1";
+    step.run_key = 10 * std::uint64_t{id.job.value()};
     EXPECT_TRUE(spool.launched({&step}).has_value());
   }
   /// As a supervisor does.
@@ -73,6 +74,8 @@ TEST_F(SpoolTest, ATornRecordHidesNoneOfThoseBehindIt) {
   }
   open();
   ASSERT_EQ(known.size(), 2U);
+  EXPECT_EQ(known[0].run_key, 10U);
+  EXPECT_EQ(known[1].run_key, 20U);
   EXPECT_EQ(known[0].done->tasks.front().code(), 1);
   EXPECT_EQ(known[1].done->tasks.front().code(), 2);
 }

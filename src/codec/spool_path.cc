@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/hash.h"
 #include "codec/words.h"
 
 namespace muster {
@@ -18,6 +19,13 @@ std::string view_folder(std::string_view spool, const StepId& step) {
   return fmt::format("{}/view{:05}.{}.{}", spool, step.job.value(), step.attempt, step.step);
 }
 
+std::string supervisors_lock_path(std::string_view spool) { return std::string(spool) + "/supervisors.lock"; }
+std::uint64_t supervisor_key(const StepId& step) {
+  return Hasher().add(step.job.value()).add(step.attempt).add(step.step).digest();
+}
+std::string step_mark(std::string_view spool, const StepId& step) {
+  return fmt::format("MUSTER_STEP={:016x}.{}.{}.{}", Hasher().add(spool).digest(), step.job.value(), step.attempt, step.step);
+}
 
 std::string output_folder(std::string_view spool) { return std::string(spool) + "/output"; }
 

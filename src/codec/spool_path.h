@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,12 @@ std::string script_path(std::string_view spool, const StepId& step);
 std::string stop_path(std::string_view spool, const StepId& step);
 /// The private folders of one step.
 std::string view_folder(std::string_view spool, const StepId& step);
+
+/// The lock file of which every supervisor holds its step's key (env/posix/key_lock.h).
+std::string supervisors_lock_path(std::string_view spool);
+std::uint64_t supervisor_key(const StepId& step);
+/// NAME=VALUE in the environment of a step's tasks, of no other step's on this host.
+std::string step_mark(std::string_view spool, const StepId& step);
 
 /// The folder of what trials' tasks wrote, until the controller has it: a file for each rank and stream of a step.
 std::string output_folder(std::string_view spool);

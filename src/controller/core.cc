@@ -43,6 +43,7 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
   dependencies_.load(state_);
   emit(ConfigApplied{aligned_config(state_, config)}, now);
   for (NodeChanged& change : changes_of_named_nodes(state_, *config)) emit(std::move(change), now);
+  if (beginning.job_floor >= state_.next_job()) emit(JobIdsReserved{JobId(beginning.job_floor.value() + 1)}, now);
   recover_retentions(now);
   links_.resize(state_.nodes().all().size());
   state_.jobs().for_each([&](const Job& job) {

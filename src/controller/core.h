@@ -82,6 +82,7 @@ struct HttpFacts {
 struct CoreStart {
   std::string new_cluster_id = "new";  ///< for a state that has none yet
   Duration clock_step = {};            ///< a jump of the wall clock that is followed; zero: none
+  JobId job_floor = {};                ///< ids up to it were given by a state that was lost; 0: none
   JobId suspect = {};                  ///< over which the last runs of the controller died: to be held; 0: none
 };
 
@@ -230,6 +231,7 @@ class Core {
   void fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now);
   void fence_jobs_on(NodeIndex node);
   bool end_jobs_on(NodeIndex node, TimePoint now);
+  void launch_on(NodeIndex node);
   void welcome_back(NodeIndex node, TimePoint now);
   std::optional<Error> check_identity(const RegisterNode& hello, TimePoint now);
   void note_fault(NodeIndex node, const std::string& fault, TimePoint now);

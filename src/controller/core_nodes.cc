@@ -34,6 +34,15 @@ std::string shortfall(const NodeConfig& config, const RegisterNode& hello) {
   return "";
 }
 
+/// The job of that attempt with its run; null: it is over, or was never.
+const Job* running_job(const ClusterState& state, JobId id, std::uint32_t attempt) {
+  const Job* job = state.jobs().find(id);
+  return job == nullptr || job->run == nullptr || job->attempt != attempt ? nullptr : job;
+}
+
+/// False: it is about a run that had the same numbers before an older copy of the state was put back.
+bool is_of_run(const Job& job, std::uint64_t run_key) { return job.run->run_key == run_key; }
+
 }  // namespace
 
 void Core::mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now) {
@@ -97,15 +106,21 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
     return fail(ErrorCode::kAlreadyExists, fmt::format("node {} has an agent already", hello.node_name),
                 "stop the other agent first; one that is gone is forgotten after a few seconds");
   }
+  const Node& node = state_.nodes().at(*index);
+  const bool is_same_boot = node.status.boot_id.empty() || node.status.boot_id == hello.boot_id;
+  const bool is_same_machine = is_same_boot || (!hello.machine_id.empty() && hello.machine_id == node.status.machine_id);
+  const bool is_given_up = (node.status.conditions & node_condition::kDown) != 0;
+  if (!is_same_machine && !node.jobs.empty() && !is_given_up) {
+    return fail(ErrorCode::kAlreadyExists, fmt::format("node {} is another machine, whose jobs may still run", hello.node_name),
+                "stop this agent, or give it a name of its own; the other machine is given up when it has been silent for SlurmdTimeout, or set down");
+  }
   if (const auto refused = check_identity(hello, now)) return fail(*refused);
   const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
   link.is_connected = true;
   link.agent_id = hello.agent_id;
   link.last_contact = now;
-  const Node& node = state_.nodes().at(*index);
-  const bool is_same_boot = node.status.boot_id.empty() || node.status.boot_id == hello.boot_id;
   NodeRegistered event{*index, hello.boot_id, hello.boot_time, hello.agent_start_time, hello.version, hello.arch,
-                       hello.os, 0, node_condition::kUnknown | node_condition::kNotResponding, ""};
+                       hello.os, 0, node_condition::kUnknown | node_condition::kNotResponding, "", hello.machine_id};
   const std::string lack = shortfall(node.config, hello);
   if (!lack.empty()) {
     event.set_conditions = node_condition::kInvalid;
@@ -121,11 +136,15 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   if (!is_same_boot) fail_jobs_on(*index, fmt::format("node {} restarted", hello.node_name), now);
   link.fenced.clear();
   for (const KnownStep& known : hello.steps) {
-    const Job* job = state_.jobs().find(known.id.job);
+    const Job* job = running_job(state_, known.id.job, known.id.attempt);
     const bool holds_node = std::ranges::binary_search(node.jobs, known.id.job);
-    const bool is_ours = !is_foreign && job != nullptr && job->attempt == known.id.attempt && job->run != nullptr && holds_node &&
+    const bool is_ours = !is_foreign && job != nullptr && holds_node && is_of_run(*job, known.run_key) &&
                          job->run->find_step(known.id.step) != nullptr;
     if (!is_ours && known.phase != StepPhase::kEnded) link.fenced.insert({known.id.job, known.id.attempt});
+    if (job != nullptr && !is_of_run(*job, known.run_key)) {
+      port_.warn(fmt::format("node {} runs step {}.{} of another job {}: the state here is an older copy. It is ended there, and ours starts again",
+                             hello.node_name, known.id.job.value(), known.id.step, known.id.job.value()));
+    }
   }
   if (!link.fenced.empty()) {
     event.clear_conditions &= static_cast<std::uint16_t>(~node_condition::kNotResponding);
@@ -142,8 +161,8 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
     send_when_durable(node, TerminateJob{job, attempt, "", Duration()});
   }
   for (const KnownStep& known : hello.steps) {
-    const Job* job = state_.jobs().find(known.id.job);
-    const StepState* step = job == nullptr || job->run == nullptr || job->attempt != known.id.attempt ? nullptr : job->run->find_step(known.id.step);
+    const Job* job = running_job(state_, known.id.job, known.id.attempt);
+    const StepState* step = job == nullptr ? nullptr : job->run->find_step(known.id.step);
     const bool is_given_up = step != nullptr && !step->is_running() && known.phase != StepPhase::kEnded;
     if (is_given_up) send_when_durable(node, SignalStep{known.id, SIGKILL, false});
   }
@@ -163,12 +182,28 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
     for (const StepState& step : job.run->steps) {
       const bool is_here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node) != step.layout->nodes.end();
       if (!step.is_running() || !is_here) continue;
-      const bool is_known = std::ranges::find(hello.steps, step.id, &KnownStep::id) != hello.steps.end();
+      const bool is_known = std::ranges::any_of(hello.steps, [&](const KnownStep& known) { return known.id == step.id && is_of_run(job, known.run_key); });
       if (!is_known) outbox_.push_back(Outgoing{Seq(state_.seq().value() + 1), step.id});
     }
   }
   has_freed_ = true;
   (void)now;
+}
+
+/// What the state has on the node and its agent has not said that it runs: it waited until others' work was gone from there.
+void Core::launch_on(NodeIndex node) {
+  for (const JobId id : state_.nodes().at(node).jobs) {
+    const Job& job = *state_.jobs().find(id);
+    if (is_finished(job.state)) continue;
+    for (const StepState& step : job.run->steps) {
+      const auto here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node);
+      if (!step.is_running() || here == step.layout->nodes.end()) continue;
+      const auto progress = progress_.find(step.id);
+      const auto part = static_cast<std::size_t>(here - step.layout->nodes.begin());
+      const bool is_heard = progress != progress_.end() && (progress->second.running.test(part) || progress->second.done.test(part));
+      if (!is_heard) outbox_.push_back(Outgoing{Seq(state_.seq().value() + 1), step.id});
+    }
+  }
 }
 
 /// A silent node is heard again: it may take work once nothing of a lost run is left on it.
@@ -207,24 +242,19 @@ bool has_node(const std::vector<NodeGrant>& grants, NodeIndex node) {
   return std::ranges::find(grants, node, &NodeGrant::node) != grants.end();
 }
 
-/// The job of that attempt with its run; null: it is over, or was never.
-const Job* running_job(const ClusterState& state, JobId id, std::uint32_t attempt) {
-  const Job* job = state.jobs().find(id);
-  return job == nullptr || job->run == nullptr || job->attempt != attempt ? nullptr : job;
-}
-
 }  // namespace
 
-/// What makes the message one about somebody else's work. Nothing for what is over: that is only acknowledged.
+/// What makes the message one about somebody else's work. Nothing for what is over, or of a run that the state here knows nothing
+/// of: that is only acknowledged.
 std::optional<std::string> Core::why_not_of(NodeIndex node, const FromAgent& message) const {
-  const auto of_step = [&](const StepId& id) -> std::optional<std::string> {
+  const auto of_step = [&](const StepId& id, std::uint64_t run_key) -> std::optional<std::string> {
     const Job* job = running_job(state_, id.job, id.attempt);
     const StepState* step = job == nullptr ? nullptr : job->run->find_step(id.step);
-    if (step == nullptr || has_node(step->layout->nodes, node)) return std::nullopt;
+    if (step == nullptr || !is_of_run(*job, run_key) || has_node(step->layout->nodes, node)) return std::nullopt;
     return fmt::format("step {}.{}, which has no task there", id.job.value(), id.step);
   };
-  if (const auto* running = std::get_if<StepRunning>(&message)) return of_step(running->id);
-  if (const auto* done = std::get_if<StepDone>(&message)) return of_step(done->id);
+  if (const auto* running = std::get_if<StepRunning>(&message)) return of_step(running->id, running->run_key);
+  if (const auto* done = std::get_if<StepDone>(&message)) return of_step(done->id, done->run_key);
   if (const auto* clean = std::get_if<JobClean>(&message)) {
     const Job* job = running_job(state_, clean->job, clean->attempt);
     const bool is_fenced = links_[node.value()].fenced.contains({clean->job, clean->attempt});
@@ -266,9 +296,8 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
     link.free_memory_mib = heartbeat->free_memory_mib;
     note_fault(index, heartbeat->fault, now);
   } else if (const auto* running = std::get_if<StepRunning>(&message)) {
-    const Job* job = state_.jobs().find(running->id.job);
-    const StepState* step = job == nullptr || job->run == nullptr || job->attempt != running->id.attempt
-                                ? nullptr : job->run->find_step(running->id.step);
+    const Job* job = running_job(state_, running->id.job, running->id.attempt);
+    const StepState* step = job == nullptr || !is_of_run(*job, running->run_key) ? nullptr : job->run->find_step(running->id.step);
     if (step == nullptr || !step->is_running()) return;
     for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
       if (step->layout->nodes[i].node == index) progress_[running->id].running.set(i);
@@ -276,10 +305,16 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
     const StepProgress& progress = progress_[running->id];
     if (progress.running.count() + progress.done.count() >= step->layout->nodes.size()) forget_launch(running->id);
   } else if (const auto* done = std::get_if<StepDone>(&message)) {
-    on_step_done(index, *done, now);
+    const Job* job = running_job(state_, done->id.job, done->id.attempt);
+    if (job != nullptr && !is_of_run(*job, done->run_key)) {
+      send_when_durable(index, AcknowledgeStep{done->id});
+    } else {
+      on_step_done(index, *done, now);
+    }
   } else if (const auto* clean = std::get_if<JobClean>(&message)) {
-    link.fenced.erase({clean->job, clean->attempt});
+    const bool was_fenced = link.fenced.erase({clean->job, clean->attempt}) > 0;
     welcome_back(index, now);
+    if (was_fenced && link.fenced.empty()) launch_on(index);
     const Job* job = state_.jobs().find(clean->job);
     if (job == nullptr || job->run == nullptr || job->attempt != clean->attempt || !job->is_completing()) return;
     // Nothing of it runs there: a step that was to run there and never reported is over as well.

@@ -201,6 +201,29 @@ TEST(CoreIdentity, ASecondAgentIsRefusedWhileTheFirstLives) {
   EXPECT_TRUE(rig.greet(first).has_value());
 }
 
+TEST(CoreIdentity, AnotherMachineTakesNoNodeWhoseOwnMayComeBack) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  const JobId job = rig.done(submit_of(spec_of())).job;
+  RegisterNode stranger = Rig::hello_of(0);
+  stranger.boot_id = "another boot";
+  stranger.machine_id = "another machine";
+  stranger.agent_id = 2;
+  rig.core.on_agent_lost(NodeIndex(0));
+  const auto refused = rig.greet(stranger);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kAlreadyExists);
+  EXPECT_EQ(rig.job(job).state, JobState::kRunning);
+  EXPECT_TRUE(rig.greet(Rig::hello_of(0)).has_value()) << "the node's own agent is back";
+  rig.core.on_agent_lost(NodeIndex(0));
+  rig.pass(Duration::seconds(6));
+  EXPECT_FALSE(rig.greet(stranger).has_value()) << "it may only be starting anew";
+  rig.pass(rig.core.state().settings().slurmd_timeout);
+  EXPECT_TRUE(rig.greet(stranger).has_value()) << "its own machine has been silent for too long: this one has taken its place";
+  EXPECT_TRUE(rig.job(job).is_pending());
+}
+
 TEST(CoreIdentity, AnOlderStateLeavesTheIdsThatANodeKnows) {
   Rig rig;
   RegisterNode hello = Rig::hello_of(0);
@@ -212,6 +235,65 @@ TEST(CoreIdentity, AnOlderStateLeavesTheIdsThatANodeKnows) {
   EXPECT_EQ(rig.warnings.size(), 1U);
   EXPECT_EQ(rig.core.state().next_job(), JobId(501));
   EXPECT_EQ(rig.count_sent<TerminateJob>(0), 1U) << "nobody knows that job any more";
+}
+
+TEST(CoreIdentity, AnotherRunOfTheSameNumberIsNotTakenForOurs) {
+  // An older copy of the state was put back: it has given a number again that a process on the node goes by.
+  Running rig;
+  rig.core.on_agent_lost(NodeIndex(0));
+  const std::uint64_t ours = rig.job(rig.id).run->run_key;
+  const std::size_t launches = rig.count_sent<LaunchStep>(0);
+  rig.connect(0, {KnownStep{rig.batch_step(rig.id), StepPhase::kRunning, ours + 1}});
+  EXPECT_EQ(rig.warnings.size(), 1U);
+  EXPECT_EQ(rig.count_sent<TerminateJob>(0), 1U);
+  StepDone theirs;
+  theirs.id = rig.batch_step(rig.id);
+  theirs.tasks = {ExitStatus::exited(0)};
+  theirs.run_key = ours + 1;
+  rig.hear(0, theirs);
+  EXPECT_EQ(rig.count_sent<AcknowledgeStep>(0), 1U);
+  EXPECT_EQ(rig.job(rig.id).state, JobState::kRunning) << "another's end is not ours";
+  rig.hear(1, theirs);
+  EXPECT_EQ(rig.count_sent<AcknowledgeStep>(1), 1U) << "nor of a node where ours does not run";
+  rig.hear(0, JobClean{rig.id, 0});
+  EXPECT_EQ(rig.count_sent<LaunchStep>(0), launches + 1) << "ours does not run there";
+  EXPECT_EQ(rig.last_sent<LaunchStep>().run_key, ours);
+  theirs.run_key = ours;
+  theirs.is_lost = theirs.is_node_fault = true;
+  rig.hear(0, theirs);
+  EXPECT_EQ(rig.job(rig.id).attempt, 1U) << "the node could not start it under that number: it begins anew";
+  EXPECT_FALSE(is_finished(rig.job(rig.id).state));
+}
+
+TEST(CoreIdentity, IdsThatHistoryKnowsAreNotGivenAgain) {
+  CoreStart beginning;
+  beginning.job_floor = JobId(500);
+  Rig rig(testing::config_of(2), {}, Duration(), beginning);
+  EXPECT_EQ(rig.core.state().next_job(), JobId(501));
+  beginning.job_floor = JobId(20);
+  Rig next(testing::config_of(2), rig.stored(), Duration(), beginning);
+  EXPECT_EQ(next.core.state().next_job(), JobId(501));
+}
+
+TEST(CoreIdentity, NothingIsLaunchedBesideWhatIsBeingEnded) {
+  Running rig;
+  rig.core.on_agent_lost(NodeIndex(0));
+  const std::size_t launches = rig.count_sent<LaunchStep>(0);
+  rig.connect(0, {KnownStep{StepId{JobId(1000), 0, kBatchStep}, StepPhase::kRunning, 5}});
+  EXPECT_EQ(rig.count_sent<LaunchStep>(0), launches) << "its CPUs may be in use by what nobody knows";
+  rig.hear(0, JobClean{JobId(1000), 0});
+  EXPECT_EQ(rig.count_sent<LaunchStep>(0), launches + 1);
+}
+
+TEST(CoreIdentity, EveryRunHasAKeyOfItsOwn) {
+  Running rig;
+  const JobId other = rig.done(submit_of(spec_of())).job;
+  EXPECT_NE(rig.job(other).run->run_key, rig.job(rig.id).run->run_key);
+  Running again;
+  again.pass(Duration::seconds(1));
+  const JobId later = again.done(submit_of(spec_of())).job;
+  EXPECT_EQ(later, other) << "the same numbers";
+  EXPECT_NE(again.job(later).run->run_key, rig.job(other).run->run_key) << "at another time";
 }
 
 TEST(CoreIdentity, ANodeThatHasMetANewerLeaderMakesUsLeadAnew) {
@@ -259,6 +341,25 @@ TEST(CoreIdentity, StepsOfAnotherClusterAreNotTakenForOurs) {
   EXPECT_EQ(rig.core.state().next_job(), JobId(41));
   stranger.steps.clear();
   EXPECT_TRUE(rig.greet(stranger).has_value());
+}
+
+TEST(CoreLaunch, TheChosenPartitionsDefaultMemoryIsTold) {
+  auto config = std::make_shared<ClusterConfig>(*testing::config_of(2));
+  config->partitions[0].default_memory_per_cpu_mib = 50;
+  config->partitions[1].default_memory_per_cpu_mib = 100;
+  Rig rig(config);
+  rig.connect_all();
+  rig.plan();
+  for (const auto& [names, memory] : {std::pair("main,other", 50U), std::pair("other,main", 100U)}) {
+    auto spec = spec_of();
+    spec->text.set(JobText::kPartition, names);
+    const JobId job = rig.done(submit_of(spec)).job;
+    ASSERT_EQ(rig.job(job).state, JobState::kRunning);
+    const JobSpec& told = *rig.last_sent<LaunchStep>().job;
+    EXPECT_EQ(told.memory_scope, MemoryScope::kPerCpu);
+    EXPECT_EQ(told.memory_mib, rig.job(job).partition == PartitionIndex(0) ? 50U : 100U);
+    EXPECT_EQ(told.memory_mib, memory);
+  }
 }
 
 TEST(CoreIdentity, OrdersSayWhoseTheyAre) {

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "codec/hostlist.h"
 #include "codec/rank_layout.h"
 #include "codec/service_text.h"
@@ -22,6 +23,11 @@ namespace {
 
 /// Starts tried per turn before the next plan is awaited: bounds the time that a turn can take.
 constexpr std::size_t kStartsPerTurn = 512;
+
+/// Differs from every run that another copy of this state has started, or will.
+std::uint64_t draw_run_key(const ClusterState& state, JobId job) {
+  return Hasher().add(state.epoch().value()).add(state.seq().value()).add(state.time().microseconds()).add(job.value()).digest();
+}
 
 }  // namespace
 
@@ -110,7 +116,7 @@ bool Core::commit_start(const sched::Start& start, TimePoint now) {
     emit(ArraySplit{start.job, index, id}, now);
   }
   const Duration limit = state_.jobs().find(id)->time_limit;
-  emit(JobStarted{id, start.partition, *allocation, limit}, now);
+  emit(JobStarted{id, start.partition, *allocation, limit, draw_run_key(state_, id)}, now);
   create_first_step(*state_.jobs().find(id), now);
   return true;
 }
@@ -233,11 +239,23 @@ void Core::on_blob(BlobId id, Result<Bytes> bytes) {
 
 namespace {
 
+/// The job with the memory that the partition it started in gives by default, where its partitions differed in that.
+JobSpecRef spec_in_partition(const Job& job, const ClusterState& state) {
+  const bool is_open = job.spec->memory_scope == MemoryScope::kDefault && job.spec->get(JobText::kPartition).find(',') != std::string_view::npos;
+  if (!is_open) return job.spec;
+  const auto need = resource_need(*job.spec, state.partition(job.partition), state.settings());
+  if (!need.has_value() || need->memory_mib == 0) return job.spec;
+  auto spec = std::make_shared<JobSpec>(*job.spec);
+  spec->memory_scope = need->memory_scope;
+  spec->memory_mib = need->memory_mib;
+  return spec;
+}
+
 /// What every node of a step is told alike.
 LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& state) {
   LaunchStep message;
   message.id = step.id;
-  message.job = job.spec;
+  message.job = spec_in_partition(job, state);
   message.step = step.spec;
   message.cluster_name = state.settings().cluster_name;
   message.job_node_list = compress_hostlist(node_names(job.run->allocation->nodes, state));
@@ -258,6 +276,7 @@ LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& 
   message.kill_wait = state.settings().kill_wait;
   message.cluster_id = state.cluster_id();
   message.epoch = state.epoch();
+  message.run_key = job.run->run_key;
   message.is_file_append = state.settings().is_job_file_append;
   message.kill_on_bad_exit = state.settings().kill_on_bad_exit;
   if (const Trial* trial = trial_of(state, job)) {
@@ -274,7 +293,7 @@ std::uint32_t rank_in(const std::vector<NodeGrant>& grants, NodeIndex node) {
 
 }  // namespace
 
-/// Sends a step to those of its nodes that are connected and have not said that they run it. False: it waits for blobs.
+/// Sends a step to those of its nodes that are connected, free of others' work, and have not said that they run it. False: it waits for blobs.
 bool Core::launch(const StepId& id) {
   const Job* job = state_.jobs().find(id.job);
   if (job == nullptr || job->run == nullptr || job->attempt != id.attempt || is_finished(job->state)) return true;
@@ -293,7 +312,8 @@ bool Core::launch(const StepId& id) {
   const StepProgress& progress = progress_[id];
   for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
     const NodeGrant& grant = step->layout->nodes[i];
-    if (progress.running.test(i) || progress.done.test(i) || !links_[grant.node.value()].is_connected) continue;
+    const NodeLink& link = links_[grant.node.value()];
+    if (progress.running.test(i) || progress.done.test(i) || !link.is_connected || !link.fenced.empty()) continue;
     const Node& node = state_.nodes().at(grant.node);
     message.node_name = node.config.name;
     message.pools = node.config.gres;

@@ -80,5 +80,23 @@ TEST(HistoryCheck, ItIsReadBesideItsWriter) {
   EXPECT_EQ(HistoryStore::open_to_read(all.folder + "/other.db").error().code, ErrorCode::kNotFound);
 }
 
+TEST(HistoryStore, KnowsWhoWroteItAndTheHighestJob) {
+  Replayed all([](std::size_t) { return true; });
+  EXPECT_EQ(all.store->mark()->epoch, Epoch());
+  ASSERT_TRUE(all.store->take_over(Epoch(7)).has_value());
+  JobId highest;
+  for (const HistoryObject& object : all.objects) {
+    if (const auto* job = std::get_if<JobView>(&object)) highest = std::max(highest, job->id);
+  }
+  all.store = nullptr;
+  all.store = HistoryStore::open(all.folder + "/history.db").value();
+  const auto mark = all.store->mark();
+  ASSERT_TRUE(mark.has_value());
+  EXPECT_EQ(mark->epoch, Epoch(7));
+  EXPECT_EQ(mark->highest_job, highest);
+  EXPECT_EQ(mark->watermark, all.state.seq());
+  EXPECT_EQ(HistoryStore::open(all.folder + "/new.db").value()->mark()->highest_job, JobId());
+}
+
 }  // namespace
 }  // namespace muster

@@ -108,6 +108,22 @@ Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, Appl
   return report;
 }
 
+HistoryVerdict judge_history(const HistoryMark& mark, Seq last, const RecoveryReport& report, const ClusterState& state) {
+  HistoryVerdict verdict;
+  if (mark.highest_job >= state.next_job()) verdict.job_floor = mark.highest_job;
+  if (mark.watermark > last || verdict.job_floor.value() != 0) {
+    verdict.warning = fmt::format("history.db is ahead of the journal (batch {} and job {} there, batch {} and job {} here): the journal was lost or an "
+                                  "older copy was put back. Job ids go on after {}; what was submitted or ended since that copy is in sacct alone, and "
+                                  "what ran then runs again unless its node still has it",
+                                  mark.watermark.value(), mark.highest_job.value(), last.value(), state.next_job().value() - 1,
+                                  std::max(mark.highest_job.value(), state.next_job().value() - 1));
+  } else if (report.checkpoint > mark.watermark) {
+    verdict.warning = fmt::format("history.db ends at batch {} and the journal begins after {}: it was lost or an older copy was put back; what "
+                                  "ended in between is missing from sacct", mark.watermark.value(), report.checkpoint.value());
+  }
+  return verdict;
+}
+
 CheckpointSeal seal_of(const ClusterState& state) { return {state.seq(), kStateHashFormat, state.hash()}; }
 
 Status write_checkpoint(const ClusterState& state, const std::function<Status(std::string)>& put) {

@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "journal/sqlite_journal.h"
 #include "state/cluster_state.h"
+#include "store/history_store.h"
 
 namespace muster {
 
@@ -23,6 +24,14 @@ struct RecoveryReport {
 /// neither of them precedes. `observer` (may be null) sees what is replayed. Errors: kCorruption, also when a checkpoint
 /// does not make the state that it was written from; kUnavailable.
 Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer, const RecoveryBounds& bounds = {});
+
+/// What follows from a history that does not go with the journal.
+struct HistoryVerdict {
+  JobId job_floor;     ///< ids up to it were given, whatever the journal knows; 0: nothing beyond it
+  std::string warning; ///< for the log; empty: the two go together
+};
+/// `last`: the journal's last batch before this start; `state`: what was recovered from it.
+HistoryVerdict judge_history(const HistoryMark& mark, Seq last, const RecoveryReport& report, const ClusterState& state);
 
 /// Puts one slice of a checkpoint into a state that is being restored. Requires: slices in the order of write_checkpoint.
 void restore_slice(ClusterState& state, records::Slice slice);

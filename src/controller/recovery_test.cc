@@ -268,5 +268,40 @@ TEST(RecoveryProperty, TheStateIsTheOneThatWasAcknowledged) {
   }
 }
 
+// ---- a history that does not go with the journal ----
+
+TEST(JudgeHistory, OneThatGoesWithTheJournalChangesNothing) {
+  ClusterState state;
+  Log log;
+  testing::add_everything(log);
+  for (const EventBatchRef& batch : log.batches()) state.apply(*batch);
+  const JobId last_job(state.next_job().value() - 1);
+  for (const Seq watermark : {Seq(0), Seq(3), state.seq()}) {
+    const HistoryVerdict verdict = judge_history({watermark, Epoch(1), last_job}, state.seq(), RecoveryReport{}, state);
+    EXPECT_EQ(verdict.job_floor, JobId());
+    EXPECT_EQ(verdict.warning, "");
+  }
+}
+
+TEST(JudgeHistory, OneThatIsAheadOfAnOlderJournalSaysWhichIdsWereGiven) {
+  ClusterState state;
+  Log log;
+  testing::add_everything(log);
+  for (const EventBatchRef& batch : log.batches()) state.apply(*batch);
+  const JobId beyond(state.next_job().value() + 40);
+  const HistoryVerdict verdict = judge_history({Seq(state.seq().value() + 1), Epoch(1), beyond}, state.seq(), RecoveryReport{}, state);
+  EXPECT_EQ(verdict.job_floor, beyond);
+  EXPECT_NE(verdict.warning.find(fmt::format("Job ids go on after {}", beyond.value())), std::string::npos) << verdict.warning;
+  // Nothing new has ended since the copy, and what has happened is lost all the same.
+  const HistoryVerdict same_jobs = judge_history({Seq(state.seq().value() + 1), Epoch(1), JobId(1)}, state.seq(), RecoveryReport{}, state);
+  EXPECT_EQ(same_jobs.job_floor, JobId());
+  EXPECT_NE(same_jobs.warning, "");
+}
+
+TEST(JudgeHistory, OneThatEndsBeforeTheJournalBeginsIsMissed) {
+  const HistoryVerdict verdict = judge_history({Seq(3), Epoch(1), JobId()}, Seq(20), RecoveryReport{Seq(10)}, ClusterState());
+  EXPECT_NE(verdict.warning.find("missing from sacct"), std::string::npos) << verdict.warning;
+}
+
 }  // namespace
 }  // namespace muster

@@ -105,6 +105,7 @@ class Rig : public JournalPort, public CorePort {
     RegisterNode hello;
     hello.node_name = "n" + std::to_string(node);
     hello.boot_id = "boot";
+    hello.machine_id = "machine of " + hello.node_name;
     hello.cpus = 4;
     hello.memory_mib = 1000;
     hello.gres = {GresPool{"gpu", "", 2, {}}};
@@ -119,16 +120,23 @@ class Rig : public JournalPort, public CorePort {
   void connect(std::uint32_t node, std::vector<KnownStep> steps = {}, const std::string& boot = "boot") {
     RegisterNode hello = hello_of(node);
     hello.boot_id = boot;
+    for (KnownStep& step : steps) name_run(step);
     hello.steps = std::move(steps);
     CHECK(greet(hello).has_value());
   }
   void connect_all() {
     for (std::uint32_t i = 0; i < core.state().nodes().all().size(); ++i) connect(i);
   }
-  void hear(std::uint32_t node, const FromAgent& message) {
+  void hear(std::uint32_t node, FromAgent message) {
+    std::visit([&](auto& said) { if constexpr (requires { said.run_key; }) name_run(said); }, message);
     core.on_agent(NodeIndex(node), message, now);
     core.end_turn(now);
     flush();
+  }
+  /// What an agent says of a step names the run that it was launched for: the present one, unless it names another.
+  void name_run(auto& said) const {
+    const Job* job = core.state().jobs().find(said.id.job);
+    if (said.run_key == 0 && job != nullptr && job->run != nullptr) said.run_key = job->run->run_key;
   }
   /// Every node says that it runs what it was told to start.
   void confirm_launches() {

@@ -78,6 +78,7 @@ struct LaunchStep {
   Epoch epoch;
   /// Until `end_time`, which is a time on the controller's clock; infinite: no limit.
   Duration time_left = Duration::infinite();
+  std::uint64_t run_key = 0;  ///< as in JobRun: which run's order it is
 };
 
 /// Send a signal to a step's processes on this node.
@@ -146,6 +147,7 @@ enum class StepPhase : std::uint8_t { kStarting = 0, kRunning = 1, kEnded = 2, k
 struct KnownStep {
   StepId id;
   StepPhase phase = StepPhase::kStarting;
+  std::uint64_t run_key = 0;  ///< of its launch
 };
 
 /// First message on every connection.
@@ -168,6 +170,7 @@ struct RegisterNode {
   Epoch epoch;                       ///< the highest that it has met there
   JobId job_floor;                   ///< the highest job that it was told to start there
   std::uint64_t agent_id = 0;        ///< drawn when the agent started: tells two agents of one name apart
+  std::string machine_id;            ///< the same after a reboot; empty: not known
 };
 
 /// Whom a node serves: in the controller's answer to its registration, and in its spool.
@@ -187,6 +190,7 @@ struct Heartbeat {
 /// connection was lost.
 struct StepRunning {
   StepId id;
+  std::uint64_t run_key = 0;  ///< of its launch
 };
 
 /// This node's part of a step is over.
@@ -200,6 +204,7 @@ struct StepDone {
   std::string error;               ///< why it could not be started; empty: it ran
   bool is_node_fault = false;      ///< the error is the node's, not the job's: requeue elsewhere
   bool is_timeout = false;         ///< ended because the step's own time limit was over
+  std::uint64_t run_key = 0;       ///< of its launch
 };
 
 /// Nothing of this job's attempt runs on the node any more.

@@ -63,6 +63,7 @@ struct NodeRegistered {
   std::uint16_t set_conditions = 0;
   std::uint16_t clear_conditions = 0;
   std::string reason;  ///< set when not empty
+  std::string machine_id;
 };
 
 struct NodeChanged {
@@ -107,6 +108,7 @@ struct JobStarted {
   PartitionIndex partition;
   AllocationRef allocation;
   Duration time_limit;  ///< effective, of this run
+  std::uint64_t run_key = 0;  ///< as in JobRun
 };
 
 /// The run's outcome is decided. Unless `is_clean`, its nodes are still held until each reports that nothing runs.

@@ -60,7 +60,6 @@ struct Profiling {
   bool is_enabled = false;
   std::uint64_t begin_on_batch = 0;
   std::optional<std::uint64_t> end_after_batch;
-  bool is_synchronized = true;
   friend bool operator==(const Profiling&, const Profiling&) = default;
 };
 

@@ -46,6 +46,8 @@ struct ForgottenSteps {
 /// What a started job has beside its record: gone again when it is requeued.
 struct JobRun {
   AllocationRef allocation;
+  /// Tells this run from one that had the same job id and attempt before an older copy of the state was put back.
+  std::uint64_t run_key = 0;
   Bitmap released;               ///< positions in the allocation whose node is clean
   std::vector<StepState> steps;  ///< in the order of creation, but those that are forgotten
   std::uint32_t next_step = 0;

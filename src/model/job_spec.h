@@ -121,6 +121,7 @@ struct JobSpec {
   bool is_kill_on_node_fail = true;  ///< false: --no-kill
   bool is_reboot = false;
   bool is_spread = false;
+  bool is_fewest_nodes = false;      ///< of a range of nodes the least
   bool wait_all_nodes = false;
 
   // How it runs.

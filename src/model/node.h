@@ -66,6 +66,7 @@ struct NodeStatus {
   std::string comment;
   std::string extra;
   TimePoint last_busy_time;
+  std::string machine_id;     ///< of the machine that registered last: the same after a reboot; empty: not known
   friend bool operator==(const NodeStatus&, const NodeStatus&) = default;
 };
 

@@ -43,11 +43,13 @@ struct ResourceRequest {
   std::uint64_t memory_mib = 0;
   bool is_exclusive = false;           ///< whole nodes
   bool is_contiguous = false;
+  bool is_fewest_nodes = false;  ///< of a range of nodes the least, also where more are free
   bool is_overcommit = false;          ///< tasks share CPUs: one CPU per node is enough
   std::vector<GresAmount> gres_per_node;
   std::vector<GresAmount> gres_per_job;
   std::vector<GresAmount> gres_per_task;
   FeatureConstraint features;
+  FeatureConstraint preferred;  ///< nodes that are taken where the job can start on them at once
   std::vector<std::string> required_nodes;  ///< sorted; all must be in the allocation
   std::vector<std::string> excluded_nodes;  ///< sorted
 

@@ -233,7 +233,7 @@ enum class QueryKind : std::uint8_t {
 
 /// How much of each job is wanted, rising. kRow: what the usual columns of a list show; of the specification user, name,
 /// user name, account and QOS alone. kBrief: all but grants, expanded file names and texts that are not in kBriefTexts.
-enum class QueryDetail : std::uint8_t { kRow = 0, kBrief = 1, kFull = 2 };
+enum class QueryDetail : std::uint8_t { kRow = 0, kBrief = 1, kFull = 2, kWhy = 3 };
 
 /// Requires for kHistory: `since` < `until`.
 struct Query {

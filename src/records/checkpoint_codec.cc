@@ -96,6 +96,7 @@ void write(schema::JobRecord::Builder builder, const Job& value) {
   if (value.run == nullptr) return;
   write_list(builder.initAllocation(static_cast<unsigned>(value.run->allocation->nodes.size())),
              value.run->allocation->nodes);
+  builder.setRunKey(value.run->run_key);
   builder.setReleasedNodes(to_wire(value.run->released));
   builder.setNextStep(value.run->next_step);
   if (value.run->stop) write(builder.initStop(), *value.run->stop);
@@ -131,6 +132,7 @@ void read(schema::JobRecord::Reader reader, Job& value) {
   if (!reader.hasAllocation()) return;
   value.run = std::make_unique<JobRun>();
   read_nodes(reader.getAllocation(), value.run->allocation);
+  value.run->run_key = reader.getRunKey();
   from_wire(reader.getReleasedNodes(), value.run->released);
   value.run->next_step = reader.getNextStep();
   if (reader.hasStop()) read(reader.getStop(), value.run->stop.emplace());

@@ -63,7 +63,8 @@ RECORD(ConfigApplied, schema::ConfigApplied, CONFIG_APPLIED_FIELDS)
 #define NODE_REGISTERED_FIELDS(F, S, L, P, O)                                          \
   F(node, Node) F(boot_id, BootId) F(boot_time, BootTime)                              \
   F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) F(os, Os)      \
-  F(set_conditions, SetConditions) F(clear_conditions, ClearConditions) F(reason, Reason)
+  F(set_conditions, SetConditions) F(clear_conditions, ClearConditions) F(reason, Reason)  \
+  F(machine_id, MachineId)
 RECORD(NodeRegistered, schema::NodeRegistered, NODE_REGISTERED_FIELDS)
 
 void write(schema::NodeChanged::Builder builder, const NodeChanged& value) {
@@ -108,12 +109,14 @@ void write(schema::JobStarted::Builder builder, const JobStarted& value) {
   builder.setJob(to_wire(value.job));
   builder.setPartition(to_wire(value.partition));
   builder.setTimeLimit(to_wire(value.time_limit));
+  builder.setRunKey(value.run_key);
   write_nodes(builder.initAllocation(static_cast<unsigned>(value.allocation->nodes.size())), value.allocation);
 }
 void read(schema::JobStarted::Reader reader, JobStarted& value) {
   from_wire(reader.getJob(), value.job);
   from_wire(reader.getPartition(), value.partition);
   from_wire(reader.getTimeLimit(), value.time_limit);
+  value.run_key = reader.getRunKey();
   read_nodes(reader.getAllocation(), value.allocation);
 }
 

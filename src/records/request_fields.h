@@ -16,6 +16,7 @@
   F(is_held, IsHeld) F(is_requeue, IsRequeue)                                                        \
   F(kill_on_invalid_dependency, KillOnInvalidDependency) F(is_immediate, IsImmediate)                \
   F(is_kill_on_node_fail, IsKillOnNodeFail) F(is_reboot, IsReboot) F(is_spread, IsSpread)            \
+  F(is_fewest_nodes, IsFewestNodes)                                                                  \
   F(wait_all_nodes, WaitAllNodes) F(umask, Umask) F(open_mode, OpenMode)                             \
   F(signal_number, SignalNumber) F(signal_seconds, SignalSeconds)                                    \
   F(signal_batch_only, SignalBatchOnly) F(signal_at_reservation, SignalAtReservation)                \

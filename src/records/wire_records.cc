@@ -165,7 +165,7 @@ RECORD(SetLogRetention, schema::SetLogRetention, SET_LOG_RETENTION_FIELDS)
   F(array_index, ArrayIndex) S(array, Array) F(restart_count, RestartCount)                      \
   F(kill_wait, KillWait) F(is_file_append, IsFileAppend) F(kill_on_bad_exit, KillOnBadExit)        \
   L(variables, Variables) L(private_folders, PrivateFolders) L(files, Files) L(binds, Binds)       \
-  F(cluster_id, ClusterId) F(epoch, Epoch) F(time_left, TimeLeft)
+  F(cluster_id, ClusterId) F(epoch, Epoch) F(time_left, TimeLeft) F(run_key, RunKey)
 RECORD(LaunchStep, schema::LaunchStep, LAUNCH_STEP_FIELDS)
 
 #define SIGNAL_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(signal, Signal) F(batch_only, BatchOnly)
@@ -181,9 +181,11 @@ RECORD(SuspendJob, schema::SuspendJob, SUSPEND_JOB_FIELDS)
 #define STOP_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(call, Call) F(deadline, Deadline) F(signal, Signal)
 RECORD(StopStep, schema::StopStep, STOP_STEP_FIELDS)
 
-#define ONLY_STEP_FIELDS(F, S, L, P, O) S(id, Id)
-RECORD(AcknowledgeStep, schema::AcknowledgeStep, ONLY_STEP_FIELDS)
-RECORD(StepRunning, schema::StepRunning, ONLY_STEP_FIELDS)
+#define ACKNOWLEDGE_STEP_FIELDS(F, S, L, P, O) S(id, Id)
+RECORD(AcknowledgeStep, schema::AcknowledgeStep, ACKNOWLEDGE_STEP_FIELDS)
+
+#define STEP_RUNNING_FIELDS(F, S, L, P, O) S(id, Id) F(run_key, RunKey)
+RECORD(StepRunning, schema::StepRunning, STEP_RUNNING_FIELDS)
 
 #define JOB_ATTEMPT_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt)
 RECORD(ForgetJob, schema::ForgetJob, JOB_ATTEMPT_FIELDS)
@@ -215,7 +217,7 @@ RECORD(ChangeEnd, schema::ChangeEnd, CHANGE_END_FIELDS)
 
 }  // namespace
 
-#define KNOWN_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(phase, Phase)
+#define KNOWN_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(phase, Phase) F(run_key, RunKey)
 RECORD(KnownStep, schema::KnownStep, KNOWN_STEP_FIELDS)
 
 namespace {
@@ -228,7 +230,8 @@ using records::write;
   F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) F(os, Os)              \
   F(cpus, Cpus) F(sockets, Sockets) F(cores_per_socket, CoresPerSocket)                        \
   F(threads_per_core, ThreadsPerCore) F(memory_mib, MemoryMib) L(gres, Gres)                   \
-  F(cluster_id, ClusterId) F(epoch, Epoch) F(job_floor, JobFloor) F(agent_id, AgentId)
+  F(cluster_id, ClusterId) F(epoch, Epoch) F(job_floor, JobFloor) F(agent_id, AgentId) \
+  F(machine_id, MachineId)
 void write(schema::RegisterNode::Builder builder, const RegisterNode& value) {
   REGISTER_NODE_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
   auto steps = builder.initSteps(static_cast<unsigned>(value.steps.size()));
@@ -247,7 +250,7 @@ RECORD(Heartbeat, schema::Heartbeat, HEARTBEAT_FIELDS)
 #define STEP_DONE_FIELDS(F, S, L, P, O)                                                    \
   S(id, Id) F(node_rank, NodeRank) L(tasks, Tasks) S(usage, Usage)                         \
   F(is_out_of_memory, IsOutOfMemory) F(is_lost, IsLost) F(error, Error) F(is_node_fault, IsNodeFault) \
-  F(is_timeout, IsTimeout)
+  F(is_timeout, IsTimeout) F(run_key, RunKey)
 RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
 
 // One struct per alternative of a union: X(Type, ENUMERATOR).

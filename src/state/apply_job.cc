@@ -147,6 +147,7 @@ void EventApplier::operator()(const JobStarted& event) {
     job.exit = ExitStatus{};
     job.run = std::make_unique<JobRun>();
     job.run->allocation = event.allocation;
+    job.run->run_key = event.run_key;
   });
 }
 

@@ -42,6 +42,7 @@ void EventApplier::operator()(const NodeRegistered& event) {
   status.version = event.version;
   status.arch = event.arch;
   status.os = event.os;
+  status.machine_id = event.machine_id;
   note_conditions(event.node, event.set_conditions, event.clear_conditions);
   if (!event.reason.empty()) {
     status.reason = event.reason;

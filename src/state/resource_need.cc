@@ -86,12 +86,14 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
   need.memory_mib = spec.memory_mib;
   need.is_exclusive = spec.sharing == Sharing::kExclusive || partition.is_exclusive;
   need.is_contiguous = spec.is_contiguous;
+  need.is_fewest_nodes = spec.is_fewest_nodes;
   need.is_overcommit = spec.is_overcommit;
   need.gres_per_node = TRY(gres_of(spec, JobText::kGresPerNode));
   need.gres_per_job = TRY(gres_of(spec, JobText::kGresPerJob));
   need.gres_per_task = TRY(gres_of(spec, JobText::kGresPerTask));
   TRY(combine_gres(need));
   if (!spec.get(JobText::kFeatures).empty()) need.features = TRY(parse_features(spec.get(JobText::kFeatures)));
+  if (!spec.get(JobText::kPrefer).empty()) need.preferred = TRY(parse_features(spec.get(JobText::kPrefer)));
   need.required_nodes = TRY(sorted_nodes(spec.get(JobText::kNodeList)));
   // Each required node takes part.
   need.min_nodes = std::max(need.min_nodes, static_cast<std::uint32_t>(need.required_nodes.size()));

@@ -97,7 +97,7 @@ TEST(StateHash, SeesEachMemberOfJobsTrialsAndExperiments) {
     job_of_run.run = std::make_unique<JobRun>(run);
     return hash_of(job_of_run);
   };
-  expect_each_member_seen<JobRun>("JobRun", of_run, {2});
+  expect_each_member_seen<JobRun>("JobRun", of_run, {3});
 }
 
 /// A state with one job that runs a step, changed by `change` before the last event.

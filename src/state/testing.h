@@ -352,7 +352,7 @@ inline void add_present_rules(Log& log) {
 
 /// A log in which every kind of event appears.
 inline void add_everything(Log& log) {
-  log.add({NodeRegistered{NodeIndex(0), "boot", at(0), at(0), "1", "x86", "Linux", 0, node_condition::kUnknown, ""}});
+  log.add({NodeRegistered{NodeIndex(0), "boot", at(0), at(0), "1", "x86", "Linux", 0, node_condition::kUnknown, "", "machine"}});
   NodeChanged drain;
   drain.node = NodeIndex(1);
   drain.set_conditions = node_condition::kDrain;

@@ -183,7 +183,8 @@ JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail, c
   view.flags = job.flags;
   view.reasons = standing_reasons(job);
   if (job.is_pending() && view.reasons.word == PendingReason::kNone) {
-    view.reasons = reasons != nullptr ? *reasons : not_its_turn(job, state);
+    view.reasons = not_its_turn(job, state);
+    if (view.reasons.word == PendingReason::kNone && reasons != nullptr) view.reasons = *reasons;
   }
   view.priority = job.is_held() ? 0 : std::max<std::int64_t>(1, job.priority);
   view.partition = partition_list(job, state);

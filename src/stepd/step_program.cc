@@ -21,6 +21,7 @@
 #include "codec/spool_path.h"
 #include "codec/task_output.h"
 #include "env/posix/clocks.h"
+#include "env/posix/key_lock.h"
 #include "env/posix/process_runner.h"
 #include "records/log_record.h"
 #include "records/page_codec.h"
@@ -66,10 +67,16 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   ~StepProgram() noexcept override = default;
 
   void run() {
+    // Held before the time is looked at: who finds nobody here after that time may give the step's place away.
+    const Status held = hold_key(supervisors_lock_path(options_.spool), supervisor_key(launch_.id));
     tasks_.add(agent_loop());
     tasks_.add(reap_loop());
     tasks_.add(tick_loop());
-    if (steady_now() - options_.launch_time > kSupervisorStartsWithin) {
+    if (!held.has_value()) {
+      // Another supervisor of this number lives: the run may begin elsewhere.
+      const bool is_taken = held.error().code == ErrorCode::kAlreadyExists;
+      supervisor_.on_started(0, Error{is_taken ? ErrorCode::kDeadlineExceeded : held.error().code, held.error().message, held.error().detail}, steady_now());
+    } else if (steady_now() - options_.launch_time > kSupervisorStartsWithin) {
       supervisor_.on_started(0, Error{ErrorCode::kDeadlineExceeded, "the step's supervisor came up too late", ""}, steady_now());
     } else if (launch_.step != nullptr && !launch_.step->get(StepText::kIoAddress).empty()) {
       dial_srun();
@@ -107,6 +114,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     ::close(fd);
   }
   void notice(const std::string& cause) override {
+    if (launch_.node_rank != 0) return;  // one line for the whole step
     const std::string what = launch_.step == nullptr
                                  ? fmt::format("JOB {}", launch_.id.job.value())
                                  : fmt::format("STEP {}.{}", launch_.id.job.value(), launch_.id.step);

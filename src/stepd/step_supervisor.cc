@@ -96,7 +96,7 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
   } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
     if (!(signal->id == id_)) return;
     if (signal->signal == SIGKILL && !signal->batch_only) {
-      terminate("", Duration(), now);
+      terminate("DUE to SIGNAL Killed", Duration(), now);
     } else if (phase_ != Phase::kStarting) {
       port_.signal(signal->signal, signal->batch_only);
     }

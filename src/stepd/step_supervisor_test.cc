@@ -102,6 +102,14 @@ TEST_F(StepSupervisorTest, KillDoesNotWait) {
   EXPECT_EQ(port.take(), Did{"kill"});
 }
 
+TEST_F(StepSupervisorTest, AKillIsToldOf) {
+  start(1);
+  step.on_message(SignalStep{StepId{JobId(1), 0, 0}, SIGKILL, false}, at(2));
+  EXPECT_EQ(port.take(), (Did{"notice DUE to SIGNAL Killed", "kill"}));
+  step.on_message(SignalStep{StepId{JobId(1), 0, 0}, SIGKILL, false}, at(3));
+  EXPECT_TRUE(port.take().empty());
+}
+
 TEST_F(StepSupervisorTest, EarlyTerminationIsCarriedOutAtTheStart) {
   terminate(Duration::seconds(5), at(0));
   EXPECT_TRUE(port.take().empty());

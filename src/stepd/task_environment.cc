@@ -202,7 +202,12 @@ void add_task_variables(Environment& environment, const LaunchStep& launch, cons
   set_variable(environment, "SLURM_PROCID", std::to_string(task.rank));
   set_variable(environment, "SLURM_LOCALID", std::to_string(task.local_id));
   set_variable(environment, "SLURM_TASK_PID", std::to_string(task.process_id));
-  set_devices(environment, launch, binding.gpus[task.local_id]);
+  const Bitmap& gpus = binding.gpus[task.local_id];
+  set_devices(environment, launch, gpus);
+  // Those that the task is bound to; SLURM_GPUS_ON_NODE counts all of its step's.
+  if (launch.step == nullptr) return;
+  unset_variable(environment, "SLURM_STEP_GPUS");
+  Writer(environment).text("SLURM_STEP_GPUS", index_text(gpus));
 }
 
 }  // namespace muster

@@ -69,6 +69,25 @@ TEST_F(TaskEnvironmentTest, GpusOfTheStepAndOfEachTask) {
   EXPECT_EQ(value("CUDA_VISIBLE_DEVICES", 1), "0");
 }
 
+TEST_F(TaskEnvironmentTest, StepGpusAreThoseThatTheTaskIsBoundTo) {
+  user = {"SLURM_STEP_GPUS=7"};
+  give(launch.job_grant, Bitmap::range(0, 2));
+  give(launch.step_grant, Bitmap::range(0, 2));
+  EXPECT_EQ(value("SLURM_STEP_GPUS", 1), "0,1");
+  step.text.set(StepText::kGresPerTask, "gpu:1");
+  EXPECT_EQ(value("SLURM_STEP_GPUS", 0), "0");
+  EXPECT_EQ(value("SLURM_STEP_GPUS", 1), "1");
+  EXPECT_EQ(value("SLURM_GPUS_ON_NODE", 1), "2") << "all of the step's";
+  EXPECT_EQ(value("CUDA_VISIBLE_DEVICES", 1), "1");
+  EXPECT_EQ(batch_value("SLURM_STEP_GPUS"), "(unset)");
+}
+
+TEST_F(TaskEnvironmentTest, TheHostOfSrunIsAnAddress) {
+  step.text.set(StepText::kSubmitHost, "192.0.2.7");
+  EXPECT_EQ(value("SLURM_SRUN_COMM_HOST"), "192.0.2.7");
+  EXPECT_EQ(value("SLURM_LAUNCH_NODE_IPADDR"), "192.0.2.7");
+}
+
 TEST_F(TaskEnvironmentTest, AStepCountsItsOwnCpus) {
   launch.step_grant.cpus = Bitmap::range(0, 3);
   EXPECT_EQ(value("SLURM_CPUS_ON_NODE"), "3");

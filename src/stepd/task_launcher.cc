@@ -170,6 +170,8 @@ class TaskStarter {
         environment_(node_environment(launch, layout, binding_, options.conf_path)), enter_file_(enter_file), is_captured_(is_captured) {
     limits_ = take_limits(environment_);
     const bool is_trial = launch.job->trial.value() != 0;
+    const std::string mark = step_mark(options.spool, launch.id);
+    set_variable(environment_, mark.substr(0, mark.find('=')), mark.substr(mark.find('=') + 1));
     if (is_trial && !options.program_folder.empty()) set_variable(environment_, "MUSTER_PROGRAMS", options.program_folder);
     if (launch.job->trial.value() != 0) set_variable(environment_, "MUSTER_STOP_FILE", stop_path(options.spool, launch.id));
   }

@@ -31,7 +31,10 @@
 #include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"
 #include "env/posix/container.h"
+#include "env/posix/key_lock.h"
+#include "env/posix/marked_processes.h"
 #include "env/posix/process_runner.h"
+#include "env/posix/standard_streams.h"
 #include "records/page_codec.h"
 #include "wire/agent_client.h"
 #include "wire/message_link.h"
@@ -106,7 +109,7 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     self_.epoch = spool_->identity().cluster.epoch;
     self_.job_floor = spool_->identity().job_floor;
     agent_.emplace(std::move(self_), ::geteuid(), *this);
-    for (const Spool::Known& step : known) agent_->adopt(step.id, step.done, steady_now());
+    for (const Spool::Known& step : known) agent_->adopt(step.id, step.run_key, step.done, steady_now());
     start_spawner();
     listen();
     tasks_.add(controller_loop());
@@ -145,18 +148,22 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     ::rmdir(run_folder(options_.spool, step).c_str());
   }
   std::optional<StepDone> find_end(const StepId& step) override { return spool_->find_end(step); }
-  void clean_up(const StepId& step) override {
-    if (containers_.kind == ContainerHost::Kind::kDescendants) return;  // the kernel gave them to another parent
+  bool has_supervisor(const StepId& step) override { return supervisor_of(step) != 0; }
+  bool clean_up(const StepId& step) override {
+    // What its supervisor started is found by its mark where there is no cgroup: the kernel gave it to another parent.
+    if (containers_.kind == ContainerHost::Kind::kDescendants) return kill_marked(step_mark(options_.spool, step));
     const auto container = make_container(containers_, fmt::format("{}_{}.{}.{}", options_.node_name, step.job.value(),
                                                                    step.attempt, step.step));
     container->kill_all();
+    if (!container->processes().empty()) return false;
     container->remove();
+    return true;
   }
   void end_supervisor(const StepId& step) override {
-    const auto found = supervisors_.find(step);
-    if (found == supervisors_.end()) return;
-    fmt::print(stderr, "muster-agent: the supervisor of step {}.{} (pid {}) does not answer: it is ended\n", step.job.value(), step.step, found->second);
-    ::kill(found->second, SIGKILL);
+    const pid_t pid = supervisor_of(step);
+    if (pid == 0) return;
+    fmt::print(stderr, "muster-agent: the supervisor of step {}.{} (pid {}) does not answer: it is ended\n", step.job.value(), step.step, pid);
+    ::kill(pid, SIGKILL);
   }
   Heartbeat measure() override { return measure_host(); }
   Status probe() override { return spool_->probe(); }
@@ -220,6 +227,10 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   }
 
   // ---- supervisors ----
+  /// 0: none lives.
+  pid_t supervisor_of(const StepId& step) const {
+    return holder_of_key(supervisors_lock_path(options_.spool), supervisor_key(step));
+  }
   void listen() {
     const auto fd = listen_unix(options_.spool + "/agent.sock", 0600);
     if (!fd.has_value()) die(fd.error().text());
@@ -234,20 +245,17 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     });
   }
   void adopt_link(int fd) {
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    const pid_t pid = ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
     auto link = kj::heap<MessageLink>(io_.lowLevelProvider->wrapSocketFd(
         fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
                 kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
     auto id = kj::heap<std::optional<StepId>>();
     auto* raw_id = id.get();
     auto* raw_link = link.get();
-    tasks_.add(raw_link->run([this, raw_id, raw_link, pid](std::string bytes) { on_step_message(*raw_id, raw_link, pid, bytes); })
+    tasks_.add(raw_link->run([this, raw_id, raw_link](std::string bytes) { on_step_message(*raw_id, raw_link, bytes); })
                    .then([this, raw_id, raw_link] { on_link_closed(*raw_id, raw_link); })
                    .attach(kj::mv(id), kj::mv(link)));
   }
-  void on_step_message(std::optional<StepId>& id, MessageLink* link, pid_t pid, const std::string& bytes) {
+  void on_step_message(std::optional<StepId>& id, MessageLink* link, const std::string& bytes) {
     const auto message = records::decode_from_agent(bytes);
     if (!message.has_value()) return;
     const auto* running = std::get_if<StepRunning>(&*message);
@@ -256,17 +264,13 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     if (!id) {
       id = running != nullptr ? running->id : done->id;
       links_[*id] = link;
-      if (pid > 0) supervisors_[*id] = pid;
       agent_->on_step_linked(*id);
     }
     agent_->on_step(*id, *message);
   }
   void on_link_closed(const std::optional<StepId>& id, MessageLink* link) {
     if (!id) return;
-    if (const auto found = links_.find(*id); found != links_.end() && found->second == link) {
-      links_.erase(found);
-      supervisors_.erase(*id);
-    }
+    if (const auto found = links_.find(*id); found != links_.end() && found->second == link) links_.erase(found);
     agent_->on_step_closed(*id, steady_now());
   }
 
@@ -342,7 +346,6 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   int listen_fd_ = -1;
   kj::Own<kj::UnixEventPort::FdObserver> observer_;
   std::map<StepId, MessageLink*> links_;
-  std::map<StepId, pid_t> supervisors_;  ///< of those that are linked
   std::unique_ptr<AgentClient> controller_;
   std::string last_refusal_;
   bool is_end_scheduled_ = false;
@@ -395,6 +398,7 @@ int run(const std::string& conf_path, const std::string& name) {
 }  // namespace muster
 
 int main(int argc, char** argv) {
+  muster::open_standard_streams();
   static const option kOptions[] = {{"name", required_argument, nullptr, 'N'}, {"conf", required_argument, nullptr, 'f'},
                                     {"version", no_argument, nullptr, 'V'},    {"help", no_argument, nullptr, 'h'},
                                     {nullptr, 0, nullptr, 0}};

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/version.h"
+#include "env/posix/standard_streams.h"
 #include "records/page_codec.h"
 #include "stepd/spawner.h"
 #include "stepd/step_program.h"
@@ -57,6 +58,7 @@ std::string own_folder() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  muster::open_standard_streams();
   static const option kOptions[] = {{"spool", required_argument, nullptr, 's'},   {"conf", required_argument, nullptr, 'f'},
                                     {"cluster", required_argument, nullptr, 'c'}, {"hosts", required_argument, nullptr, 'H'},
                                     {"shape", required_argument, nullptr, 'S'},

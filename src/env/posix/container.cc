@@ -14,19 +14,10 @@
 #include <map>
 
 #include "base/hash.h"
+#include "env/posix/proc_files.h"
 
 namespace muster {
 namespace {
-
-std::string read_small(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return "";
-  std::string text;
-  char buffer[4096];
-  for (ssize_t n = 0; (n = ::read(fd, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
-  ::close(fd);
-  return text;
-}
 
 bool write_small(const std::string& path, std::string_view text) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -101,7 +92,8 @@ class Descendants final : public ProcessContainer {
     if (DIR* proc = ::opendir("/proc")) {
       while (const dirent* entry = ::readdir(proc)) {
         const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-        if (pid > 0) children[parent_of(pid)].push_back(pid);
+        const auto stat = pid > 0 ? stat_of(pid) : std::nullopt;
+      if (stat) children[stat->parent].push_back(pid);
       }
       ::closedir(proc);
     }
@@ -123,15 +115,6 @@ class Descendants final : public ProcessContainer {
     for (const pid_t pid : processes()) ::kill(pid, is_frozen ? SIGSTOP : SIGCONT);
   }
   void remove() override {}
-
- private:
-  /// Zero for a process that has ended and waits to be reaped: nothing runs in it.
-  static pid_t parent_of(pid_t pid) {
-    const std::string stat = read_small(fmt::format("/proc/{}/stat", pid));
-    const auto close = stat.rfind(')');
-    if (close == std::string::npos || stat.size() < close + 4 || stat[close + 2] == 'Z') return 0;
-    return static_cast<pid_t>(std::strtol(stat.c_str() + close + 4, nullptr, 10));
-  }
 };
 
 }  // namespace

@@ -1,0 +1,44 @@
+#include "env/posix/key_lock.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace muster {
+namespace {
+
+/// A byte of the file stands for a key; the file itself stays empty.
+struct flock byte_of(std::uint64_t key) {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(key >> 2);
+  range.l_len = 1;
+  return range;
+}
+
+}  // namespace
+
+Status hold_key(const std::string& path, std::uint64_t key) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot open " + path, std::strerror(errno));
+  struct flock range = byte_of(key);
+  if (::fcntl(fd, F_SETLK, &range) == 0) return {};  // the descriptor stays open for good: closing it would let go
+  const int error = errno;
+  ::close(fd);
+  if (error == EACCES || error == EAGAIN) return fail(ErrorCode::kAlreadyExists, "another process holds a key of " + path, "");
+  return fail(ErrorCode::kUnavailable, "cannot lock " + path, std::strerror(error));
+}
+
+pid_t holder_of_key(const std::string& path, std::uint64_t key) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return 0;
+  struct flock range = byte_of(key);
+  const bool is_told = ::fcntl(fd, F_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+  ::close(fd);
+  return is_told ? range.l_pid : 0;
+}
+
+}  // namespace muster

@@ -1,0 +1,65 @@
+#include "env/posix/marked_processes.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "env/posix/proc_files.h"
+
+namespace muster {
+namespace {
+
+std::map<pid_t, ProcessStat> all_processes() {
+  std::map<pid_t, ProcessStat> found;
+  DIR* proc = ::opendir("/proc");
+  if (proc == nullptr) return found;
+  while (const dirent* entry = ::readdir(proc)) {
+    const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    const auto stat = pid > 1 && pid != ::getpid() ? stat_of(pid) : std::nullopt;
+    if (stat) found.emplace(pid, *stat);
+  }
+  ::closedir(proc);
+  return found;
+}
+
+bool has_mark(pid_t pid, const std::string& mark) {
+  const std::string environment = '\0' + read_small(fmt::format("/proc/{}/environ", pid)) + '\0';
+  return environment.find('\0' + mark + '\0') != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<pid_t> marked_processes(const std::string& mark) {
+  const std::map<pid_t, ProcessStat> all = all_processes();
+  std::set<pid_t> found;
+  std::set<pid_t> sessions;
+  const auto take = [&](pid_t pid, const ProcessStat& process) {
+    found.insert(pid);
+    if (process.session != ::getsid(0) && process.session > 1) sessions.insert(process.session);
+  };
+  for (const auto& [pid, process] : all) {
+    if (has_mark(pid, mark)) take(pid, process);
+  }
+  for (std::size_t before = 0; before != found.size();) {
+    before = found.size();
+    for (const auto& [pid, process] : all) {
+      if (found.contains(process.parent) || sessions.contains(process.session)) take(pid, process);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+bool kill_marked(const std::string& mark) {
+  for (int round = 0; round < 2; ++round) {
+    for (const pid_t pid : marked_processes(mark)) ::kill(pid, SIGSTOP);
+  }
+  for (const pid_t pid : marked_processes(mark)) ::kill(pid, SIGKILL);
+  return marked_processes(mark).empty();
+}
+
+}  // namespace muster

@@ -1,0 +1,20 @@
+// The processes that carry a mark in their environment, and what they started: how a step is found where no cgroup holds
+// it and its supervisor is gone.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace muster {
+
+/// Every living process that was started with `mark` ("NAME=VALUE") in its environment, with its descendants and the
+/// others of their sessions; never this process nor its own session. What has cleared its environment and left both its
+/// session and its parent is not found. Cost: reads /proc once.
+std::vector<pid_t> marked_processes(const std::string& mark);
+
+/// SIGKILL to all of them, stopped first so that none can fork away. False: some are still there, to be tried again.
+bool kill_marked(const std::string& mark);
+
+}  // namespace muster

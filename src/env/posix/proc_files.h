@@ -1,0 +1,22 @@
+// What the kernel says of processes, as small text files. Source: proc(5).
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+namespace muster {
+
+/// The whole of a file of the kernel's; empty where it cannot be read.
+std::string read_small(const std::string& path);
+
+/// Of /proc/PID/stat.
+struct ProcessStat {
+  pid_t parent = 0;
+  pid_t session = 0;
+};
+/// Nullopt: there is no such process, or it has ended and waits to be reaped: nothing runs in it.
+std::optional<ProcessStat> stat_of(pid_t pid);
+
+}  // namespace muster
