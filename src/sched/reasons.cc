@@ -196,6 +196,7 @@ class Explanation {
     for (const Window& window : plan_.windows) {
       if (window.job == job_.id || !goes_before(window.rank) || !shares_nodes(window)) continue;
       ++detail.found;
+      if (is_brief_) break;
       if (detail.blocking_jobs.size() < kJobMax) detail.blocking_jobs.push_back(window.job);
     }
     if (is_outranked_ &&

@@ -5,27 +5,16 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
+#include <span>
 
 #include "controller/planning/elastic_feed.h"
+#include "controller/planning/plan_report.h"
 #include "controller/planning/snapshot_feed.h"
 #include "model/reason.h"
 #include "sched/plan.h"
 #include "state/cluster_state.h"
 
 namespace muster {
-
-/// Why jobs wait, for queries. Derived, immutable, shared.
-struct PlanReport {
-  Seq seq;
-  std::vector<Reasons> rows;
-  std::unordered_map<JobId, std::uint32_t> row_of;  ///< pending jobs; one that is missing waits for the next plan
-  std::vector<NodeIndex> planned_nodes;             ///< rising
-  const Reasons* find(JobId job) const {
-    const auto found = row_of.find(job);
-    return found == row_of.end() ? nullptr : &rows[found->second];
-  }
-};
 
 /// A plan and the state it was made from.
 struct PlanResult {
@@ -50,18 +39,18 @@ class PlannerRole {
   /// The core has turned plan `seq` into batches up to `until`.
   void consumed(Seq until) { await_ = until; }
   const sched::ClusterSnapshot& snapshot() const { return snapshot_; }
+  /// All that stands in the way of each of these jobs that waits for room, by the last plan. Cost: O(nodes + windows) a job.
+  std::map<JobId, Reasons> explain(std::span<const JobId> jobs) const;
 
  private:
-  std::shared_ptr<const PlanReport> report(const sched::Plan& plan) const;
-  void report_words(const sched::Shape& shape, const sched::Plan& plan, std::map<PendingReason, std::uint32_t>& word_rows,
-                    PlanReport& report) const;
-
   sched::PlanOptions options_;
   ClusterState state_;
   sched::ClusterSnapshot snapshot_;
   SnapshotFeed feed_;
   ElasticFeed elastic_;
   sched::Planner planner_;
+  std::shared_ptr<const sched::Plan> last_plan_;
+  PlanReporter reporter_;
   std::uint64_t planned_revision_ = 0;
   bool has_unlooked_change_ = false;  ///< since elastic trials were looked at
   bool is_in_flight_ = false;

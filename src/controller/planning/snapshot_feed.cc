@@ -124,7 +124,18 @@ sched::PendingJob SnapshotFeed::pending_job(const Job& job, const ClusterState& 
   return pending;
 }
 
+void SnapshotFeed::note_element(const Job& job) {
+  if (!job.array_index || job.array_job == job.id) return;
+  if (is_waiting(job)) {
+    waiting_elements_[job.array_job].insert(job.id);
+  } else if (const auto array = waiting_elements_.find(job.array_job); array != waiting_elements_.end()) {
+    array->second.erase(job.id);
+    if (array->second.empty()) waiting_elements_.erase(array);
+  }
+}
+
 void SnapshotFeed::refresh_pending(JobId id, const Job* job, const ClusterState& state) {
+  if (job != nullptr) note_element(*job);
   const sched::PendingJob* known = snapshot_.find_pending(id);
   if (job == nullptr) {
     shares_.forget(id);
@@ -182,9 +193,9 @@ void SnapshotFeed::refresh_array_of(JobId id, const ClusterState& state) {
   const Job* record = state.jobs().find(job->array_job);
   if (record == nullptr || record->array == nullptr) return;
   if (record->id != id) refresh_pending(record->id, record, state);
-  const auto* elements = state.jobs().elements(record->id);
-  if (record->array->remaining.throttle == 0 || elements == nullptr) return;
-  for (const auto& [index, element] : *elements) {
+  const auto waiting = waiting_elements_.find(record->id);
+  if (record->array->remaining.throttle == 0 || waiting == waiting_elements_.end()) return;
+  for (const JobId element : std::set<JobId>(waiting->second)) {
     if (element != id) refresh_pending(element, state.jobs().find(element), state);
   }
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "controller/planning/share_feed.h"
 #include "model/event.h"
@@ -32,14 +33,16 @@ class SnapshotFeed {
   /// Brings one job's entries to what the state says: waiting, running, or neither. Cost: O(its nodes + log n).
   void refresh(JobId id, const ClusterState& state);
   void refresh_pending(JobId id, const Job* job, const ClusterState& state);
+  void note_element(const Job& job);
   void refresh_running(JobId id, const Job* job, const ClusterState& state);
-  /// An element's array, whose counts changed with it, and with a throttle the elements that wait again.
+  /// An element's array, whose counts changed with it, and with a throttle the elements that wait again. Cost: O(those).
   void refresh_array_of(JobId id, const ClusterState& state);
   void set_cluster(const ClusterState& state);
   std::shared_ptr<const ResourceRequest> need_of(const Job& job, PartitionIndex partition, const ClusterState& state);
 
   sched::ClusterSnapshot& snapshot_;
   ShareFeed shares_;
+  std::map<JobId, std::set<JobId>> waiting_elements_;  ///< that have split off and wait again, by their array
   bool is_cluster_stale_ = false;  ///< weights or features of nodes have changed since the snapshot was compiled
   /// Jobs of one shape share their request: by hash, compared in full.
   std::multimap<std::uint64_t, std::weak_ptr<const ResourceRequest>> needs_;
