@@ -133,6 +133,20 @@ void spread_memory(JobSpec& spec, const PartitionConfig& partition, const Cluste
   }
 }
 
+namespace {
+
+Status check_features(const FeatureConstraint& constraint, const char* message, const ClusterState& state) {
+  for (const auto& alternative : constraint.alternatives) {
+    for (const std::string& feature : alternative) {
+      const bool is_known = std::ranges::any_of(state.nodes().all(), [&](const Node& node) { return contains(node.config.features, feature); });
+      if (!is_known) return fail(ErrorCode::kInvalidArgument, message, fmt::format("no node has the feature '{}'", feature));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Status check_names(const ClusterState& state, const ResourceRequest& need) {
   for (const auto* names : {&need.required_nodes, &need.excluded_nodes}) {
     for (const std::string& name : *names) {
@@ -150,18 +164,8 @@ Status check_names(const ClusterState& state, const ResourceRequest& need) {
       }
     }
   }
-  for (const auto& alternative : need.features.alternatives) {
-    for (const std::string& feature : alternative) {
-      const bool is_known = std::ranges::any_of(state.nodes().all(), [&](const Node& node) {
-        return contains(node.config.features, feature);
-      });
-      if (!is_known) {
-        return fail(ErrorCode::kInvalidArgument, "Invalid feature specification",
-                    fmt::format("no node has the feature '{}'", feature));
-      }
-    }
-  }
-  return {};
+  TRY(check_features(need.features, "Invalid feature specification", state));
+  return check_features(need.preferred, "Invalid preferred feature specification", state);
 }
 
 }  // namespace muster::frontend

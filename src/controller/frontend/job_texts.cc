@@ -33,6 +33,7 @@ TextRule rule_of(JobText key) {
     case JobText::kExtra: return {"extra"};
     case JobText::kMailUser: return {"mail user"};
     case JobText::kFeatures: return {"constraint"};
+    case JobText::kPrefer: return {"prefer"};
     case JobText::kSubmitHost: return {"submit host"};
     case JobText::kWorkDir:
     case JobText::kSubmitDir: return {"working directory", kPathMax, false};

@@ -189,6 +189,8 @@ TEST(Submit, RefusesWithTheCauseAndLeavesNothing) {
        "Invalid generic resource (gres) specification", "GresTypes has: gpu"},
       {"feature", as_it_is, [](auto& s) { text(s, JobText::kFeatures, "fast&rare"); }, ErrorCode::kInvalidArgument,
        "Invalid feature specification", "'rare'"},
+      {"preference", as_it_is, [](auto& s) { text(s, JobText::kPrefer, "rare"); }, ErrorCode::kInvalidArgument,
+       "Invalid preferred feature specification", "'rare'"},
       {"dependency", as_it_is,
        [](auto& s) { s.dependencies.terms.push_back(DependencyTerm{DependencyKind::kAfterOk, JobId(99), {}, {}, {}}); },
        ErrorCode::kInvalidArgument, "Job dependency problem", "99"},

@@ -8,6 +8,7 @@
 #include "codec/dependency_text.h"
 #include "codec/duration_text.h"
 #include "codec/hostlist.h"
+#include "codec/update_keys.h"
 #include "codec/words.h"
 #include "controller/frontend/dependency_circle.h"
 #include "controller/frontend/job_check.h"
@@ -23,6 +24,9 @@ using Refusal = std::optional<Error>;
 
 Error invalid(std::string message, std::string detail) {
   return Error{ErrorCode::kInvalidArgument, std::move(message), std::move(detail)};
+}
+Error unsupported(std::string_view kind, std::string_view name) {
+  return invalid(fmt::format("Unsupported {} attribute", kind), fmt::format("'{}' cannot be updated; see scontrol --help", name));
 }
 Error not_allowed(std::string detail) {
   return Error{ErrorCode::kPermissionDenied, "Access/permission denied", std::move(detail)};
@@ -257,11 +261,8 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const UpdateObjec
   edit.change.job = id;
   if (id != job.id) edit.split_index = draft.index_of(id);
   for (const auto& [name, value] : update.values) {
-    const std::string key = lower(name);
-    const auto field = std::ranges::find(job_fields(), key, &JobField::name);
-    if (field == job_fields().end()) {
-      return invalid("Unsupported job attribute", fmt::format("'{}' cannot be updated; see scontrol --help", name));
-    }
+    const auto field = std::ranges::find(job_fields(), lower(name), &JobField::name);
+    if (!is_update_key(UpdateKind::kJob, name) || field == job_fields().end()) return unsupported("job", name);
     if (auto refused = field->set(edit, value)) return refused;
   }
   if (edit.spec != nullptr) {
@@ -314,6 +315,7 @@ Refusal update_one_node(Draft& draft, NodeIndex index, const UpdateObject& updat
   for (const auto& [name, value] : update.values) {
     const std::string key = lower(name);
     if (key == "reason") continue;
+    if (!is_update_key(UpdateKind::kNode, name)) return unsupported("node", name);
     if (key == "state") {
       if (auto refused = set_node_state(change, node, value, change.reason.has_value())) return refused;
     } else if (key == "weight") {
@@ -328,7 +330,7 @@ Refusal update_one_node(Draft& draft, NodeIndex index, const UpdateObject& updat
     } else if (key == "extra") {
       change.extra = value;
     } else {
-      return invalid("Unsupported node attribute", fmt::format("'{}' cannot be updated; see scontrol --help", name));
+      return unsupported("node", name);
     }
   }
   draft.add(std::move(change));
@@ -352,6 +354,7 @@ Refusal update_node(Draft& draft, const UpdateObject& update, const Identity& id
 Refusal set_partition_value(PartitionConfig& partition, const std::string& name, const std::string& value) {
   const std::string key = lower(name);
   const std::string lower_value = lower(value);
+  if (!is_update_key(UpdateKind::kPartition, name)) return unsupported("partition", name);
   if (key == "state") {
     for (const PartitionState state : {PartitionState::kUp, PartitionState::kDown, PartitionState::kDrain, PartitionState::kInactive}) {
       if (lower(partition_state_name(state)) == lower_value) {
@@ -383,7 +386,7 @@ Refusal set_partition_value(PartitionConfig& partition, const std::string& name,
     field = lower_value == "yes";
     return std::nullopt;
   }
-  return invalid("Unsupported partition attribute", fmt::format("'{}' cannot be updated; see scontrol --help", name));
+  return unsupported("partition", name);
 }
 
 /// There is one default partition.

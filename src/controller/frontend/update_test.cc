@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "codec/update_keys.h"
 #include "controller/testing.h"
 
 namespace muster {
@@ -34,6 +35,23 @@ Error refusal_of(const Log& log, JobId job, const std::string& key, const std::s
   const Updated updated = update(log, UpdateKind::kJob, std::to_string(job.value()), {{key, value}}, who);
   EXPECT_TRUE(updated.error) << key << "=" << value << " is taken";
   return updated.error.value_or(Error());
+}
+
+// ---- keys ----
+
+TEST(UpdateKeys, EachThatIsListedIsKnown) {
+  Log log;
+  const std::string job = std::to_string(log.submit(spec_of()).value());
+  const std::string node = log.state().nodes().all().front().config.name;
+  const std::pair<UpdateKind, std::string> objects[] = {{UpdateKind::kJob, job}, {UpdateKind::kNode, node}, {UpdateKind::kPartition, "main"}};
+  for (const auto& [kind, name] : objects) {
+    EXPECT_FALSE(update_keys(kind).empty());
+    for (const std::string_view key : update_keys(kind)) {
+      const Updated updated = update(log, kind, name, {{std::string(key), "1"}}, kRoot);
+      EXPECT_TRUE(!updated.error || !updated.error->message.starts_with("Unsupported")) << key << ": " << updated.error->text();
+    }
+    EXPECT_TRUE(update(log, kind, name, {{"Nonsense", "1"}}, kRoot).error->message.starts_with("Unsupported"));
+  }
 }
 
 // ---- jobs ----

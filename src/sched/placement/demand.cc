@@ -68,18 +68,26 @@ bool has_features(const NodeConfig& node, const std::vector<std::string>& wanted
   });
 }
 
+bool meets(const FeatureConstraint& constraint, const NodeConfig& node) {
+  const auto& alternatives = constraint.alternatives;
+  return alternatives.empty() || std::ranges::any_of(alternatives, [&](const auto& all) { return has_features(node, all); });
+}
+
 bool matches(const ResourceRequest& request, const NodeConfig& node) {
   if (node.boards * node.sockets < request.sockets_per_node) return false;
   if (node.cores_per_socket < request.cores_per_socket) return false;
   if (node.threads_per_core < request.threads_per_core) return false;
   if (node.tmp_disk_mib < request.tmp_disk_mib) return false;
-  const auto& alternatives = request.features.alternatives;
-  if (!alternatives.empty() && std::ranges::none_of(alternatives, [&](const auto& all) {
-        return has_features(node, all);
-      })) {
-    return false;
-  }
+  if (!meets(request.features, node)) return false;
   return !std::ranges::binary_search(request.excluded_nodes, node.name);
+}
+
+NodeSet preferred_nodes(const Demand& demand, const ClusterFacts& facts) {
+  NodeSet preferred(facts.node_count());
+  demand.feasible.for_each([&](NodeIndex node) {
+    if (meets(demand.request->preferred, facts.config.nodes[node.value()])) preferred.set(node);
+  });
+  return preferred;
 }
 
 std::vector<GresNeed> resolve(const std::vector<GresAmount>& amounts, const ClusterFacts& facts) {
@@ -219,6 +227,7 @@ Demand Demand::compile(std::shared_ptr<const ResourceRequest> request, const Clu
   add_checks(demand);
   resolve_required(demand, facts);
   demand.feasible = matching_nodes(*demand.request, facts);
+  if (!demand.request->preferred.alternatives.empty()) demand.preferred = preferred_nodes(demand, facts);
   return demand;
 }
 

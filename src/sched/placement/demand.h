@@ -83,6 +83,7 @@ struct Demand {
   std::vector<GresNeed> per_job;
   std::vector<GresCheck> checks;
   NodeSet feasible;
+  std::optional<NodeSet> preferred;  ///< of these, those that have what the job would rather have; nullopt: it has no wish
   NodeSet required;
   std::uint32_t required_count = 0;
   bool has_unknown_name = false;  ///< a required node or resource that the cluster does not have

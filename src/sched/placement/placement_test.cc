@@ -118,6 +118,17 @@ TEST(Placement, MemoryIsChargedForTheThreadsThatTasksMayUse) {
   EXPECT_EQ(charged(request), "3/16/1600 ");
 }
 
+TEST(Placement, PreferredNodesAreTakenWhereTheySuffice) {
+  std::vector<NodeConfig> nodes = equal_nodes(4, 4);
+  nodes[2].features = nodes[3].features = {"fast"};
+  ResourceRequest request = on_nodes(2, 2);
+  EXPECT_EQ(land(make_cluster(nodes), request), "n0:1/1 n1:1/1");
+  request.preferred.alternatives = {{"fast"}};
+  EXPECT_EQ(land(make_cluster(nodes), request), "n2:1/1 n3:1/1");
+  nodes[3].features.clear();
+  EXPECT_EQ(land(make_cluster(nodes), request), "n0:1/1 n1:1/1") << "one of them alone is not enough";
+}
+
 TEST(Placement, TasksPerNodeOnARangeOfNodesFollowTheNodes) {
   ResourceRequest request = on_nodes(2, 4);
   request.max_nodes = 4;
@@ -127,6 +138,9 @@ TEST(Placement, TasksPerNodeOnARangeOfNodesFollowTheNodes) {
   EXPECT_EQ(land(make_cluster(equal_nodes(6, 4)), request), "n0:2/2 n1:2/2 n2:2/2 n3:2/2");
   EXPECT_EQ(land(make_cluster(equal_nodes(3, 4)), request), "n0:2/2 n1:2/2 n2:2/2");
   EXPECT_EQ(land(make_cluster(equal_nodes(6, 1)), request), "-") << "a node that holds fewer is of no use";
+  request.is_fewest_nodes = true;
+  EXPECT_EQ(land(make_cluster(equal_nodes(6, 4)), request), "n0:2/2 n1:2/2");
+  request.is_fewest_nodes = false;
   ClusterConfig uneven = make_cluster({make_node("a", 1), make_node("b", 4), make_node("c", 4)});
   EXPECT_EQ(land(uneven, request), "n1:2/2 n2:2/2");
   uneven.partitions[0].min_nodes = 3;

@@ -420,15 +420,14 @@ std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availab
   return Selection(fitter, availability, limits).run(order, allowed, dead);
 }
 
-std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter,
-                                                    const Availability& availability,
-                                                    NodeLimits limits,
-                                                    std::span<const NodeIndex> order,
-                                                    const NodeSet& allowed,
-                                                    std::vector<NodeIndex>* dead) {
+namespace {
+
+std::optional<std::vector<NodeAmount>> place_widest_on(const Fitter& fitter, const Availability& availability,
+                                                       NodeLimits limits, std::span<const NodeIndex> order,
+                                                       const NodeSet& allowed, std::vector<NodeIndex>* dead) {
   auto fewest = place(fitter, availability, limits, order, allowed, dead);
   const ResourceRequest& request = fitter.request();
-  if (!fewest || request.max_nodes <= request.min_nodes) return fewest;
+  if (!fewest || request.is_fewest_nodes || request.max_nodes <= request.min_nodes) return fewest;
   std::uint32_t room = 0;
   for (const NodeIndex node : order) {
     if (room == limits.max) break;
@@ -444,6 +443,20 @@ std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter,
     if (auto wide = place(fitter, availability, {room, room}, order, allowed)) return wide;
   }
   return fewest;
+}
+
+}  // namespace
+
+std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter,
+                                                    const Availability& availability,
+                                                    NodeLimits limits,
+                                                    std::span<const NodeIndex> order,
+                                                    const NodeSet& allowed,
+                                                    std::vector<NodeIndex>* dead) {
+  if (const auto& preferred = fitter.demand().preferred) {
+    if (auto best = place_widest_on(fitter, availability, limits, order, allowed & *preferred, dead)) return best;
+  }
+  return place_widest_on(fitter, availability, limits, order, allowed, dead);
 }
 
 }  // namespace muster::sched

@@ -45,8 +45,9 @@ std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availab
                                              const NodeSet& allowed,
                                              std::vector<NodeIndex>* dead = nullptr);
 
-/// As place, for a job that starts now: one that asked for a range of nodes gets as many of them as there are.
-/// Source: sbatch(1), --nodes.
+/// As place, for a job that starts now: one that asked for a range of nodes gets as many of them as there are, and one that would
+/// rather have some nodes gets them where they suffice.
+/// Source: sbatch(1), --nodes, --use-min-nodes and --prefer.
 std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter,
                                                     const Availability& availability,
                                                     NodeLimits limits,
