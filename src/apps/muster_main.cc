@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/personal_cluster.h"
+#include "env/posix/standard_streams.h"
 
 namespace {
 
@@ -93,6 +94,7 @@ int with_all_said(std::string_view name, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  muster::open_standard_streams();
   const std::string_view path = argc > 0 ? argv[0] : "muster";
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const Words words(argv + (argc > 0 ? 1 : 0), argv + argc);

@@ -5,10 +5,13 @@
 #include <soci/sqlite3/soci-sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "records/page_codec.h"
 #include "env/sql_guard.h"
+#include "env/sqlite_log.h"
 
 namespace muster {
 namespace {
@@ -25,7 +28,16 @@ constexpr const char* kSchema[] = {
     "CREATE INDEX IF NOT EXISTS jobs_by_name ON jobs (name, end_time)",
     "INSERT OR IGNORE INTO meta VALUES ('format', 1)",
     "INSERT OR IGNORE INTO meta VALUES ('watermark', 0)",
+    // For each kBlockJobs jobs, between which times any of them was in the system: who asks for a day reads past the other blocks.
+    "CREATE TABLE IF NOT EXISTS blocks (block INTEGER PRIMARY KEY, first_submit INTEGER NOT NULL, last_end INTEGER NOT NULL)",
+    "INSERT OR IGNORE INTO meta VALUES ('blocks', -1)",  // up to which batch they are right
 };
+
+constexpr std::uint32_t kBlockJobs = 1024;
+/// Blocks looked through by one read.
+constexpr int kBlocksMax = 4;
+/// Attempts that match are named one by one when an index finds no more than these.
+constexpr std::size_t kKeysMax = 8192;
 
 /// The condition of a query as SQL over `jobs`. Names are bound as text, quoted by doubling.
 std::string quoted(const std::string& text) {
@@ -33,6 +45,12 @@ std::string quoted(const std::string& text) {
   for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
   return result + "'";
 }
+
+/// Further than any attempt of that job.
+HistoryKey last_of(std::uint32_t job) { return {JobId(job), UINT32_MAX}; }
+
+/// Whether an index may find the few attempts that match. One of the time alone is no better than the blocks.
+bool is_selective(const JobFilter& filter) { return !filter.jobs.empty() || !filter.uids.empty() || !filter.names.empty(); }
 
 std::string condition(const Query& query) {
   std::string where = "1";
@@ -60,8 +78,22 @@ struct HistoryStore::Statements {
     insert_job.emplace((session.prepare << "INSERT OR REPLACE INTO jobs VALUES (:j, :a, :aj, :u, :n, :st, :su, :e, :r)",
                         soci::use(job), soci::use(attempt), soci::use(array_job), soci::use(uid), soci::use(name),
                         soci::use(start_time), soci::use(submit_time), soci::use(end_time), soci::use(bytes)));
+    widen_block.emplace((session.prepare << "INSERT INTO blocks VALUES (:b, :s, :e) ON CONFLICT (block) DO UPDATE SET "
+                         "first_submit = MIN(first_submit, excluded.first_submit), last_end = MAX(last_end, excluded.last_end)",
+                         soci::use(block), soci::use(submit_time), soci::use(end_time)));
     insert_step.emplace((session.prepare << "INSERT OR REPLACE INTO steps VALUES (:j, :a, :s, :r)", soci::use(job),
                          soci::use(attempt), soci::use(step), soci::use(bytes)));
+  }
+  /// A program that knew no blocks may have written last.
+  void make_blocks(long long watermark) {
+    long long right_until = 0;
+    session << "SELECT value FROM meta WHERE name = 'blocks'", soci::into(right_until);
+    if (right_until == watermark) return;
+    soci::transaction transaction(session);
+    session << "DELETE FROM blocks";
+    session << fmt::format("INSERT INTO blocks SELECT job / {}, MIN(submit_time), MAX(end_time) FROM jobs GROUP BY 1", kBlockJobs);
+    session << "UPDATE meta SET value = :w WHERE name = 'blocks'", soci::use(watermark);
+    transaction.commit();
   }
   void put(const JobView& view) {
     job = view.id.value();
@@ -74,6 +106,8 @@ struct HistoryStore::Statements {
     end_time = view.end_time.microseconds();
     put_bytes(bytes, records::encode_job(view));
     insert_job->execute(true);
+    block = job / kBlockJobs;
+    widen_block->execute(true);
   }
   void put(const StepView& view) {
     job = view.id.job.value();
@@ -85,9 +119,10 @@ struct HistoryStore::Statements {
 
   soci::session session;
   soci::blob bytes;
-  long long job = 0, attempt = 0, array_job = 0, uid = 0, step = 0, start_time = 0, submit_time = 0, end_time = 0;
+  long long job = 0, attempt = 0, array_job = 0, uid = 0, step = 0, start_time = 0, submit_time = 0, end_time = 0, block = 0;
   std::string name;
   std::optional<soci::statement> insert_job;
+  std::optional<soci::statement> widen_block;
   std::optional<soci::statement> insert_step;
 };
 
@@ -96,6 +131,7 @@ HistoryStore::~HistoryStore() = default;
 
 Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path) {
   std::unique_ptr<HistoryStore> store;
+  TRY(rewrite_log(path));
   TRY(sql_guard([&] {
     auto statements = std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10");
     std::string mode;
@@ -104,6 +140,7 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path
     for (const char* statement : kSchema) statements->session << statement;
     long long watermark = 0;
     statements->session << "SELECT value FROM meta WHERE name = 'watermark'", soci::into(watermark);
+    statements->make_blocks(watermark);
     statements->prepare();
     store.reset(new HistoryStore(std::move(statements)));
     store->watermark_ = Seq(static_cast<std::uint64_t>(watermark));
@@ -122,6 +159,25 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::open_to_read(const std::stri
     store->watermark_ = Seq(static_cast<std::uint64_t>(watermark));
   }));
   return store;
+}
+
+Result<HistoryMark> HistoryStore::mark() {
+  long long epoch = 0;
+  long long highest = 0;
+  TRY(sql_guard([&] {
+    soci::indicator has_epoch = soci::i_null;
+    sql_->session << "SELECT (SELECT value FROM meta WHERE name = 'epoch'), IFNULL((SELECT MAX(job) FROM jobs), 0)",
+        soci::into(epoch, has_epoch), soci::into(highest);
+    if (has_epoch != soci::i_ok) epoch = 0;
+  }));
+  return HistoryMark{watermark_, Epoch(static_cast<std::uint64_t>(epoch)), JobId(static_cast<std::uint32_t>(highest))};
+}
+
+Status HistoryStore::take_over(Epoch epoch) {
+  return sql_guard([&] {
+    const auto value = static_cast<long long>(epoch.value());
+    sql_->session << "INSERT OR REPLACE INTO meta VALUES ('epoch', :e)", soci::use(value);
+  });
 }
 
 Result<bool> HistoryStore::has(JobId job, std::uint32_t attempt) {
@@ -153,7 +209,7 @@ Status HistoryStore::append(const std::vector<HistoryObject>& objects, Seq water
       std::visit([&](const auto& view) { sql_->put(view); }, object);
     }
     const long long seq = static_cast<long long>(watermark.value());
-    sql_->session << "UPDATE meta SET value = :w WHERE name = 'watermark'", soci::use(seq);
+    sql_->session << "UPDATE meta SET value = :w WHERE name IN ('watermark', 'blocks')", soci::use(seq);
     transaction.commit();
   }));
   watermark_ = watermark;
@@ -173,37 +229,135 @@ Status HistoryStore::make_durable() {
   return {};
 }
 
-Status HistoryStore::select(const Query& query, const std::function<void(JobView, std::vector<StepView>)>& visit) {
+/// Rows as they are stored: they are decoded when the file is not at work any more.
+struct HistoryStore::Records {
   std::vector<std::string> rows;
-  TRY(sql_guard([&] {
-    soci::blob record(sql_->session);
-    soci::statement select = (sql_->session.prepare << "SELECT record FROM jobs WHERE " + condition(query) +
-                              " ORDER BY job, attempt", soci::into(record));
-    select.execute();
-    while (select.fetch()) rows.push_back(take_bytes(record));
-  }));
-  for (const std::string& row : rows) {
-    JobView job = TRY(records::decode_job(row));
-    std::vector<StepView> steps;
-    if (query.is_steps) steps = TRY(steps_of(job.id, job.attempt));
-    visit(std::move(job), std::move(steps));
+  std::size_t bytes = 0;
+  bool is_end = false;
+  bool is_full() const { return rows.size() >= kRowsMax || bytes >= kBytesMax; }
+  void add(std::string row) {
+    bytes += row.size();
+    rows.push_back(std::move(row));
   }
+};
+
+Result<HistoryPage> HistoryStore::read(const Query& query, HistoryCursor& cursor, JobId until) {
+  HistoryPage page;
+  if (until.value() == 0 || cursor.after >= last_of(until.value() - 1)) {
+    page.is_end = true;
+    return page;
+  }
+  if (cursor.until != until) {
+    cursor.is_listed = false;
+    if (is_selective(query.filter)) TRY(look_up_keys(query, cursor, until));
+    cursor.until = until;
+  }
+  const Records records = TRY(cursor.is_listed ? read_listed(cursor) : read_blocks(query, cursor, until));
+  for (const std::string& row : records.rows) {
+    JobView job = TRY(records::decode_job(row));
+    page.jobs.push_back(std::move(job));
+  }
+  page.is_end = records.is_end;
+  if (page.is_end) cursor.after = last_of(until.value() - 1);
+  return page;
+}
+
+/// The unary plus keeps the numbers' own index out of it, which would lead through everybody's jobs.
+Status HistoryStore::look_up_keys(const Query& query, HistoryCursor& cursor, JobId until) {
+  cursor.keys.clear();
+  TRY(sql_guard([&] {
+    long long job = 0;
+    long long attempt = 0;
+    soci::statement select = (sql_->session.prepare << fmt::format(
+                                  "SELECT job, attempt FROM jobs WHERE {} AND +job >= {} AND +job < {} LIMIT {}", condition(query),
+                                  cursor.after.job.value(), until.value(), kKeysMax + 1),
+                              soci::into(job), soci::into(attempt));
+    select.execute();
+    while (select.fetch()) cursor.keys.push_back({JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)});
+  }));
+  cursor.is_listed = cursor.keys.size() <= kKeysMax;
+  if (!cursor.is_listed) cursor.keys = {};
+  std::erase_if(cursor.keys, [&](const HistoryKey& key) { return key <= cursor.after; });
+  std::ranges::sort(cursor.keys, std::greater<>());
   return {};
 }
 
-Result<std::vector<StepView>> HistoryStore::steps_of(JobId job, std::uint32_t attempt) {
+Result<HistoryStore::Records> HistoryStore::read_listed(HistoryCursor& cursor) {
+  Records records;
+  TRY(sql_guard([&] {
+    soci::blob record(sql_->session);
+    long long job = 0;
+    long long attempt = 0;
+    soci::statement select = (sql_->session.prepare << "SELECT record FROM jobs WHERE job = :j AND attempt = :a", soci::into(record),
+                              soci::use(job), soci::use(attempt));
+    while (!cursor.keys.empty() && !records.is_full()) {
+      cursor.after = cursor.keys.back();
+      cursor.keys.pop_back();
+      job = cursor.after.job.value();
+      attempt = cursor.after.attempt;
+      if (select.execute(true)) records.add(take_bytes(record));
+    }
+  }));
+  records.is_end = cursor.keys.empty();
+  return records;
+}
+
+Result<HistoryStore::Records> HistoryStore::read_blocks(const Query& query, HistoryCursor& cursor, JobId until) {
+  Records records;
+  std::string is_in_time = "1";
+  if (query.since.is_set()) is_in_time += fmt::format(" AND last_end >= {}", query.since.microseconds());
+  if (query.until.is_set() && !query.until.is_never()) is_in_time += fmt::format(" AND first_submit <= {}", query.until.microseconds());
+  TRY(sql_guard([&] {
+    for (int i = 0; i < kBlocksMax && !records.is_full(); ++i) {
+      const HistoryKey after = cursor.after;
+      const std::uint32_t first = after.attempt == UINT32_MAX ? after.job.value() + 1 : after.job.value();
+      long long block = 0;
+      sql_->session << fmt::format("SELECT block FROM blocks WHERE block >= {} AND block <= {} AND {} ORDER BY block LIMIT 1",
+                                   first / kBlockJobs, (until.value() - 1) / kBlockJobs, is_in_time), soci::into(block);
+      records.is_end = !sql_->session.got_data();
+      if (records.is_end) return;
+      const long long end = std::min<long long>((block + 1) * kBlockJobs, until.value());
+      soci::blob record(sql_->session);
+      long long job = 0;
+      long long attempt = 0;
+      soci::statement select = (sql_->session.prepare << fmt::format(
+                                    "SELECT job, attempt, record FROM jobs INDEXED BY sqlite_autoindex_jobs_1 WHERE job >= {} AND job < {} "
+                                    "AND (job, attempt) > ({}, {}) AND {} ORDER BY job, attempt", block * kBlockJobs, end,
+                                    after.job.value(), after.attempt, condition(query)),
+                                soci::into(job), soci::into(attempt), soci::into(record));
+      select.execute();
+      bool is_more = select.fetch();
+      for (; is_more; is_more = select.fetch()) {
+        records.add(take_bytes(record));
+        cursor.after = {JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)};
+        if (records.is_full()) break;
+      }
+      if (!is_more) cursor.after = last_of(static_cast<std::uint32_t>(end - 1));
+      records.is_end = cursor.after >= last_of(until.value() - 1);
+      if (records.is_end) return;
+    }
+  }));
+  return records;
+}
+
+Result<std::vector<StepView>> HistoryStore::steps_of(const HistoryKey& attempt, std::optional<std::uint32_t> after, std::size_t count_max) {
   std::vector<std::string> rows;
   TRY(sql_guard([&] {
     soci::blob record(sql_->session);
-    const long long id = job.value();
-    const long long number = attempt;
-    soci::statement select = (sql_->session.prepare << "SELECT record FROM steps WHERE job = :j AND attempt = :a "
-                              "ORDER BY step", soci::use(id), soci::use(number), soci::into(record));
+    const long long id = attempt.job.value();
+    const long long number = attempt.attempt;
+    const long long last = after ? static_cast<long long>(*after) : -1;
+    const auto limit = static_cast<long long>(count_max);
+    soci::statement select = (sql_->session.prepare << "SELECT record FROM steps WHERE job = :j AND attempt = :a AND step > :s "
+                              "ORDER BY step LIMIT :n", soci::use(id), soci::use(number), soci::use(last), soci::use(limit), soci::into(record));
     select.execute();
     while (select.fetch()) rows.push_back(take_bytes(record));
   }));
   std::vector<StepView> steps;
-  for (const std::string& row : rows) steps.push_back(TRY(records::decode_step(row)));
+  for (const std::string& row : rows) {
+    StepView step = TRY(records::decode_step(row));
+    steps.push_back(std::move(step));
+  }
   return steps;
 }
 

@@ -144,12 +144,9 @@ class ControllerImpl final : public schema::Controller::Server {
     read(context.getParams().getQuery(), query);
     auto sink = context.getParams().getSink();
     context.releaseParams();
+    context.allowCancellation();  // who does not want the rest, or has left, needs no more of it made
     auto shared_sink = std::make_shared<schema::PageSink::Client>(kj::mv(sink));
-    SendPage send = [shared_sink](const std::string& bytes) {
-      auto request = shared_sink->pageRequest(capnp::MessageSize{bytes.size() / sizeof(capnp::word) + 16, 0});
-      request.setBytes(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()));
-      return request.send();
-    };
+    SendPage send = [shared_sink, &quota = quota_, who = identity_](const std::string& bytes) { return send_page(*shared_sink, quota, who, bytes); };
     return clients_->query(identity_, std::move(query), std::move(send))
         .then([context](std::optional<Error>&& error) mutable {
           if (error) write(context.getResults().initError(), *error);
@@ -216,6 +213,16 @@ class ControllerImpl final : public schema::Controller::Server {
     KJ_REQUIRE(clients_ != nullptr, "this socket serves agents");
     if (const auto refusal = quota_.add_call(identity_.user, identity_.is_operator)) kj::throwFatalException(overloaded(*refusal));
     return kj::heap<CallCount>(quota_, identity_.user, activity_, timer_);
+  }
+
+  /// A page counts among its reader's bytes until there is room for the next.
+  static kj::Promise<void> send_page(schema::PageSink::Client& sink, ConnectionQuota& quota, const Identity& reader, const std::string& bytes) {
+    const std::size_t size = bytes.size();
+    if (const auto refusal = quota.add_bytes(reader.user, reader.is_operator, size)) return overloaded(*refusal);
+    auto release = kj::defer([&quota, user = reader.user, size] { quota.drop_bytes(user, size); });
+    auto request = sink.pageRequest(capnp::MessageSize{size / sizeof(capnp::word) + 16, 0});
+    request.setBytes(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes.data()), size));
+    return request.send().attach(kj::mv(release));
   }
 
   ClientCalls* clients_;

@@ -1,6 +1,7 @@
 // The door itself, over a real socket: what it bounds and how it says so. Runs as whoever runs the tests.
 #include "wire/rpc_server.h"
 
+#include <capnp/rpc-twoparty.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "records/fields.h"
+#include "records/wire_records.h"
 #include "wire/controller_client.h"
 #include "wire/socket.h"
 
@@ -24,7 +27,16 @@ class FakeClients final : public ClientCalls {
     ++batches;
     return std::vector<Reply>(requests.size());
   }
-  kj::Promise<std::optional<Error>> query(const Identity&, Query, SendPage) override { return std::optional<Error>(); }
+  /// Pages without an end, as long as there is somebody to read them.
+  kj::Promise<std::optional<Error>> query(const Identity&, Query, SendPage send) override {
+    ++queries;
+    return send_on(std::move(send)).then([]() -> std::optional<Error> { return std::nullopt; }).attach(kj::defer([this] { --queries; }));
+  }
+  kj::Promise<void> send_on(SendPage send) {
+    const std::string page(100'000, 'x');
+    ++pages;
+    return send(page).then([this, send]() mutable { return send_on(std::move(send)); });
+  }
   kj::Promise<WaitAnswer> wait(const Identity&, JobId, std::uint32_t, WaitUntil, std::uint32_t) override {
     auto paf = kj::newPromiseAndFulfiller<WaitAnswer>();
     waiting.push_back(kj::mv(paf.fulfiller));
@@ -33,6 +45,8 @@ class FakeClients final : public ClientCalls {
   kj::Promise<Result<LogAnswer>> read_logs(const Identity&, LogQuery, Duration) override { return Result<LogAnswer>(LogAnswer{}); }
 
   int batches = 0;
+  int queries = 0;  ///< under way
+  int pages = 0;
   std::vector<kj::Own<kj::PromiseFulfiller<WaitAnswer>>> waiting;
 };
 
@@ -129,6 +143,68 @@ TEST_F(DoorTest, AConnectionThatIsSilentIsClosedAndOneThatWaitsIsNot) {
   clients_.waiting.front()->fulfill(WaitAnswer{});
   answer.wait(io_.waitScope);
   EXPECT_TRUE(is_answered);
+}
+
+/// Takes pages and never says that there is room for more.
+class FullSink final : public schema::PageSink::Server {
+ public:
+  kj::Promise<void> page(PageContext) override { return kj::NEVER_DONE; }
+};
+
+/// Asks for a list and reads nothing of it.
+class SlowClient {
+ public:
+  SlowClient(kj::AsyncIoContext& io, int fd)
+      : stream_(io.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP)), client_(*stream_) {}
+  kj::Promise<void> ask() {
+    auto call = client_.bootstrap().castAs<schema::Controller>().queryRequest();
+    call.setSink(kj::heap<FullSink>());
+    return call.send().ignoreResult();
+  }
+
+ private:
+  kj::Own<kj::AsyncIoStream> stream_;
+  capnp::TwoPartyClient client_;
+};
+
+TEST_F(DoorTest, WhoDoesNotReadIsSentNoMoreAndWhoDoesNotWantItEndsIt) {
+  open({});
+  const auto fd = connect_to("unix:" + path());
+  ASSERT_TRUE(fd.has_value());
+  auto slow = std::make_unique<SlowClient>(io_, *fd);
+  {
+    auto answer = slow->ask();
+    pass(100 * kj::MILLISECONDS);
+    const int pages = clients_.pages;
+    EXPECT_GE(pages, 1);
+    EXPECT_LE(pages, 10) << "a megabyte is on its way to somebody who takes nothing";
+    pass(100 * kj::MILLISECONDS);
+    EXPECT_EQ(clients_.pages, pages);
+    EXPECT_EQ(clients_.queries, 1);
+  }
+  pass(50 * kj::MILLISECONDS);
+  EXPECT_EQ(clients_.queries, 0) << "the call was given up";
+  auto again = slow->ask();
+  pass(50 * kj::MILLISECONDS);
+  EXPECT_EQ(clients_.queries, 1);
+  { auto dropped = kj::mv(again); }
+  slow.reset();
+  pass(50 * kj::MILLISECONDS);
+  EXPECT_EQ(clients_.queries, 0) << "the connection has ended";
+}
+
+TEST_F(DoorTest, PagesOnTheirWayCountAmongTheirReadersBytes) {
+  if (::getuid() == 0) GTEST_SKIP() << "root is bound by no share";
+  ServerOptions options;
+  options.quota.bytes_of_user_max = 250'000;
+  open(options);
+  const auto fd = connect_to("unix:" + path());
+  ASSERT_TRUE(fd.has_value());
+  SlowClient slow(io_, *fd);
+  std::vector<kj::Promise<void>> answers;
+  for (int i = 0; i < 4; ++i) answers.push_back(slow.ask());
+  pass(100 * kj::MILLISECONDS);
+  EXPECT_LE(clients_.queries, 2);
 }
 
 TEST_F(DoorTest, AMessageIsBoundedBeforeMemoryIsSetAside) {

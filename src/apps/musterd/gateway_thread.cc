@@ -69,14 +69,14 @@ class GatewayThread final : public GatewayPort {
 
   void command(Command command) override { channels_.core.push(std::move(command)); }
   void forecast(Command command) override { channels_.planner.push(ForecastAsked{std::move(command)}); }
-  kj::Promise<Result<HistoryRows>> history(Query query) override {
-    auto [token, promise] = histories_.open();
-    channels_.history.push(HistoryQuery{std::move(query), token});
+  kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId> jobs) override {
+    auto [token, promise] = reasons_.open();
+    channels_.planner.push(ExplainAsked{std::move(jobs), token});
     return kj::mv(promise);
   }
-  kj::Promise<Result<std::vector<std::vector<StepView>>>> ended_steps(std::vector<JobAttempt> attempts) override {
-    auto [token, promise] = steps_.open();
-    channels_.history.push(StepsQuery{std::move(attempts), token});
+  kj::Promise<Result<HistorySlice>> history(UserId user, HistoryListing listing) override {
+    auto [token, promise] = histories_.open();
+    channels_.history.push(HistoryQuery{user, std::move(listing), token});
     return kj::mv(promise);
   }
   kj::Promise<Result<std::string>> blob(BlobId id) override {
@@ -154,8 +154,8 @@ class GatewayThread final : public GatewayPort {
   void receive(ReportNote& note) { replica_.set_report(std::move(note.report)); }
   void receive(DiskNote& note) { gateway_.set_refusal(std::move(note.refusal)); }
   void receive(NodeFacts& facts) { replica_.set_node_facts(std::move(facts.facts)); }
-  void receive(HistoryAnswer& answer) { histories_.close(answer.token, std::move(answer.rows)); }
-  void receive(StepsAnswer& answer) { steps_.close(answer.token, std::move(answer.steps)); }
+  void receive(HistoryAnswer& answer) { histories_.close(answer.token, std::move(answer.slice)); }
+  void receive(ExplainAnswer& answer) { reasons_.close(answer.token, std::move(answer.reasons)); }
   void receive(BlobAnswer& answer) { blobs_.close(answer.token, std::move(answer.bytes)); }
   void receive(NamesAnswer& answer) { names_.close(answer.token, std::move(answer.names)); }
 
@@ -166,8 +166,8 @@ class GatewayThread final : public GatewayPort {
   QueryReplica& replica_;
   Gateway gateway_;
   kj::UnixEventPort::FdObserver observer_;
-  Pending<Result<HistoryRows>> histories_;
-  Pending<Result<std::vector<std::vector<StepView>>>> steps_;
+  Pending<std::map<JobId, Reasons>> reasons_;
+  Pending<Result<HistorySlice>> histories_;
   Pending<Result<std::string>> blobs_;
   Pending<CallerNames> names_;
   Pending<Result<ReportOutcome>> reports_;

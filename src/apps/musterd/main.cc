@@ -35,6 +35,7 @@
 #include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"
 #include "env/posix/process_runner.h"
+#include "env/posix/standard_streams.h"
 #include "wire/controller_client.h"
 #include "wire/socket.h"
 
@@ -245,16 +246,15 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
   LogStore::Options log_options;
   log_options.path = setup.options.state_folder + "/logs.db";
   recovered.logs = TRY(with_patience([&] { return LogStore::open(log_options); }));
+  const HistoryMark mark = TRY(recovered.history->mark());
   const Epoch beyond(std::strtoull(take_variable(kLeadBeyond).c_str(), nullptr, 10));
-  recovered.epoch = TRY(with_patience([&] { return recovered.journal->take_lead(beyond); }));
+  recovered.epoch = TRY(with_patience([&] { return recovered.journal->take_lead(std::max(beyond, mark.epoch)); }));
   recovered.clock = TRY(recovered.journal->clock());
-  const Seq watermark = recovered.history->watermark();
-  ReplayRecorder recorder(state, watermark);
-  recovered.report = TRY(recover(*recovered.journal, state, &recorder, RecoveryBounds{.history = watermark}));
-  if (recovered.report.checkpoint > watermark) {
-    log_line(fmt::format("history.db ends at batch {} and the journal begins after {}: it was lost or an older copy was put back; what "
-                         "ended in between is missing from sacct", watermark.value(), recovered.report.checkpoint.value()));
-  }
+  ReplayRecorder recorder(state, mark.watermark);
+  recovered.report = TRY(recover(*recovered.journal, state, &recorder, RecoveryBounds{.history = mark.watermark}));
+  const HistoryVerdict verdict = judge_history(mark, recovered.journal->last(), recovered.report, state);
+  if (!verdict.warning.empty()) log_line(verdict.warning);
+  recovered.job_floor = verdict.job_floor;
   recovered.unprojected = recorder.take();
   recovered.config = std::make_shared<const ClusterConfig>(setup.conf.cluster);
   return recovered;
@@ -264,7 +264,10 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
 void store_unprojected(Recovered& recovered) {
   std::vector<HistoryObject> objects;
   for (HistoryRecord& record : recovered.unprojected) objects.push_back(std::move(record.object));
-  const Status stored = with_patience([&] { return recovered.history->append(objects, recovered.journal->last()); });
+  const Status stored = with_patience([&]() -> Status {
+    TRY(recovered.history->take_over(recovered.epoch));
+    return recovered.history->append(objects, recovered.journal->last());
+  });
   if (!stored.has_value()) die("history: " + stored.error().text());
   const Status synced = with_patience([&] { return recovered.history->make_durable(); });
   if (!synced.has_value()) die("history: " + synced.error().text());
@@ -280,7 +283,7 @@ CoreBeginning begin_core(const Recovered& recovered, const ClusterState& state, 
   if (start.step != Duration()) log_line(fmt::format("the cluster's time goes {} s {}", start.step.seconds() < 0 ? -start.step.seconds() : start.step.seconds(), start.step < Duration() ? "back" : "ahead"));
   const ClusterClock clock(reading, start.time + start.step);
   set_cluster_offset(clock.offset());
-  return CoreBeginning{recovered.epoch, recovered.config, CoreStart{draw_cluster_id(), start.step, suspect}, clock};
+  return CoreBeginning{recovered.epoch, recovered.config, CoreStart{draw_cluster_id(), start.step, recovered.job_floor, suspect}, clock};
 }
 
 void raise_file_limit() {
@@ -460,6 +463,7 @@ int drop(const std::string& conf_path, const std::string& number) {
 }
 
 int main_of(int argc, char** argv) {
+  open_standard_streams();
   g_arguments = argv;
   std::string conf = std::getenv("SLURM_CONF") != nullptr ? std::getenv("SLURM_CONF") : "/etc/muster/slurm.conf";
   static const option kOptions[] = {{"check", no_argument, nullptr, 'c'}, {"drop-job", required_argument, nullptr, 'd'}, {"conf", required_argument, nullptr, 'f'},

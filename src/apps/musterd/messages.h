@@ -42,7 +42,8 @@ using ToJournal = std::variant<EventBatchRef, FetchBlob, CheckpointBegin, Checkp
 struct PlanConsumed { Seq until; };
 struct ForecastAsked { Command question; };
 struct ForecastDone {};
-using ToPlanner = std::variant<EventBatchRef, PlanConsumed, ForecastAsked, ForecastDone>;
+struct ExplainAsked { std::vector<JobId> jobs; std::uint64_t token = 0; };
+using ToPlanner = std::variant<EventBatchRef, PlanConsumed, ForecastAsked, ForecastDone, ExplainAsked>;
 
 // ---- to the forecasts' worker ----
 struct ForecastOrder { std::uint64_t token = 0; ForecastTask task; };
@@ -52,9 +53,8 @@ using ToSearch = EventBatchRef;
 
 // ---- to history ----
 struct HistoryBatch { std::vector<HistoryRecord> records; Seq seq; };
-struct HistoryQuery { Query query; std::uint64_t token = 0; };
-struct StepsQuery { std::vector<JobAttempt> attempts; std::uint64_t token = 0; };
-using ToHistory = std::variant<HistoryBatch, HistoryQuery, StepsQuery>;
+struct HistoryQuery { UserId user; HistoryListing listing; std::uint64_t token = 0; };
+using ToHistory = std::variant<HistoryBatch, HistoryQuery>;
 
 // ---- to the logs ----
 struct OutputPush { NodeIndex node; LogFragment fragment; };
@@ -68,8 +68,8 @@ using ToLogs = std::variant<EventBatchRef, OutputPush, LogRead, LogWake, Finding
 struct ReplyNote { std::uint64_t token = 0; std::vector<Reply> replies; };
 struct ReportNote { std::shared_ptr<const PlanReport> report; };
 struct NodeFacts { std::vector<NodeFact> facts; };
-struct HistoryAnswer { std::uint64_t token = 0; Result<HistoryRows> rows; };
-struct StepsAnswer { std::uint64_t token = 0; Result<std::vector<std::vector<StepView>>> steps; };
+struct ExplainAnswer { std::uint64_t token = 0; std::map<JobId, Reasons> reasons; };
+struct HistoryAnswer { std::uint64_t token = 0; Result<HistorySlice> slice; };
 struct BlobAnswer { std::uint64_t token = 0; Result<std::string> bytes; };
 struct NamesAnswer { std::uint64_t token = 0; CallerNames names; };
 struct ReportStored { std::uint64_t token = 0; Result<ReportOutcome> outcome; };
@@ -78,7 +78,7 @@ struct LogFindings { std::vector<LogFinding> findings; std::uint64_t token = 0; 
 /// A call of HTTP: runs on the gateway's thread and gives its answer back by an HttpTask.
 struct GatewayTask { std::function<void(Gateway&)> run; };
 using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer, BlobAnswer, NamesAnswer, ReportStored,
-                               PageAnswer, GatewayTask, LogFindings, DiskNote, StepsAnswer>;
+                               PageAnswer, GatewayTask, LogFindings, DiskNote, ExplainAnswer>;
 
 // ---- to the metric store's thread ----
 struct StoreReport { MetricReport report; std::uint64_t token = 0; };

@@ -49,6 +49,7 @@ struct Recovered {
   std::unique_ptr<LogStore> logs;
   Epoch epoch;
   RecoveryReport report;
+  JobId job_floor;                         ///< as in CoreStart
   std::optional<JournalClock> clock;       ///< of the last batch
   std::shared_ptr<const ClusterConfig> config;
   std::vector<HistoryRecord> unprojected;  ///< ends that the journal has and history has not

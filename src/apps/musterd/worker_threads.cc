@@ -15,6 +15,7 @@
 #include <deque>
 
 #include "apps/musterd/threads.h"
+#include "base/turn_queue.h"
 #include "controller/recovery.h"
 #include "env/posix/clocks.h"
 #include "state/views.h"
@@ -191,26 +192,13 @@ void write_checkpoint_of(Channels& channels, const ClusterState& state) {
   if (written.has_value()) channels.journal.push(CheckpointEnd{seal_of(state)});
 }
 
-void answer_history(Channels& channels, HistoryStore& store, const HistoryQuery& query) {
-  HistoryRows rows;
-  const Status selected = store.select(query.query, [&](JobView job, std::vector<StepView> steps) {
-    rows.emplace_back(std::move(job), std::move(steps));
-  });
-  if (selected.has_value()) {
-    channels.gateway.push(HistoryAnswer{query.token, std::move(rows)});
+void answer_history(Channels& channels, HistoryStore& store, HistoryQuery query) {
+  auto pages = next_pages(query.listing, &store);
+  if (pages.has_value()) {
+    channels.gateway.push(HistoryAnswer{query.token, HistorySlice{std::move(query.listing), std::move(pages).value()}});
   } else {
-    channels.gateway.push(HistoryAnswer{query.token, fail(selected.error())});
+    channels.gateway.push(HistoryAnswer{query.token, fail(pages.error())});
   }
-}
-
-void answer_steps(Channels& channels, HistoryStore& store, const StepsQuery& query) {
-  std::vector<std::vector<StepView>> all;
-  for (const JobAttempt& attempt : query.attempts) {
-    auto steps = store.steps_of(attempt.job, attempt.attempt);
-    if (!steps.has_value()) return channels.gateway.push(StepsAnswer{query.token, fail(steps.error())});
-    all.push_back(std::move(steps).value());
-  }
-  channels.gateway.push(StepsAnswer{query.token, std::move(all)});
 }
 
 /// Nullopt: there is no such group.
@@ -321,6 +309,8 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
         planner.consumed(consumed->until);
       } else if (auto* asked = std::get_if<ForecastAsked>(&message)) {
         add_forecast(channels, questions, std::move(asked->question));
+      } else if (const auto* why = std::get_if<ExplainAsked>(&message)) {
+        channels.gateway.push(ExplainAnswer{why->token, planner.explain(why->jobs)});
       } else {
         questions.done();
       }
@@ -350,37 +340,35 @@ void release(Channels& channels, HistoryStore& store, Seq& released) {
 
 }  // namespace
 
+/// What ends comes first, then one page of a list for sacct, and so on by turns.
 void run_history(Channels& channels, HistoryStore& store) {
   lower_priority();
   Seq released;
   TimePoint release_time;
+  TurnQueue<UserId, HistoryQuery> queries;
   for (;;) {
-    wait_for(channels.history.fd(), 1000);
+    if (queries.is_empty()) wait_for(channels.history.fd(), 1000);
     std::vector<HistoryObject> objects;
     Seq seq = store.watermark();
-    std::vector<HistoryQuery> queries;
-    std::vector<StepsQuery> step_queries;
     for (ToHistory& message : channels.history.take()) {
       if (auto* batch = std::get_if<HistoryBatch>(&message)) {
         for (HistoryRecord& record : batch->records) objects.push_back(std::move(record.object));
         seq = std::max(seq, batch->seq);
-      } else if (auto* steps = std::get_if<StepsQuery>(&message)) {
-        step_queries.push_back(std::move(*steps));
       } else {
-        queries.push_back(std::move(std::get<HistoryQuery>(message)));
+        auto& query = std::get<HistoryQuery>(message);
+        queries.add(query.user, std::move(query));
       }
     }
     if (seq > store.watermark() && (!objects.empty() || seq.value() > store.watermark().value() + 1000)) {
       const Status stored = store.append(objects, seq);
       if (!stored.has_value()) restart_process("history: " + stored.error().text());
     }
-    const bool is_idle = objects.empty() && queries.empty() && step_queries.empty();
+    const bool is_idle = objects.empty() && queries.is_empty();
     if (is_idle || steady_now() - release_time > kHistorySync) {
       release(channels, store, released);
       release_time = steady_now();
     }
-    for (const HistoryQuery& query : queries) answer_history(channels, store, query);
-    for (const StepsQuery& query : step_queries) answer_steps(channels, store, query);
+    if (auto query = queries.next()) answer_history(channels, store, std::move(*query));
   }
 }
 

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iterator>
-#include <set>
 
 #include "base/hash.h"
 #include "controller/event_job.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/trial_access.h"
-#include "controller/gateway/page_writer.h"
-#include "controller/gateway/view_filter.h"
 #include "controller/prepare_experiment.h"
 #include "records/page_codec.h"
 
@@ -25,6 +21,8 @@ constexpr kj::Duration kWaitMax = 30 * kj::SECONDS;
 constexpr kj::Duration kNamesLife = 60 * kj::SECONDS;
 constexpr std::size_t kNamesMax = 10'000;
 constexpr std::size_t kLogLinesMax = 10'000;
+/// Lists for sacct that one user has under way: each holds some hundred rows.
+constexpr std::size_t kHistoriesOfUserMax = 64;
 constexpr Duration kLogWaitMax = Duration::seconds(30);
 /// What a trial wrote last may follow its end: a node sends no more at once than the controller has room for.
 constexpr Duration kLastLinesArrive = Duration::milliseconds(500);
@@ -70,7 +68,7 @@ MetricReport metric_report_of(const ReportTrial& message, const ClusterState& st
 }  // namespace
 
 Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica)
-    : port_(port), timer_(timer), replica_(replica),
+    : port_(port), timer_(timer), replica_(replica), turns_(timer), histories_(kHistoriesOfUserMax),
       collector_(replica.state(), timer, [this](auto read) { return port_.measure(std::move(read)); },
                  [this](PreparedRequest request) {
                    Command command;
@@ -263,7 +261,9 @@ kj::Promise<std::optional<Error>> send_pages(Pages pages, SendPage send) {
 }  // namespace
 
 kj::Promise<std::optional<Error>> Gateway::query(const Identity& identity, Query query, SendPage send) {
-  if (query.kind == QueryKind::kHistory) return query_history(std::move(query), std::move(send));
+  if (query.kind == QueryKind::kHistory) return query_history(identity, std::move(query), std::move(send));
+  if (query.kind == QueryKind::kJobs && query.detail == QueryDetail::kWhy) return query_why(identity, std::move(query), std::move(send));
+  if (query.kind == QueryKind::kJobs || query.kind == QueryKind::kSteps) return query_jobs(identity, std::move(query), std::move(send));
   if (query.kind == QueryKind::kToken) return send_token(identity, query, std::move(send));
   if (query.kind == QueryKind::kBatchScript) return query_script(identity, query, std::move(send));
   auto pages = replica_.answer(identity, query);
@@ -301,76 +301,6 @@ kj::Promise<Result<LogAnswer>> Gateway::read_logs(const Identity& identity, LogQ
     if (!page.has_value()) return fail(page.error());
     return LogAnswer{std::move(page).value(), is_over};
   });
-}
-
-namespace {
-
-kj::Promise<std::optional<Error>> send_history(HistoryRows rows, SendPage send) {
-  PageWriter writer;
-  for (auto& [job, steps] : rows) {
-    writer.add(std::move(job));
-    for (StepView& step : steps) writer.add(std::move(step));
-  }
-  return send_pages(std::make_shared<const std::vector<std::string>>(std::move(writer).finish()), std::move(send));
-}
-
-}  // namespace
-
-/// What the store has, and of those that have not ended, or not long ago, what memory has. Memory is read last: what has left it is in
-/// the store by then.
-kj::Promise<std::optional<Error>> Gateway::query_history(Query query, SendPage send) {
-  auto rows = port_.history(query);
-  return rows.then([this, query = std::move(query), send = std::move(send)](Result<HistoryRows> stored) mutable
-                   -> kj::Promise<std::optional<Error>> {
-    if (!stored.has_value()) return std::optional<Error>(stored.error());
-    HistoryRows all = std::move(stored).value();
-    std::erase_if(all, [&query](const auto& row) { return !matches(row.first, query.filter); });
-    std::set<JobAttempt> known;
-    std::map<JobId, std::uint32_t> newest;
-    for (const auto& [job, steps] : all) {
-      known.insert({job.id, job.attempt});
-      newest[job.id] = std::max(newest[job.id], job.attempt);
-    }
-    HistoryRows live = replica_.live_history(query, [&](JobId id, std::uint32_t attempt) { return known.contains({id, attempt}); });
-    for (const auto& [job, steps] : live) newest[job.id] = std::max(newest[job.id], job.attempt);
-    return add_forgotten_steps(std::move(live)).then(
-        [all = std::move(all), newest = std::move(newest), is_duplicates = query.is_duplicates,
-         send = std::move(send)](Result<HistoryRows> whole) mutable -> kj::Promise<std::optional<Error>> {
-          if (!whole.has_value()) return std::optional<Error>(whole.error());
-          std::ranges::move(*whole, std::back_inserter(all));
-          if (!is_duplicates) std::erase_if(all, [&](const auto& row) { return row.first.attempt < newest[row.first.id]; });
-          std::ranges::stable_sort(all, {}, [](const auto& row) { return std::pair(row.first.id, row.first.attempt); });
-          return send_history(std::move(all), std::move(send));
-        });
-  });
-}
-
-/// Jobs of very many steps keep the last ones alone in memory.
-kj::Promise<Result<HistoryRows>> Gateway::add_forgotten_steps(HistoryRows rows) {
-  std::vector<JobAttempt> attempts;
-  std::vector<std::size_t> positions;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto& [job, steps] = rows[i];
-    if (steps.empty() || !replica_.has_forgotten_steps(job.id, job.attempt)) continue;
-    attempts.push_back({job.id, job.attempt});
-    positions.push_back(i);
-  }
-  if (attempts.empty()) return Result<HistoryRows>(std::move(rows));
-  return port_.ended_steps(std::move(attempts)).then(
-      [rows = std::move(rows), positions = std::move(positions)](Result<std::vector<std::vector<StepView>>> stored) mutable
-      -> Result<HistoryRows> {
-        if (!stored.has_value()) return fail(stored.error());
-        for (std::size_t i = 0; i < positions.size(); ++i) {
-          std::vector<StepView>& steps = rows[positions[i]].second;
-          std::set<StepId> live;
-          for (const StepView& step : steps) live.insert(step.id);
-          for (StepView& step : (*stored)[i]) {
-            if (!live.contains(step.id)) steps.push_back(std::move(step));
-          }
-          std::ranges::sort(steps, {}, &StepView::id);
-        }
-        return std::move(rows);
-      });
 }
 
 }  // namespace muster

@@ -14,6 +14,9 @@
 #include "controller/command.h"
 #include "controller/core.h"
 #include "controller/gateway/collector.h"
+#include "controller/gateway/history_listing.h"
+#include "controller/gateway/list_gate.h"
+#include "controller/gateway/list_turns.h"
 #include "controller/gateway/query_replica.h"
 #include "controller/prepare.h"
 #include "model/metric.h"
@@ -22,13 +25,11 @@
 
 namespace muster {
 
-struct JobAttempt {
-  JobId job;
-  std::uint32_t attempt = 0;
-  friend constexpr auto operator<=>(const JobAttempt&, const JobAttempt&) = default;
+/// A list for sacct, further on than before, and what it came to on the way.
+struct HistorySlice {
+  HistoryListing listing;
+  std::vector<std::string> pages;
 };
-/// Jobs and their steps as history has them.
-using HistoryRows = std::vector<std::pair<JobView, std::vector<StepView>>>;
 
 /// What the gateway needs of the other threads.
 class GatewayPort {
@@ -38,9 +39,10 @@ class GatewayPort {
   virtual void command(Command command) = 0;
   /// One submission that is only a question. Gateway::on_reply follows.
   virtual void forecast(Command command) = 0;
-  virtual kj::Promise<Result<HistoryRows>> history(Query query) = 0;
-  /// The steps of each that have ended and are on stable storage.
-  virtual kj::Promise<Result<std::vector<std::vector<StepView>>>> ended_steps(std::vector<JobAttempt> attempts) = 0;
+  /// As PlannerRole::explain.
+  virtual kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId> jobs) = 0;
+  /// As next_pages of history_listing.h, elsewhere; users take turns there.
+  virtual kj::Promise<Result<HistorySlice>> history(UserId user, HistoryListing listing) = 0;
   virtual kj::Promise<Result<std::string>> blob(BlobId id) = 0;
   /// May take long: runs elsewhere.
   virtual kj::Promise<CallerNames> names(UserId user, GroupId group) = 0;
@@ -106,8 +108,10 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::vector<Reply>> submit_checked(const Identity& identity, std::vector<Request> requests, RequestId id);
   kj::Promise<std::vector<Reply>> submit_named(const Identity& identity, std::vector<Request> requests, RequestId id,
                                                const CallerNames& names);
-  kj::Promise<std::optional<Error>> query_history(Query query, SendPage send);
-  kj::Promise<Result<HistoryRows>> add_forgotten_steps(HistoryRows rows);
+  // Lists of jobs, slice by slice (list_calls.cc).
+  kj::Promise<std::optional<Error>> query_jobs(const Identity& identity, Query query, SendPage send);
+  kj::Promise<std::optional<Error>> query_why(const Identity& identity, Query query, SendPage send);
+  kj::Promise<std::optional<Error>> query_history(const Identity& identity, Query query, SendPage send);
   kj::Promise<std::optional<Error>> query_script(const Identity& identity, const Query& query, SendPage send);
   std::optional<WaitAnswer> answer_now(JobId job, const Waiter& waiter) const;
   kj::Promise<std::vector<Reply>> ask(Command question);
@@ -148,6 +152,8 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   };
   std::unordered_map<JobId, std::map<std::uint64_t, StopWaiter>> stop_waiters_;
   std::optional<Error> refusal_;
+  ListTurns turns_;
+  ListGate histories_;
   kj::TaskSet tasks_{*this};
   Collector collector_;
 };

@@ -111,7 +111,7 @@ void PageWriter::add(Document document) {
 }
 
 std::vector<std::string> PageWriter::finish() && {
-  pages_.push_back(records::encode_page(page_, detail_));
+  if (bytes_ > 0 || pages_.empty()) pages_.push_back(records::encode_page(page_, detail_));
   return std::move(pages_);
 }
 

@@ -22,7 +22,11 @@ class PageWriter {
   void add(TrialView trial);
   void add(Checkpoint checkpoint);
   void add(Document document);
-  /// Encodes what is left. At least one page, which may be empty.
+  /// Nothing was added.
+  bool is_empty() const { return bytes_ == 0 && pages_.empty(); }
+  /// A page has been filled.
+  bool is_full() const { return !pages_.empty(); }
+  /// Encodes what is left. At least one page, which is empty only when nothing was added.
   std::vector<std::string> finish() &&;
 
  private:

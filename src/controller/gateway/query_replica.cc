@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "codec/conf_shown.h"
 #include "codec/config_secrets.h"
@@ -47,7 +46,12 @@ void QueryReplica::set_node_facts(std::vector<NodeFact> facts) {
 }
 
 JobView QueryReplica::job_view(const Job& job, QueryDetail detail) const {
-  const Reasons* reasons = job.is_pending() && report_ != nullptr ? report_->find(job.id) : nullptr;
+  std::optional<Reasons> reasons;
+  if (job.is_pending() && report_ != nullptr) reasons = report_->find(job.id);
+  return job_view(job, detail, reasons ? &*reasons : nullptr);
+}
+
+JobView QueryReplica::job_view(const Job& job, QueryDetail detail, const Reasons* reasons) const {
   JobView view = view_of(job, state_, detail, reasons);
   if (reasons != nullptr && !reasons->planned_nodes.empty()) {
     std::vector<std::string> names;
@@ -57,52 +61,162 @@ JobView QueryReplica::job_view(const Job& job, QueryDetail detail) const {
   return view;
 }
 
-Result<std::vector<const Job*>> QueryReplica::select(const JobFilter& filter) {
-  std::vector<const Job*> jobs;
-  if (filter.jobs.empty() && !filter.uids.empty()) {
-    jobs = users_.jobs_of(filter.uids, state_);
-    std::erase_if(jobs, [&](const Job* job) { return !frontend::matches(state_, *job, filter); });
-    return jobs;
-  }
-  if (filter.jobs.empty()) {
-    state_.jobs().for_each([&](const Job& job) {
-      if (frontend::matches(state_, job, filter)) jobs.push_back(&job);
-    });
-    return jobs;
-  }
-  std::set<JobId> ids;
+Result<std::vector<JobId>> QueryReplica::named_ids(const JobFilter& filter) const {
+  std::vector<JobId> ids;
   for (const JobSelector& selector : filter.jobs) {
     const auto found = frontend::resolve(state_, selector);
     if (found.has_value()) {
-      ids.insert(found->begin(), found->end());
+      ids.insert(ids.end(), found->begin(), found->end());
     } else if (filter.jobs.size() == 1) {
       return fail(found.error());
     }
   }
-  for (const JobId id : ids) {
-    const Job* job = state_.jobs().find(id);
-    if (job != nullptr && frontend::matches(state_, *job, filter)) jobs.push_back(job);
-  }
-  return jobs;
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
 }
 
-Result<std::vector<std::string>> QueryReplica::job_pages(const Query& query) {
-  const std::vector<const Job*> jobs = TRY(select(query.filter));
-  PageWriter writer(query.detail);
-  for (const Job* job : jobs) writer.add(job_view(*job, query.detail));
-  return std::move(writer).finish();
+Result<JobListing> QueryReplica::begin_list(const JobFilter& filter) {
+  if (filter.jobs.empty()) return JobListing(state_.next_job());
+  std::vector<JobId> named = TRY(named_ids(filter));
+  return JobListing(state_.next_job(), std::move(named));
 }
 
-Result<std::vector<std::string>> QueryReplica::step_pages(const Query& query) {
-  const std::vector<const Job*> jobs = TRY(select(query.filter));
-  PageWriter writer;
-  for (const Job* job : jobs) {
-    if (job->run == nullptr) continue;
-    for (const StepState& step : job->run->steps) {
-      if (!query.is_steps || step.is_running()) writer.add(view_of(step, *job, state_));
+/// Calls `visit` for the next jobs that match and are on the list, until it answers false or enough have been looked at. Returns how many
+/// were.
+std::size_t QueryReplica::walk(const JobFilter& filter, JobListing& listing, const std::function<bool(const Job&)>& visit) {
+  std::size_t looked = 0;
+  JobId next = listing.limit();
+  const auto look = [&](const Job& job) {
+    if (job.id >= listing.limit()) return false;
+    const bool is_last = ++looked == kLookedMax;
+    const bool is_listed = listing.shows(job.id, job.array_job) && frontend::matches(state_, job, filter);
+    const bool is_wanted = !is_listed || visit(job);
+    if (is_wanted && !is_last) return true;
+    next = JobId(job.id.value() + 1);
+    return false;
+  };
+  const auto look_at_all = [&look](const std::vector<const Job*>& jobs) {
+    for (const Job* job : jobs) {
+      if (!look(*job)) return;
     }
+  };
+  if (listing.named()) {
+    std::vector<const Job*> jobs;
+    const std::vector<JobId>& ids = *listing.named();
+    for (auto id = std::ranges::lower_bound(ids, listing.position()); id != ids.end() && jobs.size() < kLookedMax; ++id) {
+      if (const Job* job = state_.jobs().find(*id)) jobs.push_back(job);
+    }
+    look_at_all(jobs);
+  } else if (!filter.uids.empty()) {
+    look_at_all(users_.jobs_of(filter.uids, listing.position(), kLookedMax, state_));
+  } else {
+    state_.jobs().for_each_from(listing.position(), look);
   }
-  return std::move(writer).finish();
+  const bool was_second_pass = listing.is_second_pass();
+  listing.pass(next, state_.next_job());
+  if (listing.named() && listing.is_second_pass() && !was_second_pass) {
+    // Elements that have split off since are named by their array.
+    listing.set_named(named_ids(filter).value_or(std::vector<JobId>{}));
+  }
+  return looked;
+}
+
+namespace {
+
+/// To look whether a job is wanted costs much less than to show it.
+constexpr std::size_t kLooksPerJob = 16;
+/// Slices that are remembered, in bytes.
+constexpr std::size_t kSliceBytesMax = std::size_t{64} << 20;
+
+}  // namespace
+
+ListSlice QueryReplica::make_slice(const Query& query, JobListing& listing, const std::map<JobId, Reasons>& reasons) {
+  const QueryDetail detail = query.detail == QueryDetail::kWhy ? QueryDetail::kFull : query.detail;
+  PageWriter writer(query.kind == QueryKind::kJobs ? detail : QueryDetail::kFull);
+  std::size_t shown = 0;
+  const std::size_t looked = walk(query.filter, listing, [&](const Job& job) {
+    if (query.kind == QueryKind::kJobs) {
+      const auto found = reasons.find(job.id);
+      const bool is_told = found != reasons.end() && found->second.word != PendingReason::kNone && job.is_pending();
+      writer.add(is_told ? job_view(job, detail, &found->second) : job_view(job, detail));
+      ++shown;
+    } else if (job.run != nullptr) {
+      for (const StepState& step : job.run->steps) {
+        if (query.is_steps && !step.is_running()) continue;
+        writer.add(view_of(step, job, state_));
+        ++shown;
+      }
+    }
+    return shown < kShownMax && !writer.is_full();
+  });
+  ListSlice slice;
+  slice.cost = shown + looked / kLooksPerJob;
+  if (!writer.is_empty()) slice.pages = std::make_shared<const std::vector<std::string>>(std::move(writer).finish());
+  return slice;
+}
+
+ListSlice QueryReplica::next_slice(const Query& query, JobListing& listing, const std::map<JobId, Reasons>& reasons) {
+  // In the second pass, and once jobs have come in, a slice is this list's own.
+  const bool is_shared = !listing.named() && reasons.empty() && !listing.is_second_pass() && listing.limit() == state_.next_job();
+  if (!is_shared) return make_slice(query, listing, reasons);
+  if (slices_change_ != change_) {
+    slices_.clear();
+    slice_bytes_ = 0;
+    slices_change_ = change_;
+  }
+  std::string key = records::encode_query(query) + fmt::format(" {}", listing.position().value());
+  if (const auto found = slices_.find(key); found != slices_.end()) {
+    const CachedSlice& known = found->second;
+    listing.pass(known.end, state_.next_job());
+    return {known.slice.pages, known.slice.cost / kLooksPerJob};
+  }
+  ListSlice slice = make_slice(query, listing, reasons);
+  remember(std::move(key), {slice, listing.position()});
+  return slice;
+}
+
+void QueryReplica::remember(std::string key, CachedSlice made) {
+  std::size_t bytes = key.size() + sizeof made;
+  if (made.slice.pages != nullptr) {
+    for (const std::string& page : *made.slice.pages) bytes += page.size();
+  }
+  if (slice_bytes_ + bytes > kSliceBytesMax) {
+    slices_.clear();
+    slice_bytes_ = 0;
+  }
+  slice_bytes_ += bytes;
+  slices_.emplace(std::move(key), std::move(made));
+}
+
+std::size_t QueryReplica::add_waiting(const JobFilter& filter, JobListing& listing, std::size_t count_max, std::vector<JobId>& waiting) {
+  const std::size_t looked = walk(filter, listing, [&](const Job& job) {
+    if (job.is_pending()) waiting.push_back(job.id);
+    return waiting.size() < count_max;
+  });
+  return looked / kLooksPerJob;
+}
+
+std::size_t QueryReplica::read_live(HistoryListing& listing) {
+  const Query& query = listing.query;
+  std::size_t shown = 0;
+  const std::size_t looked = walk(query.filter, listing.memory, [&](const Job& job) {
+    const TimePoint end = job.is_over() ? job.end_time : TimePoint::never();
+    if (end < query.since || (query.until.is_set() && job.submit_time > query.until)) return true;
+    HistoryRun run;
+    run.job = job_view(job, QueryDetail::kFull);
+    if (query.is_steps && job.run != nullptr) {
+      for (const StepState& step : job.run->steps) run.steps.push_back(view_of(step, job, state_));
+      std::ranges::sort(run.steps, {}, &StepView::id);
+      // Jobs of very many steps keep the last ones alone in memory.
+      run.has_stored_steps = !run.steps.empty() && job.run->forgotten.count != 0;
+    }
+    shown += 1 + run.steps.size();
+    listing.live.push_back(std::move(run));
+    return shown < kShownMax;
+  });
+  listing.is_caught_up = false;
+  return shown + looked / kLooksPerJob;
 }
 
 std::vector<std::string> QueryReplica::node_pages() const {
@@ -147,8 +261,6 @@ Result<Pages> QueryReplica::answer(const Identity& reader, const Query& query) {
   }
   std::vector<std::string> pages;
   switch (query.kind) {
-    case QueryKind::kJobs: pages = TRY(job_pages(query)); break;
-    case QueryKind::kSteps: pages = TRY(step_pages(query)); break;
     case QueryKind::kNodes: pages = node_pages(); break;
     case QueryKind::kExperiments: pages = TRY(experiment_pages(reader, query)); break;
     case QueryKind::kTrials: pages = TRY(trial_pages(reader, query)); break;
@@ -237,30 +349,6 @@ Result<std::vector<std::string>> QueryReplica::trial_pages(const Identity& reade
     writer.add(std::move(view));
   }
   return std::move(writer).finish();
-}
-
-bool QueryReplica::has_forgotten_steps(JobId id, std::uint32_t attempt) const {
-  const Job* job = state_.jobs().find(id);
-  return job != nullptr && job->attempt == attempt && job->run != nullptr && job->run->forgotten.count != 0;
-}
-
-std::vector<std::pair<JobView, std::vector<StepView>>> QueryReplica::live_history(
-    const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored) {
-  std::vector<std::pair<JobView, std::vector<StepView>>> result;
-  JobFilter all = query.filter;
-  if (all.jobs.size() == 1) all.jobs.push_back(all.jobs.front());  // an unknown id is no error here
-  const auto jobs = select(all);
-  for (const Job* job : jobs.value_or(std::vector<const Job*>{})) {
-    if (job->is_over() && is_stored(job->id, job->attempt)) continue;
-    const TimePoint end = job->is_over() ? job->end_time : TimePoint::never();
-    if (end < query.since || (query.until.is_set() && job->submit_time > query.until)) continue;
-    std::vector<StepView> steps;
-    if (query.is_steps && job->run != nullptr) {
-      for (const StepState& step : job->run->steps) steps.push_back(view_of(step, *job, state_));
-    }
-    result.emplace_back(job_view(*job, QueryDetail::kFull), std::move(steps));
-  }
-  return result;
 }
 
 }  // namespace muster

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "controller/gateway/history_listing.h"
+#include "controller/gateway/job_listing.h"
 #include "controller/gateway/user_index.h"
 #include "controller/planning/planner_role.h"
 #include "model/view.h"
@@ -25,6 +27,12 @@ struct NodeFact {
 /// The encoded pages of an answer, shared by everybody who asks the same at the same sequence number.
 using Pages = std::shared_ptr<const std::vector<std::string>>;
 
+/// A slice of a long answer.
+struct ListSlice {
+  Pages pages;           ///< null: there was nothing to show
+  std::size_t cost = 0;  ///< in jobs shown
+};
+
 class QueryReplica {
  public:
   explicit QueryReplica(std::string host, std::string version, std::string http_address = {})
@@ -38,26 +46,42 @@ class QueryReplica {
   void set_report(std::shared_ptr<const PlanReport> report);
   void set_node_facts(std::vector<NodeFact> facts);
 
-  /// Answers every kind but kHistory and kBatchScript. Errors: kNotFound "Invalid job id specified" when exactly one job
-  /// is named and it is not there. Cost: O(objects looked at); nothing when the same was asked since the last change.
+  /// Answers every kind but kJobs, kSteps, kHistory and kBatchScript. Errors: kNotFound where what is named is not there.
+  /// Cost: O(objects looked at); nothing when the same was asked since the last change.
   /// `reader`: keys in configurations are shown to their owners alone.
   Result<Pages> answer(const Identity& reader, const Query& query);
-  /// True when steps of that attempt have left the state because history has them.
-  bool has_forgotten_steps(JobId job, std::uint32_t attempt) const;
-  /// The live part of a history answer: jobs not over, and those over that `is_stored` does not name.
-  std::vector<std::pair<JobView, std::vector<StepView>>> live_history(
-      const Query& query, const std::function<bool(JobId, std::uint32_t)>& is_stored);
+
+  // Jobs and their steps come slice by slice, because there may be very many.
+  /// Errors: kNotFound "Invalid job id specified" when exactly one job is named and it is not there.
+  Result<JobListing> begin_list(const JobFilter& filter);
+  /// A list on which only history has something.
+  JobListing begin_nothing() const { return JobListing(state_.next_job(), std::vector<JobId>{}); }
+  /// Makes the next slice of kJobs or kSteps. `reasons`: what is known beyond the last plan of why jobs wait. Requires: the list is not done.
+  /// Cost: at most kShownMax jobs shown, or a page full, and kLookedMax looked at; less when the same was asked since the last change.
+  ListSlice next_slice(const Query& query, JobListing& listing, const std::map<JobId, Reasons>& reasons = {});
+  /// Adds the next jobs that match and wait, until there are `count_max`. Returns the cost, as above.
+  std::size_t add_waiting(const JobFilter& filter, JobListing& listing, std::size_t count_max, std::vector<JobId>& waiting);
+  /// What memory has of the next jobs that a list for sacct may show. Returns the cost, as above.
+  std::size_t read_live(HistoryListing& listing);
+  static constexpr std::size_t kShownMax = 256;
+  static constexpr std::size_t kLookedMax = 4096;
 
   JobView job_view(const Job& job, QueryDetail detail) const;
 
  private:
+  JobView job_view(const Job& job, QueryDetail detail, const Reasons* reasons) const;
   struct Cached {
     Pages pages;
     std::uint64_t change = 0;
   };
-  Result<std::vector<const Job*>> select(const JobFilter& filter);
-  Result<std::vector<std::string>> job_pages(const Query& query);
-  Result<std::vector<std::string>> step_pages(const Query& query);
+  struct CachedSlice {
+    ListSlice slice;
+    JobId end;  ///< where the list stands behind it
+  };
+  Result<std::vector<JobId>> named_ids(const JobFilter& filter) const;
+  std::size_t walk(const JobFilter& filter, JobListing& listing, const std::function<bool(const Job&)>& visit);
+  ListSlice make_slice(const Query& query, JobListing& listing, const std::map<JobId, Reasons>& reasons);
+  void remember(std::string key, CachedSlice made);
   std::vector<std::string> node_pages() const;
   Result<std::vector<std::string>> experiment_pages(const Identity& reader, const Query& query) const;
   Result<std::vector<std::string>> trial_pages(const Identity& reader, const Query& query) const;
@@ -75,6 +99,9 @@ class QueryReplica {
   std::shared_ptr<const PlanReport> report_;
   std::vector<NodeFact> node_facts_;
   std::map<std::string, Cached> cache_;
+  std::map<std::string, CachedSlice> slices_;  ///< by query and where they begin, as of `slices_change_`
+  std::uint64_t slices_change_ = 0;
+  std::size_t slice_bytes_ = 0;
   std::uint64_t change_ = 1;        ///< rises with everything that can change an answer
   std::uint64_t facts_change_ = 1;  ///< rises with what only answers about nodes show
 };

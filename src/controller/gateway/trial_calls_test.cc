@@ -44,10 +44,8 @@ class Desk final : public GatewayPort {
     gateway.on_reply(token, rig.replies.at(token));
   }
   void forecast(Command) override {}
-  kj::Promise<Result<std::vector<std::vector<StepView>>>> ended_steps(std::vector<JobAttempt>) override {
-    return Result<std::vector<std::vector<StepView>>>(std::vector<std::vector<StepView>>{});
-  }
-  kj::Promise<Result<HistoryRows>> history(Query) override { return Result<HistoryRows>(HistoryRows()); }
+  kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId>) override { return std::map<JobId, Reasons>(); }
+  kj::Promise<Result<HistorySlice>> history(UserId, HistoryListing) override { return Result<HistorySlice>(fail(ErrorCode::kUnavailable, "no history here")); }
   kj::Promise<Result<std::string>> blob(BlobId) override { return Result<std::string>(std::string()); }
   kj::Promise<CallerNames> names(UserId, GroupId) override { return CallerNames{"alice", "users", {}}; }
   kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint) override { return Result<std::string>("token of " + owner.name); }

@@ -31,7 +31,8 @@ void UserIndex::on_event(const Event& event, const ClusterState& state) {
   }
 }
 
-std::vector<const Job*> UserIndex::jobs_of(const std::vector<std::uint32_t>& uids, const ClusterState& state) {
+std::vector<const Job*> UserIndex::jobs_of(const std::vector<std::uint32_t>& uids, JobId first, std::size_t count_max,
+                                           const ClusterState& state) {
   if (!is_built_) build(state);
   std::vector<const Job*> found;
   std::vector<std::uint32_t> users = uids;
@@ -40,11 +41,16 @@ std::vector<const Job*> UserIndex::jobs_of(const std::vector<std::uint32_t>& uid
   for (const std::uint32_t uid : users) {
     const auto jobs = jobs_.find(UserId(uid));
     if (jobs == jobs_.end()) continue;
-    for (const JobId id : jobs->second) {
-      if (const Job* job = state.jobs().find(id)) found.push_back(job);
+    std::size_t count = 0;
+    for (auto id = std::ranges::lower_bound(jobs->second, first); id != jobs->second.end() && count < count_max; ++id) {
+      const Job* job = state.jobs().find(*id);
+      if (job == nullptr) continue;
+      found.push_back(job);
+      ++count;
     }
   }
   if (users.size() > 1) std::ranges::sort(found, {}, [](const Job* job) { return job->id; });
+  if (found.size() > count_max) found.resize(count_max);
   return found;
 }
 

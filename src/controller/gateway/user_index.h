@@ -2,6 +2,7 @@
 // makes it at the first question and keeps it up event by event.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,9 +16,9 @@ class UserIndex {
  public:
   /// `event` has been applied to `state`. Cost: O(1) amortised.
   void on_event(const Event& event, const ClusterState& state);
-  /// Jobs of these users in rising order of ids, those that have left memory left out. Cost: O(their jobs), but the first
-  /// call looks at all.
-  std::vector<const Job*> jobs_of(const std::vector<std::uint32_t>& uids, const ClusterState& state);
+  /// The first `count_max` jobs of these users with ids from `first` on, in rising order, those that have left memory left out.
+  /// Cost: O(users * (log jobs + count_max)) and those that have left; but the first call looks at all.
+  std::vector<const Job*> jobs_of(const std::vector<std::uint32_t>& uids, JobId first, std::size_t count_max, const ClusterState& state);
 
  private:
   /// Evicted jobs stay listed until there are this many and as many as half of all.

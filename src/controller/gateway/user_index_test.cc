@@ -25,8 +25,13 @@ struct UserIndexTest : ::testing::Test {
     for (const Event& event : log.batches().back()->events) index.on_event(event, log.state());
   }
   std::vector<std::uint32_t> jobs_of(std::vector<std::uint32_t> uids) {
+    constexpr std::size_t kAtOnce = 2;
     std::vector<std::uint32_t> ids;
-    for (const Job* job : index.jobs_of(uids, log.state())) ids.push_back(job->id.value());
+    for (bool is_more = true; is_more;) {
+      const auto jobs = index.jobs_of(uids, JobId(ids.empty() ? 0 : ids.back() + 1), kAtOnce, log.state());
+      for (const Job* job : jobs) ids.push_back(job->id.value());
+      is_more = jobs.size() == kAtOnce;
+    }
     return ids;
   }
   Log log;
