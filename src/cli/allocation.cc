@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 #include <kj/async-unix.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 
 #include "codec/rank_layout.h"
 #include "codec/requested_variables.h"
+#include "codec/words.h"
 
 namespace muster::cli {
 namespace {
@@ -15,11 +18,6 @@ namespace {
 constexpr auto kLeaseRenewal = 20 * kj::SECONDS;
 /// Starts sooner than this need no message that they wait.
 constexpr auto kQueuedAfter = 300 * kj::MILLISECONDS;
-
-const std::vector<int>& cancelling_signals() {
-  static const std::vector<int> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  return signals;
-}
 
 void cancel_job(Session& session, JobId job) {
   CancelJobs cancel;
@@ -69,9 +67,24 @@ kj::Promise<int> any_signal(kj::UnixEventPort& port, std::vector<int> signals) {
   return first;
 }
 
+const std::vector<int>& cancelling_signals() {
+  static const std::vector<int> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  return signals;
+}
+
 void capture_signals(const std::vector<int>& signals) {
   kj::UnixEventPort::setReservedSignal(SIGURG);  // else SIGUSR1, which is the tasks'
   for (const int number : signals) kj::UnixEventPort::captureSignal(number);
+}
+
+bool is_program(const std::string& name, const std::string& work_dir) {
+  const auto is_one = [](const std::string& path) {
+    struct stat found {};
+    return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && ::access(path.c_str(), X_OK) == 0;
+  };
+  if (name.find('/') != std::string::npos) return is_one(name.front() == '/' ? name : work_dir + "/" + name);
+  return std::ranges::any_of(split(environment_value("PATH"), ':'),
+                             [&](std::string_view folder) { return is_one(fmt::format("{}/{}", folder.empty() ? "." : folder, name)); });
 }
 
 StartWait wait_for_start(const Console& console, Session& session, const SubmitOptions& options, JobId job) {
@@ -97,15 +110,17 @@ StartWait wait_for_start(const Console& console, Session& session, const SubmitO
   if (!outcome.answer) {
     cancel_job(session, job);
     if (outcome.is_too_late) {
-      console.error("Unable to allocate resources: Immediate execution impossible, insufficient priority");
+      console.error("Unable to allocate resources: Requested nodes are busy");
       result.exit_code = environment_number("SLURM_EXIT_IMMEDIATE", console.exit_error());
     } else {
+      if (options.by == Submitter::kAllocate) console.say("Job aborted due to signal");
       console.say(fmt::format("Job allocation {} has been revoked.", job.value()));
-      result.exit_code = 1;
+      if (options.by == Submitter::kRun) console.say(fmt::format("Force Terminated JobId={}", job.value()));
+      result.exit_code = console.exit_error();
     }
     return result;
   }
-  result.exit_code = 1;
+  result.exit_code = console.exit_error();
   if (outcome.answer->error) {
     console.error(fmt::format("Unable to allocate resources: {}", outcome.answer->error->text()));
   } else if (!outcome.answer->job->start_time.is_set() || outcome.answer->job->state == JobState::kPending) {

@@ -38,6 +38,8 @@ kj::Promise<void> keep_lease(kj::AsyncIoContext& io, std::string address, JobId 
 kj::Promise<Reply> submit_until_answered(kj::AsyncIoContext& io, std::string address, Request request);
 /// The first of these signals; each must have been captured.
 kj::Promise<int> any_signal(kj::UnixEventPort& port, std::vector<int> signals);
+/// By which people cancel what they wait for.
+const std::vector<int>& cancelling_signals();
 /// To be called before the event loop is made: which signals it may wait for.
 void capture_signals(const std::vector<int>& signals);
 
@@ -48,6 +50,9 @@ struct StartWait {
   int exit_code = 0;
 };
 StartWait wait_for_start(const Console& console, Session& session, const SubmitOptions& options, JobId job);
+
+/// Whether a command can be started here: a file that may be run, looked for along PATH where the name has no slash.
+bool is_program(const std::string& name, const std::string& work_dir);
 
 /// The variables that describe an allocation to what runs in it. Source: salloc(1), OUTPUT ENVIRONMENT VARIABLES.
 /// `nodes`: the cluster's nodes by index, as far as --threads-per-core makes it matter what they are; may be empty.

@@ -15,6 +15,7 @@
 #include "cli/http_access.h"
 #include "cli/node_text.h"
 #include "cli/personal_cluster.h"
+#include "cli/program_folder.h"
 #include "cli/web.h"
 #include "codec/words.h"
 #include "env/posix/process_runner.h"
@@ -43,13 +44,6 @@ std::string absolute(const std::string& path) {
   if (!path.empty() && path.front() == '/') return path;
   char folder[PATH_MAX] = {};
   return ::getcwd(folder, sizeof folder) == nullptr ? path : std::string(folder) + "/" + path;
-}
-
-std::string program_folder() {
-  char path[PATH_MAX] = {};
-  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path - 1);
-  const std::string whole(path, size > 0 ? static_cast<std::size_t>(size) : 0);
-  return whole.substr(0, whole.rfind('/'));
 }
 
 int complain(const Error& error) {

@@ -27,7 +27,10 @@ void Console::say(std::string_view text) const {
 }
 void Console::warn(std::string_view text) const { write("warning: ", text); }
 
-int Console::exit_error() const { return environment_number("SLURM_EXIT_ERROR", 1); }
+int Console::exit_error() const {
+  const bool is_chosen = command_ == "sbatch" || command_ == "srun" || command_ == "salloc";
+  return is_chosen ? environment_number("SLURM_EXIT_ERROR", 1) : 1;
+}
 
 int Console::fail(const Error& failure) const {
   error(failure);

@@ -33,7 +33,7 @@ class Console {
   /// "NAME: TEXT"; silent with --quiet.
   void say(std::string_view text) const;
   void warn(std::string_view text) const;
-  /// The exit code of a failure: SLURM_EXIT_ERROR, else 1.
+  /// The exit code of a failure: of sbatch, srun and salloc SLURM_EXIT_ERROR, else 1.
   int exit_error() const;
   /// Says the error and gives the exit code for it.
   int fail(const Error& error) const;

@@ -21,6 +21,14 @@ TEST(Console, ExitCodesAreOneByte) {
   ::unsetenv(kName);
 }
 
+TEST(Console, OnlyCommandsThatStartJobsTakeTheirFailuresExitCodeFromTheEnvironment) {
+  ::setenv("SLURM_EXIT_ERROR", "44", 1);
+  for (const char* name : {"sbatch", "srun", "salloc"}) EXPECT_EQ(Console(name).exit_error(), 44) << name;
+  for (const char* name : {"squeue", "scontrol", "muster"}) EXPECT_EQ(Console(name).exit_error(), 1) << name;
+  ::unsetenv("SLURM_EXIT_ERROR");
+  EXPECT_EQ(Console("srun").exit_error(), 1);
+}
+
 TEST(Console, IdsAreThirtyTwoBits) {
   ::unsetenv(kName);
   EXPECT_FALSE(environment_id(kName).has_value());

@@ -83,4 +83,9 @@ Status check_clusters(std::string_view text) {
   return {};
 }
 
+Status check_clusters_variable(bool is_option_given) {
+  const std::string_view named = environment_value("SLURM_CLUSTERS");
+  return is_option_given || named.empty() ? Status() : check_clusters(named);
+}
+
 }  // namespace muster::cli

@@ -28,5 +28,7 @@ void add_me(JobFilter& filter);
 Status add_nodes(std::string_view text, std::vector<std::string>& nodes);
 /// This cluster's own name, or "all". Errors: kInvalidArgument for another.
 Status check_clusters(std::string_view text);
+/// The same of SLURM_CLUSTERS, unless an option has named a cluster.
+Status check_clusters_variable(bool is_option_given);
 
 }  // namespace muster::cli

@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cli/program_folder.h"
+#include "cli/submit_refusal.h"
 #include "cli/text_file.h"
 #include "codec/gres_options.h"
 #include "codec/gres_text.h"
@@ -20,6 +22,7 @@
 #include "codec/launch_size.h"
 #include "codec/rank_layout.h"
 #include "codec/words.h"
+#include "env/posix/host_address.h"
 #include "env/posix/process_runner.h"
 
 extern char** environ;
@@ -47,12 +50,29 @@ std::uint32_t gpu_count(const std::vector<GresAmount>& amounts) {
 
 bool is_written(const SubmitOptions& options, std::string_view name) { return std::ranges::find(options.written, name) != options.written.end(); }
 
+/// The option was given without a value, and no other said it.
+bool is_left_empty(const SubmitOptions& options, const char* name, JobText text) {
+  return options.defined.contains(name) && options.job.get(text).empty();
+}
+
+/// The first node that is wanted and to be stayed away from; empty: none.
+Result<std::string> wanted_and_excluded(const SubmitOptions& options) {
+  const std::string_view wanted = options.job.get(JobText::kNodeList);
+  const std::string_view excluded = options.job.get(JobText::kExcludeList);
+  if (wanted.empty() || excluded.empty()) return std::string();
+  const auto names = TRY(expand_hostlist(wanted));
+  const auto away = TRY(expand_hostlist(excluded));
+  const auto found = std::ranges::find_if(names, [&](const std::string& name) { return std::ranges::find(away, name) != away.end(); });
+  return found == names.end() ? std::string() : *found;
+}
+
 tl::unexpected<Error> contradiction(std::string what) { return fail(ErrorCode::kInvalidArgument, std::move(what)); }
 
 /// Options that say two things about one. What stands in a job's environment gives way to what is written for a step of it.
 Status check_contradictions(SubmitOptions& options) {
   JobSpec& job = options.job;
   const bool is_step = options.inside.has_value();
+  if (!is_step && is_written(options, "relative")) return contradiction("--relative option invalid for job allocation request");
   if (job.tasks_per_gpu != 0 && !options.gpus_per_task.empty()) {
     if (is_step && is_written(options, "gpus-per-task") != is_written(options, "ntasks-per-gpu")) {
       is_written(options, "gpus-per-task") ? void(job.tasks_per_gpu = 0) : options.gpus_per_task.clear();
@@ -65,6 +85,7 @@ Status check_contradictions(SubmitOptions& options) {
       if (is_written(options, other)) return contradiction(fmt::format("--hint and --{} are mutually exclusive.", other));
     }
   }
+  if (is_written(options, "prefer") && is_written(options, "constraint")) return fail(refused_option("--prefer together with --constraint"));
   if (!is_step && is_given(options, given_option::kNodes) && !options.gpus.empty() && count_of(options.gpus) < job.min_nodes) {
     return contradiction(fmt::format("Invalid generic resource (gres) specification: --gpus={} is less than the {} nodes of --nodes",
                                      count_of(options.gpus), job.min_nodes));
@@ -89,7 +110,6 @@ Status settle_topology(SubmitOptions& options) {
     job.tasks_per_node = per_socket;
   }
   if (!job.is_kill_on_node_fail && (job.min_nodes > 1 || job.max_nodes > 1)) return refuse("--no-kill for a job of several nodes");
-  if (options.is_fewest_nodes && job.max_nodes > job.min_nodes) return refuse("--use-min-nodes with a range of nodes");
   return {};
 }
 
@@ -210,6 +230,15 @@ bool is_of_job(std::string_view name, bool has_devices) {
                          name == "ZE_AFFINITY_MASK");
 }
 
+/// With the folder of Muster's programs where a login shell would not find them: a script's srun is the one of its sbatch.
+std::string login_path() {
+  constexpr std::string_view kStandard = "/usr/local/bin:/usr/bin:/bin";
+  const std::string own = program_folder();
+  const std::vector<std::string_view> known = split(kStandard, ':');
+  if (own.empty() || std::ranges::find(known, own) != known.end()) return std::string(kStandard);
+  return fmt::format("{}:{}", own, kStandard);
+}
+
 /// The variables that a login gives, for --export without ALL.
 void add_login_variables(Environment& variables) {
   const auto add = [&](std::string_view name, std::string_view value) {
@@ -221,7 +250,7 @@ void add_login_variables(Environment& variables) {
     add("LOGNAME", user->pw_name);
     add("SHELL", user->pw_shell);
   }
-  add("PATH", "/usr/local/bin:/usr/bin:/bin");
+  add("PATH", login_path());
 }
 
 /// What a login shell of the user's has; what is there already stays. Source: sbatch(1), --get-user-env.
@@ -234,7 +263,7 @@ Status add_user_environment(Environment& variables) {
   ProcessSpec process;
   process.arguments = {"timeout", "10", std::string(shell), "-l", "-c", "env -0"};
   process.environment = {fmt::format("HOME={}", user->pw_dir), fmt::format("USER={}", user->pw_name), fmt::format("LOGNAME={}", user->pw_name),
-                         fmt::format("SHELL={}", shell), "PATH=/usr/local/bin:/usr/bin:/bin"};
+                         fmt::format("SHELL={}", shell), "PATH=" + login_path()};
   process.work_dir = "/";
   process.standard_out = ends[1];
   process.user = ProcessUser{::getuid(), ::getgid(), user->pw_name};
@@ -298,6 +327,7 @@ SubmitScene submit_scene(Words command_line) {
   std::array<char, 4096> buffer{};
   if (::getcwd(buffer.data(), buffer.size()) != nullptr) scene.work_dir = buffer.data();
   if (::gethostname(buffer.data(), buffer.size() - 1) == 0) scene.host = buffer.data();
+  scene.address = host_address();
   scene.session = static_cast<std::uint32_t>(::getsid(0));
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -315,8 +345,45 @@ Status settle(SubmitOptions& options, Words& warnings) {
   TRY(settle_topology(options));
   settle_spread(options.job);
   if (options.is_exclusive) options.job.sharing = Sharing::kExclusive;
-  if (options.step.is_exact && options.is_whole) {
-    return fail(ErrorCode::kInvalidArgument, "--exact and --whole are mutually exclusive.");
+  return {};
+}
+
+Status check_together(const SubmitOptions& options) {
+  const bool is_run = options.by == Submitter::kRun;
+  if (is_run && (options.step.is_exact || options.is_exclusive) && options.is_whole) return contradiction("--exact and --whole are mutually exclusive.");
+  if (is_run && is_written(options, "overlap") && is_written(options, "exclusive")) {
+    return contradiction("--exclusive and --overlap are mutually exclusive");
+  }
+  const bool is_both = options.inside ? is_written(options, "cpus-per-task") && is_written(options, "cpus-per-gpu")
+                                      : is_given(options, given_option::kCpusPerTask) && is_given(options, given_option::kCpusPerGpu);
+  if (is_both) return contradiction("--cpus-per-gpu is mutually exclusive with --cpus-per-task\nInvalid generic resource (gres) specification");
+  if (!options.inside) return {};
+  if (is_left_empty(options, "nodelist", JobText::kNodeList)) return contradiction("Hostlist is empty!  Can not run job.");
+  const std::string both = TRY(wanted_and_excluded(options));
+  if (!both.empty()) return contradiction(fmt::format("Requested node {} is also in the excluded list.\nJob not submitted.", both));
+  return {};
+}
+
+Status check_acceptable(const SubmitOptions& options) {
+  if (options.inside) return {};
+  const auto refuse = [](const char* message, std::string detail) { return fail(ErrorCode::kInvalidArgument, message, std::move(detail)); };
+  if (is_left_empty(options, "partition", JobText::kPartition)) {
+    return refuse("Invalid partition name specified", "invalid partition specified: (null)");
+  }
+  if (is_left_empty(options, "nodelist", JobText::kNodeList)) {
+    return refuse("Node count specification invalid", "--nodelist names no node: name some, or leave it out");
+  }
+  const std::string both = TRY(wanted_and_excluded(options));
+  if (!both.empty()) {
+    return refuse("Invalid node name specified", fmt::format("node {} stands in --nodelist and in --exclude: take it out of one", both));
+  }
+  if (!options.reservation.empty()) {
+    return refuse("Requested reservation is invalid",
+                  fmt::format("there is no reservation '{}': Muster has no reservations yet; leave --reservation out", options.reservation));
+  }
+  if (!options.licenses.empty()) {
+    return refuse("Invalid license specification",
+                  fmt::format("there is no license '{}': Muster counts no licenses yet; leave --licenses out", options.licenses));
   }
   return {};
 }
@@ -330,6 +397,8 @@ std::optional<int> settle_and_tell(const Console& console, SubmitOptions& option
     console.say(rule);
     console.say("end of defined options");
   }
+  if (const Status sound = check_together(options); !sound.has_value()) return console.fail(sound.error());
+  if (const Status acceptable = check_acceptable(options); !acceptable.has_value()) return refuse_job(console, options.by, acceptable.error());
   Words warnings;
   if (const Status settled = settle(options, warnings); !settled.has_value()) {
     console.fatal(settled.error().text());
@@ -414,7 +483,7 @@ StepSpec step_of(const SubmitOptions& options, const SubmitScene& scene, const W
   step.text.set(StepText::kCommand, joined_by_nul(command));
   step.text.set(StepText::kWorkDir, step.get(StepText::kWorkDir).empty() ? scene.work_dir
                                                                          : absolute_path(scene, step.get(StepText::kWorkDir)));
-  step.text.set(StepText::kSubmitHost, scene.host);
+  step.text.set(StepText::kSubmitHost, scene.address);  // tasks are told of an address, never of a name
   step.text.set(StepText::kSubmitLine, fmt::format("{}", fmt::join(scene.command_line, " ")));
   step.min_nodes = is_given(options, given_option::kNodes) || !job.get(JobText::kNodeList).empty() ? job.min_nodes : 0;
   step.max_nodes = is_given(options, given_option::kNodes) ? job.max_nodes : 0;

@@ -18,6 +18,7 @@ struct SubmitScene {
   Words command_line = {};
   std::string work_dir = {};
   std::string host = {};
+  std::string address = {};        ///< the host's, where tasks reach it
   std::uint32_t session = 0;
   std::uint32_t umask = 022;
   std::string limits = {};         ///< "NOFILE=1024,..."
@@ -30,6 +31,12 @@ SubmitScene submit_scene(Words command_line);
 /// Works out what follows from several options together: node counts from -w, task counts from -N and GPUs, gres texts.
 /// Errors: kInvalidArgument, fatal conflicts, in the words that sbatch(1) prints. `warnings` are for standard error.
 Status settle(SubmitOptions& options, Words& warnings);
+/// Options that exclude each other and that Slurm calls an error rather than fatal: SLURM_EXIT_ERROR counts. Errors:
+/// kInvalidArgument, a message of one or more lines.
+Status check_together(const SubmitOptions& options);
+/// What no controller would accept, said as it would say it (refuse_job): nodes and partitions that are named as nothing,
+/// nodes both wanted and excluded, reservations and licenses. Errors: kInvalidArgument.
+Status check_acceptable(const SubmitOptions& options);
 
 /// The same for a command: what was given is said with -v, warnings are said. The exit code after a conflict.
 std::optional<int> settle_and_tell(const Console& console, SubmitOptions& options);

@@ -1,7 +1,10 @@
 #include "cli/option_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <getopt.h>
+
+#include <algorithm>
 
 namespace muster::cli {
 namespace {
@@ -63,9 +66,9 @@ std::vector<char*> argument_pointers(Words& storage) {
 }
 
 /// The answer to --help and its like; nullopt: another option.
-std::optional<int> answer_common(int found, const std::function<std::string()>& help) {
+std::optional<int> answer_common(int found, const ReaderAnswers& answers) {
   if (found == kHelp || found == kUsage) {
-    print(help());
+    print(found == kHelp ? answers.help() : answers.usage());
     return 0;
   }
   if (found == kVersion) {
@@ -93,9 +96,32 @@ std::string help_line(const OptionForm& form, std::string_view help) {
   return fmt::format("{:<34} {}\n", left, help);
 }
 
+std::string refused_text(const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  return fmt::format("\nNot supported by Muster yet, and refused:\n  {}\n", fmt::join(names, " "));
+}
+
+std::string usage_text(std::string_view first_line, std::span<const OptionForm> forms, std::string_view operands) {
+  constexpr std::size_t kWidth = 80;
+  std::string text(first_line);
+  // Under the first option, as the line breaks of a manual's synopsis.
+  const std::string margin(std::min(first_line.find('['), first_line.size()), ' ');
+  std::size_t column = kWidth;
+  const auto add = [&](const std::string& word) {
+    const bool is_new_line = column + 1 + word.size() > kWidth;
+    text += is_new_line ? "\n" + margin + word : " " + word;
+    column = is_new_line ? margin.size() + word.size() : column + 1 + word.size();
+  };
+  for (const OptionForm& form : forms) {
+    if (*form.name == '\0') continue;
+    add(fmt::format("[--{}{}]", form.name, form.takes == Takes::kNothing ? "" : form.takes == Takes::kValue ? "=value" : "[=value]"));
+  }
+  if (!operands.empty()) add(std::string(operands));
+  return text + "\n";
+}
+
 ReadWords read_words(const Console& console, const Words& words, std::span<const OptionForm> forms, Operands operands,
-                     const std::function<Status(std::size_t, std::optional<std::string_view>)>& visit,
-                     const std::function<std::string()>& help) {
+                     const OptionVisitor& visit, const ReaderAnswers& answers) {
   const GetoptTable table = getopt_table(forms, operands);
   Words storage = {console.command()};
   storage.insert(storage.end(), words.begin(), words.end());
@@ -108,18 +134,16 @@ ReadWords read_words(const Console& console, const Words& words, std::span<const
     if (found == -1) break;
     const auto index = form_of(found, forms);
     if (!index) {
-      read.exit_code = answer_common(found == 'V' ? kVersion : found, help);
+      read.exit_code = answer_common(found == 'V' ? kVersion : found, answers);
       if (read.exit_code) return read;
       const std::string hint = fmt::format("Try \"{} --help\" for more information\n", console.command());
       std::fwrite(hint.data(), 1, hint.size(), stderr);
-      read.exit_code = console.exit_error();
+      read.exit_code = answers.exit_unknown;
       return read;
     }
     const auto value = optarg == nullptr ? std::nullopt : std::optional<std::string_view>(optarg);
-    if (const Status done = visit(*index, value); !done.has_value()) {
-      read.exit_code = console.fail(done.error());
-      return read;
-    }
+    read.exit_code = visit(*index, value);
+    if (read.exit_code) return read;
   }
   read.operands.assign(arguments.begin() + optind, arguments.begin() + count);
   return read;

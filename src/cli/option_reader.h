@@ -70,12 +70,20 @@ struct ReadWords {
   std::optional<int> exit_code;
 };
 
-/// Reads `words` (without the command's own name), calling `visit(index of form, value)` for each option in order; a value
-/// that was left out is nullopt. --help, --usage and -V are answered here with `help`.
-/// What `visit` answers as an error is said and ends the reading; so does an unknown option, in getopt's own words.
+/// What the reading says by itself.
+struct ReaderAnswers {
+  std::function<std::string()> help;
+  std::function<std::string()> usage;
+  int exit_unknown = 1;  ///< after an option that nobody knows
+};
+
+/// Takes an option: its form's index and its value, nullopt where that was left out. An exit code ends the reading: why has been said.
+using OptionVisitor = std::function<std::optional<int>(std::size_t, std::optional<std::string_view>)>;
+
+/// Reads `words` (without the command's own name), calling `visit` for each option in order. --help, --usage and -V are
+/// answered here; an unknown option ends the reading, in getopt's own words.
 ReadWords read_words(const Console& console, const Words& words, std::span<const OptionForm> forms, Operands operands,
-                     const std::function<Status(std::size_t, std::optional<std::string_view>)>& visit,
-                     const std::function<std::string()>& help);
+                     const OptionVisitor& visit, const ReaderAnswers& answers);
 
 /// "--name" or "-x": how an option is named in messages.
 std::string option_name(const char* name, char letter);
@@ -83,26 +91,52 @@ std::string option_name(const char* name, char letter);
 Error refused_option(std::string_view name);
 /// One line of --help.
 std::string help_line(const OptionForm& form, std::string_view help);
+/// The end of --help: what is refused by name. Empty where nothing is.
+std::string refused_text(const std::vector<std::string>& names);
+/// --usage: `first_line` ("Usage: squeue [-A account]"), then every form with a long name, then `operands`.
+std::string usage_text(std::string_view first_line, std::span<const OptionForm> forms, std::string_view operands);
+
+/// How a command is called. `first_line`: of --usage; it names options that exist.
+struct CallForm {
+  std::string_view help;        ///< what stands above the options in --help
+  std::string_view first_line;
+  std::string_view operands = {};
+  std::string_view notes = {};  ///< of --help: what stands below the options
+};
 
 /// As `read_words` with a table: a row without `set` is refused by name; a bad value names its option.
 template <class Target>
 ReadWords read_options(const Console& console, const Words& words, std::span<const OptionRow<Target>> rows,
-                       Operands operands, Target& target, std::string_view usage) {
+                       Operands operands, Target& target, const CallForm& call) {
   std::vector<OptionForm> forms;
   for (const auto& row : rows) forms.push_back({row.name, row.letter, row.takes});
-  const auto visit = [&](std::size_t index, std::optional<std::string_view> value) -> Status {
+  const auto visit = [&](std::size_t index, std::optional<std::string_view> value) -> std::optional<int> {
     const auto& row = rows[index];
-    if (row.set == nullptr) return fail(refused_option(option_name(row.name, row.letter)));
-    return row.set(target, value.value_or(std::string_view()));
+    if (row.set == nullptr) return console.fail(refused_option(option_name(row.name, row.letter)));
+    const Status done = row.set(target, value.value_or(std::string_view()));
+    return done.has_value() ? std::nullopt : std::optional<int>(console.fail(done.error()));
   };
-  const auto help = [&] {
-    std::string text = std::string(usage) + "\n";
+  ReaderAnswers answers;
+  answers.exit_unknown = console.exit_error();
+  answers.help = [&] {
+    std::string text = std::string(call.help) + "\n";
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (*rows[i].help != '\0') text += help_line(forms[i], rows[i].help);
     }
-    return text;
+    std::vector<std::string> refused;
+    for (const auto& row : rows) {
+      if (row.set == nullptr) refused.push_back(option_name(row.name, row.letter));
+    }
+    return text + std::string(call.notes) + refused_text(refused);
   };
-  return read_words(console, words, forms, operands, visit, help);
+  answers.usage = [&] {
+    std::vector<OptionForm> shown;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (*rows[i].help != '\0') shown.push_back(forms[i]);
+    }
+    return usage_text(call.first_line, shown, call.operands);
+  };
+  return read_words(console, words, forms, operands, visit, answers);
 }
 
 }  // namespace muster::cli

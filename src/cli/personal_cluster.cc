@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/program_folder.h"
 #include "cli/text_file.h"
 #include "codec/slurm_conf.h"
 #include "codec/words.h"
@@ -37,13 +38,6 @@ constexpr int kStopPatienceMs = 10'000;
 void sleep_ms(int ms) {
   const timespec time{ms / 1000, (ms % 1000) * 1'000'000L};
   ::nanosleep(&time, nullptr);
-}
-
-std::string program_folder() {
-  char path[PATH_MAX] = {};
-  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path - 1);
-  const std::string whole(path, size > 0 ? static_cast<std::size_t>(size) : 0);
-  return whole.substr(0, whole.rfind('/'));
 }
 
 Status write_file(const std::string& path, const std::string& text) {

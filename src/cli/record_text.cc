@@ -173,6 +173,7 @@ std::string_view oversubscribe_word(Sharing sharing) {
 
 void add_wishes(Record& record, const JobSpec& spec) {
   record.line().add("Features", or_null(spec.get(JobText::kFeatures))).add("DelayBoot", "00:00:00");
+  if (!spec.get(JobText::kPrefer).empty()) record.line().add("Prefer", spec.get(JobText::kPrefer));
   if (!spec.get(JobText::kReservation).empty()) record.line().add("Reservation", spec.get(JobText::kReservation));
   record.line().add("OverSubscribe", oversubscribe_word(spec.sharing));
   record.add("Exclusive", spec.sharing == Sharing::kExclusive ? "NODE" : "NO");

@@ -24,6 +24,7 @@ struct SacctOptions {
   std::string format;
   std::string delimiter = "|";
   bool is_allocations_only = false;
+  bool is_cluster_named = false;
   bool is_no_header = false;
   bool is_parsable = false;        ///< -p: a delimiter at the end too
   bool is_parsable_plain = false;  ///< -P
@@ -65,7 +66,10 @@ Status states(O& options, Value value) {
   options.states = TRY(parse_states(value));
   return {};
 }
-Status clusters(O&, Value value) { return check_clusters(value); }
+Status clusters(O& options, Value value) {
+  options.is_cluster_named = true;
+  return check_clusters(value);
+}
 Status duplicates(O& options, Value) {
   options.query.is_duplicates = true;
   return {};
@@ -289,8 +293,11 @@ int run_sacct(const Words& words) {
   SacctOptions options;
   options.context = show_context("");
   const auto read = read_options<O>(console, words, kOptions, Operands::kAnywhere, options,
-                                    "Usage: sacct [OPTIONS]\nShows jobs and steps, also those that ended long ago.\n");
+                                    {"Usage: sacct [OPTIONS]\nShows jobs and steps, also those that ended long ago.\n",
+                                     "Usage: sacct [options]"});
   if (read.exit_code) return *read.exit_code;
+  const Status own_cluster = check_clusters_variable(options.is_cluster_named);
+  if (!own_cluster.has_value()) return console.fail(own_cluster.error());
   if (!read.operands.empty()) {
     return console.fail(Error{ErrorCode::kInvalidArgument, fmt::format("Unknown arguments: {}", read.operands.front()), ""});
   }

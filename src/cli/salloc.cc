@@ -9,6 +9,7 @@
 
 #include "cli/allocation.h"
 #include "cli/commands.h"
+#include "cli/submit_refusal.h"
 #include "env/posix/process_runner.h"
 
 namespace muster::cli {
@@ -36,36 +37,84 @@ SubmitJob submission(const SubmitOptions& options, const SubmitScene& scene, con
   return submit;
 }
 
-/// Fulfilled with wait(2)'s status when the command has ended. SIGTERM and SIGHUP go on to it; those of the terminal reach
-/// it anyway.
-kj::Promise<int> command_end(kj::UnixEventPort& port, pid_t pid) {
-  int status = 0;
-  if (::waitpid(pid, &status, WNOHANG) == pid) return status;
-  return any_signal(port, all_signals()).then([&port, pid](int number) {
-    if (number == SIGTERM || number == SIGHUP) ::kill(pid, number);
-    return command_end(port, pid);
-  });
-}
+/// The command while it runs in its allocation. Source for what signals do: Slurm 22.05.8.
+class HeldCommand {
+ public:
+  struct End {
+    int status = 0;           ///< wait(2)'s, of a command that has ended
+    bool is_left = false;     ///< the terminal has gone: nobody waits for the command
+    bool is_revoked = false;  ///< the allocation was gone before
+  };
+  HeldCommand(const Console& console, Session& session, const SubmitOptions& options, const JobView& job, pid_t pid)
+      : console_(console), session_(session), options_(options), job_(job.id), attempt_(job.attempt), pid_(pid), tasks_(errors_) {}
 
-/// Says why the allocation is gone before the command ended, and signals the command if that was asked for.
-void on_revoked(const Console& console, const SubmitOptions& options, const WaitAnswer& answer, JobId job, pid_t pid) {
-  const bool is_timeout = answer.job && answer.job->state == JobState::kTimeout;
-  console.say(is_timeout ? fmt::format("Job {} has exceeded its time limit and its allocation has been revoked.", job.value())
-                         : fmt::format("Job allocation {} has been revoked.", job.value()));
-  if (options.kill_signal != 0) ::kill(pid, options.kill_signal);
-}
+  End wait() {
+    auto& io = session_.io();
+    const std::string address = session_.cluster().controller;
+    tasks_.add(keep_lease(io, address, job_));
+    tasks_.add(wait_until(io, address, StepId{job_, attempt_, 0}, WaitUntil::kEnded).then([this](WaitAnswer&& answer) { on_revoked(answer); }));
+    end_.status = command_end().wait(io.waitScope);
+    return end_;
+  }
 
-/// Runs the command in the allocation. Its status as wait(2) gives it.
-Result<int> run_command(const Console& console, Session& session, const SubmitOptions& options, const JobView& job,
-                        const ProcessSpec& process) {
-  auto& io = session.io();
-  const std::string address = session.cluster().controller;
-  const pid_t pid = TRY(start_process(process));
-  const auto lease = keep_lease(io, address, job.id).eagerlyEvaluate([](kj::Exception&&) {});
-  const auto watch = wait_until(io, address, StepId{job.id, job.attempt, 0}, WaitUntil::kEnded)
-                         .then([&](WaitAnswer&& answer) { on_revoked(console, options, answer, job.id, pid); })
-                         .eagerlyEvaluate([](kj::Exception&&) {});
-  return command_end(io.unixEventPort, pid).wait(io.waitScope);
+ private:
+  struct Errors final : kj::TaskSet::ErrorHandler {
+    void taskFailed(kj::Exception&&) override {}  // the end of the command comes all the same
+  };
+
+  kj::Promise<int> command_end() {
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) return status;
+    return any_signal(session_.io().unixEventPort, all_signals()).then([this](int number) -> kj::Promise<int> {
+      on_signal(number);
+      return end_.is_left ? kj::Promise<int>(0) : command_end();
+    });
+  }
+
+  void on_signal(int number) {
+    // What a terminal's keys send reaches the command anyway, and is meant for it alone.
+    const bool is_of_keys = (number == SIGINT || number == SIGQUIT) && ::isatty(STDIN_FILENO) != 0;
+    if (number == SIGHUP) {
+      end_.is_left = true;
+      ::kill(pid_, SIGHUP);
+    } else if (number != SIGCHLD && !is_of_keys && !end_.is_revoked) {
+      CancelJobs cancel;
+      cancel.filter.jobs.push_back(JobSelector{job_, {}, false, std::nullopt});
+      cancel.is_lenient = true;
+      tasks_.add(submit_until_answered(session_.io(), session_.cluster().controller, cancel).ignoreResult());
+    }
+  }
+
+  /// Says why the allocation is gone before the command ended, and signals the command if that was asked for.
+  void on_revoked(const WaitAnswer& answer) {
+    end_.is_revoked = true;
+    const bool is_timeout = answer.job && answer.job->state == JobState::kTimeout;
+    console_.say(is_timeout ? fmt::format("Job {} has exceeded its time limit and its allocation has been revoked.", job_.value())
+                            : fmt::format("Job allocation {} has been revoked.", job_.value()));
+    if (options_.kill_signal != 0) ::kill(pid_, options_.kill_signal);
+  }
+
+  const Console& console_;
+  Session& session_;
+  const SubmitOptions& options_;
+  const JobId job_;
+  const std::uint32_t attempt_;
+  const pid_t pid_;
+  End end_;
+  Errors errors_;
+  kj::TaskSet tasks_;
+};
+
+/// A command that its user ended leaves no failure behind. Source: Slurm 22.05.8.
+int exit_code_of(const ExitStatus& exit) {
+  switch (exit.signal()) {
+    case 0: return exit.code();
+    case SIGHUP:
+    case SIGINT:
+    case SIGQUIT:
+    case SIGKILL: return 0;
+    default: return 1;
+  }
 }
 
 ProcessSpec process_of(const SubmitOptions& options, const SubmitScene& scene, const Words& command, Environment variables) {
@@ -80,6 +129,15 @@ ProcessSpec process_of(const SubmitOptions& options, const SubmitScene& scene, c
   process.standard_error = 2;
   process.is_own_session = false;
   return process;
+}
+
+/// Errors: kNotFound, in Slurm's words, for what is no program.
+Result<pid_t> start_command(const ProcessSpec& process) {
+  const std::string& program = process.arguments.front();
+  if (!is_program(program, process.work_dir)) {
+    return fail(ErrorCode::kNotFound, fmt::format("_fork_command: Unable to find command \"{}\"", program));
+  }
+  return start_process(process);
 }
 
 /// The cluster's nodes where it matters what they are: under --threads-per-core some CPUs of each core are not for tasks.
@@ -102,13 +160,21 @@ int hold_allocation(const Console& console, Session& session, const SubmitOption
   Environment variables = scene.is_inside_job() ? without_job_variables(scene.environment) : scene.environment;
   add_allocation_variables(variables, *start.job, nodes_for(session, *start.job), scene, session.cluster().cluster_name);
   std::fflush(stdout);
-  const auto status = run_command(console, session, options, *start.job, process_of(options, scene, command, std::move(variables)));
-  if (!status.has_value()) console.error(status.error());
-  const ExitStatus exit = status.has_value() ? ExitStatus{*status} : ExitStatus::exited(127);
-  console.say(fmt::format("Relinquishing job allocation {}", id.value()));
-  submit_until_answered(session.io(), session.cluster().controller, ReleaseAllocation{id, start.job->attempt, exit})
-      .wait(session.io().waitScope);
-  return exit.signal() != 0 ? 128 + exit.signal() : exit.code();
+  const auto give_back = [&](ExitStatus exit) {
+    console.say(fmt::format("Relinquishing job allocation {}", id.value()));
+    submit_until_answered(session.io(), session.cluster().controller, ReleaseAllocation{id, start.job->attempt, exit})
+        .wait(session.io().waitScope);
+  };
+  const auto pid = start_command(process_of(options, scene, command, std::move(variables)));
+  if (!pid.has_value()) {
+    console.error(pid.error());
+    give_back(ExitStatus::exited(127));
+    return console.exit_error();
+  }
+  const HeldCommand::End end = HeldCommand(console, session, options, *start.job, *pid).wait();
+  const ExitStatus exit{end.status};
+  if (!end.is_revoked) give_back(exit);
+  return end.is_left ? 1 : exit_code_of(exit);
 }
 
 }  // namespace
@@ -131,12 +197,12 @@ int run_salloc(const Words& words) {
 
   capture_signals(all_signals());
   Session session(console);
+  session.end_by(cancelling_signals());
   const Words command = read.operands.empty() ? shell() : read.operands;
   const auto reply = session.submit_one(submission(options, scene, command));
+  session.end_by({});
   const Error* refused = !reply.has_value() ? &reply.error() : reply->error ? &*reply->error : nullptr;
-  if (refused != nullptr) {
-    return console.fail(Error{refused->code, "Job submit/allocate failed: " + refused->message, refused->detail});
-  }
+  if (refused != nullptr) return refuse_job(console, Submitter::kAllocate, *refused);
   return hold_allocation(console, session, options, scene, command, reply->job);
 }
 

@@ -12,13 +12,13 @@
 #include "cli/commands.h"
 #include "cli/job_request.h"
 #include "cli/session.h"
+#include "cli/submit_refusal.h"
 #include "codec/batch_script.h"
 #include "codec/words.h"
 
 namespace muster::cli {
 namespace {
 
-constexpr int kExitBadDirective = 255;
 constexpr Duration kPollPause = Duration::seconds(1);
 
 /// A script and where it came from.
@@ -44,7 +44,7 @@ std::string find_script(const std::string& name, const SubmitScene& scene) {
 Result<Script> read_script(const SubmitOptions& options, const Words& operands, const SubmitScene& scene) {
   Script script;
   if (options.wrap) {
-    if (!operands.empty()) return fail(ErrorCode::kInvalidArgument, "Script arguments are not permitted with the --wrap option");
+    if (!operands.empty()) return fail(ErrorCode::kInvalidArgument, "Script arguments not permitted with --wrap option");
     script.text = fmt::format("#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n", *options.wrap);
     script.name = "wrap";
     return script;
@@ -72,7 +72,7 @@ std::optional<int> read_directives(const Console& console, SubmitReader& reader,
   const auto directives = parse_batch_directives(script.text);
   if (!directives.has_value()) {
     console.error(directives.error());
-    return kExitBadDirective;
+    return kExitBadOption;
   }
   if (!directives->component_lines.empty()) {
     return console.fail(Error{ErrorCode::kUnimplemented, "#SBATCH hetjob is not supported by Muster yet",
@@ -88,7 +88,7 @@ std::optional<int> read_directives(const Console& console, SubmitReader& reader,
   if (read.exit_code) return read.exit_code;
   if (!read.operands.empty()) {
     console.error(fmt::format("Invalid directive found in batch script: {}", read.operands.front()));
-    return kExitBadDirective;
+    return kExitBadOption;
   }
   return std::nullopt;
 }
@@ -164,14 +164,6 @@ int wait_for_end(const Console& console, Session& session, JobId id, bool is_arr
   }
 }
 
-int submit_failed(const Console& console, const Error& error) {
-  if (error.detail.starts_with("invalid partition specified")) {
-    console.error(error.detail);
-    return console.fail(Error{error.code, "Batch job submission failed: " + error.message, ""});
-  }
-  return console.fail(Error{error.code, "Batch job submission failed: " + error.message, error.detail});
-}
-
 }  // namespace
 
 int run_sbatch(const Words& words) {
@@ -206,12 +198,10 @@ int run_sbatch(const Words& words) {
 
   Session session(console);
   const auto reply = submit_with_patience(console, session, submission(options, scene, *script, std::move(variables).value()));
-  if (!reply.has_value()) return submit_failed(console, reply.error());
+  if (!reply.has_value()) return refuse_job(console, Submitter::kBatch, reply.error());
   for (const std::string& warning : reply->warnings) console.say(warning);
-  if (reply->error && options.is_test_only) {
-    return console.fail(Error{reply->error->code, "allocation failure: " + reply->error->message, reply->error->detail});
-  }
-  if (reply->error) return submit_failed(console, *reply->error);
+  if (reply->error && options.is_test_only) return refuse_test(console, *reply->error);
+  if (reply->error) return refuse_job(console, Submitter::kBatch, *reply->error);
   if (options.is_test_only) {
     say_test_only(console, options, *reply);
     return 0;

@@ -31,6 +31,7 @@ struct ScancelOptions {
   bool full = false;
   bool is_asking = false;
   bool is_quiet = false;
+  bool is_cluster_named = false;
   bool is_filtered = false;  ///< some other option than ids: failures are said
   std::uint32_t verbosity = 0;
 };
@@ -69,6 +70,8 @@ Status states(O& options, Value value) {
 }
 Status users(O& options, Value value) {
   options.is_filtered = true;
+  options.filter.uids.clear();
+  options.filter.users.clear();
   return add_users(value, options.filter);
 }
 Status me(O& options, Value) {
@@ -80,7 +83,10 @@ Status nodes(O& options, Value value) {
   options.is_filtered = true;
   return add_nodes(value, options.filter.nodes);
 }
-Status clusters(O&, Value value) { return check_clusters(value); }
+Status clusters(O& options, Value value) {
+  options.is_cluster_named = true;
+  return check_clusters(value);
+}
 Status verbose(O& options, Value) {
   ++options.verbosity;
   return {};
@@ -111,6 +117,28 @@ constexpr OptionRow<O> kOptions[] = {
     {"verbose", 'v', Takes::kNothing, verbose, "say what is done"},
     {"wckey", 0, Takes::kValue, names<&JobFilter::wckeys>, "only jobs of these keys"},
 };
+
+/// What stands in the environment holds as if it were an option; a flag by being there, whatever its value. An option of the same
+/// name overrides it.
+Status read_environment(O& options) {
+  struct Variable {
+    const char* name;
+    Status (*set)(O&, Value);
+  };
+  static constexpr Variable kVariables[] = {
+      {"SCANCEL_ACCOUNT", names<&JobFilter::accounts>}, {"SCANCEL_BATCH", filter_flag<&O::batch_only>}, {"SCANCEL_CTLD", filtered},
+      {"SCANCEL_CRON", nullptr}, {"SCANCEL_FULL", filter_flag<&O::full>}, {"SCANCEL_HURRY", nullptr},
+      {"SCANCEL_INTERACTIVE", filter_flag<&O::is_asking>}, {"SCANCEL_NAME", names<&JobFilter::names>},
+      {"SCANCEL_PARTITION", names<&JobFilter::partitions>}, {"SCANCEL_QOS", names<&JobFilter::qos>}, {"SCANCEL_STATE", states},
+      {"SCANCEL_USER", users}, {"SCANCEL_VERBOSE", verbose}, {"SCANCEL_WCKEY", names<&JobFilter::wckeys>}};
+  for (const Variable& variable : kVariables) {
+    const auto value = environment_value(variable.name);
+    if (value.empty()) continue;
+    if (variable.set == nullptr) return fail(ErrorCode::kUnimplemented, fmt::format("{} is not supported by Muster yet", variable.name), "unset it");
+    TRY(variable.set(options, value));
+  }
+  return {};
+}
 
 int exit_of(const Error& error) {
   switch (error.code) {
@@ -237,10 +265,16 @@ int cancel_step(const Console& console, Session& session, const O& options, cons
 int run_scancel(const Words& words) {
   const Console console("scancel");
   ScancelOptions options;
+  const Status environment = read_environment(options);
+  if (!environment.has_value()) return console.fail(environment.error());
   const auto read = read_options<O>(console, words, kOptions, Operands::kAnywhere, options,
-                                    "Usage: scancel [OPTIONS] [JOB[_INDEX][.STEP] ...]\n"
-                                    "Ends jobs, or with --signal signals them; by id, by filter, or both.\n");
+                                    {"Usage: scancel [OPTIONS] [JOB[_INDEX][.STEP] ...]\n"
+                                     "Ends jobs, or with --signal signals them; by id, by filter, or both.\n",
+                                     "Usage: scancel [-A account] [--batch] [--full] [--interactive] [-n job_name]",
+                                     "[job_id[_array_id][.step_id]]"});
   if (read.exit_code) return *read.exit_code;
+  const Status own_cluster = check_clusters_variable(options.is_cluster_named);
+  if (!own_cluster.has_value()) return console.fail(own_cluster.error());
   for (const std::string& word : read.operands) {
     auto selectors = parse_job_selectors(word);
     if (!selectors.has_value()) return console.fail(Error{ErrorCode::kInvalidArgument, fmt::format("Invalid job id {}", word), ""});

@@ -1,6 +1,7 @@
 // scontrol: shows objects, changes them, and turns host lists into names and back.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "codec/conf_shown.h"
 #include "codec/hostlist.h"
 #include "codec/time_text.h"
+#include "codec/update_keys.h"
 #include "codec/words.h"
 #include "env/posix/conf_files.h"
 
@@ -27,6 +29,7 @@ struct ScontrolOptions {
   bool is_one_line = false;
   std::uint32_t details = 0;
   bool is_quiet = false;
+  bool is_cluster_named = false;
 };
 
 using O = ScontrolOptions;
@@ -43,7 +46,10 @@ Status quiet(O& options, std::string_view) {
   options.is_quiet = true;
   return {};
 }
-Status clusters(O&, std::string_view value) { return check_clusters(value); }
+Status clusters(O& options, std::string_view value) {
+  options.is_cluster_named = true;
+  return check_clusters(value);
+}
 
 constexpr OptionRow<O> kOptions[] = {
     {"all", 'a', Takes::kNothing, holds_anyway, "hidden partitions too (they always show)"},
@@ -135,7 +141,12 @@ int show_jobs(Call& call) {
   const auto page = call.controller().query(query);
   const bool is_element = !query.filter.jobs.empty() && query.filter.jobs.front().is_element;
   if (!page.has_value() && is_element && page.error().code == ErrorCode::kNotFound) {
-    return call.failed(fmt::format("Job {} not found", selector_text(query.filter.jobs.front())));
+    // Of an array that is there, the element is what is missing.
+    Query whole;
+    whole.filter.jobs.push_back(JobSelector{query.filter.jobs.front().job, {}, false, std::nullopt});
+    const auto array = call.controller().query(whole);
+    if (array.has_value()) return call.failed(fmt::format("Job {} not found", selector_text(query.filter.jobs.front())));
+    return call.failed(fmt::format("slurm_load_jobs error: {}", array.error().message));
   }
   if (!page.has_value()) return call.failed(fmt::format("slurm_load_jobs error: {}", page.error().message));
   const ShowContext context = call.context();
@@ -484,13 +495,11 @@ const Verb* find_verb(std::string_view word) {
 }
 
 /// What scontrol(1) has and is not here yet.
-bool is_slurms(std::string_view word) {
-  static constexpr std::string_view kOthers[] = {
-      "abort",     "cancel_reboot", "completing", "create",     "delete",   "fsdampeningfactor", "getaddrs",      "getent",  "liststeps",
-      "listjobs",  "listpids",      "notify",     "pidinfo",    "power",    "reboot",            "reboot_nodes",  "script",  "schedloglevel",
-      "setdebug",  "setdebugflags", "shutdown",   "takeover",   "token",    "top",               "wait_job"};
-  return std::ranges::find(kOthers, word) != std::end(kOthers);
-}
+constexpr std::string_view kRefusedVerbs[] = {
+    "abort",    "cancel_reboot", "completing", "create", "delete", "fsdampeningfactor", "getaddrs",     "getent", "listjobs",
+    "listpids", "liststeps",     "notify",     "pidinfo", "power", "reboot",            "reboot_nodes", "schedloglevel", "script",
+    "setdebug", "setdebugflags", "shutdown",   "takeover", "token", "top",              "wait_job"};
+bool is_refused(std::string_view word) { return std::ranges::find(kRefusedVerbs, word) != std::end(kRefusedVerbs); }
 
 std::string usage() {
   std::string text = "Usage: scontrol [OPTIONS] VERB [ARGUMENTS]\n\n";
@@ -498,18 +507,31 @@ std::string usage() {
   return text;
 }
 
+std::string notes() {
+  std::string text = "\nKeys of update:\n";
+  constexpr std::pair<std::string_view, UpdateKind> kObjects[] = {
+      {"JobId=", UpdateKind::kJob}, {"NodeName=", UpdateKind::kNode}, {"PartitionName=", UpdateKind::kPartition}};
+  for (const auto& [object, kind] : kObjects) text += fmt::format("  {:<14} {}\n", object, fmt::join(update_keys(kind), " "));
+  return text + fmt::format("\nVerbs that are not supported by Muster yet, and refused:\n  {}\n", fmt::join(kRefusedVerbs, " "));
+}
+
 }  // namespace
 
 int run_scontrol(const Words& words) {
   const Console console("scontrol");
   ScontrolOptions options;
-  const auto read = read_options<O>(console, words, kOptions, Operands::kAnywhere, options, usage());
+  const std::string above = usage();
+  const std::string below = notes();
+  const auto read = read_options<O>(console, words, kOptions, Operands::kAnywhere, options,
+                                    {above, "Usage: scontrol [OPTIONS] VERB [ARGUMENTS]", {}, below});
   if (read.exit_code) return *read.exit_code;
+  const Status own_cluster = check_clusters_variable(options.is_cluster_named);
+  if (!own_cluster.has_value()) return console.fail(own_cluster.error());
   if (read.operands.empty()) {
     return console.fail(Error{ErrorCode::kUnimplemented, "there is no interactive mode", "give a verb; see scontrol --help"});
   }
   const Verb* verb = find_verb(read.operands.front());
-  if (verb == nullptr && is_slurms(read.operands.front())) {
+  if (verb == nullptr && is_refused(read.operands.front())) {
     return console.fail(Error{ErrorCode::kUnimplemented, fmt::format("{} is not supported by Muster yet", read.operands.front()), ""});
   }
   if (verb == nullptr) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
+
+#include "cli/allocation.h"
 #include "cli/local_zone.h"
 #include "cli/text_file.h"
 #include "codec/words.h"
@@ -33,6 +36,7 @@ ClusterAddress scan_conf(const std::string& path, std::string_view text, const I
       if (equal_ignoring_case(key, "ClusterName")) found.cluster_name = lower(value);
       if (equal_ignoring_case(key, "MusterController")) found.controller = value;
       if (equal_ignoring_case(key, "KillOnBadExit")) found.kills_on_bad_exit = value == "1";
+      if (equal_ignoring_case(key, "KillWait")) found.kill_wait = Duration::seconds(parse_whole32(value, 65533).value_or(30));
     }
   }
   if (found.controller.empty()) {
@@ -97,8 +101,22 @@ Result<T> Session::persist(Duration patience, const std::function<Result<T>(Cont
       console_.say(fmt::format("{}, retrying", why.message));
       is_told = true;
     }
-    sleep(kRetryPause);
+    pause();
   }
+}
+
+/// Until the next attempt.
+void Session::pause() {
+  if (ending_signals_.empty()) return sleep(kRetryPause);
+  auto retry = io_->provider->getTimer().afterDelay(kRetryPause.microseconds() * kj::MICROSECONDS).then([] { return 0; });
+  const int number = any_signal(io_->unixEventPort, ending_signals_).exclusiveJoin(kj::mv(retry)).wait(io_->waitScope);
+  if (number == 0) return;
+  ::signal(number, SIG_DFL);
+  sigset_t alone;
+  ::sigemptyset(&alone);
+  ::sigaddset(&alone, number);
+  ::pthread_sigmask(SIG_UNBLOCK, &alone, nullptr);
+  ::raise(number);
 }
 
 Result<std::vector<Reply>> Session::submit(const std::vector<Request>& requests) {

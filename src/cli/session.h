@@ -21,6 +21,7 @@ struct ClusterAddress {
   std::string controller;              ///< "unix:PATH" or "HOST:PORT"
   std::string cluster_name = "muster";
   bool kills_on_bad_exit = false;      ///< KillOnBadExit
+  Duration kill_wait = Duration::seconds(30);  ///< KillWait: between the end's SIGTERM and its SIGKILL
   friend bool operator==(const ClusterAddress&, const ClusterAddress&) = default;
 };
 
@@ -58,8 +59,11 @@ class Session {
   void drop() { client_.reset(); }
   /// Lets other work of the event loop go on meanwhile.
   void sleep(Duration duration);
+  /// While nobody answers, the process ends by any of these signals as if it had not captured it. None: as before the first call.
+  void end_by(std::vector<int> signals) { ending_signals_ = std::move(signals); }
 
  private:
+  void pause();
   template <class T>
   Result<T> persist(Duration patience, const std::function<Result<T>(ControllerClient&)>& call);
 
@@ -67,6 +71,7 @@ class Session {
   ClusterAddress cluster_;
   std::optional<kj::AsyncIoContext> io_;
   std::unique_ptr<ControllerClient> client_;
+  std::vector<int> ending_signals_;
 };
 
 /// The job that this command runs in, as its environment says; 0: none.

@@ -15,6 +15,8 @@ TEST(ScanConf, FindsWhatAClientNeeds) {
   EXPECT_EQ(scan_conf("/etc/x/slurm.conf", "ClusterNameX=a\n").controller, "unix:/etc/x/controller.sock");
   EXPECT_EQ(scan_conf("slurm.conf", "").controller, "unix:./controller.sock");
   EXPECT_TRUE(scan_conf("slurm.conf", "ClusterName=a KillOnBadExit=1\n").kills_on_bad_exit) << "several on one line";
+  EXPECT_EQ(scan_conf("slurm.conf", "KillWait=7\n").kill_wait, Duration::seconds(7));
+  EXPECT_EQ(scan_conf("slurm.conf", "").kill_wait, Duration::seconds(30));
   EXPECT_EQ(scan_conf("slurm.conf", "MusterController=unix:/run/\\\nc.sock\n").controller, "unix:/run/c.sock") << "a line that goes on";
 }
 

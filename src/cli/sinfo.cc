@@ -199,8 +199,11 @@ int run_sinfo(const Words& words) {
   options.sort = std::string(environment_value("SINFO_SORT"));
   options.is_all = !environment_value("SINFO_ALL").empty();
   const auto read = read_options<O>(console, words, kOptions, Operands::kAnywhere, options,
-                                    "Usage: sinfo [OPTIONS]\nShows partitions and the states of their nodes.\n");
+                                    {"Usage: sinfo [OPTIONS]\nShows partitions and the states of their nodes.\n",
+                                     "Usage: sinfo [-adelNRrsTv] [-i seconds] [-t states] [-p partition] [-n nodes]"});
   if (read.exit_code) return *read.exit_code;
+  const Status own_cluster = check_clusters_variable(!options.clusters.empty());
+  if (!own_cluster.has_value()) return console.fail(own_cluster.error());
   if (!read.operands.empty()) {
     return console.fail(Error{ErrorCode::kInvalidArgument, fmt::format("Unrecognized option: {}", read.operands.front()), ""});
   }

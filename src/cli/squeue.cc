@@ -260,8 +260,11 @@ int run_squeue(const Words& words) {
   // The environment's filters are replaced, not added to: they are read into what the command line leaves empty.
   SqueueOptions options;
   const auto read = read_options<O>(console, words, kOptions, Operands::kAnywhere, options,
-                                    "Usage: squeue [OPTIONS]\nShows the jobs that wait or run.\n");
+                                    {"Usage: squeue [OPTIONS]\nShows the jobs that wait or run.\n",
+                                     "Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]"});
   if (read.exit_code) return *read.exit_code;
+  const Status own_cluster = check_clusters_variable(!options.clusters.empty());
+  if (!own_cluster.has_value()) return console.fail(own_cluster.error());
   Words operands = read.operands;
   if (options.is_steps && options.filter.jobs.empty() && operands.size() == 1) {  // "-s 12.0": its value is optional
     if (const Status done = steps(options, operands.front()); !done.has_value()) return console.fail(done.error());

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/multi_prog.h"
 #include "cli/step_watch.h"
+#include "cli/submit_refusal.h"
 #include "cli/text_file.h"
 #include "codec/hostlist.h"
 #include "codec/words.h"
@@ -30,10 +31,6 @@ struct Run {
   Words command;
   Environment environment;
 };
-
-int allocation_failed(const Run& run, const Error& error) {
-  return run.console.fail(Error{error.code, "Unable to allocate resources: " + error.message, error.detail});
-}
 
 StepSpec listening_step(const Run& run, const StepWatch& watch) {
   StepSpec step = step_of(run.options, run.scene, run.command);
@@ -115,9 +112,11 @@ Result<FilePatternValues> file_names(const Run& run, const StepSpec& step, const
 /// An allocation whose only step this is.
 int run_alone(const Run& run, StepWatch& watch) {
   const StepSpec step = listening_step(run, watch);
+  run.session.end_by(cancelling_signals());
   const auto reply = run.session.submit_one(submission(run, step));
-  if (!reply.has_value()) return allocation_failed(run, reply.error());
-  if (reply->error) return allocation_failed(run, *reply->error);
+  run.session.end_by({});
+  if (!reply.has_value()) return refuse_job(run.console, Submitter::kRun, reply.error());
+  if (reply->error) return refuse_job(run.console, Submitter::kRun, *reply->error);
   if (run.options.is_test_only) {
     run.console.say(fmt::format("Job {} to start at {} a {}", reply->job.value(),
                                 run.options.context.time(reply->expected_start, "Unknown"), reply->text));
@@ -200,13 +199,6 @@ int run_inside(const Run& run, StepWatch& watch) {
   return code;
 }
 
-bool is_on_path(const std::string& program) {
-  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
-  return std::ranges::any_of(split_words(environment_value("PATH"), ':'), [&](std::string_view folder) {
-    return ::access(fmt::format("{}/{}", folder, program).c_str(), X_OK) == 0;
-  });
-}
-
 /// The tasks' command: with --multi-prog a shell that picks each task's own.
 Result<Words> command_of(const SubmitOptions& options, const Words& operands) {
   if (!options.is_multi_prog) return operands;
@@ -252,7 +244,7 @@ int run_srun(const Words& words) {
   if (std::ranges::find(read.operands, ":") != read.operands.end()) {
     return console.fail(refused_option("a heterogeneous step (\":\")"));
   }
-  if (options.is_program_checked && !is_on_path(read.operands.front())) {
+  if (options.is_program_checked && !is_program(read.operands.front(), scene.work_dir)) {
     return console.fail(Error{ErrorCode::kNotFound, fmt::format("{}: command not found", read.operands.front()), "asked for by SLURM_TEST_EXEC"});
   }
   if (const auto code = settle_and_tell(console, options)) return *code;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "cli/allocation.h"
 #include "codec/words.h"
@@ -24,8 +25,9 @@ namespace {
 constexpr auto kReportPause = 20 * kj::MILLISECONDS;
 /// How long after the controller knows the end supervisors may still deliver output.
 constexpr auto kLastOutput = 2 * kj::SECONDS;
-constexpr auto kKillAfter = 30 * kj::SECONDS;
 constexpr Duration kSecondInterrupt = Duration::seconds(1);
+/// What an end may take beyond KillWait. Source: Slurm 22.05.8.
+constexpr Duration kEndMargin = Duration::seconds(2);
 constexpr std::size_t kInputChunk = 64 * 1024;
 constexpr std::uint8_t kAppend = 2;  ///< StepSpec::open_mode
 
@@ -154,20 +156,26 @@ Status StepWatch::open_files(const StepSpec& step) {
 }
 
 void StepWatch::show(int fd, std::string_view bytes) {
-  if (bytes.empty() || std::ranges::find(unwritable_, fd) != unwritable_.end()) return;
+  if (bytes.empty()) return;
+  if (std::ranges::find(unwritable_, fd) != unwritable_.end()) return drop(bytes.size());
   if (const int error = write_all(fd, bytes); error != 0) on_unwritable(fd, error);
 }
 
-/// When nobody reads what the tasks write, they are ended, as a program in a pipeline is by SIGPIPE. A file that takes no
-/// more is told of once.
+/// The tasks' work goes on without a reader, as under Slurm; tasks that do nothing but write are told as in a pipeline.
+void StepWatch::drop(std::size_t bytes) {
+  constexpr std::uint64_t kDroppedMax = 64 << 20;
+  const bool was_within = dropped_ <= kDroppedMax;
+  dropped_ += bytes;
+  if (!is_unread_ || !was_within || dropped_ <= kDroppedMax) return;
+  console_.say("nobody reads what the tasks write: they are sent SIGPIPE");
+  server_->send_all(FrameKind::kSignal, SIGPIPE, "");
+}
+
+/// What nobody reads any more is dropped. A file that takes no more is told of once.
 void StepWatch::on_unwritable(int fd, int error) {
   unwritable_.push_back(fd);
-  if (error != EPIPE) {
-    console_.error(fmt::format("cannot write the step's output: {}", std::strerror(error)));
-    return;
-  }
-  is_terminating_ = true;
-  server_->send_all(FrameKind::kSignal, SIGKILL, "");
+  is_unread_ = is_unread_ || error == EPIPE;
+  if (error != EPIPE) console_.error(fmt::format("cannot write the step's output: {}", std::strerror(error)));
 }
 
 /// Before anything runs.
@@ -195,7 +203,10 @@ void StepWatch::on_frame(std::uint32_t node, Frame frame) {
   switch (frame.kind) {
     case FrameKind::kOutput: show(output_fd_, output_.add(frame.task, frame.payload)); break;
     case FrameKind::kErrorOutput: show(error_fd_, errors_.add(frame.task, frame.payload)); break;
-    case FrameKind::kNotice: show(2, frame.payload); break;
+    case FrameKind::kNotice:
+      show(2, frame.payload);
+      if (frame.payload.find(" CANCELLED AT ") != std::string::npos) tell_abort();
+      break;
     case FrameKind::kTaskExit: on_task_exit(node, frame); break;
     case FrameKind::kDone:
       if (!contains(done_, node)) done_.push_back(node);
@@ -286,9 +297,17 @@ void StepWatch::terminate() {
   is_terminating_ = true;
   server_->send_all(FrameKind::kSignal, SIGCONT, "");
   server_->send_all(FrameKind::kSignal, SIGTERM, "");
-  tasks_.add(session_.io().provider->getTimer().afterDelay(kKillAfter).then([this] {
+  const auto kill_wait = session_.cluster().kill_wait.microseconds() * kj::MICROSECONDS;
+  tasks_.add(session_.io().provider->getTimer().afterDelay(kill_wait).then([this] {
     server_->send_all(FrameKind::kSignal, SIGKILL, "");
   }));
+}
+
+/// Once, however often and by whomever the step is ended.
+void StepWatch::tell_abort() {
+  if (std::exchange(is_abort_told_, true)) return;
+  const std::int64_t seconds = (session_.cluster().kill_wait + kEndMargin).seconds();
+  console_.say(fmt::format("Job step aborted: Waiting up to {} seconds for job step to finish.", seconds));
 }
 
 kj::Promise<void> StepWatch::signal_loop() {
@@ -309,7 +328,11 @@ void StepWatch::on_signal(int number) {
   }
   const bool is_ignored = std::ranges::find(options_.ignored_signals, number) != options_.ignored_signals.end();
   if (is_ignored) return;
-  console_.say(fmt::format("forcing signal {} to {}", number, step_name()));
+  if (number == SIGTERM || number == SIGHUP || number == SIGQUIT) {
+    console_.say("forcing job termination");
+    tell_abort();
+    number = SIGKILL;
+  }
   server_->send_all(FrameKind::kSignal, static_cast<std::uint32_t>(number), "");
 }
 
@@ -333,7 +356,7 @@ void StepWatch::on_interrupt() {
   }
   console_.say(fmt::format("sending Ctrl-C to {}", step_name()));
   server_->send_all(FrameKind::kSignal, SIGINT, "");
-  console_.say("Job step aborted: Waiting up to 32 seconds for job step to finish.");
+  tell_abort();
   terminate();
 }
 

@@ -47,12 +47,14 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   void finish_if_done();
   Status open_files(const StepSpec& step);
   void show(int fd, std::string_view bytes);
+  void drop(std::size_t bytes);
   void on_unwritable(int fd, int error);
   void give_up(int exit_code);
   void report_ends();
   void report_ends_soon();
   void after_first_end();
   void terminate();
+  void tell_abort();
   kj::Promise<void> signal_loop();
   void on_signal(int number);
   void on_interrupt();
@@ -72,6 +74,8 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   int output_fd_ = 1;
   int error_fd_ = 2;
   std::vector<int> unwritable_;       ///< descriptors that take no more
+  bool is_unread_ = false;            ///< one of them is a pipe without a reader
+  std::uint64_t dropped_ = 0;         ///< bytes of output that had nowhere to go
   TaskReport report_;
   std::optional<StepPlace> place_;
   std::uint32_t input_task_ = kAllTasks;
@@ -83,6 +87,7 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   bool is_started_ = false;
   bool is_terminating_ = false;
   bool is_report_pending_ = false;
+  bool is_abort_told_ = false;
   bool is_first_end_seen_ = false;
   std::optional<int> forced_exit_;    ///< the step failed as a whole
   TimePoint last_interrupt_;

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "cli/submit_options.h"
+#include "cli/submit_refusal.h"
 #include "cli/submit_setters.h"
 #include "codec/words.h"
 
@@ -98,7 +99,7 @@ constexpr SubmitRow kRows[] = {
     {"kill-on-invalid-dep", 0, kB, kValue, kHonoured, kill_on_invalid_dependency,
      "cancel when a dependency can never hold: yes or no"},
     {"label", 'l', kR, kNothing, kHonoured, step_flag<&StepSpec::is_label>, "begin each line with the task number"},
-    {"licenses", 'L', kAll, kValue, kHonoured, only_empty, ""},
+    {"licenses", 'L', kAll, kValue, kHonoured, set_text<&SubmitOptions::licenses>, "none is to be had: licenses are not counted yet"},
     {"mail-type", 0, kAll, kValue, kHonoured, mail_type, "when to send mail: BEGIN,END,FAIL,REQUEUE,ALL,TIME_LIMIT_80,..."},
     {"mail-user", 0, kAll, kValue, kHonoured, text<JobText::kMailUser>, "who gets mail (you)"},
     {"mcs-label", 0, kAll, kValue, kRefused, nullptr, ""},
@@ -143,7 +144,7 @@ constexpr SubmitRow kRows[] = {
     {"parsable", 0, kR, kNothing, kRefused, nullptr, ""},
     {"partition", 'p', kAll, kValue, kHonoured, text<JobText::kPartition, given_option::kPartition>,
      "partition, or several with commas"},
-    {"prefer", 0, kAll, kValue, kRefused, nullptr, ""},
+    {"prefer", 0, kAll, kValue, kHonoured, prefer, "features that nodes may have: taken where they are free"},
     {"preserve-env", 'E', kR, kNothing, kRefused, nullptr, ""},
     {"priority", 0, kAll, kValue, kHonoured, priority, "priority (operators)"},
     {"profile", 0, kAll, kValue, kRefused, nullptr, ""},
@@ -157,7 +158,7 @@ constexpr SubmitRow kRows[] = {
     {"reboot", 0, kAll, kNothing, kRefused, nullptr, ""},
     {"relative", 'r', kR, kValue, kHonoured, relative, "begin at this node of the allocation"},
     {"requeue", 0, kB, kMaybe, kHonoured, requeue, "may run again after a failed node"},
-    {"reservation", 0, kAll, kValue, kHonoured, only_empty, ""},
+    {"reservation", 0, kAll, kValue, kHonoured, set_text<&SubmitOptions::reservation>, "none is to be had: there are no reservations yet"},
     {"resources", 0, kAll, kValue, kRefused, nullptr, ""},
     {"resv-ports", 0, kAll, kMaybe, kRefused, nullptr, ""},
     {"runtime", 0, kAll, kValue, kRefused, nullptr, ""},
@@ -190,7 +191,7 @@ constexpr SubmitRow kRows[] = {
     {"uid", 0, kB, kValue, kRefused, nullptr, ""},
     {"umask", 0, kB, kValue, kHonoured, umask, "file mode mask, octal"},
     {"unbuffered", 'u', kR, kNothing, kHonoured, step_flag<&StepSpec::is_unbuffered>, "output is never held back; for scripts that say so"},
-    {"use-min-nodes", 0, kAll, kNothing, kHonoured, flag<&SubmitOptions::is_fewest_nodes>, "of a range of nodes the least"},
+    {"use-min-nodes", 0, kAll, kNothing, kHonoured, job_flag<&JobSpec::is_fewest_nodes>, "of a range of nodes the least"},
     {"wait", 'W', kB, kNothing, kHonoured, flag<&SubmitOptions::is_wait>,
      "return when the job has ended, with its exit code"},
     {"wait", 'W', kR, kValue, kHonoured, wait_for_tasks, "end the step so many seconds after its first task ends"},
@@ -294,16 +295,6 @@ void forget_gpus(SubmitOptions& options) {
   options.job.given &= ~(given_option::kGpus | given_option::kGpusPerNode | given_option::kGpusPerTask | given_option::kGres);
 }
 
-/// What a bad value is told: the option by name, then what was wrong with it.
-Error bad_value(const SubmitRow& row, const Error& error) {
-  if (error.code == ErrorCode::kUnimplemented) return error;
-  if (error.message.starts_with("Invalid numeric value")) {
-    return Error{error.code, fmt::format("{} for --{}.", error.message, row.name), ""};
-  }
-  const std::string reason = error.detail.empty() ? error.message : error.detail;
-  return Error{error.code, fmt::format("Invalid --{} specification", row.name), reason};
-}
-
 std::vector<const SubmitRow*> rows_of(Submitter by) {
   std::vector<const SubmitRow*> rows;
   for (const SubmitRow& row : kRows) {
@@ -351,6 +342,16 @@ std::string_view usage_of(Submitter by) {
   return "";
 }
 
+/// The first line of --usage, word for word as scripts and people know it.
+std::string_view first_usage_line(Submitter by) {
+  switch (by) {
+    case Submitter::kBatch: return "Usage: sbatch [-N nnodes] [-n ntasks]";
+    case Submitter::kAllocate: return "Usage: salloc [-N numnodes|[min nodes]-[max nodes]] [-n num-processors]";
+    case Submitter::kRun: return "Usage: srun [-N nnodes] [-n ntasks] [-i in] [-o out] [-e err]";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::span<const SubmitRow> submit_rows() { return kRows; }
@@ -367,12 +368,21 @@ std::string_view variable_prefix(Submitter by) {
 
 std::string SubmitReader::help() const {
   std::string text = std::string(usage_of(options_.by)) + "\n";
-  std::string refused;
+  std::vector<std::string> refused;
   for (const SubmitRow* row : rows_of(options_.by)) {
     if (*row->help != '\0') text += help_line({row->name, row->letter, row->takes}, row->help);
-    if (row->use == OptionUse::kRefused) refused += fmt::format(" --{}", row->name);
+    if (row->use == OptionUse::kRefused) refused.push_back(option_name(row->name, 0));
   }
-  return text + "\nNot supported by Muster yet, and refused:\n " + refused + "\n";
+  return text + refused_text(refused);
+}
+
+std::string SubmitReader::usage() const {
+  std::vector<OptionForm> shown;
+  for (const SubmitRow* row : rows_of(options_.by)) {
+    if (*row->help != '\0') shown.push_back({row->name, row->letter, row->takes});
+  }
+  const bool is_command_needed = options_.by != Submitter::kAllocate;
+  return usage_text(first_usage_line(options_.by), shown, is_command_needed ? "executable [args...]" : "[command [args...]]");
 }
 
 Status SubmitReader::set(const SubmitRow& row, std::string_view value, OptionSource source) {
@@ -389,7 +399,7 @@ Status SubmitReader::set(const SubmitRow& row, std::string_view value, OptionSou
     if (gpu_source_ == OptionSource::kEnvironment && source == OptionSource::kCommandLine) forget_gpus(options_);
     gpu_source_ = source;
   }
-  if (const Status done = row.set(options_, value); !done.has_value()) return fail(bad_value(row, done.error()));
+  TRY(row.set(options_, value));
   if (source == OptionSource::kCommandLine) options_.written.emplace_back(row.name);
   options_.defined[row.name] = value.empty() ? "set" : std::string(value);
   if (std::string_view(row.name) == "nodes") options_.is_nodes_written = source != OptionSource::kEnvironment;
@@ -401,25 +411,33 @@ ReadWords SubmitReader::read(const Words& words, OptionSource source) {
   const auto forms = forms_of(rows);
   return read_words(
       console_, words, forms, Operands::kEndOptions,
-      [&](std::size_t index, std::optional<std::string_view> value) {
-        return set(*rows[index], value.value_or(std::string_view()), source);
+      [&](std::size_t index, std::optional<std::string_view> value) -> std::optional<int> {
+        const std::string_view given = value.value_or(std::string_view());
+        const Status done = set(*rows[index], given, source);
+        if (done.has_value()) return std::nullopt;
+        return refuse_value(console_, options_.by, OptionValue{rows[index]->name, given}, done.error());
       },
-      [this] { return help(); });
+      ReaderAnswers{[this] { return help(); }, [this] { return usage(); }, kExitBadOption});
 }
 
-/// One variable that is set.
-Status SubmitReader::set_variable(const SubmitVariable& variable, const std::string& value) {
+std::optional<int> SubmitReader::set_variable(const SubmitVariable& variable, const std::string& value) {
+  const std::string name = variable_name(variable, options_.by);
+  const std::string origin = fmt::format("from {}={}", name, value);
+  const auto taken = [&](std::string_view option, const Status& done) -> std::optional<int> {
+    if (done.has_value()) return std::nullopt;
+    return refuse_value(console_, options_.by, OptionValue{option, value, origin}, done.error());
+  };
   if (variable.option == nullptr) {
-    if (variable.set != nullptr) return variable.set(options_, value);
-    return is_off(value) ? Status() : fail(refused_option(variable_name(variable, options_.by)));
+    if (variable.set != nullptr) return taken(name, variable.set(options_, value));
+    return is_off(value) ? std::nullopt : taken(name, fail(refused_option(name)));
   }
   const auto rows = rows_of(options_.by);
   const auto found = std::ranges::find_if(rows, [&](const SubmitRow* r) { return std::string_view(r->name) == variable.option; });
-  if (found == rows.end()) return {};
+  if (found == rows.end()) return std::nullopt;
   const SubmitRow& row = **found;
   const bool is_flag = row.takes == Takes::kNothing;
-  if ((is_flag || row.set == nullptr) && is_off(value)) return {};
-  return set(row, is_flag ? std::string_view() : value, OptionSource::kEnvironment);
+  if ((is_flag || row.set == nullptr) && is_off(value)) return std::nullopt;
+  return taken(row.name, set(row, is_flag ? std::string_view() : value, OptionSource::kEnvironment));
 }
 
 std::optional<int> SubmitReader::read_environment() {
@@ -428,8 +446,7 @@ std::optional<int> SubmitReader::read_environment() {
     const std::string name = variable_name(variable, options_.by);
     const std::string value(environment_value(name.c_str()));
     if (value.empty()) continue;
-    const Status done = set_variable(variable, value);
-    if (!done.has_value()) return console_.fail(Error{done.error().code, done.error().message, fmt::format("from {}={}", name, value)});
+    if (const auto code = set_variable(variable, value)) return code;
   }
   return std::nullopt;
 }

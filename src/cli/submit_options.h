@@ -51,6 +51,8 @@ struct SubmitOptions {
   bool is_wait = false;
   bool is_ignore_pbs = false;
   std::string propagate = "ALL";
+  std::string reservation;                ///< --reservation: there is none by any name
+  std::string licenses;                   ///< --licenses: there are none by any name
   // salloc
   bool is_no_shell = false;
   bool is_bell = false;
@@ -64,7 +66,6 @@ struct SubmitOptions {
   // all of them
   std::string hint;                       ///< --hint, for steps inside
   bool is_login_environment = false;      ///< --get-user-env
-  bool is_fewest_nodes = false;           ///< --use-min-nodes
 };
 
 /// How an option is treated.
@@ -104,8 +105,10 @@ class SubmitReader {
 
  private:
   Status set(const SubmitRow& row, std::string_view value, OptionSource source);
-  Status set_variable(const SubmitVariable& variable, const std::string& value);
+  /// What one variable says. An exit code: it cannot be taken, and why has been said.
+  std::optional<int> set_variable(const SubmitVariable& variable, const std::string& value);
   std::string help() const;
+  std::string usage() const;
 
   const Console& console_;
   SubmitOptions& options_;

@@ -1,5 +1,6 @@
 #include "cli/submit_options.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <set>
 
 #include "cli/job_request.h"
+#include "cli/submit_refusal.h"
 #include "cli/testing.h"
 #include "codec/words.h"
 #include "codec/rank_layout.h"
@@ -226,11 +228,123 @@ TEST(SubmitReader, FormsOfWords) {
 TEST(SubmitReader, BadValuesNameTheirOption) {
   EXPECT_EQ(error_of({"-n", "x"}), "sbatch: error: Invalid numeric value \"x\" for --ntasks.\n");
   EXPECT_TRUE(error_of({"--time=abc"}).starts_with("sbatch: error: Invalid --time specification"));
-  EXPECT_TRUE(error_of({"--nodes=4-2"}).starts_with("sbatch: error: Invalid --nodes specification"));
+  EXPECT_EQ(error_of({"--nodes=4-2"}), "sbatch: error: Maximum node count 2 is less than minimum node count 4\nsbatch: error: --nodes=4-2\n");
+  EXPECT_EQ(error_of({"--nodes=x"}), "sbatch: error: \"x\" is not a valid node count\nsbatch: error: --nodes=x\n");
   EXPECT_EQ(error_of({"--mem=1G", "--mem-per-cpu=1G"}),
-            "sbatch: error: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n");
+            "sbatch: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n");
   EXPECT_TRUE(error_of({"--nonsense"}).starts_with("sbatch: unrecognized option '--nonsense'\n"));
   EXPECT_EQ(error_of({"--exclusive=user"}), "sbatch: error: --exclusive=user is not supported by Muster yet\n");
+}
+
+/// What is said and the exit code, with SLURM_EXIT_ERROR=44.
+std::string told_of(Submitter by, const Words& words) {
+  ::setenv("SLURM_EXIT_ERROR", "44", 1);
+  Read result;
+  result.options.by = by;
+  result.options.context = test_context();
+  const Console console(by == Submitter::kBatch ? "sbatch" : by == Submitter::kRun ? "srun" : "salloc");
+  ::testing::internal::CaptureStderr();
+  std::optional<int> code = SubmitReader(console, result.options).read(words, OptionSource::kCommandLine).exit_code;
+  if (!code) code = settle_and_tell(console, result.options);
+  ::unsetenv("SLURM_EXIT_ERROR");
+  return fmt::format("{}{}", ::testing::internal::GetCapturedStderr(), code.value_or(0));
+}
+
+TEST(SubmitReader, ExitCodesAreThoseOfSlurm) {
+  const std::pair<Words, int> cases[] = {
+      {{"--nosuch"}, 255},       {{"-t", "x"}, 255},       {{"--mem=x"}, 255},        {{"-N", "x"}, 255},   {{"-n", "x"}, 1},
+      {{"-c", "0"}, 1},          {{"--signal=x"}, 255},    {{"--hint=x"}, 44},        {{"-d", "x"}, 44},    {{"-C", "["}, 44},
+      {{"--gres=x:y:z:w"}, 44},  {{"--mail-type=x"}, 255}, {{"--exclusive=x"}, 44},   {{"-M", "nosuch"}, 44},
+      {{"--mem=1G", "--mem-per-cpu=1G"}, 1}, {{"--gpus-per-task=1", "--ntasks-per-gpu=1"}, 1}, {{"-n1"}, 0}};
+  for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate}) {
+    for (const auto& [words, code] : cases) {
+      const std::string told = told_of(by, words);
+      EXPECT_EQ(told.substr(told.rfind('\n') + 1), std::to_string(code)) << words.front() << ": " << told;
+    }
+  }
+  EXPECT_TRUE(told_of(Submitter::kBatch, {"-a", "x"}).starts_with("sbatch: error: Batch job submission failed: Invalid job array specification\n"));
+  EXPECT_TRUE(told_of(Submitter::kRun, {"-d", "x"}).starts_with("srun: error: Unable to allocate resources: Job dependency problem\n"));
+  EXPECT_TRUE(told_of(Submitter::kAllocate, {"--deadline=2001-01-01"})
+                  .starts_with("salloc: error: Job submit/allocate failed: Requested time limit is invalid (missing or exceeds some limit)\n"));
+}
+
+TEST(SubmitReader, VariablesThatCannotBeReadEndAsTheirOptionsDo) {
+  const auto code_of = [](const char* name, const char* value) {
+    ::setenv(name, value, 1);
+    SubmitOptions options;
+    options.context = test_context();
+    const Console console("sbatch");
+    const auto code = SubmitReader(console, options).read_environment();
+    ::unsetenv(name);
+    return code;
+  };
+  EXPECT_EQ(code_of("SBATCH_TIMELIMIT", "x"), 255);
+  EXPECT_EQ(code_of("SBATCH_CPUS_PER_GPU", "x"), 1);
+  EXPECT_EQ(code_of("SBATCH_TIMELIMIT", "3"), std::nullopt);
+}
+
+TEST(Settle, WhatSlurmRefusesIsRefusedInItsWords) {
+  constexpr Submitter kRun = Submitter::kRun;
+  EXPECT_EQ(told_of(kRun, {"--relative=0"}), "srun: fatal: --relative option invalid for job allocation request\n1");
+  EXPECT_EQ(told_of(kRun, {"--jobid=7", "--relative=0"}), "0");
+  for (const Submitter by : {Submitter::kBatch, kRun, Submitter::kAllocate}) {
+    const std::string told = told_of(by, {"-c4", "--cpus-per-gpu=2", "--gpus=1"});
+    EXPECT_NE(told.find(": error: --cpus-per-gpu is mutually exclusive with --cpus-per-task\n"), std::string::npos) << told;
+    EXPECT_NE(told.find(": error: Invalid generic resource (gres) specification\n44"), std::string::npos) << told;
+  }
+  EXPECT_EQ(told_of(kRun, {"--overlap", "--exclusive"}), "srun: error: --exclusive and --overlap are mutually exclusive\n44");
+  EXPECT_EQ(told_of(kRun, {"--jobid=7", "--overlap", "--exclusive"}), "srun: error: --exclusive and --overlap are mutually exclusive\n44");
+  EXPECT_EQ(told_of(kRun, {"--exclusive", "--whole"}), "srun: error: --exact and --whole are mutually exclusive.\n44");
+  EXPECT_EQ(told_of(kRun, {"--exact", "--whole"}), "srun: error: --exact and --whole are mutually exclusive.\n44");
+}
+
+TEST(Settle, WhatNamesNothingIsRefusedAsByTheController) {
+  const auto starts = [](Submitter by, const Words& words, std::string_view text) {
+    const std::string told = told_of(by, words);
+    EXPECT_TRUE(told.starts_with(text) && told.ends_with("\n44")) << told;
+  };
+  starts(Submitter::kRun, {"-w", ""}, "srun: error: Unable to allocate resources: Node count specification invalid\n");
+  starts(Submitter::kRun, {"--jobid=7", "-w", ""}, "srun: error: Hostlist is empty!  Can not run job.\n");
+  EXPECT_EQ(told_of(Submitter::kRun, {"--jobid=7", "-p", ""}), "0");
+  starts(Submitter::kBatch, {"-p", ""},
+         "sbatch: error: invalid partition specified: (null)\nsbatch: error: Batch job submission failed: Invalid partition name specified\n");
+  starts(Submitter::kAllocate, {"-w", "a,b", "-x", "b"},
+         "salloc: error: Job submit/allocate failed: Invalid node name specified\nsalloc: error: node b stands in --nodelist and in --exclude");
+  starts(Submitter::kRun, {"--jobid=7", "-w", "a", "-x", "a"},
+         "srun: error: Requested node a is also in the excluded list.\nsrun: error: Job not submitted.\n");
+  starts(Submitter::kRun, {"--reservation=nosuch"},
+         "srun: error: Unable to allocate resources: Requested reservation is invalid\nsrun: error: there is no reservation 'nosuch'");
+  starts(Submitter::kBatch, {"-L", "nosuch"},
+         "sbatch: error: Batch job submission failed: Invalid license specification\nsbatch: error: there is no license 'nosuch'");
+  EXPECT_EQ(told_of(Submitter::kRun, {"-x", ""}), "0");
+}
+
+TEST(RefuseJob, SlurmsLinesStandAloneAndFirst) {
+  const auto told = [](const Error& error) {
+    const Console console("srun");
+    ::testing::internal::CaptureStderr();
+    refuse_job(console, Submitter::kRun, error);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_TRUE(told({ErrorCode::kInvalidArgument, "Invalid partition name specified", "invalid partition specified: nosuch"})
+                  .starts_with("srun: error: invalid partition specified: nosuch\n"
+                               "srun: error: Unable to allocate resources: Invalid partition name specified\n"));
+  EXPECT_EQ(told({ErrorCode::kInvalidArgument, "Requested node configuration is not available", "memory (MiB): 9 asked for, the best node has 4"}),
+            "srun: error: Memory specification can not be satisfied\n"
+            "srun: error: Unable to allocate resources: Requested node configuration is not available\n"
+            "srun: error: memory (MiB): 9 asked for, the best node has 4\n");
+}
+
+TEST(SubmitReader, UsageBeginsAsSlurms) {
+  const auto usage = [](Submitter by) {
+    ::testing::internal::CaptureStdout();
+    EXPECT_EQ(read(by, {"--usage"}).words.exit_code, 0);
+    return ::testing::internal::GetCapturedStdout();
+  };
+  EXPECT_TRUE(usage(Submitter::kBatch).starts_with("Usage: sbatch [-N nnodes] [-n ntasks]\n              [--account=value] [--array=value]"))
+      << usage(Submitter::kBatch);
+  EXPECT_TRUE(usage(Submitter::kRun).starts_with("Usage: srun [-N nnodes] [-n ntasks] [-i in] [-o out] [-e err]\n            [--account=value]"));
+  EXPECT_TRUE(usage(Submitter::kAllocate).starts_with("Usage: salloc [-N numnodes|[min nodes]-[max nodes]] [-n num-processors]\n"));
 }
 
 TEST(SubmitReader, AListThatIsNoFileSaysWhy) {

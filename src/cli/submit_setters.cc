@@ -27,14 +27,15 @@ tl::unexpected<Error> unsupported(std::string what) {
   return fail(ErrorCode::kUnimplemented, std::move(what) + " is not supported by Muster yet");
 }
 
-Result<std::uint32_t> read_number_of_nodes(Value text) {
+Result<std::uint32_t> read_number_of_nodes(Value given) {
+  Value text = given;
   std::uint32_t factor = 1;
   if (!text.empty() && (to_lower(text.back()) == 'k' || to_lower(text.back()) == 'm')) {
     factor = to_lower(text.back()) == 'k' ? 1024 : 1024 * 1024;
     text.remove_suffix(1);
   }
   const auto number = parse_whole32(text, INT32_MAX / factor);
-  if (!number || *number == 0) return fail(ErrorCode::kInvalidArgument, fmt::format("invalid number of nodes '{}'", text));
+  if (!number || *number == 0) return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is not a valid node count", given));
   return *number * factor;
 }
 
@@ -88,10 +89,6 @@ Result<std::uint32_t> read_count(Value value, std::uint32_t low) {
 }
 
 Status as_is(SubmitOptions&, Value) { return {}; }
-
-Status only_empty(SubmitOptions&, Value value) {
-  return value.empty() ? Status() : unsupported(fmt::format("the value {}", value));
-}
 
 /// SLURM_DEBUG and its like: as many times --verbose.
 Status debug(SubmitOptions& options, Value value) {
@@ -197,6 +194,11 @@ Status constraint(SubmitOptions& options, Value value) {
   return text<JobText::kFeatures>(options, value);
 }
 
+Status prefer(SubmitOptions& options, Value value) {
+  if (!parse_features(value).has_value()) return fail(ErrorCode::kInvalidArgument, "Invalid preferred feature specification", fmt::format("'{}'", value));
+  return text<JobText::kPrefer>(options, value);
+}
+
 Status cpus_per_task(SubmitOptions& options, Value value) {
   return count<&JobSpec::cpus_per_task, given_option::kCpusPerTask>(options, value);
 }
@@ -204,7 +206,7 @@ Status cpus_per_task(SubmitOptions& options, Value value) {
 Status deadline(SubmitOptions& options, Value value) {
   options.job.deadline = TRY(read_time(options, value));
   if (options.job.deadline > options.context.now) return {};
-  return fail(ErrorCode::kInvalidArgument, "the deadline has passed");
+  return fail(ErrorCode::kFailedPrecondition, "Requested time limit is invalid (missing or exceeds some limit)", "the deadline has passed");
 }
 
 Status dependency(SubmitOptions& options, Value value) {
@@ -383,7 +385,8 @@ Status nodes(SubmitOptions& options, Value value) {
   options.job.max_nodes = dash == Value::npos ? options.job.min_nodes : TRY(read_number_of_nodes(value.substr(dash + 1)));
   options.job.given |= given_option::kNodes;
   if (options.job.max_nodes >= options.job.min_nodes) return {};
-  return fail(ErrorCode::kInvalidArgument, "the least number of nodes is above the most");
+  return fail(ErrorCode::kInvalidArgument, fmt::format("Maximum node count {} is less than minimum node count {}", options.job.max_nodes,
+                                                       options.job.min_nodes));
 }
 
 Status open_mode(SubmitOptions& options, Value value) {

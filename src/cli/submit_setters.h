@@ -49,7 +49,6 @@ Status flag(SubmitOptions& options, Value) {
 Status as_is(SubmitOptions& options, Value value);
 
 /// For what cannot be done yet: an empty value, as templates leave it, asks for nothing.
-Status only_empty(SubmitOptions& options, Value value);
 
 Status array(SubmitOptions& options, Value value);
 Status debug(SubmitOptions& options, Value value);
@@ -63,6 +62,7 @@ Status working_cluster(SubmitOptions& options, Value value);
 Status begin(SubmitOptions& options, Value value);
 Status clusters(SubmitOptions& options, Value value);
 Status constraint(SubmitOptions& options, Value value);
+Status prefer(SubmitOptions& options, Value value);
 Status cpu_bind(SubmitOptions& options, Value value);
 Status cpus_per_task(SubmitOptions& options, Value value);
 Status deadline(SubmitOptions& options, Value value);

@@ -64,6 +64,7 @@ int run_why(const Words& words) {
   if (!selector.has_value()) return console.fail(selector.error());
   Session session(console);
   Query query;
+  query.detail = QueryDetail::kWhy;
   query.filter.jobs.push_back(std::move(selector).value());
   const auto jobs = session.query(query);
   if (!jobs.has_value()) return console.fail(jobs.error());

@@ -264,7 +264,8 @@ void read_profiling(FormReader& top, Profiling& out) {
     out.end_after_batch = end;
   }
   reader.take("end_after_batch");
-  reader.flag("sync_timings", out.is_synchronized);
+  bool is_synchronized = true;  // the form warns of it
+  reader.flag("sync_timings", is_synchronized);
   reader.finish();
 }
 
@@ -386,6 +387,9 @@ ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
   top.finish();
   if (context.problems.empty()) check_hparams_of(top, config);
   form.problems = std::move(context.problems);
+  if (const auto line = lines.find("profiling.sync_timings"); line != lines.end()) {
+    form.warnings.push_back({"profiling.sync_timings", "it changes nothing: no timings of batches are taken. Leave it out", line->second});
+  }
   if (std::string doubt = direction_warning(config.search.metric, config.search.smaller_is_better); !doubt.empty()) {
     const auto line = lines.find("searcher.metric");
     form.warnings.push_back({"searcher.metric", std::move(doubt), line == lines.end() ? 0 : line->second});

@@ -259,5 +259,13 @@ TEST(ExperimentFile, AnAccuracyThatIsMinimisedIsWarnedOf) {
                                      "searcher.smaller_is_better: false");
 }
 
+TEST(ExperimentFile, WhatChangesNothingIsWarnedOf) {
+  const auto document = parse_yaml("entrypoint: x\nsearcher: {name: single, metric: loss}\nprofiling:\n  sync_timings: false\n");
+  const ExperimentForm form = read_experiment(merge_layers(document->root, experiment_defaults()), document->lines);
+  EXPECT_TRUE(form.problems.empty());
+  ASSERT_EQ(form.warnings.size(), 1U);
+  EXPECT_EQ(form.warnings[0].text(), "line 4: profiling.sync_timings: it changes nothing: no timings of batches are taken. Leave it out");
+}
+
 }  // namespace
 }  // namespace muster
