@@ -16,16 +16,34 @@ std::string text_of(const StepId& step) {
 }  // namespace
 
 void Checker::spawned(NodeIndex node, const StepId& step) {
-  const bool is_first = runs_.emplace(std::pair(node, step), Run{}).second;
-  CHECK(is_first, "step {} starts a second time on node {}", text_of(step), node.value());
+  launched_.insert(step.job);
+  const auto [run, is_first] = runs_.emplace(std::pair(node, step), Run{});
+  const bool may_come_again = run->second.is_forgotten && run->second.live == 0;
+  CHECK(is_first || may_come_again, "step {} starts a second time on node {}", text_of(step), node.value());
+  run->second = Run{};
 }
 
-void Checker::take(NodeIndex node, const NodeGrant& grant, JobId job, bool is_shared) {
+void Checker::rewind(const Knowledge& then) {
+  static_cast<Knowledge&>(*this) = then;
+  for (auto& [place, run] : runs_) {
+    run.is_forgotten = true;
+    excused_.insert(place.second);
+  }
+  for (const JobId job : launched_) {
+    if (!jobs_.contains(job)) forgotten_.insert(job);
+  }
+  // Nor do nodes tell of steps that have ended: jobs that go on may give their numbers again.
+  for (auto& [id, job] : jobs_) job.is_given_again = true;
+  floor_told_ = {};
+  has_rewound_ = true;
+}
+
+void Checker::take(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared) {
   if (is_shared) return;
   const auto use = [&](const std::string& kind, const Bitmap& bits) {
     bits.for_each([&](std::size_t index) {
-      Place& place = places_[{node.value(), kind, index}];
-      CHECK(place.uses == 0 || place.job == job, "node {}: {} {} is in use by job {} and given to job {}", node.value(), kind,
+      Place& place = places_[{host, kind, index}];
+      CHECK(place.uses == 0 || place.job == job, "host {}: {} {} is in use by job {} and given to job {}", host, kind,
             index, place.job.value(), job.value());
       place.job = job;
       ++place.uses;
@@ -35,20 +53,20 @@ void Checker::take(NodeIndex node, const NodeGrant& grant, JobId job, bool is_sh
   for (const GresGrant& gres : grant.gres) use(gres.name, gres.devices);
 }
 
-void Checker::give(NodeIndex node, const NodeGrant& grant, JobId, bool is_shared) {
+void Checker::give(std::uint32_t host, const NodeGrant& grant, JobId, bool is_shared) {
   if (is_shared) return;
   const auto drop = [&](const std::string& kind, const Bitmap& bits) {
-    bits.for_each([&](std::size_t index) { --places_[{node.value(), kind, index}].uses; });
+    bits.for_each([&](std::size_t index) { --places_[{host, kind, index}].uses; });
   };
   drop("cpu", grant.cpus);
   for (const GresGrant& gres : grant.gres) drop(gres.name, gres.devices);
 }
 
-void Checker::task_started(NodeIndex node, const LaunchStep& launch, std::size_t) {
+void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t) {
   ++tasks_run_;
   if (options_.is_traced) trace(fmt::format("  task of {} starts on node {}", text_of(launch.id), node.value()));
   ++runs_[{node, launch.id}].live;
-  take(node, launch.step_grant, launch.id.job, false);
+  take(host, launch.step_grant, launch.id.job, false);
   const auto job = jobs_.find(launch.id.job);
   CHECK(job != jobs_.end() && job->second.attempt == launch.id.attempt, "step {} runs without a durable start",
         text_of(launch.id));
@@ -62,13 +80,13 @@ void Checker::task_started(NodeIndex node, const LaunchStep& launch, std::size_t
   }
 }
 
-void Checker::task_ended(NodeIndex node, const LaunchStep& launch, std::size_t, ExitStatus status) {
+void Checker::task_ended(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t, ExitStatus status) {
   if (options_.is_traced) trace(fmt::format("  task of {} ends on node {}: {}", text_of(launch.id), node.value(), status.raw));
   Run& run = runs_[{node, launch.id}];
   --run.live;
   ++run.ended;
   run.worst = worse(run.worst, status);
-  give(node, launch.step_grant, launch.id.job, false);
+  give(host, launch.step_grant, launch.id.job, false);
 }
 
 void Checker::deadline_enforced(const LaunchStep& launch) {
@@ -88,6 +106,14 @@ void Checker::check_throttle(JobId id) const {
   std::uint32_t running = 0;
   for (const auto& [other, job] : jobs_) running += job.array == id && (job.state == JobState::kRunning || job.state == JobState::kSuspended) ? 1 : 0;
   CHECK(running <= array->second.throttle, "{} elements of array {} run, {} may", running, id.value(), array->second.throttle);
+}
+
+/// A job that the log has not named before. Of those that the state has lost, ids that no node has told of may be given again.
+void Checker::add(JobId id, Known job) {
+  job.is_given_again = forgotten_.contains(id);
+  CHECK(!job.is_given_again || id > floor_told_, "job id {} is given again, and was to be passed over", id.value());
+  const bool is_new = jobs_.emplace(id, std::move(job)).second;
+  CHECK(is_new, "job id {} is given twice", id.value());
 }
 
 Checker::Known& Checker::known(JobId id) {
@@ -140,14 +166,12 @@ struct Checker::Follow {
     job.dependencies = e.dependencies;
     job.array = e.job;
     if (e.array) job.throttle = e.array->throttle;
-    const bool is_new = checker.jobs_.emplace(e.job, std::move(job)).second;
-    CHECK(is_new, "job id {} is given twice", e.job.value());
+    checker.add(e.job, std::move(job));
   }
   void operator()(const ArraySplit& e) {
     Known element = checker.known(e.array);
     element.attempt = 0;
-    const bool is_new = checker.jobs_.emplace(e.element, std::move(element)).second;
-    CHECK(is_new, "job id {} is given twice", e.element.value());
+    checker.add(e.element, std::move(element));
     if (checker.cancelled_.contains(e.array)) checker.cancelled_.insert(e.element);
   }
   void operator()(const JobStarted& e) {
@@ -173,7 +197,7 @@ struct Checker::Follow {
     if (e.state == JobState::kNodeFail) {
       const Options& o = checker.options_;
       const bool is_possible = o.node_crash != Duration() || o.partition != Duration() || o.agent_crash != Duration() ||
-                               o.link_drop != Duration() || checker.is_node_downed_;
+                               o.link_drop != Duration() || checker.is_node_downed_ || job.is_given_again || checker.is_excused(e.job, job.attempt);
       CHECK(is_possible, "job {} fails with its node and no node failed: {}", e.job.value(), e.detail);
       checker.node_failed_.insert({e.job, job.attempt});
     }
@@ -189,12 +213,15 @@ struct Checker::Follow {
     CHECK(job.is_completing && job.nodes_left > 0, "job {} gives back a node that it has not", e.job.value());
     if (--job.nodes_left == 0) job.is_completing = false;
   }
+  void operator()(const JobIdsReserved& e) { checker.floor_told_ = std::max(checker.floor_told_, JobId(e.next.value() - 1)); }
   void operator()(const JobRequeued& e) {
     Known& job = checker.known(e.job);
     CHECK(is_finished(job.state) && !job.is_completing, "job {} is requeued from state {}", e.job.value(),
           job_state_name(job.state));
     job.state = JobState::kPending;
     ++job.attempt;
+    // A client that repeats a request of before the state was lost may mean a job that was cancelled since.
+    if (checker.has_rewound_) checker.cancelled_.erase(e.job);
     job.dependencies = {};
   }
   void operator()(const JobChanged& e) {
@@ -226,6 +253,7 @@ struct Checker::Follow {
     job.state = JobState::kRunning;
     job.suspended += time - job.suspended_since;
   }
+  void operator()(const StepCreated& e) { checker.step_nodes_[e.step] = e.layout->nodes.size(); }
   void operator()(const JobsEvicted& e) {
     for (const JobId id : e.jobs) {
       Known& job = checker.known(id);
@@ -238,22 +266,28 @@ struct Checker::Follow {
   void operator()(const StepEnded& e) {
     if (checker.node_failed_.contains({e.step.job, e.step.attempt})) return;
     const bool is_node_gone = e.detail.find("restarted") != std::string::npos || e.detail.find("did not respond") != std::string::npos;
-    if (is_node_gone && (checker.options_.node_crash != Duration() || checker.options_.partition != Duration())) return;
+    const Options& o = checker.options_;
+    if (is_node_gone && (o.node_crash != Duration() || o.partition != Duration() || o.stranger != Duration())) return;
+    if (checker.has_blob_failed_ && e.detail.find("cannot be read") != std::string::npos) return;
     if (!e.detail.empty()) {
-      CHECK(checker.excused_.contains(e.step), "step {} is lost ({}) and nothing happened to it", text_of(e.step), e.detail);
+      const bool is_given_again = checker.known(e.step.job).is_given_again;  // the node may have one of that number
+      CHECK(is_given_again || checker.excused_.contains(e.step), "step {} is lost ({}) and nothing happened to it", text_of(e.step), e.detail);
       return;
     }
     if (checker.excused_.contains(e.step)) return;
     ExitStatus worst;
     std::uint32_t ended = 0;
+    std::size_t parts = 0;
     for (std::uint32_t node = 0; node < checker.options_.nodes; ++node) {
       const auto run = checker.runs_.find({NodeIndex(node), e.step});
       if (run == checker.runs_.end()) continue;
+      ++parts;
       CHECK(run->second.live == 0, "step {} is over and runs on node {}", text_of(e.step), node);
       worst = worse(worst, run->second.worst);
       ended += run->second.ended;
     }
-    const bool was_never_there = ended == 0 && e.exit.signal() == 9;
+    // A part that never came up is told as killed, whatever became of the others.
+    const bool was_never_there = parts < checker.step_nodes_[e.step] && e.exit.signal() == 9;
     CHECK(e.exit == worst || was_never_there, "step {} ended with {} and is told as {}", text_of(e.step), worst.raw, e.exit.raw);
     CHECK(ended > 0 || was_never_there, "step {} ended and never ran", text_of(e.step));
   }
@@ -338,6 +372,11 @@ void Checker::check_history() const {
     if (!is_finished(job.state)) continue;
     CHECK(history_.has(id, job.attempt), "job {} has ended and history has not stored it", id.value());
   }
+}
+
+bool Checker::is_excused(JobId job, std::uint32_t attempt) const {
+  const auto first = excused_.lower_bound(StepId{job, attempt, 0});
+  return first != excused_.end() && first->job == job && first->attempt == attempt;
 }
 
 bool Checker::has_ended(JobId id) const {

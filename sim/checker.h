@@ -10,28 +10,67 @@
 
 #include "model/agent_message.h"
 #include "model/event.h"
-#include "sim/fake_history.h"
+#include "sim/history.h"
 #include "sim/options.h"
 #include "sim/timeline.h"
 #include "state/cluster_state.h"
 
 namespace muster::sim {
 
-class Checker {
+/// What the log has said, and clients beside it.
+struct Knowledge {
+  struct Known {
+    JobState state = JobState::kPending;
+    bool is_completing = false;
+    bool is_evicted = false;
+    bool has_completed = false;   ///< once: a dependency that was fulfilled stays so
+    std::uint32_t attempt = 0;
+    TimePoint start;        ///< by the cluster's time
+    TimePoint true_start;   ///< when it was known to be
+    JobId array;                 ///< itself, or the one that it was split from
+    std::uint32_t throttle = 0;  ///< of the array that it is; 0: none
+    Duration limit;
+    TimePoint suspended_since;
+    Duration suspended;
+    std::size_t nodes_left = 0;
+    bool is_given_again = false;  ///< its id, or those of its steps, before anybody could know that they had been given
+    JobSpecRef spec;
+    DependencySet dependencies;
+  };
+  std::set<JobId> cancelled_;
+  std::set<std::pair<JobId, std::uint32_t>> node_failed_;
+  std::unordered_map<JobId, Known> jobs_;
+  std::vector<std::uint64_t> hashes_;  ///< after batch n at n
+  Seq published_;
+  TimePoint time_;
+  std::map<StepId, std::size_t> step_nodes_;
+  bool is_node_downed_ = false;  ///< an operator has taken a node down
+};
+
+class Checker : private Knowledge {
  public:
-  Checker(const Timeline& timeline, const Options& options, const FakeHistory& history) : timeline_(timeline), options_(options), history_(history) {}
+  Checker(const Timeline& timeline, const Options& options, const History& history) : timeline_(timeline), options_(options), history_(history) {}
 
   // ---- tasks ----
   /// A supervisor comes up. At most one ever does for a step on a node.
   void spawned(NodeIndex node, const StepId& step);
   /// No CPU or device may be in use by two jobs at once.
-  void task_started(NodeIndex node, const LaunchStep& launch, std::size_t task);
-  void task_ended(NodeIndex node, const LaunchStep& launch, std::size_t task, ExitStatus status);
+  void task_started(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t task);
+  void task_ended(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t task, ExitStatus status);
   /// A supervisor ended its step because the time was over and nobody had told it.
   void deadline_enforced(const LaunchStep& launch);
   /// The step may be reported lost: something happened to it.
   void excuse(const StepId& step) { excused_.insert(step); }
+  /// A script or an environment could not be read: launches may end by it.
+  void blob_failed() { has_blob_failed_ = true; }
+  /// Something happened to a step of this run of the job.
+  bool is_excused(JobId job, std::uint32_t attempt) const;
   void trace(const std::string& text) const;
+
+  // ---- a state that was lost ----
+  const Knowledge& knowledge() const { return *this; }
+  /// The controller stands on what it knew then: what came later is forgotten, and whatever runs may be ended.
+  void rewind(const Knowledge& then);
 
   // ---- the log ----
   /// Batches become durable in order and for good.
@@ -48,7 +87,10 @@ class Checker {
   void check_history() const;
 
   // ---- clients ----
-  void cancelled(JobId job) { cancelled_.insert(job); }
+  /// Nothing follows once the state was lost: the answer may be about another job of that number.
+  void cancelled(JobId job) {
+    if (!has_rewound_) cancelled_.insert(job);
+  }
   bool has_ended(JobId job) const;
   std::uint64_t jobs_ended() const { return jobs_ended_; }
   std::uint64_t tasks_run() const { return tasks_run_; }
@@ -58,48 +100,31 @@ class Checker {
     std::uint32_t live = 0;
     ExitStatus worst;
     std::uint32_t ended = 0;
+    bool is_forgotten = false;  ///< of before the state was put back: it may come again once it is over
   };
   struct Place {
     JobId job;
     std::uint32_t uses = 0;
   };
-  struct Known {
-    JobState state = JobState::kPending;
-    bool is_completing = false;
-    bool is_evicted = false;
-    bool has_completed = false;   ///< once: a dependency that was fulfilled stays so
-    std::uint32_t attempt = 0;
-    TimePoint start;        ///< by the cluster's time
-    TimePoint true_start;   ///< when it was known to be
-    JobId array;                 ///< itself, or the one that it was split from
-    std::uint32_t throttle = 0;  ///< of the array that it is; 0: none
-    Duration limit;
-    TimePoint suspended_since;
-    Duration suspended;
-    std::size_t nodes_left = 0;
-    JobSpecRef spec;
-    DependencySet dependencies;
-  };
   struct Follow;
-  void take(NodeIndex node, const NodeGrant& grant, JobId job, bool is_shared);
-  void give(NodeIndex node, const NodeGrant& grant, JobId job, bool is_shared);
+  void take(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared);
+  void give(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared);
+  void add(JobId id, Known job);
   Known& known(JobId job);
   void check_throttle(JobId array) const;
   void follow(const Event& event);
 
   const Timeline& timeline_;
   const Options& options_;
-  const FakeHistory& history_;
+  const History& history_;
   std::map<std::pair<NodeIndex, StepId>, Run> runs_;
   std::map<std::tuple<std::uint32_t, std::string, std::size_t>, Place> places_;
   std::set<StepId> excused_;
-  std::set<JobId> cancelled_;
-  std::set<std::pair<JobId, std::uint32_t>> node_failed_;
-  std::unordered_map<JobId, Known> jobs_;
-  std::vector<std::uint64_t> hashes_;  ///< after batch n at n
-  Seq published_;
-  TimePoint time_;
-  bool is_node_downed_ = false;  ///< an operator has taken a node down
+  std::set<JobId> launched_;   ///< jobs that some node was told to start, whatever became of the state since
+  bool has_rewound_ = false;   ///< the state was lost, or an older copy put back
+  JobId floor_told_;           ///< ids up to it have been passed over since the state was lost
+  std::set<JobId> forgotten_;  ///< those among them that the state has lost
+  bool has_blob_failed_ = false;
   std::uint64_t jobs_ended_ = 0;
   std::uint64_t tasks_run_ = 0;
 };

@@ -10,6 +10,7 @@ namespace {
 
 constexpr Duration kTick = Duration::milliseconds(100);
 constexpr std::uint64_t kBatchesPerCheckpoint = 150;
+constexpr std::uint32_t kRowsPerTruncation = 50;
 
 /// The same message may come again unless its meaning hangs on order.
 bool may_repeat(const ToAgent& message) {
@@ -21,8 +22,9 @@ bool may_repeat(const ToAgent& message) {
 
 Controller::Controller(World& world, std::uint64_t incarnation)
     : world_(world), incarnation_(incarnation), core_(Core::Options{"sim"}, *this, *this) {
-  const Epoch epoch = world_.journal.take_lead();
-  recover();
+  const HistoryMark mark = history_mark();
+  const Epoch epoch = world_.journal.take_lead(std::max(mark.epoch, std::exchange(world_.lead_beyond, Epoch())));
+  const JobId job_floor = recover_state(epoch, mark);
   planner_.state().copy_from(core_.state());
   replica_.state().copy_from(core_.state());
   planner_.start();
@@ -36,7 +38,8 @@ Controller::Controller(World& world, std::uint64_t incarnation)
                            });
                          },
                          [this] { world_.crash_controller(); }});
-  start_core(epoch);
+  start_core(epoch, job_floor);
+  CHECK(core_.state().next_job() > mark.highest_job, "job ids that history knows may be given again");
   later(kTick, [this] { tick(); });
 }
 
@@ -49,7 +52,7 @@ ClockReading Controller::read_clocks() const {
 TimePoint Controller::now() const { return clock_->at(world_.timeline.now() - TimePoint()); }
 
 /// As begin_core of apps/musterd/main.cc.
-void Controller::start_core(Epoch epoch) {
+void Controller::start_core(Epoch epoch, JobId job_floor) {
   const ClockReading reading = read_clocks();
   const TimePoint stored = world_.journal.last_time();
   const auto away = stored.is_set() ? std::optional(world_.timeline.now() - stored) : std::nullopt;
@@ -57,6 +60,8 @@ void Controller::start_core(Epoch epoch) {
   clock_.emplace(reading, start.time + start.step);
   CoreStart beginning;
   beginning.clock_step = start.step;
+  beginning.job_floor = job_floor;
+  beginning.new_cluster_id = fmt::format("{:08x}", world_.rng.below(1ULL << 32));
   core_.start(epoch, world_.config, start.time, beginning);
 }
 
@@ -72,11 +77,39 @@ void Controller::when_running(Timeline::Action action) {
   });
 }
 
-void Controller::recover() {
+/// As recover_parts and store_unprojected of apps/musterd/main.cc.
+JobId Controller::recover_state(Epoch epoch, const HistoryMark& mark) {
   ClusterState& state = core_.state();
-  const Seq watermark = world_.history.watermark();
-  ReplayRecorder recorder(state, watermark);
-  const FakeJournal::Checkpoint& checkpoint = world_.journal.checkpoint(watermark);
+  RecoveryReport report;
+  ReplayRecorder recorder(state, mark.watermark);
+  if (world_.disk == nullptr) {
+    recover_in_memory(&recorder);
+  } else {
+    const auto recovered = recover(world_.disk->journal(), state, &recorder, RecoveryBounds{.history = mark.watermark});
+    CHECK(recovered.has_value(), "recovery: {}", recovered.error().text());
+    report = *recovered;
+  }
+  const HistoryVerdict verdict = judge_history(mark, state.seq(), report, state);
+  if (mark.watermark > state.seq()) world_.history.rewind(state.seq());
+  // Without a disk that fails while it is read, what was published is there, and what is there beyond it counts from now on.
+  world_.journal.replay(world_.checker.last_published(), [&](const EventBatch& batch) { world_.checker.published(batch); });
+  world_.checker.compare(state, "recovered");
+  world_.checker.recovered(state);
+  store_unprojected(epoch, recorder.take());
+  core_.on_history(world_.history.watermark());
+  return verdict.job_floor;
+}
+
+HistoryMark Controller::history_mark() const {
+  if (world_.disk == nullptr) return {world_.history.watermark(), {}, {}};
+  const auto mark = world_.disk->history().mark();
+  CHECK(mark.has_value(), "{}", mark.error().text());
+  return *mark;
+}
+
+void Controller::recover_in_memory(ApplyObserver* observer) {
+  ClusterState& state = core_.state();
+  const Journal::Checkpoint& checkpoint = world_.journal.checkpoint(world_.history.watermark());
   for (const std::string& bytes : checkpoint.slices) {
     auto slice = records::decode_slice(bytes);
     CHECK(slice.has_value(), "a slice does not decode: {}", slice.error().text());
@@ -85,15 +118,23 @@ void Controller::recover() {
   state.restore_seq(checkpoint.seq);
   if (checkpoint.seq.value() != 0) world_.checker.compare(state, "after its checkpoint");
   world_.journal.replay(checkpoint.seq, [&](const EventBatch& batch) {
-    state.apply(batch, &recorder);
-    if (batch.seq > world_.checker.last_published()) world_.checker.published(batch);
+    state.apply(batch, observer);
     world_.checker.compare(state, "replayed");
   });
-  world_.checker.recovered(state);
-  // As store_unprojected of apps/musterd/main.cc.
-  world_.history.append(state.seq(), recorder.take());
-  world_.history.sync();
-  core_.on_history(world_.history.watermark());
+}
+
+void Controller::store_unprojected(Epoch epoch, const std::vector<HistoryRecord>& records) {
+  const auto store = [&]() -> Status {
+    if (world_.disk != nullptr) TRY(world_.disk->history().take_over(epoch));
+    TRY(world_.history.append(core_.state().seq(), records));
+    return world_.history.sync();
+  };
+  for (int attempt = 0; !store().has_value(); ++attempt) {
+    CHECK(attempt < 10, "history takes nothing on a disk that works");
+    if (!world_.disk->is_gone()) continue;
+    world_.disk->restart();
+    CHECK(world_.disk->journal().last() == core_.state().seq(), "the journal has lost what was read from it");
+  }
 }
 
 void Controller::later(Duration delay, Timeline::Action action) {
@@ -136,7 +177,8 @@ void Controller::schedule_work() {
 }
 
 void Controller::command(Command command) {
-  when_running([this, command = std::move(command)] {
+  when_running([this, command = std::move(command)]() mutable {
+    if (core_.awaits_nodes(now())) return later(Duration::milliseconds(20), [this, command] { this->command(command); });
     core_.on_command(command, now());
     schedule_end();
   });
@@ -145,6 +187,7 @@ void Controller::command(Command command) {
 Result<NodeIndex> Controller::register_node(const LinkRef& link, const RegisterNode& hello) {
   auto node = core_.on_register(hello, now());
   if (node.has_value()) links_[node->value()] = link;
+  CHECK(!node.has_value() || core_.state().next_job() > hello.job_floor, "ids that a node knows may be given again");
   schedule_end();
   return node;
 }
@@ -173,7 +216,7 @@ void Controller::reply(std::uint64_t token, std::vector<Reply> replies) {
 void Controller::send(NodeIndex node, const ToAgent& message) {
   const LinkRef link = links_[node.value()];
   if (link == nullptr) return;
-  Machine& target = *world_.nodes[node.value()];
+  Machine& target = *link->machine;
   const int copies = may_repeat(message) && world_.rng.chance(world_.options.duplicate) ? 2 : 1;
   for (int i = 0; i < copies; ++i) {
     TimePoint arrival = std::max(link->last_down, world_.timeline.now() + world_.latency());
@@ -207,10 +250,18 @@ void Controller::schedule_history() {
 
 /// What is written is synced at the next opportunity, or the one after.
 void Controller::run_history() {
-  for (; !to_history_.empty(); to_history_.pop_front()) world_.history.append(to_history_.front().batch->seq, to_history_.front().history);
+  for (; !to_history_.empty(); to_history_.pop_front()) {
+    const Status stored = world_.history.append(to_history_.front().batch->seq, to_history_.front().history);
+    if (!stored.has_value()) return world_.crash_controller();
+  }
   if (world_.rng.chance(world_.options.slow_history)) return schedule_history();
-  world_.history.sync();
+  const bool is_synced = world_.history.sync().has_value();
+  if (world_.has_lost_power()) return;
+  if (!is_synced) return schedule_history();
   core_.on_history(world_.history.watermark());
+  if (world_.disk == nullptr) return;
+  [[maybe_unused]] const auto ignored = world_.disk->journal().truncate(world_.history.watermark(), kRowsPerTruncation);
+  [[maybe_unused]] const bool is_over = world_.has_lost_power();
 }
 
 void Controller::plan_consumed(Seq until) {
@@ -258,22 +309,43 @@ void Controller::run_search() {
   }
 }
 
+void Controller::lead_beyond(Epoch epoch) {
+  world_.lead_beyond = epoch;
+  later(Duration(), [this] { world_.crash_controller(); });
+}
+
 /// A crash between two slices leaves the checkpoint before.
+void Controller::store_checkpoint(const Journal::Checkpoint& checkpoint) {
+  if (world_.disk == nullptr) return world_.journal.put_checkpoint(checkpoint);
+  const auto store = [&]() -> Status {
+    SqliteJournal& journal = world_.disk->journal();
+    TRY(journal.begin_checkpoint());
+    for (const std::string& slice : checkpoint.slices) TRY(journal.add_slice(slice));
+    return journal.finish_checkpoint(checkpoint.seal);
+  };
+  [[maybe_unused]] const Status ignored = store();  // the one before it stays
+  [[maybe_unused]] const bool is_over = world_.has_lost_power();
+}
+
 void Controller::write_checkpoint_of_planner() {
-  FakeJournal::Checkpoint checkpoint;
+  Journal::Checkpoint checkpoint;
   checkpoint.seq = checkpointed_ = planner_.state().seq();
+  checkpoint.seal = seal_of(planner_.state());
   const Status written = write_checkpoint(planner_.state(), [&](std::string record) {
     checkpoint.slices.push_back(std::move(record));
     return Status();
   });
   CHECK(written.has_value());
   later(Duration::milliseconds(world_.rng.between(1, 200)),
-        [this, checkpoint = std::move(checkpoint)] { world_.journal.put_checkpoint(checkpoint); });
+        [this, checkpoint = std::move(checkpoint)] { store_checkpoint(checkpoint); });
 }
 
 void Controller::fetch_blob(BlobId id) {
   later(Duration::milliseconds(2), [this, id] {
-    if (Bytes bytes = world_.journal.read_blob(id)) core_.on_blob(id, std::move(bytes));
+    Result<Bytes> bytes = world_.journal.read_blob(id);
+    if (!bytes.has_value()) world_.checker.blob_failed();
+    core_.on_blob(id, std::move(bytes));
+    schedule_end();
   });
 }
 

@@ -46,12 +46,16 @@ class Controller final : public CorePort, public JournalPort {
   void fetch_blob(BlobId id) override;
   void mail(Mail) override {}  // users read none here
   void warn(const std::string&) override {}
-  void lead_beyond(Epoch) override { CHECK(false, "a node has met a newer leader than the last one"); }
+  void lead_beyond(Epoch epoch) override;
   Status reconfigure() override { return fail(ErrorCode::kUnimplemented, "the cluster stays as it was made"); }
 
  private:
-  void recover();
-  void start_core(Epoch epoch);
+  /// Job ids up to the answer were given by a state that was lost.
+  JobId recover_state(Epoch epoch, const HistoryMark& mark);
+  HistoryMark history_mark() const;
+  void recover_in_memory(ApplyObserver* observer);
+  void store_unprojected(Epoch epoch, const std::vector<HistoryRecord>& records);
+  void start_core(Epoch epoch, JobId job_floor);
   ClockReading read_clocks() const;
   void schedule_history();
   void run_history();
@@ -65,6 +69,7 @@ class Controller final : public CorePort, public JournalPort {
   void schedule_search();
   void run_search();
   void write_checkpoint_of_planner();
+  void store_checkpoint(const Journal::Checkpoint& checkpoint);
   /// Runs `action` later unless this incarnation is gone by then.
   void later(Duration delay, Timeline::Action action);
 

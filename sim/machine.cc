@@ -25,8 +25,8 @@ std::uint32_t length_of(const LaunchStep& launch) {
 
 // ---- a step ----
 
-Supervised::Supervised(Machine& node, LaunchStep launch)
-    : node_(node), launch_(std::move(launch)), logic_(launch_, *this, node_.world().timeline.now()) {}
+Supervised::Supervised(Machine& node, LaunchStep launch, std::string log)
+    : node_(node), launch_(std::move(launch)), log_(std::move(log)), logic_(launch_, *this, node_.world().timeline.now()) {}
 
 /// What a task does is a function of seed and identity, so that it is the same whenever it is asked.
 void Supervised::start_tasks(bool is_late) {
@@ -53,7 +53,7 @@ void Supervised::start_tasks(bool is_late) {
     const bool is_trial = launch_.job->trial.value() != 0 && launch_.step == nullptr;
     if (is_trial && task.exit.is_success()) task.end = TimePoint::never();
     tasks_.push_back(task);
-    node_.world().checker.task_started(node_.index(), launch_, i);
+    node_.world().checker.task_started(node_.index(), node_.host(), launch_, i);
     if (is_trial) train();
     if (!task.end.is_never()) arm(i);
   }
@@ -88,9 +88,21 @@ void Supervised::arm(std::size_t task) {
 void Supervised::end_task(std::size_t i, ExitStatus status) {
   if (!tasks_[i].is_alive) return;
   tasks_[i].is_alive = false;
-  node_.world().checker.task_ended(node_.index(), launch_, i, status);
+  node_.world().checker.task_ended(node_.index(), node_.host(), launch_, i, status);
+  hear_exit(i, status);
+}
+
+void Supervised::hear_exit(std::size_t i, ExitStatus status) {
   if (is_orphan_) return;
-  logic_.on_task_exit(i, status, node_.world().timeline.now());
+  Machine& node = node_;
+  const TimePoint now = node.world().timeline.now();
+  if (now < stopped_until_) {
+    node.world().timeline.at(stopped_until_, [this, &node, id = launch_.id, i, status] {
+      if (node.find(id) == this) hear_exit(i, status);
+    });
+    return;
+  }
+  logic_.on_task_exit(i, status, now);
   settle();
 }
 
@@ -107,7 +119,7 @@ void Supervised::settle() {
 void Supervised::on_message(const ToAgent& message) { logic_.on_message(message, node_.world().timeline.now()); }
 
 void Supervised::tick() {
-  if (is_orphan_) return;
+  if (is_orphan_ || node_.world().timeline.now() < stopped_until_) return;
   is_ticking_ = true;
   if (logic_.next_tick() <= node_.world().timeline.now()) logic_.on_tick(node_.world().timeline.now());
   is_ticking_ = false;
@@ -117,7 +129,7 @@ void Supervised::destroy(ExitStatus status) {
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     if (!tasks_[i].is_alive) continue;
     tasks_[i].is_alive = false;
-    node_.world().checker.task_ended(node_.index(), launch_, i, status);
+    node_.world().checker.task_ended(node_.index(), node_.host(), launch_, i, status);
   }
 }
 
@@ -159,7 +171,8 @@ void Supervised::report(const FromAgent& message) {
 
 // ---- the machine ----
 
-Machine::Machine(World& world, NodeIndex index) : world_(world), index_(index), boot_time_(world.timeline.now()) {
+Machine::Machine(World& world, NodeIndex index, std::uint32_t host) : world_(world), index_(index), host_(host), boot_time_(world.timeline.now()),
+      spool_(make_spool(world.options.is_on_disk ? spool_folder() : "", world.options.seed + host)) {
   start_agent();
   tick();
 }
@@ -168,23 +181,26 @@ RegisterNode Machine::inventory() const {
   const NodeConfig& config = world_.config->nodes[index_.value()];
   RegisterNode self;
   self.node_name = config.name;
-  self.boot_id = "boot-" + std::to_string(boots_);
+  self.boot_id = fmt::format("boot-{}-{}", host_, boots_);
+  self.machine_id = fmt::format("machine-{}", host_);
   self.boot_time = boot_time_;
   self.agent_start_time = world_.timeline.now();
   self.cpus = config.cpus;
   self.memory_mib = config.memory_mib;
   self.gres = config.gres;
-  self.cluster_id = cluster_.cluster_id;
-  self.epoch = cluster_.epoch;
-  self.job_floor = job_floor_;
-  self.agent_id = agent_generation_;
+  const Spool::Identity identity = spool_->identity();
+  self.cluster_id = identity.cluster.cluster_id;
+  self.epoch = identity.cluster.epoch;
+  self.job_floor = identity.job_floor;
+  self.agent_id = std::uint64_t{host_} << 32 | agent_generation_;
   return self;
 }
 
 void Machine::start_agent() {
   ++agent_generation_;
+  const std::vector<Spool::Known> known = spool_->open();
   agent_ = std::make_unique<Agent>(inventory(), 0, *this);
-  for (const auto& [step, done] : spool_) agent_->adopt(step, done, world_.timeline.now());
+  for (const Spool::Known& step : known) agent_->adopt(step.id, step.run_key, step.done, world_.timeline.now());
   linked_.clear();
   for (const auto& [id, step] : steps_) {
     if (step->is_orphan()) continue;
@@ -198,6 +214,12 @@ void Machine::start_agent() {
 void Machine::link_step(const StepId& id) {
   const auto found = steps_.find(id);
   if (agent_ == nullptr || found == steps_.end() || found->second->is_orphan()) return;
+  if (world_.timeline.now() < found->second->stopped_until()) {
+    world_.timeline.at(found->second->stopped_until(), [this, id, generation = agent_generation_] {
+      if (generation == agent_generation_) link_step(id);
+    });
+    return;
+  }
   linked_.insert(id);
   const FromAgent hello = found->second->last_report().value_or(StepRunning{id});
   agent_->on_step_linked(id);
@@ -210,6 +232,7 @@ const Supervised* Machine::find(const StepId& step) const {
 }
 
 void Machine::tick() {
+  if (has_left_) return;
   if (agent_ != nullptr) {
     agent_->on_tick(world_.timeline.now());
     std::vector<StepId> ids;
@@ -234,7 +257,7 @@ void Machine::dial() {
     });
   };
   if (world_.controller == nullptr || world_.timeline.now() < cut_until_) return again();
-  link_ = std::make_shared<Link>(Link{index_, world_.controller->incarnation(), true, {}, {}});
+  link_ = std::make_shared<Link>(Link{this, index_, world_.controller->incarnation(), true, {}, {}});
   link_->last_up = world_.timeline.now() + world_.latency();
   world_.timeline.at(link_->last_up, [this, link = link_, hello = agent_->registration(), generation = agent_generation_] {
     if (!link->is_whole || world_.controller == nullptr) return;
@@ -243,7 +266,9 @@ void Machine::dial() {
     const auto registered = world_.controller->register_node(link, hello);
     // The controller may not have noticed yet that the agent before is gone.
     const bool is_accepted = registered.has_value();
-    CHECK(is_accepted || registered.error().code == ErrorCode::kAlreadyExists, "{}", registered.error().text());
+    const bool is_expected = is_accepted || registered.error().code == ErrorCode::kAlreadyExists || registered.error().code == ErrorCode::kFailedPrecondition ||
+                             world_.lead_beyond.value() != 0;
+    CHECK(is_expected, "{}", registered.error().text());
     link->last_down = std::max(link->last_down, world_.timeline.now() + world_.latency());
     world_.timeline.at(link->last_down, [this, link, generation, is_accepted, cluster = world_.controller->core().identity()] {
       if (!link->is_whole || generation != agent_generation_ || agent_ == nullptr) return;
@@ -300,24 +325,23 @@ Status Machine::launch(const std::vector<LaunchStep>& steps) {
     for (const LaunchStep& step : steps) world_.checker.excuse(step.id);
     return fail(ErrorCode::kUnavailable, "the spool is full");
   }
+  TRY(spool_->launched(steps));
   for (const LaunchStep& step : steps) {
-    job_floor_ = std::max(job_floor_, step.id.job);
-    spool_[step.id] = std::nullopt;
     Duration delay = Duration::microseconds(world_.rng.between(300, 3000));
     if (world_.rng.chance(world_.options.slow_spawn)) {
       delay = Duration::milliseconds(world_.rng.between(1000, 12'000));
       world_.checker.excuse(step.id);
     }
-    world_.timeline.after(delay, [this, step, boots = boots_, launched = world_.timeline.now()] {
-      if (boots == boots_) spawn(step, world_.timeline.now() - launched > kSupervisorStartsWithin);
+    world_.timeline.after(delay, [this, step, log = spool_->log(), boots = boots_, launched = world_.timeline.now()] {
+      if (boots == boots_) spawn(step, log, world_.timeline.now() - launched > kSupervisorStartsWithin);
     });
   }
   return {};
 }
 
-void Machine::spawn(const LaunchStep& launch, bool is_late) {
+void Machine::spawn(const LaunchStep& launch, const std::string& log, bool is_late) {
   world_.checker.spawned(index_, launch.id);
-  auto step = std::make_unique<Supervised>(*this, launch);
+  auto step = std::make_unique<Supervised>(*this, launch, log);
   Supervised* raw = step.get();
   steps_[launch.id] = std::move(step);
   link_step(launch.id);
@@ -326,7 +350,10 @@ void Machine::spawn(const LaunchStep& launch, bool is_late) {
 
 void Machine::send_step(const StepId& id, const ToAgent& message) {
   if (!linked_.contains(id)) return;
-  world_.timeline.after(Duration::microseconds(50), [this, id, message, generation = agent_generation_] {
+  const auto step = steps_.find(id);
+  const TimePoint soon = world_.timeline.now() + Duration::microseconds(50);
+  const TimePoint arrival = step == steps_.end() ? soon : std::max(soon, step->second->stopped_until());
+  world_.timeline.at(arrival, [this, id, message, generation = agent_generation_] {
     const auto found = steps_.find(id);
     if (found == steps_.end() || found->second->is_orphan()) return;
     if (generation != agent_generation_ && !world_.rng.chance(0.5)) return;
@@ -337,25 +364,38 @@ void Machine::send_step(const StepId& id, const ToAgent& message) {
 }
 
 Status Machine::adopt_cluster(const ClusterIdentity& cluster, JobId job_floor) {
-  cluster_ = cluster;
-  job_floor_ = job_floor;
-  return {};
+  return spool_->adopt(cluster, job_floor);
 }
 
-void Machine::forget(const StepId& step) { spool_.erase(step); }
+void Machine::forget(const StepId& step) { spool_->acknowledged(step); }
 
-std::optional<StepDone> Machine::find_end(const StepId& step) {
-  const auto found = spool_.find(step);
-  return found == spool_.end() ? std::nullopt : found->second;
+std::optional<StepDone> Machine::find_end(const StepId& step) { return spool_->find_end(step); }
+
+std::optional<StepId> Machine::unacknowledged() {
+  spool_->close();
+  const std::vector<Spool::Known> known = spool_->open();
+  return known.empty() ? std::nullopt : std::optional(known.front().id);
 }
 
-/// Everything in the step's container ends, its supervisor with it.
-void Machine::clean_up(const StepId& id) {
+bool Machine::has_supervisor(const StepId& id) {
   const auto found = steps_.find(id);
-  if (found == steps_.end()) return;
+  return found != steps_.end() && !found->second->is_orphan();
+}
+
+/// Everything that the step's supervisor left behind ends, some of it not at once.
+bool Machine::clean_up(const StepId& id) {
+  const auto found = steps_.find(id);
+  if (found == steps_.end()) return true;
+  CHECK(found->second->is_orphan(), "the agent cleans up after a supervisor that lives");
+  if (world_.rng.chance(0.3)) return false;
   world_.checker.excuse(id);
   found->second->destroy(ExitStatus::signalled(SIGKILL));
   remove(id);
+  return true;
+}
+
+void Machine::end_supervisor(const StepId& id) {
+  if (has_supervisor(id)) orphan(id);
 }
 
 void Machine::remove(const StepId& id) {
@@ -371,9 +411,7 @@ void Machine::remove(const StepId& id) {
 void Machine::on_report(Supervised& step, const FromAgent& message) {
   const StepId id = step.id();
   const auto* done = std::get_if<StepDone>(&message);
-  if (done != nullptr) {
-    if (const auto entry = spool_.find(id); entry != spool_.end()) entry->second = *done;
-  }
+  if (done != nullptr) spool_->ended(step.log(), *done);
   const bool is_linked = agent_ != nullptr && linked_.contains(id);
   world_.timeline.after(Duration::microseconds(50), [this, id, message, is_linked, generation = agent_generation_] {
     if (!is_linked || agent_ == nullptr || generation != agent_generation_) return;
@@ -387,6 +425,7 @@ void Machine::on_report(Supervised& step, const FromAgent& message) {
 void Machine::crash_agent() {
   if (agent_ == nullptr) return;
   agent_.reset();
+  spool_->close();
   ++agent_generation_;
   if (const LinkRef link = std::exchange(link_, nullptr)) world_.break_link(link);
   up_since_ = TimePoint::unset();
@@ -397,16 +436,31 @@ void Machine::crash_agent() {
 
 void Machine::crash_supervisor() {
   for (auto& [id, step] : steps_) {
+    if (!step->is_orphan() && world_.rng.chance(0.5)) return orphan(StepId(id));
+  }
+}
+
+void Machine::stop_supervisor() {
+  for (auto& [id, step] : steps_) {
     if (step->is_orphan() || !world_.rng.chance(0.5)) continue;
-    step->orphan();
-    world_.checker.excuse(id);
-    if (agent_ != nullptr && linked_.erase(id) > 0) {
-      world_.timeline.after(Duration::microseconds(50), [this, id = id, generation = agent_generation_] {
-        if (generation == agent_generation_ && agent_ != nullptr) agent_->on_step_closed(id, world_.timeline.now());
-      });
-    }
+    step->stop(world_.timeline.now() + Duration::milliseconds(world_.rng.between(10, 60'000)));
     return;
   }
+}
+
+/// The supervisor alone is gone; its link closes.
+void Machine::orphan(const StepId& id) {
+  steps_.at(id)->orphan();
+  world_.checker.excuse(id);
+  if (agent_ == nullptr || linked_.erase(id) == 0) return;
+  world_.timeline.after(Duration::microseconds(50), [this, id, generation = agent_generation_] {
+    if (generation == agent_generation_ && agent_ != nullptr) agent_->on_step_closed(id, world_.timeline.now());
+  });
+}
+
+/// Whatever is launched here may be lost.
+void Machine::excuse_spooled() {
+  for (const StepId& step : spool_->open_steps()) world_.checker.excuse(step);
 }
 
 void Machine::crash() {
@@ -414,23 +468,30 @@ void Machine::crash() {
     world_.checker.excuse(id);
     step->destroy(ExitStatus::signalled(SIGKILL));
   }
-  for (const auto& [id, done] : spool_) world_.checker.excuse(id);
+  excuse_spooled();
   while (!steps_.empty()) remove(steps_.begin()->first);
   agent_.reset();
+  spool_->close();
+  spool_->lose_power();
   ++agent_generation_;
   ++boots_;
   if (const LinkRef link = std::exchange(link_, nullptr)) world_.break_link(link);
   up_since_ = TimePoint::unset();
   world_.timeline.after(Duration::milliseconds(world_.rng.between(1000, 60'000)), [this, boots = boots_] {
-    if (boots != boots_) return;
+    if (boots != boots_ || has_left_) return;
     boot_time_ = world_.timeline.now();
     start_agent();
   });
 }
 
+void Machine::leave() {
+  has_left_ = true;
+  crash();
+}
+
 void Machine::cut_off(Duration how_long) {
   cut_until_ = world_.timeline.now() + how_long;
-  for (const auto& [id, done] : spool_) world_.checker.excuse(id);
+  excuse_spooled();
   if (link_ != nullptr) world_.break_link(link_);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "sim/spool.h"
 #include "sim/world.h"
 #include "stepd/step_supervisor.h"
 
@@ -18,17 +19,22 @@ class Machine;
 /// The processes of one node's part of a step, and their supervisor.
 class Supervised final : public StepPort {
  public:
-  Supervised(Machine& node, LaunchStep launch);
+  /// `log`: where it writes its end.
+  Supervised(Machine& node, LaunchStep launch, std::string log);
   void start_tasks(bool is_late);
   void on_message(const ToAgent& message);
   void tick();
   /// The supervisor alone is gone: its tasks run on.
   void orphan() { is_orphan_ = true; }
   bool is_orphan() const { return is_orphan_; }
+  /// The supervisor stands still until then: it hears nothing, and what its tasks do it learns afterwards.
+  void stop(TimePoint until) { stopped_until_ = until; }
+  TimePoint stopped_until() const { return stopped_until_; }
   /// Ends every task without a report.
   void destroy(ExitStatus status);
   const StepId& id() const { return launch_.id; }
   const std::optional<FromAgent>& last_report() const { return last_report_; }
+  const std::string& log() const { return log_; }
   bool is_frozen() const { return is_frozen_; }
   bool is_over() const { return is_over_; }
 
@@ -51,37 +57,44 @@ class Supervised final : public StepPort {
   void arm(std::size_t task);
   void train();
   void end_task(std::size_t task, ExitStatus status);
+  void hear_exit(std::size_t task, ExitStatus status);
   void settle();
 
   Machine& node_;
   LaunchStep launch_;
+  std::string log_;
   StepSupervisor logic_;
   std::vector<Task> tasks_;
   std::optional<FromAgent> last_report_;
   bool is_frozen_ = false;
   bool is_orphan_ = false;
+  TimePoint stopped_until_;
   bool is_over_ = false;
   bool is_ticking_ = false;
 };
 
 class Machine final : public AgentWorld {
  public:
-  Machine(World& world, NodeIndex index);
+  /// `host`: which of all machines it is; strangers beside the nodes have numbers of their own.
+  Machine(World& world, NodeIndex index, std::uint32_t host);
 
   World& world() { return world_; }
   NodeIndex index() const { return index_; }
+  std::uint32_t host() const { return host_; }
   const LinkRef& link() const { return link_; }
   /// Since when the link has been usable; unset: it is not.
   TimePoint up_since() const { return up_since_; }
   const Supervised* find(const StepId& step) const;
-  /// A step that the controller has not acknowledged; nullopt: there is none.
-  std::optional<StepId> unacknowledged() const { return spool_.empty() ? std::nullopt : std::optional(spool_.begin()->first); }
+  /// A step that the controller has not acknowledged, as an agent that started now would find it; nullopt: there is none.
+  std::optional<StepId> unacknowledged();
 
   // ---- faults ----
   void crash_agent();
   void crash_supervisor();
+  void stop_supervisor();
   void crash();  ///< the whole machine; it boots again
   void cut_off(Duration how_long);
+  void leave();  ///< the whole machine, for good
 
   // ---- from the network ----
   void on_controller(const LinkRef& link, const ToAgent& message);
@@ -97,8 +110,9 @@ class Machine final : public AgentWorld {
   void send_step(const StepId& step, const ToAgent& message) override;
   void forget(const StepId& step) override;
   std::optional<StepDone> find_end(const StepId& step) override;
-  void clean_up(const StepId& step) override;
-  void end_supervisor(const StepId& step) override { clean_up(step); }
+  bool has_supervisor(const StepId& step) override;
+  bool clean_up(const StepId& step) override;
+  void end_supervisor(const StepId& step) override;
   Heartbeat measure() override { return {}; }
   Status probe() override { return {}; }
   Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor) override;
@@ -108,14 +122,18 @@ class Machine final : public AgentWorld {
   void start_agent();
   void dial();
   void tick();
-  void spawn(const LaunchStep& step, bool is_late);
+  void orphan(const StepId& step);
+  void spawn(const LaunchStep& step, const std::string& log, bool is_late);
   void link_step(const StepId& step);
   void remove(const StepId& step);
   void schedule_end();
+  void excuse_spooled();
   RegisterNode inventory() const;
 
   World& world_;
   NodeIndex index_;
+  std::uint32_t host_;
+  bool has_left_ = false;
   std::unique_ptr<Agent> agent_;
   std::uint64_t agent_generation_ = 0;
   std::uint64_t boots_ = 1;
@@ -123,9 +141,7 @@ class Machine final : public AgentWorld {
   LinkRef link_;
   TimePoint up_since_;
   TimePoint cut_until_;
-  ClusterIdentity cluster_;  ///< whom it serves, as its spool knows it
-  JobId job_floor_;
-  std::map<StepId, std::optional<StepDone>> spool_;
+  std::unique_ptr<NodeSpool> spool_;
   std::map<StepId, std::unique_ptr<Supervised>> steps_;
   std::set<StepId> linked_;
   bool is_end_scheduled_ = false;

@@ -23,7 +23,7 @@ constexpr const char* kHelp =
     "\n"
     "  --seed N       one seed (default 1)\n"
     "  --seeds A-B    all seeds from A to B\n"
-    "  --recipe R     swarm (default), calm, search, pauses, throughput\n"
+    "  --recipe R     swarm (default), calm, search, pauses, impostors, throughput\n"
     "  --requests N   of clients, instead of what the recipe says\n"
     "  -v             says what each seed did\n"
     "  --trace        every durable event, fault and task\n";
@@ -33,6 +33,7 @@ char g_reproduce[256];
 
 void on_abort(int) {
   [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, g_reproduce, std::strlen(g_reproduce));
+  remove_spool_folder();
   ::_exit(1);
 }
 
@@ -56,10 +57,17 @@ void add_faults(World& world) {
   strike(world, o.controller_crash, "controller crash", [&] { world.crash_controller(); });
   strike(world, o.agent_crash, "agent crash", [&] { any_node(world).crash_agent(); });
   strike(world, o.supervisor_crash, "supervisor crash", [&] { any_node(world).crash_supervisor(); });
+  strike(world, o.supervisor_stop, "supervisor stop", [&] { any_node(world).stop_supervisor(); });
   strike(world, o.controller_stop, "controller stops", [&] { world.stop_controller(Duration::milliseconds(world.rng.between(10, 20'000))); });
   strike(world, o.clock_jump, "clock jumps", [&] { world.jump_clock(); });
   strike(world, o.node_crash, "node crash", [&] { any_node(world).crash(); });
   strike(world, o.disk_full, "disk full", [&] { world.journal.fill(); });
+  strike(world, o.disk_fault, "disk fault", [&] {
+    if (world.disk != nullptr) world.disk->strike_soon();
+  });
+  strike(world, o.back_up, "backup", [&] { world.back_up(); });
+  strike(world, o.put_back, "state put back", [&] { world.put_back(world.rng.chance(0.2)); });
+  strike(world, o.stranger, "stranger", [&] { world.invite_stranger(); });
   strike(world, o.link_drop, "link drop", [&] {
     if (const LinkRef& link = any_node(world).link()) world.break_link(link);
   });
@@ -72,7 +80,8 @@ void add_faults(World& world) {
 void stop_faults(World& world) {
   world.has_faults = false;
   Options& o = world.options;
-  o.duplicate = o.client_loss = o.slow_spawn = o.spool_refusal = o.slow_disk = o.slow_history = 0;
+  o.duplicate = o.client_loss = o.slow_spawn = o.spool_refusal = o.slow_disk = o.slow_history = o.blob_failure = 0;
+  if (world.disk != nullptr) world.disk->heal();
 }
 
 void run_for(World& world, Duration span) {

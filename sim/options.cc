@@ -27,8 +27,10 @@ void draw_faults(Options& options, Rng& rng) {
   options.controller_crash = maybe(rng, 2, 60);
   options.agent_crash = maybe(rng, 2, 60);
   options.supervisor_crash = maybe(rng, 2, 60);
+  options.supervisor_stop = maybe(rng, 2, 60);
   options.node_crash = maybe(rng, 5, 120);
   options.disk_full = maybe(rng, 5, 120);
+  options.disk_fault = maybe(rng, 2, 60);
   options.link_drop = maybe(rng, 1, 30);
   options.partition = maybe(rng, 5, 120);
   options.duplicate = maybe(rng, 0.2);
@@ -36,10 +38,12 @@ void draw_faults(Options& options, Rng& rng) {
   options.slow_spawn = maybe(rng, 0.05);
   options.spool_refusal = maybe(rng, 0.02);
   options.slow_disk = maybe(rng, 0.02);
+  options.blob_failure = maybe(rng, 0.1);
   options.slow_history = maybe(rng, 0.8);
   options.controller_stop = maybe(rng, 5, 120);
   options.clock_jump = maybe(rng, 5, 120);
-  options.is_codec = rng.chance(0.7);
+  options.is_on_disk = rng.chance(0.7);
+  options.stranger = maybe(rng, 2, 60);
   options.is_checkpointed = rng.chance(0.7);
 }
 
@@ -47,8 +51,24 @@ void draw_faults(Options& options, Rng& rng) {
 void make_pauses(Options& options, Rng& rng) {
   options.controller_stop = Duration::seconds(rng.between(3, 30));
   options.clock_jump = Duration::seconds(rng.between(3, 30));
+  options.supervisor_stop = maybe(rng, 2, 30);
+  options.agent_crash = maybe(rng, 2, 60);
   if (rng.chance(0.5)) options.controller_crash = Duration::seconds(rng.between(10, 60));
   options.slow_history = maybe(rng, 0.8);
+  options.requests = static_cast<std::uint32_t>(rng.between(100, 600));
+}
+
+/// State is lost or put back, and there are more agents than nodes: nothing runs twice, and what is not known any more is ended.
+void make_impostors(Options& options, Rng& rng) {
+  options.stranger = maybe(rng, 1, 30);
+  options.back_up = Duration::seconds(rng.between(3, 30));
+  options.put_back = Duration::seconds(rng.between(10, 90));
+  if (rng.chance(0.5)) options.controller_crash = Duration::seconds(rng.between(5, 60));
+  options.agent_crash = maybe(rng, 2, 60);
+  options.link_drop = maybe(rng, 1, 30);
+  options.client_loss = maybe(rng, 0.3);
+  options.duplicate = maybe(rng, 0.2);
+  options.disk_fault = maybe(rng, 2, 60);
   options.requests = static_cast<std::uint32_t>(rng.between(100, 600));
 }
 
@@ -62,14 +82,14 @@ void make_throughput(Options& options) {
   options.run_time = Duration::milliseconds(400);
   options.is_only_batch = true;
   options.is_checked_deeply = false;
-  options.is_codec = false;
+  options.is_on_disk = false;
   options.is_checkpointed = false;
   options.task_ignores_term = options.task_fails = 0;
 }
 
 }  // namespace
 
-std::vector<std::string> recipe_names() { return {"swarm", "calm", "search", "pauses", "throughput"}; }
+std::vector<std::string> recipe_names() { return {"swarm", "calm", "search", "pauses", "impostors", "throughput"}; }
 
 Result<Options> options_of(const std::string& recipe, std::uint64_t seed) {
   Options options;
@@ -84,8 +104,10 @@ Result<Options> options_of(const std::string& recipe, std::uint64_t seed) {
     make_throughput(options);
   } else if (recipe == "pauses") {
     make_pauses(options, rng);
+  } else if (recipe == "impostors") {
+    make_impostors(options, rng);
   } else if (recipe != "calm") {
-    return fail(ErrorCode::kNotFound, "there is no recipe " + recipe, "use swarm, calm, search, pauses or throughput");
+    return fail(ErrorCode::kNotFound, "there is no recipe " + recipe, "use swarm, calm, search, pauses, impostors or throughput");
   }
   return options;
 }

@@ -32,14 +32,20 @@ struct Options {
   Duration controller_crash;
   Duration agent_crash;
   Duration supervisor_crash;
+  Duration supervisor_stop;      ///< one stands still for up to a minute
   Duration node_crash;
   Duration disk_full;
+  Duration disk_fault;            ///< of any kind, at any call of the controller's stores, a loss of power among them
+  Duration back_up;               ///< a copy of the state folder is taken
+  Duration put_back;              ///< an older copy, or an empty folder, takes the place of the state
+  Duration stranger;              ///< a second agent takes itself for a node's
   Duration link_drop;
   Duration partition;
   double duplicate = 0;           ///< chance that a message between controller and agent comes twice
   double client_loss = 0;         ///< chance that a request or its reply is lost: the client asks again
   double slow_spawn = 0;          ///< chance that a supervisor takes seconds to come up
   double spool_refusal = 0;
+  double blob_failure = 0;        ///< chance that a script or an environment cannot be read
   double slow_disk = 0;           ///< chance that a flush takes seconds
   double slow_history = 0;        ///< chance that history stays behind for another while
   Duration controller_stop;       ///< stands still for up to twenty seconds
@@ -47,7 +53,7 @@ struct Options {
   double task_ignores_term = 0.1;
   double task_fails = 0.1;
   bool is_traced = false;         ///< every durable event and every task on standard error
-  bool is_codec = true;           ///< batches and slices go through their bytes
+  bool is_on_disk = true;         ///< the production stores on a pretended disk; false: in memory, which is faster
   bool is_checkpointed = true;
 };
 

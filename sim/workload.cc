@@ -10,6 +10,7 @@
 #include "controller/prepare.h"
 #include "controller/prepare_experiment.h"
 #include "sim/controller.h"
+#include "sim/world.h"
 
 namespace muster::sim {
 namespace {
@@ -54,6 +55,17 @@ void Workload::next() {
   }
   const std::int64_t gap = world_.options.request_gap.microseconds();
   world_.timeline.after(Duration::microseconds(world_.rng.between(0, 2 * gap)), [this] { next(); });
+}
+
+bool Workload::is_all_asked() const {
+  if (asked_ < world_.options.requests) return false;
+  return std::ranges::all_of(calls_, [](const auto& entry) { return entry.second->is_patient; });
+}
+
+void Workload::rewind(const Jobs& then) {
+  std::erase_if(jobs_, [&](const auto& entry) { return !then.contains(entry.first); });
+  for (auto& [id, facts] : jobs_) facts.is_cancelled = then.at(id).is_cancelled;
+  for (const auto& [id, call] : calls_) call->first.reset();
 }
 
 // ---- calls ----
@@ -229,7 +241,9 @@ void Workload::submitted(JobId job, const JobFacts& facts) {
 }
 
 void Workload::create_step(JobId job) {
-  JobFacts& facts = jobs_[job];
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return;
+  JobFacts& facts = found->second;
   if (facts.is_cancelled || ++facts.steps_asked > 6) return;
   CreateStep request;
   request.job = job;
@@ -242,8 +256,8 @@ void Workload::create_step(JobId job) {
 
 /// salloc: some steps, leases now and then, and the allocation is given back, or its client dies.
 void Workload::run_allocation(JobId job) {
-  JobFacts& facts = jobs_[job];
-  if (facts.is_cancelled || world_.rng.chance(0.05)) return;  // nobody renews the lease any more
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end() || found->second.is_cancelled || world_.rng.chance(0.05)) return;  // nobody renews the lease any more
   if (world_.rng.chance(0.6)) create_step(job);
   if (world_.rng.chance(0.4)) {
     ReleaseAllocation release;
@@ -271,7 +285,9 @@ void Workload::touch_job() {
   JobFacts& facts = jobs_[job];
   if (facts.is_busy || facts.is_cancelled) return;
   facts.is_busy = true;
-  const auto done = [this, job](const Reply&) { jobs_[job].is_busy = false; };
+  const auto done = [this, job](const Reply&) {
+    if (const auto found = jobs_.find(job); found != jobs_.end()) found->second.is_busy = false;
+  };
   JobSelector selector = all_of(job);
   if (facts.array_size > 0 && world_.rng.chance(0.5)) {
     selector.is_element = true;
@@ -289,7 +305,9 @@ void Workload::touch_job() {
     cancel.is_lenient = world_.rng.chance(0.5);
     const bool is_whole = selectors.size() == 1 && !selector.is_element;
     call(std::move(cancel), false, [this, job, is_whole](const Reply& reply) {
-      JobFacts& touched = jobs_[job];
+      const auto found = jobs_.find(job);
+      if (found == jobs_.end()) return;
+      JobFacts& touched = found->second;
       touched.is_busy = false;
       if (!is_whole || is_refused(reply)) return;
       touched.is_cancelled = true;

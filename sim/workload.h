@@ -12,24 +12,30 @@
 #include "controller/prepare.h"
 #include "model/request.h"
 #include "search/custom_search.h"
-#include "sim/world.h"
+#include "sim/options.h"
+#include "state/cluster_state.h"
 
 namespace muster::sim {
 
+struct World;
+
 class Workload {
  public:
+  struct JobFacts {
+    std::uint32_t array_size = 0;
+    JobKind kind = JobKind::kBatch;
+    bool is_busy = false;      ///< somebody is doing something to it
+    bool is_cancelled = false;
+    std::uint32_t steps_asked = 0;
+  };
+  using Jobs = std::map<JobId, JobFacts>;
+
   explicit Workload(World& world) : world_(world) {}
 
   /// Asks for all of it, one request after the other.
   void start();
   /// True when every request was made and answered; steps may still wait for room.
-  bool is_all_asked() const {
-    if (asked_ < world_.options.requests) return false;
-    for (const auto& [id, call] : calls_) {
-      if (!call->is_patient) return false;
-    }
-    return true;
-  }
+  bool is_all_asked() const;
   bool is_all_answered() const { return calls_.empty(); }
   /// What a trial's script says after an epoch.
   void report(TrialId trial, std::uint32_t run, std::uint32_t epochs);
@@ -38,6 +44,9 @@ class Workload {
   /// No more trouble from clients either: held jobs are released, suspended ones resumed, nodes put back to service.
   void wind_down();
   void on_reply(std::uint64_t token, std::vector<Reply> replies);
+  const Jobs& jobs() const { return jobs_; }
+  /// The cluster's state was put back: of later jobs it knows nothing, and answers may be other ones now.
+  void rewind(const Jobs& then);
 
   /// Jobs that a client was told of and that have not ended, in words; empty: none.
   std::string unfinished() const;
@@ -56,13 +65,6 @@ class Workload {
     Done done;
     std::optional<std::vector<Reply>> first;  ///< answer, kept for repeats
     bool is_patient = false;                  ///< a step that waits for room
-  };
-  struct JobFacts {
-    std::uint32_t array_size = 0;
-    JobKind kind = JobKind::kBatch;
-    bool is_busy = false;      ///< somebody is doing something to it
-    bool is_cancelled = false;
-    std::uint32_t steps_asked = 0;
   };
   void next();
   void call(Request request, bool is_operator, Done done);
@@ -101,7 +103,7 @@ class Workload {
   std::uint64_t refused_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Call>> calls_;        ///< unanswered, by number of the call
   std::map<std::uint64_t, std::weak_ptr<Call>> tokens_;         ///< of each time that it was sent
-  std::map<JobId, JobFacts> jobs_;
+  Jobs jobs_;
   std::map<ExperimentId, SearchClient> clients_;  ///< of custom searches
   std::set<ExperimentId> lived_;  ///< have had the chance of a second life
   std::map<std::string, std::uint32_t> checkpoints_;

@@ -2,7 +2,6 @@
 
 #include "sim/controller.h"
 #include "sim/machine.h"
-#include "sim/workload.h"
 
 namespace muster::sim {
 namespace {
@@ -39,9 +38,10 @@ std::shared_ptr<const ClusterConfig> config_of(const Options& options) {
 }  // namespace
 
 World::World(const Options& chosen)
-    : options(chosen), rng(chosen.seed), config(config_of(options)), journal(timeline, rng, options), checker(timeline, options, history) {
+    : options(chosen), rng(chosen.seed), config(config_of(options)), disk(options.is_on_disk ? std::make_unique<Disk>(options.seed) : nullptr), journal(timeline, rng, options, disk.get()),
+      history(disk.get()), checker(timeline, options, history) {
   start_controller();
-  for (std::uint32_t i = 0; i < options.nodes; ++i) nodes.push_back(std::make_unique<Machine>(*this, NodeIndex(i)));
+  for (std::uint32_t i = 0; i < options.nodes; ++i) nodes.push_back(std::make_unique<Machine>(*this, NodeIndex(i), i));
   workload = std::make_unique<Workload>(*this);
 }
 World::~World() = default;
@@ -55,13 +55,51 @@ void World::crash_controller() {
   journal.crash();
   history.crash();
   journal.attach({[](Seq) {}, [] {}});
-  for (const auto& node : nodes) {
-    if (node->link() != nullptr) break_link(node->link());
+  for (const auto* machines : {&nodes, &strangers}) {
+    for (const auto& machine : *machines) {
+      if (machine->link() != nullptr) break_link(machine->link());
+    }
   }
   timeline.after(Duration(), [gone] {});
   timeline.after(Duration::milliseconds(rng.between(200, 8000)), [this] {
     if (controller == nullptr) start_controller();
   });
+}
+
+bool World::has_lost_power() {
+  if (disk == nullptr || !disk->is_gone()) return false;
+  crash_controller();
+  return true;
+}
+
+void World::back_up() {
+  if (disk != nullptr && !disk->is_gone()) backup_ = {disk->image(), journal.stored(), checker.knowledge(), workload->jobs()};
+}
+
+void World::put_back(bool is_empty) {
+  if (disk == nullptr || controller == nullptr || (!is_empty && !backup_)) return;
+  crash_controller();
+  Backup what = is_empty ? Backup() : *backup_;
+  const bool keeps_history = rng.chance(0.3);
+  if (keeps_history) {
+    const auto is_of_history = [](const auto& file) { return file.first.starts_with("history.db"); };
+    std::erase_if(what.image, is_of_history);
+    for (const auto& file : disk->image()) {
+      if (is_of_history(file)) what.image.insert(file);
+    }
+  }
+  disk->put_back(what.image);
+  journal.was_put_back(std::move(what.stored));
+  if (!keeps_history) history.was_put_back();
+  checker.rewind(what.knowledge);
+  workload->rewind(what.jobs);
+}
+
+void World::invite_stranger() {
+  const auto host = static_cast<std::uint32_t>(nodes.size() + strangers.size());
+  strangers.push_back(std::make_unique<Machine>(*this, NodeIndex(static_cast<std::uint32_t>(rng.below(nodes.size()))), host));
+  Machine* machine = strangers.back().get();
+  timeline.after(Duration::milliseconds(rng.between(100, 40'000)), [machine] { machine->leave(); });
 }
 
 void World::stop_controller(Duration how_long) {
@@ -86,7 +124,7 @@ void World::break_link(const LinkRef& link) {
   link->is_whole = false;
   const bool is_known_at_once = rng.chance(0.5);
   const auto notice = [&] { return Duration::milliseconds(is_known_at_once ? 1 : rng.between(1, 15'000)); };
-  timeline.after(notice(), [this, link] { nodes[link->node.value()]->on_link_broken(link); });
+  timeline.after(notice(), [this, link] { link->machine->on_link_broken(link); });
   timeline.after(notice(), [this, link] {
     if (controller != nullptr && controller->incarnation() == link->controller) controller->agent_lost(link);
   });

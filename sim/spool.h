@@ -1,0 +1,57 @@
+// What a simulated machine's agent must not forget, and its supervisors with it: in the production spool, on files that lose at a
+// machine's crash what was not synced; or in memory, where a recipe wants speed.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/spool.h"
+#include "base/rng.h"
+
+namespace muster::sim {
+
+/// The spool of one machine. It outlives its agents.
+class NodeSpool {
+ public:
+  virtual ~NodeSpool() = default;
+  /// An agent starts: what those before it and supervisors left. Until close() it is the one that uses it.
+  std::vector<Spool::Known> open();
+  /// Launched there and not acknowledged.
+  const std::set<StepId>& open_steps() const { return open_; }
+  virtual void close() = 0;
+  /// The machine is gone. Requires: closed.
+  virtual void lose_power() = 0;
+
+  // ---- as Spool has them ----
+  Status launched(const std::vector<LaunchStep>& steps);
+  Status adopt(const ClusterIdentity& cluster, JobId job_floor);
+  void acknowledged(const StepId& step);
+  virtual std::optional<StepDone> find_end(const StepId& step) = 0;
+  virtual Spool::Identity identity() const = 0;
+
+  // ---- the supervisors' part ----
+  /// Where a supervisor that is launched now writes its step's end.
+  virtual std::string log() const = 0;
+  /// A supervisor's last word, also while there is no agent.
+  virtual void ended(const std::string& log, const StepDone& done) = 0;
+
+ private:
+  virtual std::vector<Spool::Known> read() = 0;
+  virtual Status store_launched(const std::vector<LaunchStep>& steps) = 0;
+  virtual Status store_identity(const ClusterIdentity& cluster, JobId job_floor) = 0;
+  virtual void store_acknowledged(const StepId& step) = 0;
+
+  std::set<StepId> open_;
+};
+
+/// `folder`: a new one is made in it for each spool; empty: in memory.
+std::unique_ptr<NodeSpool> make_spool(const std::string& folder, std::uint64_t seed);
+
+/// A folder for all spools of this process, which goes with it.
+std::string spool_folder();
+void remove_spool_folder();
+
+}  // namespace muster::sim
