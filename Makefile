@@ -6,7 +6,7 @@ MINUTES ?= 10
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-clients crash fuzz mutants bench lint sim install clean
+.PHONY: help setup build demo test test-asan test-tsan test-clients crash pauses fuzz mutants bench lint sim install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ test-clients: build ## with other people's packages as they are: determined, Ten
 crash: build ## kill real processes at random: make crash SEEDS=200
 	@tools/setup.sh
 	@/usr/bin/python3 -m pytest tests/e2e/test_crash.py -q --seeds $(SEEDS)
+
+pauses: build ## every daemon stands still for a long while: make pauses MINUTES=10
+	@PATH="$(CURDIR)/$(BUILD)/bin:$$PATH" /usr/bin/python3 -m pytest tests/e2e/test_promises.py -q -k stands_still --pause $$(( $(MINUTES) * 60 ))
 
 fuzz: build ## every door that others reach, with libFuzzer and sanitizers: make fuzz MINUTES=30
 	@tools/fuzz.sh $(BUILD) $(MINUTES)

@@ -19,6 +19,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "bench/plan_reference.h"
+#include "controller/planning/plan_report.h"
 #include "sched/fast_path.h"
 #include "sched/plan.h"
 #include "sched/testing.h"
@@ -225,9 +226,14 @@ void measure(const Size& size) {
   std::vector<double> after_end;
   std::vector<double> after_submit;
   std::vector<double> fast;
+  std::vector<double> reports;
+  PlanReporter reporter;
+  const double first_report = milliseconds([&] { (void)reporter.report(snapshot, made, Seq(1)); });
   for (std::uint32_t i = 0; i < size.rounds * 4; ++i) {
     snapshot.end_job(snapshot.ends()[rng.below(snapshot.ends().size())].job);
     after_end.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), {}); }));
+    reports.push_back(milliseconds([&] { (void)reporter.report(snapshot, made, Seq(2 * i + 2)); }));
+    after_end.back() += reports.back();
     apply(snapshot, made);
     PendingJob job =
         *snapshot.find_pending(made.successors[rng.below(made.successors.size())].rank.rank.job);
@@ -235,11 +241,15 @@ void measure(const Size& size) {
     snapshot.add_pending(job);
     fast.push_back(milliseconds([&] { (void)try_start_now(snapshot, made, job.id, at(0)); }));
     after_submit.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), {}); }));
+    reports.push_back(milliseconds([&] { (void)reporter.report(snapshot, made, Seq(2 * i + 3)); }));
+    after_submit.back() += reports.back();
     apply(snapshot, made);
   }
   CHECK(planner.plan(snapshot, at(0), {}) == plan(snapshot, at(0)), "the memo changed a plan");
   report("plan after one job end", after_end);
   report("plan after one submission", after_submit);
+  report("  the report in it", reports);
+  fmt::print("  the first report: {:.1f} ms\n", first_report);
   report("fast path of one submission", fast);
 }
 
