@@ -1,5 +1,5 @@
 // Journals of every format and event kind that was ever written replay to the hashes recorded beside them.
-//   MUSTER_UPDATE_GOLDEN=1    records the hashes anew: for a change of what the hash covers
+//   MUSTER_UPDATE_GOLDEN=1    records the hashes anew: for a change of what the hash covers, which raises kStateHashFormat, too
 //   MUSTER_UPDATE_GOLDEN=new  adds a journal as this version writes it: for a new event kind or format
 // A committed journal itself is never changed: sites have such files.
 #include <fmt/format.h>

@@ -21,6 +21,7 @@ BIN = Path(os.environ.get("MUSTER_BIN", ROOT / "build/release/bin"))
 
 def pytest_addoption(parser):
     parser.addoption("--seeds", type=int, default=2, help="random seeds of the crash test")
+    parser.addoption("--pause", type=int, default=10, help="seconds for which every daemon stands still")
 
 
 def pytest_configure(config):

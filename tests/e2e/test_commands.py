@@ -1,4 +1,5 @@
 """The commands against real daemons: srun's streams and signals, salloc, what clients parse, exit codes."""
+import ipaddress
 import os
 import pwd
 import re
@@ -6,7 +7,9 @@ import signal
 import time
 from pathlib import Path
 
-from conftest import ends_told
+import pytest
+
+from conftest import ends_told, until
 
 
 def test_srun_alone_labels_and_binary_streams(cluster):
@@ -90,13 +93,14 @@ def test_failures_exit_non_zero_with_their_text(cluster):
         (["squeue", "-j", "999999"], "slurm_load_jobs error: Invalid job id specified\n"),
         (["sacct", "-o", "nope"], 'sacct: error: Invalid field requested: "nope"\n'),
         (["scontrol", "show", "job", "999999"], "slurm_load_jobs error: Invalid job id specified\n"),
-        (["sbatch", "--x11", "-"], "sbatch: unrecognized option '--x11'\n"),
         (["sbatch", "--bb=x", "x.sh"], "sbatch: error: --bb is not supported by Muster yet\n"),
         (["scancel", "-s", "USR1", "999999"], "scancel: error: Kill job error on job id 999999: Invalid job id specified\n"),
     ]
     for words, text in cases:
         result = cluster.run(*words, check=False)
         assert result.code == 1 and result.err.startswith(text), (words, result)
+    unknown = cluster.run("sbatch", "--x11", "-", check=False)
+    assert unknown.code == 255 and unknown.err.startswith("sbatch: unrecognized option '--x11'\n"), unknown
     assert cluster.run("scancel", "999999").err == ""
     for kind in ("Node", "Partition"):  # on standard output, as Slurm has it
         result = cluster.run("scontrol", "show", kind.lower(), "nope", check=False)
@@ -144,3 +148,215 @@ def test_nobody_there(cluster, tmp_path):
     result = cluster.run("squeue", env={"SLURM_CONF": str(tmp_path / "slurm.conf")}, check=False)
     assert result.code == 1
     assert result.err == "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"
+
+
+@pytest.mark.parametrize("name, value, said", [
+    ("SCANCEL_NAME", "mine", None), ("SCANCEL_ACCOUNT", "mine", None), ("SCANCEL_QOS", "mine", None), ("SCANCEL_WCKEY", "mine", None),
+    ("SCANCEL_STATE", "PENDING", None), ("SCANCEL_USER", "daemon", None), ("SCANCEL_INTERACTIVE", "1", "[y/n]?"),
+    ("SCANCEL_HURRY", "1", "SCANCEL_HURRY is not supported")])
+def test_scancel_heeds_its_variables(cluster, name, value, said):
+    """What the variable leaves out survives."""
+    other = cluster.sbatch("sleep 300", "-J", "other", "-A", "other", "-q", "other", "--wckey", "other")
+    cluster.wait_state(other, "RUNNING")
+    mine = cluster.sbatch("sleep 300", "-H", "-J", "mine", "-A", "mine", "-q", "mine", "--wckey", "mine")
+    done = cluster.run("scancel", "-v", other, mine, env={name: value}, stdin="n\n", check=False)
+    if said is not None:
+        assert said in done.out + done.err
+    assert cluster.run("squeue", "-h", "-j", other, "-o", "%T").out.strip() == "RUNNING"
+    is_left = name in ("SCANCEL_USER", "SCANCEL_INTERACTIVE", "SCANCEL_HURRY")
+    left = cluster.run("squeue", "-h", "-j", mine, "-o", "%T", check=False).out.strip()
+    assert left == ("PENDING" if is_left else ""), done
+    cluster.run("scancel", other, mine)
+
+
+def test_a_variable_that_names_another_cluster_is_heeded(cluster):
+    job = cluster.sbatch("sleep 300")
+    for words in (["squeue"], ["sinfo"], ["scontrol", "show", "nodes"], ["sacct"], ["scancel", job]):
+        refused = cluster.run(*words, env={"SLURM_CLUSTERS": "other"}, check=False)
+        assert refused.code != 0 and "No cluster 'other'" in refused.err, words
+        if words[0] != "scancel":
+            cluster.run(*words, env={"SLURM_CLUSTERS": "muster"})
+    assert cluster.run("squeue", "-h", "-j", job, "-o", "%T").out.strip() in ("RUNNING", "PENDING")
+    assert cluster.run("squeue", "-h", "-M", "muster", env={"SLURM_CLUSTERS": "other"}).code == 0, "an option overrides it"
+    cluster.run("scancel", job)
+
+
+@pytest.mark.parametrize("words", [["srun", "true"], ["salloc", "true"]])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_who_waits_for_a_controller_can_be_stopped(own_cluster, words, number):
+    away = own_cluster(nodes=1)
+    away.down()
+    client = away.popen(*words)
+    time.sleep(1)
+    assert client.poll() is None, "it waits for a controller that restarts"
+    client.send_signal(number)
+    client.communicate(timeout=5)
+    assert client.returncode == -number
+
+
+@pytest.mark.parametrize("number, said, code", [
+    (signal.SIGTERM, "forcing job termination", 137), (signal.SIGHUP, "forcing job termination", 137), (signal.SIGUSR1, "", 0)])
+def test_signals_to_srun(cluster, number, said, code):
+    """TERM and HUP end the step whatever its tasks trap; others are theirs."""
+    srun = cluster.popen("srun", "sh", "-c", "trap 'echo got it; exit 0' TERM HUP USR1; echo ready; while :; do sleep 0.1; done")
+    assert srun.stdout.readline() == "ready\n"
+    srun.send_signal(number)
+    out, err = srun.communicate(timeout=20)
+    assert srun.returncode == code, err
+    assert out == ("" if code else "got it\n")
+    assert said in err and (said or "forcing" not in err)
+
+
+@pytest.mark.parametrize("export", ["NONE", "FOO=1"])
+def test_scripts_without_an_environment_find_srun(cluster, export):
+    job = cluster.sbatch("srun echo inside", f"--export={export}", "-o", "bare.out")
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert (cluster.work / "bare.out").read_text() == "inside\n"
+
+
+def test_an_allocation_without_its_command_is_given_back(cluster):
+    for words in (["no-such-program"], ["/tmp"], ["/etc/passwd"]):
+        result = cluster.run("salloc", *words, check=False, env={"SLURM_EXIT_ERROR": "44"})
+        job = re.match(r"salloc: Granted job allocation (\d+)\n", result.err).group(1)
+        assert f'salloc: error: _fork_command: Unable to find command "{words[0]}"\nsalloc: Relinquishing job allocation {job}\n' in result.err
+        assert result.code == 44, result
+    assert cluster.run("salloc", "no-such-program", check=False).code == 1
+
+
+@pytest.mark.parametrize("name, code", [("HUP", 0), ("INT", 0), ("QUIT", 0), ("KILL", 0), ("TERM", 1), ("USR1", 1), ("SEGV", 1)])
+def test_salloc_whose_command_a_signal_ended(cluster, name, code):
+    assert cluster.run("salloc", "-Q", "sh", "-c", f"kill -{name} $$", check=False).code == code
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
+def test_salloc_that_is_signalled_gives_back_and_waits_for_its_command(cluster, number):
+    salloc = cluster.popen("salloc", "sh", "-c", "trap '' INT QUIT; trap 'echo signalled' TERM HUP; echo ready; sleep 2; exit 7")
+    assert salloc.stdout.readline() == "ready\n"
+    salloc.send_signal(number)
+    out, err = salloc.communicate(timeout=20)
+    job = re.search(r"salloc: Granted job allocation (\d+)\n", err).group(1)
+    assert (out, salloc.returncode) == ("", 7), err
+    assert f"salloc: Job allocation {job} has been revoked.\n" in err and "Relinquishing" not in err
+    assert cluster.wait_ended(job)["State"].startswith("CANCELLED")
+
+
+def test_salloc_ends_with_its_terminal(cluster):
+    salloc = cluster.popen("salloc", "sh", "-c", "trap 'echo gone; exit 0' HUP; echo ready; while :; do sleep 0.1; done")
+    assert salloc.stdout.readline() == "ready\n"
+    salloc.send_signal(signal.SIGHUP)
+    out, err = salloc.communicate(timeout=20)
+    job = re.search(r"salloc: Granted job allocation (\d+)\n", err).group(1)
+    assert (out, salloc.returncode) == ("gone\n", 1) and f"salloc: Relinquishing job allocation {job}\n" in err, err
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+
+
+def test_the_kill_command_of_an_allocation_that_is_signalled(cluster):
+    salloc = cluster.popen("salloc", "-K", "sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do sleep 0.1; done")
+    assert salloc.stdout.readline() == "ready\n"
+    salloc.send_signal(signal.SIGTERM)
+    _, err = salloc.communicate(timeout=20)
+    assert salloc.returncode == 9, err
+
+
+def until_queued(client, name):
+    """Reads what the command says until it says that it waits."""
+    said = ""
+    while not re.search(rf"^{name}: job \d+ queued and waiting for resources$", said, re.M):
+        line = client.stderr.readline()
+        assert line, said
+        said += line
+    return said
+
+
+def test_who_waits_in_vain_ends_with_the_exit_code_chosen_for_it(cluster):
+    chosen = {"SLURM_EXIT_ERROR": "44", "SLURM_EXIT_IMMEDIATE": "45"}
+    holder = cluster.sbatch("sleep 60", "-N2", "--exclusive")
+    cluster.wait_state(holder, "RUNNING")
+    for words in (["srun", "-I1", "true"], ["salloc", "-I1", "true"]):
+        result = cluster.run(*words, check=False, env=chosen)
+        assert result.code == 45 and "Unable to allocate resources: Requested nodes are busy\n" in result.err, result
+    for words, said in ((["srun", "true"], "Force Terminated JobId="), (["salloc", "true"], "salloc: Job aborted due to signal\n")):
+        waiting = cluster.popen("env", "SLURM_EXIT_ERROR=44", *words)
+        begun = until_queued(waiting, words[0])
+        waiting.send_signal(signal.SIGTERM)
+        _, err = waiting.communicate(timeout=20)
+        assert waiting.returncode == 44 and said in err and "has been revoked." in err, begun + err
+    cluster.run("scancel", holder)
+
+
+def test_first_lines_of_refusals_are_slurms(cluster):
+    cases = [
+        (["srun", "-p", "nosuch", "true"], "srun: error: invalid partition specified: nosuch\n"
+                                           "srun: error: Unable to allocate resources: Invalid partition name specified\n"),
+        (["salloc", "-p", "nosuch", "true"], "salloc: error: invalid partition specified: nosuch\n"
+                                             "salloc: error: Job submit/allocate failed: Invalid partition name specified\n"),
+        (["srun", "--mem=999999G", "true"], "srun: error: Memory specification can not be satisfied\n"
+                                            "srun: error: Unable to allocate resources: Requested node configuration is not available\n"),
+        (["sbatch", "--test-only", "-p", "nosuch", "--wrap", "true"], "sbatch: error: invalid partition specified: nosuch\n"
+                                                                      "allocation failure: Invalid partition name specified\n"),
+        (["scontrol", "show", "job", "999999_3"], "slurm_load_jobs error: Invalid job id specified\n"),
+        (["scontrol", "show", "step", "999999.0"], "slurm_get_job_steps error: Invalid job id specified\n"),
+    ]
+    for words, text in cases:
+        result = cluster.run(*words, check=False)
+        assert result.code == 1 and result.err.startswith(text), (words, result)
+    for command in ("squeue", "sinfo", "sacct", "scancel", "sbatch", "srun", "salloc"):
+        assert cluster.run(command, "--usage").out.startswith(f"Usage: {command} [")
+
+
+def test_a_step_that_is_cancelled_says_so_once(cluster):
+    srun = cluster.popen("srun", "-N2", "sh", "-c", "echo ready; sleep 60")
+    assert srun.stdout.readline() == "ready\n" and srun.stdout.readline() == "ready\n"
+    (job,) = set(cluster.run("squeue", "-h", "-o", "%i", "-n", "sh").out.split())
+    cluster.run("scancel", f"{job}.0")
+    _, err = srun.communicate(timeout=20)
+    notices = re.findall(r"^slurmstepd: error: \*\*\* STEP (\S+) ON node1 CANCELLED AT \d{4}-\S+ DUE to SIGNAL Killed \*\*\*$", err, re.M)
+    assert notices == [f"{job}.0"] and err.count("CANCELLED") == 1 and srun.returncode == 137, err
+    # KillWait=2, and two seconds
+    assert err.count("srun: Job step aborted: Waiting up to 4 seconds for job step to finish.\n") == 1, err
+
+
+def test_tasks_are_told_of_addresses_and_of_their_own_gpus(cluster):
+    (row,) = cluster.run("srun", "sh", "-c", "echo $SLURM_SRUN_COMM_HOST $SLURM_LAUNCH_NODE_IPADDR").out.splitlines()
+    first, second = row.split()
+    assert first == second and ipaddress.ip_address(first)
+    show = "echo $SLURM_STEP_GPUS $SLURM_GPUS_ON_NODE $CUDA_VISIBLE_DEVICES"
+    assert sorted(cluster.run("srun", "-N1", "-n2", "--gpus-per-task=1", "sh", "-c", show).out.splitlines()) == ["0 2 0", "1 2 1"]
+
+
+def streams_of(pid):
+    return [os.readlink(f"/proc/{pid}/fd/{number}") for number in range(3)]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_commands_without_standard_streams(cluster, closed):
+    out_file = cluster.work / "out.txt"
+    cluster.run("sh", "-c", f"sbatch --wrap true {closed}")
+    cluster.run("sh", "-c", f"srun -o {out_file} echo ran {closed}")
+    assert out_file.read_text() == "ran\n"
+    name = f"streams{len(closed)}{closed[0]}"
+    srun = cluster.popen("sh", "-c", f"exec srun -J '{name}' sleep 60 {closed}")
+    until(lambda: cluster.run("squeue", "-h", "-t", "R", "-n", name).out, "the step runs")
+    streams = streams_of(srun.pid)
+    srun.terminate()
+    srun.communicate(timeout=20)
+    for number, word in enumerate(("<&-", ">&-", "2>&-")):
+        assert (streams[number] == "/dev/null") == (word in closed.split()), (closed, streams)
+
+
+def test_daemons_without_standard_streams(own_cluster):
+    away = own_cluster(nodes=1)
+    away.down()
+    conf = away.dir / "slurm.conf"
+    daemons = [away.popen("sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', *words)
+               for words in (["musterd", "-f", conf], ["muster-agent", "-f", conf, "-N", "node1"])]
+    try:
+        until(lambda: away.run("sinfo", "-h", "-o", "%t", check=False).out == "idle\n", "the node is there")
+        assert away.run("srun", "echo", "ran").out == "ran\n"
+        streams = [streams_of(daemon.pid) for daemon in daemons]
+    finally:
+        for daemon in reversed(daemons):
+            daemon.terminate()
+            daemon.communicate(timeout=20)
+    assert streams == [["/dev/null"] * 3] * 2
+    assert away.run("sh", "-c", f"exec muster-stepd --spool {away.work} <&-").out == ""

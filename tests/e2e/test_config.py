@@ -96,7 +96,7 @@ def test_show_config_knows_the_next_job_and_whether_the_file_has_changed(own_clu
     assert shown(cluster)[1]["HASH_VAL"] == "Match"
 
 
-@pytest.mark.parametrize("options, nodes, tasks", [("-N2-4 --ntasks-per-node=2", 4, 8), ("-N2-4", 4, None), ("-N2-3 -n5", 3, 5)])
+@pytest.mark.parametrize("options, nodes, tasks", [("-N2-4 --ntasks-per-node=2", 4, 8), ("-N2-4", 4, None), ("-N2-4 --use-min-nodes", 2, None), ("-N2-3 -n5", 3, 5)])
 def test_tasks_follow_the_nodes_of_a_range(own_cluster, options, nodes, tasks):
     cluster = own_cluster(nodes=4, cpus=4)
     job = cluster.sbatch("echo $SLURM_NNODES ${SLURM_NTASKS:-none} $SLURM_TASKS_PER_NODE; srun hostname | sort | uniq -c", *options.split(), "-o", "out")

@@ -41,7 +41,7 @@ def test_what_was_given_is_told(cluster):
 
 
 def test_values_that_are_refused(cluster):
-    for words, text in ((["-N", "4096m"], "invalid number of nodes"), (["-J", "x" * 5000], "too long"),
+    for words, text in ((["-N", "4096m"], '"4096m" is not a valid node count'), (["-J", "x" * 5000], "too long"),
                         (["--propagate=BOGUS"], "Bad rlimit name: BOGUS"),
                         (["--deadline=now+5minutes", "-t", "10"], "Requested time limit is invalid")):
         result = cluster.run("sbatch", *words, "--wrap", "true", check=False)

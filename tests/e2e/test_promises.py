@@ -63,6 +63,47 @@ def test_a_pause_of_daemons_ends_nothing(impatient, names):
     assert (cluster.work / "out.txt").read_text().split()[1::2] == [str(i) for i in range(120)]
 
 
+def daemons_of(cluster):
+    """The processes of a cluster that are none of its users': controller, agents, supervisors and who starts them."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        program = os.path.basename(words[0]).decode()
+        if program in ("musterd", "muster-agent", "muster-stepd") and any(str(cluster.dir).encode() in word for word in words):
+            found.append(int(entry.name))
+    return found
+
+
+def test_everything_stands_still_for_as_long_as_told(impatient, request):
+    """As a machine that is suspended, but for the users' own processes. `make pauses MINUTES=10` takes its time."""
+    cluster, pause = impatient, request.config.getoption("--pause")
+    batch = cluster.sbatch(TICKS.format(n=5 * (pause + 15)), "-o", "out.txt")
+    cluster.wait_state(batch, "RUNNING")
+    srun = cluster.popen("srun", "-n1", "sh", "-c", f"sleep {pause + 5}; echo done")
+    salloc = cluster.popen("salloc", "-n1", "sh", "-c", f"sleep {pause + 5}; srun echo inside")
+    until(lambda: len(cluster.run("squeue", "-h", "-t", "R").out.splitlines()) == 3, "all three run")
+    time.sleep(1)
+    pids = daemons_of(cluster)
+    assert len(pids) >= 5, "a controller, two agents, and the supervisors of a batch job and a step"
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(pause)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    for client, said in ((srun, "done"), (salloc, "inside")):
+        out, err = client.communicate(timeout=60)
+        assert client.returncode == 0 and out.strip().endswith(said), err
+    assert cluster.wait_ended(batch)["State"] == "COMPLETED"
+    assert restarts_of(cluster, batch) == 0
+    assert (cluster.work / "out.txt").read_text().split()[1::2] == [str(i) for i in range(5 * (pause + 15))]
+    assert "hash" in cluster.run("muster", "check", "--dir", cluster.dir).out
+
+
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory):
     source = Path(__file__).with_name("clock_shim.c")
@@ -191,6 +232,66 @@ def test_an_older_state_is_told_and_ids_go_on(pair):
     fresh = cluster.sbatch("echo back")
     assert fresh > max(later)
     assert cluster.wait_ended(fresh)["State"] == "COMPLETED"
+
+
+def stop_hard(cluster, *names):
+    for name in names:
+        os.kill(cluster.pid(name), signal.SIGKILL)
+    time.sleep(0.3)
+
+
+def test_an_older_journal_beside_its_history_gives_no_id_again(pair):
+    cluster = pair
+    cluster.wait_ended(cluster.sbatch("true"))
+    stop_hard(cluster, "controller")
+    backup = cluster.dir / "backup"
+    backup.mkdir()
+    for file in (cluster.dir / "state").glob("journal.db*"):
+        shutil.copy(file, backup)
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    ended = [cluster.sbatch(f"exit {code}") for code in (0, 3)]
+    for job in ended:
+        cluster.wait_ended(job)
+    stop_hard(cluster, "controller")
+    for file in (cluster.dir / "state").glob("journal.db*"):
+        file.unlink()
+    for file in backup.iterdir():
+        shutil.copy(file, cluster.dir / "state")
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    assert "history.db is ahead of the journal" in (cluster.dir / "log" / "controller.log").read_text()
+    fresh = cluster.sbatch("true")
+    assert fresh > max(ended)
+    assert cluster.wait_ended(fresh)["State"] == "COMPLETED"
+    assert [cluster.job(job)["ExitCode"] for job in ended] == ["0:0", "3:0"], "what ended meanwhile is still known"
+
+
+def test_an_older_state_takes_no_process_for_another_job(pair):
+    """Its ids are given again before any node has said what it runs."""
+    cluster = pair
+    cluster.wait_ended(cluster.sbatch("true"))
+    stop_hard(cluster, "controller")
+    shutil.copytree(cluster.dir / "state", cluster.dir / "backup")
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    old = cluster.sbatch("echo $$ > old-pid; sleep 300", "-w", "node1")
+    until((cluster.work / "old-pid").exists, "the old job's begin")
+    stop_hard(cluster, "controller", "agent-node1", "agent-node2")
+    shutil.rmtree(cluster.dir / "state")
+    (cluster.dir / "backup").rename(cluster.dir / "state")
+    controller = subprocess.Popen([str(BIN / "musterd"), "-f", str(cluster.dir / "slurm.conf")], env=cluster.env(),
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: cluster.run("squeue", check=False).code == 0, "the controller")
+        new = cluster.sbatch("echo new > new-out", "-w", "node1")
+        assert new == old, "nobody could know better"
+        cluster.wait_state(new, "RUNNING")
+    finally:
+        controller.kill()
+        controller.wait()
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    assert cluster.wait_ended(new)["State"] == "COMPLETED"
+    assert (cluster.work / "new-out").read_text() == "new\n"
+    pid = int((cluster.work / "old-pid").read_text())
+    until(lambda: not Path(f"/proc/{pid}").exists() or ") Z" in Path(f"/proc/{pid}/stat").read_text(), "the old job's end")
 
 
 def test_a_stale_pid_file_ends_nobody_elses_controller(pair, own_cluster):

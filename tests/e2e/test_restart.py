@@ -3,6 +3,7 @@ import os
 import shutil
 import signal
 import time
+from pathlib import Path
 
 from conftest import supervisors, until
 
@@ -59,6 +60,56 @@ def test_a_supervisor_whose_spool_is_gone_ends_with_its_step(own_cluster):
     while supervisors(cluster) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not supervisors(cluster)
+
+
+def supervisor_above(pid):
+    """The process that watches the step of which `pid` is a task."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+LEAVES_NO_TRACE = """#!/bin/sh
+for pid in $(cat pids 2>/dev/null); do
+  grep -q '^State:[^Z]*$' /proc/$pid/status 2>/dev/null && echo $pid >> overlap
+done
+(trap '' TERM; exec sleep 300) & echo $! >> pids
+setsid sh -c 'sleep 301 & echo $! >> pids; wait' &
+env -i sleep 302 & echo $! >> pids
+echo $$ >> pids
+echo $SLURM_RESTART_COUNT $$ >> begins
+wait
+"""
+
+
+def test_what_a_killed_supervisor_leaves_ends_before_the_job_begins_anew(own_cluster):
+    cluster = own_cluster(nodes=1, conf={"KillWait": "2"})
+    job = cluster.sbatch(LEAVES_NO_TRACE, "--requeue", "-o", "/dev/null")
+    begins = cluster.work / "begins"
+    until(begins.exists, "the script's begin")
+    until(lambda: len((cluster.work / "pids").read_text().split()) == 4, "all of its processes")
+    script = int(begins.read_text().split()[1])
+    os.kill(supervisor_above(script), signal.SIGKILL)
+    until(lambda: len(begins.read_text().splitlines()) == 2, "the second run")
+    assert begins.read_text().split()[2] == "1"
+    assert not (cluster.work / "overlap").exists(), "the first run went on beside the second"
+    cluster.run("scancel", job)
+    assert cluster.wait_ended(job)["State"].startswith("CANCELLED")
+
+
+def test_a_supervisor_that_stands_still_while_its_agent_starts_again_keeps_its_step(own_cluster):
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("echo $$ > pid; while [ ! -e go ]; do sleep 0.1; done; echo over", "-o", "out.txt")
+    until((cluster.work / "pid").exists, "the script's begin")
+    script = int((cluster.work / "pid").read_text())
+    supervisor = supervisor_above(script)
+    os.kill(supervisor, signal.SIGSTOP)
+    os.kill(cluster.pid("agent-node1"), signal.SIGKILL)
+    time.sleep(0.5)
+    cluster.up()
+    time.sleep(8)  # longer than a supervisor may take to come up
+    os.kill(supervisor, signal.SIGCONT)
+    (cluster.work / "go").touch()
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert (cluster.work / "out.txt").read_text() == "over\n"
 
 
 def test_silent_node_is_marked(own_cluster):

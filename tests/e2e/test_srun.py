@@ -124,7 +124,14 @@ def test_an_output_file_that_cannot_be_opened_fails_the_step(cluster):
     assert cluster.run("squeue", "-h").out == ""
 
 
-def test_a_reader_that_has_gone_ends_the_step(cluster):
+def test_a_reader_that_has_gone_costs_no_result(cluster):
+    work = "for i in 1 2 3; do echo epoch $i; sleep .3; done; echo weights > result.txt"
+    done = cluster.run("bash", "-c", f"set -eo pipefail; srun bash -c '{work}' | head -1; echo went on")
+    assert done.out == "epoch 1\nwent on\n"
+    assert (cluster.work / "result.txt").read_text() == "weights\n"
+
+
+def test_a_reader_that_has_gone_ends_what_only_writes(cluster):
     begin = time.monotonic()
     out = cluster.run("sh", "-c", "srun -n2 yes | head -1; sleep 1; squeue -h")
     assert out.out == "y\n" and time.monotonic() - begin < 30
@@ -155,7 +162,7 @@ def test_gpu_binding(cluster):
     told = cluster.run("srun", "-n1", "--gpus=1", "--gpu-bind=verbose,single:1", "true")
     assert "gpu-bind: usable_gres=0x1" in told.err
     refused = cluster.run("srun", "--gpu-bind=bogus", "true", check=False)
-    assert refused.code == 1 and "bogus" in refused.err
+    assert refused.code == 255 and "bogus" in refused.err
 
 
 def test_options_about_the_same_gpus_do_not_add_up(cluster):
@@ -189,9 +196,9 @@ def test_cpu_binding(cluster):
     assert lines(told) == ["quiet,mask_cpu:0x1,0x2"] * 2
     outside = cluster.run("srun", "-n1", "--cpu-bind=map_cpu:77", "true", check=False)
     assert outside.code != 0 and "CPU binding outside of job step allocation" in outside.err
-    for word in ("ldoms", "bogus"):
+    for word, code in (("ldoms", 1), ("bogus", 255)):  # what Slurm has and we have not, and what cannot be read
         refused = cluster.run("srun", f"--cpu-bind={word}", "true", check=False)
-        assert refused.code == 1 and word in refused.err
+        assert refused.code == code and word in refused.err
 
 
 def test_variables_of_the_request(cluster):
