@@ -36,11 +36,6 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_link_libraries(muster_allocator INTERFACE static_jemalloc ${CMAKE_DL_LIBS} Threads::Threads m)
 endif()
 
-# fmt is used header-only: Debian ships no static fmt, and a shared one would cost every client call a load.
-add_library(fmt_header_only INTERFACE)
-target_compile_definitions(fmt_header_only INTERFACE FMT_HEADER_ONLY=1)
-add_compile_definitions(FMT_HEADER_ONLY=1)
-
 target_link_libraries(static_kj_async INTERFACE static_kj Threads::Threads)
 target_link_libraries(static_capnp INTERFACE static_kj)
 target_link_libraries(static_kj_http INTERFACE static_kj_async)
