@@ -421,14 +421,12 @@ Reply Core::create_step(const PreparedStep& request, const Identity& identity, T
   return reply;
 }
 
-void Core::mail_when_durable(Mail mail) {
-  const Seq seq = events_.empty() ? state_.seq() : Seq(state_.seq().value() + 1);
-  outbox_.push_back(Outgoing{seq, std::move(mail)});
-}
+Seq Core::due() const { return events_.empty() ? state_.seq() : Seq(state_.seq().value() + 1); }
+
+void Core::mail_when_durable(Mail mail) { outbox_.push_back(Outgoing{due(), std::move(mail)}); }
 
 void Core::send_when_durable(NodeIndex node, ToAgent message) {
-  const Seq seq = events_.empty() ? state_.seq() : Seq(state_.seq().value() + 1);
-  outbox_.push_back(Outgoing{seq, std::pair(node, std::move(message))});
+  outbox_.push_back(Outgoing{due(), std::pair(node, std::move(message))});
 }
 
 /// `scontrol requeue $SLURM_JOB_ID` must not be ended by the very order it gave.
@@ -482,7 +480,7 @@ void Core::settle(TimePoint now) {
 }
 
 void Core::flush(TimePoint now) {
-  const Seq seq(state_.seq().value() + (events_.empty() ? 0 : 1));
+  const Seq seq = due();
   for (auto& [token, replies] : replies_) {
     for (Reply& reply : replies) {
       const Job* job = reply.job.value() == 0 ? nullptr : state_.jobs().find(reply.job);

@@ -268,6 +268,8 @@ class Core {
     Seq seq;
     std::variant<std::pair<std::uint64_t, std::vector<Reply>>, std::pair<NodeIndex, ToAgent>, StepId, Mail> what;
   };
+  /// With which batch what this turn decides becomes durable: its own, or the last one's if it has none.
+  Seq due() const;
   void send_when_durable(NodeIndex node, ToAgent message);
   /// As send_when_durable; to the asker's own job only once the answer can have been read.
   void send_end(JobId job, NodeIndex node, ToAgent message, TimePoint now);

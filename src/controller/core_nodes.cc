@@ -183,7 +183,7 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
       const bool is_here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node) != step.layout->nodes.end();
       if (!step.is_running() || !is_here) continue;
       const bool is_known = std::ranges::any_of(hello.steps, [&](const KnownStep& known) { return known.id == step.id && is_of_run(job, known.run_key); });
-      if (!is_known) outbox_.push_back(Outgoing{Seq(state_.seq().value() + 1), step.id});
+      if (!is_known) outbox_.push_back(Outgoing{due(), step.id});
     }
   }
   has_freed_ = true;
@@ -192,8 +192,6 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
 
 /// What the state has on the node and its agent has not said that it runs: it waited until others' work was gone from there.
 void Core::launch_on(NodeIndex node) {
-  // Without an event in this turn nothing would become durable, and answers behind these orders would wait for it.
-  const Seq due = events_.empty() ? state_.seq() : Seq(state_.seq().value() + 1);
   for (const JobId id : state_.nodes().at(node).jobs) {
     const Job& job = *state_.jobs().find(id);
     if (is_finished(job.state)) continue;
@@ -203,7 +201,7 @@ void Core::launch_on(NodeIndex node) {
       const auto progress = progress_.find(step.id);
       const auto part = static_cast<std::size_t>(here - step.layout->nodes.begin());
       const bool is_heard = progress != progress_.end() && (progress->second.running.test(part) || progress->second.done.test(part));
-      if (!is_heard) outbox_.push_back(Outgoing{due, step.id});
+      if (!is_heard) outbox_.push_back(Outgoing{due(), step.id});
     }
   }
 }

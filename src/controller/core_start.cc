@@ -203,7 +203,7 @@ void Core::fail_launch(const StepId& id, const std::string& why, bool is_node_fa
 
 void Core::order_launch(const StepId& step) {
   watch_launch(step);
-  outbox_.push_back(Outgoing{Seq(state_.seq().value() + 1), step});
+  outbox_.push_back(Outgoing{due(), step});
 }
 
 Bytes Core::bytes_of(BlobId id, const StepId& waiting) {

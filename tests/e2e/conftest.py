@@ -25,6 +25,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # A shell without job control starts what is in the background with these ignored, and commands would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     config.addinivalue_line("markers", "root_only: needs root")
 
 

@@ -36,7 +36,7 @@ ProcessSpec process_for(const MailOrder& order) {
   spec.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                       fmt::format("SLURM_JOB_ID={}", order.mail.job.value()), "SLURM_JOB_NAME=" + order.mail.job_name,
                       "SLURM_JOB_MAIL_TYPE=" + order.mail.type};
-  spec.work_dir = "/";
+  spec.work_dir = std::string("/");
   const bool is_root = ::geteuid() == 0;
   spec.user = ProcessUser{is_root ? order.mail.user.value() : ::geteuid(), is_root ? order.mail.group.value() : ::getegid(), ""};
   return spec;

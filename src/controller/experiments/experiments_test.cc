@@ -2,6 +2,7 @@
 // middle goes on with the same search.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 
 #include "codec/launch_size.h"
