@@ -24,6 +24,7 @@ void Checker::spawned(NodeIndex node, const StepId& step) {
 }
 
 void Checker::rewind(const Knowledge& then) {
+  for (const auto& [id, job] : jobs_) started_before_.emplace(id, job.attempt);
   static_cast<Knowledge&>(*this) = then;
   for (auto& [place, run] : runs_) {
     run.is_forgotten = true;
@@ -68,8 +69,10 @@ void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep&
   ++runs_[{node, launch.id}].live;
   take(host, launch.step_grant, launch.id.job, false);
   const auto job = jobs_.find(launch.id.job);
-  CHECK(job != jobs_.end() && job->second.attempt == launch.id.attempt, "step {} runs without a durable start",
-        text_of(launch.id));
+  const bool is_started = job != jobs_.end() && job->second.attempt == launch.id.attempt;
+  // A launch may have been under way when the state was lost that it came from.
+  if (!is_started && started_before_.contains({launch.id.job, launch.id.attempt})) return;
+  CHECK(is_started, "step {} runs without a durable start", text_of(launch.id));
   for (const DependencyTerm& term : job->second.dependencies.terms) {
     if (term.kind != DependencyKind::kAfterOk || job->second.dependencies.is_any) continue;
     const auto other = jobs_.find(term.job);
@@ -197,7 +200,7 @@ struct Checker::Follow {
     if (e.state == JobState::kNodeFail) {
       const Options& o = checker.options_;
       const bool is_possible = o.node_crash != Duration() || o.partition != Duration() || o.agent_crash != Duration() ||
-                               o.link_drop != Duration() || checker.is_node_downed_ || job.is_given_again || checker.is_excused(e.job, job.attempt);
+                               o.link_drop != Duration() || o.stranger != Duration() || checker.is_node_downed_ || job.is_given_again || checker.is_excused(e.job, job.attempt);
       CHECK(is_possible, "job {} fails with its node and no node failed: {}", e.job.value(), e.detail);
       checker.node_failed_.insert({e.job, job.attempt});
     }

@@ -80,28 +80,28 @@ void Controller::when_running(Timeline::Action action) {
 /// As recover_parts and store_unprojected of apps/musterd/main.cc.
 JobId Controller::recover_state(Epoch epoch, const HistoryMark& mark) {
   ClusterState& state = core_.state();
-  RecoveryReport report;
-  ReplayRecorder recorder(state, mark.watermark);
+  StartRecovery start;
   if (world_.disk == nullptr) {
+    ReplayRecorder recorder(state, mark.until.seq);
     recover_in_memory(&recorder);
+    start.unprojected = recorder.take();
   } else {
-    const auto recovered = recover(world_.disk->journal(), state, &recorder, RecoveryBounds{.history = mark.watermark});
+    auto recovered = recover_beside_history(world_.disk->journal(), state, mark);
     CHECK(recovered.has_value(), "recovery: {}", recovered.error().text());
-    report = *recovered;
+    start = std::move(*recovered);
   }
-  const HistoryVerdict verdict = judge_history(mark, state.seq(), report, state);
-  if (mark.watermark > state.seq()) world_.history.rewind(state.seq());
+  if (mark.until.seq > state.seq()) world_.history.rewind(state.seq());
   // Without a disk that fails while it is read, what was published is there, and what is there beyond it counts from now on.
   world_.journal.replay(world_.checker.last_published(), [&](const EventBatch& batch) { world_.checker.published(batch); });
   world_.checker.compare(state, "recovered");
   world_.checker.recovered(state);
-  store_unprojected(epoch, recorder.take());
+  store_unprojected(epoch, start.unprojected);
   core_.on_history(world_.history.watermark());
-  return verdict.job_floor;
+  return start.verdict.job_floor;
 }
 
 HistoryMark Controller::history_mark() const {
-  if (world_.disk == nullptr) return {world_.history.watermark(), {}, {}};
+  if (world_.disk == nullptr) return {{world_.history.watermark(), {}, {}}, {}, {}};
   const auto mark = world_.disk->history().mark();
   CHECK(mark.has_value(), "{}", mark.error().text());
   return *mark;
@@ -126,7 +126,7 @@ void Controller::recover_in_memory(ApplyObserver* observer) {
 void Controller::store_unprojected(Epoch epoch, const std::vector<HistoryRecord>& records) {
   const auto store = [&]() -> Status {
     if (world_.disk != nullptr) TRY(world_.disk->history().take_over(epoch));
-    TRY(world_.history.append(core_.state().seq(), records));
+    TRY(world_.history.append(mark_of(core_.state()), records));
     return world_.history.sync();
   };
   for (int attempt = 0; !store().has_value(); ++attempt) {
@@ -251,7 +251,7 @@ void Controller::schedule_history() {
 /// What is written is synced at the next opportunity, or the one after.
 void Controller::run_history() {
   for (; !to_history_.empty(); to_history_.pop_front()) {
-    const Status stored = world_.history.append(to_history_.front().batch->seq, to_history_.front().history);
+    const Status stored = world_.history.append(mark_of(*to_history_.front().batch), to_history_.front().history);
     if (!stored.has_value()) return world_.crash_controller();
   }
   if (world_.rng.chance(world_.options.slow_history)) return schedule_history();

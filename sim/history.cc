@@ -2,14 +2,14 @@
 
 namespace muster::sim {
 
-Status History::append(Seq until, const std::vector<HistoryRecord>& records) {
-  CHECK(until >= written_until_, "history is told of batch {} after {}", until.value(), written_until_.value());
+Status History::append(const BatchMark& until, const std::vector<HistoryRecord>& records) {
+  CHECK(until.seq >= written_until_, "history is told of batch {} after {}", until.seq.value(), written_until_.value());
   if (disk_ != nullptr) {
     std::vector<HistoryObject> objects;
     for (const HistoryRecord& record : records) objects.push_back(record.object);
     TRY(disk_->history().append(objects, until));
   }
-  written_until_ = until;
+  written_until_ = until.seq;
   for (const HistoryRecord& record : records) {
     if (const auto* job = std::get_if<JobView>(&record.object)) written_.emplace_back(job->id, job->attempt);
   }

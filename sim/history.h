@@ -16,7 +16,7 @@ class History {
   explicit History(Disk* disk) : disk_(disk) {}
 
   /// What ended in the batches up to `until`. Errors: the disk refuses; nothing of it is there.
-  Status append(Seq until, const std::vector<HistoryRecord>& records);
+  Status append(const BatchMark& until, const std::vector<HistoryRecord>& records);
   /// All that was written is on stable storage. Errors: not yet.
   Status sync();
   void crash();

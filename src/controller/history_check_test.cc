@@ -21,7 +21,7 @@ struct Replayed final : ApplyObserver {
     for (std::size_t i = 0; i < objects.size(); ++i) {
       if (is_kept(i)) kept.push_back(objects[i]);
     }
-    CHECK(store->append(kept, std::min(watermark, state.seq())).has_value());
+    CHECK(store->append(kept, {std::min(watermark, state.seq()), {}, {}}).has_value());
   }
   void attempt_ended(const Job& job, TimePoint now) override {
     expectation.attempt_ended(job, now);
@@ -76,7 +76,7 @@ TEST(HistoryCheck, ItIsReadBesideItsWriter) {
   auto reader = HistoryStore::open_to_read(all.folder + "/history.db");
   ASSERT_TRUE(reader.has_value()) << reader.error().text();
   EXPECT_EQ((*reader)->watermark(), all.state.seq());
-  EXPECT_FALSE((*reader)->append({}, Seq(99)).has_value()) << "a reader writes nothing";
+  EXPECT_FALSE((*reader)->append({}, {Seq(99), {}, {}}).has_value()) << "a reader writes nothing";
   EXPECT_EQ(HistoryStore::open_to_read(all.folder + "/other.db").error().code, ErrorCode::kNotFound);
 }
 
@@ -94,7 +94,7 @@ TEST(HistoryStore, KnowsWhoWroteItAndTheHighestJob) {
   ASSERT_TRUE(mark.has_value());
   EXPECT_EQ(mark->epoch, Epoch(7));
   EXPECT_EQ(mark->highest_job, highest);
-  EXPECT_EQ(mark->watermark, all.state.seq());
+  EXPECT_EQ(mark->until.seq, all.state.seq());
   EXPECT_EQ(HistoryStore::open(all.folder + "/new.db").value()->mark()->highest_job, JobId());
 }
 

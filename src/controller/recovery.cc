@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "controller/replay_recorder.h"
 #include "records/checkpoint_codec.h"
 #include "state/state_hash.h"
 
@@ -59,6 +60,21 @@ Status write_experiments(const ClusterState& state, const std::function<Status(s
   return put(records::encode_slice(slice));
 }
 
+/// What had ended in the restored state, to an observer that does not know it.
+void report_ended(ClusterState& state, ApplyObserver& observer) {
+  const Seq seq = state.seq();
+  state.restore_seq(Seq(seq.value() - 1));  // it ended in that batch, or before
+  state.jobs().for_each([&](const Job& job) {
+    if (job.run != nullptr) {
+      for (const StepState& step : job.run->steps) {
+        if (!step.is_running()) observer.step_ended(job, step, state.time());
+      }
+    }
+    if (job.is_over()) observer.attempt_ended(job, state.time());
+  });
+  state.restore_seq(seq);
+}
+
 }  // namespace
 
 void restore_slice(ClusterState& state, records::Slice slice) {
@@ -98,6 +114,7 @@ Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, Appl
     return fail(ErrorCode::kCorruption, fmt::format("the checkpoint at batch {} is damaged", seal.seq.value()),
                 fmt::format("it makes a state with hash {:016x} and was written from one with {:016x}", state.hash(), seal.state_hash));
   }
+  if (observer != nullptr && seal.seq > bounds.history) report_ended(state, *observer);
   RecoveryReport report{seal.seq};
   TRY(journal.replay(seal.seq, [&](const EventBatch& batch) {
     if (batch.seq > bounds.until) return Status();
@@ -108,20 +125,40 @@ Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, Appl
   return report;
 }
 
-HistoryVerdict judge_history(const HistoryMark& mark, Seq last, const RecoveryReport& report, const ClusterState& state) {
+HistoryVerdict judge_history(const HistoryMark& mark, bool is_same_past, Seq last, const RecoveryReport& report, const ClusterState& state) {
   HistoryVerdict verdict;
+  const Seq watermark = mark.until.seq;
   if (mark.highest_job >= state.next_job()) verdict.job_floor = mark.highest_job;
-  if (mark.watermark > last || verdict.job_floor.value() != 0) {
+  if (watermark > last || verdict.job_floor.value() != 0) {
     verdict.warning = fmt::format("history.db is ahead of the journal (batch {} and job {} there, batch {} and job {} here): the journal was lost or an "
                                   "older copy was put back. Job ids go on after {}; what was submitted or ended since that copy is in sacct alone, and "
                                   "what ran then runs again unless its node still has it",
-                                  mark.watermark.value(), mark.highest_job.value(), last.value(), state.next_job().value() - 1,
+                                  watermark.value(), mark.highest_job.value(), last.value(), state.next_job().value() - 1,
                                   std::max(mark.highest_job.value(), state.next_job().value() - 1));
-  } else if (report.checkpoint > mark.watermark) {
+  } else if (!is_same_past) {
+    verdict.warning = fmt::format("history.db ends at another batch {} than the journal has: an older copy of either was put back. sacct has what ended in "
+                                  "both, but for what had left the controller's memory before batch {} and is not in this history",
+                                  watermark.value(), report.checkpoint.value());
+  } else if (report.checkpoint > watermark) {
     verdict.warning = fmt::format("history.db ends at batch {} and the journal begins after {}: it was lost or an older copy was put back; what "
-                                  "ended in between is missing from sacct", mark.watermark.value(), report.checkpoint.value());
+                                  "ended in between is missing from sacct, but for what is still in memory", watermark.value(), report.checkpoint.value());
   }
   return verdict;
+}
+
+BatchMark mark_of(const ClusterState& state) { return {state.seq(), state.epoch(), state.time()}; }
+
+Result<StartRecovery> recover_beside_history(SqliteJournal& journal, ClusterState& state, const HistoryMark& mark) {
+  const Seq last = journal.last();
+  const auto here = TRY(journal.mark(mark.until.seq));
+  const bool is_same_past = !here || mark.until.epoch == Epoch() || *here == mark.until;
+  const Seq known = is_same_past ? mark.until.seq : Seq(0);
+  StartRecovery start;
+  ReplayRecorder recorder(state, known);
+  start.report = TRY(recover(journal, state, &recorder, {.history = known}));
+  start.unprojected = recorder.take();
+  start.verdict = judge_history(mark, is_same_past, last, start.report, state);
+  return start;
 }
 
 CheckpointSeal seal_of(const ClusterState& state) { return {state.seq(), kStateHashFormat, state.hash()}; }

@@ -1,7 +1,11 @@
 // From a journal file back to the state: a whole checkpoint, then every batch after it.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
+#include "controller/core.h"
 #include "journal/sqlite_journal.h"
 #include "state/cluster_state.h"
 #include "store/history_store.h"
@@ -21,7 +25,8 @@ struct RecoveryReport {
 };
 
 /// Brings `state`, which must be fresh, to the last stored batch within the bounds: from the newest checkpoint that
-/// neither of them precedes. `observer` (may be null) sees what is replayed. Errors: kCorruption, also when a checkpoint
+/// neither of them precedes. `observer` (may be null) sees what is replayed; where history ends before that checkpoint, also what
+/// had ended by then and is still in memory. Errors: kCorruption, also when a checkpoint
 /// does not make the state that it was written from; kUnavailable.
 Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer, const RecoveryBounds& bounds = {});
 
@@ -30,8 +35,22 @@ struct HistoryVerdict {
   JobId job_floor;     ///< ids up to it were given, whatever the journal knows; 0: nothing beyond it
   std::string warning; ///< for the log; empty: the two go together
 };
-/// `last`: the journal's last batch before this start; `state`: what was recovered from it.
-HistoryVerdict judge_history(const HistoryMark& mark, Seq last, const RecoveryReport& report, const ClusterState& state);
+/// `last`: the journal's last batch before this start; `state`: what was recovered from it. `is_same_past`: the batch up to which
+/// history has everything is the journal's.
+HistoryVerdict judge_history(const HistoryMark& mark, bool is_same_past, Seq last, const RecoveryReport& report, const ClusterState& state);
+
+/// What a start finds of its journal and the history beside it.
+struct StartRecovery {
+  RecoveryReport report;
+  std::vector<HistoryRecord> unprojected;  ///< what history lacks: to be stored there before anything new ends
+  HistoryVerdict verdict;
+};
+/// As recover(), to the journal's end. A history whose past is another than the journal's (either was put back) is told all that
+/// the journal still knows.
+Result<StartRecovery> recover_beside_history(SqliteJournal& journal, ClusterState& state, const HistoryMark& mark);
+
+/// The last batch that made the state.
+BatchMark mark_of(const ClusterState& state);
 
 /// Puts one slice of a checkpoint into a state that is being restored. Requires: slices in the order of write_checkpoint.
 void restore_slice(ClusterState& state, records::Slice slice);

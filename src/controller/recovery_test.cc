@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "journal/testing.h"
 #include "records/batch_codec.h"
@@ -277,7 +278,7 @@ TEST(JudgeHistory, OneThatGoesWithTheJournalChangesNothing) {
   for (const EventBatchRef& batch : log.batches()) state.apply(*batch);
   const JobId last_job(state.next_job().value() - 1);
   for (const Seq watermark : {Seq(0), Seq(3), state.seq()}) {
-    const HistoryVerdict verdict = judge_history({watermark, Epoch(1), last_job}, state.seq(), RecoveryReport{}, state);
+    const HistoryVerdict verdict = judge_history({{watermark, {}, {}}, Epoch(1), last_job}, true, state.seq(), RecoveryReport{}, state);
     EXPECT_EQ(verdict.job_floor, JobId());
     EXPECT_EQ(verdict.warning, "");
   }
@@ -289,18 +290,84 @@ TEST(JudgeHistory, OneThatIsAheadOfAnOlderJournalSaysWhichIdsWereGiven) {
   testing::add_everything(log);
   for (const EventBatchRef& batch : log.batches()) state.apply(*batch);
   const JobId beyond(state.next_job().value() + 40);
-  const HistoryVerdict verdict = judge_history({Seq(state.seq().value() + 1), Epoch(1), beyond}, state.seq(), RecoveryReport{}, state);
+  const HistoryVerdict verdict = judge_history({{Seq(state.seq().value() + 1), {}, {}}, Epoch(1), beyond}, true, state.seq(), RecoveryReport{}, state);
   EXPECT_EQ(verdict.job_floor, beyond);
   EXPECT_NE(verdict.warning.find(fmt::format("Job ids go on after {}", beyond.value())), std::string::npos) << verdict.warning;
   // Nothing new has ended since the copy, and what has happened is lost all the same.
-  const HistoryVerdict same_jobs = judge_history({Seq(state.seq().value() + 1), Epoch(1), JobId(1)}, state.seq(), RecoveryReport{}, state);
+  const HistoryVerdict same_jobs = judge_history({{Seq(state.seq().value() + 1), {}, {}}, Epoch(1), JobId(1)}, true, state.seq(), RecoveryReport{}, state);
   EXPECT_EQ(same_jobs.job_floor, JobId());
   EXPECT_NE(same_jobs.warning, "");
 }
 
 TEST(JudgeHistory, OneThatEndsBeforeTheJournalBeginsIsMissed) {
-  const HistoryVerdict verdict = judge_history({Seq(3), Epoch(1), JobId()}, Seq(20), RecoveryReport{Seq(10)}, ClusterState());
+  const HistoryVerdict verdict = judge_history({{Seq(3), {}, {}}, Epoch(1), JobId()}, true, Seq(20), RecoveryReport{Seq(10)}, ClusterState());
   EXPECT_NE(verdict.warning.find("missing from sacct"), std::string::npos) << verdict.warning;
+}
+
+/// Ends that a history without anything must be told of.
+std::set<std::pair<JobId, std::uint32_t>> ends_in(const std::vector<HistoryRecord>& records) {
+  std::set<std::pair<JobId, std::uint32_t>> ends;
+  for (const HistoryRecord& record : records) {
+    if (const auto* job = std::get_if<JobView>(&record.object)) ends.emplace(job->id, job->attempt);
+  }
+  return ends;
+}
+
+StartRecovery started(SqliteJournal& journal, const BatchMark& history) {
+  ClusterState state;
+  auto start = recover_beside_history(journal, state, {history, Epoch(1), JobId()});
+  EXPECT_TRUE(start.has_value());
+  return std::move(start).value();
+}
+
+TEST(RecoverBesideHistory, OneOfAnotherPastIsToldAllThatIsKnown) {
+  FaultyDisk disk(1);
+  const History history;
+  const std::size_t all = history.log.batches().size();
+  auto journal = opened();
+  ASSERT_NE(journal, nullptr);
+  ASSERT_TRUE(append(*journal, history, 0, all).has_value());
+  const auto whole = ends_in(started(*journal, {}).unprojected);
+  ASSERT_GE(whole.size(), 3U);
+  const std::size_t middle = all / 2;
+  const BatchMark here = mark_of(*history.log.batches()[middle - 1]);
+  const auto rest = ends_in(started(*journal, here).unprojected);
+  ASSERT_LT(rest.size(), whole.size());
+  EXPECT_EQ(started(*journal, here).verdict.warning, "");
+  // The same number, but of a batch that another leader wrote, or the same one at another time.
+  for (const BatchMark& other : {BatchMark{here.seq, Epoch(here.epoch.value() + 7), here.time}, BatchMark{here.seq, here.epoch, here.time + Duration::seconds(1)}}) {
+    const StartRecovery start = started(*journal, other);
+    EXPECT_EQ(ends_in(start.unprojected), whole);
+    EXPECT_NE(start.verdict.warning.find("another batch"), std::string::npos) << start.verdict.warning;
+  }
+  // What was written before this was recorded is believed.
+  EXPECT_EQ(ends_in(started(*journal, {here.seq, {}, {}}).unprojected), rest);
+}
+
+TEST(RecoverBesideHistory, WhatACheckpointHasInMemoryIsToldAsWell) {
+  FaultyDisk disk(1);
+  const History history;
+  const std::size_t all = history.log.batches().size();
+  auto journal = opened();
+  ASSERT_NE(journal, nullptr);
+  ASSERT_TRUE(append(*journal, history, 0, all).has_value());
+  ASSERT_TRUE(write_checkpoint_at(*journal, history, all).has_value());
+  std::set<std::pair<JobId, std::uint32_t>> in_memory;
+  ClusterState state;
+  for (const EventBatchRef& batch : history.log.batches()) state.apply(*batch);
+  state.jobs().for_each([&](const Job& job) {
+    if (job.is_over()) in_memory.emplace(job.id, job.attempt);
+  });
+  ASSERT_FALSE(in_memory.empty());
+  // The checkpoint alone still says which batch the last one was.
+  while (!journal->truncate(Seq(all), 100).value()) {
+  }
+  const auto mark = journal->mark(Seq(all));
+  ASSERT_TRUE(mark.has_value() && mark->has_value());
+  EXPECT_EQ(**mark, mark_of(state));
+  EXPECT_EQ(ends_in(started(*journal, **mark).unprojected), decltype(in_memory)());
+  EXPECT_EQ(ends_in(started(*journal, {Seq(all), Epoch(99), {}}).unprojected), in_memory);
+  EXPECT_EQ(ends_in(started(*journal, {}).unprojected), in_memory) << "a new history beside an old journal";
 }
 
 }  // namespace

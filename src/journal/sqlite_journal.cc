@@ -319,6 +319,25 @@ Status SqliteJournal::replay(Seq after, const std::function<Status(const EventBa
   return outcome;
 }
 
+Result<std::optional<BatchMark>> SqliteJournal::mark(Seq seq) {
+  std::string batch;
+  std::string slice;  // the first of a checkpoint: it says how far the cluster was
+  TRY(sql_guard([&] {
+    const long long number = stored(seq.value());
+    soci::blob record(sql_->session);
+    sql_->session << "SELECT record FROM batches WHERE seq = :s", soci::use(number), soci::into(record);
+    if (sql_->session.got_data()) batch = take_bytes(record);
+    sql_->session << "SELECT record FROM slices WHERE position = 0 AND generation IN (SELECT generation FROM checkpoints WHERE seq = :s) LIMIT 1",
+        soci::use(number), soci::into(record);
+    if (sql_->session.got_data()) slice = take_bytes(record);
+  }));
+  if (!batch.empty()) return mark_of(TRY(records::decode_batch(batch)));
+  if (slice.empty()) return std::nullopt;
+  const records::Slice first = TRY(records::decode_slice(slice));
+  if (!first.cluster) return std::nullopt;
+  return BatchMark{seq, first.cluster->epoch, first.cluster->time};
+}
+
 Result<std::string> SqliteJournal::read_blob(BlobId id) {
   std::string bytes;
   bool is_found = false;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/event.h"
+#include "model/batch_mark.h"
 #include "records/checkpoint_codec.h"
 
 namespace muster {
@@ -60,6 +60,8 @@ class SqliteJournal {
   Status replay(Seq after, const std::function<Status(const EventBatch&)>& visit);
 
   Seq last() const { return last_; }
+  /// Which batch has that number here. Nullopt: neither it nor a checkpoint that ends with it is there any more, or yet.
+  Result<std::optional<BatchMark>> mark(Seq seq);
   Result<std::string> read_blob(BlobId id);
 
   /// A checkpoint is slices under a new generation, then a manifest that makes it count. Those before it stay until

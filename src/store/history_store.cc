@@ -164,13 +164,19 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::open_to_read(const std::stri
 Result<HistoryMark> HistoryStore::mark() {
   long long epoch = 0;
   long long highest = 0;
+  long long batch_epoch = 0;
+  long long batch_time = 0;
   TRY(sql_guard([&] {
-    soci::indicator has_epoch = soci::i_null;
-    sql_->session << "SELECT (SELECT value FROM meta WHERE name = 'epoch'), IFNULL((SELECT MAX(job) FROM jobs), 0)",
-        soci::into(epoch, has_epoch), soci::into(highest);
-    if (has_epoch != soci::i_ok) epoch = 0;
+    const auto number = [&](const char* name, long long& value) {
+      sql_->session << fmt::format("SELECT IFNULL((SELECT value FROM meta WHERE name = '{}'), 0)", name), soci::into(value);
+    };
+    number("epoch", epoch);
+    number("watermark_epoch", batch_epoch);
+    number("watermark_time", batch_time);
+    sql_->session << "SELECT IFNULL((SELECT MAX(job) FROM jobs), 0)", soci::into(highest);
   }));
-  return HistoryMark{watermark_, Epoch(static_cast<std::uint64_t>(epoch)), JobId(static_cast<std::uint32_t>(highest))};
+  const BatchMark until{watermark_, Epoch(static_cast<std::uint64_t>(batch_epoch)), TimePoint::from_microseconds(batch_time)};
+  return HistoryMark{until, Epoch(static_cast<std::uint64_t>(epoch)), JobId(static_cast<std::uint32_t>(highest))};
 }
 
 Status HistoryStore::take_over(Epoch epoch) {
@@ -202,17 +208,20 @@ Result<bool> HistoryStore::has(const StepId& step) {
   return count != 0;
 }
 
-Status HistoryStore::append(const std::vector<HistoryObject>& objects, Seq watermark) {
+Status HistoryStore::append(const std::vector<HistoryObject>& objects, const BatchMark& until) {
   TRY(sql_guard([&] {
     soci::transaction transaction(sql_->session);
     for (const HistoryObject& object : objects) {
       std::visit([&](const auto& view) { sql_->put(view); }, object);
     }
-    const long long seq = static_cast<long long>(watermark.value());
+    const long long seq = static_cast<long long>(until.seq.value());
+    const auto epoch = static_cast<long long>(until.epoch.value());
+    const long long time = until.time.microseconds();
     sql_->session << "UPDATE meta SET value = :w WHERE name IN ('watermark', 'blocks')", soci::use(seq);
+    sql_->session << "INSERT OR REPLACE INTO meta VALUES ('watermark_epoch', :e), ('watermark_time', :t)", soci::use(epoch), soci::use(time);
     transaction.commit();
   }));
-  watermark_ = watermark;
+  watermark_ = until.seq;
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/batch_mark.h"
 #include "model/view.h"
 
 namespace muster {
@@ -41,7 +42,7 @@ struct HistoryPage {
 
 /// What history knows of whoever wrote it: a journal that knows less has been put back, or is a new one.
 struct HistoryMark {
-  Seq watermark;     ///< every batch up to it has been projected
+  BatchMark until;   ///< every batch up to it has been projected. Epoch 0: which one it was is not recorded
   Epoch epoch;       ///< of the last controller that wrote to it
   JobId highest_job; ///< of those that have ended; 0: none
 };
@@ -60,9 +61,9 @@ class HistoryStore {
   Result<HistoryMark> mark();
   /// From now on this controller writes to it. Durable with the next make_durable().
   Status take_over(Epoch epoch);
-  /// Stores the objects and moves the watermark, in one transaction. What is there already is replaced.
+  /// Stores the objects and moves the watermark to `until`, in one transaction. What is there already is replaced.
   /// A power cut may take it back until make_durable(): the journal must keep its batches until then.
-  Status append(const std::vector<HistoryObject>& objects, Seq watermark);
+  Status append(const std::vector<HistoryObject>& objects, const BatchMark& until);
   /// Everything appended is on stable storage. Cost: a file sync and the copying of what was written since the last.
   Status make_durable();
 

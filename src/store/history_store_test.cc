@@ -47,7 +47,7 @@ class HistoryStoreTest : public ::testing::Test {
   }
   std::string path() const { return folder_ + "/history.db"; }
   void add(std::vector<HistoryObject> objects) {
-    ASSERT_TRUE(store->append(objects, Seq(store->watermark().value() + 1)).has_value());
+    ASSERT_TRUE(store->append(objects, {Seq(store->watermark().value() + 1), {}, {}}).has_value());
   }
   void add_jobs(std::uint32_t first, std::uint32_t count, std::uint32_t user = 1000) {
     std::vector<HistoryObject> objects;

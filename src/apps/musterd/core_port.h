@@ -35,7 +35,7 @@ class ChannelCorePort final : public CorePort, public JournalPort {
     if (concerns_search(*update.batch)) channels_.search.push(update.batch);
     if (concerns_logs(*update.batch)) channels_.logs.push(update.batch);
     // Before the gateway: what that finds gone from memory is in history when it asks there.
-    channels_.history.push(HistoryBatch{std::move(update.history), update.batch->seq});
+    channels_.history.push(HistoryBatch{std::move(update.history), mark_of(*update.batch)});
     update.history.clear();
     channels_.gateway.push(std::move(update));
   }

@@ -250,23 +250,19 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
   const Epoch beyond(std::strtoull(take_variable(kLeadBeyond).c_str(), nullptr, 10));
   recovered.epoch = TRY(with_patience([&] { return recovered.journal->take_lead(std::max(beyond, mark.epoch)); }));
   recovered.clock = TRY(recovered.journal->clock());
-  ReplayRecorder recorder(state, mark.watermark);
-  recovered.report = TRY(recover(*recovered.journal, state, &recorder, RecoveryBounds{.history = mark.watermark}));
-  const HistoryVerdict verdict = judge_history(mark, recovered.journal->last(), recovered.report, state);
-  if (!verdict.warning.empty()) log_line(verdict.warning);
-  recovered.job_floor = verdict.job_floor;
-  recovered.unprojected = recorder.take();
+  recovered.start = TRY(recover_beside_history(*recovered.journal, state, mark));
+  if (!recovered.start.verdict.warning.empty()) log_line(recovered.start.verdict.warning);
   recovered.config = std::make_shared<const ClusterConfig>(setup.conf.cluster);
   return recovered;
 }
 
 /// History has everything up to the journal's end, on stable storage, before anything new ends.
-void store_unprojected(Recovered& recovered) {
+void store_unprojected(Recovered& recovered, const BatchMark& last) {
   std::vector<HistoryObject> objects;
-  for (HistoryRecord& record : recovered.unprojected) objects.push_back(std::move(record.object));
+  for (HistoryRecord& record : recovered.start.unprojected) objects.push_back(std::move(record.object));
   const Status stored = with_patience([&]() -> Status {
     TRY(recovered.history->take_over(recovered.epoch));
-    return recovered.history->append(objects, recovered.journal->last());
+    return recovered.history->append(objects, last);
   });
   if (!stored.has_value()) die("history: " + stored.error().text());
   const Status synced = with_patience([&] { return recovered.history->make_durable(); });
@@ -283,7 +279,7 @@ CoreBeginning begin_core(const Recovered& recovered, const ClusterState& state, 
   if (start.step != Duration()) log_line(fmt::format("the cluster's time goes {} s {}", start.step.seconds() < 0 ? -start.step.seconds() : start.step.seconds(), start.step < Duration() ? "back" : "ahead"));
   const ClusterClock clock(reading, start.time + start.step);
   set_cluster_offset(clock.offset());
-  return CoreBeginning{recovered.epoch, recovered.config, CoreStart{draw_cluster_id(), start.step, recovered.job_floor, suspect}, clock};
+  return CoreBeginning{recovered.epoch, recovered.config, CoreStart{draw_cluster_id(), start.step, recovered.start.verdict.job_floor, suspect}, clock};
 }
 
 void raise_file_limit() {
@@ -324,7 +320,7 @@ int run(const std::string& conf_path) {
   Core core(core_options, port, port);
   auto recovered = recover_parts(*setup, core.state());
   if (!recovered.has_value()) die("recovery: " + recovered.error().text());
-  store_unprojected(*recovered);
+  store_unprojected(*recovered, mark_of(core.state()));
   core.on_history(recovered->history->watermark());
   PlannerRole planner{sched::PlanOptions()};
   auto metrics = with_patience([&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
@@ -357,7 +353,7 @@ int run(const std::string& conf_path) {
   std::thread([&] { run_lookup(*channels); }).detach();
   std::thread([&] { run_mail(*channels); }).detach();
   std::thread([&] { run_search(*channels, search); }).detach();
-  std::thread([&] { run_planner(*channels, planner, recovered->report); }).detach();
+  std::thread([&] { run_planner(*channels, planner, recovered->start.report); }).detach();
   std::thread([&] { run_core(*channels, core, port, options, *agent_fd, begin_core(*recovered, core.state(), suspect)); }).detach();
   std::thread([&] { run_metrics(*channels, **metrics); }).detach();
   if (http->listen_fd >= 0) {

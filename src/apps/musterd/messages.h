@@ -52,7 +52,7 @@ struct ForecastOrder { std::uint64_t token = 0; ForecastTask task; };
 using ToSearch = EventBatchRef;
 
 // ---- to history ----
-struct HistoryBatch { std::vector<HistoryRecord> records; Seq seq; };
+struct HistoryBatch { std::vector<HistoryRecord> records; BatchMark batch; };
 struct HistoryQuery { UserId user; HistoryListing listing; std::uint64_t token = 0; };
 using ToHistory = std::variant<HistoryBatch, HistoryQuery>;
 

@@ -48,11 +48,9 @@ struct Recovered {
   std::unique_ptr<HistoryStore> history;
   std::unique_ptr<LogStore> logs;
   Epoch epoch;
-  RecoveryReport report;
-  JobId job_floor;                         ///< as in CoreStart
-  std::optional<JournalClock> clock;       ///< of the last batch
+  StartRecovery start;
+  std::optional<JournalClock> clock;  ///< of the last batch
   std::shared_ptr<const ClusterConfig> config;
-  std::vector<HistoryRecord> unprojected;  ///< ends that the journal has and history has not
 };
 
 /// How the core's thread begins.

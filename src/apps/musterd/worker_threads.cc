@@ -349,18 +349,18 @@ void run_history(Channels& channels, HistoryStore& store) {
   for (;;) {
     if (queries.is_empty()) wait_for(channels.history.fd(), 1000);
     std::vector<HistoryObject> objects;
-    Seq seq = store.watermark();
+    BatchMark until{store.watermark(), {}, {}};
     for (ToHistory& message : channels.history.take()) {
       if (auto* batch = std::get_if<HistoryBatch>(&message)) {
         for (HistoryRecord& record : batch->records) objects.push_back(std::move(record.object));
-        seq = std::max(seq, batch->seq);
+        if (batch->batch.seq > until.seq) until = batch->batch;
       } else {
         auto& query = std::get<HistoryQuery>(message);
         queries.add(query.user, std::move(query));
       }
     }
-    if (seq > store.watermark() && (!objects.empty() || seq.value() > store.watermark().value() + 1000)) {
-      const Status stored = store.append(objects, seq);
+    if (until.seq > store.watermark() && (!objects.empty() || until.seq.value() > store.watermark().value() + 1000)) {
+      const Status stored = store.append(objects, until);
       if (!stored.has_value()) restart_process("history: " + stored.error().text());
     }
     const bool is_idle = objects.empty() && queries.is_empty();

@@ -81,7 +81,7 @@ class World final : public ApplyObserver {
   }
   /// What has ended comes to history.
   void store_ended() {
-    ASSERT_TRUE(store->append(std::exchange(ended_, {}), log.state().seq()).has_value());
+    ASSERT_TRUE(store->append(std::exchange(ended_, {}), mark_of(*log.batches().back())).has_value());
     stored_over_ = over_.size();
   }
   /// Everything that is in memory or in history.
