@@ -1,10 +1,26 @@
 # Everything that ctest's labels unit, scenario and sim_smoke run: what the sanitizers build.
 add_custom_target(checked_programs)
 
-# muster_folder(NAME [SUBFOLDERS sub...] [LINK lib...]): one library per folder of src/, from its sources, and
+# muster_precompiled(NAME...): src/precompiled/NAME.h, compiled once. Requires: targets that use it are built with the same options.
+function(muster_precompiled)
+  if(NOT MUSTER_PRECOMPILED)
+    return()
+  endif()
+  foreach(name ${ARGN})
+    add_library(precompiled_${name} OBJECT ${CMAKE_SOURCE_DIR}/src/precompiled/empty.cc)
+    target_precompile_headers(precompiled_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/precompiled/${name}.h)
+  endforeach()
+endfunction()
+function(muster_use_precompiled target name)
+  if(MUSTER_PRECOMPILED AND name)
+    target_precompile_headers(${target} REUSE_FROM precompiled_${name})
+  endif()
+endfunction()
+
+# muster_folder(NAME [PRECOMPILED header] [LINK lib...]): one library per folder of src/, from its sources, and
 # one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
 function(muster_folder name)
-  cmake_parse_arguments(ARG "" "" "LINK;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "LINK;TEST_LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -12,12 +28,16 @@ function(muster_folder name)
   if(sources)
     add_library(muster_${name} STATIC ${sources})
     target_link_libraries(muster_${name} PUBLIC ${ARG_LINK})
+    muster_use_precompiled(muster_${name} "${ARG_PRECOMPILED}")
   else()
     add_library(muster_${name} INTERFACE)
     target_link_libraries(muster_${name} INTERFACE ${ARG_LINK})
   endif()
   if(tests AND MUSTER_TESTS)
     add_executable(${name}_test ${tests})
+    if(ARG_PRECOMPILED)
+      muster_use_precompiled(${name}_test ${ARG_PRECOMPILED}_test)
+    endif()
     target_link_libraries(${name}_test PRIVATE muster_${name} ${ARG_TEST_LINK} gtest_main gtest)
     add_dependencies(checked_programs ${name}_test)
     add_test(NAME ${name}_test COMMAND ${name}_test)
@@ -26,11 +46,12 @@ function(muster_folder name)
   endif()
 endfunction()
 
-# muster_program(NAME FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically, but for sanitizers: they
+# muster_program(NAME [PRECOMPILED header] FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically, but for sanitizers: they
 # must see what is thrown, or what its frames leave on the stack looks poisoned.
 function(muster_program name)
-  cmake_parse_arguments(ARG "" "" "FROM;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "FROM;LINK" ${ARGN})
   add_executable(${name} ${ARG_FROM})
+  muster_use_precompiled(${name} "${ARG_PRECOMPILED}")
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)

@@ -1,0 +1,1 @@
+// A library must have a source; these are for their headers alone.

@@ -1,0 +1,6 @@
+// As model.h, for tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "precompiled/model.h"
