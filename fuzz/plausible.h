@@ -2,6 +2,8 @@
 // something. Wholly random ones are refused at the first look and never reach what lies behind.
 #pragma once
 
+#include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -65,6 +67,35 @@ void make_plausible(T& value, Rng& rng) {
     std::visit([&](auto& body) { make_plausible(body, rng); }, value);
   } else {
     std::apply([&](auto&... member) { (make_plausible(member, rng), ...); }, members_of(value));
+  }
+}
+
+/// Numbers at which sums and products wrap around, and those at the bounds of frontend/job_numbers.h.
+inline constexpr std::uint64_t kEnds[] = {0, 1, 0xffff, 0x10000, 0xff'ffff, 0x100'0000, 0x7fff'ffff, 0x8000'0000, 0xffff'fffe, 0xffff'ffff,
+                                          std::uint64_t{1} << 40, std::uint64_t{1} << 44, std::uint64_t{INT64_MAX}, UINT64_MAX - 1, UINT64_MAX};
+inline std::uint64_t end_of_range(Rng& rng) { return kEnds[rng.below(std::size(kEnds))]; }
+
+/// Changes each number and time of a struct with the chance `share` to one at an end of what numbers say; leaves the rest.
+template <class T>
+void make_extreme(T& value, Rng& rng, double share) {
+  if constexpr (std::is_same_v<T, bool> || std::is_enum_v<T> || is_id<T> || std::is_same_v<T, CachedHash> || std::is_same_v<T, std::string> || std::is_same_v<T, Bitmap> ||
+                testing::is_text_pack<T>) {
+    return;
+  } else if constexpr (std::is_integral_v<T>) {
+    if (rng.chance(share)) value = static_cast<T>(end_of_range(rng));
+  } else if constexpr (std::is_same_v<T, Duration>) {
+    if (rng.chance(share)) value = Duration::microseconds(static_cast<std::int64_t>(end_of_range(rng) * (rng.chance(0.5) ? 1U : 60'000'000U)));
+  } else if constexpr (std::is_same_v<T, TimePoint>) {
+    if (rng.chance(share)) value = TimePoint::from_microseconds(static_cast<std::int64_t>(end_of_range(rng)));
+  } else if constexpr (is_vector<T>) {
+    for (auto& item : value) make_extreme(item, rng, share);
+  } else if constexpr (is_optional<T>) {
+    if (value) make_extreme(*value, rng, share);
+  } else if constexpr (is_pair<T>) {
+    make_extreme(value.first, rng, share);
+    make_extreme(value.second, rng, share);
+  } else if constexpr (requires { members_of(value); }) {
+    std::apply([&](auto&... member) { (make_extreme(member, rng, share), ...); }, members_of(value));
   }
 }
 

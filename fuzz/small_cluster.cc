@@ -235,7 +235,13 @@ Request likely_request(Rng& rng) {
       make_plausible(any, rng);
       *spec = any;
     }
+    if (rng.chance(0.3)) make_extreme(*spec, rng, 0.05);
     submit->spec = std::move(spec);
+  }
+  if (auto* create = std::get_if<CreateStep>(&request); create != nullptr && rng.chance(0.5)) {
+    auto spec = std::make_shared<StepSpec>(*create->spec);
+    make_extreme(*spec, rng, 0.1);
+    create->spec = std::move(spec);
   }
   return request;
 }

@@ -91,5 +91,17 @@ TEST_F(CrashNoteTest, WhatDoesNotEndOfAJobIsNobodysFault) {
   EXPECT_EQ(found().first, JobId());
 }
 
+TEST_F(CrashNoteTest, EachWatchedThreadHasItsOwnJob) {
+  EXPECT_EQ(run([](CrashNote& note) {
+              note.works_on(JobId(7));
+              std::thread([&] {
+                note.watch_this_thread();
+                note.work_of_this_thread() = JobId(8);
+                std::abort();
+              }).join();
+            }), SIGABRT);
+  EXPECT_EQ(found().first, JobId(8));
+}
+
 }  // namespace
 }  // namespace muster

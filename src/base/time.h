@@ -7,7 +7,8 @@
 
 namespace muster {
 
-/// A span of time. Units: microseconds, signed. `infinite()` stands for "no limit" and absorbs addition.
+/// A span of time. Units: microseconds, signed. `infinite()` stands for "no limit" and absorbs addition; what would be
+/// beyond it is infinite as well, and nothing wraps around.
 class Duration {
  public:
   constexpr Duration() = default;
@@ -28,13 +29,17 @@ class Duration {
 
   friend constexpr auto operator<=>(Duration, Duration) = default;
   friend constexpr Duration operator+(Duration a, Duration b) {
-    return a.is_infinite() || b.is_infinite() ? infinite() : Duration(a.us_ + b.us_);
+    std::int64_t sum = 0;
+    const bool is_beyond = __builtin_add_overflow(a.us_, b.us_, &sum);
+    return a.is_infinite() || b.is_infinite() || (is_beyond && a.us_ > 0) ? infinite() : Duration(is_beyond ? -infinite().us_ : sum);
   }
   friend constexpr Duration operator-(Duration a, Duration b) {
     return a.is_infinite() ? infinite() : Duration(a.us_ - b.us_);
   }
   friend constexpr Duration operator*(Duration a, std::int64_t n) {
-    return a.is_infinite() ? infinite() : Duration(a.us_ * n);
+    std::int64_t product = 0;
+    const bool is_beyond = __builtin_mul_overflow(a.us_, n, &product);
+    return a.is_infinite() || (is_beyond && (a.us_ > 0) == (n > 0)) ? infinite() : Duration(is_beyond ? -infinite().us_ : product);
   }
   friend constexpr Duration operator/(Duration a, std::int64_t n) {
     return a.is_infinite() ? infinite() : Duration(a.us_ / n);
@@ -65,7 +70,9 @@ class TimePoint {
 
   friend constexpr auto operator<=>(TimePoint, TimePoint) = default;
   friend constexpr TimePoint operator+(TimePoint t, Duration d) {
-    return t.is_never() || d.is_infinite() ? never() : TimePoint(t.us_ + d.microseconds());
+    std::int64_t sum = 0;
+    const bool is_beyond = __builtin_add_overflow(t.us_, d.microseconds(), &sum);
+    return t.is_never() || d.is_infinite() || (is_beyond && t.us_ > 0) ? never() : TimePoint(is_beyond ? -never().us_ : sum);
   }
   friend constexpr TimePoint operator-(TimePoint t, Duration d) {
     return t.is_never() ? never() : TimePoint(t.us_ - d.microseconds());

@@ -6,6 +6,8 @@
 #include "codec/dependency_text.h"
 #include "codec/digest.h"
 #include "codec/launch_size.h"
+#include "controller/filter_lists.h"
+#include "controller/frontend/job_numbers.h"
 #include "controller/frontend/job_texts.h"
 #include "controller/prepare_experiment.h"
 
@@ -17,7 +19,7 @@ PreparedBlob prepared_blob(Bytes bytes) {
   return PreparedBlob{sha256(*bytes), std::move(bytes)};
 }
 
-Status check_environment(const Bytes& environment) { return environment == nullptr ? Status() : check_environment_size(environment->size()); }
+Status check_environment_of(const Bytes& environment) { return environment == nullptr ? Status() : check_environment(*environment); }
 
 Status check_script(const SubmitJob& submit, const ClusterSettings& settings) {
   if (submit.spec->kind != JobKind::kBatch) return {};
@@ -37,9 +39,13 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
                                        const ClusterSettings& settings, LastBlob& environments) {
   if (submit.spec == nullptr) return fail(ErrorCode::kInvalidArgument, "a submission without a job");
   TRY(check_script(submit, settings));
-  TRY(check_environment(submit.environment));
+  TRY(check_environment_of(submit.environment));
   TRY(frontend::check_texts(*submit.spec));
-  if (submit.first_step != nullptr) TRY(frontend::check_texts(*submit.first_step));
+  TRY(frontend::check_numbers(*submit.spec));
+  if (submit.first_step != nullptr) {
+    TRY(frontend::check_texts(*submit.first_step));
+    TRY(frontend::check_numbers(*submit.first_step));
+  }
   PreparedSubmit prepared;
   prepared.spec = std::make_shared<JobSpec>(*submit.spec);
   JobSpec& spec = *prepared.spec;
@@ -75,11 +81,12 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
 Result<PreparedRequest> prepare_step(CreateStep create, LastBlob& environments) {
   if (create.spec == nullptr) return fail(ErrorCode::kInvalidArgument, "a step without a specification");
   TRY(frontend::check_texts(*create.spec));
+  TRY(frontend::check_numbers(*create.spec));
   PreparedStep prepared;
   prepared.job = create.job;
   prepared.spec = std::make_shared<StepSpec>(*create.spec);
   prepared.spec->environment = BlobId();
-  TRY(check_environment(create.environment));
+  TRY(check_environment_of(create.environment));
   prepared.environment = environments.prepared(std::move(create.environment));
   return PreparedRequest(std::move(prepared));
 }
@@ -103,6 +110,7 @@ Result<PreparedRequest> prepare(Request request, const Identity& identity, const
   if (auto* experiment = std::get_if<CreateExperiment>(&request)) {
     return PreparedRequest(TRY(prepare_experiment(std::move(*experiment), identity, names, environments)));
   }
+  if (auto* cancel = std::get_if<CancelJobs>(&request)) TRY(sort_lists(cancel->filter));
   if (const auto* import = std::get_if<ImportExperiment>(&request)) TRY(check_import(import->experiment));
   if (const auto* operate = std::get_if<OperateSearch>(&request)) TRY(check_operations(operate->input));
   if (auto* store = std::get_if<StoreDocument>(&request); store != nullptr && !store->is_import) store->document.user_name = names.user;

@@ -42,6 +42,8 @@ struct PlanOptions {
   /// ... or, as simulators of the literature do, counts as gone. The caller must end it before it
   /// commits starts.
   bool is_overdue_free = false;
+  /// Where to leave which job is being placed, for whoever asks what a plan died of; null: nobody does.
+  JobId* placing = nullptr;
 
   static PlanOptions conservative() {
     PlanOptions options;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/saturating.h"
 #include "sched/placement/fit.h"
 #include "sched/placement/partition_fit.h"
 #include "sched/placement/select.h"
@@ -124,7 +125,7 @@ class Question {
     const std::uint64_t memory_best =
         best([&](NodeIndex node) { return facts_.nodes[node.value()].memory_mib; });
     const std::uint64_t memory = request().memory_scope == MemoryScope::kPerCpu
-                                     ? request().memory_mib * std::max<std::uint64_t>(cpus, 1)
+                                     ? saturating_product(request().memory_mib, std::max<std::uint64_t>(cpus, 1))
                                      : request().memory_mib;
     if (memory > memory_best) return say("memory (MiB)", memory, memory_best);
     for (const auto* amounts : {&request().gres_per_node, &request().gres_per_task}) {

@@ -10,6 +10,7 @@
 #include "codec/slurm_conf.h"
 #include "controller/logs/log_book.h"
 #include "controller/recovery.h"
+#include "env/posix/crash_note.h"
 #include "journal/sqlite_journal.h"
 #include "store/history_store.h"
 #include "store/log_store.h"
@@ -67,7 +68,7 @@ void run_tokens(Channels& channels, TokenStore& store);
 void run_metrics(Channels& channels, MetricStore& store);
 void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace& place);
 void run_labour(Channel<Labour>& labour);
-void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered);
+void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered, CrashNote* crash_note);
 void run_forecasts(Channels& channels);
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options);
 void run_history(Channels& channels, HistoryStore& store);

@@ -292,8 +292,12 @@ void run_forecasts(Channels& channels) {
   }
 }
 
-void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered) {
+void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered, CrashNote* crash_note) {
   lower_priority();
+  if (crash_note != nullptr) {
+    crash_note->watch_this_thread();
+    planner.show_work(crash_note->work_of_this_thread());
+  }
   planner.start();
   // What was replayed at the start was written since the last checkpoint, too.
   Seq checkpointed = recovered.checkpoint;
@@ -316,7 +320,9 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
       }
     }
     take_up_forecast(channels, planner, questions);
-    if (auto plan = planner.plan(cluster_now())) {
+    auto plan = planner.plan(cluster_now());
+    if (crash_note != nullptr) crash_note->works_on(JobId());
+    if (plan) {
       channels.gateway.push(ReportNote{plan->report});
       channels.core.push(std::move(*plan));
     }

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "base/saturating.h"
+#include "controller/frontend/job_numbers.h"
+
 namespace muster::frontend {
 namespace {
 
@@ -99,7 +102,10 @@ Status check_memory(const PartitionConfig& partition, const ResourceRequest& nee
   const std::uint64_t per_node = limit_of(partition.max_memory_per_node_mib, settings.max_memory_per_node_mib);
   if (per_node == 0 || need.memory_scope == MemoryScope::kDefault) return {};
   std::uint64_t wanted = need.memory_mib;
-  if (need.memory_scope == MemoryScope::kPerCpu) wanted *= std::max(1U, need.cpus_per_task) * std::max(1U, need.tasks_per_node);
+  if (need.memory_scope == MemoryScope::kPerCpu) {
+    const std::uint64_t cpus = std::uint64_t{std::max(1U, need.cpus_per_task)} * std::max(1U, need.tasks_per_node);
+    wanted = saturating_product(wanted, cpus);
+  }
   if (wanted > per_node) return fail(too_much_memory(partition, "node", per_node, wanted));
   return {};
 }
@@ -125,11 +131,12 @@ void spread_memory(JobSpec& spec, const PartitionConfig& partition, const Cluste
   const std::uint64_t per_cpu = limit_of(partition.max_memory_per_cpu_mib, settings.max_memory_per_cpu_mib);
   if (per_cpu == 0) return;
   if (spec.memory_scope == MemoryScope::kPerCpu && spec.memory_mib > per_cpu) {
-    const auto factor = static_cast<std::uint32_t>((spec.memory_mib + per_cpu - 1) / per_cpu);
-    spec.cpus_per_task = std::max(1U, spec.cpus_per_task) * factor;
+    const std::uint64_t factor = (spec.memory_mib + per_cpu - 1) / per_cpu;
+    const std::uint64_t cpus = saturating_product(std::uint64_t{std::max(1U, spec.cpus_per_task)}, factor);
+    spec.cpus_per_task = static_cast<std::uint32_t>(std::min<std::uint64_t>(cpus, kCountMax));
     spec.memory_mib = (spec.memory_mib + factor - 1) / factor;
   } else if (spec.memory_scope == MemoryScope::kPerNode && spec.memory_mib != 0) {
-    spec.min_cpus_per_node = std::max(spec.min_cpus_per_node, static_cast<std::uint32_t>((spec.memory_mib + per_cpu - 1) / per_cpu));
+    spec.min_cpus_per_node = std::max(spec.min_cpus_per_node, static_cast<std::uint32_t>(std::min<std::uint64_t>((spec.memory_mib + per_cpu - 1) / per_cpu, kCountMax)));
   }
 }
 

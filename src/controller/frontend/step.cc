@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/saturating.h"
 #include "codec/gres_text.h"
 #include "codec/hostlist.h"
 #include "codec/rank_layout.h"
@@ -239,7 +240,7 @@ Status check_memory(const StepSpec& spec, const NodeGrant& granted, const NodeGr
   if (spec.memory_scope == MemoryScope::kPerNode) wanted = spec.memory_mib;
   if (spec.memory_scope == MemoryScope::kPerCpu) {
     const std::uint64_t cpus = std::uint64_t{std::max(1U, spec.cpus_per_task)} * part.task_count;
-    wanted = spec.memory_mib * std::min<std::uint64_t>(cpus, granted.cpus.count());
+    wanted = saturating_product(spec.memory_mib, std::min<std::uint64_t>(cpus, granted.cpus.count()));
   }
   if (wanted <= granted.memory_mib) return {};
   return fail(ErrorCode::kInvalidArgument, "Memory required by task is not available",

@@ -4,6 +4,7 @@
 
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/job_check.h"
+#include "controller/frontend/job_numbers.h"
 #include "state/resource_need.h"
 
 namespace muster::frontend {
@@ -76,6 +77,7 @@ Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity&
     TRY(check_access(state.partition(index), spec, identity));
     TRY(check_limits(state.partition(index), spec, state.settings()));
     needs.push_back(TRY(resource_need(spec, state.partition(index), state.settings())));
+    TRY(check_numbers(needs.back()));
     TRY(check_names(state, needs.back()));
     TRY(check_memory(state.partition(index), needs.back(), state.settings()));
   }

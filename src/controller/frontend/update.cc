@@ -12,6 +12,7 @@
 #include "codec/words.h"
 #include "controller/frontend/dependency_circle.h"
 #include "controller/frontend/job_check.h"
+#include "controller/frontend/job_numbers.h"
 #include "controller/frontend/job_texts.h"
 #include "controller/frontend/sweep.h"
 #include "controller/frontend/text_limits.h"
@@ -267,6 +268,7 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const UpdateObjec
   }
   if (edit.spec != nullptr) {
     if (const Status sound = check_texts(*edit.spec); !sound.has_value()) return sound.error();
+    if (const Status sound = check_numbers(*edit.spec); !sound.has_value()) return sound.error();
   }
   for (const auto& check : {check_edited, check_circle}) {
     if (const Status sound = check(edit); !sound.has_value()) return sound.error();

@@ -31,7 +31,8 @@ std::optional<NodeGrant> choose_on(const Node& node, const sched::NodeAmount& am
   if (!node.can_take_work()) return std::nullopt;
   const Bitmap free = free_cpus(node, is_whole_cores);
   if (free.count() < amount.cpus) return std::nullopt;
-  if (node.used_memory_mib + amount.memory_mib > node.config.memory_mib && amount.memory_mib > 0) return std::nullopt;
+  const std::uint64_t left = node.config.memory_mib - std::min(node.config.memory_mib, node.used_memory_mib);
+  if (amount.memory_mib > left) return std::nullopt;
   NodeGrant grant{amount.node, amount.task_count, free.lowest(amount.cpus), amount.memory_mib, {}};
   for (const sched::GresCount& part : amount.gres) {
     auto devices = choose_devices(node, snapshot.gres_kind(part.kind), part.count);

@@ -30,6 +30,8 @@ class PlannerRole {
 
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
+  /// Where each plan leaves which job it is placing. Lifetime: outlives the role.
+  void show_work(JobId& placing) { options_.placing = &placing; }
   /// To be called once `state()` has been restored.
   void start();
   void apply(const EventBatch& batch);

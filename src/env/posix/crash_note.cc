@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -24,18 +23,16 @@ struct Record {
   std::uint32_t deaths = 0;   ///< of it in a row
 };
 
-pid_t this_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
-
 // What a signal handler can reach.
 std::atomic<int> g_fd{-1};
-std::atomic<std::int32_t> g_thread{0};
-std::atomic<std::uint32_t> g_job{0};
+thread_local bool t_is_watched = false;
+thread_local JobId t_job;
 Record g_record;
 
 /// The signal's own effect follows when this returns.
 void note_death(int signal) {
-  if (const int fd = g_fd.load(); fd >= 0 && g_thread.load() == this_thread()) {
-    g_record.died_of = g_job.load();
+  if (const int fd = g_fd.load(); fd >= 0 && t_is_watched) {
+    g_record.died_of = t_job.value();
     [[maybe_unused]] const auto ignored = ::pwrite(fd, &g_record, sizeof g_record, 0);
   }
   ::raise(signal);
@@ -62,8 +59,6 @@ Result<std::unique_ptr<CrashNote>> CrashNote::open(const std::string& path) {
     ::close(fd);
     return fail(error);
   }
-  g_job = 0;
-  g_thread = 0;
   g_fd = fd;
   for (const int signal : kFatal) {
     struct sigaction action {};
@@ -79,7 +74,8 @@ CrashNote::~CrashNote() {
   ::close(g_fd.exchange(-1));
 }
 
-void CrashNote::watch_this_thread() { g_thread = this_thread(); }
-void CrashNote::works_on(JobId job) { g_job.store(job.value(), std::memory_order_relaxed); }
+void CrashNote::watch_this_thread() { t_is_watched = true; }
+void CrashNote::works_on(JobId job) { t_job = job; }
+JobId& CrashNote::work_of_this_thread() { return t_job; }
 
 }  // namespace muster

@@ -11,8 +11,8 @@
 
 namespace muster {
 
-/// One for a process at a time. Only the death of the watched thread counts: what ends the process from outside, or in another thread,
-/// says nothing about the job.
+/// One for a process at a time. Only the death of a watched thread counts, with the job that this thread works on: what ends the process
+/// from outside, or in another thread, says nothing about a job.
 class CrashNote {
  public:
   /// Opens or makes the file, reads what the last run left, and begins anew. From now on a fatal signal is noted. Errors: kUnavailable.
@@ -25,9 +25,12 @@ class CrashNote {
   JobId last_job() const { return last_job_; }
   std::uint32_t deaths() const { return deaths_; }
 
-  /// The calling thread is the one whose death counts.
+  /// The calling thread's death counts from now on.
   void watch_this_thread();
+  /// What the calling thread does is done for this job; 0: for none.
   void works_on(JobId job);
+  /// Where that stands, of the calling thread. Lifetime: the thread's.
+  JobId& work_of_this_thread();
 
  private:
   CrashNote() = default;

@@ -217,6 +217,7 @@ void Pass::turn(std::uint32_t index) {
   // next.
   if (!skip_to_startable(lane)) return;
   if (*lane.next != looked_at) return push(index);
+  if (options_.placing != nullptr) *options_.placing = lane.next->job;
   if (!lane.is_blocked && try_start(lane)) return push(index);
   lane.is_blocked = true;
   if (!may_reserve(lane)) return;
@@ -302,7 +303,7 @@ void Pass::reserve(Lane& lane) {
   const Lane::Part* best_part = nullptr;
   for (const Lane::Part& part : lane.parts) {
     auto found = earliest_start(lane, part);
-    if (!found || (best && best->start <= found->start)) continue;
+    if (!found || found->start.is_never() || (best && best->start <= found->start)) continue;
     best = std::move(found);
     best_part = &part;
   }

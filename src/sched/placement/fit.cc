@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/saturating.h"
 
 namespace muster::sched {
 namespace {
@@ -55,13 +56,13 @@ std::vector<GresCount> counts_of(const std::vector<std::int32_t>& taken) {
 }  // namespace
 
 std::uint32_t Fitter::gpu_count(std::uint32_t tasks, const Shares& shares) const {
-  std::uint32_t total = 0;
+  std::uint64_t total = 0;
   for (const GresNeed& need : demand_.per_node) total += need.is_gpu ? need.count : 0;
-  for (const GresNeed& need : demand_.per_task) total += need.is_gpu ? need.count * tasks : 0;
+  for (const GresNeed& need : demand_.per_task) total += need.is_gpu ? std::uint64_t{need.count} * tasks : 0;
   for (std::size_t i = 0; i < demand_.per_job.size(); ++i) {
     total += demand_.per_job[i].is_gpu ? shares[i] : 0;
   }
-  return total;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(total, UINT32_MAX));
 }
 
 /// With --threads-per-core only so many threads of each core count, yet the whole core is taken.
@@ -81,7 +82,7 @@ std::int64_t Fitter::cpus_for(const NodeFacts& node, std::uint32_t tasks,
 
 std::int64_t Fitter::memory_for(const NodeFacts& node, std::int64_t cpus,
                                 std::uint32_t gpus) const {
-  const auto memory = static_cast<std::int64_t>(request_.memory_mib);
+  const auto memory = static_cast<std::int64_t>(std::min<std::uint64_t>(request_.memory_mib, INT64_MAX));
   const auto all = static_cast<std::int64_t>(node.memory_mib);
   switch (request_.memory_scope) {
     case MemoryScope::kDefault:
@@ -92,10 +93,10 @@ std::int64_t Fitter::memory_for(const NodeFacts& node, std::int64_t cpus,
       // A whole node has more CPUs than were asked for; they bring no claim to more memory than it
       // has.
       return rule_.is_exclusive
-                 ? std::max(std::min(memory * (node.cpus / node.core_unit * usable_of_core(node)), all), memory * cpus)
-                 : memory * cpus;
+                 ? std::max(std::min(saturating_product(memory, node.cpus / node.core_unit * usable_of_core(node)), all), saturating_product(memory, cpus))
+                 : saturating_product(memory, cpus);
     case MemoryScope::kPerGpu:
-      return memory * gpus;
+      return saturating_product(memory, std::int64_t{gpus});
   }
   return memory;
 }

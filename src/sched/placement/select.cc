@@ -39,7 +39,7 @@ void raise_evenly(std::uint32_t total, const std::vector<std::uint32_t>& caps, s
   std::uint32_t high = caps.empty() ? 0 : *std::ranges::max_element(caps);
   if (have >= total) return;
   while (low < high) {
-    const std::uint32_t middle = low + (high - low + 1) / 2;
+    const std::uint32_t middle = high - (high - low) / 2;  // above low, and no sum that could wrap around
     if (at_level(middle) <= total) {
       low = middle;
     } else {
