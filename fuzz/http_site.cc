@@ -201,6 +201,7 @@ struct HttpSite::State {
   api::Router router = api::make_router();
   api::OwnHosts hosts;
   api::Counter busy;
+  api::BodyBook bodies;
   Errors errors;
   kj::HttpServerSettings settings;
   Port port{io, folder.path};
@@ -218,7 +219,7 @@ std::string HttpSite::State::exchange(std::string_view bytes, std::optional<Dura
   state.port.begin();
   auto pipe = kj::newTwoWayPipe();
   kj::HttpServer server(state.io.provider->getTimer(), *state.table, [&state](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
-    const api::ServiceParts parts{state.port, state.router, *state.table, state.ids, state.port.known(), state.hosts, state.busy, 100};
+    const api::ServiceParts parts{state.port, state.router, *state.table, state.ids, state.port.known(), state.hosts, state.busy, 100, state.bodies};
     return kj::heap<api::HttpService>(parts, api::Entrance{}, connection);
   }, state.settings);
   std::string answer;

@@ -14,6 +14,25 @@ Counter::Place Counter::take(const std::string& name, std::size_t most) {
   });
 }
 
+bool BodyBook::Share::add(std::size_t bytes) {
+  // What all hold together stands under the empty name, which nobody has.
+  std::size_t& own = (*held_)[name_];
+  std::size_t& all = (*held_)[""];
+  was_refused_ = own + bytes > kUserMax || all + bytes > kAllMax;
+  if (was_refused_) return false;
+  own += bytes;
+  all += bytes;
+  bytes_ += bytes;
+  return true;
+}
+
+BodyBook::Share::~Share() {
+  const auto own = held_->find(name_);
+  if (own == held_->end()) return;
+  held_->at("") -= bytes_;
+  if ((own->second -= bytes_) == 0) held_->erase(own);
+}
+
 std::size_t Counter::of(const std::string& name) const {
   const auto found = counts_->find(name);
   return found == counts_->end() ? 0 : found->second;

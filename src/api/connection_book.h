@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "base/time.h"
 
@@ -23,6 +24,36 @@ class Counter {
  private:
   using Counts = std::unordered_map<std::string, std::size_t>;
   std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
+};
+
+/// Bytes of requests' bodies that are in memory, by who sends them: whoever sends many large ones at once, and none to its end, fills
+/// nobody's memory but his share.
+class BodyBook {
+ public:
+  /// One request's part. Lifetime: may outlive the book.
+  class Share {
+   public:
+    Share(std::shared_ptr<std::unordered_map<std::string, std::size_t>> held, std::string name) : held_(std::move(held)), name_(std::move(name)) {}
+    ~Share();
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+    /// Errors: false: he, or all together, have as much as they may; nothing is added then.
+    bool add(std::size_t bytes);
+    bool was_refused() const { return was_refused_; }
+
+   private:
+    std::shared_ptr<std::unordered_map<std::string, std::size_t>> held_;
+    std::string name_;
+    std::size_t bytes_ = 0;
+    bool was_refused_ = false;
+  };
+  std::unique_ptr<Share> open(const std::string& name) const { return std::make_unique<Share>(held_, name); }
+
+  static constexpr std::size_t kUserMax = std::size_t{512} << 20;
+  static constexpr std::size_t kAllMax = std::size_t{2} << 30;
+
+ private:
+  std::shared_ptr<std::unordered_map<std::string, std::size_t>> held_ = std::make_shared<std::unordered_map<std::string, std::size_t>>();
 };
 
 struct ConnectionLimits {

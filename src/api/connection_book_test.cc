@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace muster::api {
@@ -70,6 +72,26 @@ TEST(LoginGuard, ManyFailuresOfAPeerMakeItWait) {
   guard.failed("10.0.0.1", now + LoginGuard::kWindow);
   EXPECT_TRUE(guard.may_try("10.0.0.1", now + LoginGuard::kWindow)) << "a new minute begins at one";
   for (std::size_t i = 0; i < 2 * LoginGuard::kPeersMax; ++i) guard.failed("peer " + std::to_string(i), now);
+}
+
+TEST(BodyBook, NobodyHoldsMoreThanHisShareAndAllTogetherNoMoreThanTheirs) {
+  BodyBook book;
+  auto first = book.open("user 1");
+  EXPECT_TRUE(first->add(BodyBook::kUserMax - 10));
+  auto second = book.open("user 1");
+  EXPECT_TRUE(second->add(10));
+  EXPECT_FALSE(second->add(1)) << "one user's requests count together";
+  EXPECT_TRUE(second->was_refused());
+  std::vector<std::unique_ptr<BodyBook::Share>> others;
+  for (std::size_t held = BodyBook::kUserMax; held + BodyBook::kUserMax <= BodyBook::kAllMax; held += BodyBook::kUserMax) {
+    others.push_back(book.open("user " + std::to_string(held)));
+    EXPECT_TRUE(others.back()->add(BodyBook::kUserMax));
+  }
+  auto last = book.open("user 2");
+  EXPECT_FALSE(last->add(1));
+  first.reset();
+  EXPECT_TRUE(last->add(1)) << "what has been answered is given back";
+  EXPECT_TRUE(second->add(1));
 }
 
 }  // namespace

@@ -113,25 +113,39 @@ kj::Promise<void> discard(TimedBody body, std::uint64_t most) {
   });
 }
 
+/// What a body is read into, and up to where.
+struct BodyRoom {
+  std::uint64_t most = 0;
+  BodyBook::Share& share;
+};
+
 /// Room is taken as bytes come: what a client only announces costs nothing.
-kj::Promise<std::optional<std::string>> read_on(TimedBody body, std::uint64_t most, std::string bytes) {
+kj::Promise<std::optional<std::string>> read_on(TimedBody body, BodyRoom room, std::string bytes) {
   auto buffer = kj::heapArray<kj::byte>(kPieceBytes);
   auto read = body.read(buffer);
-  return read.then([body, most, bytes = std::move(bytes), buffer = kj::mv(buffer)](std::size_t count) mutable -> kj::Promise<std::optional<std::string>> {
+  return read.then([body, room, bytes = std::move(bytes), buffer = kj::mv(buffer)](std::size_t count) mutable -> kj::Promise<std::optional<std::string>> {
     if (count == 0) return std::optional<std::string>(std::move(bytes));
-    if (bytes.size() + count > most) return discard(body, kDiscardMax).then([] { return std::optional<std::string>(); });
+    if (bytes.size() + count > room.most || !room.share.add(count)) {
+      return discard(body, kDiscardMax).then([] { return std::optional<std::string>(); });
+    }
     bytes.append(reinterpret_cast<const char*>(buffer.begin()), count);
-    return read_on(body, most, std::move(bytes));
+    return read_on(body, room, std::move(bytes));
   });
 }
 
-/// Reads a body of at most `most` bytes; nullopt: it is larger.
-kj::Promise<std::optional<std::string>> read_body(TimedBody body, std::uint64_t most) {
+/// Reads a body of at most `room.most` bytes; nullopt: it is larger, or its sender has too much under way
+/// (the share says so). Errors: OVERLOADED: it does not come.
+kj::Promise<std::optional<std::string>> read_body(TimedBody body, BodyRoom room) {
   KJ_IF_MAYBE(size, body.bytes.tryGetLength()) {
-    if (*size > most) return discard(body, kDiscardMax).then([] { return std::optional<std::string>(); });
+    if (*size > room.most) return discard(body, kDiscardMax).then([] { return std::optional<std::string>(); });
     if (*size == 0) return std::optional<std::string>(std::string());
   }
-  return read_on(body, most, {});
+  return read_on(body, room, {});
+}
+
+std::string name_of(const Caller& caller) {
+  const bool is_users = caller.claims.scope == TokenScope::kUser;
+  return is_users ? fmt::format("user {}", caller.claims.user.value()) : fmt::format("job {}", caller.claims.job.value());
 }
 
 Error too_many(const std::string& user) {
@@ -228,9 +242,7 @@ kj::Promise<Result<Caller>> HttpService::caller_of(const std::string& token) {
 }
 
 Counter::Place HttpService::place_for(const Caller& caller) {
-  const bool is_users = caller.claims.scope == TokenScope::kUser;
-  const std::string name = is_users ? fmt::format("user {}", caller.claims.user.value()) : fmt::format("job {}", caller.claims.job.value());
-  return busy_.take(name, caller.identity.is_operator ? SIZE_MAX : user_requests_max_);
+  return busy_.take(name_of(caller), caller.identity.is_operator ? SIZE_MAX : user_requests_max_);
 }
 
 kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Caller>& caller) {
@@ -395,11 +407,15 @@ kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken giv
   auto place = caller.has_value() ? place_for(*caller) : nullptr;
   if (caller.has_value() && place == nullptr) return send(error_reply(too_many(caller->claims.user_name)), response);
   const std::uint64_t most = !caller.has_value() ? kStrangerBodyMax : brings_code(request) ? kCodeBodyMax : kBodyMax;
-  auto read = read_body({exchange.body, port_.timer()}, most);
+  auto share = bodies_.open(caller.has_value() ? name_of(*caller) : fmt::format("peer {}", peer_.name));
+  auto read = read_body({exchange.body, port_.timer()}, {most, *share});
   if (!caller.has_value()) read = port_.timer().timeoutAfter(kStrangerBodyPatience, kj::mv(read));
   return read
       .then(
-          [this, request = std::move(request), caller = std::move(caller), most](std::optional<std::string> bytes) mutable -> kj::Promise<HttpReply> {
+          [this, request = std::move(request), caller = std::move(caller), most, &held = *share](std::optional<std::string> bytes) mutable -> kj::Promise<HttpReply> {
+            if (!bytes && held.was_refused()) {
+              return error_reply({ErrorCode::kResourceExhausted, "too much is being sent at once", "wait until some of what is being sent has been answered"});
+            }
             if (!bytes && !caller.has_value()) return unauthenticated_reply(caller.error().text());
             if (!bytes) return error_reply(413, 11, "OutOfRange", fmt::format("the body has more than {} MiB", most >> 20));
             request.bytes = std::move(*bytes);
@@ -410,7 +426,7 @@ kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken giv
             return error_reply(408, 4, "DeadlineExceeded", "the request's body did not come in time");
           })
       .then([this, &response](HttpReply reply) { return send(std::move(reply), response); })
-      .attach(kj::heap<Counter::Place>(std::move(place)));
+      .attach(kj::heap<Counter::Place>(std::move(place)), kj::heap<std::unique_ptr<BodyBook::Share>>(std::move(share)));
 }
 
 }  // namespace muster::api

@@ -38,6 +38,7 @@ struct ServiceParts {
   const OwnHosts& hosts;
   Counter& busy;                  ///< requests under way, by user or job
   std::size_t user_requests_max;  ///< of one of them
+  BodyBook& bodies;
 };
 
 /// How a connection came in.
@@ -51,7 +52,7 @@ class HttpService final : public kj::HttpService {
  public:
   /// Lifetime: the connection outlives it.
   HttpService(const ServiceParts& parts, Entrance entrance, kj::AsyncIoStream& connection)
-      : port_(parts.port), router_(parts.router), table_(parts.table), ids_(parts.ids), known_(parts.known), hosts_(parts.hosts), busy_(parts.busy),
+      : port_(parts.port), router_(parts.router), table_(parts.table), ids_(parts.ids), known_(parts.known), hosts_(parts.hosts), busy_(parts.busy), bodies_(parts.bodies),
         user_requests_max_(parts.user_requests_max), door_(entrance.door), must_prove_(entrance.must_prove), connection_(connection),
         peer_(tcp_peer(connection)) {}
 
@@ -90,6 +91,7 @@ class HttpService final : public kj::HttpService {
   KnownCallers& known_;
   const OwnHosts& hosts_;
   Counter& busy_;
+  BodyBook& bodies_;
   std::size_t user_requests_max_;
   Door door_;
   bool must_prove_;

@@ -392,9 +392,10 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   api::ConnectionLimits limits = api::connection_limits(descriptors_max(), options.http.connections_max, options.http.peer_connections_max);
   api::ConnectionBook connections(limits);
   api::Counter busy;
+  api::BodyBook bodies;
   const std::size_t user_requests_max = options.http.user_requests_max != 0 ? options.http.user_requests_max : std::max<std::size_t>(limits.all / 4, 64);
   const api::OwnHosts hosts = own_hosts(options);
-  const api::ServiceParts parts{thread, router, *table, ids, thread.known(), hosts, busy, user_requests_max};
+  const api::ServiceParts parts{thread, router, *table, ids, thread.known(), hosts, busy, user_requests_max, bodies};
   QuietErrors errors;
   kj::HttpServerSettings settings;
   settings.headerTimeout = kHeaderPatience;

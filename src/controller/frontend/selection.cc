@@ -1,33 +1,26 @@
 // Which jobs a request means, and whether the caller may touch them.
 #include <algorithm>
 
+#include "controller/filter_lists.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/sweep.h"
 
 namespace muster::frontend {
 namespace {
 
-bool is_in(const std::vector<std::string>& list, std::string_view word) {
-  return list.empty() || std::ranges::find(list, word) != list.end();
-}
-
 bool runs_on(const ClusterState& state, const Job& job, const std::vector<std::string>& nodes) {
   if (nodes.empty()) return true;
   if (job.run == nullptr) return false;
   return std::ranges::any_of(job.run->allocation->nodes, [&](const NodeGrant& grant) {
-    return std::ranges::find(nodes, state.nodes().at(grant.node).config.name) != nodes.end();
+    return is_listed(nodes, state.nodes().at(grant.node).config.name);
   });
-}
-
-bool has_state(const Job& job, const std::vector<JobState>& states) {
-  return states.empty() || std::ranges::find(states, job.state) != states.end();
 }
 
 bool in_partition(const ClusterState& state, const Job& job, const std::vector<std::string>& partitions) {
   if (partitions.empty()) return true;
-  if (job.holds_resources() || !job.is_pending()) return is_in(partitions, state.partition(job.partition).name);
+  if (job.holds_resources() || !job.is_pending()) return is_listed(partitions, state.partition(job.partition).name);
   return std::ranges::any_of(job.partitions, [&](PartitionIndex index) {
-    return is_in(partitions, state.partition(index).name);
+    return is_listed(partitions, state.partition(index).name);
   });
 }
 
@@ -113,13 +106,13 @@ Result<std::vector<JobId>> resolve(const ClusterState& state, const JobSelector&
 
 bool matches(const ClusterState& state, const Job& job, const JobFilter& filter) {
   const JobSpec& spec = *job.spec;
-  if (!filter.uids.empty() && std::ranges::find(filter.uids, spec.user.value()) == filter.uids.end()) return false;
+  if (!is_listed(filter.uids, spec.user.value())) return false;
   if (filter.is_active_only && is_finished(job.state) && !job.is_completing()) return false;
-  return is_in(filter.users, spec.get(JobText::kUserName)) && is_in(filter.names, spec.name()) &&
-         is_in(filter.accounts, spec.get(JobText::kAccount)) && is_in(filter.qos, spec.get(JobText::kQos)) &&
-         is_in(filter.wckeys, spec.get(JobText::kWckey)) &&
-         is_in(filter.reservations, spec.get(JobText::kReservation)) &&
-         is_in(filter.licenses, spec.get(JobText::kLicenses)) && has_state(job, filter.states) &&
+  return is_listed(filter.users, spec.get(JobText::kUserName)) && is_listed(filter.names, spec.name()) &&
+         is_listed(filter.accounts, spec.get(JobText::kAccount)) && is_listed(filter.qos, spec.get(JobText::kQos)) &&
+         is_listed(filter.wckeys, spec.get(JobText::kWckey)) &&
+         is_listed(filter.reservations, spec.get(JobText::kReservation)) &&
+         is_listed(filter.licenses, spec.get(JobText::kLicenses)) && is_listed(filter.states, job.state) &&
          in_partition(state, job, filter.partitions) && runs_on(state, job, filter.nodes);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "controller/event_job.h"
+#include "controller/filter_lists.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/trial_access.h"
 #include "controller/prepare_experiment.h"
@@ -261,6 +262,7 @@ kj::Promise<std::optional<Error>> send_pages(Pages pages, SendPage send) {
 }  // namespace
 
 kj::Promise<std::optional<Error>> Gateway::query(const Identity& identity, Query query, SendPage send) {
+  if (const Status sorted = sort_lists(query.filter); !sorted.has_value()) return std::optional<Error>(sorted.error());
   if (query.kind == QueryKind::kHistory) return query_history(identity, std::move(query), std::move(send));
   if (query.kind == QueryKind::kJobs && query.detail == QueryDetail::kWhy) return query_why(identity, std::move(query), std::move(send));
   if (query.kind == QueryKind::kJobs || query.kind == QueryKind::kSteps) return query_jobs(identity, std::move(query), std::move(send));
