@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "env/posix/own_folder.h"
 #include "records/log_record.h"
 #include "records/page_codec.h"
 
@@ -83,9 +84,7 @@ Spool::~Spool() {
 }
 
 Result<Spool> Spool::open(const std::string& folder, std::vector<Known>& known) {
-  if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
-    return fail(ErrorCode::kUnavailable, "cannot create the spool " + folder, std::strerror(errno));
-  }
+  TRY(make_own_folder(folder, 0755, "the spool"));
   Spool spool(folder);
   TRY(spool.lock());
   std::map<StepId, Known> steps;
@@ -104,7 +103,7 @@ Result<Spool> Spool::open(const std::string& folder, std::vector<Known>& known) 
 /// Two agents with one spool would each take the other's steps for lost.
 Status Spool::lock() {
   const std::string path = folder_ + "/agent.lock";
-  lock_fd_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  lock_fd_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (lock_fd_ < 0) return fail(ErrorCode::kUnavailable, "cannot open " + path, std::strerror(errno));
   if (::flock(lock_fd_, LOCK_EX | LOCK_NB) == 0) return {};
   return fail(ErrorCode::kAlreadyExists, "another agent uses the spool " + folder_, "stop it first");
@@ -169,7 +168,7 @@ Status Spool::probe() {
 
 Status Spool::open_log(std::uint64_t generation) {
   const std::string path = log_name(folder_, generation);
-  const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+  const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno));
   sync_folder(folder_);
   if (fd_ >= 0) ::close(fd_);

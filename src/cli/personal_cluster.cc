@@ -21,6 +21,7 @@
 #include "codec/slurm_conf.h"
 #include "codec/words.h"
 #include "env/posix/conf_files.h"
+#include "env/posix/own_folder.h"
 #include "env/posix/process_runner.h"
 #include "wire/controller_client.h"
 
@@ -147,9 +148,10 @@ bool PersonalCluster::has_nodes_of(const PersonalClusterOptions& options) const 
 bool PersonalCluster::is_configured() const { return ::access(conf().c_str(), R_OK) == 0; }
 
 Status PersonalCluster::configure(const PersonalClusterOptions& options) {
-  TRY(make_folder(folder_));
-  TRY(make_folder(folder_ + "/spool"));
-  TRY(make_folder(folder_ + "/log"));
+  if (const std::string parent = folder_.substr(0, folder_.rfind('/')); !parent.empty()) TRY(make_folder(parent));
+  TRY(make_own_folder(folder_, 0755, "the cluster's folder"));
+  TRY(make_own_folder(folder_ + "/spool", 0755, "the folder of spools"));
+  TRY(make_own_folder(folder_ + "/log", 0755, "the folder of logs"));
   if (is_configured()) return {};
   TRY(write_file(folder_ + "/hosts", hosts_text(options.nodes)));
   return write_file(conf(), conf_text(options, folder_));
@@ -195,7 +197,7 @@ pid_t PersonalCluster::running(const Daemon& daemon) const {
 
 Status PersonalCluster::start_daemon(const Daemon& daemon) const {
   const std::string log = fmt::format("{}/log/{}.log", folder_, daemon.name);
-  const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot write " + log, std::strerror(errno));
   ProcessSpec spec;
   spec.arguments = daemon.arguments;

@@ -107,7 +107,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   void show_stop(StopCall call) override {
     const std::string path = stop_path(options_.spool, launch_.id);
     ::mkdir(run_folder(options_.spool, launch_.id).c_str(), 0755);
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) return;  // the signal and the deadline are left
     const std::string line = std::string(stop_call_name(call)) + "\n";
     [[maybe_unused]] const auto ignored = ::write(fd, line.data(), line.size());
@@ -141,7 +141,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   /// whoever would have looked there.
   void keep_exit() {
     if (unkept_.empty()) return;
-    const int fd = ::open(options_.exit_log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const int fd = ::open(options_.exit_log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == ENOENT) unkept_.clear();
     if (fd < 0) return;
     if (::write(fd, unkept_.data(), unkept_.size()) == static_cast<ssize_t>(unkept_.size())) unkept_.clear();

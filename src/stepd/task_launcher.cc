@@ -280,7 +280,8 @@ class TaskStarter {
   Result<std::string> write_script() {
     ::mkdir(run_folder(options_.spool, launch_.id).c_str(), 0755);
     const std::string path = script_path(options_.spool, launch_.id);
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+    ::unlink(path.c_str());  // an earlier try's
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
     if (fd < 0) return fail(ErrorCode::kUnavailable, "could not write " + path, std::strerror(errno));
     const std::string& script = *launch_.script;
     const bool is_written = ::write(fd, script.data(), script.size()) == static_cast<ssize_t>(script.size());

@@ -86,7 +86,7 @@ class ViewMaker {
       TRY(check_path(bind.target));
       places_.push_back({{bind.source, bind.target, bind.is_read_only}, false});
     }
-    if (!hosts_file_.empty()) places_.push_back({{hosts_file_, "/etc/hosts", false}, false});
+    if (!hosts_file_.empty()) places_.push_back({{hosts_file_, "/etc/hosts", false, true}, false});
     const auto target = [](const Place& place) -> const std::string& { return place.path.target; };
     std::ranges::sort(places_, {}, target);
     const auto twice = std::ranges::adjacent_find(places_, {}, target);

@@ -203,3 +203,55 @@ def test_programs_are_hardened(program):
     symbols = read("--dyn-syms")
     assert "__stack_chk_fail" in symbols, "canaries"
     assert re.search(r"__\w+_chk@", symbols.replace("__stack_chk_fail", "")), "checked copies"
+
+
+@pytest.mark.root_only
+def test_a_folder_of_another_user_is_no_place_for_a_cluster(own_cluster, tmp_path):
+    theirs = tmp_path / "theirs"
+    (theirs / "log").mkdir(parents=True)
+    victim = tmp_path / "victim"
+    (theirs / "log" / "controller.log").symlink_to(victim)
+    shutil.chown(theirs, STRANGER, STRANGER)
+    up = lambda folder: subprocess.run([str(BIN / "muster"), "up", "--dir", str(folder), "--nodes", "1", "--detach"], capture_output=True, text=True, timeout=60)
+    refused = up(theirs)
+    assert refused.returncode != 0 and f"the cluster's folder {theirs} belongs to uid {STRANGER}" in refused.stderr, refused
+    assert not victim.exists()
+    cluster = own_cluster(nodes=1)
+    cluster.down()
+    spool = cluster.dir / "spool" / "node1"
+    shutil.chown(spool, STRANGER, STRANGER)
+    refused = up(cluster.dir)
+    assert refused.returncode != 0 and f"the spool {spool} belongs to uid {STRANGER}" in (refused.stderr + (cluster.dir / "log" / "agent-node1.log").read_text()), refused
+    shutil.chown(spool, 0, 0)
+    cluster.up()
+
+
+@pytest.mark.root_only
+def test_a_script_is_written_over_no_link(own_cluster):
+    cluster = own_cluster(nodes=1)
+    victim = cluster.base / "victim"
+    victim.write_text("precious")
+    next_job = int(cluster.sbatch("true", "-o", "/dev/null")) + 1
+    folder = cluster.dir / "spool" / "node1" / f"job{next_job:05}.0"
+    folder.mkdir()
+    (folder / "slurm_script").symlink_to(victim)
+    assert cluster.wait_ended(cluster.sbatch("true", "-o", "/dev/null"))["State"] == "COMPLETED"
+    assert victim.read_text() == "precious" and victim.stat().st_uid == 0
+
+
+# ---- whose fault it is ----
+
+def test_a_link_to_itself_in_a_users_storage_drains_no_node(own_cluster):
+    cluster = own_cluster(nodes=2)
+    storage = cluster.base / "storage"
+    code = storage / "experiment-1" / "trial-1" / "code"
+    code.parent.mkdir(parents=True)
+    code.symlink_to("code")
+    (cluster.work / "e.yaml").write_text(
+        f"name: loop\nentrypoint: 'true'\nmax_restarts: 0\ncheckpoint_storage: {{type: shared_fs, host_path: {storage}}}\n"
+        "searcher: {name: single, metric: m, max_length: {batches: 1}}\n")
+    (cluster.work / "model").mkdir()
+    (cluster.work / "model" / "train.py").write_text("")
+    cluster.run("muster", "experiment", "create", "e.yaml", "model")
+    until(lambda: "ERROR" in cluster.run("muster", "experiment", "list").out, "the experiment ends", 30)
+    assert set(free_nodes(cluster)) == {"idle"}, controller_log(cluster)

@@ -34,6 +34,7 @@
 #include "env/posix/crash_note.h"
 #include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"
+#include "env/posix/own_folder.h"
 #include "env/posix/process_runner.h"
 #include "env/posix/standard_streams.h"
 #include "wire/controller_client.h"
@@ -118,16 +119,9 @@ Status check_conf_file(const std::string& path) {
 
 /// It holds every script and environment: a folder that was there before must be this daemon's alone.
 Status make_state_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0) return {};
+  TRY(make_own_folder(path, 0700, "StateSaveLocation"));
   struct stat known{};
-  if (errno != EEXIST || ::stat(path.c_str(), &known) != 0) {
-    return fail(ErrorCode::kUnavailable, "cannot create StateSaveLocation " + path, std::strerror(errno));
-  }
-  if (known.st_uid != ::geteuid()) {
-    return fail(ErrorCode::kFailedPrecondition, fmt::format("StateSaveLocation {} belongs to uid {}", path, known.st_uid),
-                fmt::format("chown {} {}", ::geteuid(), path));
-  }
-  if ((known.st_mode & 077) == 0) return {};
+  if (::stat(path.c_str(), &known) == 0 && (known.st_mode & 077) == 0) return {};
   return fail(ErrorCode::kFailedPrecondition, fmt::format("StateSaveLocation {} is open to others", path), "chmod 700 " + path);
 }
 
@@ -353,7 +347,7 @@ int run(const std::string& conf_path) {
   std::thread([&] { run_lookup(*channels); }).detach();
   std::thread([&] { run_mail(*channels); }).detach();
   std::thread([&] { run_search(*channels, search); }).detach();
-  std::thread([&] { run_planner(*channels, planner, recovered->start.report); }).detach();
+  std::thread([&] { run_planner(*channels, planner, recovered->start.report, crash_note.get()); }).detach();
   std::thread([&] { run_core(*channels, core, port, options, *agent_fd, begin_core(*recovered, core.state(), suspect)); }).detach();
   std::thread([&] { run_metrics(*channels, **metrics); }).detach();
   if (http->listen_fd >= 0) {

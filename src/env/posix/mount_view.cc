@@ -30,6 +30,18 @@ tl::unexpected<Error> refused(const std::string& what) {
   return fail(code, what, std::strerror(error));
 }
 
+/// A user's path that cannot be shown is his own matter (a link to itself, a file system of his that answers with anything), unless it is
+/// the host that has too little of something.
+tl::unexpected<Error> refused_path(const ShownPath& path) {
+  const int error = errno;
+  const std::string what = "cannot show " + path.source + " as " + path.target;
+  const bool is_hosts = path.is_nodes || error == ENOMEM || error == EMFILE || error == ENFILE || error == ENOSYS;
+  if (is_hosts) return fail(ErrorCode::kUnavailable, what, std::strerror(error));
+  const ErrorCode code = error == EACCES ? ErrorCode::kPermissionDenied
+                         : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
+  return fail(code, what, std::strerror(error));
+}
+
 bool is_below(const std::string& path, const std::string& folder) {
   return folder == "/" || (path.size() > folder.size() && path[folder.size()] == '/' && path.starts_with(folder));
 }
@@ -82,7 +94,7 @@ Status open_sources(std::vector<Shown>& all, std::uint32_t uid) {
     one.source = ::open(one.path->source.c_str(), O_PATH | O_CLOEXEC);
     struct stat known{};
     if (one.source < 0 || ::fstat(one.source, &known) != 0) {
-      opened = refused("cannot show " + one.path->source + " as " + one.path->target);
+      opened = refused_path(*one.path);
       break;
     }
     one.is_folder = S_ISDIR(known.st_mode);
@@ -221,7 +233,7 @@ Status show(const std::string& root, const Shown& one) {
   const std::string place = root + one.place;
   if (::mount(source.c_str(), place.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0 ||
       (one.path->is_read_only && !make_read_only(place))) {
-    return refused("cannot show " + one.path->source + " as " + one.path->target);
+    return refused_path(*one.path);
   }
   return {};
 }

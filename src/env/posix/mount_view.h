@@ -15,6 +15,7 @@ struct ShownPath {
   std::string source;
   std::string target;  ///< absolute, without "." and ".."
   bool is_read_only = false;
+  bool is_nodes = false;  ///< the node's own: where it cannot be shown, no user is to blame
 };
 
 struct MountView {
@@ -33,8 +34,8 @@ struct MountView {
 
 /// Requires: a process of one thread that is about to execute; as root, its groups are the user's already: nothing that
 /// a user may have replaced is loaded with root's rights. Sources are looked up with the rights of `uid`.
-/// Errors: kUnavailable when the host refuses; kInvalidArgument, kPermissionDenied or kNotFound when a path cannot be
-/// shown. All name the path or what was refused, and why.
+/// Errors: kUnavailable when the host refuses, or the node's own path cannot be shown; kInvalidArgument, kPermissionDenied or kNotFound
+/// when a user's path cannot be, whatever his file system says of it. All name the path or what was refused, and why.
 Status enter_mount_view(const MountView& view, std::uint32_t uid);
 
 }  // namespace muster

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <linux/close_range.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace muster {
 namespace {
@@ -285,6 +288,15 @@ bool has_writer(int fd) {
   return size > 0 || is_empty_but_open;
 }
 
+/// Whether a file tells of this process itself, as /proc/self/maps does to whoever opens it.
+bool is_about_us(int fd) {
+  struct statfs where{};
+  if (::fstatfs(fd, &where) != 0 || where.f_type != PROC_SUPER_MAGIC) return false;
+  std::array<char, 256> path{};
+  const ssize_t size = ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), path.data(), path.size());
+  return size > 0 && std::string_view(path.data(), static_cast<std::size_t>(size)).starts_with(fmt::format("/proc/{}/", ::getpid()));
+}
+
 Error no_partner(const std::string& path, const char* who) {
   return Error{ErrorCode::kFailedPrecondition, "could not open " + path, fmt::format("it is a FIFO that nobody {}: start its other end first", who)};
 }
@@ -320,6 +332,10 @@ Result<int> open_as(const ProcessUser& user, const std::string& path, int flags,
   }));
   if (has_no_reader) return fail(no_partner(path, "reads from"));
   if (error != 0) return fail(path_error("could not open " + path, error));
+  if (is_about_us(fd)) {
+    ::close(fd);
+    return fail(ErrorCode::kPermissionDenied, "could not open " + path, "it would be the file of the program that starts the job, not of the job");
+  }
   if ((flags & (O_ACCMODE | O_PATH)) == O_RDONLY && is_fifo(fd) && !has_writer(fd)) {
     ::close(fd);
     return fail(no_partner(path, "writes to"));
