@@ -2,14 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include "codec/utf8.h"
 
 namespace muster {
 namespace {
 
+/// JSON is UTF-8 (RFC 8259, section 8.1): what is none would make all of a document unreadable.
 void append_text(std::string& out, std::string_view text) {
   out += '"';
+  const bool is_ascii = std::ranges::none_of(text, [](char c) { return (static_cast<unsigned char>(c) & 0x80) != 0; });
+  std::string mended;
+  if (!is_ascii) text = mended = valid_utf8(text);
   for (const char c : text) {
     switch (c) {
       case '"': out += "\\\""; break;

@@ -62,5 +62,10 @@ TEST(JsonText, WhatIsWrittenIsReadBack) {
   }
 }
 
+TEST(JsonText, WhatIsNoUtf8BecomesTheReplacementCharacter) {
+  EXPECT_EQ(json_text(Json("bad\xff")), "\"bad\xef\xbf\xbd\"");
+  EXPECT_EQ(json_text(Json("\xc3\xbc")), "\"\xc3\xbc\"");
+}
+
 }  // namespace
 }  // namespace muster

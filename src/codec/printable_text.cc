@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "codec/utf8.h"
+
 namespace muster {
 namespace {
 
@@ -11,19 +13,22 @@ bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
 
 }  // namespace
 
-bool is_printable(std::string_view text) { return std::ranges::none_of(text, is_control); }
+bool is_printable(std::string_view text) { return std::ranges::none_of(text, is_control) && is_plain_utf8(text); }
 
 std::string printable(std::string_view text) {
   std::string shown;
-  for (const char c : text) {
-    if (!is_control(static_cast<unsigned char>(c))) {
-      shown += c;
-    } else if (c == '\n') {
+  while (!text.empty()) {
+    const std::size_t size = std::max<std::size_t>(utf8_character_size(text), 1);
+    const std::string_view character = text.substr(0, size);
+    text.remove_prefix(size);
+    if (is_printable(character)) {
+      shown += character;
+    } else if (character == "\n") {
       shown += "\\n";
-    } else if (c == '\t') {
+    } else if (character == "\t") {
       shown += "\\t";
     } else {
-      shown += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+      for (const char c : character) shown += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
     }
   }
   return shown;

@@ -18,5 +18,13 @@ TEST(PrintableText, OtherTextIsAsItWas) {
   EXPECT_EQ(printable(""), "");
 }
 
+TEST(PrintableText, WhatTerminalsObeyBeyondAsciiIsShownEscaped) {
+  EXPECT_TRUE(is_printable("Gr\xc3\xbc\xc3\x9f\x65 \xe6\xbc\xa2 \xf0\x9f\x98\x80"));
+  EXPECT_EQ(printable("a\xc2\x9b[31m"), "a\\302\\233[31m") << "C1's CSI";
+  EXPECT_EQ(printable("a\xe2\x80\xae" "b"), "a\\342\\200\\256b") << "turns the line round";
+  EXPECT_EQ(printable("bad\xff"), "bad\\377");
+  EXPECT_FALSE(is_printable("\xe2\x81\xa6"));
+}
+
 }  // namespace
 }  // namespace muster

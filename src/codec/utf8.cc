@@ -12,8 +12,9 @@ bool is_between(char c, unsigned low, unsigned high) {
   return byte >= low && byte <= high;
 }
 
-/// Bytes of the character that a text begins with; 0: it begins with none.
-std::size_t character_size(std::string_view text) {
+}  // namespace
+
+std::size_t utf8_character_size(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return 1;
   const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
@@ -28,13 +29,24 @@ std::size_t character_size(std::string_view text) {
   return size;
 }
 
-}  // namespace
+bool is_plain_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t size = utf8_character_size(text);
+    if (size == 0) return false;
+    const bool is_c1 = size == 2 && text[0] == '\xc2' && is_between(text[1], 0x80, 0x9f);
+    const bool is_turn = size == 3 && text[0] == '\xe2' &&
+                         ((text[1] == '\x80' && is_between(text[2], 0xaa, 0xae)) || (text[1] == '\x81' && is_between(text[2], 0xa6, 0xa9)));
+    if (is_c1 || is_turn) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
 
 std::string valid_utf8(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {
-    const std::size_t size = character_size(bytes);
+    const std::size_t size = utf8_character_size(bytes);
     out += size == 0 ? kReplacement : bytes.substr(0, size);
     bytes.remove_prefix(size == 0 ? 1 : size);
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "codec/utf8.h"
+
 namespace muster::frontend {
 namespace {
 
@@ -98,7 +100,15 @@ Status check_all(const Spec& spec) {
 }  // namespace
 
 bool is_one_line(std::string_view text) {
-  return std::ranges::none_of(text, [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; });
+  if (std::ranges::any_of(text, [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; })) return false;
+  while (!text.empty()) {
+    // Names in other encodings are let in, but for what terminals of those obey.
+    const std::size_t size = utf8_character_size(text);
+    const auto first = static_cast<unsigned char>(text.front());
+    if (size == 0 ? first >= 0x80 && first <= 0x9f : !is_plain_utf8(text.substr(0, size))) return false;
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return true;
 }
 
 Status check_texts(const JobSpec& spec) {

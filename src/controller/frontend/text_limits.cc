@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "codec/utf8.h"
+
 namespace muster::frontend {
 namespace {
 
@@ -22,11 +24,15 @@ Status check_name(std::string_view what, std::string_view name) {
   if (std::ranges::any_of(name, is_control)) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it has control characters", what), "give one line of text");
   }
+  if (!is_plain_utf8(name)) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it is not plain UTF-8", what), "give characters that a terminal shows as they are");
+  }
   return {};
 }
 
 Status check_text(std::string_view what, std::string_view text) {
-  if (text.size() <= kTextMax) return {};
+  if (text.size() <= kTextMax && valid_utf8(text) == text) return {};
+  if (text.size() <= kTextMax) return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it is not UTF-8", what), "");
   return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {} bytes are too many", what, text.size()),
               fmt::format("give at most {}; keep what is longer in a file", kTextMax));
 }
