@@ -44,7 +44,7 @@ void SearchChecker::follow(const ClusterState& state, const EventBatch& batch) {
     const Experiment* experiment = state.experiments().find(id);
     CHECK(experiment != nullptr, "experiment {} decides before it is there", id.value());
     auto found = searches_->by_id.find(id);
-    if (found == searches_->by_id.end()) found = searches_->by_id.emplace(id, searcher_of(*experiment->spec, nullptr)).first;
+    if (found == searches_->by_id.end()) found = searches_->by_id.emplace(id, searcher_of(*experiment->spec, nullptr).value()).first;
     const std::size_t count = decided->covered - experiment->covered;
     CHECK(count <= experiment->inputs.size(), "experiment {} decides upon what it was not told", id.value());
     const std::vector<SearchInput> inputs(experiment->inputs.begin(), experiment->inputs.begin() + static_cast<std::ptrdiff_t>(count));

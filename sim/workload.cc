@@ -391,7 +391,7 @@ void Workload::operate_searches() {
 }
 
 void Workload::operate_search(const Experiment& experiment, SearchClient& client) {
-  const search::Searcher searcher = searcher_now(experiment);
+  const search::Searcher searcher = searcher_now(experiment).value();
   const auto& events = dynamic_cast<const search::CustomMethod&>(searcher.method()).events();
   const auto next = std::ranges::find_if(events, [&](const search::CustomEvent& event) { return event.id > client.answered; });
   if (next == events.end()) return;

@@ -52,7 +52,7 @@ Result<SearchSeen> see(const ClusterState& state, ExperimentId id, std::optional
   seen.inputs = inputs_of(experiment);
   if (is_final(experiment.state)) seen.final_state = state_name(view_of(experiment, state, QueryDetail::kBrief));
   if (known == seen.inputs && !seen.final_state) return seen;
-  const search::Searcher searcher = searcher_now(experiment);
+  const search::Searcher searcher = TRY(searcher_now(experiment));
   seen.last_event = method_of(searcher).last_event();
   // What stops hears of nothing any more: its client is told of the end.
   if (is_searching(experiment.state) && method_of(searcher).is_open()) seen.events = method_of(searcher).events();
@@ -185,7 +185,8 @@ kj::Promise<HttpReply> take_operations(ApiPort& port, HttpRequest request) {
   return look<Checked>(port, request.caller, [operate](const ClusterState& state) -> Result<Checked> {
            const Experiment& experiment = *TRY(find_custom(state, operate->experiment));
            if (!is_searching(experiment.state) || experiment.outcome) return true;  // the next event says so
-           TRY(method_of(searcher_now(experiment)).check(operate->input));
+           const search::Searcher searcher = TRY(searcher_now(experiment));
+           TRY(method_of(searcher).check(operate->input));
            return true;
          })
       .then([&port, caller = request.caller, operate](Result<Checked> checked) -> kj::Promise<HttpReply> {

@@ -153,17 +153,14 @@ std::string words_of(const Wish& wish) {
   return words;
 }
 
-SubmitJob submission_of(const Wish& wish, const Sources& sources, const ApiPort::UserFacts& user, std::string environment, std::string_view cluster) {
+Result<SubmitJob> submission_of(const Wish& wish, const Sources& sources, const ApiPort::UserFacts& user, std::string environment, std::string_view cluster) {
   auto job = service_job(*sources.like, ServiceKind::kTensorboard);
   job->text.set(JobText::kWorkDir, user.home);
   job->text.set(JobText::kComment, description_of(wish));
   job->text.set(JobText::kScriptArgs, words_of(wish));
   if (!wish.partition.empty()) job->text.set(JobText::kPartition, wish.partition);
   Environment variables = parse_environment(environment);
-  for (const std::string& variable : wish.variables) {
-    const std::size_t equals = variable.find('=');
-    if (equals != variable.npos && equals > 0) set_variable(variables, variable.substr(0, equals), variable.substr(equals + 1));
-  }
+  TRY(set_variables(variables, wish.variables));
   SubmitJob submit;
   submit.spec = std::move(job);
   submit.script = std::make_shared<const std::string>(service_script());
@@ -290,8 +287,9 @@ kj::Promise<HttpReply> launch(ApiPort& port, HttpRequest request) {
             .then([&port, shared] { return environment_for(port, shared->wish, shared->sources, shared->user, shared->caller.claims.user_name); })
             .then([&port, shared](Result<std::string> environment) -> kj::Promise<HttpReply> {
               if (!environment.has_value()) return error_reply(environment.error());
-              return submit(port, shared->caller,
-                            submission_of(shared->wish, shared->sources, shared->user, std::move(environment).value(), port.facts().cluster_id));
+              auto submission = submission_of(shared->wish, shared->sources, shared->user, std::move(environment).value(), port.facts().cluster_id);
+              if (!submission.has_value()) return error_reply(submission.error());
+              return submit(port, shared->caller, std::move(submission).value());
             });
       });
 }

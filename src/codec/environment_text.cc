@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/check.h"
+#include "codec/printable_text.h"
 #include "codec/words.h"
 
 namespace muster {
@@ -107,6 +109,23 @@ void set_variable(Environment& environment, std::string_view name, std::string_v
   } else {
     *found = std::move(variable);
   }
+}
+
+Status set_variables(Environment& environment, std::span<const std::string> assignments) {
+  std::unordered_map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < environment.size(); ++i) places.emplace(name_of(environment[i]), i);
+  for (const std::string& assignment : assignments) {
+    const std::size_t equals = assignment.find('=');
+    if (equals == 0 || assignment.find('\0') != assignment.npos) {
+      return fail(ErrorCode::kInvalidArgument, "Invalid environment variable",
+                  fmt::format("'{}': write NAME=VALUE, without a NUL", printable(std::string_view(assignment).substr(0, 200))));
+    }
+    if (equals == assignment.npos) continue;
+    const auto [place, is_new] = places.emplace(assignment.substr(0, equals), environment.size());
+    if (is_new) environment.push_back(assignment);
+    else environment[place->second] = assignment;
+  }
+  return {};
 }
 
 void unset_variable(Environment& environment, std::string_view name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ std::string environment_block(const Environment& environment);
 std::optional<std::string_view> get_variable(const Environment& environment, std::string_view name);
 /// Sets in place, or appends. Requires: no '=' and no NUL in the name.
 void set_variable(Environment& environment, std::string_view name, std::string_view value);
+/// Sets what each NAME=VALUE says, the last of a name; a NAME alone changes nothing. What a client may say. Errors: kInvalidArgument:
+/// a name is empty, or there is a NUL. Cost: O(variables + assignments).
+Status set_variables(Environment& environment, std::span<const std::string> assignments);
 /// Takes out every variable of that name.
 void unset_variable(Environment& environment, std::string_view name);
 

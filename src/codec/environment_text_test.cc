@@ -61,5 +61,17 @@ TEST(EnvironmentText, RefusesWhatIsNoName) {
   }
 }
 
+TEST(EnvironmentText, ManyVariablesOfAClientAreSetInOneGo) {
+  Environment environment = {"A=1", "B=2", "A=3"};
+  const std::vector<std::string> assignments = {"B=x=y", "C=", "D", "C=4"};
+  ASSERT_TRUE(set_variables(environment, assignments).has_value());
+  EXPECT_EQ(environment, (Environment{"A=1", "B=x=y", "A=3", "C=4"}));
+  for (const std::string& wrong : {std::string("=1"), std::string("A\0B=1", 6), std::string("A=1\0B=2", 7)}) {
+    const auto refused = set_variables(environment, std::vector<std::string>{wrong});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  }
+}
+
 }  // namespace
 }  // namespace muster

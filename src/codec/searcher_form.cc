@@ -54,7 +54,7 @@ class SearcherReader {
     section_.flag("smaller_is_better", search.smaller_is_better);
     section_.text("time_metric", search.time_metric);
     std::uint64_t source = 0;
-    section_.whole("source_trial_id", source, 1);
+    section_.whole("source_trial_id", source, 1, UINT32_MAX);
     if (source > 0) out_.source_trial_id = source;
     section_.text("source_checkpoint_uuid", out_.source_checkpoint_uuid);
     if (source > 0 && !out_.source_checkpoint_uuid.empty()) {

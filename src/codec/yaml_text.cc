@@ -17,8 +17,8 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kValueMax = 1'000'000;
-constexpr std::size_t kByteMax = std::size_t{64} << 20;
+constexpr std::size_t kValueMax = 250'000;
+constexpr std::size_t kByteMax = std::size_t{16} << 20;
 constexpr std::size_t kDepthMax = 200;
 
 int line_of(const YAML::Mark& mark) { return mark.line < 0 ? 1 : mark.line + 1; }
@@ -111,8 +111,8 @@ class Builder final : public YAML::EventHandler {
   }
   void spend(const YAML::Mark& mark, std::size_t bytes) {
     bytes_ += bytes;
-    if (++values_ > kValueMax) refuse(mark, "the document unfolds to more than 1,000,000 values");
-    if (bytes_ > kByteMax) refuse(mark, "the document unfolds to more than 64 MiB");
+    if (++values_ > kValueMax) refuse(mark, "the document unfolds to more than 250,000 values");
+    if (bytes_ > kByteMax) refuse(mark, "the document unfolds to more than 16 MiB");
   }
   /// Counts a value and all within it, and notes where they stand.
   void note(const YAML::Mark& mark, const std::string& path, const Json& value) {

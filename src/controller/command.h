@@ -70,6 +70,7 @@ struct CollectCheckpoints {
 struct SearchDecision {
   SearchDecided decided;       ///< `first_trial` is allotted by the core
   std::uint64_t basis = 0;     ///< inputs that were covered before
+  std::optional<Error> failure;  ///< the search cannot go on, and nothing of the above is there
 };
 
 /// A line that matches a policy of its trial. Not for clients: what the log thread found.

@@ -13,8 +13,10 @@
 #include "codec/experiment_form.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
+#include "codec/printable_text.h"
 #include "codec/trial_text.h"
 #include "codec/yaml_text.h"
+#include "controller/frontend/job_numbers.h"
 #include "controller/frontend/job_texts.h"
 
 namespace muster {
@@ -32,18 +34,29 @@ struct ReadConfig {
   ExperimentForm form;
 };
 
+/// Nothing that a configuration says can be told a program with a NUL in it: it would end there.
+Status check_no_nul(const Json& value, const std::string& path) {
+  const auto refuse = [&](std::string_view what) { return fail(wrong(fmt::format("{}: there is a NUL in {}", printable(path), what))); };
+  if (const std::string* text = value.text(); text != nullptr && text->find('\0') != text->npos) return refuse("the text");
+  if (value.array() != nullptr) {
+    for (const Json& one : *value.array()) TRY(check_no_nul(one, path));
+  }
+  if (value.object() == nullptr) return {};
+  for (const Json::Member& member : *value.object()) {
+    const std::string inner = path.empty() ? member.name : path + "." + member.name;
+    if (member.name.find('\0') != member.name.npos) return fail(wrong(fmt::format("{}: there is a NUL in the name", printable(inner))));
+    TRY(check_no_nul(member.value, inner));
+  }
+  return {};
+}
+
 Result<ReadConfig> read_config(const Json& config, const LineMap& lines) {
   if (config.object() == nullptr) return fail(wrong("it is not a map; give fields such as entrypoint: python3 train.py"));
+  TRY(check_no_nul(config, ""));
   ReadConfig read;
   read.merged = merge_layers(config, experiment_defaults());
   read.form = read_experiment(read.merged, lines);
   return read;
-}
-
-Result<ReadConfig> read_config(std::string_view text) {
-  TRY(check_config_size(text));
-  const YamlDocument document = TRY(parse_yaml(text));
-  return read_config(document.root, document.lines);
 }
 
 Status check(const ExperimentForm& form) {
@@ -51,6 +64,33 @@ Status check(const ExperimentForm& form) {
   for (const FormProblem& problem : form.problems) lines.push_back(problem.text());
   if (lines.empty()) return {};
   return fail(wrong(joined_lines(lines)));
+}
+
+/// As json_text wrote it; as YAML in journals of the first versions.
+Result<ReadConfig> read_stored(std::string_view text) {
+  auto json = parse_json(text);
+  if (json.has_value()) return read_config(*json, {});
+  const YamlDocument document = TRY(parse_yaml(text));
+  return read_config(document.root, document.lines);
+}
+
+/// What is stored of a configuration: the text that every later start reads. Errors: kInvalidArgument: it could not be read again, because
+/// it has grown by what anchors repeat, by quotes or by the defaults, or for a reason that nobody has thought of.
+Result<std::string> stored_config(const Json& merged) {
+  std::string text = json_text(merged);
+  if (const Status sized = check_config_size(text); !sized.has_value()) {
+    return fail(wrong(fmt::format("as JSON, with its defaults and all that anchors repeat, {}", sized.error().detail)));
+  }
+  const auto again = read_stored(text);
+  if (!again.has_value()) return fail(wrong("it cannot be stored: " + again.error().text()));
+  TRY(check(again->form));
+  return text;
+}
+
+Result<ReadConfig> read_config(std::string_view text) {
+  TRY(check_config_size(text));
+  const YamlDocument document = TRY(parse_yaml(text));
+  return read_config(document.root, document.lines);
 }
 
 /// Trials have folders below the storage, or else below where the experiment was submitted.
@@ -67,12 +107,9 @@ std::string run_root(const ExperimentConfig& config, std::string_view work_dir) 
 }
 
 /// NAME=VALUE of the file over the submitter's; a name alone keeps the submitter's. What Python prints is seen as it is printed.
-Bytes with_variables(Bytes block, const std::vector<std::string>& variables) {
+Result<Bytes> with_variables(const Bytes& block, const std::vector<std::string>& variables) {
   Environment environment = parse_environment(block == nullptr ? "" : *block);
-  for (const std::string_view variable : variables) {
-    const std::size_t equals = variable.find('=');
-    if (equals != variable.npos) set_variable(environment, variable.substr(0, equals), variable.substr(equals + 1));
-  }
+  TRY(set_variables(environment, variables));
   constexpr std::string_view kUnbuffered = "PYTHONUNBUFFERED";
   if (!get_variable(environment, kUnbuffered)) set_variable(environment, kUnbuffered, "1");
   return std::make_shared<const std::string>(environment_block(environment));
@@ -110,6 +147,10 @@ std::string searcher_name(const Json& config) {
 Result<CheckedExperiment> check_experiment(const Json& config, const LineMap& lines) {
   ReadConfig read = TRY(read_config(config, lines));
   TRY(check(read.form));
+  TRY(stored_config(read.merged));
+  Environment trial;
+  TRY(set_variables(trial, read.form.config.environment_variables));
+  TRY(check_environment(environment_block(trial)));
   CheckedExperiment checked{std::move(read.merged), {}};
   for (const FormProblem& warning : read.form.warnings) checked.warnings.push_back(warning.text());
   return checked;
@@ -135,6 +176,7 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   prepared.is_single_node = config.resources.is_single_node;
   prepared.job = job_of(create, config, identity, names);
   TRY(frontend::check_texts(*prepared.job));
+  TRY(frontend::check_numbers(*prepared.job));
   const std::string_view code = create.context == nullptr ? std::string_view() : *create.context;
   TRY(check_code_size(code.size()));
   const bool is_fork = create.parent.value() != 0 && code.empty();  // its parent's script is there already
@@ -142,15 +184,15 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
     const std::string script = trial_script(code);
     prepared.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
   }
-  Bytes environment = with_variables(create.environment, config.environment_variables);
-  TRY(check_environment_size(environment == nullptr ? 0 : environment->size()));
+  Bytes environment = TRY(with_variables(create.environment, config.environment_variables));
+  TRY(check_environment(*environment));
   prepared.environment = environments.prepared(std::move(environment));
   prepared.labels = ExperimentLabels{config.name, config.description, "", config.labels, config.workspace, config.project, false, config.visibility};
 
   auto spec = std::make_shared<ExperimentSpec>();
   spec->user = identity.user;
   spec->user_name = names.user;
-  spec->config = json_text(read.merged);
+  spec->config = TRY(stored_config(read.merged));
   spec->original = create.original.empty() ? create.config : create.original;
   spec->searcher = searcher_name(read.merged);
   spec->metric = config.search.metric;
@@ -222,13 +264,12 @@ Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, co
   TRY(check_config_size(asked.overrides));
   const YamlDocument overrides = TRY(parse_yaml(asked.overrides));
   TRY(check_overrides(overrides.root));
-  const YamlDocument before = TRY(parse_yaml(experiment->spec->config));
-  const Json merged = overrides.root.is_null() ? before.root : merge_layers(overrides.root, before.root);
-  const ReadConfig read = TRY(read_config(json_text(merged)));
+  const Json before = TRY(read_stored(experiment->spec->config)).merged;
+  const ReadConfig read = TRY(read_config(overrides.root.is_null() ? before : merge_layers(overrides.root, before), overrides.lines));
   TRY(check(read.form));
   const ExperimentConfig& config = read.form.config;
   auto spec = std::make_shared<ExperimentSpec>(*experiment->spec);
-  spec->config = json_text(read.merged);
+  spec->config = TRY(stored_config(read.merged));
   spec->max_restarts = config.max_restarts;
   spec->preemption_timeout = config.preemption_timeout;
   spec->slots_per_trial = config.resources.slots_per_trial;
@@ -278,14 +319,15 @@ Status check_operations(const OperationsInput& input) {
       return fail(ErrorCode::kInvalidArgument, fmt::format("hyperparams of trial {}: a JSON object is expected", one.request),
                   hparams.has_value() ? "" : hparams.error().text());
     }
+    TRY(check_no_nul(*hparams, "hyperparams"));
   }
   return {};
 }
 
-ExperimentConfig config_of(const ExperimentSpec& spec) {
-  auto read = read_config(spec.config);
-  CHECK(read.has_value() && read->form.problems.empty(), "an experiment's configuration was accepted and cannot be read");
-  return std::move(read->form.config);
+Result<ExperimentConfig> config_of(const ExperimentSpec& spec) {
+  ReadConfig read = TRY(read_stored(spec.config));
+  TRY(check(read.form));
+  return std::move(read.form.config);
 }
 
 }  // namespace muster

@@ -36,6 +36,6 @@ Status check_import(const ImportedExperiment& experiment);
 Status check_operations(const OperationsInput& input);
 
 /// The configuration that a specification holds. Requires: it was checked.
-ExperimentConfig config_of(const ExperimentSpec& spec);
+Result<ExperimentConfig> config_of(const ExperimentSpec& spec);
 
 }  // namespace muster

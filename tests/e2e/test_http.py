@@ -763,3 +763,19 @@ def test_what_was_acknowledged_survives_the_controller(own_cluster):
         summary = web.get(f"trials/{trial}")["trial"]["summaryMetrics"]["avg_metrics"]["loss"]
         assert summary["count"] == acknowledged, "no point lost, none doubled"
     assert web.address == Web(cluster).address, "it comes back where it was"
+
+
+def test_a_nul_in_a_variables_name_is_refused_at_every_door(web):
+    experiment = create(web, "true")
+    told = web.post("tensorboards", {"experimentIds": [experiment], "config": {"environment": {"environment_variables": ["A\x00B=1"]}}}, check=400)
+    assert "NUL" in json.dumps(told), told
+    config = CONFIG.format(entrypoint='"true"', storage=web.cluster.base / "storage") + 'environment: {environment_variables: ["A\\0B=1"]}\n'
+    told = web.post("experiments", {"config": config, "activate": True}, check=400)
+    assert "there is a NUL" in json.dumps(told), told
+    assert web.get("experiments")["pagination"]["total"] >= 1
+
+
+def test_names_that_are_no_utf8_are_refused_and_what_comes_back_is_json(web):
+    experiment = create(web, "true")
+    web.ask("PATCH", f"/api/v1/experiments/{experiment}", b'{"name": "bad\xff"}', check=400)
+    web.get("models/%ff", check=404)

@@ -588,12 +588,6 @@ TEST(Experiments, WhatIsKeptOfATrialIsItsOwnersToChange) {
   EXPECT_EQ(lab.rig.done(StoreDocument{metadata}).error->code, ErrorCode::kNotFound) << "of no trial";
 }
 
-TEST(Experiments, AConfigurationIsOfAReasonableSize) {
-  EXPECT_FALSE(check_experiment("# " + std::string(300 << 10, 'x')).has_value());
-  EXPECT_TRUE(check_config_size(std::string(256 << 10, 'x')).has_value());
-  EXPECT_EQ(check_config_size(std::string((256 << 10) + 1, 'x')).error().code, ErrorCode::kInvalidArgument);
-}
-
 TEST(Experiments, AChangeOfACheckpointDoesNotUndoItsEnd) {
   Lab lab;
   lab.create(random_search(1, 1));

@@ -66,13 +66,11 @@ struct Sort {
 
 }  // namespace
 
-search::Searcher searcher_of(const ExperimentSpec& spec, const std::string* saved) {
-  ExperimentConfig config = config_of(spec);
+Result<search::Searcher> searcher_of(const ExperimentSpec& spec, const std::string* saved) {
+  ExperimentConfig config = TRY(config_of(spec));
   limit_slots(config);
   if (saved == nullptr) return search::Searcher(config.search, std::move(config.hyperparameters), spec.seed);
-  auto loaded = search::Searcher::load(config.search, std::move(config.hyperparameters), *saved);
-  CHECK(loaded.has_value(), "{}", loaded.error().text());
-  return std::move(loaded).value();
+  return search::Searcher::load(config.search, std::move(config.hyperparameters), *saved);
 }
 
 SearchDecided ask(search::Searcher& searcher, std::span<const SearchInput> inputs) {
@@ -87,8 +85,8 @@ SearchDecided ask(search::Searcher& searcher, std::span<const SearchInput> input
   return decided;
 }
 
-search::Searcher searcher_now(const Experiment& experiment) {
-  search::Searcher searcher = searcher_of(*experiment.spec, experiment.search_state.get());
+Result<search::Searcher> searcher_now(const Experiment& experiment) {
+  search::Searcher searcher = TRY(searcher_of(*experiment.spec, experiment.search_state.get()));
   const std::vector<SearchInput> inputs(experiment.inputs.begin(), experiment.inputs.end());
   ask(searcher, inputs);
   return searcher;
@@ -149,8 +147,8 @@ void SearchRole::apply(const EventBatch& batch) {
   for (const Event& event : batch.events) std::visit(Follower{*this}, event.body);
 }
 
-SearchDecision SearchRole::decide_upon(ExperimentId id, Search& search) {
-  if (!search.searcher) search.searcher = searcher_of(*search.spec, search.saved.get());
+Result<SearchDecision> SearchRole::decide_upon(ExperimentId id, Search& search) {
+  if (!search.searcher) search.searcher = TRY(searcher_of(*search.spec, search.saved.get()));
   SearchDecision decision;
   decision.basis = search.covered;
   decision.decided = ask(*search.searcher, search.inputs);
@@ -165,7 +163,15 @@ std::vector<SearchDecision> SearchRole::decide(TimePoint now) {
     if (search.in_flight && now - search.sent < kRetry) continue;
     if (!search.in_flight) {
       if (search.inputs.empty()) continue;
-      search.in_flight = decide_upon(id, search);
+      auto decided = decide_upon(id, search);
+      if (decided.has_value()) {
+        search.in_flight = std::move(decided).value();
+      } else {
+        search.in_flight.emplace();
+        search.in_flight->decided.experiment = id;
+        search.in_flight->basis = search.covered;
+        search.in_flight->failure = decided.error();
+      }
     }
     search.sent = now;
     decisions.push_back(*search.in_flight);

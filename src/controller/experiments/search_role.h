@@ -20,13 +20,13 @@ namespace muster {
 /// True for batches that the role must see.
 bool concerns_search(const EventBatch& batch);
 
-/// The search of an experiment: at its beginning, or as it was saved.
-search::Searcher searcher_of(const ExperimentSpec& spec, const std::string* saved);
+/// The search of an experiment: at its beginning, or as it was saved. Errors: what is stored of it cannot be read, by this version at least.
+Result<search::Searcher> searcher_of(const ExperimentSpec& spec, const std::string* saved);
 /// What a search makes of inputs, in their order: all of the event but the numbers of experiment, inputs and trials.
 SearchDecided ask(search::Searcher& searcher, std::span<const SearchInput> inputs);
 
 /// The search of an experiment with all that it has been told, also what is not decided upon yet: what comes of that is certain.
-search::Searcher searcher_now(const Experiment& experiment);
+Result<search::Searcher> searcher_now(const Experiment& experiment);
 
 class SearchRole {
  public:
@@ -50,7 +50,7 @@ class SearchRole {
     TimePoint sent;
   };
   struct Follower;
-  static SearchDecision decide_upon(ExperimentId id, Search& search);
+  static Result<SearchDecision> decide_upon(ExperimentId id, Search& search);
   Search* find(ExperimentId id);
 
   std::map<ExperimentId, Search> searches_;

@@ -19,8 +19,9 @@ namespace {
 
 /// What trials that the client of a custom search has created, and that have not begun, will begin with.
 std::vector<std::string> wanted_sources(const Experiment& experiment) {
-  const search::Searcher searcher = searcher_now(experiment);
-  const auto* custom = dynamic_cast<const search::CustomMethod*>(&searcher.method());
+  const auto searcher = searcher_now(experiment);
+  if (!searcher.has_value()) return {};
+  const auto* custom = dynamic_cast<const search::CustomMethod*>(&searcher->method());
   return custom == nullptr ? std::vector<std::string>() : custom->sources();
 }
 

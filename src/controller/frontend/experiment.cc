@@ -540,13 +540,13 @@ class Decision {
   const Experiment& experiment_;
 };
 
-/// The cluster does not take the experiment's trials any more: nothing is gained by asking again.
-void give_up(Draft& draft, const Experiment& experiment, const Error& why) {
+/// The experiment cannot go on: nothing is gained by asking again.
+void give_up(Draft& draft, const Experiment& experiment, std::string why) {
   draft.events.clear();
   ExperimentChanged change;
   change.experiment = experiment.id;
   change.state = ExperimentState::kStoppingError;
-  change.detail = fmt::format("a trial could not be submitted: {}", why.text());
+  change.detail = std::move(why);
   draft.add(std::move(change));
   TrialVerbs(draft, experiment, kHouse).cancel(experiment.spec->preemption_timeout);
 }
@@ -557,6 +557,10 @@ Reply decide(Draft& draft, const SearchDecision& decision) {
   Reply reply;
   const Experiment* experiment = draft.state().experiments().find(decision.decided.experiment);
   if (experiment == nullptr || !is_searching(experiment->state) || experiment->covered != decision.basis) return reply;
+  if (decision.failure) {
+    give_up(draft, *experiment, fmt::format("its search cannot go on: {}", decision.failure->text()));
+    return reply;
+  }
   SearchDecided event = decision.decided;
   event.first_trial = draft.allot_trials(event.created.size());
   Decision consequences(draft, *experiment);
@@ -571,7 +575,7 @@ Reply decide(Draft& draft, const SearchDecision& decision) {
       if (submitted.error().code == ErrorCode::kResourceExhausted) {
         reply.error = submitted.error();
       } else {
-        give_up(draft, *experiment, submitted.error());
+        give_up(draft, *experiment, fmt::format("a trial could not be submitted: {}", submitted.error().text()));
       }
       return reply;
     }

@@ -127,7 +127,8 @@ const WatchRules* LogBook::rules_of(TrialId trial) {
   const auto known = rules_.find(found->second.experiment);
   if (known != rules_.end()) return known->second.get();
   if (rules_.size() >= kRulesKept) rules_.clear();
-  auto rules = std::make_unique<const WatchRules>(watch_rules_of(config_of(*experiments_.at(found->second.experiment))));
+  const auto config = config_of(*experiments_.at(found->second.experiment));
+  auto rules = std::make_unique<const WatchRules>(config.has_value() ? watch_rules_of(*config) : WatchRules());
   return rules_.emplace(found->second.experiment, std::move(rules)).first->second.get();
 }
 

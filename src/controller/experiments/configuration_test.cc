@@ -1,0 +1,114 @@
+// Configurations of experiments at the door: what is taken can be stored and read again.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "codec/experiment_form.h"
+#include "controller/experiments/search_role.h"
+#include "controller/experiments/testing.h"
+#include "controller/prepare_experiment.h"
+
+namespace muster {
+namespace {
+
+using testing::kRoot;
+using testing::Lab;
+using testing::random_search;
+
+TEST(Configurations, AConfigurationIsOfAReasonableSize) {
+  EXPECT_FALSE(check_experiment("# " + std::string(300 << 10, 'x')).has_value());
+  EXPECT_TRUE(check_config_size(std::string(256 << 10, 'x')).has_value());
+  EXPECT_EQ(check_config_size(std::string((256 << 10) + 1, 'x')).error().code, ErrorCode::kInvalidArgument);
+}
+
+/// What makes a configuration grow, or unreadable, once it is stored as JSON with its defaults.
+TEST(Configurations, WhatIsStoredOfAConfigurationCanBeReadAgain) {
+  const std::string base = "entrypoint: 'true'\nsearcher: {name: single, metric: loss, max_length: {batches: 5}}\n";
+  const std::string fitting = base + "description: '" + std::string((256 << 10) - base.size() - 20, 'a') + "'\n";
+  std::string quoted = base + "environment: {environment_variables: [A=";
+  for (int i = 0; i < 80'000; ++i) quoted += ",A=";
+  quoted += "]}\n";
+  std::string repeated = base + "data:\n  base: &b {text: " + std::string(40'000, 't') + "}\n";
+  for (int i = 0; i < 8; ++i) repeated += fmt::format("  v{}: *b\n", i);
+  ASSERT_LE(fitting.size(), std::size_t{256} << 10);
+  for (const std::string& config : {fitting, quoted, repeated}) {
+    SCOPED_TRACE(config.substr(0, 200));
+    EXPECT_FALSE(check_experiment(config).has_value());
+    Lab lab;
+    const Reply reply = lab.ask(config);
+    ASSERT_TRUE(reply.error.has_value());
+    EXPECT_EQ(reply.error->code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(reply.error->text().find("256 KiB"), std::string::npos) << reply.error->text();
+  }
+  // A name of more than 1,024 characters, which YAML takes by its long form alone.
+  Lab lab;
+  const ExperimentId id = lab.create(base + "data:\n  ? " + std::string(1500, 'k') + "\n  : 1\n");
+  EXPECT_EQ(lab.trial_count(), 1U);
+  EXPECT_TRUE(config_of(*lab.experiment(id).spec).has_value());
+}
+
+TEST(Configurations, OneWhoseStoredTextCannotBeReadEndsAloneAndSaysWhy) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  ExperimentCreated damaged;
+  for (const EventBatchRef& batch : lab.rig.published) {
+    for (const Event& event : batch->events) {
+      if (const auto* created = std::get_if<ExperimentCreated>(&event.body)) damaged = *created;
+    }
+  }
+  auto spec = std::make_shared<ExperimentSpec>(*damaged.spec);
+  spec->config = "{";
+  const auto failed = searcher_of(*spec, nullptr);
+  EXPECT_FALSE(failed.has_value());
+  const std::string state = "not what was saved";
+  EXPECT_FALSE(searcher_of(*lab.experiment().spec, &state).has_value());
+  EventBatch batch;
+  damaged.experiment = ExperimentId(9);
+  damaged.spec = spec;
+  batch.events.push_back(Event{lab.rig.now, damaged});
+  SearchAsked asked{ExperimentId(9), {SearchBegun{}}};
+  batch.events.push_back(Event{lab.rig.now, asked});
+  SearchRole role;
+  role.apply(batch);
+  const auto decisions = role.decide(lab.rig.now);
+  ASSERT_EQ(decisions.size(), 1U);
+  ASSERT_TRUE(decisions[0].failure.has_value());
+  // As the core takes it up: of the experiment that is there.
+  SearchDecision of_one = decisions[0];
+  of_one.decided.experiment = ExperimentId(1);
+  of_one.basis = lab.experiment().covered;
+  lab.rig.done(of_one, kRoot);
+  lab.settle();
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kStoppingError);
+  EXPECT_NE(lab.experiment().detail.find("its search cannot go on"), std::string::npos) << lab.experiment().detail;
+}
+
+TEST(Configurations, ANulIsRefusedWhereverItStands) {
+  const auto refused = [](const std::string& yaml) {
+    Lab lab;
+    const Reply reply = lab.ask("entrypoint: 'true'\nsearcher: {name: single, metric: loss, max_length: {batches: 5}}\n" + yaml);
+    EXPECT_TRUE(reply.error.has_value()) << yaml;
+    return reply.error ? reply.error->text() : "";
+  };
+  EXPECT_NE(refused("environment: {environment_variables: [\"A\\0B=1\"]}").find("environment.environment_variables"), std::string::npos);
+  EXPECT_NE(refused("environment: {environment_variables: [\"A=1\\0\"]}").find("NUL"), std::string::npos);
+  EXPECT_NE(refused("hyperparameters: {a: \"q\\0\"}").find("hyperparameters.a"), std::string::npos);
+  EXPECT_NE(refused("data: {\"n\\0\": 1}").find("NUL in the name"), std::string::npos);
+}
+
+TEST(Configurations, NumbersOfTrialsAndSizesOfVariablesHaveBounds) {
+  const std::string base = "entrypoint: 'true'\nsearcher: {name: single, metric: loss, max_length: {batches: 5}, source_trial_id: ";
+  EXPECT_FALSE(check_experiment(base + "4294967394}").has_value());
+  EXPECT_TRUE(check_experiment(base + "4294967295}").has_value());
+  const std::string variable = "1}\nenvironment: {environment_variables: [\"A=";
+  EXPECT_TRUE(check_experiment(base + variable + std::string((128 << 10) - 3, 'x') + "\"]}").has_value());
+  const auto large = check_experiment(base + variable + std::string((128 << 10) - 2, 'x') + "\"]}");
+  ASSERT_FALSE(large.has_value());
+  EXPECT_NE(large.error().text().find("the variable A has"), std::string::npos) << large.error().text();
+}
+
+}  // namespace
+}  // namespace muster
