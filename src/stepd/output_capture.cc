@@ -4,11 +4,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <cerrno>
 
 #include "codec/spool_path.h"
 
 namespace muster {
+namespace {
+
+std::string loss_line(std::uint64_t bytes) { return fmt::format("\n[muster: {} bytes of output are missing here: the node's disk did not take them]\n", bytes); }
+
+/// How many of the bytes were written. `fd` below 0: none.
+std::size_t write_what_fits(int fd, std::string_view bytes) {
+  std::size_t done = 0;
+  while (fd >= 0 && done < bytes.size()) {
+    const ssize_t size = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    done += static_cast<std::size_t>(size);
+  }
+  return done;
+}
+
+}  // namespace
 
 std::unique_ptr<OutputCapture> OutputCapture::make(const LaunchStep& launch, const StepdOptions& options) {
   const bool is_spread = launch.job_cpus.size() > 1;
@@ -22,7 +41,9 @@ OutputCapture::OutputCapture(const LaunchStep& launch, std::string folder) : lau
 }
 
 OutputCapture::~OutputCapture() {
-  for (const auto& [stream, fd] : files_) ::close(fd);
+  for (const auto& [stream, file] : files_) {
+    if (file.fd >= 0) ::close(file.fd);
+  }
 }
 
 RankSplitter& OutputCapture::splitter_of(const StreamOf& task) {
@@ -37,36 +58,34 @@ RankSplitter& OutputCapture::splitter_of(const StreamOf& task) {
 void OutputCapture::add(std::uint32_t task_rank, LogStream stream, std::string_view bytes) {
   std::map<StreamOf, std::string> pieces;
   splitter_of({task_rank, stream}).add(bytes, [&](std::uint32_t rank, std::string_view piece) { pieces[{rank, stream}] += piece; });
-  write(pieces);
+  for (const auto& [of, piece] : pieces) write(of, piece);
 }
 
 void OutputCapture::finish() {
   for (auto& [task, splitter] : splitters_) {
     std::map<StreamOf, std::string> pieces;
     splitter.finish([&, stream = task.second](std::uint32_t rank, std::string_view piece) { pieces[{rank, stream}] += piece; });
-    write(pieces);
+    for (const auto& [of, piece] : pieces) write(of, piece);
   }
+  for (const auto& [of, file] : files_) write(of, "");
 }
 
-void OutputCapture::write(const std::map<StreamOf, std::string>& pieces) {
-  for (const auto& [stream, piece] : pieces) {
-    auto file = files_.find(stream);
-    if (file == files_.end()) {
-      const OutputFileName name{launch_.id, launch_.job->trial, launch_.node_rank, stream.first, stream.second,
-                                launch_.job->runs_before};
-      const std::string path = folder_ + "/" + output_file_text(name);
-      const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-      if (fd < 0) continue;
-      file = files_.emplace(stream, fd).first;
-    }
-    std::string_view left = piece;
-    while (!left.empty()) {
-      const ssize_t size = ::write(file->second, left.data(), left.size());
-      if (size < 0 && errno == EINTR) continue;
-      if (size <= 0) break;
-      left.remove_prefix(static_cast<std::size_t>(size));
-    }
+std::string OutputCapture::path_of(const StreamOf& stream) const {
+  const OutputFileName name{launch_.id,    launch_.job->trial, launch_.node_rank, stream.first,
+                            stream.second, launch_.job->runs_before};
+  return folder_ + "/" + output_file_text(name);
+}
+
+void OutputCapture::write(const StreamOf& stream, std::string_view bytes) {
+  File& file = files_[stream];
+  if (file.fd < 0) file.fd = ::open(path_of(stream).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file.missing > 0) {
+    const std::string told = loss_line(file.missing);
+    // A part of that line may stand there already; the next try repeats it whole.
+    if (write_what_fits(file.fd, told) == told.size()) file.missing = 0;
   }
+  if (file.missing == 0) bytes.remove_prefix(write_what_fits(file.fd, bytes));
+  file.missing += bytes.size();
 }
 
 }  // namespace muster

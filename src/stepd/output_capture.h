@@ -2,6 +2,7 @@
 // stream. Besides it goes where it always goes.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,21 +22,27 @@ class OutputCapture {
   static std::unique_ptr<OutputCapture> make(const LaunchStep& launch, const StepdOptions& options);
   ~OutputCapture();
 
-  /// What the disk does not take is lost, as it is for a task that writes itself.
+  /// What the disk does not take is lost, as it is for a task that writes itself; as soon as it takes something again, a line in the log says
+  /// how many bytes are missing at that place.
   void add(std::uint32_t task_rank, LogStream stream, std::string_view bytes);
-  /// Nothing follows.
+  /// Nothing follows. A loss that no line tells of yet is told now, if the disk takes it.
   void finish();
 
  private:
   using StreamOf = std::pair<std::uint32_t, LogStream>;  ///< of which rank
   OutputCapture(const LaunchStep& launch, std::string folder);
   RankSplitter& splitter_of(const StreamOf& task);
-  void write(const std::map<StreamOf, std::string>& pieces);
+  struct File {
+    int fd = -1;  ///< below 0: it could not be opened yet
+    std::uint64_t missing = 0;  ///< bytes that the disk did not take since it last took some
+  };
+  std::string path_of(const StreamOf& stream) const;
+  void write(const StreamOf& stream, std::string_view bytes);
 
   const LaunchStep& launch_;
   std::string folder_;
   std::map<StreamOf, RankSplitter> splitters_;
-  std::map<StreamOf, int> files_;
+  std::map<StreamOf, File> files_;
 };
 
 }  // namespace muster
