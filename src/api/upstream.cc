@@ -56,7 +56,9 @@ kj::Promise<Result<Upstream::Reply>> Upstream::request(kj::HttpMethod method, co
   return port_.timer()
       .timeoutAfter(kAnswerPatience, kj::mv(request.response))
       .then(
-          [](kj::HttpClient::Response&& response) -> Answered {
+          [address = address_](kj::HttpClient::Response&& response) -> Answered {
+            // What HTTP has no such answer for is not handed on: a client would take it for the controller's.
+            if (response.statusCode < 200 || response.statusCode > 599) return fail(gone(address, fmt::format("it answers with status {}", response.statusCode)));
             Reply reply;
             reply.status = response.statusCode;
             reply.status_text = response.statusText.cStr();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "codec/launch_size.h"
@@ -48,6 +49,7 @@ Result<std::string> archive_code(const std::string& folder) {
   const auto pid = start_process(spec);
   ::close(ends[1]);
   auto bytes = pid.has_value() ? read_all(ends[0]) : Result<std::string>(fail(pid.error()));
+  if (pid.has_value() && !bytes.has_value()) ::kill(*pid, SIGKILL);  // or tar complains of the pipe that nobody reads any more
   ::close(ends[0]);
   if (!pid.has_value()) return bytes;
   int status = 0;

@@ -135,6 +135,8 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   }
   if (!is_same_boot) fail_jobs_on(*index, fmt::format("node {} restarted", hello.node_name), now);
   link.fenced.clear();
+  std::size_t others = 0;  // steps there of jobs that have the numbers of ours
+  StepId other;
   for (const KnownStep& known : hello.steps) {
     const Job* job = running_job(state_, known.id.job, known.id.attempt);
     const bool holds_node = std::ranges::binary_search(node.jobs, known.id.job);
@@ -142,9 +144,13 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
                          job->run->find_step(known.id.step) != nullptr;
     if (!is_ours && known.phase != StepPhase::kEnded) link.fenced.insert({known.id.job, known.id.attempt});
     if (job != nullptr && !is_of_run(*job, known.run_key)) {
-      port_.warn(fmt::format("node {} runs step {}.{} of another job {}: the state here is an older copy. It is ended there, and ours starts again",
-                             hello.node_name, known.id.job.value(), known.id.step, known.id.job.value()));
+      if (others++ == 0) other = known.id;
     }
+  }
+  if (others > 0) {
+    // Once for all of them: an agent may name as many as it likes.
+    port_.warn(fmt::format("node {} runs step {}.{}{} of another job of that number: the state here is an older copy. It is ended there, and ours starts again",
+                           hello.node_name, other.job.value(), other.step, others == 1 ? "" : fmt::format(" and {} more", others - 1)));
   }
   if (!link.fenced.empty()) {
     event.clear_conditions &= static_cast<std::uint16_t>(~node_condition::kNotResponding);

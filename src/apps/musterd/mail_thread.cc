@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <csignal>
-#include <deque>
 
 #include "apps/musterd/threads.h"
+#include "controller/backend/mail_queue.h"
 #include "env/posix/process_runner.h"
 
 namespace muster::daemon {
@@ -16,9 +16,6 @@ namespace {
 /// A program that takes longer is ended, so that one hanging mail system does not hold all mails.
 constexpr int kPatienceMs = 30'000;
 constexpr int kPollMs = 20;
-/// Beyond this many that wait, further mails are dropped with a line in the log.
-constexpr std::size_t kWaitingMax = 10'000;
-
 void log_failure(const MailOrder& order, const std::string& why) {
   fmt::print(stderr, "musterd: mail about job {} to {}: {}\n", order.mail.job.value(), order.mail.to, why);
 }
@@ -36,7 +33,7 @@ ProcessSpec process_for(const MailOrder& order) {
   spec.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                       fmt::format("SLURM_JOB_ID={}", order.mail.job.value()), "SLURM_JOB_NAME=" + order.mail.job_name,
                       "SLURM_JOB_MAIL_TYPE=" + order.mail.type};
-  spec.work_dir = std::string("/");
+  spec.work_dir = "/";
   const bool is_root = ::geteuid() == 0;
   spec.user = ProcessUser{is_root ? order.mail.user.value() : ::geteuid(), is_root ? order.mail.group.value() : ::getegid(), ""};
   return spec;
@@ -68,19 +65,13 @@ void send(const MailOrder& order) {
 
 void run_mail(Channels& channels) {
   lower_priority();
-  std::deque<MailOrder> waiting;
+  MailQueue waiting;
   for (;;) {
-    if (waiting.empty()) wait_for(channels.mail.fd(), 60'000);
+    if (waiting.is_empty()) wait_for(channels.mail.fd(), 60'000);
     for (MailOrder& order : channels.mail.take()) {
-      if (waiting.size() < kWaitingMax) {
-        waiting.push_back(std::move(order));
-      } else {
-        log_failure(order, "dropped: too many mails wait for MailProg");
-      }
+      if (!waiting.add(order)) log_failure(order, "dropped: too many mails of this user wait for MailProg");
     }
-    if (waiting.empty()) continue;
-    send(waiting.front());
-    waiting.pop_front();
+    if (const auto order = waiting.next()) send(*order);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "controller/backend/mail_queue.h"
 #include "controller/command.h"
 #include "controller/core.h"
 #include "controller/experiments/search_role.h"
@@ -95,9 +96,6 @@ struct NamesQuery { UserId user; GroupId group; std::uint64_t token = 0; };
 
 // ---- to the keeper of tokens: for HTTP and for the gateway ----
 struct TokenTask { std::function<void(TokenStore&)> run; };
-
-// ---- to the mail worker ----
-struct MailOrder { std::string program; Mail mail; };
 
 /// Slices of a checkpoint on their way to the journal: it holds the whole state otherwise.
 constexpr std::size_t kSlicesInFlight = 8;
