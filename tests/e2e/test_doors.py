@@ -212,7 +212,7 @@ def test_a_folder_of_another_user_is_no_place_for_a_cluster(own_cluster, tmp_pat
     victim = tmp_path / "victim"
     (theirs / "log" / "controller.log").symlink_to(victim)
     shutil.chown(theirs, STRANGER, STRANGER)
-    up = lambda folder: subprocess.run([str(BIN / "muster"), "up", "--dir", str(folder), "--nodes", "1", "--detach"], capture_output=True, text=True, timeout=60)
+    up = lambda folder: subprocess.run([str(BIN / "muster"), "up", "--dir", str(folder), "--detach"], capture_output=True, text=True, timeout=60)
     refused = up(theirs)
     assert refused.returncode != 0 and f"the cluster's folder {theirs} belongs to uid {STRANGER}" in refused.stderr, refused
     assert not victim.exists()
