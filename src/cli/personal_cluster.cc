@@ -15,6 +15,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "cli/program_folder.h"
 #include "cli/text_file.h"
@@ -33,7 +34,7 @@ constexpr int kLookAgainMs = 500;
 /// A controller that is to stay has stood for so long since it was ready.
 constexpr int kStandsMs = 250;
 /// As often as it may be started before that is given up: one that dies of a job comes up without it the third time.
-constexpr int kControllerStartsMax = 6;
+constexpr int kStartsMax = 6;
 constexpr int kStopPatienceMs = 10'000;
 
 void sleep_ms(int ms) {
@@ -216,18 +217,16 @@ Status PersonalCluster::start(const std::function<void(const std::string&)>& say
   auto io = kj::setupAsyncIo();
   const std::size_t node_count = all.size() - 1;
   std::size_t ready = 0;
-  int controller_starts = 0;
-  const auto ended_again = [&] {
-    return fail(ErrorCode::kUnavailable, fmt::format("the controller ended {} times", controller_starts),
-                fmt::format("its last words: {}; see {}/log/controller.log", last_line(folder_ + "/log/controller.log"), folder_));
-  };
+  std::map<std::string, int> starts;  // by daemon
   for (int waited = 0; waited < kStartPatienceMs; waited += 50) {
     // Looked at again and again: one that was just killed may still have looked alive.
     if (waited % kLookAgainMs == 0) {
-      const bool is_gone = running(all.front()) == 0;
-      if (is_gone && controller_starts == kControllerStartsMax) return ended_again();
-      controller_starts += is_gone ? 1 : 0;
-      TRY(start_missing(all, say));
+      for (const Daemon& daemon : all) {
+        if (running(daemon) != 0) continue;
+        if (++starts[daemon.name] > kStartsMax) return ended_again(daemon);
+        say("starting " + daemon.name);
+        TRY(start_daemon(daemon));
+      }
     }
     auto client = ControllerClient::connect(io, "unix:" + folder_ + "/controller.sock");
     if (client.has_value()) {
@@ -245,7 +244,7 @@ Status PersonalCluster::start(const std::function<void(const std::string&)>& say
     }
     sleep_ms(50);
   }
-  if (running(all.front()) == 0) return ended_again();
+  if (running(all.front()) == 0) return ended_again(all.front());
   return fail(ErrorCode::kDeadlineExceeded, fmt::format("{} of {} nodes came up", ready, node_count),
               "see the logs in " + folder_ + "/log");
 }
@@ -260,13 +259,10 @@ bool PersonalCluster::stands(const Daemon& daemon) const {
   return pid != 0;
 }
 
-Status PersonalCluster::start_missing(const std::vector<Daemon>& all, const std::function<void(const std::string&)>& say) {
-  for (const Daemon& daemon : all) {
-    if (running(daemon) != 0) continue;
-    say("starting " + daemon.name);
-    TRY(start_daemon(daemon));
-  }
-  return {};
+Status PersonalCluster::ended_again(const Daemon& daemon) const {
+  const std::string log = fmt::format("{}/log/{}.log", folder_, daemon.name);
+  return fail(ErrorCode::kUnavailable, fmt::format("the {} ended {} times", daemon.name, kStartsMax),
+              fmt::format("its last words: {}; see {}", last_line(log), log));
 }
 
 /// Cancels what there is and gives it a moment to go.

@@ -53,7 +53,8 @@ class PersonalCluster {
   pid_t running(const Daemon& daemon) const;
   Status start_daemon(const Daemon& daemon) const;
   bool stands(const Daemon& daemon) const;
-  Status start_missing(const std::vector<Daemon>& all, const std::function<void(const std::string&)>& say);
+  /// Why a start is given up: with the last line that the daemon wrote.
+  Status ended_again(const Daemon& daemon) const;
   void end_jobs() const;
 
   std::string folder_;
