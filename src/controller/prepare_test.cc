@@ -67,6 +67,23 @@ TEST(Prepare, WhatOnlyTheControllerSetsIsNobodysToSend) {
   EXPECT_EQ(job.first_step->environment, BlobId());
 }
 
+TEST(Prepare, NumbersHaveTheirBoundsAtEveryDoor) {
+  auto job = spec_of();
+  job->memory_mib = UINT64_MAX;
+  auto step = std::make_shared<StepSpec>();
+  step->task_count = UINT32_MAX;
+  SubmitJob with_step = job_of();
+  with_step.first_step = step;
+  CreateExperiment experiment;
+  experiment.config = "{name: e, entrypoint: t, searcher: {name: single, metric: loss}}";
+  experiment.job = job;
+  for (const Request& request : {Request(job_of(job)), Request(with_step), Request(CreateStep{JobId(1), step, nullptr}), Request(experiment)}) {
+    const auto prepared = prepared_by(request, kAlice, kNames, {});
+    ASSERT_FALSE(prepared.has_value()) << request.index();
+    EXPECT_NE(prepared.error().text().find("is too large"), std::string::npos) << prepared.error().text();
+  }
+}
+
 TEST(Prepare, EqualEnvironmentsInARowAreOneBlob) {
   LastBlob environments;
   const auto bytes = [](const char* text) { return std::make_shared<const std::string>(text); };
