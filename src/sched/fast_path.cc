@@ -146,7 +146,8 @@ class FastPath {
     const Fitter fitter(snapshot_.facts(), demand,
                         node_rule(snapshot_.facts(), request, partition));
     const NodeLimits limits = node_limits(request, snapshot_.partition(partition)).limits;
-    return place_widest(fitter, interval, limits, order, allowed);
+    Seeking how{Effort::kQuick};  // what takes longer to place waits for the plan
+    return place_widest(fitter, interval, limits, order, allowed, &how);
   }
 
   const ClusterSnapshot& snapshot_;

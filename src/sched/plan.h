@@ -100,7 +100,11 @@ struct Plan {
   std::vector<Successor> successors;  ///< best first
   std::vector<ShapeOutcome>
       outcomes;  ///< rising by (shape, place of the partition in the shape's list)
-  friend bool operator==(const Plan&, const Plan&) = default;
+  std::uint64_t effort = 0;  ///< what placing tasks and devices at once has cost (Seeking::cost): no part of what was decided
+  friend bool operator==(const Plan& a, const Plan& b) {
+    return a.revision == b.revision && a.now == b.now && a.options == b.options && a.starts == b.starts && a.windows == b.windows &&
+           a.successors == b.successors && a.outcomes == b.outcomes;
+  }
 
   /// The job's window, or null.
   const Window* window_of(JobId job) const {
@@ -112,7 +116,7 @@ struct Plan {
 };
 
 /// Plans, and keeps between plans what the next one can use again. The memo changes the cost of a
-/// plan, never its result. One planner follows one snapshot (or copies of it). Not for several
+/// plan, never its result, unless placing has become so hard that a pass breaks off (Timeline::is_effort_left). One planner follows one snapshot (or copies of it). Not for several
 /// threads at once.
 class Planner {
  public:

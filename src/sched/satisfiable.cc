@@ -35,9 +35,9 @@ class Question {
 
   bool fits(NodeLimits limits) const {
     if (demand_.has_unknown_name) return false;
-    return place(fitter_, TableAvailability(facts_.total), limits, static_order(facts_),
-                 demand_.feasible & members_)
-        .has_value();
+    // By weight alone: whether there is a place does not depend on which node comes first.
+    Seeking how{Effort::kVerdict};
+    return place(fitter_, WholeCluster(facts_), limits, facts_.by_weight, demand_.feasible & members_, &how).has_value() || how.is_undecided;
   }
 
   Satisfiability explain(NodeLimits limits) const {

@@ -98,10 +98,11 @@ bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& 
   const ResourceRequest& request = *demand.request;
   const Fitter fitter(snapshot_.facts(), demand,
                       node_rule(snapshot_.facts(), request, partition));
-  return place(fitter, TableAvailability(snapshot_.facts().total),
-               node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order,
-               allowed)
-      .has_value();
+  Seeking how{Effort::kVerdict};
+  return place(fitter, WholeCluster(snapshot_.facts()), node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order,
+               allowed, &how)
+             .has_value() ||
+         how.is_undecided;
 }
 
 void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowed) {
@@ -253,10 +254,10 @@ std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::P
   if (part.order.size() < part.limits.min) return std::nullopt;
   const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
   std::vector<NodeIndex> dead;
-  auto placement =
-      options_.is_backfill
-          ? place_widest(part.fitter, interval, part.limits, part.order, part.live, &dead)
-          : place_widest(part.fitter, interval, part.limits, part.order, part.live - claimed_, &dead);
+  Seeking how{timeline_.is_effort_left() ? Effort::kFull : Effort::kQuick, &dead};
+  auto placement = options_.is_backfill ? place_widest(part.fitter, interval, part.limits, part.order, part.live, &how)
+                                        : place_widest(part.fitter, interval, part.limits, part.order, part.live - claimed_, &how);
+  timeline_.spend(how.cost);
   for (const NodeIndex node : dead) part.live.reset(node);
   part.dead_count += dead.size();
   return placement;
@@ -294,7 +295,8 @@ std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane
   auto memory = searched_.contains(key) ? known.take_memory(question) : std::nullopt;
   const StartQuestion wanted{part.fitter, part.limits, memo_.static_order, part.allowed, part.room, duration};
   auto found = timeline_.earliest_start(wanted, memory ? &*memory : nullptr);
-  known.keep(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
+  // Of a search that was broken off the next pass makes more.
+  if (timeline_.is_effort_left()) known.keep(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
   return found;
 }
 
@@ -325,6 +327,7 @@ void Pass::claim(const Lane& lane) {
 }
 
 void Pass::finish() {
+  plan_.effort = timeline_.spent();
   const std::span<const Shape> shapes = snapshot_.shapes();
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     Lane& lane = lanes_[i];

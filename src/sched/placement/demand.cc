@@ -1,7 +1,10 @@
 #include "sched/placement/demand.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -78,8 +81,7 @@ bool matches(const ResourceRequest& request, const NodeConfig& node) {
   if (node.cores_per_socket < request.cores_per_socket) return false;
   if (node.threads_per_core < request.threads_per_core) return false;
   if (node.tmp_disk_mib < request.tmp_disk_mib) return false;
-  if (!meets(request.features, node)) return false;
-  return !std::ranges::binary_search(request.excluded_nodes, node.name);
+  return meets(request.features, node);
 }
 
 NodeSet preferred_nodes(const Demand& demand, const ClusterFacts& facts) {
@@ -148,12 +150,35 @@ void add_implied_gpus(Demand& demand, const ClusterFacts& facts) {
 void resolve_required(Demand& demand, const ClusterFacts& facts) {
   demand.required = NodeSet(facts.node_count());
   const auto& names = demand.request->required_nodes;
-  for (std::uint32_t i = 0; i < facts.node_count(); ++i) {
+  for (std::uint32_t i = 0; i < facts.node_count() && !names.empty(); ++i) {
     if (std::ranges::binary_search(names, facts.config.nodes[i].name))
       demand.required.set(NodeIndex(i));
   }
   demand.required_count = demand.required.count();
   if (demand.required_count != names.size()) demand.has_unknown_name = true;
+}
+
+}  // namespace
+
+namespace {
+
+/// What a request can tell two nodes apart by, but for their names.
+auto class_key(const ClusterFacts& facts, NodeIndex index) {
+  const NodeConfig& node = facts.config.nodes[index.value()];
+  const NodeFree free = facts.total.at(index);
+  return std::tuple(std::array{node.cpus, node.boards, node.sockets, node.cores_per_socket, node.threads_per_core, node.tmp_disk_mib, node.weight},
+                    node.memory_mib, node.features, std::vector<std::int32_t>(free.gres, free.gres + facts.total.kind_count()));
+}
+
+void sort_into_classes(ClusterFacts& facts) {
+  std::map<decltype(class_key(facts, NodeIndex())), std::uint32_t> known;
+  for (std::uint32_t i = 0; i < facts.nodes.size(); ++i) {
+    const auto [place, is_new] = known.try_emplace(class_key(facts, NodeIndex(i)), static_cast<std::uint32_t>(facts.classes.size()));
+    if (is_new) facts.classes.push_back(NodeIndex(i));
+    facts.class_of.push_back(place->second);
+    facts.by_weight.push_back(NodeIndex(i));
+  }
+  std::ranges::stable_sort(facts.by_weight, {}, [&](NodeIndex node) { return facts.nodes[node.value()].weight; });
 }
 
 }  // namespace
@@ -177,6 +202,7 @@ std::shared_ptr<const ClusterFacts> ClusterFacts::create(ClusterConfig config) {
     facts->partition_nodes.push_back(std::move(nodes));
   }
   fill_totals(*facts);
+  sort_into_classes(*facts);
   return facts;
 }
 
@@ -206,9 +232,13 @@ NodeAmount ClusterFacts::charged(NodeAmount amount, PartitionIndex partition) co
 }
 
 NodeSet matching_nodes(const ResourceRequest& request, const ClusterFacts& facts) {
+  std::vector<bool> matching;
+  for (const NodeIndex like : facts.classes) matching.push_back(matches(request, facts.config.nodes[like.value()]));
   NodeSet result(facts.node_count());
   for (std::uint32_t i = 0; i < facts.node_count(); ++i) {
-    result.put(NodeIndex(i), matches(request, facts.config.nodes[i]));
+    if (!matching[facts.class_of[i]]) continue;
+    const bool is_excluded = !request.excluded_nodes.empty() && std::ranges::binary_search(request.excluded_nodes, facts.config.nodes[i].name);
+    result.put(NodeIndex(i), !is_excluded);
   }
   return result;
 }

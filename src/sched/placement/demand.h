@@ -35,6 +35,9 @@ struct ClusterFacts {
   FreeTable total;  ///< what an empty cluster has free, quotas included
   NodeSet all;
   std::vector<NodeSet> partition_nodes;
+  std::vector<std::uint32_t> class_of;  ///< by node: nodes of a class differ in their names and partitions alone
+  std::vector<NodeIndex> classes;       ///< by class: one of its nodes
+  std::vector<NodeIndex> by_weight;     ///< all nodes, in rising weight
 
   static std::shared_ptr<const ClusterFacts> create(ClusterConfig config);
   /// The kinds a request of (name, type) may take; an empty type matches every type. Rising.

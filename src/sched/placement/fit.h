@@ -17,6 +17,8 @@ class Availability {
   virtual ~Availability() = default;
   /// Lifetime: the view holds until the next call.
   virtual NodeFree at(NodeIndex node) const = 0;
+  /// Not null: every node has all that it ever has, so that nodes of one class are alike.
+  virtual const ClusterFacts* whole() const { return nullptr; }
 };
 
 /// A table as it stands.
@@ -27,6 +29,17 @@ class TableAvailability final : public Availability {
 
  private:
   const FreeTable& table_;
+};
+
+/// An empty cluster.
+class WholeCluster final : public Availability {
+ public:
+  explicit WholeCluster(const ClusterFacts& facts) : facts_(facts) {}
+  NodeFree at(NodeIndex node) const override { return facts_.total.at(node); }
+  const ClusterFacts* whole() const override { return &facts_; }
+
+ private:
+  const ClusterFacts& facts_;
 };
 
 /// How a partition changes what a job may take on one node.

@@ -1,6 +1,7 @@
 #include "sched/placement/select.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -12,17 +13,22 @@ namespace {
 using Candidates = std::vector<Candidate>;
 using Grants = std::optional<std::vector<NodeAmount>>;
 
-/// Deals `total` out over `caps` in order, each place getting at least one while there is enough;
-/// false when `caps` cannot take all of it.
-bool deal(std::uint32_t total, std::vector<std::uint32_t>& caps) {
-  std::uint32_t left = total;
-  for (std::size_t i = 0; i < caps.size(); ++i) {
-    const auto later = static_cast<std::uint32_t>(caps.size() - 1 - i);
-    const std::uint32_t wanted = left > later ? left - later : std::min(left, 1U);
-    caps[i] = std::min(caps[i], wanted);
-    left -= caps[i];
+/// Deals `total` out in order: one each while there is enough, then as much as the first of `caps` allows, then as the next does. Shape: each of
+/// `caps` has an entry per place, and the last is the most that the place takes. Nullopt: they cannot take all of it.
+std::optional<std::vector<std::uint32_t>> deal(std::uint32_t total, std::span<const std::vector<std::uint32_t>> caps) {
+  std::vector<std::uint32_t> dealt;
+  for (const std::uint32_t most : caps.back()) {
+    dealt.push_back(std::min({total, most, 1U}));
+    total -= dealt.back();
   }
-  return left == 0;
+  for (const auto& cap : caps) {
+    for (std::size_t i = 0; i < dealt.size(); ++i) {
+      const std::uint32_t more = std::min(total, std::max(cap[i], dealt[i]) - dealt[i]);
+      dealt[i] += more;
+      total -= more;
+    }
+  }
+  return total == 0 ? std::optional(std::move(dealt)) : std::nullopt;
 }
 
 /// Raises `tasks`, one each in turn and the earlier ones first, until they come to `total` or reach `caps`.
@@ -58,14 +64,15 @@ void raise_evenly(std::uint32_t total, const std::vector<std::uint32_t>& caps, s
 /// One search for one job.
 class Selection {
  public:
-  Selection(const Fitter& fitter, const Availability& availability, NodeLimits limits)
-      : fitter_(fitter), request_(fitter.request()), availability_(availability), limits_(limits) {
+  Selection(const Fitter& fitter, const Availability& availability, NodeLimits limits, Seeking& how)
+      : fitter_(fitter), request_(fitter.request()), availability_(availability), limits_(limits), how_(how),
+        steps_left_(how.effort == Effort::kQuick ? kQuickSteps : kSteps) {
     tasks_wanted_ = least_task_count(request_, limits);
     is_plain_ = !request_.is_contiguous && fitter.demand().required_count == 0;
+    if (const ClusterFacts* whole = availability.whole()) of_class_.resize(whole->classes.size());
   }
 
-  Grants run(std::span<const NodeIndex> order, const NodeSet& allowed,
-             std::vector<NodeIndex>* dead) {
+  Grants run(std::span<const NodeIndex> order, const NodeSet& allowed) {
     std::uint32_t weight = 0;
     for (const NodeIndex node : order) {
       if (!allowed.test(node)) continue;
@@ -74,9 +81,9 @@ class Selection {
         if (Grants grants = choose()) return grants;
         weight = node_weight;
       }
-      const auto candidate = candidate_at(fitter_, node, availability_.at(node));
+      const auto candidate = look_at(node);
       if (!candidate) {
-        if (dead != nullptr) dead->push_back(node);
+        if (how_.dead != nullptr) how_.dead->push_back(node);
         continue;
       }
       add(*candidate);
@@ -86,6 +93,16 @@ class Selection {
   }
 
  private:
+  /// Of an empty cluster one node of each class is looked at.
+  std::optional<Candidate> look_at(NodeIndex node) {
+    const ClusterFacts* whole = availability_.whole();
+    if (whole == nullptr) return candidate_at(fitter_, node, availability_.at(node));
+    ClassLook& known = of_class_[whole->class_of[node.value()]];
+    if (!known.is_done) known = {true, candidate_at(fitter_, node, availability_.at(node))};
+    std::optional<Candidate> candidate = known.candidate;
+    if (candidate) candidate->node = node;
+    return candidate;
+  }
   void add(const Candidate& candidate) {
     candidates_.push_back(candidate);
     tasks_ += candidate.tasks;
@@ -126,23 +143,17 @@ class Selection {
     return choose_fewest(required, others);
   }
 
-  /// The measure in which "fewest nodes" is counted: per-job devices where there are any, else
-  /// tasks.
-  std::uint32_t weight_of(const Candidate& candidate) const {
-    return fitter_.demand().per_job.empty() ? candidate.tasks : candidate.shares[0];
-  }
-  std::uint64_t weight_wanted() const {
-    return fitter_.demand().per_job.empty() ? tasks_wanted_ : fitter_.demand().per_job[0].count;
+  Grants choose_fewest(const Candidates& required, const Candidates& others) {
+    if (required.size() > limits_.max) return std::nullopt;
+    return fitter_.demand().per_job.empty() ? choose_for_tasks(required, others) : choose_for_devices(required, others);
   }
 
-  Grants choose_fewest(const Candidates& required, const Candidates& others) {
-    std::uint64_t wanted = weight_wanted();
-    for (const Candidate& candidate : required)
-      wanted -= std::min<std::uint64_t>(wanted, weight_of(candidate));
+  Grants choose_for_tasks(const Candidates& required, const Candidates& others) {
+    std::uint64_t wanted = tasks_wanted_;
+    for (const Candidate& candidate : required) wanted -= std::min<std::uint64_t>(wanted, candidate.tasks);
     std::vector<std::uint32_t> sizes;
-    for (const Candidate& candidate : others) sizes.push_back(weight_of(candidate));
-    const auto base = static_cast<std::uint32_t>(required.size());
-    if (base > limits_.max) return std::nullopt;
+    for (const Candidate& candidate : others) sizes.push_back(candidate.tasks);
+    const std::size_t base = required.size();
     std::uint64_t best_sum = 0;
     const std::size_t last = std::min<std::size_t>(limits_.max, base + sizes.size());
     std::ranges::make_heap(sizes);
@@ -154,35 +165,231 @@ class Selection {
       }
       if (count < limits_.min || count == 0 || best_sum < wanted) continue;
       Candidates chosen = required;
-      if (fitter_.demand().per_job.empty()) {
-        append_first(others, count - base, wanted, chosen);
-        if (Grants grants = grant(std::move(chosen))) return grants;
-      } else {
-        steps_ = 0;
-        if (Grants grants = search(others, 0, count - base, chosen)) return grants;
-        if (steps_ > kStepMax) {
-          if (Grants grants = choose_richest(required, others, count - base)) return grants;
-        }
-      }
+      append_first(others, count - base, wanted, chosen);
+      if (Grants grants = grant(std::move(chosen))) return grants;
     }
     return std::nullopt;
   }
 
-  /// Where a search had to be broken off: the nodes with the most tasks and devices, in the proportions of what is asked for.
-  Grants choose_richest(const Candidates& required, const Candidates& others, std::size_t count) const {
-    const auto worth = [&](const Candidate& candidate) {
-      return std::uint64_t{candidate.tasks} * weight_wanted() + std::uint64_t{weight_of(candidate)} * tasks_wanted_;
+  // ---- tasks and devices at once: the two may pull towards different nodes ----
+
+  /// What is carried, or is still to be carried.
+  struct Sums {
+    std::uint64_t tasks = 0;
+    std::array<std::uint64_t, kJobNeedMax> shares{};
+    void add(const Candidate& candidate, std::uint64_t times = 1) {
+      tasks += candidate.tasks * times;
+      for (std::size_t i = 0; i < kJobNeedMax; ++i) shares[i] += candidate.shares[i] * times;
+    }
+    void remove(const Candidate& candidate) {
+      tasks -= candidate.tasks;
+      for (std::size_t i = 0; i < kJobNeedMax; ++i) shares[i] -= candidate.shares[i];
+    }
+  };
+  bool covers(const Sums& sums) const { return covers(sums.tasks, sums.shares); }
+  /// Nodes that carry the same, in their order.
+  struct Group {
+    Candidate like;
+    std::vector<const Candidate*> members;
+  };
+
+  /// Few steps settle most: the fewest nodes, and of those the first set. Where they do not, sets are tried in which tasks and devices
+  /// count in fixed proportions: nearly the fewest nodes, in a time that does not grow with the number of sets.
+  Grants choose_for_devices(const Candidates& required, const Candidates& others) {
+    Sums held;
+    for (const Candidate& candidate : required) held.add(candidate);
+    const std::size_t base = required.size();
+    std::size_t most = std::min<std::size_t>(limits_.max, base + others.size());
+    for (std::size_t i = 0; i < fitter_.demand().per_job.size(); ++i) {
+      if (!fitter_.may_lack(i)) most = std::min<std::size_t>(most, fitter_.demand().per_job[i].count);
+    }
+    const int steps_before = steps_left_;
+    how_.cost += 4 * candidates_.size();
+    std::vector<Group> groups = grouped(others);
+    const std::optional<std::size_t> each = fewest_by_each_measure(groups, held, base);
+    if (!each) return std::nullopt;
+    const std::size_t least = std::max<std::size_t>({limits_.min, *each, 1U});
+    Candidates chosen = required;
+    Grants first;
+    for (std::size_t count = least; count <= most && steps_left_ > 0 && !first; ++count) first = search(others, 0, count - base, held, chosen);
+    how_.cost += static_cast<std::uint64_t>(steps_before - steps_left_);
+    if (first || steps_left_ > 0 || least > most) return first;  // every set has been looked at
+    how_.is_undecided = true;
+    if (how_.effort == Effort::kQuick) return std::nullopt;
+    how_.cost += 400 * groups.size() + 8 * others.size();
+    if (Grants grants = choose_by_proportion(groups, required, held, least, most)) return grants;
+    return how_.is_undecided ? choose_by_worth(groups, required, held, least, most) : std::nullopt;
+  }
+
+  std::vector<Group> grouped(const Candidates& others) const {
+    std::map<std::pair<std::uint32_t, Shares>, std::size_t> places;
+    std::vector<Group> groups;
+    for (const Candidate& candidate : others) {
+      const auto [place, is_new] = places.try_emplace({candidate.tasks, candidate.shares}, groups.size());
+      if (is_new) groups.push_back({candidate, {}});
+      groups[place->second].members.push_back(&candidate);
+    }
+    return groups;
+  }
+
+  /// The least number of nodes by which each measure alone is reached. Nullopt: all nodes together do not reach one.
+  std::optional<std::size_t> fewest_by_each_measure(std::vector<Group>& groups, const Sums& held, std::size_t base) const {
+    const auto fewest = [&](std::uint64_t have, std::uint64_t wanted, auto size_of) -> std::optional<std::size_t> {
+      std::ranges::stable_sort(groups, std::greater<>(), [&](const Group& group) { return size_of(group.like); });
+      std::size_t count = base;
+      for (const Group& group : groups) {
+        if (have >= wanted) return count;
+        const std::uint64_t size = size_of(group.like);
+        if (size == 0) return std::nullopt;
+        const std::uint64_t used = std::min<std::uint64_t>(group.members.size(), (wanted - have + size - 1) / size);
+        have += used * size;
+        count += used;
+      }
+      return have >= wanted ? std::optional(count) : std::nullopt;
     };
-    for (const int order : {0, 1, 2}) {
-      Candidates sorted = others;
-      std::ranges::stable_sort(sorted, std::greater<>(), [&](const Candidate& candidate) {
-        return order == 0 ? worth(candidate) : order == 1 ? weight_of(candidate) : candidate.tasks;
-      });
+    auto most = fewest(held.tasks, tasks_wanted_, [](const Candidate& one) { return one.tasks; });
+    const auto& needs = fitter_.demand().per_job;
+    for (std::size_t i = 0; i < needs.size() && most; ++i) {
+      const auto own = fewest(held.shares[i], needs[i].count, [i](const Candidate& one) { return one.shares[i]; });
+      most = own ? std::optional(std::max(*most, *own)) : std::nullopt;
+    }
+    return most;
+  }
+
+  /// A node's worth where tasks count `share` and the first kind of devices the rest; what is wanted has the worth 1.
+  double worth_of(const Candidate& candidate, double share) const {
+    return share * candidate.tasks / tasks_wanted_ + (1 - share) * candidate.shares[0] / std::max(1U, fitter_.demand().per_job[0].count);
+  }
+  void sort_by_worth(std::vector<Group>& groups, double share) const {
+    std::ranges::sort(groups, [&](const Group& one, const Group& other) {
+      const double a = worth_of(one.like, share);
+      const double b = worth_of(other.like, share);
+      return a != b ? a > b : one.members.front() < other.members.front();
+    });
+  }
+  /// How many of the groups' nodes, in their order, are needed beside what is held. Nullopt: more than `most`.
+  std::optional<std::size_t> shortest_prefix(const std::vector<Group>& groups, Sums sums, std::size_t most) const {
+    std::size_t count = 0;
+    for (const Group& group : groups) {
+      for (std::size_t i = 0; i < group.members.size(); ++i, ++count) {
+        if (covers(sums)) return count;
+        if (count == most) return std::nullopt;
+        sums.add(group.like);
+      }
+    }
+    return covers(sums) ? std::optional(count) : std::nullopt;
+  }
+  static void append(const std::vector<Group>& groups, std::size_t count, Candidates& chosen) {
+    for (const Group& group : groups) {
+      for (const Candidate* member : group.members) {
+        if (count-- == 0) return;
+        chosen.push_back(*member);
+      }
+    }
+  }
+  /// The first `count` of the groups' nodes, or some more where those cannot be laid out after all.
+  Grants grant_prefix(const std::vector<Group>& groups, const Candidates& required, std::size_t count, std::size_t most) const {
+    for (std::size_t more = 0; count + more <= most; more = more * 2 + 1) {
       Candidates chosen = required;
-      chosen.insert(chosen.end(), sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count));
+      append(groups, count + more, chosen);
       if (Grants grants = grant(std::move(chosen))) return grants;
     }
     return std::nullopt;
+  }
+
+  Grants choose_by_worth(std::vector<Group>& groups, const Candidates& required, const Sums& held, std::size_t least, std::size_t most) const {
+    constexpr double kShares[] = {0.5, 0.8, 0.2, 1, 0};  // of tasks
+    std::vector<std::pair<std::size_t, double>> tries;
+    for (const double share : kShares) {
+      sort_by_worth(groups, share);
+      if (const auto count = shortest_prefix(groups, held, most - required.size())) {
+        tries.emplace_back(std::max(*count, least - required.size()), share);
+      }
+    }
+    std::ranges::stable_sort(tries, {}, &std::pair<std::size_t, double>::first);
+    for (const auto& [count, share] : tries) {
+      sort_by_worth(groups, share);
+      if (Grants grants = grant_prefix(groups, required, count, most - required.size())) return grants;
+    }
+    return std::nullopt;
+  }
+
+  /// The proportion of tasks and devices in whose order the worthiest nodes reach both at once. Source: the linear relaxation of "fewest
+  /// nodes", by its dual: with any share, as many nodes are needed as come to a worth of 1. That is also the proof that there is nothing.
+  Grants choose_by_proportion(std::vector<Group>& groups, const Candidates& required, const Sums& held, std::size_t least, std::size_t most) {
+    constexpr int kHalvings = 40;
+    constexpr double kRounding = 1e-9;
+    double low = 0;
+    double high = 1;
+    for (int i = 0; i < kHalvings; ++i) {
+      const double share = (low + high) / 2;
+      sort_by_worth(groups, share);
+      Sums sums = held;
+      std::size_t count = required.size();
+      for (const Group& group : groups) {
+        const double missing = 1 - kRounding - worth_of_sums(sums, share);
+        const double each = worth_of(group.like, share);
+        if (missing <= 0 || each <= 0) break;
+        const auto used = std::min(static_cast<double>(group.members.size()), std::ceil(missing / each));
+        sums.add(group.like, static_cast<std::uint64_t>(used));
+        count += static_cast<std::size_t>(used);
+      }
+      if (worth_of_sums(sums, share) < 1 - kRounding || count > most) {
+        how_.is_undecided = false;
+        return std::nullopt;
+      }
+      least = std::max(least, count);
+      if (covers(sums)) {
+        low = high = share;
+        break;
+      }
+      (sums.tasks < tasks_wanted_ ? low : high) = share;
+    }
+    for (std::size_t more = 0; least + more <= most; more = more * 2 + 1) {
+      if (Grants grants = grant_mixture(groups, required, held, least + more - required.size(), low, high)) return grants;
+    }
+    return std::nullopt;
+  }
+  double worth_of_sums(const Sums& sums, double share) const {
+    return share * static_cast<double>(sums.tasks) / tasks_wanted_ +
+           (1 - share) * static_cast<double>(sums.shares[0]) / std::max(1U, fitter_.demand().per_job[0].count);
+  }
+
+  /// Between the first `count` nodes by one share and those by another: nodes are exchanged one by one until both measures are reached.
+  Grants grant_mixture(std::vector<Group>& groups, const Candidates& required, Sums sums, std::size_t count, double from, double to) {
+    std::map<const Candidate*, std::int64_t> changes;  // by group: how many of its nodes come in, or below 0 go
+    const auto take_first = [&](double share, std::int64_t sign) {
+      sort_by_worth(groups, share);
+      std::size_t left = count;
+      for (const Group& group : groups) {
+        const std::size_t used = std::min(left, group.members.size());
+        changes[group.members.front()] += sign * static_cast<std::int64_t>(used);
+        left -= used;
+        if (sign < 0) sums.add(group.like, used);
+      }
+      return left == 0;
+    };
+    std::map<const Candidate*, std::int64_t> taken;
+    if (!take_first(from, -1)) return std::nullopt;
+    for (const auto& [group, change] : changes) taken[group] = -change;
+    if (!take_first(to, 1)) return std::nullopt;
+    auto out = changes.begin();
+    auto in = changes.begin();
+    while (!covers(sums)) {
+      while (out != changes.end() && out->second >= 0) ++out;
+      while (in != changes.end() && in->second <= 0) ++in;
+      if (out == changes.end() || in == changes.end()) return std::nullopt;
+      ++out->second, --taken[out->first];
+      --in->second, ++taken[in->first];
+      sums.remove(*out->first);
+      sums.add(*in->first);
+    }
+    Candidates chosen = required;
+    for (const Group& group : groups) {
+      const auto size = static_cast<std::size_t>(taken[group.members.front()]);
+      for (std::size_t i = 0; i < size; ++i) chosen.push_back(*group.members[i]);
+    }
+    return grant(std::move(chosen));
   }
 
   /// Nodes that are alike in all that a search asks of them: where one led nowhere so does the other.
@@ -195,9 +402,9 @@ class Selection {
     const NodeFree first = availability_.at(one.node);
     const std::int64_t cpus = first.cpus;
     const std::int64_t memory = first.memory_mib;
-    const std::vector<std::int32_t> gres(first.gres, first.gres + kinds);
+    gres_.assign(first.gres, first.gres + kinds);  // the first view ends with the second
     const NodeFree second = availability_.at(other.node);
-    return cpus == second.cpus && memory == second.memory_mib && std::equal(gres.begin(), gres.end(), second.gres);
+    return cpus == second.cpus && memory == second.memory_mib && std::equal(gres_.begin(), gres_.end(), second.gres);
   }
 
   /// Appends the first set (in order) of `count` others whose sizes reach `wanted`.
@@ -206,10 +413,10 @@ class Selection {
   void append_first(const Candidates& others, std::size_t count, std::uint64_t wanted,
                     Candidates& chosen) const {
     std::map<std::uint32_t, std::size_t, std::greater<>> later;
-    for (const Candidate& candidate : others) ++later[weight_of(candidate)];
+    for (const Candidate& candidate : others) ++later[candidate.tasks];
     for (const Candidate& candidate : others) {
       if (count == 0) return;
-      const std::uint32_t size = weight_of(candidate);
+      const std::uint32_t size = candidate.tasks;
       if (--later[size] == 0) later.erase(size);
       std::uint64_t reach = size;
       std::size_t slots = count - 1;
@@ -226,39 +433,33 @@ class Selection {
     }
   }
 
-  /// The first set of `count` more nodes from `first` on that carries both tasks and devices: the
-  /// two may pull towards different nodes, so that this goes back where a start led nowhere.
-  /// Bounded by kStepMax for each number of nodes: what one number has used up is not missing at the next.
-  Grants search(const Candidates& others, std::size_t first, std::size_t count,
-                Candidates& chosen) {
-    if (count == 0) return grant(chosen);
+  /// The first set of `count` more nodes from `first` on that carries both tasks and devices beside what is `held`: goes back where a start
+  /// led nowhere, until no steps are left.
+  Grants search(const Candidates& others, std::size_t first, std::size_t count, const Sums& held, Candidates& chosen) {
+    if (count == 0) {
+      steps_left_ -= static_cast<int>(chosen.size() / 8);  // laying out costs more than a step
+      return covers(held) ? grant(chosen) : std::nullopt;
+    }
     const Candidate* failed = nullptr;
     for (std::size_t i = first; i + count <= others.size(); ++i) {
       if (failed != nullptr && is_like(*failed, others[i])) continue;
-      if (++steps_ > kStepMax) return std::nullopt;
-      chosen.push_back(others[i]);
-      if (can_reach(others, i + 1, count - 1, chosen)) {
-        if (Grants grants = search(others, i + 1, count - 1, chosen)) return grants;
+      if (--steps_left_ <= 0) return std::nullopt;
+      Sums sums = held;
+      sums.add(others[i]);
+      if (can_reach(others, i + 1, count - 1, sums)) {
+        chosen.push_back(others[i]);
+        if (Grants grants = search(others, i + 1, count - 1, sums, chosen)) return grants;
+        chosen.pop_back();
       }
-      chosen.pop_back();
       failed = &others[i];
     }
     return std::nullopt;
   }
   /// A bound: as if each of the `count` nodes to come were as large as the largest of them.
-  bool can_reach(const Candidates& others, std::size_t first, std::size_t count,
-                 const Candidates& chosen) {
+  bool can_reach(const Candidates& others, std::size_t first, std::size_t count, Sums sums) {
     if (largest_after_.size() != others.size() + 1) fill_largest(others);
-    const Candidate& largest = largest_after_[first];
-    std::uint64_t tasks = std::uint64_t{largest.tasks} * count;
-    std::array<std::uint64_t, kJobNeedMax> shares{};
-    for (std::size_t s = 0; s < kJobNeedMax; ++s)
-      shares[s] = std::uint64_t{largest.shares[s]} * count;
-    for (const Candidate& candidate : chosen) {
-      tasks += candidate.tasks;
-      for (std::size_t s = 0; s < kJobNeedMax; ++s) shares[s] += candidate.shares[s];
-    }
-    return covers(tasks, shares);
+    sums.add(largest_after_[first], count);
+    return covers(sums);
   }
   void fill_largest(const Candidates& others) {
     largest_after_.assign(others.size() + 1, Candidate{});
@@ -354,6 +555,7 @@ class Selection {
   void leave_cores(const Candidates& chosen, std::uint32_t total, std::vector<std::uint32_t>& slots) const {
     const std::int64_t each = std::max(1U, request_.cpus_per_task);
     std::int64_t left = std::int64_t{total} * each;
+    if (request_.cpus_per_gpu > 0) return;  // GPUs bring CPUs of their own to each node
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const auto later = static_cast<std::int64_t>(slots.size() - 1 - i);
       const std::int64_t core = fitter_.core_cpus(chosen[i].node);
@@ -365,17 +567,31 @@ class Selection {
     }
   }
   bool deal_shares(Candidates& chosen) const {
-    for (std::size_t i = 0; i < fitter_.demand().per_job.size(); ++i) {
-      if (chosen.size() > fitter_.demand().per_job[i].count && !fitter_.may_lack(i)) return false;
-      std::vector<std::uint32_t> caps;
-      for (const Candidate& candidate : chosen) caps.push_back(candidate.shares[i]);
-      if (!deal(fitter_.demand().per_job[i].count, caps)) return false;
-      for (std::size_t n = 0; n < chosen.size(); ++n) chosen[n].shares[i] = caps[n];
+    const auto& needs = fitter_.demand().per_job;
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      if (chosen.size() > needs[i].count && !fitter_.may_lack(i)) return false;
+      std::vector<std::vector<std::uint32_t>> caps;
+      // Tasks that are bound to GPUs want those first that each bring a full number of tasks, then those that bring fewer.
+      const std::uint32_t each = needs[i].is_gpu ? request_.tasks_per_gpu : 0;
+      for (const std::uint32_t spare : each == 0 ? std::vector<std::uint32_t>() : std::vector{0U, each - 1}) {
+        caps.emplace_back();
+        for (const Candidate& candidate : chosen) caps.back().push_back(std::min(candidate.shares[i], (candidate.tasks + spare) / each));
+      }
+      caps.emplace_back();
+      for (const Candidate& candidate : chosen) caps.back().push_back(candidate.shares[i]);
+      const auto dealt = deal(needs[i].count, caps);
+      if (!dealt) return false;
+      for (std::size_t n = 0; n < chosen.size(); ++n) chosen[n].shares[i] = (*dealt)[n];
     }
     return true;
   }
 
-  static constexpr int kStepMax = 20'000;
+  static constexpr int kSteps = 4'000;
+  static constexpr int kQuickSteps = 500;
+  struct ClassLook {
+    bool is_done = false;
+    std::optional<Candidate> candidate;
+  };
 
   const Fitter& fitter_;
   const ResourceRequest& request_;
@@ -383,7 +599,10 @@ class Selection {
   NodeLimits limits_;
   bool is_plain_ = true;
   std::uint32_t tasks_wanted_ = 1;
-  int steps_ = 0;             ///< of search()
+  Seeking& how_;
+  int steps_left_;            ///< of search(), over all numbers of nodes
+  std::vector<ClassLook> of_class_;         ///< of an empty cluster
+  mutable std::vector<std::int32_t> gres_;  ///< for is_like()
   Candidates largest_after_;  ///< for search(): at i, the largest values from i on
   Candidates candidates_;
   std::uint64_t tasks_ = 0;
@@ -415,17 +634,18 @@ std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, Node
 
 std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availability& availability,
                                              NodeLimits limits, std::span<const NodeIndex> order,
-                                             const NodeSet& allowed, std::vector<NodeIndex>* dead) {
+                                             const NodeSet& allowed, Seeking* how) {
   CHECK(limits.min >= 1 && limits.min <= limits.max, "node limits {}..{}", limits.min, limits.max);
-  return Selection(fitter, availability, limits).run(order, allowed, dead);
+  Seeking own;
+  return Selection(fitter, availability, limits, how != nullptr ? *how : own).run(order, allowed);
 }
 
 namespace {
 
 std::optional<std::vector<NodeAmount>> place_widest_on(const Fitter& fitter, const Availability& availability,
                                                        NodeLimits limits, std::span<const NodeIndex> order,
-                                                       const NodeSet& allowed, std::vector<NodeIndex>* dead) {
-  auto fewest = place(fitter, availability, limits, order, allowed, dead);
+                                                       const NodeSet& allowed, Seeking& how) {
+  auto fewest = place(fitter, availability, limits, order, allowed, &how);
   const ResourceRequest& request = fitter.request();
   if (!fewest || request.is_fewest_nodes || request.max_nodes <= request.min_nodes) return fewest;
   std::uint32_t room = 0;
@@ -440,23 +660,23 @@ std::optional<std::vector<NodeAmount>> place_widest_on(const Fitter& fitter, con
   // The widest nearly always fits; where it does not, a few steps less will.
   constexpr std::uint32_t kTryMax = 8;
   for (std::uint32_t tries = 0; tries < kTryMax && room > fewest->size(); ++tries, --room) {
-    if (auto wide = place(fitter, availability, {room, room}, order, allowed)) return wide;
+    Seeking quick{Effort::kQuick};
+    if (auto wide = place(fitter, availability, {room, room}, order, allowed, &quick)) return wide;
   }
   return fewest;
 }
 
 }  // namespace
 
-std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter,
-                                                    const Availability& availability,
-                                                    NodeLimits limits,
-                                                    std::span<const NodeIndex> order,
-                                                    const NodeSet& allowed,
-                                                    std::vector<NodeIndex>* dead) {
+std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter, const Availability& availability,
+                                                    NodeLimits limits, std::span<const NodeIndex> order,
+                                                    const NodeSet& allowed, Seeking* how) {
+  Seeking own;
+  Seeking& seeking = how != nullptr ? *how : own;
   if (const auto& preferred = fitter.demand().preferred) {
-    if (auto best = place_widest_on(fitter, availability, limits, order, allowed & *preferred, dead)) return best;
+    if (auto best = place_widest_on(fitter, availability, limits, order, allowed & *preferred, seeking)) return best;
   }
-  return place_widest_on(fitter, availability, limits, order, allowed, dead);
+  return place_widest_on(fitter, availability, limits, order, allowed, seeking);
 }
 
 }  // namespace muster::sched

@@ -33,9 +33,13 @@ class EarliestStartSearch final : public Availability {
         remember();
         continue;
       }
-      if (auto nodes = place(fitter_, *this, question_.limits, question_.order, question_.allowed))
-        return FuturePlacement{state_.time, *nodes};
+      Seeking how{timeline_.is_effort_left() ? Effort::kFull : Effort::kQuick};
+      const auto nodes = place(fitter_, *this, question_.limits, question_.order, question_.allowed, &how);
+      timeline_.spend(how.cost);
+      cost_ += how.cost;
+      if (nodes) return FuturePlacement{state_.time, *nodes};
       ++failed_count_;
+      failed_at_ = state_.sums;
     }
     return std::nullopt;
   }
@@ -61,6 +65,9 @@ class EarliestStartSearch final : public Availability {
   /// tried: an upper bound on the work, and a later start than possible only where windows
   /// interlock badly.
   static constexpr int kTryMax = 64;
+  /// When tries in vain have cost so much, the next one waits until there is an eighth more of something, or all has ended: an upper
+  /// bound on the work, and a start that may come somewhat later than it could.
+  static constexpr std::uint64_t kCostMax = 200'000;
 
   void prepare() {
     timeline_.sort_planned();
@@ -234,7 +241,16 @@ class EarliestStartSearch final : public Availability {
   bool is_worth_trying() const {
     if (!is_enough(state_.sums)) return false;
     if (failed_count_ >= kTryMax && state_.time < last_boundary_) return false;
+    if (cost_ >= kCostMax && !has_grown() && !next_time().is_never()) return false;
     return !fitter_.request().is_contiguous || longest_run() >= question_.limits.min;
+  }
+  bool has_grown() const {
+    const auto is_more = [](std::int64_t now, std::int64_t before) { return now * 8 >= before * 9; };
+    if (is_more(state_.sums.tasks, failed_at_.tasks)) return true;
+    for (std::size_t i = 0; i < fitter_.demand().per_job.size(); ++i) {
+      if (is_more(state_.sums.shares[i], failed_at_.shares[i])) return true;
+    }
+    return false;
   }
   std::uint32_t longest_run() const {
     std::uint32_t best = 0;
@@ -262,6 +278,8 @@ class EarliestStartSearch final : public Availability {
   std::size_t next_boundary_ = 0;
   std::int64_t tasks_wanted_ = 1;
   int failed_count_ = 0;
+  std::uint64_t cost_ = 0;  ///< of all tries
+  SearchSums failed_at_;    ///< what there was at the last
 };
 
 std::optional<FuturePlacement> Timeline::earliest_start(const StartQuestion& question, SearchMemory* memory) {

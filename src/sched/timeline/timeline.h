@@ -65,6 +65,12 @@ class Timeline {
   const FreeTable& free() const { return free_; }
   TimePoint now() const { return now_; }
 
+  /// What one pass may spend on placements of tasks and devices at once (Seeking::cost): the jobs whose turn comes later are placed only
+  /// where it is easy, and looked at again in the next pass.
+  bool is_effort_left() const { return spent_ < kEffort; }
+  void spend(std::uint64_t cost) { spent_ += cost; }
+  std::uint64_t spent() const { return spent_; }
+
   /// What stays free from now until `until`. Lifetime: the timeline's; `at` is valid until the next
   /// `at`.
   class Interval final : public Availability {
@@ -118,9 +124,12 @@ class Timeline {
   void add_slot(const NodeAmount& amount, TimePoint start, TimePoint end);
   void sort_planned();
 
+  static constexpr std::uint64_t kEffort = 4'000'000;
+
   const ClusterSnapshot& snapshot_;
   TimePoint now_;
   PlanOptions options_;
+  std::uint64_t spent_ = 0;
   FreeTable free_;
   std::vector<Planned> planned_;  ///< in the order of decision
   std::vector<std::uint32_t>
