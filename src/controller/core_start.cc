@@ -224,6 +224,7 @@ void Core::on_blob(BlobId id, Result<Bytes> bytes) {
   const std::vector<StepId> steps = std::move(found->second);
   waiting_launches_.erase(found);
   if (!bytes.has_value()) {
+    state_.do_not_share(id);
     for (const StepId& step : steps) {
       fetched_.erase(step);
       fail_launch(step, "its script or environment cannot be read: " + bytes.error().text(), false, now_);

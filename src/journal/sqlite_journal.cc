@@ -15,20 +15,21 @@
 namespace muster {
 namespace {
 
-/// 2: rows carry digests, checkpoints the hash of their state, `meta` where the steady clock stood.
-constexpr int kFormat = 2;
+/// 2: rows carry digests, checkpoints the hash of their state, `meta` where the steady clock stood. 3: scripts and environments carry digests,
+/// too.
+constexpr int kFormat = 3;
 /// What the write-ahead log may keep of the disk while it is not needed.
 constexpr long long kLogBytesKept = 16 << 20;
 
 constexpr const char* kSchema[] = {
     "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS batches (seq INTEGER PRIMARY KEY, record BLOB NOT NULL, digest INTEGER)",
-    "CREATE TABLE IF NOT EXISTS blobs (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS blobs (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL, digest INTEGER)",
     "CREATE TABLE IF NOT EXISTS slices (generation INTEGER, position INTEGER, record BLOB NOT NULL, digest INTEGER, "
     "PRIMARY KEY (generation, position))",
     "CREATE TABLE IF NOT EXISTS checkpoints (generation INTEGER PRIMARY KEY, seq INTEGER NOT NULL, "
     "slices INTEGER NOT NULL, hash_format INTEGER NOT NULL DEFAULT 0, state_hash INTEGER NOT NULL DEFAULT 0)",
-    "INSERT OR IGNORE INTO meta VALUES ('format', 2)",
+    "INSERT OR IGNORE INTO meta VALUES ('format', 3)",
     "INSERT OR IGNORE INTO meta VALUES ('epoch', 0)",
     "INSERT OR IGNORE INTO meta VALUES ('probe', 0)",
 };
@@ -39,7 +40,11 @@ constexpr const char* kFromFormat1[] = {
     "ALTER TABLE slices ADD COLUMN digest INTEGER",
     "ALTER TABLE checkpoints ADD COLUMN hash_format INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE checkpoints ADD COLUMN state_hash INTEGER NOT NULL DEFAULT 0",
-    "UPDATE meta SET value = 2 WHERE name = 'format'",
+};
+/// What one of format 2, or 1, lacks besides.
+constexpr const char* kFromFormat2[] = {
+    "ALTER TABLE blobs ADD COLUMN digest INTEGER",
+    "UPDATE meta SET value = 3 WHERE name = 'format'",
 };
 
 /// SQLite's integers are signed.
@@ -87,8 +92,8 @@ struct SqliteJournal::Statements {
     insert_batch.emplace((session.prepare << "INSERT INTO batches VALUES (:seq, :record, :digest)", soci::use(number),
                           soci::use(bytes), soci::use(digest)));
     set_meta.emplace((session.prepare << "INSERT OR REPLACE INTO meta VALUES (:name, :value)", soci::use(name), soci::use(number)));
-    insert_blob.emplace((session.prepare << "INSERT INTO blobs VALUES (:id, :bytes)", soci::use(number),
-                         soci::use(bytes)));
+    insert_blob.emplace((session.prepare << "INSERT INTO blobs VALUES (:id, :bytes, :digest)", soci::use(number),
+                         soci::use(bytes), soci::use(digest)));
     delete_blob.emplace((session.prepare << "DELETE FROM blobs WHERE id = :id", soci::use(number)));
   }
   void run(std::optional<soci::statement>& statement, std::uint64_t key) {
@@ -136,6 +141,9 @@ void make_writable(soci::session& sql, int format) {
   WriteTransaction transaction(sql);
   if (format == 1) {
     for (const char* statement : kFromFormat1) sql << statement;
+  }
+  if (format == 1 || format == 2) {
+    for (const char* statement : kFromFormat2) sql << statement;
   }
   for (const char* statement : kSchema) sql << statement;
   transaction.commit();
@@ -206,6 +214,7 @@ Status SqliteJournal::append(const std::vector<EventBatchRef>& batches, const Jo
       sql_->run(sql_->insert_batch, batch->seq.value());
       for (const BlobWrite& blob : batch->blobs) {
         put_bytes(sql_->bytes, *blob.bytes);
+        sql_->digest = stored(digest_of(blob.id.value(), *blob.bytes));
         sql_->run(sql_->insert_blob, blob.id.value());
       }
       for (const BlobId id : batch->dead_blobs) sql_->run(sql_->delete_blob, id.value());
@@ -341,15 +350,36 @@ Result<std::optional<BatchMark>> SqliteJournal::mark(Seq seq) {
 Result<std::string> SqliteJournal::read_blob(BlobId id) {
   std::string bytes;
   bool is_found = false;
+  long long digest = 0;
+  soci::indicator has_digest = soci::i_null;
   TRY(sql_guard([&] {
     soci::blob record(sql_->session);
     const long long key = static_cast<long long>(id.value());
-    sql_->session << "SELECT bytes FROM blobs WHERE id = :id", soci::use(key), soci::into(record);
+    sql_->session << "SELECT bytes, digest FROM blobs WHERE id = :id", soci::use(key), soci::into(record), soci::into(digest, has_digest);
     is_found = sql_->session.got_data();
     if (is_found) bytes = take_bytes(record);
   }));
   if (!is_found) return fail(ErrorCode::kNotFound, "no blob " + std::to_string(id.value()));
+  TRY(check_digest(id.value(), bytes, has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt, "blob"));
   return bytes;
+}
+
+Result<std::vector<BlobId>> SqliteJournal::damaged_blobs() {
+  std::vector<long long> ids;
+  TRY(sql_guard([&] {
+    long long id = 0;
+    soci::statement select = (sql_->session.prepare << "SELECT id FROM blobs ORDER BY id", soci::into(id));
+    select.execute();
+    while (select.fetch()) ids.push_back(id);
+  }));
+  std::vector<BlobId> damaged;
+  for (const long long id : ids) {
+    const auto bytes = read_blob(BlobId(bits_of(id)));
+    if (bytes.has_value()) continue;
+    if (bytes.error().code != ErrorCode::kCorruption) return fail(bytes.error());
+    damaged.push_back(BlobId(bits_of(id)));
+  }
+  return damaged;
 }
 
 Status SqliteJournal::begin_checkpoint() {

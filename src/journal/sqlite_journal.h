@@ -62,7 +62,10 @@ class SqliteJournal {
   Seq last() const { return last_; }
   /// Which batch has that number here. Nullopt: neither it nor a checkpoint that ends with it is there any more, or yet.
   Result<std::optional<BatchMark>> mark(Seq seq);
+  /// A script or an environment. Errors: kNotFound; kCorruption: its bytes are not those that were written.
   Result<std::string> read_blob(BlobId id);
+  /// Reads every script and environment: which are not what was written.
+  Result<std::vector<BlobId>> damaged_blobs();
 
   /// A checkpoint is slices under a new generation, then a manifest that makes it count. Those before it stay until
   /// `truncate` finds that nobody needs them.

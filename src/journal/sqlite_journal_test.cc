@@ -108,6 +108,26 @@ TEST(SqliteJournal, ABlobGoesWithTheBatchThatNamesItLast) {
   EXPECT_EQ(journal->read_blob(BlobId(1)).error().code, ErrorCode::kNotFound);
 }
 
+TEST(SqliteJournal, ADamagedBlobIsNotHandedOut) {
+  FaultyDisk disk(1);
+  {
+    auto journal = opened();
+    ASSERT_TRUE(journal->take_lead().has_value());
+    auto first = std::make_shared<EventBatch>(*batch_of(Seq(1), ""));
+    for (const std::uint64_t id : {1, 2, 3}) first->blobs.push_back(BlobWrite{BlobId(id), "d", 1, std::make_shared<const std::string>("rm -r dir-A")});
+    ASSERT_TRUE(journal->append({first}).has_value());
+    EXPECT_TRUE(journal->damaged_blobs().value().empty());
+  }
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(raw, "UPDATE blobs SET bytes = 'rm -r dir-C' WHERE id = 2", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(raw);
+  auto journal = opened();
+  EXPECT_EQ(journal->read_blob(BlobId(1)).value(), "rm -r dir-A");
+  EXPECT_EQ(journal->read_blob(BlobId(2)).error().code, ErrorCode::kCorruption);
+  EXPECT_EQ(journal->damaged_blobs().value(), std::vector{BlobId(2)});
+}
+
 TEST(SqliteJournal, TruncatesUpToTheCheckpointInPieces) {
   FaultyDisk disk(1);
   auto journal = opened();
@@ -205,14 +225,14 @@ TEST(SqliteJournal, NamesANewerFormatAndStops) {
   opened() = nullptr;
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
-  const char* change = "UPDATE meta SET value = 3 WHERE name = 'format'; DROP TABLE slices";
+  const char* change = "UPDATE meta SET value = 4 WHERE name = 'format'; DROP TABLE slices";
   ASSERT_EQ(sqlite3_exec(raw, change, nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(raw);
   const auto newer = SqliteJournal::open({kPath});
   ASSERT_FALSE(newer.has_value());
   EXPECT_EQ(newer.error().code, ErrorCode::kFailedPrecondition);
-  EXPECT_EQ(newer.error().message, "journal has format 3");
-  EXPECT_NE(newer.error().detail.find("reads up to 2"), std::string::npos) << newer.error().detail;
+  EXPECT_EQ(newer.error().message, "journal has format 4");
+  EXPECT_NE(newer.error().detail.find("reads up to 3"), std::string::npos) << newer.error().detail;
   // A version that does not understand the file has not touched it.
   ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
   EXPECT_NE(sqlite3_exec(raw, "SELECT * FROM slices", nullptr, nullptr, nullptr), SQLITE_OK);
@@ -228,6 +248,7 @@ TEST(SqliteJournal, AFileOfFormat1IsBroughtToThisOne) {
                     "CREATE TABLE blobs (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);"
                     "CREATE TABLE slices (generation INTEGER, position INTEGER, record BLOB NOT NULL, PRIMARY KEY (generation, position));"
                     "CREATE TABLE checkpoints (generation INTEGER PRIMARY KEY, seq INTEGER NOT NULL, slices INTEGER NOT NULL);"
+                    "INSERT INTO blobs VALUES (3, 'script');"
                     "INSERT INTO meta VALUES ('format', 1), ('epoch', 7), ('probe', 0);";
   ASSERT_EQ(sqlite3_exec(raw, old, nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(raw);
@@ -240,11 +261,24 @@ TEST(SqliteJournal, AFileOfFormat1IsBroughtToThisOne) {
   journal = opened();
   EXPECT_EQ(stored_batches(*journal, Seq(0)).size(), 1U);
   EXPECT_EQ(stored_checkpoint(*journal), (Checkpoint{Seq(1), {"x"}}));
+  EXPECT_EQ(journal->read_blob(BlobId(3)).value(), "script") << "it has no digest";
   const auto clock = journal->clock().value();
   ASSERT_TRUE(clock.has_value());
   EXPECT_EQ(clock->boot, 5U);
   EXPECT_EQ(clock->steady, Duration::seconds(9));
   EXPECT_EQ(clock->event_time, TimePoint::from_seconds(1));
+}
+
+TEST(SqliteJournal, AFileOfFormat2IsBroughtToThisOne) {
+  FaultyDisk disk(1);
+  opened() = nullptr;
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
+  const char* old = "ALTER TABLE blobs DROP COLUMN digest; UPDATE meta SET value = 2 WHERE name = 'format'; INSERT INTO blobs VALUES (3, 'script')";
+  ASSERT_EQ(sqlite3_exec(raw, old, nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(raw);
+  EXPECT_EQ(opened()->read_blob(BlobId(3)).value(), "script");
+  EXPECT_EQ(opened()->read_blob(BlobId(3)).value(), "script") << "once is enough";
 }
 
 TEST(SqliteJournal, TheLeadIsTakenBeyondWhatANodeHasMet) {

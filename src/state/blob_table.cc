@@ -42,7 +42,7 @@ void BlobTable::restore(BlobId id, const BlobFacts& facts) {
   entry.is_there = true;
   ++chunks_[chunk]->used;
   hash_ += hash_of(id, facts.digest, facts.size, facts.references);
-  if (by_digest_) by_digest_->insert(id);
+  if (by_digest_) make_findable(id);
 }
 
 void BlobTable::reference(BlobId id) {
@@ -60,18 +60,38 @@ bool BlobTable::release(BlobId id) {
     hash_ += hash_of(id, entry.digest_view(), entry.size, entry.references);
     return false;
   }
-  if (by_digest_) by_digest_->erase(id);
+  if (by_digest_) hide(id);
   entry = {};
   const std::size_t chunk = id.value() / kChunk;
   if (--chunks_[chunk]->used == 0) chunks_[chunk].reset();
   return true;
 }
 
+/// Of two with the same digest the later is found: the earlier was damaged when that one came.
+void BlobTable::make_findable(BlobId id) const {
+  by_digest_->erase(id);
+  by_digest_->insert(id);
+}
+
+void BlobTable::hide(BlobId id) const {
+  const auto found = by_digest_->find(id);
+  if (found != by_digest_->end() && *found == id) by_digest_->erase(found);
+}
+
+void BlobTable::make_index() const {
+  if (by_digest_) return;
+  by_digest_.emplace(64, ByDigest{this}, ByDigest{this});
+  for_each([this](BlobId id, const BlobFacts&) { make_findable(id); });
+}
+
+void BlobTable::do_not_share(BlobId id) {
+  if (find_entry(id) == nullptr) return;
+  make_index();
+  hide(id);
+}
+
 BlobId BlobTable::find(const std::string& digest) const {
-  if (!by_digest_) {
-    by_digest_.emplace(64, ByDigest{this}, ByDigest{this});
-    for_each([this](BlobId id, const BlobFacts&) { by_digest_->insert(id); });
-  }
+  make_index();
   const auto found = by_digest_->find(std::string_view(digest));
   return found == by_digest_->end() ? BlobId(0) : *found;
 }

@@ -30,6 +30,8 @@ class BlobTable {
   bool release(BlobId id);
   /// The blob of that digest, or zero. Cost: O(1), but the first call makes the index: only the writer asks.
   BlobId find(const std::string& digest) const;
+  /// Its bytes turned out to be damaged: whoever comes with the right ones is given another. Only for the writer; no part of the state.
+  void do_not_share(BlobId id);
   std::optional<BlobFacts> facts(BlobId id) const;
   void restore(BlobId id, const BlobFacts& facts);
   std::uint64_t hash() const { return hash_; }
@@ -61,6 +63,9 @@ class BlobTable {
   };
   const Entry* find_entry(BlobId id) const;
   Entry& entry_at(BlobId id);
+  void make_index() const;
+  void make_findable(BlobId id) const;
+  void hide(BlobId id) const;
 
   /// Looks blobs up by their digest, which stays in the table.
   struct ByDigest {

@@ -45,6 +45,7 @@ class ClusterState {
   const PartitionConfig& partition(PartitionIndex index) const;
   const ClusterSettings& settings() const { return settings_; }
   const BlobTable& blobs() const { return blobs_; }
+  void do_not_share(BlobId id) { blobs_.do_not_share(id); }
   const AnswerTable& answers() const { return answers_; }
   const ExperimentTable& experiments() const { return experiments_; }
   const CheckpointTable& checkpoints() const { return checkpoints_; }
