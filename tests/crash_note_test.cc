@@ -62,6 +62,14 @@ TEST_F(CrashNoteTest, TwoDeathsInARowOfOneJobAreCounted) {
   EXPECT_EQ(found(), std::pair(JobId(7), 2U));
 }
 
+TEST_F(CrashNoteTest, ARunThatDidWellBeginsTheCountAnew) {
+  run([](CrashNote& note) { die_of(note, JobId(7)); });
+  run([](CrashNote& note) { die_of(note, JobId(7)); });
+  const auto note = CrashNote::open(path_, Duration());
+  ASSERT_TRUE(note.has_value());
+  EXPECT_EQ((*note)->deaths(), 1U) << "any run has gone on for longer than no time";
+}
+
 TEST_F(CrashNoteTest, AnotherJobBeginsTheCountAnew) {
   run([](CrashNote& note) { die_of(note, JobId(7)); });
   run([](CrashNote& note) { die_of(note, JobId(8)); });

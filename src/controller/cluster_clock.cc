@@ -36,10 +36,14 @@ std::optional<Duration> ClusterClock::believed_jump() const {
 
 ClockStart clock_start(TimePoint last_event, std::optional<Duration> away, TimePoint wall, bool is_believed) {
   if (!last_event.is_set()) return {wall, Duration()};
-  // After a boot nobody knows how long the controller was away: a wall clock that went on is taken for true.
-  const TimePoint steady = away ? last_event + *away : std::max(last_event, wall);
+  // After a boot nobody knows how long the controller was away, and a wall clock that no battery or network has set may say anything. What it
+  // says is followed at once, as a jump: should it be wrong, no limit of a running job is over for that, and the way back is the same.
+  const TimePoint steady = away ? last_event + *away : last_event;
   const Duration ahead = wall - steady;
-  if (!is_believed || magnitude(ahead) <= ClusterClock::kSlewedMax) return {steady, Duration()};
+  const bool is_small = magnitude(ahead) <= ClusterClock::kSlewedMax;
+  if (!away && is_small) return {std::max(steady, wall), Duration()};
+  const bool is_followed = is_believed || (!away && ahead > Duration());
+  if (!is_followed || is_small) return {steady, Duration()};
   return {steady, ahead};
 }
 

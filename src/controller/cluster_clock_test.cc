@@ -88,9 +88,16 @@ TEST(ClockStart, KnowsHowLongTheControllerWasAway) {
     EXPECT_EQ(start.time, wall_at(30));
     EXPECT_EQ(start.step, Duration());
   }
-  // Another boot.
-  EXPECT_EQ(clock_start(last, std::nullopt, wall_at(500), false).time, wall_at(500));
+  // Another boot: what the wall clock says is a jump, so that no limit is over for it, right or wrong.
+  for (const std::int64_t wall : {500, 30 * 86400}) {
+    const ClockStart start = clock_start(last, std::nullopt, wall_at(wall), false);
+    EXPECT_EQ(start.time, last);
+    EXPECT_EQ(start.step, Duration::seconds(wall));
+  }
+  EXPECT_EQ(clock_start(last, std::nullopt, wall_at(1), false).time, wall_at(1));
+  EXPECT_EQ(clock_start(last, std::nullopt, wall_at(1), false).step, Duration());
   EXPECT_EQ(clock_start(last, std::nullopt, wall_at(-500), false).time, last);
+  EXPECT_EQ(clock_start(last, std::nullopt, wall_at(-500), false).step, Duration()) << "a jump back waits until it has stood for long enough";
 }
 
 TEST(ClockStart, FollowsAJumpThatWasBelieved) {

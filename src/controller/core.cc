@@ -32,7 +32,9 @@ Core::Core(Options options, JournalPort& journal, CorePort& port)
 void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now, const CoreStart& beginning) {
   now_ = start_time_ = patience_since_ = last_tick_ = now;
   is_started_ = true;
+  const Seq recovered = state_.seq();
   const bool is_new = state_.cluster_id().empty();
+  is_new_state_ = state_.next_job() == JobId(1);
   // Nothing is derived from the state yet that these two would have to be told.
   append_event(EpochStarted{epoch, is_new ? beginning.new_cluster_id : "", kEventRules}, now);
   if (beginning.clock_step != Duration()) {
@@ -47,7 +49,12 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
   recover_retentions(now);
   links_.resize(state_.nodes().all().size());
   state_.jobs().for_each([&](const Job& job) {
-    arm(job);
+    // History has what ended before this start; it hears of the start itself only with the next end.
+    if (job.is_over()) {
+      evictions_.insert({job.end_time + state_.settings().min_job_age, job.id, recovered});
+    } else {
+      arm(job);
+    }
     if (job.spec->kind != JobKind::kBatch && !job.is_over()) leases_[job.id] = now + options_.lease;
     if (job.run == nullptr) return;
     for (const StepState& step : job.run->steps) {
@@ -290,7 +297,8 @@ Status Core::check_change(const JobChanged& change) const {
 
 namespace {
 
-/// More would make a turn long: what concerns many jobs is asked for by itself, and done part by part.
+/// Of several requests together; more would make a turn long. What concerns many jobs is asked for by itself, and done part by part. One about
+/// an experiment or about nodes is done at once, however much it is: half of a decision of a search is none.
 constexpr std::size_t kEventsPerBatch = 4096;
 
 /// Each is drafted against the state as it is, so that two about one experiment might contradict each other; a filter may mean any
@@ -351,7 +359,7 @@ void Core::answer(Command& command, TimePoint now) {
   for (const PreparedRequest& request : command.requests) {
     if (const JobId asker = asking_job(request); asker.value() != 0) askers_.insert(asker);
     replies.push_back(handle(draft, request, command.identity, orders, now));
-    if (draft.events.size() > kEventsPerBatch && !replies.back().error) {
+    if (command.requests.size() > 1 && draft.events.size() > kEventsPerBatch && !replies.back().error) {
       replies.back().error = Error{ErrorCode::kInvalidArgument, "the requests of one batch concern too many jobs", "make several requests of it"};
     }
     if (replies.back().error) draft.events.clear();  // nothing of it will be applied

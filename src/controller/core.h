@@ -235,6 +235,7 @@ class Core {
   void welcome_back(NodeIndex node, TimePoint now);
   std::optional<Error> check_identity(const RegisterNode& hello, TimePoint now);
   void note_fault(NodeIndex node, const std::string& fault, TimePoint now);
+  void drain_for_launch(NodeIndex index, const std::string& error, TimePoint now);
   void drain_for(NodeIndex node, const std::string& reason, TimePoint now);
   void notice_pause(TimePoint now);
   bool may_judge(const Job& job, TimePoint now) const;
@@ -288,6 +289,7 @@ class Core {
   BlobCache blobs_;
   std::vector<NodeLink> links_;
   TimePoint start_time_;
+  bool is_new_state_ = false;  ///< no job has ever been in it
   bool is_started_ = false;
   std::optional<Error> refusal_;
   HttpFacts http_;
@@ -336,6 +338,7 @@ class Core {
   std::set<Eviction> evictions_;
   /// Steps that have ended, with the batch in which they did: history must have it before they leave their jobs' records.
   std::deque<std::pair<Seq, StepId>> ended_steps_;
+  std::map<JobId, std::deque<StepId>> kept_steps_;  ///< ended ones that history has and the record still shows, in the order of their ends
   TimePoint last_tick_;
   TimePoint patience_since_;  ///< nobody's silence from before it counts
   TimePoint now_;             ///< of this turn

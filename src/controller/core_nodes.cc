@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 
 #include "controller/config_alignment.h"
 #include "controller/core.h"
@@ -64,7 +66,10 @@ std::optional<Error> Core::check_identity(const RegisterNode& hello, TimePoint n
   const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
   const bool has_absurd_epoch = !is_foreign && hello.epoch > state_.epoch() && hello.epoch.value() - state_.epoch().value() > kEpochsLostMax;
   const bool has_absurd_floor = hello.job_floor >= state_.next_job() && hello.job_floor.value() - state_.next_job().value() >= kJobIdsLostMax;
-  if (has_absurd_epoch || has_absurd_floor) {
+  // A state is lost once; who knows of ever higher ids makes them up, and those that are skipped are gone for good.
+  NodeLink& link = links_[state_.nodes().find_by_name(hello.node_name)->value()];
+  const bool has_second_floor = hello.job_floor >= state_.next_job() && link.has_moved_ids;
+  if (has_absurd_epoch || has_absurd_floor || has_second_floor) {
     return Error{ErrorCode::kFailedPrecondition,
                  fmt::format("node {} says that it was told to start jobs up to {} under epoch {}, and here the next job is {} and the epoch {}: not believed",
                              hello.node_name, hello.job_floor.value(), hello.epoch.value(), state_.next_job().value(), state_.epoch().value()),
@@ -84,6 +89,7 @@ std::optional<Error> Core::check_identity(const RegisterNode& hello, TimePoint n
                            hello.node_name, hello.job_floor.value(), is_foreign ? "cluster " + hello.cluster_id : std::string("this cluster"),
                            state_.next_job().value() - 1, hello.job_floor.value(), open));
     emit(JobIdsReserved{JobId(hello.job_floor.value() + 1)}, now);
+    link.has_moved_ids = true;
   }
   const bool has_work = std::ranges::any_of(hello.steps, [](const KnownStep& step) { return step.phase != StepPhase::kEnded; });
   if (is_foreign && has_work) {
@@ -233,6 +239,12 @@ void Core::note_fault(NodeIndex index, const std::string& fault, TimePoint now) 
   if (!fault.empty() && !is_drained) drain_for(index, std::string(kFaultReason) + fault, now);
 }
 
+/// A disk that is full may have room again: that drain ends with the agent's next word that nothing is wrong.
+void Core::drain_for_launch(NodeIndex index, const std::string& error, TimePoint now) {
+  const bool may_pass = error.find(std::strerror(ENOSPC)) != error.npos;
+  drain_for(index, (may_pass ? std::string(kFaultReason) : "Launch failure: ") + error, now);
+}
+
 /// No job is to find out again what one has. A node that is away is dealt with as such.
 void Core::drain_for(NodeIndex index, const std::string& reason, TimePoint now) {
   const Node& node = state_.nodes().at(index);
@@ -340,11 +352,14 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
 }
 
 bool Core::awaits_nodes(TimePoint now) const {
-  constexpr Duration kPatience = Duration::seconds(1);
+  // A state without a job is a new cluster's, or all that is left of one whose jobs the nodes know: those are asked for longer.
+  const Duration patience = is_new_state_ ? Duration::seconds(5) : Duration::seconds(1);
   constexpr auto kAbsent = node_condition::kUnknown | node_condition::kFuture | node_condition::kNotResponding | node_condition::kDown;
-  if (now - start_time_ >= kPatience) return false;
+  if (now - start_time_ >= patience) return false;
   for (std::size_t i = 0; i < links_.size(); ++i) {
-    const bool is_expected = (state_.nodes().at(NodeIndex(static_cast<std::uint32_t>(i))).status.conditions & kAbsent) == 0;
+    std::uint16_t conditions = state_.nodes().at(NodeIndex(static_cast<std::uint32_t>(i))).status.conditions;
+    if (is_new_state_) conditions &= node_condition::kFuture;
+    const bool is_expected = (conditions & kAbsent) == 0;
     if (is_expected && !links_[i].last_contact.is_set()) return true;
   }
   return false;

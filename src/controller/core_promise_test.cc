@@ -161,6 +161,31 @@ TEST(CoreLaunch, AScriptThatCannotBeReadEndsTheJobWithTheReason) {
   EXPECT_NE(next.job(rig.id).detail->find("disk I/O error"), std::string::npos);
 }
 
+TEST(CoreLaunch, AScriptThatIsDamagedIsSharedWithNobody) {
+  Rig rig;
+  const auto with_script = [](char fill) {
+    PreparedSubmit submit = submit_of(spec_of());
+    submit.script = PreparedBlob{std::string(32, fill), std::make_shared<const std::string>("#!/bin/sh\n")};
+    return submit;
+  };
+  const JobId first = rig.done(with_script('s')).job;
+  const JobId second = rig.done(with_script('s')).job;
+  const BlobId shared = rig.job(first).spec->script;
+  EXPECT_EQ(rig.job(second).spec->script, shared);
+  Rig next(2, rig.stored());
+  next.connect_all();
+  next.plan();
+  ASSERT_FALSE(next.fetched.empty());
+  next.core.on_blob(shared, fail(ErrorCode::kCorruption, "blob 1 is damaged"));
+  next.core.end_turn(next.now);
+  next.flush();
+  EXPECT_EQ(next.job(first).state, JobState::kFailed);
+  const JobId third = next.done(with_script('s')).job;
+  EXPECT_NE(next.job(third).spec->script, shared) << "it has brought the right bytes";
+  const JobId fourth = next.done(with_script('s')).job;
+  EXPECT_EQ(next.job(fourth).spec->script, next.job(third).spec->script);
+}
+
 TEST(CoreLaunch, AFaultOfTheNodeDrainsItAndGoesByItself) {
   Running rig;
   Heartbeat sick;
@@ -176,6 +201,20 @@ TEST(CoreLaunch, AFaultOfTheNodeDrainsItAndGoesByItself) {
   EXPECT_NE(rig.reason(0).find("No space left"), std::string::npos);
   EXPECT_EQ(rig.job(rig.id).attempt, 1U);
   EXPECT_FALSE(rig.job(rig.id).is_held());
+  rig.hear(0, Heartbeat{});
+  EXPECT_FALSE(rig.is_drained(0));
+}
+
+TEST(CoreLaunch, AFullDiskThatASupervisorMeetsGoesByItself) {
+  Running rig;
+  StepDone refused;
+  refused.id = rig.batch_step(rig.id);
+  refused.tasks = {ExitStatus::exited(1)};
+  refused.error = "could not write slurm_script: No space left on device";
+  refused.is_node_fault = true;
+  rig.hear(0, refused);
+  EXPECT_TRUE(rig.is_drained(0));
+  EXPECT_EQ(rig.reason(0), "Node fault: " + refused.error);
   rig.hear(0, Heartbeat{});
   EXPECT_FALSE(rig.is_drained(0));
 }
@@ -326,6 +365,15 @@ TEST(CoreIdentity, WhatNoLostStateExplainsIsNotBelieved) {
   hello.epoch = rig.core.identity().epoch;
   hello.job_floor = JobId(next.value() + 99'999'999);
   EXPECT_TRUE(rig.greet(hello).has_value());
+  // Nor is one node believed twice.
+  rig.core.on_agent_lost(NodeIndex(0));
+  hello.job_floor = JobId(next.value() + 100'000'000);
+  EXPECT_EQ(rig.greet(hello).error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(rig.core.state().next_job(), JobId(next.value() + 100'000'000));
+  RegisterNode other = Rig::hello_of(1);
+  other.cluster_id = hello.cluster_id;
+  other.job_floor = hello.job_floor;
+  EXPECT_TRUE(rig.greet(other).has_value());
 }
 
 TEST(CoreIdentity, StepsOfAnotherClusterAreNotTakenForOurs) {
@@ -389,6 +437,18 @@ TEST(CoreEviction, WaitsUntilHistoryHasTheEnd) {
   EXPECT_EQ(rig.core.state().jobs().find(rig.id), nullptr);
 }
 
+TEST(CoreEviction, WhatEndedBeforeAStartNeedsNoFurtherEndToLeave) {
+  Running rig;
+  rig.step_done(0, rig.batch_step(rig.id));
+  ASSERT_TRUE(rig.job(rig.id).is_over());
+  // History hears of the start with the next end.
+  Rig next(testing::config_of(2), rig.stored(), Duration(), CoreStart(), true);
+  ASSERT_NE(next.core.state().jobs().find(rig.id), nullptr);
+  next.core.on_history(rig.core.state().seq());
+  next.pass(next.core.state().settings().min_job_age + Duration::seconds(2));
+  EXPECT_EQ(next.core.state().jobs().find(rig.id), nullptr);
+}
+
 // ---- the first second ----
 
 TEST(CoreIdentity, NoCommandIsTakenUpBeforeTheNodesThatWereThereHaveBeenHeard) {
@@ -399,11 +459,16 @@ TEST(CoreIdentity, NoCommandIsTakenUpBeforeTheNodesThatWereThereHaveBeenHeard) {
   EXPECT_TRUE(next.core.awaits_nodes(next.now));
   next.connect(1);
   EXPECT_FALSE(next.core.awaits_nodes(next.now));
-  // One that does not come holds nobody for longer than a second; a new cluster's nodes are not waited for.
+  // One that does not come holds nobody for longer than a second.
   Rig other(2, rig.stored());
   EXPECT_TRUE(other.core.awaits_nodes(other.now + Duration::milliseconds(900)));
   EXPECT_FALSE(other.core.awaits_nodes(other.now + Duration::seconds(1)));
-  EXPECT_FALSE(Rig(2).core.awaits_nodes(testing::at(0)));
+  // A state without a job may be all that is left of an old cluster, whose nodes know which ids were given.
+  Rig fresh(2);
+  EXPECT_TRUE(fresh.core.awaits_nodes(fresh.now + Duration::milliseconds(4900)));
+  EXPECT_FALSE(fresh.core.awaits_nodes(fresh.now + Duration::seconds(5)));
+  fresh.connect_all();
+  EXPECT_FALSE(fresh.core.awaits_nodes(fresh.now));
 }
 
 }  // namespace

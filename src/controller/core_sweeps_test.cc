@@ -325,14 +325,18 @@ TEST(CoreSteps, LeaveTheRecordOnceHistoryHasThem) {
   EXPECT_EQ(run.steps.front().id.step, 236U) << "the last ones stay";
   EXPECT_EQ(run.forgotten.count, 236U);
   EXPECT_EQ(run.forgotten.exit, ExitStatus::exited(9));
+  run_steps(1);
+  rig.live(Duration::seconds(2));
+  EXPECT_EQ(run.steps.back().id.step, 300U) << "the latest stays";
+  EXPECT_EQ(run.steps.front().id.step, 237U);
   const JobView view = view_of(rig.job(job), rig.core.state(), QueryDetail::kFull);
-  EXPECT_EQ(view.usage, (Usage{3000, 300, 1})) << "the largest memory of a step";
+  EXPECT_EQ(view.usage, (Usage{3010, 301, 1})) << "the largest memory of a step";
   EXPECT_EQ(view.derived_exit, ExitStatus::exited(9));
   // Numbers go on, and so does the state after a restart.
   Rig next(1, rig.stored());
   EXPECT_EQ(next.core.state().jobs().find(job)->run->forgotten, rig.job(job).run->forgotten);
   next.connect(0);
-  EXPECT_EQ(next.done(PreparedStep{job, step, {}}).step->step, 300U);
+  EXPECT_EQ(next.done(PreparedStep{job, step, {}}).step->step, 301U);
 }
 
 }  // namespace

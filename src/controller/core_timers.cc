@@ -183,6 +183,7 @@ void Core::evict_some(TimePoint now) {
       again.push_back({now + Duration::seconds(1), eviction.job, eviction.ended});
     } else {
       evicted.jobs.push_back(eviction.job);
+      kept_steps_.erase(eviction.job);
       going.insert(eviction.job);
     }
   }
@@ -197,9 +198,16 @@ void Core::forget_steps(TimePoint now) {
     const StepId step = ended_steps_.front().second;
     ended_steps_.pop_front();
     const Job* job = state_.jobs().find(step.job);
-    if (job == nullptr || job->run == nullptr || job->attempt != step.attempt) continue;
-    std::vector<std::uint32_t>& steps = forgotten[step.job].steps;
-    if (job->run->steps.size() > kStepsKept + steps.size()) steps.push_back(step.step);
+    if (job == nullptr || job->run == nullptr || job->attempt != step.attempt) {
+      kept_steps_.erase(step.job);
+      continue;
+    }
+    std::deque<StepId>& kept = kept_steps_[step.job];
+    if (!kept.empty() && kept.front().attempt != step.attempt) kept.clear();
+    kept.push_back(step);
+    if (kept.size() <= kStepsKept) continue;
+    forgotten[step.job].steps.push_back(kept.front().step);
+    kept.pop_front();
   }
   for (auto& [job, event] : forgotten) {
     if (event.steps.empty()) continue;

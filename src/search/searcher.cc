@@ -237,7 +237,8 @@ void Searcher::stop(const std::vector<StopTrial>& stops, std::vector<SearchActio
 std::uint32_t Searcher::training_count() const { return std::accumulate(training_.begin(), training_.end(), 0U); }
 
 std::uint32_t Searcher::limit() const {
-  return config_.max_concurrent_trials > 0 ? config_.max_concurrent_trials : std::max(1U, method_->natural_concurrency());
+  const std::uint32_t wanted = config_.max_concurrent_trials > 0 ? config_.max_concurrent_trials : std::max(1U, method_->natural_concurrency());
+  return std::min(wanted, kConcurrentMax);
 }
 
 /// Begins what is wanted while there is room for it, and ends the search when nothing more can come of it.

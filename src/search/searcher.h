@@ -26,6 +26,9 @@
 
 namespace muster::search {
 
+/// Trials at once, whatever is asked for: what one decision leads to is done in one turn of the controller.
+inline constexpr std::uint32_t kConcurrentMax = 2'048;
+
 class Searcher {
  public:
   /// A search at its beginning. Requires: a configuration that was checked. `seed`: of all chance in it.

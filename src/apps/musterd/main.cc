@@ -26,6 +26,7 @@
 #include "codec/conf_companions.h"
 #include "codec/conf_shown.h"
 #include "codec/words.h"
+#include "controller/backend/damaged_blobs.h"
 #include "controller/backend/trial_rules.h"
 #include "controller/drop_job.h"
 #include "controller/history_check.h"
@@ -220,14 +221,26 @@ bool is_no_room(const Error& error) {
   return error.code == ErrorCode::kUnavailable && is_full;
 }
 
-/// Waits while the disk refuses: without a write there is no lead, and nobody else would start this process again.
+/// Waits while the disk refuses: without a write there is no lead, and nobody else would start this process again. The reserve is given up
+/// first: it is there so that what has ended can still be written.
 template <class Attempt>
-auto with_patience(Attempt&& attempt) {
+auto with_patience(const DaemonOptions& options, Attempt&& attempt) {
   for (bool is_told = false;; ::sleep(1)) {
     auto result = attempt();
     if (result.has_value() || !is_no_room(result.error())) return result;
+    if (::unlink((options.state_folder + "/journal.reserve").c_str()) == 0) {
+      log_line(result.error().text() + ": the reserve is given up for it");
+      continue;
+    }
     if (!std::exchange(is_told, true)) log_line(result.error().text() + ": waiting for room");
   }
+}
+
+/// Says which file it was.
+template <class Opened>
+Opened named(const std::string& file, Opened opened) {
+  if (!opened.has_value()) opened.error().message = file + ": " + opened.error().message;
+  return opened;
 }
 
 /// Takes the lead and reads what is stored.
@@ -235,14 +248,14 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
   Recovered recovered;
   SqliteJournal::Options journal_options;
   journal_options.path = setup.options.state_folder + "/journal.db";
-  recovered.journal = TRY(with_patience([&] { return SqliteJournal::open(journal_options); }));
-  recovered.history = TRY(with_patience([&] { return HistoryStore::open(setup.options.state_folder + "/history.db"); }));
+  recovered.journal = TRY(named(journal_options.path, with_patience(setup.options, [&] { return SqliteJournal::open(journal_options); })));
+  recovered.history = TRY(named(setup.options.state_folder + "/history.db", with_patience(setup.options, [&] { return HistoryStore::open(setup.options.state_folder + "/history.db"); })));
   LogStore::Options log_options;
   log_options.path = setup.options.state_folder + "/logs.db";
-  recovered.logs = TRY(with_patience([&] { return LogStore::open(log_options); }));
+  recovered.logs = TRY(named(log_options.path, with_patience(setup.options, [&] { return LogStore::open(log_options); })));
   const HistoryMark mark = TRY(recovered.history->mark());
   const Epoch beyond(std::strtoull(take_variable(kLeadBeyond).c_str(), nullptr, 10));
-  recovered.epoch = TRY(with_patience([&] { return recovered.journal->take_lead(std::max(beyond, mark.epoch)); }));
+  recovered.epoch = TRY(with_patience(setup.options, [&] { return recovered.journal->take_lead(std::max(beyond, mark.epoch)); }));
   recovered.clock = TRY(recovered.journal->clock());
   recovered.start = TRY(recover_beside_history(*recovered.journal, state, mark));
   if (!recovered.start.verdict.warning.empty()) log_line(recovered.start.verdict.warning);
@@ -251,15 +264,15 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
 }
 
 /// History has everything up to the journal's end, on stable storage, before anything new ends.
-void store_unprojected(Recovered& recovered, const BatchMark& last) {
+void store_unprojected(Recovered& recovered, const BatchMark& last, const DaemonOptions& options) {
   std::vector<HistoryObject> objects;
   for (HistoryRecord& record : recovered.start.unprojected) objects.push_back(std::move(record.object));
-  const Status stored = with_patience([&]() -> Status {
+  const Status stored = with_patience(options, [&]() -> Status {
     TRY(recovered.history->take_over(recovered.epoch));
     return recovered.history->append(objects, last);
   });
   if (!stored.has_value()) die("history: " + stored.error().text());
-  const Status synced = with_patience([&] { return recovered.history->make_durable(); });
+  const Status synced = with_patience(options, [&] { return recovered.history->make_durable(); });
   if (!synced.has_value()) die("history: " + synced.error().text());
 }
 
@@ -314,15 +327,15 @@ int run(const std::string& conf_path) {
   Core core(core_options, port, port);
   auto recovered = recover_parts(*setup, core.state());
   if (!recovered.has_value()) die("recovery: " + recovered.error().text());
-  store_unprojected(*recovered, mark_of(core.state()));
+  store_unprojected(*recovered, mark_of(core.state()), options);
   core.on_history(recovered->history->watermark());
   PlannerRole planner{sched::PlanOptions()};
-  auto metrics = with_patience([&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
-  if (!metrics.has_value()) die("metrics: " + metrics.error().text());
+  auto metrics = with_patience(options, [&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
+  if (!metrics.has_value()) die(options.state_folder + "/metrics.db: " + metrics.error().text());
   const auto http = open_http(options);
   if (!http.has_value()) die(http.error().text());
   core.serve_http(HttpFacts{http->address.empty() ? "" : "http://" + http->address, http->token_key, http->cluster_id});
-  auto tokens = with_patience([&] { return TokenStore::open(options.state_folder + "/tokens", http->token_key, core.state().time()); });
+  auto tokens = with_patience(options, [&] { return TokenStore::open(options.state_folder + "/tokens", http->token_key, core.state().time()); });
   if (!tokens.has_value()) die("tokens: " + tokens.error().text());
   QueryReplica replica(options.host, options.version, http->address);
   replica.set_boot_time(wall_time());
@@ -406,6 +419,9 @@ int check(const std::string& conf_path) {
   if (!replayed.has_value()) die("the journal is damaged: " + replayed.error().text());
   fmt::print("journal: batch {}, {} jobs, hash {:016x}\n", state.seq().value(), state.jobs().size(), state.hash());
   std::vector<std::string> findings = trial_findings(state);
+  const auto damaged = (*journal)->damaged_blobs();
+  if (!damaged.has_value()) die("scripts and environments cannot be read: " + damaged.error().text());
+  for (const BlobId blob : *damaged) findings.push_back(blob_finding(state, blob));
   if (history.has_value()) {
     const auto missing = ends.missing_from(**history);
     if (!missing.has_value()) die("history is damaged: " + missing.error().text());

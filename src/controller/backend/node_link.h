@@ -16,6 +16,7 @@ struct NodeLink {
   TimePoint last_contact;             ///< unset: nothing heard since the controller started
   std::uint32_t load_hundredths = 0;
   std::uint64_t free_memory_mib = 0;
+  bool has_moved_ids = false;         ///< it knew ids beyond our state's, and they were believed
   TimePoint warned;                   ///< when it was last logged that it spoke of what is not its own
   /// Attempts that ran on while the node counted as lost: until they are gone the node takes no work.
   std::set<std::pair<JobId, std::uint32_t>> fenced;

@@ -10,6 +10,7 @@
 #include "controller/backend/log_retention.h"
 #include "controller/experiments/testing.h"
 #include "records/batch_codec.h"
+#include "search/searcher.h"
 #include "state/views.h"
 
 namespace muster {
@@ -66,6 +67,19 @@ TEST(Experiments, MaxSlotsBoundsTheTrialsAtOnce) {
              "maxval: 1}}, searcher: {name: random, metric: loss, max_trials: 9}}");
   EXPECT_EQ(lab.trial_count(), 2U);
   EXPECT_EQ(lab.job(1).run->allocation->cpu_count(), 2U);
+}
+
+TEST(Experiments, ALargeOneIsBegunPausedAndKilledWhole) {
+  Lab lab;
+  const ExperimentId id = lab.create("{name: e, entrypoint: train, hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, "
+                                     "searcher: {name: random, metric: loss, max_trials: 20000, max_concurrent_trials: 20000}}");
+  EXPECT_EQ(lab.trial_count(), search::kConcurrentMax);
+  const auto did = [&](ExperimentVerb verb) { return !lab.rig.done(ControlExperiments{verb, {id}}, kAlice).error; };
+  EXPECT_TRUE(did(ExperimentVerb::kPause));
+  EXPECT_TRUE(did(ExperimentVerb::kActivate));
+  EXPECT_TRUE(did(ExperimentVerb::kKill));
+  lab.settle();
+  EXPECT_EQ(lab.experiment(id).open_trials, 4U) << "those on the nodes, until their processes are gone";
 }
 
 TEST(Experiments, TheLimitOfTrialsAtOnceIsLive) {

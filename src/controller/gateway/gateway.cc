@@ -168,8 +168,8 @@ void Gateway::on_update(const DurableUpdate& update) {
   replica_.apply(*update.batch);
   if (!deleted.empty()) port_.forget_trials(std::move(deleted));
   collector_.on_batch(*update.batch);
-  if (!waiters_.empty()) wake_waiters(*update.batch);
-  if (!stop_waiters_.empty()) wake_stop_waiters(*update.batch);
+  if (!waiters_->empty()) wake_waiters(*update.batch);
+  if (!stop_waiters_->empty()) wake_stop_waiters(*update.batch);
   for (const Event& event : update.batch->events) {
     const auto* ended = std::get_if<TrialEnded>(&event.body);
     if (ended != nullptr) port_.wake_log_readers({LogOwnerKind::kTrial, ended->trial.value()});
@@ -179,8 +179,8 @@ void Gateway::on_update(const DurableUpdate& update) {
 void Gateway::wake_waiters(const EventBatch& batch) {
   for (const Event& event : batch.events) {
     const JobId job = job_of(event.body);
-    const auto waiting = waiters_.find(job);
-    if (waiting == waiters_.end()) continue;
+    const auto waiting = waiters_->find(job);
+    if (waiting == waiters_->end()) continue;
     for (auto waiter = waiting->second.begin(); waiter != waiting->second.end();) {
       auto answer = answer_now(job, waiter->second);
       if (!answer) {
@@ -190,7 +190,7 @@ void Gateway::wake_waiters(const EventBatch& batch) {
       waiter->second.fulfiller->fulfill(std::move(*answer));
       waiter = waiting->second.erase(waiter);
     }
-    if (waiting->second.empty()) waiters_.erase(waiting);
+    if (waiting->second.empty()) waiters_->erase(waiting);
   }
 }
 
@@ -225,12 +225,12 @@ kj::Promise<WaitAnswer> Gateway::wait(const Identity&, JobId job, std::uint32_t 
   Waiter waiter{attempt, until, step, kj::mv(paf.fulfiller)};
   if (auto answer = answer_now(job, waiter)) return std::move(*answer);
   const std::uint64_t token = next_token_++;
-  waiters_[job].emplace(token, std::move(waiter));
-  auto forget = kj::defer([this, job, token] {
-    const auto waiting = waiters_.find(job);
-    if (waiting == waiters_.end()) return;
+  (*waiters_)[job].emplace(token, std::move(waiter));
+  auto forget = kj::defer([waiters = waiters_, job, token] {
+    const auto waiting = waiters->find(job);
+    if (waiting == waiters->end()) return;
     waiting->second.erase(token);
-    if (waiting->second.empty()) waiters_.erase(waiting);
+    if (waiting->second.empty()) waiters->erase(waiting);
   });
   auto timeout = timer_.afterDelay(kWaitMax).then([] { return WaitAnswer{}; });
   return paf.promise.exclusiveJoin(kj::mv(timeout)).attach(kj::mv(forget));

@@ -63,7 +63,11 @@ class GatewayPort {
 
 class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
  public:
-  ~Gateway() noexcept override = default;
+  /// Who waits still is told that nobody will answer.
+  ~Gateway() noexcept override {
+    waiters_->clear();
+    stop_waiters_->clear();
+  }
   Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica);
 
   // From clients.
@@ -137,7 +141,9 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   QueryReplica& replica_;
   std::uint64_t next_token_ = 1;
   std::unordered_map<std::uint64_t, kj::Own<kj::PromiseFulfiller<std::vector<Reply>>>> replies_;
-  std::unordered_map<JobId, std::map<std::uint64_t, Waiter>> waiters_;
+  using Waiters = std::unordered_map<JobId, std::map<std::uint64_t, Waiter>>;
+  /// Shared with the promises that clients hold: they may be dropped after the gateway is.
+  std::shared_ptr<Waiters> waiters_ = std::make_shared<Waiters>();
   struct KnownNames {
     CallerNames names;
     kj::TimePoint since = kj::origin<kj::TimePoint>();
@@ -150,7 +156,8 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
     TrialRun run;
     kj::Own<kj::PromiseFulfiller<Result<bool>>> fulfiller;
   };
-  std::unordered_map<JobId, std::map<std::uint64_t, StopWaiter>> stop_waiters_;
+  using StopWaiters = std::unordered_map<JobId, std::map<std::uint64_t, StopWaiter>>;
+  std::shared_ptr<StopWaiters> stop_waiters_ = std::make_shared<StopWaiters>();  ///< shared as those
   std::optional<Error> refusal_;
   ListTurns turns_;
   ListGate histories_;

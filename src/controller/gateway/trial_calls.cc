@@ -162,12 +162,12 @@ kj::Promise<Result<bool>> Gateway::wait_stop(const Identity& identity, TrialRun 
   const JobId job = state().experiments().find(run.trial)->job;
   auto paf = kj::newPromiseAndFulfiller<Result<bool>>();
   const std::uint64_t token = next_token_++;
-  stop_waiters_[job].emplace(token, StopWaiter{identity, run, kj::mv(paf.fulfiller)});
-  auto forget = kj::defer([this, job, token] {
-    const auto waiting = stop_waiters_.find(job);
-    if (waiting == stop_waiters_.end()) return;
+  (*stop_waiters_)[job].emplace(token, StopWaiter{identity, run, kj::mv(paf.fulfiller)});
+  auto forget = kj::defer([waiters = stop_waiters_, job, token] {
+    const auto waiting = waiters->find(job);
+    if (waiting == waiters->end()) return;
     waiting->second.erase(token);
-    if (waiting->second.empty()) stop_waiters_.erase(waiting);
+    if (waiting->second.empty()) waiters->erase(waiting);
   });
   auto timeout = timer_.afterDelay(patience).then([]() -> Result<bool> { return false; });
   return paf.promise.exclusiveJoin(kj::mv(timeout)).attach(kj::mv(forget));
@@ -177,8 +177,8 @@ void Gateway::wake_stop_waiters(const EventBatch& batch) {
   for (const Event& event : batch.events) {
     JobId job;
     if (!changes_stop(event.body, job)) continue;
-    const auto waiting = stop_waiters_.find(job);
-    if (waiting == stop_waiters_.end()) continue;
+    const auto waiting = stop_waiters_->find(job);
+    if (waiting == stop_waiters_->end()) continue;
     for (auto& [token, waiter] : waiting->second) {
       if (auto answer = stop_answer(waiter.identity, waiter.run)) waiter.fulfiller->fulfill(std::move(*answer));
     }

@@ -8,11 +8,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 
 namespace muster {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x6d757331;
+constexpr std::uint32_t kMagic = 0x6d757332;
 constexpr int kFatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
 /// As it lies in the file.
@@ -21,6 +22,8 @@ struct Record {
   std::uint32_t died_of = 0;  ///< 0: of none, or alive
   std::uint32_t suspect = 0;  ///< of the runs before
   std::uint32_t deaths = 0;   ///< of it in a row
+  std::int64_t opened = 0;    ///< by the machine's steady clock, in seconds
+  std::int64_t lived = 0;     ///< how long the run that died had gone on
 };
 
 // What a signal handler can reach.
@@ -29,10 +32,17 @@ thread_local bool t_is_watched = false;
 thread_local JobId t_job;
 Record g_record;
 
+std::int64_t steady_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return now.tv_sec;
+}
+
 /// The signal's own effect follows when this returns.
 void note_death(int signal) {
   if (const int fd = g_fd.load(); fd >= 0 && t_is_watched) {
     g_record.died_of = t_job.value();
+    g_record.lived = steady_seconds() - g_record.opened;
     [[maybe_unused]] const auto ignored = ::pwrite(fd, &g_record, sizeof g_record, 0);
   }
   ::raise(signal);
@@ -40,7 +50,7 @@ void note_death(int signal) {
 
 }  // namespace
 
-Result<std::unique_ptr<CrashNote>> CrashNote::open(const std::string& path) {
+Result<std::unique_ptr<CrashNote>> CrashNote::open(const std::string& path, Duration well) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot use " + path, std::strerror(errno));
   std::unique_ptr<CrashNote> note(new CrashNote());
@@ -48,12 +58,14 @@ Result<std::unique_ptr<CrashNote>> CrashNote::open(const std::string& path) {
   const bool is_whole = ::pread(fd, &last, sizeof last, 0) == static_cast<ssize_t>(sizeof last) && last.magic == kMagic;
   g_record = is_whole ? last : Record();
   if (g_record.died_of != 0) {
-    g_record.deaths = g_record.suspect == g_record.died_of ? g_record.deaths + 1 : 1;
+    const bool is_in_a_row = g_record.suspect == g_record.died_of && Duration::seconds(g_record.lived) < well;
+    g_record.deaths = is_in_a_row ? g_record.deaths + 1 : 1;
     g_record.suspect = g_record.died_of;
     note->last_job_ = JobId(g_record.died_of);
     note->deaths_ = g_record.deaths;
   }
   g_record.died_of = 0;
+  g_record.opened = steady_seconds();
   if (::pwrite(fd, &g_record, sizeof g_record, 0) != static_cast<ssize_t>(sizeof g_record)) {
     const Error error{ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno)};
     ::close(fd);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "model/ids.h"
 
 namespace muster {
@@ -15,8 +16,9 @@ namespace muster {
 /// from outside, or in another thread, says nothing about a job.
 class CrashNote {
  public:
-  /// Opens or makes the file, reads what the last run left, and begins anew. From now on a fatal signal is noted. Errors: kUnavailable.
-  static Result<std::unique_ptr<CrashNote>> open(const std::string& path);
+  /// Opens or makes the file, reads what the last run left, and begins anew. From now on a fatal signal is noted. A run that went on for
+  /// `well` before it died begins the row anew: what it did not stumble over then is no reason to hold a job now. Errors: kUnavailable.
+  static Result<std::unique_ptr<CrashNote>> open(const std::string& path, Duration well = Duration::minutes(10));
   ~CrashNote();
   CrashNote(const CrashNote&) = delete;
   CrashNote& operator=(const CrashNote&) = delete;
