@@ -4,6 +4,7 @@
 //   pretended_agents SOCKET PREFIX COUNT CPUS
 //
 // Nodes are called PREFIX0, PREFIX1 ...; prints "all registered" when they are, and goes on until it is ended or its parent is.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <kj/async-io.h>
 #include <sys/prctl.h>
@@ -38,6 +39,7 @@ int dial(const std::string& path) {
   path.copy(address.sun_path, path.size());
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0 || ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) die("cannot connect to " + path);
+  ::fcntl(fd, F_SETFL, O_NONBLOCK);  // what the event loop takes it for
   return fd;
 }
 
