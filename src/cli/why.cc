@@ -37,8 +37,8 @@ void print_waiting(const JobView& job, const std::vector<NodeView>& nodes, const
   for (const ReasonDetail& detail : job.reasons.details) print_detail(detail, nodes);
   if (!job.dependency.empty()) print(fmt::format("  {:<14} {}\n", "Dependency", job.dependency));
   if (job.reasons.expected_start.is_set() && !job.reasons.expected_start.is_never()) {
-    print(fmt::format("Expected start: {} on {}\n", context.time(job.reasons.expected_start, "unknown"),
-                      nodes_text(job.reasons.planned_nodes, nodes)));
+    const std::string on = nodes_text(job.reasons.planned_nodes, nodes);
+    print(fmt::format("Expected start: {}{}\n", context.time(job.reasons.expected_start, "unknown"), on.empty() ? "" : " on " + on));
   }
 }
 

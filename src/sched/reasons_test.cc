@@ -1,0 +1,78 @@
+// Why a job waits: what is lacking, by its name and in its number, and who has it.
+#include "sched/reasons.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "sched/testing.h"
+
+namespace muster::sched {
+namespace {
+
+using namespace testing;
+
+/// Two nodes of 16 CPUs and 4 GPUs; job 100 has half of the first and two of its GPUs, job 101 a few CPUs of the second.
+struct Busy : ::testing::Test {
+  Busy() {
+    std::vector<NodeConfig> nodes{make_node("a0", 16, 1000, {{"gpu", "", 4, {}}}), make_node("a1", 16, 1000, {{"gpu", "", 4, {}}})};
+    snapshot = make_snapshot(make_cluster(std::move(nodes)));
+    snapshot.advance_time(at(0));
+    run(100, 0, 8, 2, 500);
+    run(101, 1, 4, 0, 900);
+  }
+  void run(std::uint32_t id, std::uint32_t node, std::uint32_t cpus, std::uint32_t gpus, std::int64_t end) {
+    NodeAmount amount;
+    amount.node = NodeIndex(node);
+    amount.cpus = cpus;
+    amount.task_count = 1;
+    if (gpus > 0) amount.gres = {{GresKindId(0), gpus}};
+    snapshot.start_job({JobId(id), PartitionIndex(0), {amount}, at(end)});
+  }
+  /// "what: wanted/found by jobs" of each reason for the job, which waits.
+  std::vector<std::string> why(const ResourceRequest& request, std::int64_t limit_seconds = 100) {
+    snapshot.add_pending(make_job(1, request, limit_seconds));
+    const Plan made = plan(snapshot, at(0), PlanOptions());
+    EXPECT_EQ(placed(made, 1), "-");
+    std::vector<std::string> all;
+    for (const ReasonDetail& detail : reasons_of(snapshot, made, JobId(1)).details) {
+      std::string jobs;
+      for (const JobId job : detail.blocking_jobs) jobs += " " + std::to_string(job.value());
+      all.push_back(detail.constraint + ": " + std::to_string(detail.wanted) + "/" + std::to_string(detail.found) + jobs);
+    }
+    return all;
+  }
+  ClusterSnapshot snapshot;
+};
+using Lines = std::vector<std::string>;
+
+TEST_F(Busy, TasksThatDoNotFitAreCounted) {
+  EXPECT_EQ(why(tasks(24)), (Lines{"tasks that the nodes with room of partition main take now: 24/20 100 101"}));
+}
+
+TEST_F(Busy, OnOneNodeTheBestOfThemCounts) {
+  EXPECT_EQ(why(on_nodes(1, 14)), (Lines{"of 2 matching nodes of partition main, with room now: 1/0 100 101"}));
+}
+
+TEST_F(Busy, DevicesOfTheWholeJobAreCountedByTheirName) {
+  ResourceRequest request = tasks(1);
+  request.gres_per_job = {{"gpu", "", 7}};
+  EXPECT_EQ(why(request), (Lines{"gpu free on those nodes of partition main: 7/6 100"}));
+}
+
+TEST_F(Busy, OfNodesThatAreNamedOnlyWhoIsThereStandsInTheWay) {
+  ResourceRequest request = on_nodes(1, 1, 14);
+  request.required_nodes = {"a1"};
+  EXPECT_EQ(why(request), (Lines{"nodes asked for by name, with room now: 1/0 101"}));
+}
+
+TEST_F(Busy, WhoOnlyStandsBehindOthersIsToldThat) {
+  PendingJob first = make_job(2, on_nodes(2, 2, 16));
+  first.priority = 10;
+  snapshot.add_pending(std::move(first));
+  EXPECT_EQ(why(on_nodes(1, 1, 4), 10'000), (Lines{"jobs of higher rank wait for the same nodes: 0/1 2"})) << "there is room now, until that window begins";
+}
+
+}  // namespace
+}  // namespace muster::sched
