@@ -83,6 +83,7 @@ TEST(Devices, AWaitingJobCostsAPassNoMoreThanItsBound) {
   for (std::uint32_t i = 1; i <= 40; ++i) snapshot.add_pending(make_job(i, gpus_and_tasks(1500, 18'000 + 7 * i)));
   const Plan plan = sched::plan(snapshot, at(0), PlanOptions::conservative());
   EXPECT_LT(plan.effort, 6'000'000U) << "all of them together";
+  RecordProperty("effort", std::to_string(plan.effort));
 }
 
 /// Whether some set of nodes, some number of GPUs on each and some number of tasks on each do: every one is tried.

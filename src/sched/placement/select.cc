@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <tuple>
 
 #include "base/check.h"
 
@@ -204,12 +205,13 @@ class Selection {
       if (!fitter_.may_lack(i)) most = std::min<std::size_t>(most, fitter_.demand().per_job[i].count);
     }
     const int steps_before = steps_left_;
-    how_.cost += 4 * candidates_.size();
+    how_.cost += 8 * candidates_.size();
     std::vector<Group> groups = grouped(others);
     const std::optional<std::size_t> each = fewest_by_each_measure(groups, held, base);
     if (!each) return std::nullopt;
     const std::size_t least = std::max<std::size_t>({limits_.min, *each, 1U});
     Candidates chosen = required;
+    kinds_ = kinds_of(others);
     Grants first;
     for (std::size_t count = least; count <= most && steps_left_ > 0 && !first; ++count) first = search(others, 0, count - base, held, chosen);
     how_.cost += static_cast<std::uint64_t>(steps_before - steps_left_);
@@ -392,19 +394,18 @@ class Selection {
     return grant(std::move(chosen));
   }
 
-  /// Nodes that are alike in all that a search asks of them: where one led nowhere so does the other.
-  bool is_like(const Candidate& one, const Candidate& other) const {
-    if (one.tasks != other.tasks || one.shares != other.shares) return false;
-    const NodeFacts& a = fitter_.facts().nodes[one.node.value()];
-    const NodeFacts& b = fitter_.facts().nodes[other.node.value()];
-    if (a.cpus != b.cpus || a.core_unit != b.core_unit || a.memory_mib != b.memory_mib) return false;
-    const std::size_t kinds = fitter_.facts().kinds.size();
-    const NodeFree first = availability_.at(one.node);
-    const std::int64_t cpus = first.cpus;
-    const std::int64_t memory = first.memory_mib;
-    gres_.assign(first.gres, first.gres + kinds);  // the first view ends with the second
-    const NodeFree second = availability_.at(other.node);
-    return cpus == second.cpus && memory == second.memory_mib && std::equal(gres_.begin(), gres_.end(), second.gres);
+  /// Of each of `others` a number that those share which are alike in all that a search asks of them: where one led nowhere so does the other.
+  std::vector<std::uint32_t> kinds_of(const Candidates& others) const {
+    using Key = std::tuple<std::uint32_t, Shares, std::uint32_t, std::int64_t, std::int64_t, std::vector<std::int32_t>>;
+    std::map<Key, std::uint32_t> known;
+    std::vector<std::uint32_t> kinds;
+    for (const Candidate& candidate : others) {
+      const NodeFree free = availability_.at(candidate.node);
+      Key key{candidate.tasks, candidate.shares, fitter_.facts().class_of[candidate.node.value()], free.cpus, free.memory_mib,
+              std::vector<std::int32_t>(free.gres, free.gres + fitter_.facts().kinds.size())};
+      kinds.push_back(known.try_emplace(std::move(key), static_cast<std::uint32_t>(known.size())).first->second);
+    }
+    return kinds;
   }
 
   /// Appends the first set (in order) of `count` others whose sizes reach `wanted`.
@@ -440,10 +441,13 @@ class Selection {
       steps_left_ -= static_cast<int>(chosen.size() / 8);  // laying out costs more than a step
       return covers(held) ? grant(chosen) : std::nullopt;
     }
-    const Candidate* failed = nullptr;
+    constexpr std::uint32_t kSkipsPerStep = 64;
+    std::optional<std::uint32_t> failed;
     for (std::size_t i = first; i + count <= others.size(); ++i) {
-      if (failed != nullptr && is_like(*failed, others[i])) continue;
-      if (--steps_left_ <= 0) return std::nullopt;
+      const bool is_skipped = failed == kinds_[i];
+      if (!is_skipped || ++skips_ % kSkipsPerStep == 0) --steps_left_;
+      if (steps_left_ <= 0) return std::nullopt;
+      if (is_skipped) continue;
       Sums sums = held;
       sums.add(others[i]);
       if (can_reach(others, i + 1, count - 1, sums)) {
@@ -451,7 +455,7 @@ class Selection {
         if (Grants grants = search(others, i + 1, count - 1, sums, chosen)) return grants;
         chosen.pop_back();
       }
-      failed = &others[i];
+      failed = kinds_[i];
     }
     return std::nullopt;
   }
@@ -602,7 +606,8 @@ class Selection {
   Seeking& how_;
   int steps_left_;            ///< of search(), over all numbers of nodes
   std::vector<ClassLook> of_class_;         ///< of an empty cluster
-  mutable std::vector<std::int32_t> gres_;  ///< for is_like()
+  std::vector<std::uint32_t> kinds_;        ///< for search(): of the nodes that it chooses from
+  std::uint32_t skips_ = 0;                 ///< of search()
   Candidates largest_after_;  ///< for search(): at i, the largest values from i on
   Candidates candidates_;
   std::uint64_t tasks_ = 0;
