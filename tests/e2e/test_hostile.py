@@ -100,6 +100,55 @@ def test_a_full_disk_refuses_new_work_and_loses_no_end(tmp_path):
         end_cluster(cluster)
 
 
+@pytest.mark.root_only
+def test_a_start_on_a_full_disk_gives_up_the_reserve(tmp_path):
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+        pytest.skip("this host forbids mounting")
+    cluster = make_cluster(nodes=1)
+    cluster.down()
+    state = cluster.dir / "state"
+    for file in state.iterdir():
+        file.unlink()
+    try:
+        with small_disk(state, "40m"):
+            cluster.up()
+            until((state / "journal.reserve").exists)
+            job = cluster.sbatch("until test -e go; do sleep 0.1; done; exit 4")
+            cluster.wait_state(job, "RUNNING")
+            os.kill(cluster.pid("controller"), signal.SIGKILL)
+            fill(state)
+            cluster.up()
+            assert not (state / "journal.reserve").exists() and "the reserve is given up for it" in controller_log(cluster)
+            (cluster.work / "go").touch()
+            assert cluster.wait_ended(job, timeout=30)["ExitCode"] == "4:0"
+            refused = until(lambda: (answer := cluster.run("sbatch", "--wrap", "true", check=False)).code and answer)
+            assert "Unable to write to the controller's disk" in refused.err
+            (state / "filler").unlink()
+            assert until(lambda: cluster.run("sbatch", "--parsable", "--wrap", "true", check=False).out.strip())
+            cluster.run("muster", "check", "--dir", cluster.dir)
+            cluster.down()
+    finally:
+        end_cluster(cluster)
+
+
+def test_a_damaged_script_is_run_by_nobody(own_cluster):
+    cluster = own_cluster(nodes=1)
+    script = "echo would remove dir-A"
+    job = cluster.sbatch(script, "-H")
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    change = "UPDATE blobs SET bytes = CAST(replace(CAST(bytes AS TEXT), 'dir-A', 'dir-C') AS BLOB) WHERE instr(bytes, 'dir-A') > 0"
+    until(lambda: has_changed_alone(cluster.dir / "state/journal.db", change), "the controller to let go of its journal")
+    checked = cluster.run("musterd", "-f", cluster.dir / "slurm.conf", "--check", check=False)
+    assert checked.code == 1 and f"is damaged; jobs that need it: {job}\n" in checked.out, checked
+    cluster.up()
+    cluster.run("scontrol", "release", job)
+    ended = cluster.wait_ended(job)
+    assert ended["State"] == "FAILED" and "is damaged" in cluster.run("scontrol", "show", "job", job).out
+    again = cluster.sbatch(script)
+    assert cluster.wait_ended(again)["State"] == "COMPLETED"
+    assert (cluster.work / f"slurm-{again}.out").read_text() == "would remove dir-A\n"
+
+
 # ---- nonsense on sockets ----
 
 def frames():
@@ -450,13 +499,13 @@ def test_a_journal_of_a_newer_version_stops_the_start_by_name(own_cluster):
     journal = cluster.dir / "state/journal.db"
     before = None
     for change, text in [("UPDATE meta SET value = 99 WHERE name = 'format'", "journal has format 99"),
-                         ("UPDATE meta SET value = 2 WHERE name = 'format'", None)]:
+                         ("UPDATE meta SET value = 3 WHERE name = 'format'", None)]:
         until(lambda: has_changed_alone(journal, change), "the controller to let go of its journal")
         if text is None:
             break
         before = journal.read_bytes()
         started = cluster.run("musterd", "-f", cluster.dir / "slurm.conf", check=False, timeout=20)
-        assert started.code == 1 and text in started.err and "reads up to 2" in started.err, started
+        assert started.code == 1 and text in started.err and "reads up to 3" in started.err, started
         assert journal.read_bytes() == before
     cluster.up()
     assert cluster.run("sinfo", "-h", "-o", "%t").out == "idle\n"
