@@ -6,6 +6,25 @@
 
 namespace muster {
 
+QuotaLimits client_limits(std::uint64_t files) {
+  QuotaLimits limits;
+  if (files / 2 >= limits.connections_max) return limits;
+  const auto room = static_cast<std::uint32_t>(files / 2);
+  limits.connections_reserved = room / (limits.connections_max / limits.connections_reserved);
+  limits.connections_of_user_max = room / (limits.connections_max / limits.connections_of_user_max);
+  limits.connections_max = room;
+  return limits;
+}
+
+QuotaLimits agent_limits(std::uint64_t files) {
+  constexpr std::uint64_t kOwnFiles = 256;
+  const std::uint64_t taken = client_limits(files).connections_max + std::min(kOwnFiles, files / 4);
+  QuotaLimits limits;
+  limits.connections_max = limits.connections_of_user_max = static_cast<std::uint32_t>(std::min<std::uint64_t>(files - taken, UINT32_MAX));
+  limits.connections_reserved = 0;
+  return limits;
+}
+
 std::optional<std::string> ConnectionQuota::add_connection(UserId user, bool is_operator) {
   const std::uint32_t open_to_all = limits_.connections_max - std::min(limits_.connections_max, limits_.connections_reserved);
   if (connections_ >= (is_operator ? limits_.connections_max : open_to_all)) {

@@ -21,6 +21,11 @@ struct QuotaLimits {
   std::size_t bytes_of_user_max = std::size_t{512} << 20;  ///< of messages that are on their way in or still in use
 };
 
+/// For clients: half of the files that the process may open, and no more than the limits as they are; the shares in it stay.
+QuotaLimits client_limits(std::uint64_t files);
+/// For agents, whose socket nobody else opens: what clients and the controller's own files leave.
+QuotaLimits agent_limits(std::uint64_t files);
+
 /// How every refusal below begins: what a client knows it by.
 inline constexpr std::string_view kRefusalBegins = "too many ";
 

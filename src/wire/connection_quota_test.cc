@@ -48,6 +48,18 @@ TEST(ConnectionQuota, CallsAndBytesOfAUserAreBounded) {
   EXPECT_EQ(quota.add_call(kAlice, false), std::nullopt);
 }
 
+TEST(ConnectionQuota, FilesThatMayBeOpenAreSharedByClientsAndAgents) {
+  EXPECT_EQ(client_limits(1'048'576).connections_max, 8192U);
+  EXPECT_GT(agent_limits(1'048'576).connections_max, 1'000'000U);
+  EXPECT_GE(agent_limits(20'000).connections_max, 10'000U) << "a node each of a large cluster";
+  for (const std::uint64_t files : {16U, 100U, 1024U, 20'000U}) {
+    const QuotaLimits clients = client_limits(files);
+    EXPECT_LT(clients.connections_max + agent_limits(files).connections_max, files);
+    EXPECT_GT(agent_limits(files).connections_max, 0U);
+    EXPECT_LT(clients.connections_reserved, clients.connections_max);
+  }
+}
+
 TEST(ConnectionQuota, WhoHoldsNothingIsForgotten) {
   ConnectionQuota quota(small_limits());
   EXPECT_EQ(quota.add_connection(kAlice, false), std::nullopt);

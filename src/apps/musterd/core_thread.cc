@@ -168,6 +168,7 @@ void run_core(Channels& channels, Core& core, ChannelCorePort& port, const Daemo
   core.start(beginning.epoch, std::move(beginning.config), cluster_now() - beginning.core.clock_step, beginning.core);
   port.senders().resize(core.state().nodes().all().size());  // with those that the file no longer names
   ServerOptions server_options;
+  server_options.quota = agent_limits(open_files_max());
   server_options.operators = {options.operator_uid};  // agents run as root or as whom this runs as, not as any operator
   RpcServer server(io, listen_fd, nullptr, thread.get(), server_options);
   thread->pump().exclusiveJoin(thread->tick()).wait(io.waitScope);

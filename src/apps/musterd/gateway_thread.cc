@@ -1,6 +1,5 @@
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
-#include <sys/resource.h>
 
 #include <unordered_map>
 
@@ -14,18 +13,6 @@ namespace {
 constexpr Duration kSessionMax = Duration::hours(12);
 /// Clients that are still there connect again; who waits or holds an allocation is heard more often.
 constexpr Duration kIdleLimit = Duration::seconds(120);
-
-/// Half of the files that this process may open are for clients; the shares in it are as where there is no such want.
-QuotaLimits quota_limits() {
-  QuotaLimits limits;
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 2 >= limits.connections_max) return limits;
-  const auto room = static_cast<std::uint32_t>(files.rlim_cur / 2);
-  limits.connections_reserved = room / (limits.connections_max / limits.connections_reserved);
-  limits.connections_of_user_max = room / (limits.connections_max / limits.connections_of_user_max);
-  limits.connections_max = room;
-  return limits;
-}
 
 /// Questions to other threads by token, until their answer comes back.
 template <class T>
@@ -185,7 +172,7 @@ void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions&
   ServerOptions server_options;
   server_options.operators = options.operators;
   server_options.idle_limit = kIdleLimit;
-  server_options.quota = quota_limits();
+  server_options.quota = client_limits(open_files_max());
   RpcServer server(io, listen_fd, &thread.gateway(), nullptr, server_options);
   thread.pump().wait(io.waitScope);
 }

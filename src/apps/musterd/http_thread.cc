@@ -6,7 +6,6 @@
 #include <pwd.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -274,11 +273,6 @@ class Listener final : private kj::TaskSet::ErrorHandler {
   kj::TaskSet tasks_{*this};
 };
 
-std::size_t descriptors_max() {
-  rlimit limit{};
-  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 1024;
-}
-
 /// A client that goes away in the middle of an answer is no error of ours, and KJ's server would say so each time.
 class OwnWords final : public kj::ExceptionCallback {
  public:
@@ -389,7 +383,7 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   const api::HeaderIds ids(builder);
   const auto table = builder.build();
   const api::Router router = api::make_router();
-  api::ConnectionLimits limits = api::connection_limits(descriptors_max(), options.http.connections_max, options.http.peer_connections_max);
+  api::ConnectionLimits limits = api::connection_limits(open_files_max(), options.http.connections_max, options.http.peer_connections_max);
   api::ConnectionBook connections(limits);
   api::Counter busy;
   api::BodyBook bodies;

@@ -1,6 +1,7 @@
 // One function per thread of the controller: wires a role to its channels and runs it until the process ends.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "apps/musterd/cluster_time.h"
@@ -30,6 +31,9 @@ struct DaemonOptions {
   std::vector<std::string> own_hosts;  ///< names of the controller's: those of slurm.conf
   std::string cluster_name;
 };
+
+/// How many files, and connections, this process may have open.
+std::uint64_t open_files_max();
 
 /// HTTP as it is served: what the other threads must know of it.
 struct HttpPlace {

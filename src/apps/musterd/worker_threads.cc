@@ -21,6 +21,12 @@
 #include "state/views.h"
 
 namespace muster::daemon {
+
+std::uint64_t open_files_max() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 1024;
+}
+
 namespace {
 
 /// Kept beside the journal and given up when the disk is full, so that the ends of jobs still find room.
