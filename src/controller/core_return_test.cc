@@ -1,0 +1,108 @@
+// What is due to nodes and jobs later: orders that were missed, limits with their grace, returns to the queue, records that others need.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+#include "controller/testing.h"
+
+namespace muster {
+namespace {
+
+using namespace testing;
+
+std::shared_ptr<ClusterConfig> config_with(auto change) {
+  auto config = testing::config_of(2);
+  change(config->settings);
+  for (PartitionConfig& partition : config->partitions) partition.over_time_limit = Duration::seconds(-1);  // the cluster's
+  return config;
+}
+JobId started(Rig& rig) {
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->time_limit = Duration::minutes(10);
+  const JobId job = rig.done(submit_of(spec)).job;
+  EXPECT_EQ(rig.job(job).state, JobState::kRunning);
+  return job;
+}
+void end_step(Rig& rig, JobId job, int exit) {
+  StepDone done;
+  done.id = rig.batch_step(job);
+  done.tasks = {ExitStatus::exited(exit)};
+  const auto node = rig.job(job).run->allocation->nodes.front().node;
+  rig.hear(node.value(), done);
+  rig.hear(node.value(), JobClean{job, done.id.attempt});
+}
+
+TEST(CoreReturn, ANodeIsToldWhatChangedWhileItWasAway) {
+  Rig rig;
+  const JobId job = started(rig);
+  rig.hear(0, StepRunning{rig.batch_step(job)});
+  rig.core.on_agent_lost(NodeIndex(0));
+  EXPECT_FALSE(rig.done(UpdateObject{UpdateKind::kJob, std::to_string(job.value()), {{"TimeLimit", "2:00:00"}}}, kRoot).error);
+  EXPECT_FALSE(rig.done(control_of(JobVerb::kSuspend, selector_of(job)), kRoot).error);
+  rig.sent.clear();
+  rig.connect(0, {KnownStep{rig.batch_step(job), StepPhase::kRunning}});
+  ASSERT_EQ(rig.count_sent<ChangeEnd>(0), 1U);
+  EXPECT_EQ(rig.last_sent<ChangeEnd>().end_time, rig.job(job).end_time);
+  ASSERT_EQ(rig.count_sent<SuspendJob>(0), 1U);
+  EXPECT_TRUE(rig.last_sent<SuspendJob>().is_suspend);
+}
+
+TEST(CoreReturn, NodesAreToldTheLimitWithItsGrace) {
+  Rig rig(config_with([](ClusterSettings& settings) { settings.over_time_limit = Duration::minutes(5); }));
+  const JobId job = started(rig);
+  ASSERT_GE(rig.count_sent<ChangeEnd>(0), 1U);
+  EXPECT_EQ(rig.last_sent<ChangeEnd>().end_time, rig.job(job).end_time + Duration::minutes(5));
+}
+
+TEST(CoreReturn, AsOftenAsMaxBatchRequeueSaysAndNoOftener) {
+  Rig rig(config_with([](ClusterSettings& settings) {
+    settings.max_batch_requeue = 2;
+    settings.requeue_exit = {{7, 7}};
+  }));
+  const JobId job = started(rig);
+  for (const std::uint32_t attempt : {1U, 2U}) {
+    end_step(rig, job, 7);
+    ASSERT_EQ(rig.job(job).attempt, attempt);
+    EXPECT_FALSE(rig.job(job).is_held()) << attempt;
+    rig.pass(rig.core.state().settings().requeue_delay + Duration::seconds(1));
+    rig.plan();
+    ASSERT_EQ(rig.job(job).state, JobState::kRunning) << attempt;
+  }
+  end_step(rig, job, 7);
+  EXPECT_TRUE(rig.job(job).is_held());
+  EXPECT_EQ(rig.job(job).reason, PendingReason::kJobHoldMaxRequeue);
+}
+
+TEST(CoreReturn, TheRecordOfAnArrayStaysForAsLongAsAnElementIsThere) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->text.set(JobText::kArray, "0-1");
+  PreparedSubmit submit = submit_of(spec);
+  submit.array.emplace();
+  submit.array->indices = Bitmap::range(0, 2);
+  const JobId record = rig.done(std::move(submit)).job;
+  rig.plan();
+  const auto& elements = *rig.core.state().jobs().elements(record);
+  ASSERT_EQ(elements.size(), 2U);
+  const JobId split = elements.begin()->second == record ? std::next(elements.begin())->second : elements.begin()->second;
+  ASSERT_EQ(rig.job(record).state, JobState::kRunning);
+  ASSERT_EQ(rig.job(split).state, JobState::kRunning);
+  rig.hear(rig.job(split).run->allocation->nodes.front().node.value(), StepRunning{rig.batch_step(split)});
+  end_step(rig, record, 0);
+  ASSERT_TRUE(rig.job(record).is_over());
+  const Duration age = rig.core.state().settings().min_job_age;
+  rig.live(age + Duration::seconds(30));
+  EXPECT_NE(rig.core.state().jobs().find(record), nullptr) << "an element runs on";
+  end_step(rig, split, 0);
+  rig.live(age + Duration::seconds(30));
+  EXPECT_EQ(rig.core.state().jobs().find(record), nullptr);
+  EXPECT_EQ(rig.core.state().jobs().find(split), nullptr);
+}
+
+}  // namespace
+}  // namespace muster
