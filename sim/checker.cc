@@ -204,6 +204,14 @@ struct Checker::Follow {
       CHECK(is_possible, "job {} fails with its node and no node failed: {}", e.job.value(), e.detail);
       checker.node_failed_.insert({e.job, job.attempt});
     }
+    // A job's exit is its script's; what becomes of a trial is its search's to say.
+    const auto script = checker.script_exits_.find(StepId{e.job, job.attempt, kBatchStep});
+    const bool is_scripts = e.detail.empty() && job.spec->trial.value() == 0 && (e.state == JobState::kCompleted || e.state == JobState::kFailed);
+    if (is_scripts && script != checker.script_exits_.end()) {
+      CHECK(e.exit == script->second, "job {} ends with {}, and its script ended with {}", e.job.value(), e.exit.raw, script->second.raw);
+      CHECK((e.state == JobState::kCompleted) == (e.exit == ExitStatus()), "job {} is {} with {}", e.job.value(), job_state_name(e.state), e.exit.raw);
+    }
+    if (script != checker.script_exits_.end()) checker.script_exits_.erase(script);
     const bool had_run = job.nodes_left > 0;
     job.state = e.state;
     job.has_completed = job.has_completed || e.state == JobState::kCompleted;
@@ -267,6 +275,7 @@ struct Checker::Follow {
   }
   /// The exit that is told is the exit that was.
   void operator()(const StepEnded& e) {
+    if (e.step.step == kBatchStep) checker.script_exits_[e.step] = e.exit;
     if (checker.node_failed_.contains({e.step.job, e.step.attempt})) return;
     const bool is_node_gone = e.detail.find("restarted") != std::string::npos || e.detail.find("did not respond") != std::string::npos;
     const Options& o = checker.options_;

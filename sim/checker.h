@@ -44,6 +44,7 @@ struct Knowledge {
   Seq published_;
   TimePoint time_;
   std::map<StepId, std::size_t> step_nodes_;
+  std::map<StepId, ExitStatus> script_exits_;  ///< of batch scripts, as they were told
   bool is_node_downed_ = false;  ///< an operator has taken a node down
 };
 
