@@ -1,4 +1,5 @@
-// Products that stop at the largest number instead of wrapping around: an amount that nobody has, rather than a small one.
+// Products that stop at the largest number instead of wrapping around: an amount that nobody has,
+// rather than a small one.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,13 @@ namespace muster {
 /// Requires: both are amounts, not below zero.
 constexpr std::int64_t saturating_product(std::int64_t amount, std::int64_t count) {
   std::int64_t product = 0;
-  return __builtin_mul_overflow(amount, count, &product) ? std::numeric_limits<std::int64_t>::max() : product;
+  return __builtin_mul_overflow(amount, count, &product) ? std::numeric_limits<std::int64_t>::max()
+                                                         : product;
 }
 constexpr std::uint64_t saturating_product(std::uint64_t amount, std::uint64_t count) {
   std::uint64_t product = 0;
-  return __builtin_mul_overflow(amount, count, &product) ? std::numeric_limits<std::uint64_t>::max() : product;
+  return __builtin_mul_overflow(amount, count, &product) ? std::numeric_limits<std::uint64_t>::max()
+                                                         : product;
 }
 
 }  // namespace muster

@@ -165,7 +165,8 @@ TEST(CoreLaunch, AScriptThatIsDamagedIsSharedWithNobody) {
   Rig rig;
   const auto with_script = [](char fill) {
     PreparedSubmit submit = submit_of(spec_of());
-    submit.script = PreparedBlob{std::string(32, fill), std::make_shared<const std::string>("#!/bin/sh\n")};
+    submit.script =
+        PreparedBlob{std::string(32, fill), std::make_shared<const std::string>("#!/bin/sh\n")};
     return submit;
   };
   const JobId first = rig.done(with_script('s')).job;
@@ -463,7 +464,8 @@ TEST(CoreIdentity, NoCommandIsTakenUpBeforeTheNodesThatWereThereHaveBeenHeard) {
   Rig other(2, rig.stored());
   EXPECT_TRUE(other.core.awaits_nodes(other.now + Duration::milliseconds(900)));
   EXPECT_FALSE(other.core.awaits_nodes(other.now + Duration::seconds(1)));
-  // A state without a job may be all that is left of an old cluster, whose nodes know which ids were given.
+  // A state without a job may be all that is left of an old cluster, whose nodes know which ids
+  // were given.
   Rig fresh(2);
   EXPECT_TRUE(fresh.core.awaits_nodes(fresh.now + Duration::milliseconds(4900)));
   EXPECT_FALSE(fresh.core.awaits_nodes(fresh.now + Duration::seconds(5)));

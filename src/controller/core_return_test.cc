@@ -1,4 +1,5 @@
-// What is due to nodes and jobs later: orders that were missed, limits with their grace, returns to the queue, records that others need.
+// What is due to nodes and jobs later: orders that were missed, limits with their grace, returns to
+// the queue, records that others need.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -14,7 +15,8 @@ using namespace testing;
 std::shared_ptr<ClusterConfig> config_with(auto change) {
   auto config = testing::config_of(2);
   change(config->settings);
-  for (PartitionConfig& partition : config->partitions) partition.over_time_limit = Duration::seconds(-1);  // the cluster's
+  for (PartitionConfig& partition : config->partitions)
+    partition.over_time_limit = Duration::seconds(-1);  // the cluster's
   return config;
 }
 JobId started(Rig& rig) {
@@ -40,7 +42,11 @@ TEST(CoreReturn, ANodeIsToldWhatChangedWhileItWasAway) {
   const JobId job = started(rig);
   rig.hear(0, StepRunning{rig.batch_step(job)});
   rig.core.on_agent_lost(NodeIndex(0));
-  EXPECT_FALSE(rig.done(UpdateObject{UpdateKind::kJob, std::to_string(job.value()), {{"TimeLimit", "2:00:00"}}}, kRoot).error);
+  EXPECT_FALSE(rig.done(UpdateObject{UpdateKind::kJob,
+                                     std::to_string(job.value()),
+                                     {{"TimeLimit", "2:00:00"}}},
+                        kRoot)
+                   .error);
   EXPECT_FALSE(rig.done(control_of(JobVerb::kSuspend, selector_of(job)), kRoot).error);
   rig.sent.clear();
   rig.connect(0, {KnownStep{rig.batch_step(job), StepPhase::kRunning}});
@@ -51,7 +57,8 @@ TEST(CoreReturn, ANodeIsToldWhatChangedWhileItWasAway) {
 }
 
 TEST(CoreReturn, NodesAreToldTheLimitWithItsGrace) {
-  Rig rig(config_with([](ClusterSettings& settings) { settings.over_time_limit = Duration::minutes(5); }));
+  Rig rig(config_with(
+      [](ClusterSettings& settings) { settings.over_time_limit = Duration::minutes(5); }));
   const JobId job = started(rig);
   ASSERT_GE(rig.count_sent<ChangeEnd>(0), 1U);
   EXPECT_EQ(rig.last_sent<ChangeEnd>().end_time, rig.job(job).end_time + Duration::minutes(5));
@@ -89,10 +96,12 @@ TEST(CoreReturn, TheRecordOfAnArrayStaysForAsLongAsAnElementIsThere) {
   rig.plan();
   const auto& elements = *rig.core.state().jobs().elements(record);
   ASSERT_EQ(elements.size(), 2U);
-  const JobId split = elements.begin()->second == record ? std::next(elements.begin())->second : elements.begin()->second;
+  const JobId split = elements.begin()->second == record ? std::next(elements.begin())->second
+                                                         : elements.begin()->second;
   ASSERT_EQ(rig.job(record).state, JobState::kRunning);
   ASSERT_EQ(rig.job(split).state, JobState::kRunning);
-  rig.hear(rig.job(split).run->allocation->nodes.front().node.value(), StepRunning{rig.batch_step(split)});
+  rig.hear(rig.job(split).run->allocation->nodes.front().node.value(),
+           StepRunning{rig.batch_step(split)});
   end_step(rig, record, 0);
   ASSERT_TRUE(rig.job(record).is_over());
   const Duration age = rig.core.state().settings().min_job_age;

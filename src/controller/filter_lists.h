@@ -1,5 +1,6 @@
-// The lists of a filter of jobs: words of which each job is looked at. Thousands of jobs meet thousands of words, so that they are sorted
-// once, where a request comes in, and looked up by halves.
+// The lists of a filter of jobs: words of which each job is looked at. Thousands of jobs meet
+// thousands of words, so that they are sorted once, where a request comes in, and looked up by
+// halves.
 #pragma once
 
 #include <string>
@@ -11,11 +12,12 @@
 
 namespace muster {
 
-/// Sorts each list but that of the jobs, which are looked up by their numbers, and leaves each word there once. Errors: kInvalidArgument:
-/// one has more than 65,536.
+/// Sorts each list but that of the jobs, which are looked up by their numbers, and leaves each word
+/// there once. Errors: kInvalidArgument: one has more than 65,536.
 Status sort_lists(JobFilter& filter);
 
-/// True when the list is empty, which means any, or has the word. Requires: sort_lists. Cost: O(log words).
+/// True when the list is empty, which means any, or has the word. Requires: sort_lists. Cost: O(log
+/// words).
 bool is_listed(const std::vector<std::string>& list, std::string_view word);
 bool is_listed(const std::vector<std::uint32_t>& list, std::uint32_t number);
 bool is_listed(const std::vector<JobState>& list, JobState state);

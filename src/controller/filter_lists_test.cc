@@ -22,8 +22,8 @@ TEST(FilterLists, EachListIsSortedAndHasEachWordOnce) {
   filter.states = {JobState::kFailed, JobState::kPending};
   ASSERT_TRUE(sort_lists(filter).has_value());
   EXPECT_EQ(filter.users, (std::vector<std::string>{"ada", "zoe"}));
-  for (const auto* list : {&filter.names, &filter.accounts, &filter.partitions, &filter.qos, &filter.wckeys, &filter.reservations, &filter.licenses,
-                           &filter.nodes}) {
+  for (const auto* list : {&filter.names, &filter.accounts, &filter.partitions, &filter.qos,
+                           &filter.wckeys, &filter.reservations, &filter.licenses, &filter.nodes}) {
     EXPECT_EQ(*list, (std::vector<std::string>{"a", "b"}));
   }
   EXPECT_EQ(filter.uids, (std::vector<std::uint32_t>{5, 7}));

@@ -50,8 +50,8 @@ class Rig : public JournalPort, public CorePort {
   /// A cluster of `nodes` nodes (state/testing.h), or the one that `stored` batches make: a start after a crash.
   explicit Rig(std::uint32_t nodes = 2, std::vector<EventBatchRef> stored = {}) : Rig(config_of(nodes), std::move(stored)) {}
   /// `away`: how long no controller was there before this one.
-  explicit Rig(std::shared_ptr<const ClusterConfig> config, std::vector<EventBatchRef> stored = {}, Duration away = {},
-               const CoreStart& beginning = {}, bool is_behind = false)
+  explicit Rig(std::shared_ptr<const ClusterConfig> config, std::vector<EventBatchRef> stored = {},
+               Duration away = {}, const CoreStart& beginning = {}, bool is_behind = false)
       : journal(std::move(stored)), now(at(0)) {
     is_history_behind = is_behind;
     std::uint64_t epoch = 1;

@@ -78,6 +78,15 @@ std::vector<std::string> stored_batches(SqliteJournal& journal, Seq after) {
 
 // ---- single cases ----
 
+/// Past the journal's own code: SQLite's result.
+int execute(const char* sql) {
+  sqlite3* raw = nullptr;
+  const int opened = sqlite3_open(kPath, &raw);
+  const int done = opened == SQLITE_OK ? sqlite3_exec(raw, sql, nullptr, nullptr, nullptr) : opened;
+  sqlite3_close(raw);
+  return done;
+}
+
 TEST(SqliteJournal, KeepsBatchesBlobsAndCheckpointsOverAReopening) {
   FaultyDisk disk(1);
   auto journal = opened();
@@ -118,10 +127,7 @@ TEST(SqliteJournal, ADamagedBlobIsNotHandedOut) {
     ASSERT_TRUE(journal->append({first}).has_value());
     EXPECT_TRUE(journal->damaged_blobs().value().empty());
   }
-  sqlite3* raw = nullptr;
-  ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(raw, "UPDATE blobs SET bytes = 'rm -r dir-C' WHERE id = 2", nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(raw);
+  ASSERT_EQ(execute("UPDATE blobs SET bytes = 'rm -r dir-C' WHERE id = 2"), SQLITE_OK);
   auto journal = opened();
   EXPECT_EQ(journal->read_blob(BlobId(1)).value(), "rm -r dir-A");
   EXPECT_EQ(journal->read_blob(BlobId(2)).error().code, ErrorCode::kCorruption);
@@ -223,26 +229,19 @@ TEST(SqliteJournal, RefusesWorkOnAFullDiskAndGoesOnWhenThereIsRoom) {
 TEST(SqliteJournal, NamesANewerFormatAndStops) {
   FaultyDisk disk(1);
   opened() = nullptr;
-  sqlite3* raw = nullptr;
-  ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
   const char* change = "UPDATE meta SET value = 4 WHERE name = 'format'; DROP TABLE slices";
-  ASSERT_EQ(sqlite3_exec(raw, change, nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(raw);
+  ASSERT_EQ(execute(change), SQLITE_OK);
   const auto newer = SqliteJournal::open({kPath});
   ASSERT_FALSE(newer.has_value());
   EXPECT_EQ(newer.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_EQ(newer.error().message, "journal has format 4");
   EXPECT_NE(newer.error().detail.find("reads up to 3"), std::string::npos) << newer.error().detail;
   // A version that does not understand the file has not touched it.
-  ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
-  EXPECT_NE(sqlite3_exec(raw, "SELECT * FROM slices", nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(raw);
+  EXPECT_NE(execute("SELECT * FROM slices"), SQLITE_OK);
 }
 
 TEST(SqliteJournal, AFileOfFormat1IsBroughtToThisOne) {
   FaultyDisk disk(1);
-  sqlite3* raw = nullptr;
-  ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
   const char* old = "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL);"
                     "CREATE TABLE batches (seq INTEGER PRIMARY KEY, record BLOB NOT NULL);"
                     "CREATE TABLE blobs (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);"
@@ -250,8 +249,7 @@ TEST(SqliteJournal, AFileOfFormat1IsBroughtToThisOne) {
                     "CREATE TABLE checkpoints (generation INTEGER PRIMARY KEY, seq INTEGER NOT NULL, slices INTEGER NOT NULL);"
                     "INSERT INTO blobs VALUES (3, 'script');"
                     "INSERT INTO meta VALUES ('format', 1), ('epoch', 7), ('probe', 0);";
-  ASSERT_EQ(sqlite3_exec(raw, old, nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(raw);
+  ASSERT_EQ(execute(old), SQLITE_OK);
   EXPECT_FALSE(SqliteJournal::open({kPath, true}).has_value()) << "a reader changes nothing";
   auto journal = opened();
   EXPECT_EQ(journal->take_lead().value(), Epoch(8));
@@ -272,11 +270,8 @@ TEST(SqliteJournal, AFileOfFormat1IsBroughtToThisOne) {
 TEST(SqliteJournal, AFileOfFormat2IsBroughtToThisOne) {
   FaultyDisk disk(1);
   opened() = nullptr;
-  sqlite3* raw = nullptr;
-  ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
   const char* old = "ALTER TABLE blobs DROP COLUMN digest; UPDATE meta SET value = 2 WHERE name = 'format'; INSERT INTO blobs VALUES (3, 'script')";
-  ASSERT_EQ(sqlite3_exec(raw, old, nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(raw);
+  ASSERT_EQ(execute(old), SQLITE_OK);
   EXPECT_EQ(opened()->read_blob(BlobId(3)).value(), "script");
   EXPECT_EQ(opened()->read_blob(BlobId(3)).value(), "script") << "once is enough";
 }

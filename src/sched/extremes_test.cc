@@ -1,5 +1,5 @@
-// Numbers at their ends, which no door lets in and an old journal may hold: nothing wraps around, nothing is given that is not there, and no
-// plan aborts.
+// Numbers at their ends, which no door lets in and an old journal may hold: nothing wraps around,
+// nothing is given that is not there, and no plan aborts.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,8 @@ using namespace testing;
 template <class T>
 T extreme(Rng& rng) {
   constexpr T kMost = std::numeric_limits<T>::max();
-  const std::array<T, 8> ends{0, 1, 2, 3, kMost, kMost - 1, static_cast<T>(kMost / 2), static_cast<T>(kMost / 2 + 1)};
+  const std::array<T, 8> ends{
+      0, 1, 2, 3, kMost, kMost - 1, static_cast<T>(kMost / 2), static_cast<T>(kMost / 2 + 1)};
   return ends[rng.below(ends.size())];
 }
 /// Most numbers as usual, some at an end: else nothing would ever fit.
@@ -56,7 +57,9 @@ TEST(Extremes, NothingIsGivenThatIsNotThere) {
     snapshot.advance_time(at(0));
     for (std::uint32_t id = 1; id <= 12; ++id) {
       PendingJob job = make_job(id, extreme_request(rng));
-      if (rng.chance(0.3)) job.time_limit = rng.chance(0.3) ? Duration::infinite() : Duration::microseconds(extreme<std::int64_t>(rng));
+      if (rng.chance(0.3))
+        job.time_limit = rng.chance(0.3) ? Duration::infinite()
+                                         : Duration::microseconds(extreme<std::int64_t>(rng));
       if (job.time_limit == Duration()) job.time_limit = Duration::seconds(1);
       snapshot.add_pending(job);
     }

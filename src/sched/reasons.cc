@@ -36,7 +36,8 @@ class Explanation {
     }
     if (is_open && is_ready()) explain_rank();
     // Nothing is lacking, nobody goes before: the next plan starts it.
-    if (is_open && reasons_.details.empty()) say({PendingReason::kResources, "room that the next plan gives out", 0, 0, {}, {}});
+    if (is_open && reasons_.details.empty())
+      say({PendingReason::kResources, "room that the next plan gives out", 0, 0, {}, {}});
     choose_word(is_open);
     return std::move(reasons_);
   }
@@ -148,19 +149,24 @@ class Explanation {
 
   /// What the nodes of a partition that match and are in service could carry of the job now.
   struct Room {
-    NodeSet nodes;        ///< that match and are in service
-    NodeSet short_of;     ///< of those, the ones that could carry more if they were empty
-    NodeSet with_room;    ///< of those, the ones that take a task now
+    NodeSet nodes;      ///< that match and are in service
+    NodeSet short_of;   ///< of those, the ones that could carry more if they were empty
+    NodeSet with_room;  ///< of those, the ones that take a task now
     std::vector<std::uint32_t> tasks;  ///< what those take
-    Shares shares{};      ///< and lend, in all
+    Shares shares{};                   ///< and lend, in all
   };
   Room room_in(PartitionIndex index, const Fitter& fitter) const {
-    Room room{(shape_.demand_in(index).feasible & snapshot_.partition_nodes(index)) & snapshot_.usable(), NodeSet(snapshot_.node_count()),
-              NodeSet(snapshot_.node_count()), {}, {}};
+    Room room{
+        (shape_.demand_in(index).feasible & snapshot_.partition_nodes(index)) & snapshot_.usable(),
+        NodeSet(snapshot_.node_count()),
+        NodeSet(snapshot_.node_count()),
+        {},
+        {}};
     room.nodes.for_each([&](NodeIndex node) {
       const auto now = candidate_at(fitter, node, snapshot_.free().at(node));
       const auto empty = candidate_at(fitter, node, snapshot_.facts().total.at(node));
-      if (empty && (!now || now->tasks < empty->tasks || now->shares != empty->shares)) room.short_of.set(node);
+      if (empty && (!now || now->tasks < empty->tasks || now->shares != empty->shares))
+        room.short_of.set(node);
       if (!now) return;
       room.with_room.set(node);
       room.tasks.push_back(now->tasks);
@@ -169,8 +175,9 @@ class Explanation {
     return room;
   }
 
-  /// Each thing of which there is too little now, and who has it. Where each is there alone, and not at once, that; nothing where better
-  /// ranked jobs alone stand in the way, which explain_rank says.
+  /// Each thing of which there is too little now, and who has it. Where each is there alone, and
+  /// not at once, that; nothing where better ranked jobs alone stand in the way, which explain_rank
+  /// says.
   void explain_room(PartitionIndex index) {
     const Demand& demand = shape_.demand_in(index);
     const ResourceRequest& request = *demand.request;
@@ -178,44 +185,63 @@ class Explanation {
     const NodeLimits limits = node_limits(request, snapshot_.partition(index)).limits;
     Room room = room_in(index, fitter);
     const std::string& name = snapshot_.partition(index).name;
-    const auto lacks = [&](std::string what, std::uint64_t wanted, std::uint64_t found, const NodeSet& on) {
+    const auto lacks = [&](std::string what, std::uint64_t wanted, std::uint64_t found,
+                           const NodeSet& on) {
       if (found >= wanted) return false;
-      ReasonDetail detail{PendingReason::kResources, std::move(what), wanted, found, first_to_end(on), {}};
+      ReasonDetail detail{
+          PendingReason::kResources, std::move(what), wanted, found, first_to_end(on), {}};
       add_window(detail);
       say(std::move(detail));
       return true;
     };
     const NodeSet missing = demand.required - room.with_room;
-    bool is_said = lacks("nodes asked for by name, with room now", demand.required_count, (demand.required & room.with_room).count(), missing);
+    bool is_said = lacks("nodes asked for by name, with room now", demand.required_count,
+                         (demand.required & room.with_room).count(), missing);
     if (!is_said) {
-      is_said = lacks(fmt::format("of {} matching nodes of partition {}, with room now", room.nodes.count(), name), limits.min, room.tasks.size(),
-                      room.nodes - room.with_room);
+      is_said = lacks(fmt::format("of {} matching nodes of partition {}, with room now",
+                                  room.nodes.count(), name),
+                      limits.min, room.tasks.size(), room.nodes - room.with_room);
     }
     for (std::size_t i = 0; i < demand.per_job.size(); ++i) {
-      is_said = lacks(fmt::format("{} free on those nodes of partition {}", amount_name(request, i), name), demand.per_job[i].count, room.shares[i], room.short_of) || is_said;
+      is_said = lacks(fmt::format("{} free on those nodes of partition {}", amount_name(request, i),
+                                  name),
+                      demand.per_job[i].count, room.shares[i], room.short_of) ||
+                is_said;
     }
     const bool is_bounded = limits.max < room.tasks.size();
     std::ranges::sort(room.tasks, std::greater<>());
     if (is_bounded) room.tasks.resize(limits.max);
     std::uint64_t tasks = 0;
     for (const std::uint32_t one : room.tasks) tasks += one;
-    const std::string on = is_bounded ? fmt::format("the best {} nodes", limits.max) : std::string("the nodes with room");
-    is_said = is_said || lacks(fmt::format("tasks that {} of partition {} take now", on, name), least_task_count(request, limits), tasks, room.short_of);
+    const std::string on = is_bounded ? fmt::format("the best {} nodes", limits.max)
+                                      : std::string("the nodes with room");
+    is_said = is_said || lacks(fmt::format("tasks that {} of partition {} take now", on, name),
+                               least_task_count(request, limits), tasks, room.short_of);
     if (is_said || place_now(index, fitter, limits)) return;
-    ReasonDetail detail{PendingReason::kResources, fmt::format("on nodes of partition {}, each of what is asked for is free, and not all of it together", name), 0, 0,
-                        first_to_end(room.short_of), {}};
+    ReasonDetail detail{PendingReason::kResources,
+                        fmt::format("on nodes of partition {}, each of what is asked for is free, "
+                                    "and not all of it together",
+                                    name),
+                        0,
+                        0,
+                        first_to_end(room.short_of),
+                        {}};
     add_window(detail);
     say(std::move(detail));
   }
   bool place_now(PartitionIndex index, const Fitter& fitter, NodeLimits limits) const {
-    const NodeSet allowed = (shape_.demand_in(index).feasible & snapshot_.partition_nodes(index)) & snapshot_.usable();
-    return place(fitter, TableAvailability(snapshot_.free()), limits, snapshot_.facts().by_weight, allowed).has_value();
+    const NodeSet allowed =
+        (shape_.demand_in(index).feasible & snapshot_.partition_nodes(index)) & snapshot_.usable();
+    return place(fitter, TableAvailability(snapshot_.free()), limits, snapshot_.facts().by_weight,
+                 allowed)
+        .has_value();
   }
   static std::string amount_name(const ResourceRequest& request, std::size_t job_need) {
     std::size_t place = 0;
     for (const GresAmount& amount : request.gres_per_job) {
       if (amount.count == 0) continue;
-      if (place++ == job_need) return amount.type.empty() ? amount.name : amount.name + ":" + amount.type;
+      if (place++ == job_need)
+        return amount.type.empty() ? amount.name : amount.name + ":" + amount.type;
     }
     return "gpu";  // that --ntasks-per-gpu implies
   }

@@ -13,16 +13,19 @@ namespace {
 
 using namespace testing;
 
-/// Two nodes of 16 CPUs and 4 GPUs; job 100 has half of the first and two of its GPUs, job 101 a few CPUs of the second.
+/// Two nodes of 16 CPUs and 4 GPUs; job 100 has half of the first and two of its GPUs, job 101 a
+/// few CPUs of the second.
 struct Busy : ::testing::Test {
   Busy() {
-    std::vector<NodeConfig> nodes{make_node("a0", 16, 1000, {{"gpu", "", 4, {}}}), make_node("a1", 16, 1000, {{"gpu", "", 4, {}}})};
+    std::vector<NodeConfig> nodes{make_node("a0", 16, 1000, {{"gpu", "", 4, {}}}),
+                                  make_node("a1", 16, 1000, {{"gpu", "", 4, {}}})};
     snapshot = make_snapshot(make_cluster(std::move(nodes)));
     snapshot.advance_time(at(0));
     run(100, 0, 8, 2, 500);
     run(101, 1, 4, 0, 900);
   }
-  void run(std::uint32_t id, std::uint32_t node, std::uint32_t cpus, std::uint32_t gpus, std::int64_t end) {
+  void run(std::uint32_t id, std::uint32_t node, std::uint32_t cpus, std::uint32_t gpus,
+           std::int64_t end) {
     NodeAmount amount;
     amount.node = NodeIndex(node);
     amount.cpus = cpus;
@@ -39,7 +42,8 @@ struct Busy : ::testing::Test {
     for (const ReasonDetail& detail : reasons_of(snapshot, made, JobId(1)).details) {
       std::string jobs;
       for (const JobId job : detail.blocking_jobs) jobs += " " + std::to_string(job.value());
-      all.push_back(detail.constraint + ": " + std::to_string(detail.wanted) + "/" + std::to_string(detail.found) + jobs);
+      all.push_back(detail.constraint + ": " + std::to_string(detail.wanted) + "/" +
+                    std::to_string(detail.found) + jobs);
     }
     return all;
   }
@@ -48,11 +52,13 @@ struct Busy : ::testing::Test {
 using Lines = std::vector<std::string>;
 
 TEST_F(Busy, TasksThatDoNotFitAreCounted) {
-  EXPECT_EQ(why(tasks(24)), (Lines{"tasks that the nodes with room of partition main take now: 24/20 100 101"}));
+  EXPECT_EQ(why(tasks(24)),
+            (Lines{"tasks that the nodes with room of partition main take now: 24/20 100 101"}));
 }
 
 TEST_F(Busy, OnOneNodeTheBestOfThemCounts) {
-  EXPECT_EQ(why(on_nodes(1, 14)), (Lines{"of 2 matching nodes of partition main, with room now: 1/0 100 101"}));
+  EXPECT_EQ(why(on_nodes(1, 14)),
+            (Lines{"of 2 matching nodes of partition main, with room now: 1/0 100 101"}));
 }
 
 TEST_F(Busy, DevicesOfTheWholeJobAreCountedByTheirName) {
@@ -71,7 +77,9 @@ TEST_F(Busy, WhoOnlyStandsBehindOthersIsToldThat) {
   PendingJob first = make_job(2, on_nodes(2, 2, 16));
   first.priority = 10;
   snapshot.add_pending(std::move(first));
-  EXPECT_EQ(why(on_nodes(1, 1, 4), 10'000), (Lines{"jobs of higher rank wait for the same nodes: 0/1 2"})) << "there is room now, until that window begins";
+  EXPECT_EQ(why(on_nodes(1, 1, 4), 10'000),
+            (Lines{"jobs of higher rank wait for the same nodes: 0/1 2"}))
+      << "there is room now, until that window begins";
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ struct OutputCaptureTest : ::testing::Test {
   }
   ~OutputCaptureTest() override { std::filesystem::remove_all(options.spool); }
   std::string kept() const {
-    const OutputFileName name{launch.id, launch.job->trial, 0, 0, LogStream::kStdout, launch.job->runs_before};
+    const OutputFileName name{launch.id, launch.job->trial,  0,
+                              0,         LogStream::kStdout, launch.job->runs_before};
     std::ifstream file(output_folder(options.spool) + "/" + output_file_text(name));
     return {std::istreambuf_iterator<char>(file), {}};
   }
@@ -58,7 +59,8 @@ struct OutputCaptureTest : ::testing::Test {
   std::unique_ptr<OutputCapture> capture;
 };
 
-constexpr const char* kTenMissing = "\n[muster: 10 bytes of output are missing here: the node's disk did not take them]\n";
+constexpr const char* kTenMissing =
+    "\n[muster: 10 bytes of output are missing here: the node's disk did not take them]\n";
 
 TEST_F(OutputCaptureTest, SaysWhereAndHowMuchAFullDiskLost) {
   capture->add(0, LogStream::kStdout, "first\n");

@@ -50,8 +50,9 @@ def fill(folder):
     os.close(filler)
 
 
-@pytest.mark.root_only
-def test_a_full_disk_refuses_new_work_and_loses_no_end(tmp_path):
+@pytest.fixture
+def tight_cluster():
+    """One whose state lies on a disk of 40 MiB, the reserve on it."""
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
         pytest.skip("this host forbids mounting")
     cluster = make_cluster(nodes=1)
@@ -63,72 +64,67 @@ def test_a_full_disk_refuses_new_work_and_loses_no_end(tmp_path):
         with small_disk(state, "40m"):
             cluster.up()
             until((state / "journal.reserve").exists)
-            pid = cluster.pid("controller")
-            first = cluster.sbatch("sleep 5; exit 3")
-            second = cluster.sbatch("until test -e go; do sleep 0.1; done; exit 4")
-            cluster.wait_state(first, "RUNNING")
-            cluster.wait_state(second, "RUNNING")
-            fill(state)
-            accepted = []
-            script = "#!/bin/sh\n#" + "x" * 50_000 + "\n"
-            while (answer := cluster.run("sbatch", "--parsable", stdin=script, check=False)).code == 0:
-                accepted.append(int(answer.out))  # into pages that the journal had already
-                assert len(accepted) < 100
-            assert answer.code == 1 and "Unable to write to the controller's disk" in answer.err and "is full" in answer.err
-            web = Web(cluster)
-            assert "is full" in web.ask("GET", "/readyz", check=503)["error"]["error"] and web.ask("GET", "/livez") == {"status": "ok"}
-            # Reading goes on, and the reserve has room for the ends of what runs.
-            assert cluster.run("squeue", "-h", "-j", first).code == 0
-            assert cluster.wait_ended(first, timeout=30)["ExitCode"] == "3:0"
-            assert cluster.run("sbatch", stdin=script, check=False).code == 1
-            # Somebody takes the reserve as well: the end waits with the node.
-            fill(state)
-            (cluster.work / "go").touch()
-            time.sleep(1.5)
-            (state / "filler").unlink()
-            until(lambda: cluster.run("squeue", "-h", check=False).code == 0, timeout=30)
-            assert cluster.wait_ended(second)["ExitCode"] == "4:0"
-            after = until(lambda: cluster.run("sbatch", "--parsable", "--wrap", "true", check=False).out.strip())
-            assert after, "there is room again and nothing is taken"
-            assert web.ask("GET", "/readyz") == {"status": "ok"}
-            for job in accepted + [int(after)]:
-                assert cluster.wait_ended(job)["State"] == "COMPLETED"
-            assert cluster.pid("controller") == pid
-            cluster.run("muster", "check", "--dir", cluster.dir)
+            yield cluster
             cluster.down()
     finally:
         end_cluster(cluster)
 
 
 @pytest.mark.root_only
-def test_a_start_on_a_full_disk_gives_up_the_reserve(tmp_path):
-    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
-        pytest.skip("this host forbids mounting")
-    cluster = make_cluster(nodes=1)
-    cluster.down()
+def test_a_full_disk_refuses_new_work_and_loses_no_end(tight_cluster):
+    cluster = tight_cluster
     state = cluster.dir / "state"
-    for file in state.iterdir():
-        file.unlink()
-    try:
-        with small_disk(state, "40m"):
-            cluster.up()
-            until((state / "journal.reserve").exists)
-            job = cluster.sbatch("until test -e go; do sleep 0.1; done; exit 4")
-            cluster.wait_state(job, "RUNNING")
-            os.kill(cluster.pid("controller"), signal.SIGKILL)
-            fill(state)
-            cluster.up()
-            assert not (state / "journal.reserve").exists() and "the reserve is given up for it" in controller_log(cluster)
-            (cluster.work / "go").touch()
-            assert cluster.wait_ended(job, timeout=30)["ExitCode"] == "4:0"
-            refused = until(lambda: (answer := cluster.run("sbatch", "--wrap", "true", check=False)).code and answer)
-            assert "Unable to write to the controller's disk" in refused.err
-            (state / "filler").unlink()
-            assert until(lambda: cluster.run("sbatch", "--parsable", "--wrap", "true", check=False).out.strip())
-            cluster.run("muster", "check", "--dir", cluster.dir)
-            cluster.down()
-    finally:
-        end_cluster(cluster)
+    pid = cluster.pid("controller")
+    first = cluster.sbatch("sleep 5; exit 3")
+    second = cluster.sbatch("until test -e go; do sleep 0.1; done; exit 4")
+    cluster.wait_state(first, "RUNNING")
+    cluster.wait_state(second, "RUNNING")
+    fill(state)
+    accepted = []
+    script = "#!/bin/sh\n#" + "x" * 50_000 + "\n"
+    while (answer := cluster.run("sbatch", "--parsable", stdin=script, check=False)).code == 0:
+        accepted.append(int(answer.out))  # into pages that the journal had already
+        assert len(accepted) < 100
+    assert answer.code == 1 and "Unable to write to the controller's disk" in answer.err and "is full" in answer.err
+    web = Web(cluster)
+    assert "is full" in web.ask("GET", "/readyz", check=503)["error"]["error"] and web.ask("GET", "/livez") == {"status": "ok"}
+    # Reading goes on, and the reserve has room for the ends of what runs.
+    assert cluster.run("squeue", "-h", "-j", first).code == 0
+    assert cluster.wait_ended(first, timeout=30)["ExitCode"] == "3:0"
+    assert cluster.run("sbatch", stdin=script, check=False).code == 1
+    # Somebody takes the reserve as well: the end waits with the node.
+    fill(state)
+    (cluster.work / "go").touch()
+    time.sleep(1.5)
+    (state / "filler").unlink()
+    until(lambda: cluster.run("squeue", "-h", check=False).code == 0, timeout=30)
+    assert cluster.wait_ended(second)["ExitCode"] == "4:0"
+    after = until(lambda: cluster.run("sbatch", "--parsable", "--wrap", "true", check=False).out.strip())
+    assert after, "there is room again and nothing is taken"
+    assert web.ask("GET", "/readyz") == {"status": "ok"}
+    for job in accepted + [int(after)]:
+        assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert cluster.pid("controller") == pid
+    cluster.run("muster", "check", "--dir", cluster.dir)
+
+
+@pytest.mark.root_only
+def test_a_start_on_a_full_disk_gives_up_the_reserve(tight_cluster):
+    cluster = tight_cluster
+    state = cluster.dir / "state"
+    job = cluster.sbatch("until test -e go; do sleep 0.1; done; exit 4")
+    cluster.wait_state(job, "RUNNING")
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    fill(state)
+    cluster.up()
+    assert not (state / "journal.reserve").exists() and "the reserve is given up for it" in controller_log(cluster)
+    (cluster.work / "go").touch()
+    assert cluster.wait_ended(job, timeout=30)["ExitCode"] == "4:0"
+    refused = until(lambda: (answer := cluster.run("sbatch", "--wrap", "true", check=False)).code and answer)
+    assert "Unable to write to the controller's disk" in refused.err
+    (state / "filler").unlink()
+    assert until(lambda: cluster.run("sbatch", "--parsable", "--wrap", "true", check=False).out.strip())
+    cluster.run("muster", "check", "--dir", cluster.dir)
 
 
 def test_a_damaged_script_is_run_by_nobody(own_cluster):

@@ -1,5 +1,5 @@
-// Mails that wait for MailProg, which sends one at a time: every user's in their order, the users in turn, so that nobody's thousands keep
-// another's one waiting.
+// Mails that wait for MailProg, which sends one at a time: every user's in their order, the users
+// in turn, so that nobody's thousands keep another's one waiting.
 #pragma once
 
 #include <cstddef>

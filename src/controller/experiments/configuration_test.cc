@@ -21,13 +21,16 @@ using testing::random_search;
 TEST(Configurations, AConfigurationIsOfAReasonableSize) {
   EXPECT_FALSE(check_experiment("# " + std::string(300 << 10, 'x')).has_value());
   EXPECT_TRUE(check_config_size(std::string(256 << 10, 'x')).has_value());
-  EXPECT_EQ(check_config_size(std::string((256 << 10) + 1, 'x')).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(check_config_size(std::string((256 << 10) + 1, 'x')).error().code,
+            ErrorCode::kInvalidArgument);
 }
 
 /// What makes a configuration grow, or unreadable, once it is stored as JSON with its defaults.
 TEST(Configurations, WhatIsStoredOfAConfigurationCanBeReadAgain) {
-  const std::string base = "entrypoint: 'true'\nsearcher: {name: single, metric: loss, max_length: {batches: 5}}\n";
-  const std::string fitting = base + "description: '" + std::string((256 << 10) - base.size() - 20, 'a') + "'\n";
+  const std::string base =
+      "entrypoint: 'true'\nsearcher: {name: single, metric: loss, max_length: {batches: 5}}\n";
+  const std::string fitting =
+      base + "description: '" + std::string((256 << 10) - base.size() - 20, 'a') + "'\n";
   std::string quoted = base + "environment: {environment_variables: [A=";
   for (int i = 0; i < 80'000; ++i) quoted += ",A=";
   quoted += "]}\n";
@@ -83,31 +86,41 @@ TEST(Configurations, OneWhoseStoredTextCannotBeReadEndsAloneAndSaysWhy) {
   lab.rig.done(of_one, kRoot);
   lab.settle();
   EXPECT_EQ(lab.experiment().state, ExperimentState::kStoppingError);
-  EXPECT_NE(lab.experiment().detail.find("its search cannot go on"), std::string::npos) << lab.experiment().detail;
+  EXPECT_NE(lab.experiment().detail.find("its search cannot go on"), std::string::npos)
+      << lab.experiment().detail;
 }
 
 TEST(Configurations, ANulIsRefusedWhereverItStands) {
   const auto refused = [](const std::string& yaml) {
     Lab lab;
-    const Reply reply = lab.ask("entrypoint: 'true'\nsearcher: {name: single, metric: loss, max_length: {batches: 5}}\n" + yaml);
+    const Reply reply = lab.ask(
+        "entrypoint: 'true'\nsearcher: {name: single, metric: loss, max_length: {batches: 5}}\n" +
+        yaml);
     EXPECT_TRUE(reply.error.has_value()) << yaml;
     return reply.error ? reply.error->text() : "";
   };
-  EXPECT_NE(refused("environment: {environment_variables: [\"A\\0B=1\"]}").find("environment.environment_variables"), std::string::npos);
-  EXPECT_NE(refused("environment: {environment_variables: [\"A=1\\0\"]}").find("NUL"), std::string::npos);
+  EXPECT_NE(refused("environment: {environment_variables: [\"A\\0B=1\"]}")
+                .find("environment.environment_variables"),
+            std::string::npos);
+  EXPECT_NE(refused("environment: {environment_variables: [\"A=1\\0\"]}").find("NUL"),
+            std::string::npos);
   EXPECT_NE(refused("hyperparameters: {a: \"q\\0\"}").find("hyperparameters.a"), std::string::npos);
   EXPECT_NE(refused("data: {\"n\\0\": 1}").find("NUL in the name"), std::string::npos);
 }
 
 TEST(Configurations, NumbersOfTrialsAndSizesOfVariablesHaveBounds) {
-  const std::string base = "entrypoint: 'true'\nsearcher: {name: single, metric: loss, max_length: {batches: 5}, source_trial_id: ";
+  const std::string base =
+      "entrypoint: 'true'\nsearcher: {name: single, metric: loss, max_length: {batches: 5}, "
+      "source_trial_id: ";
   EXPECT_FALSE(check_experiment(base + "4294967394}").has_value());
   EXPECT_TRUE(check_experiment(base + "4294967295}").has_value());
   const std::string variable = "1}\nenvironment: {environment_variables: [\"A=";
-  EXPECT_TRUE(check_experiment(base + variable + std::string((128 << 10) - 3, 'x') + "\"]}").has_value());
+  EXPECT_TRUE(
+      check_experiment(base + variable + std::string((128 << 10) - 3, 'x') + "\"]}").has_value());
   const auto large = check_experiment(base + variable + std::string((128 << 10) - 2, 'x') + "\"]}");
   ASSERT_FALSE(large.has_value());
-  EXPECT_NE(large.error().text().find("the variable A has"), std::string::npos) << large.error().text();
+  EXPECT_NE(large.error().text().find("the variable A has"), std::string::npos)
+      << large.error().text();
 }
 
 }  // namespace

@@ -14,20 +14,29 @@ namespace {
 /// The most that a number's type can say. Nullopt: it is no number.
 template <class T>
 std::optional<T> largest() {
-  if constexpr (std::is_same_v<T, Duration>) return Duration::microseconds(std::numeric_limits<std::int64_t>::max() - 1);
-  else if constexpr (std::is_same_v<T, TimePoint>) return TimePoint::from_microseconds(std::numeric_limits<std::int64_t>::max() - 1);
-  else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return std::numeric_limits<T>::max();
-  else return std::nullopt;
+  if constexpr (std::is_same_v<T, Duration>)
+    return Duration::microseconds(std::numeric_limits<std::int64_t>::max() - 1);
+  else if constexpr (std::is_same_v<T, TimePoint>)
+    return TimePoint::from_microseconds(std::numeric_limits<std::int64_t>::max() - 1);
+  else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    return std::numeric_limits<T>::max();
+  else
+    return std::nullopt;
 }
 template <class T>
 std::optional<T> smallest() {
-  if constexpr (std::is_same_v<T, Duration>) return Duration::microseconds(-1);
-  else if constexpr (std::is_same_v<T, TimePoint>) return TimePoint::from_microseconds(-1);
-  else if constexpr (std::is_signed_v<T>) return std::numeric_limits<T>::min();
-  else return std::nullopt;
+  if constexpr (std::is_same_v<T, Duration>)
+    return Duration::microseconds(-1);
+  else if constexpr (std::is_same_v<T, TimePoint>)
+    return TimePoint::from_microseconds(-1);
+  else if constexpr (std::is_signed_v<T>)
+    return std::numeric_limits<T>::min();
+  else
+    return std::nullopt;
 }
 
-/// Sets each number of a specification alone, and returns the places of those that are let in. A new number shows up here.
+/// Sets each number of a specification alone, and returns the places of those that are let in. A
+/// new number shows up here.
 template <class Spec>
 std::set<std::size_t> let_in() {
   std::set<std::size_t> open;
@@ -44,14 +53,19 @@ std::set<std::size_t> let_in() {
       member = before;
     };
     (try_member(std::get<i>(members), i), ...);
-  }(std::make_index_sequence<std::tuple_size_v<decltype(members)>>());
+  }
+  (std::make_index_sequence<std::tuple_size_v<decltype(members)>>());
   return open;
 }
 template <class Spec>
 std::size_t place_of(const Spec& spec, const void* wanted) {
   std::size_t place = 0;
   std::size_t found = SIZE_MAX;
-  std::apply([&](const auto&... member) { ((static_cast<const void*>(&member) == wanted ? found = place : place, ++place), ...); }, members_of(spec));
+  std::apply(
+      [&](const auto&... member) {
+        ((static_cast<const void*>(&member) == wanted ? found = place : place, ++place), ...);
+      },
+      members_of(spec));
   return found;
 }
 
@@ -59,9 +73,12 @@ TEST(JobNumbers, NoNumberOfAJobIsWithoutABound) {
   const JobSpec spec;
   // Compared alone, or looked at by nobody: the controller never reckons with them.
   std::set<std::size_t> harmless;
-  for (const void* one : {static_cast<const void*>(&spec.given), static_cast<const void*>(&spec.priority), static_cast<const void*>(&spec.submit_session),
-                          static_cast<const void*>(&spec.tmp_disk_mib), static_cast<const void*>(&spec.core_spec),
-                          static_cast<const void*>(&spec.oom_kill_step), static_cast<const void*>(&spec.runs_before)}) {
+  for (const void* one :
+       {static_cast<const void*>(&spec.given), static_cast<const void*>(&spec.priority),
+        static_cast<const void*>(&spec.submit_session),
+        static_cast<const void*>(&spec.tmp_disk_mib), static_cast<const void*>(&spec.core_spec),
+        static_cast<const void*>(&spec.oom_kill_step),
+        static_cast<const void*>(&spec.runs_before)}) {
     harmless.insert(place_of(spec, one));
   }
   EXPECT_EQ(let_in<JobSpec>(), harmless);
@@ -70,7 +87,8 @@ TEST(JobNumbers, NoNumberOfAJobIsWithoutABound) {
 TEST(JobNumbers, NoNumberOfAStepIsWithoutABound) {
   const StepSpec spec;
   std::set<std::size_t> harmless;
-  for (const void* one : {static_cast<const void*>(&spec.relative_node), static_cast<const void*>(&spec.kill_on_bad_exit),
+  for (const void* one : {static_cast<const void*>(&spec.relative_node),
+                          static_cast<const void*>(&spec.kill_on_bad_exit),
                           static_cast<const void*>(&spec.wait_seconds)}) {
     harmless.insert(place_of(spec, one));
   }

@@ -30,15 +30,17 @@ tl::unexpected<Error> refused(const std::string& what) {
   return fail(code, what, std::strerror(error));
 }
 
-/// A user's path that cannot be shown is his own matter (a link to itself, a file system of his that answers with anything), unless it is
-/// the host that has too little of something.
+/// A user's path that cannot be shown is his own matter (a link to itself, a file system of his
+/// that answers with anything), unless it is the host that has too little of something.
 tl::unexpected<Error> refused_path(const ShownPath& path) {
   const int error = errno;
   const std::string what = "cannot show " + path.source + " as " + path.target;
-  const bool is_hosts = path.is_nodes || error == ENOMEM || error == EMFILE || error == ENFILE || error == ENOSYS;
+  const bool is_hosts =
+      path.is_nodes || error == ENOMEM || error == EMFILE || error == ENFILE || error == ENOSYS;
   if (is_hosts) return fail(ErrorCode::kUnavailable, what, std::strerror(error));
-  const ErrorCode code = error == EACCES ? ErrorCode::kPermissionDenied
-                         : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
+  const ErrorCode code = error == EACCES                       ? ErrorCode::kPermissionDenied
+                         : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound
+                                                               : ErrorCode::kInvalidArgument;
   return fail(code, what, std::strerror(error));
 }
 

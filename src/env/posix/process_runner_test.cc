@@ -12,7 +12,9 @@ namespace {
 
 TEST(OpenAs, FilesOfThisProcessItselfAreRefused) {
   const std::string own = fmt::format("/proc/{}/maps", ::getpid());
-  for (const std::string& path : {std::string("/proc/self/maps"), std::string("/proc/thread-self/maps"), std::string("/dev/fd/../maps"), own}) {
+  for (const std::string& path :
+       {std::string("/proc/self/maps"), std::string("/proc/thread-self/maps"),
+        std::string("/dev/fd/../maps"), own}) {
     const auto fd = open_as(ProcessUser{}, path, O_RDONLY, 0);
     ASSERT_FALSE(fd.has_value()) << path;
     EXPECT_EQ(fd.error().code, ErrorCode::kPermissionDenied) << path;

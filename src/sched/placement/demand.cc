@@ -158,10 +158,6 @@ void resolve_required(Demand& demand, const ClusterFacts& facts) {
   if (demand.required_count != names.size()) demand.has_unknown_name = true;
 }
 
-}  // namespace
-
-namespace {
-
 /// What a request can tell two nodes apart by, but for their names.
 auto class_key(const ClusterFacts& facts, NodeIndex index) {
   const NodeConfig& node = facts.config.nodes[index.value()];

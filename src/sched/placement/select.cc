@@ -14,9 +14,11 @@ namespace {
 using Candidates = std::vector<Candidate>;
 using Grants = std::optional<std::vector<NodeAmount>>;
 
-/// Deals `total` out in order: one each while there is enough, then as much as the first of `caps` allows, then as the next does. Shape: each of
-/// `caps` has an entry per place, and the last is the most that the place takes. Nullopt: they cannot take all of it.
-std::optional<std::vector<std::uint32_t>> deal(std::uint32_t total, std::span<const std::vector<std::uint32_t>> caps) {
+/// Deals `total` out in order: one each while there is enough, then as much as the first of `caps`
+/// allows, then as the next does. Shape: each of `caps` has an entry per place, and the last is the
+/// most that the place takes. Nullopt: they cannot take all of it.
+std::optional<std::vector<std::uint32_t>> deal(std::uint32_t total,
+                                               std::span<const std::vector<std::uint32_t>> caps) {
   std::vector<std::uint32_t> dealt;
   for (const std::uint32_t most : caps.back()) {
     dealt.push_back(std::min({total, most, 1U}));
@@ -46,7 +48,8 @@ void raise_evenly(std::uint32_t total, const std::vector<std::uint32_t>& caps, s
   std::uint32_t high = caps.empty() ? 0 : *std::ranges::max_element(caps);
   if (have >= total) return;
   while (low < high) {
-    const std::uint32_t middle = high - (high - low) / 2;  // above low, and no sum that could wrap around
+    const std::uint32_t middle =
+        high - (high - low) / 2;  // above low, and no sum that could wrap around
     if (at_level(middle) <= total) {
       low = middle;
     } else {
@@ -66,7 +69,11 @@ void raise_evenly(std::uint32_t total, const std::vector<std::uint32_t>& caps, s
 class Selection {
  public:
   Selection(const Fitter& fitter, const Availability& availability, NodeLimits limits, Seeking& how)
-      : fitter_(fitter), request_(fitter.request()), availability_(availability), limits_(limits), how_(how),
+      : fitter_(fitter),
+        request_(fitter.request()),
+        availability_(availability),
+        limits_(limits),
+        how_(how),
         steps_left_(how.effort == Effort::kQuick ? kQuickSteps : kSteps) {
     tasks_wanted_ = least_task_count(request_, limits);
     is_plain_ = !request_.is_contiguous && fitter.demand().required_count == 0;
@@ -146,12 +153,14 @@ class Selection {
 
   Grants choose_fewest(const Candidates& required, const Candidates& others) {
     if (required.size() > limits_.max) return std::nullopt;
-    return fitter_.demand().per_job.empty() ? choose_for_tasks(required, others) : choose_for_devices(required, others);
+    return fitter_.demand().per_job.empty() ? choose_for_tasks(required, others)
+                                            : choose_for_devices(required, others);
   }
 
   Grants choose_for_tasks(const Candidates& required, const Candidates& others) {
     std::uint64_t wanted = tasks_wanted_;
-    for (const Candidate& candidate : required) wanted -= std::min<std::uint64_t>(wanted, candidate.tasks);
+    for (const Candidate& candidate : required)
+      wanted -= std::min<std::uint64_t>(wanted, candidate.tasks);
     std::vector<std::uint32_t> sizes;
     for (const Candidate& candidate : others) sizes.push_back(candidate.tasks);
     const std::size_t base = required.size();
@@ -194,15 +203,19 @@ class Selection {
     std::vector<const Candidate*> members;
   };
 
-  /// Few steps settle most: the fewest nodes, and of those the first set. Where they do not, sets are tried in which tasks and devices
-  /// count in fixed proportions: nearly the fewest nodes, in a time that does not grow with the number of sets.
+  /// Few steps settle most: the fewest nodes, and of those the first set. Where they do not, sets
+  /// are tried in which tasks and devices count in fixed proportions: nearly the fewest nodes, in a
+  /// time that does not grow with the number of sets.
   Grants choose_for_devices(const Candidates& required, const Candidates& others) {
+    // Of nodes of a lower weight alone another word may have been said: these are more.
+    how_.is_undecided = false;
     Sums held;
     for (const Candidate& candidate : required) held.add(candidate);
     const std::size_t base = required.size();
     std::size_t most = std::min<std::size_t>(limits_.max, base + others.size());
     for (std::size_t i = 0; i < fitter_.demand().per_job.size(); ++i) {
-      if (!fitter_.may_lack(i)) most = std::min<std::size_t>(most, fitter_.demand().per_job[i].count);
+      if (!fitter_.may_lack(i))
+        most = std::min<std::size_t>(most, fitter_.demand().per_job[i].count);
     }
     const int steps_before = steps_left_;
     how_.cost += 8 * candidates_.size();
@@ -213,7 +226,8 @@ class Selection {
     Candidates chosen = required;
     kinds_ = kinds_of(others);
     Grants first;
-    for (std::size_t count = least; count <= most && steps_left_ > 0 && !first; ++count) first = search(others, 0, count - base, held, chosen);
+    for (std::size_t count = least; count <= most && steps_left_ > 0 && !first; ++count)
+      first = search(others, 0, count - base, held, chosen);
     how_.cost += static_cast<std::uint64_t>(steps_before - steps_left_);
     if (first || steps_left_ > 0 || least > most) return first;  // every set has been looked at
     how_.is_undecided = true;
@@ -227,23 +241,29 @@ class Selection {
     std::map<std::pair<std::uint32_t, Shares>, std::size_t> places;
     std::vector<Group> groups;
     for (const Candidate& candidate : others) {
-      const auto [place, is_new] = places.try_emplace({candidate.tasks, candidate.shares}, groups.size());
+      const auto [place, is_new] =
+          places.try_emplace({candidate.tasks, candidate.shares}, groups.size());
       if (is_new) groups.push_back({candidate, {}});
       groups[place->second].members.push_back(&candidate);
     }
     return groups;
   }
 
-  /// The least number of nodes by which each measure alone is reached. Nullopt: all nodes together do not reach one.
-  std::optional<std::size_t> fewest_by_each_measure(std::vector<Group>& groups, const Sums& held, std::size_t base) const {
-    const auto fewest = [&](std::uint64_t have, std::uint64_t wanted, auto size_of) -> std::optional<std::size_t> {
-      std::ranges::stable_sort(groups, std::greater<>(), [&](const Group& group) { return size_of(group.like); });
+  /// The least number of nodes by which each measure alone is reached. Nullopt: all nodes together
+  /// do not reach one.
+  std::optional<std::size_t> fewest_by_each_measure(std::vector<Group>& groups, const Sums& held,
+                                                    std::size_t base) const {
+    const auto fewest = [&](std::uint64_t have, std::uint64_t wanted,
+                            auto size_of) -> std::optional<std::size_t> {
+      std::ranges::stable_sort(groups, std::greater<>(),
+                               [&](const Group& group) { return size_of(group.like); });
       std::size_t count = base;
       for (const Group& group : groups) {
         if (have >= wanted) return count;
         const std::uint64_t size = size_of(group.like);
         if (size == 0) return std::nullopt;
-        const std::uint64_t used = std::min<std::uint64_t>(group.members.size(), (wanted - have + size - 1) / size);
+        const std::uint64_t used =
+            std::min<std::uint64_t>(group.members.size(), (wanted - have + size - 1) / size);
         have += used * size;
         count += used;
       }
@@ -252,15 +272,18 @@ class Selection {
     auto most = fewest(held.tasks, tasks_wanted_, [](const Candidate& one) { return one.tasks; });
     const auto& needs = fitter_.demand().per_job;
     for (std::size_t i = 0; i < needs.size() && most; ++i) {
-      const auto own = fewest(held.shares[i], needs[i].count, [i](const Candidate& one) { return one.shares[i]; });
+      const auto own = fewest(held.shares[i], needs[i].count,
+                              [i](const Candidate& one) { return one.shares[i]; });
       most = own ? std::optional(std::max(*most, *own)) : std::nullopt;
     }
     return most;
   }
 
-  /// A node's worth where tasks count `share` and the first kind of devices the rest; what is wanted has the worth 1.
+  /// A node's worth where tasks count `share` and the first kind of devices the rest; what is
+  /// wanted has the worth 1.
   double worth_of(const Candidate& candidate, double share) const {
-    return share * candidate.tasks / tasks_wanted_ + (1 - share) * candidate.shares[0] / std::max(1U, fitter_.demand().per_job[0].count);
+    return share * candidate.tasks / tasks_wanted_ +
+           (1 - share) * candidate.shares[0] / std::max(1U, fitter_.demand().per_job[0].count);
   }
   void sort_by_worth(std::vector<Group>& groups, double share) const {
     std::ranges::sort(groups, [&](const Group& one, const Group& other) {
@@ -269,8 +292,10 @@ class Selection {
       return a != b ? a > b : one.members.front() < other.members.front();
     });
   }
-  /// How many of the groups' nodes, in their order, are needed beside what is held. Nullopt: more than `most`.
-  std::optional<std::size_t> shortest_prefix(const std::vector<Group>& groups, Sums sums, std::size_t most) const {
+  /// How many of the groups' nodes, in their order, are needed beside what is held. Nullopt: more
+  /// than `most`.
+  std::optional<std::size_t> shortest_prefix(const std::vector<Group>& groups, Sums sums,
+                                             std::size_t most) const {
     std::size_t count = 0;
     for (const Group& group : groups) {
       for (std::size_t i = 0; i < group.members.size(); ++i, ++count) {
@@ -290,7 +315,8 @@ class Selection {
     }
   }
   /// The first `count` of the groups' nodes, or some more where those cannot be laid out after all.
-  Grants grant_prefix(const std::vector<Group>& groups, const Candidates& required, std::size_t count, std::size_t most) const {
+  Grants grant_prefix(const std::vector<Group>& groups, const Candidates& required,
+                      std::size_t count, std::size_t most) const {
     for (std::size_t more = 0; count + more <= most; more = more * 2 + 1) {
       Candidates chosen = required;
       append(groups, count + more, chosen);
@@ -299,7 +325,8 @@ class Selection {
     return std::nullopt;
   }
 
-  Grants choose_by_worth(std::vector<Group>& groups, const Candidates& required, const Sums& held, std::size_t least, std::size_t most) const {
+  Grants choose_by_worth(std::vector<Group>& groups, const Candidates& required, const Sums& held,
+                         std::size_t least, std::size_t most) const {
     constexpr double kShares[] = {0.5, 0.8, 0.2, 1, 0};  // of tasks
     std::vector<std::pair<std::size_t, double>> tries;
     for (const double share : kShares) {
@@ -311,14 +338,17 @@ class Selection {
     std::ranges::stable_sort(tries, {}, &std::pair<std::size_t, double>::first);
     for (const auto& [count, share] : tries) {
       sort_by_worth(groups, share);
-      if (Grants grants = grant_prefix(groups, required, count, most - required.size())) return grants;
+      if (Grants grants = grant_prefix(groups, required, count, most - required.size()))
+        return grants;
     }
     return std::nullopt;
   }
 
-  /// The proportion of tasks and devices in whose order the worthiest nodes reach both at once. Source: the linear relaxation of "fewest
-  /// nodes", by its dual: with any share, as many nodes are needed as come to a worth of 1. That is also the proof that there is nothing.
-  Grants choose_by_proportion(std::vector<Group>& groups, const Candidates& required, const Sums& held, std::size_t least, std::size_t most) {
+  /// The proportion of tasks and devices in whose order the worthiest nodes reach both at once.
+  /// Source: the linear relaxation of "fewest nodes", by its dual: with any share, as many nodes
+  /// are needed as come to a worth of 1. That is also the proof that there is nothing.
+  Grants choose_by_proportion(std::vector<Group>& groups, const Candidates& required,
+                              const Sums& held, std::size_t least, std::size_t most) {
     constexpr int kHalvings = 40;
     constexpr double kRounding = 1e-9;
     double low = 0;
@@ -332,7 +362,8 @@ class Selection {
         const double missing = 1 - kRounding - worth_of_sums(sums, share);
         const double each = worth_of(group.like, share);
         if (missing <= 0 || each <= 0) break;
-        const auto used = std::min(static_cast<double>(group.members.size()), std::ceil(missing / each));
+        const auto used =
+            std::min(static_cast<double>(group.members.size()), std::ceil(missing / each));
         sums.add(group.like, static_cast<std::uint64_t>(used));
         count += static_cast<std::size_t>(used);
       }
@@ -348,18 +379,24 @@ class Selection {
       (sums.tasks < tasks_wanted_ ? low : high) = share;
     }
     for (std::size_t more = 0; least + more <= most; more = more * 2 + 1) {
-      if (Grants grants = grant_mixture(groups, required, held, least + more - required.size(), low, high)) return grants;
+      if (Grants grants =
+              grant_mixture(groups, required, held, least + more - required.size(), low, high))
+        return grants;
     }
     return std::nullopt;
   }
   double worth_of_sums(const Sums& sums, double share) const {
     return share * static_cast<double>(sums.tasks) / tasks_wanted_ +
-           (1 - share) * static_cast<double>(sums.shares[0]) / std::max(1U, fitter_.demand().per_job[0].count);
+           (1 - share) * static_cast<double>(sums.shares[0]) /
+               std::max(1U, fitter_.demand().per_job[0].count);
   }
 
-  /// Between the first `count` nodes by one share and those by another: nodes are exchanged one by one until both measures are reached.
-  Grants grant_mixture(std::vector<Group>& groups, const Candidates& required, Sums sums, std::size_t count, double from, double to) {
-    std::map<const Candidate*, std::int64_t> changes;  // by group: how many of its nodes come in, or below 0 go
+  /// Between the first `count` nodes by one share and those by another: nodes are exchanged one by
+  /// one until both measures are reached.
+  Grants grant_mixture(std::vector<Group>& groups, const Candidates& required, Sums sums,
+                       std::size_t count, double from, double to) {
+    std::map<const Candidate*, std::int64_t>
+        changes;  // by group: how many of its nodes come in, or below 0 go
     const auto take_first = [&](double share, std::int64_t sign) {
       sort_by_worth(groups, share);
       std::size_t left = count;
@@ -394,16 +431,23 @@ class Selection {
     return grant(std::move(chosen));
   }
 
-  /// Of each of `others` a number that those share which are alike in all that a search asks of them: where one led nowhere so does the other.
+  /// Of each of `others` a number that those share which are alike in all that a search asks of
+  /// them: where one led nowhere so does the other.
   std::vector<std::uint32_t> kinds_of(const Candidates& others) const {
-    using Key = std::tuple<std::uint32_t, Shares, std::uint32_t, std::int64_t, std::int64_t, std::vector<std::int32_t>>;
+    using Key = std::tuple<std::uint32_t, Shares, std::uint32_t, std::int64_t, std::int64_t,
+                           std::vector<std::int32_t>>;
     std::map<Key, std::uint32_t> known;
     std::vector<std::uint32_t> kinds;
     for (const Candidate& candidate : others) {
       const NodeFree free = availability_.at(candidate.node);
-      Key key{candidate.tasks, candidate.shares, fitter_.facts().class_of[candidate.node.value()], free.cpus, free.memory_mib,
+      Key key{candidate.tasks,
+              candidate.shares,
+              fitter_.facts().class_of[candidate.node.value()],
+              free.cpus,
+              free.memory_mib,
               std::vector<std::int32_t>(free.gres, free.gres + fitter_.facts().kinds.size())};
-      kinds.push_back(known.try_emplace(std::move(key), static_cast<std::uint32_t>(known.size())).first->second);
+      kinds.push_back(known.try_emplace(std::move(key), static_cast<std::uint32_t>(known.size()))
+                          .first->second);
     }
     return kinds;
   }
@@ -434,9 +478,10 @@ class Selection {
     }
   }
 
-  /// The first set of `count` more nodes from `first` on that carries both tasks and devices beside what is `held`: goes back where a start
-  /// led nowhere, until no steps are left.
-  Grants search(const Candidates& others, std::size_t first, std::size_t count, const Sums& held, Candidates& chosen) {
+  /// The first set of `count` more nodes from `first` on that carries both tasks and devices beside
+  /// what is `held`: goes back where a start led nowhere, until no steps are left.
+  Grants search(const Candidates& others, std::size_t first, std::size_t count, const Sums& held,
+                Candidates& chosen) {
     if (count == 0) {
       steps_left_ -= static_cast<int>(chosen.size() / 8);  // laying out costs more than a step
       return covers(held) ? grant(chosen) : std::nullopt;
@@ -557,9 +602,9 @@ class Selection {
   }
   /// Lowers `slots` to what the CPUs carry that a node may take before the later ones have had theirs.
   void leave_cores(const Candidates& chosen, std::uint32_t total, std::vector<std::uint32_t>& slots) const {
+    if (request_.cpus_per_gpu > 0) return;  // GPUs bring CPUs of their own to each node
     const std::int64_t each = std::max(1U, request_.cpus_per_task);
     std::int64_t left = std::int64_t{total} * each;
-    if (request_.cpus_per_gpu > 0) return;  // GPUs bring CPUs of their own to each node
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const auto later = static_cast<std::int64_t>(slots.size() - 1 - i);
       const std::int64_t core = fitter_.core_cpus(chosen[i].node);
@@ -575,11 +620,14 @@ class Selection {
     for (std::size_t i = 0; i < needs.size(); ++i) {
       if (chosen.size() > needs[i].count && !fitter_.may_lack(i)) return false;
       std::vector<std::vector<std::uint32_t>> caps;
-      // Tasks that are bound to GPUs want those first that each bring a full number of tasks, then those that bring fewer.
+      // Tasks that are bound to GPUs want those first that each bring a full number of tasks, then
+      // those that bring fewer.
       const std::uint32_t each = needs[i].is_gpu ? request_.tasks_per_gpu : 0;
-      for (const std::uint32_t spare : each == 0 ? std::vector<std::uint32_t>() : std::vector{0U, each - 1}) {
+      for (const std::uint32_t spare :
+           each == 0 ? std::vector<std::uint32_t>() : std::vector{0U, each - 1}) {
         caps.emplace_back();
-        for (const Candidate& candidate : chosen) caps.back().push_back(std::min(candidate.shares[i], (candidate.tasks + spare) / each));
+        for (const Candidate& candidate : chosen)
+          caps.back().push_back(std::min(candidate.shares[i], (candidate.tasks + spare) / each));
       }
       caps.emplace_back();
       for (const Candidate& candidate : chosen) caps.back().push_back(candidate.shares[i]);
@@ -604,10 +652,10 @@ class Selection {
   bool is_plain_ = true;
   std::uint32_t tasks_wanted_ = 1;
   Seeking& how_;
-  int steps_left_;            ///< of search(), over all numbers of nodes
-  std::vector<ClassLook> of_class_;         ///< of an empty cluster
-  std::vector<std::uint32_t> kinds_;        ///< for search(): of the nodes that it chooses from
-  std::uint32_t skips_ = 0;                 ///< of search()
+  int steps_left_;                    ///< of search(), over all numbers of nodes
+  std::vector<ClassLook> of_class_;   ///< of an empty cluster
+  std::vector<std::uint32_t> kinds_;  ///< for search(): of the nodes that it chooses from
+  std::uint32_t skips_ = 0;           ///< of search()
   Candidates largest_after_;  ///< for search(): at i, the largest values from i on
   Candidates candidates_;
   std::uint64_t tasks_ = 0;
@@ -647,8 +695,10 @@ std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availab
 
 namespace {
 
-std::optional<std::vector<NodeAmount>> place_widest_on(const Fitter& fitter, const Availability& availability,
-                                                       NodeLimits limits, std::span<const NodeIndex> order,
+std::optional<std::vector<NodeAmount>> place_widest_on(const Fitter& fitter,
+                                                       const Availability& availability,
+                                                       NodeLimits limits,
+                                                       std::span<const NodeIndex> order,
                                                        const NodeSet& allowed, Seeking& how) {
   auto fewest = place(fitter, availability, limits, order, allowed, &how);
   const ResourceRequest& request = fitter.request();
@@ -666,20 +716,26 @@ std::optional<std::vector<NodeAmount>> place_widest_on(const Fitter& fitter, con
   constexpr std::uint32_t kTryMax = 8;
   for (std::uint32_t tries = 0; tries < kTryMax && room > fewest->size(); ++tries, --room) {
     Seeking quick{Effort::kQuick};
-    if (auto wide = place(fitter, availability, {room, room}, order, allowed, &quick)) return wide;
+    auto wide = place(fitter, availability, {room, room}, order, allowed, &quick);
+    how.cost += quick.cost;
+    if (wide) return wide;
   }
   return fewest;
 }
 
 }  // namespace
 
-std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter, const Availability& availability,
-                                                    NodeLimits limits, std::span<const NodeIndex> order,
+std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter,
+                                                    const Availability& availability,
+                                                    NodeLimits limits,
+                                                    std::span<const NodeIndex> order,
                                                     const NodeSet& allowed, Seeking* how) {
   Seeking own;
   Seeking& seeking = how != nullptr ? *how : own;
   if (const auto& preferred = fitter.demand().preferred) {
-    if (auto best = place_widest_on(fitter, availability, limits, order, allowed & *preferred, seeking)) return best;
+    if (auto best =
+            place_widest_on(fitter, availability, limits, order, allowed & *preferred, seeking))
+      return best;
   }
   return place_widest_on(fitter, availability, limits, order, allowed, seeking);
 }
