@@ -201,6 +201,36 @@ void check_small(std::uint64_t seed, std::uint32_t reservation_depth) {
   CHECK(starts > kEvents, "seed {} starts {} jobs: nothing was compared", seed, starts);
 }
 
+/// 2,000 jobs for a full partition and a free one of a lower tier: each is given its window in the
+/// first and starts in the second, whereupon the queue begins again without the window.
+void measure_two_tiers(std::uint32_t shapes) {
+  constexpr std::uint32_t kJobs = 2'000;
+  ClusterConfig config = make_cluster(equal_nodes(2 * kJobs, 8, 100'000));
+  config.partitions = {make_partition("high", {}), make_partition("low", {})};
+  config.partitions[0].priority_tier = 10;
+  for (std::uint32_t i = 0; i < 2 * kJobs; ++i)
+    config.partitions[i < kJobs ? 0 : 1].nodes.push_back(NodeIndex(i));
+  ClusterSnapshot snapshot = make_snapshot(std::move(config));
+  for (std::uint32_t i = 0; i < kJobs; ++i) {
+    const NodeAmount whole{NodeIndex(i), 1, 8, 8'000, {}};
+    snapshot.start_job({JobId(1'000'000 + i), PartitionIndex(0), {whole}, at(5'000 + i % 100)});
+  }
+  for (std::uint32_t id = 1; id <= kJobs; ++id) {
+    PendingJob job = make_job(id, tasks(1), 1'000 + 10 * (id % shapes));
+    job.partitions = {PartitionIndex(0), PartitionIndex(1)};
+    snapshot.add_pending(job);
+  }
+  snapshot.advance_time(at(0));
+  std::vector<double> times;
+  for (int round = 0; round < 3; ++round) {
+    times.push_back(milliseconds([&] {
+      const Plan made = plan(snapshot, at(0));
+      CHECK(made.starts.size() == kJobs, "{} jobs of two tiers started", made.starts.size());
+    }));
+  }
+  report(fmt::format("two tiers, {} shapes", shapes).c_str(), times);
+}
+
 void measure(const Size& size) {
   ClusterSnapshot snapshot = make_site(size);
   std::vector<double> full;
@@ -237,7 +267,7 @@ void measure(const Size& size) {
     apply(snapshot, made);
     PendingJob job =
         *snapshot.find_pending(made.successors[rng.below(made.successors.size())].rank.rank.job);
-    job.id = JobId(2'000'000'000 + i);
+    job.id = JobId(size.jobs + 1 + i);
     snapshot.add_pending(job);
     fast.push_back(milliseconds([&] { (void)try_start_now(snapshot, made, job.id, at(0)); }));
     after_submit.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), {}); }));
@@ -251,6 +281,7 @@ void measure(const Size& size) {
   report("  the report in it", reports);
   fmt::print("  the first report: {:.1f} ms\n", first_report);
   report("fast path of one submission", fast);
+  for (const std::uint32_t shapes : {1U, 500U}) measure_two_tiers(shapes);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "model/ids.h"
@@ -41,6 +42,16 @@ class NodeSet {
   friend NodeSet operator&(NodeSet a, const NodeSet& b) { return a &= b; }
   friend NodeSet operator-(NodeSet a, const NodeSet& b) { return a -= b; }
 
+  /// True when a node is in every one of `sets`. Requires: at least one. Cost: ends at the first.
+  static bool have_common(std::initializer_list<const NodeSet*> sets) {
+    const std::size_t count = (*sets.begin())->words_.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint64_t word = ~std::uint64_t{0};
+      for (const NodeSet* set : sets) word &= set->words_[i];
+      if (word != 0) return true;
+    }
+    return false;
+  }
   bool intersects(const NodeSet& other) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       if ((words_[i] & other.words_[i]) != 0) return true;

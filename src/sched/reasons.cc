@@ -43,7 +43,10 @@ class Explanation {
   }
 
  private:
-  bool is_ready() const { return shape_.ready.contains(job_.rank()); }
+  bool is_ready() const {
+    if (shape_.ready.empty()) return false;
+    return shape_.ready.begin()->job == job_.id || shape_.ready.contains(job_.rank());
+  }
   void say(ReasonDetail detail) { reasons_.details.push_back(std::move(detail)); }
 
   void explain_job() {
@@ -298,15 +301,17 @@ class Explanation {
     const PendingJob* other = snapshot_.find_pending(window.job);
     if (other == nullptr) return false;
     const Shape& shape = snapshot_.shape(snapshot_.shape_of(window.job));
-    return nodes_of(shape).intersects(nodes_of(shape_));
+    return std::ranges::any_of(shape.partitions, [&](PartitionIndex theirs) {
+      return std::ranges::any_of(shape_.partitions, [&](PartitionIndex ours) {
+        return share_nodes(shape, theirs, shape_, ours);
+      });
+    });
   }
-  NodeSet nodes_of(const Shape& shape) const {
-    NodeSet result(snapshot_.node_count());
-    for (const PartitionIndex partition : shape.partitions) {
-      if (partition.value() < snapshot_.config().partitions.size())
-        result |= snapshot_.partition_nodes(partition) & shape.demand_in(partition).feasible;
-    }
-    return result;
+  bool share_nodes(const Shape& a, PartitionIndex in_a, const Shape& b, PartitionIndex in_b) const {
+    const std::size_t count = snapshot_.config().partitions.size();
+    if (in_a.value() >= count || in_b.value() >= count) return false;
+    return NodeSet::have_common({&a.demand_in(in_a).feasible, &snapshot_.partition_nodes(in_a),
+                                 &b.demand_in(in_b).feasible, &snapshot_.partition_nodes(in_b)});
   }
 
   void choose_word(bool is_open) {

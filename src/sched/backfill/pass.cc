@@ -63,7 +63,8 @@ void Pass::screen() {
       const PendingReason reason = refusal(shape, partition, allowed);
       plan_.outcomes.push_back({ShapeIndex(i), shape.serial, partition, reason});
       if (reason != PendingReason::kNone || shape.ready.empty()) continue;
-      enter_lane(ShapeIndex(i), partition, allowed &= snapshot_.usable());
+      allowed &= snapshot_.usable();
+      enter_lane(ShapeIndex(i), partition, std::move(allowed));
     }
   }
 }
@@ -114,7 +115,7 @@ void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowe
     if (std::prev(it)->tier == tier) lane = std::prev(it);
   }
   if (lane == lanes_.end()) {
-    lane = lanes_.insert(lane, Lane{index, &shape, tier, {}, shape.ready.begin(), false});
+    lane = lanes_.insert(lane, Lane{index, &shape, tier, {}, shape.ready.begin(), shape.ready.begin(), false});
   }
   const Demand& demand = shape.demand_in(partition);
   const NodeRule rule = node_rule(snapshot_.facts(), *demand.request, partition);
@@ -161,7 +162,7 @@ void Pass::restart_queue() {
   for (auto& [job, progress] : progress_) progress.has_window = false;
   heap_.clear();
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
-    lanes_[i].next = lanes_[i].shape_ref->ready.begin();
+    if (!begin_again(lanes_[i])) continue;
     lanes_[i].is_blocked = false;
     for (Lane::Part& part : lanes_[i].parts) {
       part.live = part.room;
@@ -184,6 +185,15 @@ bool Pass::skip_to_startable(Lane& lane) const {
       return true;
   }
   return false;
+}
+
+/// To the first job that is left. What has started stays started, so that each job is skipped once,
+/// however often the queue begins again. False: no job is left.
+bool Pass::begin_again(Lane& lane) const {
+  lane.next = lane.first;
+  const bool is_any_left = skip_to_startable(lane);
+  lane.first = lane.next;
+  return is_any_left;
 }
 
 bool Pass::goes_later(std::uint32_t a, std::uint32_t b) const {
@@ -331,8 +341,7 @@ void Pass::finish() {
   const std::span<const Shape> shapes = snapshot_.shapes();
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     Lane& lane = lanes_[i];
-    lane.next = lane.shape_ref->ready.begin();
-    if (!skip_to_startable(lane)) continue;
+    if (!begin_again(lane)) continue;
     const Successor successor{rank_of(lane), lane.shape, shapes[lane.shape.value()].serial};
     plan_.successors.push_back(successor);
   }

@@ -57,6 +57,7 @@ class Lane {
   const Shape* shape_ref = nullptr;
   std::uint32_t tier = 0;
   std::vector<Part> parts;
+  std::set<Rank>::const_iterator first;  ///< no job before it is left to start in this pass
   std::set<Rank>::const_iterator next;
   bool is_blocked = false;
 };
@@ -70,7 +71,6 @@ class Pass {
  private:
   struct Progress {
     std::uint32_t started = 0;
-    std::uint32_t window_tier = 0;
     bool has_window = false;
   };
 
@@ -83,6 +83,7 @@ class Pass {
   std::optional<std::vector<NodeAmount>> place_now(const Lane& lane, Lane::Part& part);
   void run_queue();
   bool skip_to_startable(Lane& lane) const;
+  bool begin_again(Lane& lane) const;
   QueueRank rank_of(const Lane& lane) const { return {lane.tier, *lane.next}; }
   bool goes_later(std::uint32_t a, std::uint32_t b) const;
   void push(std::uint32_t lane);
