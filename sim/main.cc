@@ -151,6 +151,9 @@ void simulate(const Options& options, bool is_verbose) {
     const auto kept = node->unacknowledged();
     CHECK(!kept, "node {} keeps step {}.{}.{} in its spool: its end was never acknowledged", node->index().value(), kept->job.value(), kept->attempt, kept->step);
   }
+  // Whoever has ended has no time left to run out, were it a year from now.
+  const std::size_t timers = world.controller->core().timer_count();
+  CHECK(timers == 0, "{} timers of jobs that are over are left", timers);
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::uint64_t jobs = world.checker.jobs_ended();
   if (is_verbose) {

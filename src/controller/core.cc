@@ -66,7 +66,7 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
     const Node& node = state_.nodes().at(NodeIndex(i));
     if ((node.status.conditions & node_condition::kDown) != 0 && !node.jobs.empty()) downed_.push_back(NodeIndex(i));
   }
-  for (const auto& [job, expiry] : leases_) timers_.insert(Timer{expiry, job, 0, TimerKind::kLease});
+  for (const auto& [job, expiry] : leases_) timers_.set(Timer{expiry, job, 0, TimerKind::kLease});
   if (beginning.suspect.value() != 0) hold_suspect(beginning.suspect, now);
   end_turn(now);
 }
@@ -385,7 +385,7 @@ void Core::answer(Command& command, TimePoint now) {
       const auto* submit = std::get_if<PreparedSubmit>(&command.requests[i]);
       if (submit == nullptr || submit->spec->kind == JobKind::kBatch) continue;
       leases_[replies[i].job] = now + options_.lease;
-      timers_.insert(Timer{now + options_.lease, replies[i].job, 0, TimerKind::kLease});
+      timers_.set(Timer{now + options_.lease, replies[i].job, 0, TimerKind::kLease});
     }
     if (command.request.is_set() && !draft.events.empty()) {
       emit(RequestAnswered{command.request, command.identity.user, replies}, now);

@@ -24,6 +24,7 @@
 #include "controller/draft.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/sweep.h"
+#include "controller/job_timers.h"
 #include "controller/planning/planner_role.h"
 #include "journal/journal_port.h"
 #include "model/agent_message.h"
@@ -127,6 +128,8 @@ class Core {
   /// Just started, and nodes that were there before have not registered yet: one of them may know that this state is an older copy,
   /// in which ids would be given twice. No command should be taken up; ends by itself after a second.
   bool awaits_nodes(TimePoint now) const;
+  /// What is still to happen to jobs: none of it is of jobs that are over (the simulator looks at it in the end).
+  std::size_t timer_count() const { return timers_.size(); }
   /// A node registers with what this says.
   ClusterIdentity identity() const { return {state_.cluster_id(), state_.epoch()}; }
   /// Closes the turn. Every other call must be followed by one before the caller waits.
@@ -245,14 +248,6 @@ class Core {
   void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now);
 
   // core_timers.cc
-  enum class TimerKind : std::uint8_t { kLimit, kWarning, kLease, kDeadline, kEligible, kTimeShare, kStop, kTrialLimit, kBudget };
-  struct Timer {
-    TimePoint at;
-    JobId job;
-    std::uint32_t attempt = 0;
-    TimerKind kind = TimerKind::kLimit;
-    friend constexpr auto operator<=>(const Timer&, const Timer&) = default;
-  };
   void arm(const Job& job);
   void fire(const Timer& timer, TimePoint now);
   void warn(const Job& job, TimePoint now);
@@ -318,7 +313,7 @@ class Core {
   std::deque<Outgoing> outbox_;
   std::shared_ptr<const sched::Plan> plan_;
   std::deque<std::pair<Seq, std::uint64_t>> revisions_;  ///< the snapshot's revision after each recent batch
-  std::set<Timer> timers_;
+  JobTimers timers_;
   /// Orders that wait until the client, whom they may end, has its answer. A crash loses them: agents that register are told anew.
   std::multimap<TimePoint, std::pair<NodeIndex, ToAgent>> later_orders_;
   std::map<StepId, StepProgress> progress_;

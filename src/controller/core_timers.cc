@@ -33,29 +33,30 @@ TimePoint latest_start(const Job& job) {
 /// Sets the timers that the job's present condition asks for. Timers that no longer hold are dropped when they fire.
 void Core::arm(const Job& job) {
   if (job.is_over()) {
+    timers_.drop(job.id);
     const Seq ended(state_.seq().value() + (events_.empty() ? 0 : 1));
     evictions_.insert({job.end_time + state_.settings().min_job_age, job.id, ended});
     return;
   }
   arm_budget(job);
   if (job.is_pending()) {
-    if (job.spec->deadline.is_set()) timers_.insert(Timer{latest_start(job), job.id, job.attempt, TimerKind::kDeadline});
-    if (job.eligible_time.is_set()) timers_.insert(Timer{job.eligible_time, job.id, job.attempt, TimerKind::kEligible});
+    if (job.spec->deadline.is_set()) timers_.set(Timer{latest_start(job), job.id, job.attempt, TimerKind::kDeadline});
+    if (job.eligible_time.is_set()) timers_.set(Timer{job.eligible_time, job.id, job.attempt, TimerKind::kEligible});
     return;
   }
-  if (job.run != nullptr && job.run->stop) timers_.insert(Timer{job.run->stop->deadline, job.id, job.attempt, TimerKind::kStop});
+  if (job.run != nullptr && job.run->stop) timers_.set(Timer{job.run->stop->deadline, job.id, job.attempt, TimerKind::kStop});
   if (job.state != JobState::kRunning || !job.end_time.is_set()) return;
-  timers_.insert(Timer{job.end_time + over_time_limit(job), job.id, job.attempt, TimerKind::kLimit});
+  timers_.set(Timer{job.end_time + over_time_limit(job), job.id, job.attempt, TimerKind::kLimit});
   if (const Trial* trial = trial_of(state_, job)) {
-    timers_.insert(Timer{stop_before_limit_at(state_, job, *trial), job.id, job.attempt, TimerKind::kTrialLimit});
+    timers_.set(Timer{stop_before_limit_at(state_, job, *trial), job.id, job.attempt, TimerKind::kTrialLimit});
   }
   for (const int percent : mailed_time_shares(*job.spec)) {
     const Duration left = job.time_limit * (100 - percent) / 100;
-    timers_.insert(Timer{std::max(job.end_time - left, job.start_time), job.id, job.attempt, TimerKind::kTimeShare});
+    timers_.set(Timer{std::max(job.end_time - left, job.start_time), job.id, job.attempt, TimerKind::kTimeShare});
   }
   if (job.spec->signal_number != 0 && (job.flags & job_flag::kWarned) == 0) {
     const TimePoint at = job.end_time - Duration::seconds(job.spec->signal_seconds);
-    timers_.insert(Timer{std::max(at, job.start_time), job.id, job.attempt, TimerKind::kWarning});
+    timers_.set(Timer{std::max(at, job.start_time), job.id, job.attempt, TimerKind::kWarning});
   }
 }
 
@@ -66,10 +67,8 @@ void Core::on_tick(TimePoint now) {
   watch_nodes(now);
   watch_launches(now);
   send_due_orders(now);
-  for (std::size_t fired = 0; fired < kTimersPerTurn && !timers_.empty() && timers_.begin()->at <= now; ++fired) {
-    const Timer timer = *timers_.begin();
-    timers_.erase(timers_.begin());
-    fire(timer, now);
+  for (std::size_t fired = 0; fired < kTimersPerTurn && timers_.is_due(now); ++fired) {
+    fire(timers_.pop(), now);
   }
   evict_some(now);
   forget_steps(now);
@@ -83,7 +82,7 @@ void Core::fire(const Timer& timer, TimePoint now) {
     case TimerKind::kLimit:
       if (!is_running || !job->end_time.is_set() || job->end_time + over_time_limit(*job) > now) break;
       if (!may_judge(*job, now)) {
-        timers_.insert(Timer{now + kPutOff, timer.job, timer.attempt, timer.kind});
+        timers_.set(Timer{now + kPutOff, timer.job, timer.attempt, timer.kind});
       } else {
         end_job(job->id, JobState::kTimeout, "", now);
       }
@@ -103,7 +102,7 @@ void Core::fire(const Timer& timer, TimePoint now) {
         if (may_judge(*job, now)) {
           end_stopped(*job, now);
         } else {
-          timers_.insert(Timer{now + kPutOff, timer.job, timer.attempt, timer.kind});
+          timers_.set(Timer{now + kPutOff, timer.job, timer.attempt, timer.kind});
         }
       }
       break;
@@ -124,7 +123,7 @@ void Core::fire(const Timer& timer, TimePoint now) {
     case TimerKind::kLease:
       if (const auto lease = leases_.find(timer.job); lease != leases_.end()) {
         if (lease->second > now) {
-          timers_.insert(Timer{lease->second, timer.job, 0, TimerKind::kLease});
+          timers_.set(Timer{lease->second, timer.job, 0, TimerKind::kLease});
         } else if (!job->is_over() && !is_finished(job->state)) {
           end_job(timer.job, JobState::kCancelled, "its client has gone away", now);
         }

@@ -237,7 +237,7 @@ void Core::deliver_stop(const Job& job, std::optional<NodeIndex> only) {
 void Core::arm_budget(const Job& job) {
   const Trial* trial = trial_of(state_, job);
   const auto end = trial == nullptr ? std::nullopt : budget_end(state_, *state_.experiments().find(trial->experiment), state_.time());
-  if (end) timers_.insert(Timer{*end, job.id, job.attempt, TimerKind::kBudget});
+  if (end) timers_.set(Timer{*end, job.id, job.attempt, TimerKind::kBudget});
 }
 
 /// What was used since the timer was set may be less than was thought then.
@@ -248,7 +248,7 @@ void Core::enforce_budget(const Job& job, TimePoint now) {
   const auto end = budget_end(state_, experiment, now);
   if (!end || !is_searching(experiment.state)) return;
   if (*end > now) {
-    timers_.insert(Timer{*end, job.id, job.attempt, TimerKind::kBudget});
+    timers_.set(Timer{*end, job.id, job.attempt, TimerKind::kBudget});
     return;
   }
   Draft draft(state_, now);
