@@ -390,6 +390,8 @@ struct TrialRecord {
   importedFrom @33 :Text;
   hasEndedEarlyAt @34 :Bool;
   endedEarlyAt @35 :UInt64;   # the bits of a double
+  hasBestMetric @36 :Bool;
+  bestMetric @37 :UInt64;     # the bits of a double
 }
 
 struct NodeRecord { index @0 :UInt32; config @1 :M.NodeConfig; status @2 :M.NodeStatus; }

@@ -439,6 +439,8 @@ struct TrialView {
   logMatches @30 :List(M.LogMatch);
   logRetentionDays @31 :Int32;
   slots @32 :UInt32;
+  hasBestMetric @33 :Bool;
+  bestMetric @34 :UInt64;
 }
 
 struct Page {

@@ -396,8 +396,15 @@ TEST(StepdWithoutNamespaces, FailsInWords) {
   launch.private_folders = {"/run/determined"};
   const StepDone done = node.run(launch);
   EXPECT_NE(done.error.find("this host allows no mount namespace"), std::string::npos) << done.error;
-  EXPECT_TRUE(done.is_node_fault);
+  EXPECT_FALSE(done.is_node_fault) << "the node is of use to whoever needs no folders of his own";
   EXPECT_EQ(node.printed(1), "");
+  LaunchStep plain = node.script(2, "echo ran\n");
+  auto of_root = std::make_shared<JobSpec>(*plain.job);
+  of_root->user = UserId(0);
+  of_root->group = GroupId(0);
+  plain.job = of_root;
+  EXPECT_EQ(node.run(plain).error, "") << "the names of nodes are not shown where nothing can be";
+  EXPECT_EQ(node.printed(2), "ran\n");
 }
 
 }  // namespace

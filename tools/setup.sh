@@ -8,7 +8,7 @@ packages=(
   libfmt-dev libyaml-cpp-dev libexpected-dev libcli11-dev libssl-dev zlib1g-dev libjemalloc-dev libzstd-dev libre2-dev
   nlohmann-json3-dev libarchive-dev
   # testing
-  libgtest-dev libgmock-dev python3 python3-pytest python3-pytest-xdist python3-venv sqlite3 procps
+  libgtest-dev libgmock-dev python3 python3-pytest python3-pytest-xdist python3-venv sqlite3 procps curl
   # the demo trains a real model
   python3-torch python3-sklearn python3-numpy
 )

@@ -3,6 +3,7 @@ import json
 import os
 import runpy
 import signal
+import time
 
 import pytest
 
@@ -60,6 +61,11 @@ def test_under_torchrun_stopped_and_resumed_alone(scripts, tmp_path, monkeypatch
     folder = tmp_path / "run"
     ranks = scripts(TORCHRUN + TRAIN, MUSTER_RUN_DIR=folder, MUSTER_HPARAMS='{"epochs": 2000, "lr": 0.1}')
     ranks.wait_for("[default0]:run 1")
+    # While torchrun writes that line out it would swallow a signal: it is under way once epochs are reported.
+    for _ in range(600):
+        if len(core.read_metrics(folder).get("training", [])) >= 3:
+            break
+        time.sleep(0.1)
     os.kill(ranks.pid, signal.SIGTERM)  # torchrun passes it on to its ranks
     out, err = ranks.end(None)
     assert "[default0]:stopped; start again" in out, err

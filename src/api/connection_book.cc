@@ -18,7 +18,8 @@ bool BodyBook::Share::add(std::size_t bytes) {
   // What all hold together stands under the empty name, which nobody has.
   std::size_t& own = (*held_)[name_];
   std::size_t& all = (*held_)[""];
-  was_refused_ = own + bytes > kUserMax || all + bytes > kAllMax;
+  const bool may_have_last = is_operator_ || own + bytes <= kSmallMax;
+  was_refused_ = own + bytes > kUserMax || all + bytes > (may_have_last ? kAllMax : kAllMax - kKept);
   if (was_refused_) return false;
   own += bytes;
   all += bytes;

@@ -82,16 +82,27 @@ TEST(BodyBook, NobodyHoldsMoreThanHisShareAndAllTogetherNoMoreThanTheirs) {
   EXPECT_TRUE(second->add(10));
   EXPECT_FALSE(second->add(1)) << "one user's requests count together";
   EXPECT_TRUE(second->was_refused());
-  std::vector<std::unique_ptr<BodyBook::Share>> others;
-  for (std::size_t held = BodyBook::kUserMax; held + BodyBook::kUserMax <= BodyBook::kAllMax; held += BodyBook::kUserMax) {
-    others.push_back(book.open("user " + std::to_string(held)));
-    EXPECT_TRUE(others.back()->add(BodyBook::kUserMax));
-  }
-  auto last = book.open("user 2");
-  EXPECT_FALSE(last->add(1));
   first.reset();
-  EXPECT_TRUE(last->add(1)) << "what has been answered is given back";
-  EXPECT_TRUE(second->add(1));
+  EXPECT_TRUE(second->add(1)) << "what has been answered is given back";
+}
+
+TEST(BodyBook, TheLastPartIsForOperatorsAndSmallBodies) {
+  BodyBook book;
+  std::vector<std::unique_ptr<BodyBook::Share>> others;
+  std::size_t held = 0;
+  for (int user = 10; held < BodyBook::kAllMax - BodyBook::kKept; ++user) {
+    others.push_back(book.open("user " + std::to_string(user)));
+    const std::size_t more = std::min(BodyBook::kUserMax, BodyBook::kAllMax - BodyBook::kKept - held);
+    ASSERT_TRUE(others.back()->add(more));
+    held += more;
+  }
+  EXPECT_FALSE(book.open("user 1")->add(BodyBook::kSmallMax + 1));
+  auto report = book.open("user 1");
+  EXPECT_TRUE(report->add(BodyBook::kSmallMax));
+  EXPECT_FALSE(book.open("user 1")->add(1)) << "his small ones count together";
+  auto of_root = book.open("user 0", true);
+  EXPECT_TRUE(of_root->add(BodyBook::kKept - BodyBook::kSmallMax));
+  EXPECT_FALSE(of_root->add(1));
 }
 
 }  // namespace

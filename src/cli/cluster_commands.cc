@@ -6,10 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "cli/command_line.h"
 #include "cli/http_access.h"
@@ -40,10 +41,14 @@ std::string default_folder() {
   return std::string(home != nullptr ? home : "/tmp") + "/.local/state/muster";
 }
 
+/// One folder has one spelling, whatever stands in the user's: no links, no "..", no slash at the end. It is told to daemons, and
+/// they are found again by it.
 std::string absolute(const std::string& path) {
-  if (!path.empty() && path.front() == '/') return path;
-  char folder[PATH_MAX] = {};
-  return ::getcwd(folder, sizeof folder) == nullptr ? path : std::string(folder) + "/" + path;
+  std::error_code failed;
+  const std::filesystem::path plain = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed);
+  std::string text = failed ? path : plain.string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
 }
 
 int complain(const Error& error) {
@@ -96,6 +101,10 @@ int run_up(const std::vector<std::string>& words) {
   app.add_flag("--detach", is_detached, "return once every node is idle");
   if (const auto code = parse_words(app, words)) return *code;
   options.folder = absolute(options.folder);
+  if (options.folder.find_first_of(" \t\n#\"'=") != std::string::npos) {
+    return complain(Error{ErrorCode::kInvalidArgument, "a path with blanks or any of #, =, \" and ' cannot stand in slurm.conf: " + options.folder,
+                          "take another --dir"});
+  }
   PersonalCluster cluster(options.folder);
   const bool is_shaped = app.count("--nodes") + app.count("--gpus") + app.count("--cpus") + app.count("--memory") > 0;
   if (is_shaped && cluster.is_configured() && !cluster.has_nodes_of(options)) {
@@ -114,15 +123,20 @@ int run_up(const std::vector<std::string>& words) {
 }
 
 int run_down(const std::vector<std::string>& words) {
-  CLI::App app("Ends a cluster that `muster up` started: its jobs, its nodes, its controller.", "muster down");
+  CLI::App app("Ends a cluster that `muster up` started: its jobs and experiments, those that wait too, its nodes, its controller. What has ended "
+               "stays on record, and muster up goes on from there.", "muster down");
   std::string folder = default_folder();
   app.add_option("--dir", folder, "folder of the cluster")->capture_default_str();
+  bool keeps_jobs = false;
+  app.add_flag("--keep-jobs", keeps_jobs,
+               "jobs and experiments stay: what runs goes on by itself, what waits waits, until muster up; what the machine's own end interrupts "
+               "goes back to the queue then");
   if (const auto code = parse_words(app, words)) return *code;
   PersonalCluster cluster(absolute(folder));
   if (!cluster.is_configured()) {
     return complain(Error{ErrorCode::kNotFound, "no cluster in " + absolute(folder), "name its folder with --dir"});
   }
-  const Status stopped = cluster.stop(say);
+  const Status stopped = cluster.stop(say, keeps_jobs);
   return stopped.has_value() ? 0 : complain(stopped.error());
 }
 

@@ -12,6 +12,7 @@
 #include "codec/experiment_text.h"
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
+#include "codec/printable_text.h"
 
 namespace muster::cli {
 namespace {
@@ -131,7 +132,8 @@ std::string experiment_text(const ExperimentView& experiment, const ShowContext&
   text += fmt::format("  Submitted: {}", context.time(experiment.submit_time, "-"));
   if (experiment.end_time.is_set()) text += fmt::format(", ended: {}", context.time(experiment.end_time, "-"));
   text += fmt::format("\n  Readers: {}\n", kVisibilityNames[static_cast<std::size_t>(experiment.labels.visibility)]);
-  return experiment.spec->run_folder.empty() ? text : text + fmt::format("  Folder: {}\n", experiment.spec->run_folder);
+  if (!experiment.spec->run_folder.empty()) text += fmt::format("  Folder: {}\n", experiment.spec->run_folder);
+  return printable_lines(text);
 }
 
 std::string trial_table(const std::vector<TrialView>& trials, const MetricCurves& curves) {
@@ -139,14 +141,14 @@ std::string trial_table(const std::vector<TrialView>& trials, const MetricCurves
     const auto found = curves.find(id);
     return found == curves.end() ? "" : found->second;
   };
-  Row headings{"TRIAL", "JOB", "STATE", "RUNS", "METRIC", "AT", "HYPERPARAMETERS", "WHY"};
+  Row headings{"TRIAL", "JOB", "STATE", "RUNS", "METRIC", "AT", "BEST", "HYPERPARAMETERS", "WHY"};
   const auto place = static_cast<std::ptrdiff_t>(std::ranges::find(headings, "HYPERPARAMETERS") - headings.begin());
   if (!curves.empty()) headings.insert(headings.begin() + place, "CURVE");
   std::vector<Row> rows;
   for (const TrialView& trial : trials) {
     rows.push_back({std::to_string(trial.id.value()), std::to_string(trial.job.value()), trial_condition(trial), std::to_string(trial.runs),
                     trial.metric ? fmt::format("{:.6g}", *trial.metric) : "-", trial.metric ? fmt::format("{:g}", trial.units) : "-",
-                    hparams_text(trial.hparams), why(trial)});
+                    trial.best_metric ? fmt::format("{:.6g}", *trial.best_metric) : "-", hparams_text(trial.hparams), why(trial)});
     if (!curves.empty()) rows.back().insert(rows.back().begin() + place, curve_of(trial.id));
   }
   return table_text(headings, rows, terminal_paint());
@@ -155,9 +157,9 @@ std::string trial_table(const std::vector<TrialView>& trials, const MetricCurves
 std::vector<TrialView> ordered_trials(std::vector<TrialView> trials, TrialOrder order, bool smaller_is_better, std::size_t top) {
   // NaN is no better than nothing.
   const auto rank = [&](const TrialView& trial) {
-    const bool has_metric = trial.metric && !std::isnan(*trial.metric);
+    const bool has_metric = trial.best_metric && !std::isnan(*trial.best_metric);
     double value = 0;
-    if (order == TrialOrder::kMetric && has_metric) value = smaller_is_better ? *trial.metric : -*trial.metric;
+    if (order == TrialOrder::kMetric && has_metric) value = smaller_is_better ? *trial.best_metric : -*trial.best_metric;
     if (order == TrialOrder::kUnits) value = -trial.units;
     return std::tuple(order == TrialOrder::kMetric && !has_metric, value, trial.id);
   };
@@ -174,6 +176,7 @@ std::string trial_text(const TrialView& trial, const ShowContext& context, const
   text += fmt::format("  Hyperparameters: {}\n  Slots: {}\n", trial.hparams, trial.slots);
   const auto curve = curves.find(trial.id);
   if (trial.metric) text += fmt::format("  Metric: {:.6g} at {:g}{}\n", *trial.metric, trial.units, curve == curves.end() ? "" : "  " + curve->second);
+  if (trial.best_metric) text += fmt::format("  Best: {:.6g}\n", *trial.best_metric);
   text += fmt::format("  Submitted: {}", context.time(trial.submit_time, "-"));
   if (trial.end_time.is_set()) text += fmt::format(", ended: {}", context.time(trial.end_time, "-"));
   text += trial.folder.empty() ? "\n" : fmt::format("\n  Folder: {}\n", trial.folder);
@@ -184,13 +187,13 @@ std::string trial_text(const TrialView& trial, const ShowContext& context, const
     text += fmt::format("  Log policy \"{}\" {}: run {} on {} wrote: {}\n", match.policy, kActions[static_cast<std::size_t>(match.action)], match.run,
                         match.node, match.line);
   }
-  return text;
+  return printable_lines(text);
 }
 
 std::string progress_line(const ExperimentView& experiment) {
   std::string line = fmt::format("{} {:>4}  {}", experiment_state_name(experiment.state), percent(experiment.progress), counts_text(experiment.trials));
   if (experiment.best_trial.value() != 0) {
-    line += fmt::format("; best {} {:.6g} (trial {})", experiment.spec->metric, experiment.best_metric, experiment.best_trial.value());
+    line += fmt::format("; best {} {:.6g} (trial {})", printable(experiment.spec->metric), experiment.best_metric, experiment.best_trial.value());
   }
   return line;
 }

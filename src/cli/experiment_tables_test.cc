@@ -27,7 +27,7 @@ TEST(TrialTable, ShowsAsManyDigitsAsTellTrialsApartAndWhyEachEnded) {
 TrialView measured(std::uint32_t id, std::optional<double> metric, double units = 0) {
   TrialView trial;
   trial.id = TrialId(id);
-  trial.metric = metric;
+  trial.metric = trial.best_metric = metric;
   trial.units = units;
   return trial;
 }
@@ -47,6 +47,25 @@ TEST(TrialTable, IsOrderedByWhatIsAskedFor) {
   EXPECT_EQ(order_of(TrialOrder::kMetric, true, 2), "31");
 }
 
+TEST(TrialTable, TheBestIsTheBestOfAllReports) {
+  TrialView early = measured(1, 0.5);
+  early.best_metric = 0.9;
+  const std::vector<TrialView> all{early, measured(2, 0.6)};
+  EXPECT_EQ(ordered_trials(all, TrialOrder::kMetric, false, 1).at(0).id, TrialId(1));
+  EXPECT_NE(trial_table(all).find("BEST"), std::string::npos);
+  EXPECT_NE(trial_table(all).find("0.9"), std::string::npos);
+}
+
+TEST(TrialTable, NothingThatAUserWroteReachesATerminalAsACommand) {
+  TrialView trial = measured(1, 0.5);
+  trial.hparams = "{\"x\": \"a\x1b[31mb\xc2\x9bq\"}";
+  trial.detail = "told \x1b]0;t\a";
+  for (const std::string& shown : {trial_table({trial}), trial_text(trial, ShowContext{}, {})}) {
+    EXPECT_EQ(shown.find('\x1b'), std::string::npos) << shown;
+    EXPECT_EQ(shown.find("\xc2\x9b"), std::string::npos) << shown;
+  }
+}
+
 TEST(TrialTable, HasTheCourseOfTheMetricWhereThereIsATerminal) {
   EXPECT_EQ(trial_table({measured(1, 0.5)}).find("CURVE"), std::string::npos);
   const auto series = parse_json(R"({"trials": [
@@ -58,8 +77,8 @@ TEST(TrialTable, HasTheCourseOfTheMetricWhereThereIsATerminal) {
   const MetricCurves curves = curves_of(*series);
   EXPECT_EQ(curves, (MetricCurves{{TrialId(1), "█▄▁"}}));
   const std::string table = trial_table({measured(1, 0.5, 3), measured(2, 0.25, 9)}, curves);
-  EXPECT_NE(table.find("METRIC  AT  CURVE  HYPERPARAMETERS"), std::string::npos) << table;
-  EXPECT_NE(table.find("0.5     3   █▄▁    "), std::string::npos) << table;
+  EXPECT_NE(table.find("METRIC  AT  BEST  CURVE  HYPERPARAMETERS"), std::string::npos) << table;
+  EXPECT_NE(table.find("0.5     3   0.5   █▄▁    "), std::string::npos) << table;
   EXPECT_NE(trial_text(measured(1, 0.5, 3), ShowContext(), curves).find("Metric: 0.5 at 3  █▄▁\n"), std::string::npos);
 }
 

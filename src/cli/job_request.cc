@@ -80,6 +80,11 @@ Status check_contradictions(SubmitOptions& options) {
       return contradiction("--gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
     }
   }
+  for (const char* other : {"ntasks-per-node", "gpus-per-socket"}) {
+    const bool is_given_as_well = std::string_view(other) == "ntasks-per-node" ? job.tasks_per_node != 0 : is_written(options, other);
+    if (is_step || job.tasks_per_gpu == 0 || !is_given_as_well) continue;
+    return contradiction(fmt::format("--{} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU", other));
+  }
   if (is_written(options, "hint")) {
     for (const char* other : {"ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind"}) {
       if (is_written(options, other)) return contradiction(fmt::format("--hint and --{} are mutually exclusive.", other));
@@ -348,6 +353,33 @@ Status settle(SubmitOptions& options, Words& warnings) {
   return {};
 }
 
+namespace {
+
+/// What is said for each GPU needs some, and GPUs for each task need a number of tasks. Source: 22.05.8.
+Status check_gpu_options(const SubmitOptions& options) {
+  if (options.inside) return {};
+  const JobSpec& job = options.job;
+  const auto refuse = [](std::string_view why) { return contradiction(fmt::format("{}\nInvalid generic resource (gres) specification", why)); };
+  const bool has_task_count = is_given(options, given_option::kTaskCount);
+  const bool has_gpus = gpu_count(options.gpus) + gpu_count(options.gpus_per_node) + gpu_count(options.gpus_per_task) + gpu_count(options.gres) > 0;
+  const bool is_node_or_task_said = has_task_count || is_given(options, given_option::kNodes) || job.tasks_per_node != 0;
+  if (job.tasks_per_gpu != 0 && !has_gpus && !is_node_or_task_said) {
+    return refuse("--ntasks-per-gpu needs either a GRES GPU specification or a node/ntask specification");
+  }
+  if (job.memory_scope == MemoryScope::kPerGpu && !has_gpus && job.tasks_per_gpu == 0) {
+    return refuse(fmt::format("Requested mem_per_tres=gres:gpu:{} but did not request any GPU.", job.memory_mib));
+  }
+  if (options.defined.contains("gpus-per-task") && gpu_count(options.gpus) == 0 && !is_node_or_task_said) {
+    return refuse("Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.");
+  }
+  if (options.by == Submitter::kRun && job.cpus_per_gpu != 0 && !has_gpus && job.tasks_per_gpu == 0) {
+    return refuse("--cpus-per-gpu without a GPU: ask for some by --gpus or --gres=gpu");
+  }
+  return {};
+}
+
+}  // namespace
+
 Status check_together(const SubmitOptions& options) {
   const bool is_run = options.by == Submitter::kRun;
   if (is_run && (options.step.is_exact || options.is_exclusive) && options.is_whole) return contradiction("--exact and --whole are mutually exclusive.");
@@ -399,11 +431,14 @@ std::optional<int> settle_and_tell(const Console& console, SubmitOptions& option
   }
   if (const Status sound = check_together(options); !sound.has_value()) return console.fail(sound.error());
   if (const Status acceptable = check_acceptable(options); !acceptable.has_value()) return refuse_job(console, options.by, acceptable.error());
+  // Looked at as it was written, and said after what excludes each other, as Slurm does.
+  const Status of_gpus = check_gpu_options(options);
   Words warnings;
   if (const Status settled = settle(options, warnings); !settled.has_value()) {
     console.fatal(settled.error().text());
     return 1;
   }
+  if (!of_gpus.has_value()) return console.fail(of_gpus.error());
   for (const std::string& warning : warnings) console.warn(warning);
   return std::nullopt;
 }

@@ -17,6 +17,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/hash.h"
 #include "cli/program_folder.h"
 #include "cli/text_file.h"
 #include "codec/slurm_conf.h"
@@ -67,9 +68,21 @@ std::string last_line(const std::string& path) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-std::string node_address(std::uint32_t index) { return fmt::format("127.77.{}.{}", index / 250, index % 250 + 1); }
+/// Clusters on one machine have nodes of their own addresses: ports that jobs of two of them choose by their numbers do not meet.
+/// 127.64.0.0 to 127.127.255.255, 250 nodes in each of the lowest blocks, from one on that the folder's name chooses.
+std::string node_address(const std::string& folder, std::uint32_t index) {
+  const std::uint32_t block = static_cast<std::uint32_t>(Hasher().add(std::string_view(folder)).digest() % (64 * 256)) + index / 250;
+  return fmt::format("127.{}.{}.{}", 64 + block / 256 % 64, block % 256, index % 250 + 1);
+}
 
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// Equal, or two spellings of one path.
+bool is_same_word(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  std::error_code failed;
+  return a.starts_with('/') && b.starts_with('/') && std::filesystem::equivalent(a, b, failed) && !failed;
+}
 
 /// True while the process lives and is the one that was started with these arguments: a number that another process has
 /// got since, another cluster's controller perhaps, is not ours to end.
@@ -80,7 +93,7 @@ bool is_daemon(pid_t pid, const std::vector<std::string>& arguments) {
   for (const std::string_view word : split(*text, '\0')) found.emplace_back(word);
   while (!found.empty() && found.back().empty()) found.pop_back();
   if (found.size() != arguments.size()) return false;
-  return name_of(found.front()) == name_of(arguments.front()) && std::equal(found.begin() + 1, found.end(), arguments.begin() + 1);
+  return name_of(found.front()) == name_of(arguments.front()) && std::equal(found.begin() + 1, found.end(), arguments.begin() + 1, is_same_word);
 }
 
 std::uint32_t cpus_of_node(const PersonalClusterOptions& options) {
@@ -98,7 +111,7 @@ std::uint64_t memory_of_node(const PersonalClusterOptions& options) {
 std::vector<std::string> node_lines(const PersonalClusterOptions& options) {
   std::vector<std::string> lines;
   for (std::uint32_t i = 0; i < options.nodes; ++i) {
-    lines.push_back(fmt::format("NodeName=node{} NodeAddr={} CPUs={} RealMemory={}{}", i + 1, node_address(i), cpus_of_node(options),
+    lines.push_back(fmt::format("NodeName=node{} NodeAddr={} CPUs={} RealMemory={}{}", i + 1, node_address(options.folder, i), cpus_of_node(options),
                                 memory_of_node(options), options.gpus > 0 ? fmt::format(" Gres=gpu:{}{}{}", options.gpu_type, options.gpu_type.empty() ? "" : ":", options.gpus) : ""));
   }
   return lines;
@@ -127,10 +140,10 @@ std::string conf_text(const PersonalClusterOptions& options, const std::string& 
   return text;
 }
 
-std::string hosts_text(std::uint32_t nodes) {
+std::string hosts_text(const std::string& folder, std::uint32_t nodes) {
   std::string text = read_file("/etc/hosts").value_or("127.0.0.1 localhost\n");
   text += "\n# Nodes of this cluster, for its tasks.\n";
-  for (std::uint32_t i = 0; i < nodes; ++i) text += fmt::format("{} node{}\n", node_address(i), i + 1);
+  for (std::uint32_t i = 0; i < nodes; ++i) text += fmt::format("{} node{}\n", node_address(folder, i), i + 1);
   return text;
 }
 
@@ -154,7 +167,7 @@ Status PersonalCluster::configure(const PersonalClusterOptions& options) {
   TRY(make_own_folder(folder_ + "/spool", 0755, "the folder of spools"));
   TRY(make_own_folder(folder_ + "/log", 0755, "the folder of logs"));
   if (is_configured()) return {};
-  TRY(write_file(folder_ + "/hosts", hosts_text(options.nodes)));
+  TRY(write_file(folder_ + "/hosts", hosts_text(folder_, options.nodes)));
   return write_file(conf(), conf_text(options, folder_));
 }
 
@@ -265,27 +278,66 @@ Status PersonalCluster::ended_again(const Daemon& daemon) const {
               fmt::format("its last words: {}; see {}", last_line(log), log));
 }
 
+namespace {
+
+Result<std::size_t> count_active(ControllerClient& client) {
+  Query query;
+  query.detail = QueryDetail::kBrief;
+  query.filter.is_active_only = true;
+  std::size_t count = 0;
+  TRY(client.query(query, [&](Page page) { count += page.jobs.size(); }));
+  return count;
+}
+
+}  // namespace
+
 /// Cancels what there is and gives it a moment to go.
-void PersonalCluster::end_jobs() const {
+void PersonalCluster::end_jobs(const std::function<void(const std::string&)>& say) const {
   auto io = kj::setupAsyncIo();
   auto client = ControllerClient::connect(io, "unix:" + folder_ + "/controller.sock");
   if (!client.has_value()) return;
+  const std::size_t count = count_active(**client).value_or(0);
+  if (count > 0) say(count == 1 ? "1 job that runs or waits is cancelled" : fmt::format("{} jobs that run or wait are cancelled", count));
   CancelJobs cancel;
   cancel.filter.is_active_only = true;
   if (!(*client)->submit_one(cancel).has_value()) return;
   for (int waited = 0; waited < kStopPatienceMs; waited += 50) {
-    Query query;
-    query.detail = QueryDetail::kBrief;
-    query.filter.is_active_only = true;
-    std::size_t left = 0;
-    if (!(*client)->query(query, [&](Page page) { left += page.jobs.size(); }).has_value() || left == 0) return;
+    const auto left = count_active(**client);
+    if (!left.has_value() || *left == 0) return;
     sleep_ms(50);
   }
 }
 
-Status PersonalCluster::stop(const std::function<void(const std::string&)>& say) {
+/// Somebody answers at the cluster's socket.
+bool PersonalCluster::answers() const {
+  auto io = kj::setupAsyncIo();
+  auto client = ControllerClient::connect(io, "unix:" + folder_ + "/controller.sock");
+  if (!client.has_value()) return false;
+  Query query;
+  query.kind = QueryKind::kPing;
+  return (*client)->query(query, [](Page) {}).has_value();
+}
+
+/// Nothing is begun that could not be ended: what was not started here, or belongs to somebody else, is left alone.
+Status PersonalCluster::check_ours(const std::vector<Daemon>& all) const {
+  for (const Daemon& daemon : all) {
+    const pid_t pid = running(daemon);
+    if (pid != 0 && ::kill(pid, 0) != 0 && errno == EPERM) {
+      return fail(ErrorCode::kPermissionDenied, fmt::format("the {} (process {}) is another user's", daemon.name, pid), "ask whoever started it");
+    }
+  }
+  if (running(all.front()) == 0 && answers()) {
+    return fail(ErrorCode::kFailedPrecondition,
+                fmt::format("a controller answers at {0}/controller.sock that is not the process of {0}/controller.pid: nothing was ended", folder_),
+                "end it by hand: see ps for musterd -f " + conf());
+  }
+  return {};
+}
+
+Status PersonalCluster::stop(const std::function<void(const std::string&)>& say, bool keeps_jobs) {
   const std::vector<Daemon> all = started_daemons();
-  end_jobs();
+  TRY(check_ours(all));
+  if (!keeps_jobs) end_jobs(say);
   for (auto daemon = all.rbegin(); daemon != all.rend(); ++daemon) {
     const pid_t pid = running(*daemon);
     if (pid != 0) {

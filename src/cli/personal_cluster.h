@@ -26,14 +26,17 @@ struct PersonalClusterOptions {
 
 class PersonalCluster {
  public:
+  /// Requires: `folder` is absolute, without links and without a slash at its end.
   explicit PersonalCluster(std::string folder) : folder_(std::move(folder)) {}
 
   /// Writes slurm.conf and hosts unless they are there. Errors: kUnavailable.
   Status configure(const PersonalClusterOptions& options);
   /// Starts whatever is not running and waits until every node has registered. `say` gets lines of progress.
   Status start(const std::function<void(const std::string&)>& say);
-  /// Ends the jobs, then the daemons. Nothing of the cluster runs afterwards.
-  Status stop(const std::function<void(const std::string&)>& say);
+  /// Ends the jobs, unless they are kept, then the daemons. Nothing of the cluster runs afterwards but kept jobs that had begun; the next
+  /// start takes them up again, and those that waited. Errors: kPermissionDenied, kFailedPrecondition: its daemons
+  /// are another user's, or were not started from here; nothing was ended then.
+  Status stop(const std::function<void(const std::string&)>& say, bool keeps_jobs = false);
   /// Node names, from the configuration.
   Result<std::vector<std::string>> nodes() const;
   bool is_configured() const;
@@ -55,7 +58,9 @@ class PersonalCluster {
   bool stands(const Daemon& daemon) const;
   /// Why a start is given up: with the last line that the daemon wrote.
   Status ended_again(const Daemon& daemon) const;
-  void end_jobs() const;
+  bool answers() const;
+  Status check_ours(const std::vector<Daemon>& all) const;
+  void end_jobs(const std::function<void(const std::string&)>& say) const;
 
   std::string folder_;
 };

@@ -44,7 +44,8 @@ int run_package(const Console& console, const std::string& module, const Words& 
   if (!probe.has_value()) return console.fail(probe.error());
   if (*probe == kNoModule) {
     return console.fail({ErrorCode::kFailedPrecondition, "the Python package muster is not installed for python3",
-                         "pip install ./python from Muster's sources, or name another interpreter in MUSTER_PYTHON"});
+                         "in Muster's sources: python3 -m venv --system-site-packages DIR && DIR/bin/pip install ./python; and name its "
+                         "interpreter: MUSTER_PYTHON=DIR/bin/python3"});
   }
   Words arguments{"-m", module};
   arguments.insert(arguments.end(), words.begin(), words.end());

@@ -66,6 +66,12 @@ Result<Script> read_script(const SubmitOptions& options, const Words& operands, 
   return script;
 }
 
+/// As a flag's variable counts: set to anything but 0 and no. The script is read before the environment is.
+bool is_variable_set(const char* name) {
+  const std::string_view value = environment_value(name);
+  return !value.empty() && !is_switched_off(value);
+}
+
 /// Applies the script's own options. Nullopt: go on.
 std::optional<int> read_directives(const Console& console, SubmitReader& reader, const SubmitOptions& options,
                                    const Script& script) {
@@ -78,9 +84,10 @@ std::optional<int> read_directives(const Console& console, SubmitReader& reader,
     return console.fail(Error{ErrorCode::kUnimplemented, "#SBATCH hetjob is not supported by Muster yet",
                               fmt::format("line {}", directives->component_lines.front())});
   }
-  if ((directives->has_pbs || directives->has_bsub) && directives->lines.empty() && !options.is_ignore_pbs) {
+  // Where both kinds of lines stand Slurm applies both, those of PBS last: to leave them out would run another job.
+  if ((directives->has_pbs || directives->has_bsub) && !options.is_ignore_pbs && !is_variable_set("SBATCH_IGNORE_PBS")) {
     return console.fail(Error{ErrorCode::kUnimplemented, "#PBS and #BSUB options are not supported by Muster yet",
-                              "write #SBATCH lines, or pass over them with --ignore-pbs"});
+                              "say all by #SBATCH lines, and have the others passed over by --ignore-pbs or SBATCH_IGNORE_PBS=1"});
   }
   Words all;
   for (const DirectiveLine& line : directives->lines) all.insert(all.end(), line.words.begin(), line.words.end());
@@ -127,13 +134,14 @@ void say_test_only(const Console& console, const SubmitOptions& options, const R
                           reply.text));
 }
 
+/// The job is there, whether its id can be written or not: whoever sees nothing submits it again.
 void print_id(const SubmitOptions& options, JobId job) {
   if (options.is_parsable) {
     print(fmt::format("{}{}{}\n", job.value(), options.cluster.empty() ? "" : ";", options.cluster));
   } else if (!options.is_quiet) {
     print(fmt::format("Submitted batch job {}{}{}\n", job.value(), options.cluster.empty() ? "" : " on cluster ", options.cluster));
   }
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0) std::fprintf(stderr, "sbatch: error: standard output cannot be written: job %u was submitted\n", job.value());
 }
 
 int exit_of(const JobView& job) { return job.exit.signal() != 0 ? 1 : job.exit.code(); }

@@ -242,7 +242,8 @@ constexpr SubmitVariable kVariables[] = {
     {"ARRAY_INX", "array", kB}, {"BATCH", "batch", kB}, {"ERROR", "error", kB},
     {"EXPORT", "export", kB}, {"GET_USER_ENV", "get-user-env", kB},
     {"IGNORE_PBS", "ignore-pbs", kB}, {"INPUT", "input", kB}, {"NO_REQUEUE", "no-requeue", kB},
-    {"OUTPUT", "output", kB}, {"REQUEUE", "requeue", kB}, {"UMASK", "umask", kB},
+    {"OUTPUT", "output", kB}, {"REQUEUE", "requeue", kB}, {"SLURM_UMASK", "umask", kB, true},
+    {"UMASK", "umask", kB},
     {"DISTRIBUTION", "distribution", kAll}, {"JOB_NAME", "job-name", kAll},
     {"OPEN_MODE", "open-mode", kB | kR}, {"WAIT", "wait", kB | kR}, {"BCAST", "bcast", kR},
     {"BCAST_EXCLUDE", "bcast-exclude", kR}, {"COMPRESS", "compress", kR},
@@ -322,9 +323,6 @@ bool is_of_the_job(const SubmitVariable& variable, Submitter by) {
   if (by != Submitter::kRun) return false;
   return (suffix == "JOB_NAME" && !environment_value("SLURM_JOB_ID").empty()) || (suffix == "CPU_BIND" && tells_masks_of_step());
 }
-
-/// What a flag's variable says: "0" and "no" leave it off, as nobody means the opposite by them.
-bool is_off(std::string_view value) { return value == "0" || equal_ignoring_case(value, "no"); }
 
 std::string_view usage_of(Submitter by) {
   switch (by) {
@@ -429,14 +427,14 @@ std::optional<int> SubmitReader::set_variable(const SubmitVariable& variable, co
   };
   if (variable.option == nullptr) {
     if (variable.set != nullptr) return taken(name, variable.set(options_, value));
-    return is_off(value) ? std::nullopt : taken(name, fail(refused_option(name)));
+    return is_switched_off(value) ? std::nullopt : taken(name, fail(refused_option(name)));
   }
   const auto rows = rows_of(options_.by);
   const auto found = std::ranges::find_if(rows, [&](const SubmitRow* r) { return std::string_view(r->name) == variable.option; });
   if (found == rows.end()) return std::nullopt;
   const SubmitRow& row = **found;
   const bool is_flag = row.takes == Takes::kNothing;
-  if ((is_flag || row.set == nullptr) && is_off(value)) return std::nullopt;
+  if ((is_flag || row.set == nullptr) && is_switched_off(value)) return std::nullopt;
   return taken(row.name, set(row, is_flag ? std::string_view() : value, OptionSource::kEnvironment));
 }
 

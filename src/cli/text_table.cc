@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "codec/printable_text.h"
+
 namespace muster::cli {
 namespace {
 
@@ -17,7 +19,10 @@ std::size_t width_of(std::string_view cell) {
 
 }  // namespace
 
-std::string table_text(const Row& headings, const std::vector<Row>& rows, Paint paint) {
+std::string table_text(const Row& headings, const std::vector<Row>& raw, Paint paint) {
+  // Cells hold what users have written, and others read them at their terminals.
+  std::vector<Row> rows = raw;
+  for (Row& row : rows) std::ranges::transform(row, row.begin(), printable);
   std::vector<std::size_t> widths(headings.size());
   const auto widen = [&](const Row& row) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));

@@ -17,7 +17,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kValueMax = 250'000;
+constexpr std::size_t kValueMax = 25'000;
 constexpr std::size_t kByteMax = std::size_t{16} << 20;
 constexpr std::size_t kDepthMax = 200;
 
@@ -111,7 +111,7 @@ class Builder final : public YAML::EventHandler {
   }
   void spend(const YAML::Mark& mark, std::size_t bytes) {
     bytes_ += bytes;
-    if (++values_ > kValueMax) refuse(mark, "the document unfolds to more than 250,000 values");
+    if (++values_ > kValueMax) refuse(mark, "the document unfolds to more than 25,000 values");
     if (bytes_ > kByteMax) refuse(mark, "the document unfolds to more than 16 MiB");
   }
   /// Counts a value and all within it, and notes where they stand.

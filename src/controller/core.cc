@@ -327,8 +327,15 @@ JobId asking_job(const PreparedRequest& request) {
 void Core::send_signals(const std::vector<frontend::SignalOrder>& orders, TimePoint now) {
   for (const frontend::SignalOrder& order : orders) {
     const Job* job = state_.jobs().find(order.step.job);
+    // A script alone is sent its signal, and whoever asks is a child of it.
+    const bool is_asker_spared = order.batch_only || !askers_.contains(order.step.job);
     for (const NodeGrant& grant : job->run->find_step(order.step.step)->layout->nodes) {
-      send_end(order.step.job, grant.node, SignalStep{order.step, order.signal, order.batch_only}, now);
+      ToAgent message = SignalStep{order.step, order.signal, order.batch_only};
+      if (is_asker_spared) {
+        send_when_durable(grant.node, std::move(message));
+      } else {
+        later_orders_.emplace(now + options_.signal_grace, std::pair(grant.node, std::move(message)));
+      }
     }
   }
 }

@@ -95,6 +95,8 @@ class Core {
     Duration lease = Duration::seconds(60);      ///< of a client's allocation
     /// What a client that ends its own job has to read the answer, and its caller to see it exit.
     Duration answer_grace = Duration::seconds(1);
+    /// What a client that signals its own job has to read the answer.
+    Duration signal_grace = Duration::milliseconds(100);
   };
   Core(Options options, JournalPort& journal, CorePort& port);
 

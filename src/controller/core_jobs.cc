@@ -226,7 +226,8 @@ void Core::after_clean(JobId id, TimePoint now) {
     if (const auto wish = wished_slots_.extract(id)) resize({id, wish.mapped()}, now);
     return;
   }
-  JobRequeued requeued{id, now + state_.settings().requeue_delay, job.hold_after};
+  constexpr std::uint16_t kByUsers = job_flag::kUserHeld | job_flag::kAdminHeld;  // while it ran
+  JobRequeued requeued{id, now + state_.settings().requeue_delay, static_cast<std::uint16_t>(job.hold_after | (job.flags & kByUsers))};
   const bool is_too_often = job.attempt + 1 > state_.settings().max_batch_requeue && job.state == JobState::kFailed;
   if (is_too_often) requeued.flags |= job_flag::kRequeueHeld;
   emit(requeued, now);

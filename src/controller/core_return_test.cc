@@ -113,5 +113,31 @@ TEST(CoreReturn, TheRecordOfAnArrayStaysForAsLongAsAnElementIsThere) {
   EXPECT_EQ(rig.core.state().jobs().find(split), nullptr);
 }
 
+TEST(CoreReturn, AHoldOfARunningJobHoldsItWhenItComesBack) {
+  Rig rig;
+  const JobId job = started(rig);
+  EXPECT_FALSE(rig.done(control_of(JobVerb::kUserHold, selector_of(job))).error);
+  EXPECT_EQ(rig.job(job).state, JobState::kRunning);
+  rig.done(control_of(JobVerb::kRequeue, selector_of(job)));
+  rig.step_done(0, StepId{job, 0, kBatchStep}, ExitStatus::signalled(SIGTERM));
+  rig.plan();
+  EXPECT_EQ(rig.job(job).state, JobState::kPending);
+  EXPECT_EQ(rig.job(job).flags & job_flag::kAnyHold, job_flag::kUserHeld);
+  rig.done(control_of(JobVerb::kRelease, selector_of(job)));
+  rig.plan();
+  EXPECT_EQ(rig.job(job).state, JobState::kRunning);
+}
+
+TEST(CoreReturn, AReleasedRunningJobComesBackFree) {
+  Rig rig;
+  const JobId job = started(rig);
+  rig.done(control_of(JobVerb::kUserHold, selector_of(job)));
+  rig.done(control_of(JobVerb::kRelease, selector_of(job)));
+  rig.done(control_of(JobVerb::kRequeue, selector_of(job)));
+  rig.step_done(0, StepId{job, 0, kBatchStep}, ExitStatus::signalled(SIGTERM));
+  rig.plan();
+  EXPECT_EQ(rig.job(job).state, JobState::kRunning);
+}
+
 }  // namespace
 }  // namespace muster

@@ -378,7 +378,18 @@ TEST(CoreJob, AScriptThatExitsOnceItHasAskedForItsEndIsToldNothing) {
   EXPECT_EQ(rig.count_sent<TerminateJob>(0), 0U);
 }
 
-TEST(CoreJob, ASignalToTheAskersOwnJobWaitsToo) {
+TEST(CoreJob, ASignalToTheScriptAloneCannotReachWhoAsks) {
+  Rig rig;
+  const JobId id = running_job(rig);
+  CancelJobs signal = cancel_of(id);
+  signal.signal = SIGUSR1;
+  signal.batch_only = true;
+  signal.asked_from = id;
+  rig.done(signal);
+  EXPECT_EQ(rig.count_sent<SignalStep>(0), 1U);
+}
+
+TEST(CoreJob, ASignalToTheAskersOwnJobWaitsForItsAnswerAlone) {
   Rig rig;
   const JobId id = running_job(rig);
   CancelJobs signal = cancel_of(id);
@@ -387,7 +398,7 @@ TEST(CoreJob, ASignalToTheAskersOwnJobWaitsToo) {
   signal.asked_from = id;
   rig.done(signal);
   EXPECT_EQ(rig.count_sent<SignalStep>(0), 0U);
-  rig.pass(Duration::seconds(1));
+  rig.pass(Duration::milliseconds(100));
   EXPECT_EQ(rig.count_sent<SignalStep>(0), 1U);
 }
 

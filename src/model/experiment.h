@@ -203,7 +203,8 @@ struct Trial {
   std::uint32_t last_run = 0;         ///< the number of its last run that began, when it ended; 0: it has not, or none began
   std::optional<double> awaits;       ///< units of training at which the search decides next
   std::optional<double> metric;       ///< the searcher metric as last reported; may be NaN
-  double units = 0;                   ///< units of training then
+  std::optional<double> best_metric;  ///< the best of all its reports, NaN aside
+  double units = 0;                   ///< units of training at the last report
   TimePoint submit_time;
   TimePoint end_time;
   std::string detail;                 ///< what ended it, in words; may be empty

@@ -150,7 +150,7 @@ struct ExperimentView {
   Duration used_slot_time;             ///< of runs that are over
   std::optional<std::uint32_t> max_slots;  ///< as last set; nothing: as configured
   TrialCounts trials;
-  TrialId best_trial;                  ///< by its last report; 0: none has reported
+  TrialId best_trial;                  ///< by the best of all reports; 0: none has reported
   double best_metric = 0;
 };
 
@@ -172,6 +172,7 @@ struct TrialView {
   std::optional<StopReason> stop;
   std::optional<StopCall> stopping;    ///< the present run is asked to stop
   std::optional<double> metric;        ///< last reported
+  std::optional<double> best_metric;   ///< the best of all reports
   double units = 0;
   TimePoint submit_time;
   TimePoint start_time;                ///< of the present run

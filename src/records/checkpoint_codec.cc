@@ -168,7 +168,7 @@ void read(schema::ExperimentRecord::Reader reader, Experiment& value) {
   F(source, Source) F(awaits_source, AwaitsSource) F(last_run, LastRun)                               \
   L(log_matches, LogMatches) L(failed_runs, FailedRuns) O(log_retention_days, LogRetentionDays)    \
   F(slots, Slots) F(resize_time, ResizeTime) F(imported_from, ImportedFrom)    \
-  O(ended_early_at, EndedEarlyAt)
+  O(ended_early_at, EndedEarlyAt) O(best_metric, BestMetric)
 RECORD(Trial, schema::TrialRecord, TRIAL_FIELDS)
 
 void write(schema::Blob::Builder builder, const BlobEntry& value) {

@@ -472,7 +472,8 @@ RECORD(ExperimentView, schema::ExperimentView, EXPERIMENT_VIEW_FIELDS)
   F(units, Units) F(submit_time, SubmitTime) F(start_time, StartTime) F(end_time, EndTime)      \
   F(detail, Detail) F(folder, Folder) F(latest_checkpoint, LatestCheckpoint)                    \
   F(checkpoint_bytes, CheckpointBytes) F(checkpoints, Checkpoints) F(source, Source)      \
-  L(log_matches, LogMatches) F(log_retention_days, LogRetentionDays) F(slots, Slots)
+  L(log_matches, LogMatches) F(log_retention_days, LogRetentionDays) F(slots, Slots) \
+  O(best_metric, BestMetric)
 RECORD(TrialView, schema::TrialView, TRIAL_VIEW_FIELDS)
 
 }  // namespace muster::records

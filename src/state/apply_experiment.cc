@@ -1,5 +1,6 @@
 // What happens to experiments and trials. The diagram of their states stands in model/experiment.h.
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "model/catalog_names.h"
@@ -159,8 +160,21 @@ void EventApplier::add_trial(Experiment& experiment, const TrialPlan& plan, Tria
   state.experiments_.insert(std::move(trial));
 }
 
+namespace {
+
+/// A state of an earlier version knows the last report alone. Requires: `metric` is not in the trial yet.
+void note_best(Trial& trial, double metric, bool smaller_is_better) {
+  if (std::isnan(metric)) return;
+  const double last = trial.metric && !std::isnan(*trial.metric) ? *trial.metric : metric;
+  const double best = trial.best_metric.value_or(last);
+  trial.best_metric = smaller_is_better ? std::min(best, metric) : std::max(best, metric);
+}
+
+}  // namespace
+
 void EventApplier::operator()(const TrialReported& event) {
   Trial& trial = trial_at(event.trial);
+  note_best(trial, event.report.metric, experiment_at(trial.experiment).spec->smaller_is_better);
   trial.metric = event.report.metric;
   trial.units = event.report.time;
   if (event.is_at_target) trial.is_waiting = true;

@@ -32,7 +32,7 @@ void EventApplier::operator()(const TrialImported& event) {
   trial.state = from.state;
   trial.restarts = from.restarts;
   trial.last_run = from.last_run;
-  trial.metric = from.metric;
+  trial.metric = trial.best_metric = from.metric;
   trial.units = from.units;
   trial.submit_time = from.submit_time;
   trial.end_time = from.end_time;

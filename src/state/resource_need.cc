@@ -18,12 +18,6 @@ struct MemoryDefault {
   bool is_set() const { return per_node != 0 || per_cpu != 0 || per_gpu != 0; }
 };
 
-bool wants_gpu(const ResourceRequest& need) {
-  const auto is_gpu = [](const GresAmount& amount) { return amount.name == "gpu" && amount.count > 0; };
-  return std::ranges::any_of(need.gres_per_node, is_gpu) || std::ranges::any_of(need.gres_per_job, is_gpu) ||
-         std::ranges::any_of(need.gres_per_task, is_gpu);
-}
-
 void fill_memory(ResourceRequest& need, const MemoryDefault& fallback) {
   if (fallback.per_gpu != 0 && wants_gpu(need)) {
     need.memory_scope = MemoryScope::kPerGpu;
@@ -53,6 +47,12 @@ Result<std::vector<GresAmount>> gres_of(const JobSpec& spec, JobText key) {
 }
 
 }  // namespace
+
+bool wants_gpu(const ResourceRequest& need) {
+  const auto is_gpu = [](const GresAmount& amount) { return amount.name == "gpu" && amount.count > 0; };
+  return std::ranges::any_of(need.gres_per_node, is_gpu) || std::ranges::any_of(need.gres_per_job, is_gpu) ||
+         std::ranges::any_of(need.gres_per_task, is_gpu);
+}
 
 Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig& partition,
                                       const ClusterSettings& settings) {

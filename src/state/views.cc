@@ -308,6 +308,9 @@ void count(const Trial& trial, const ClusterState& state, TrialCounts& counts) {
   }
 }
 
+/// A state of an earlier version knows the last one alone.
+std::optional<double> best_of(const Trial& trial) { return trial.best_metric ? trial.best_metric : trial.metric; }
+
 bool is_better(double metric, const ExperimentView& view, bool smaller_is_better) {
   if (std::isnan(metric)) return false;
   return view.best_trial.value() == 0 || (smaller_is_better ? metric < view.best_metric : metric > view.best_metric);
@@ -339,9 +342,10 @@ ExperimentView view_of(const Experiment& experiment, const ClusterState& state, 
   for (const TrialId id : experiment.trials) {
     const Trial& trial = *state.experiments().find(id);
     count(trial, state, view.trials);
-    if (!trial.metric || !is_better(*trial.metric, view, experiment.spec->smaller_is_better)) continue;
+    const std::optional<double> best = best_of(trial);
+    if (!best || !is_better(*best, view, experiment.spec->smaller_is_better)) continue;
     view.best_trial = id;
-    view.best_metric = *trial.metric;
+    view.best_metric = *best;
   }
   return view;
 }
@@ -374,6 +378,7 @@ TrialView view_of(const Trial& trial, const ClusterState& state) {
   view.is_waiting = trial.is_waiting;
   view.stop = trial.stop;
   view.metric = trial.metric;
+  view.best_metric = best_of(trial);
   view.units = trial.units;
   view.submit_time = trial.submit_time;
   view.end_time = trial.end_time;

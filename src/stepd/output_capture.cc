@@ -38,9 +38,22 @@ std::unique_ptr<OutputCapture> OutputCapture::make(const LaunchStep& launch, con
 
 OutputCapture::OutputCapture(const LaunchStep& launch, std::string folder) : launch_(launch), folder_(std::move(folder)) {
   ::mkdir(folder_.c_str(), 0700);  // what cannot be opened in it later is lost
+  reserve_room();
+}
+
+void OutputCapture::reserve_room() {
+  const std::string room(8192, ' ');
+  reserve_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (write_what_fits(reserve_, room) < room.size()) give_up_reserve();
+}
+
+void OutputCapture::give_up_reserve() {
+  if (reserve_ >= 0) ::close(reserve_);
+  reserve_ = -1;
 }
 
 OutputCapture::~OutputCapture() {
+  give_up_reserve();
   for (const auto& [stream, file] : files_) {
     if (file.fd >= 0) ::close(file.fd);
   }
@@ -67,6 +80,7 @@ void OutputCapture::finish() {
     splitter.finish([&, stream = task.second](std::uint32_t rank, std::string_view piece) { pieces[{rank, stream}] += piece; });
     for (const auto& [of, piece] : pieces) write(of, piece);
   }
+  give_up_reserve();
   for (const auto& [of, file] : files_) write(of, "");
 }
 

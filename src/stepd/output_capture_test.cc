@@ -1,7 +1,10 @@
 #include "stepd/output_capture.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -82,6 +85,36 @@ TEST_F(OutputCaptureTest, TellsOfALossAtTheEndAtTheLatest) {
   EXPECT_EQ(kept(), "");
   capture->finish();
   EXPECT_EQ(kept(), kTenMissing);
+}
+
+/// A disk of its own, mounted for this process.
+TEST(OutputCaptureOnAFullDisk, TellsWhatIsMissingThoughItStaysFull) {
+  if (::geteuid() != 0 || ::unshare(CLONE_NEWNS) != 0) GTEST_SKIP() << "needs root to mount a small disk";
+  ASSERT_EQ(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+  std::string disk = ::testing::TempDir() + "muster-disk-XXXXXX";
+  ASSERT_NE(::mkdtemp(disk.data()), nullptr);
+  ASSERT_EQ(::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k"), 0);
+  StepdOptions options;
+  options.spool = disk;
+  auto job = std::make_shared<JobSpec>();
+  job->trial = TrialId(7);
+  LaunchStep launch;
+  launch.id = StepId{JobId(1), 0, 0};
+  launch.job = job;
+  launch.job_cpus = {1};
+  constexpr std::size_t kWritten = 200'000;
+  auto capture = OutputCapture::make(launch, options);
+  for (std::size_t i = 0; i < kWritten / 100; ++i) capture->add(0, LogStream::kStdout, std::string(99, 'x') + "\n");
+  capture->finish();
+  const OutputFileName name{launch.id, launch.job->trial, 0, 0, LogStream::kStdout, launch.job->runs_before};
+  std::ifstream file(output_folder(disk) + "/" + output_file_text(name));
+  const std::string kept{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t told = kept.find("\n[muster: ");
+  ASSERT_NE(told, std::string::npos) << kept.size();
+  EXPECT_EQ(kept.substr(told + 10), std::to_string(kWritten - told) + " bytes of output are missing here: the node's disk did not take them]\n");
+  capture.reset();
+  ::umount(disk.c_str());
+  ::rmdir(disk.c_str());
 }
 
 }  // namespace

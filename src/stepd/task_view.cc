@@ -98,7 +98,7 @@ class ViewMaker {
   /// with the step. An ordinary user's own agent has no such means, and only its own disk.
   Status bound_private_folders() {
     if (::geteuid() != 0 || launch_.private_folders.empty()) return {};
-    if (::unshare(CLONE_NEWNS) != 0) return fail(ErrorCode::kUnavailable, "this host allows no mount namespace", std::strerror(errno));
+    if (::unshare(CLONE_NEWNS) != 0) return fail(ErrorCode::kFailedPrecondition, "this host allows no mount namespace", std::strerror(errno));
     const bool is_done = ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
                          ::mount("tmpfs", folder_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, kPrivateFolders) == 0;
     if (is_done) return {};

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "codec/printable_text.h"
 #include "store/metrics/report_log.h"
 #include "store/metrics/store_state.h"
 
@@ -37,8 +38,8 @@ bool has_unique_names(const std::vector<Metric>& metrics) {
 
 bool is_valid(const MetricReport& report) {
   if (report.trial == TrialId() || report.run == 0 || report.steps_completed < 0) return false;
-  if (report.group.empty() || report.group.find('.') != std::string::npos) return false;
-  const bool has_names = std::ranges::none_of(report.metrics, [](const Metric& metric) { return metric.name.empty(); });
+  if (report.group.empty() || report.group.find('.') != std::string::npos || !is_printable(report.group)) return false;
+  const bool has_names = std::ranges::all_of(report.metrics, [](const Metric& metric) { return !metric.name.empty() && is_printable(metric.name); });
   return has_names && has_unique_names(report.metrics);
 }
 

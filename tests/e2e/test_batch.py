@@ -237,3 +237,60 @@ def test_defaults_become_facts_of_the_job(own_cluster):
     shown = cluster.run("scontrol", "show", "job", job).out
     assert "Requeue=0" in shown and "MinMemoryCPU=100M" in shown
     assert "Requeue=1" in cluster.run("scontrol", "show", "job", cluster.sbatch("true", "--hold", "--requeue")).out
+
+
+def test_history_answers_for_jobs_that_have_left_memory(own_cluster):
+    cluster = own_cluster(nodes=1, conf={"MinJobAge": "2"})
+    good, bad = cluster.sbatch("exit 0"), cluster.sbatch("exit 3")
+    array = cluster.sbatch("exit $SLURM_ARRAY_TASK_ID", "--array=0-1")
+    for job in (good, bad):
+        cluster.wait_ended(job)
+    until(lambda: not any(cluster.run("scontrol", "show", "job", job, check=False).out for job in (good, bad, array)), "all have left memory")
+    after_good = cluster.sbatch("exit 0", "-d", f"afterok:{good},afternotok:{bad},afterok:{array}_0")
+    assert cluster.wait_ended(after_good)["State"] == "COMPLETED"
+    never = cluster.sbatch("exit 0", "-d", f"afterok:{bad}")
+    until(lambda: "DependencyNeverSatisfied" in cluster.run("squeue", "-h", "-o", "%r", "-j", never).out, "the dependency fails")
+    end = cluster.sbatch("exit 0", "--kill-on-invalid-dep=yes", "-d", f"afterok:{array}")
+    assert cluster.wait_ended(end)["State"] == "CANCELLED"
+    unknown = cluster.run("sbatch", "-d", f"aftercorr:{array}", "--wrap", "true", check=False)
+    assert unknown.code == 1 and "Job dependency problem" in unknown.err
+
+
+def test_signals_that_a_job_sends_itself_come_at_once(cluster):
+    script = """trap 'echo got' USR1
+    scancel -b -s USR1 $SLURM_JOB_ID; sleep 0.2; echo after the first
+    srun -n1 sh -c 'scancel -b -s USR1 $SLURM_JOB_ID'; sleep 0.2; echo end"""
+    job = cluster.sbatch(script, "-o", "own-signal.out")
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert read(cluster, "own-signal.out").split("\n")[:4] == ["got", "after the first", "got", "end"]
+
+
+def test_a_job_that_holds_itself_comes_back_held(cluster):
+    job = cluster.sbatch("scontrol hold $SLURM_JOB_ID; echo $?; scontrol requeue $SLURM_JOB_ID; sleep 60", "-o", "held.out", "--requeue")
+    until(lambda: "JobHeldUser" in cluster.run("squeue", "-h", "-o", "%r", "-j", job).out, "the job waits, held", 30)
+    assert read(cluster, "held.out").startswith("0\n")
+    cluster.run("scancel", job)
+
+
+def test_masks_of_files_come_from_the_environment(cluster):
+    job = cluster.run("sbatch", "--parsable", "-o", "mask.out", "--wrap", "touch mask.new", env={"SLURM_UMASK": "0077"}).out.strip()
+    cluster.wait_ended(job)
+    assert [(cluster.work / name).stat().st_mode & 0o777 for name in ("mask.out", "mask.new")] == [0o600, 0o600]
+
+
+def test_lines_of_other_schedulers_are_refused_unless_passed_over(cluster):
+    for script in ("#PBS -N other\ntrue", "#SBATCH -n1\n#PBS -l walltime=00:07:00\ntrue", "#SBATCH -n1\n#BSUB -n 2\ntrue"):
+        text = "#!/bin/sh\n" + script
+        refused = cluster.run("sbatch", stdin=text, check=False)
+        assert refused.code == 1 and "#PBS and #BSUB options are not supported" in refused.err and "--ignore-pbs" in refused.err
+        assert cluster.run("sbatch", "--ignore-pbs", "-H", stdin=text).code == 0
+        job = cluster.run("sbatch", "--parsable", "-H", stdin=text, env={"SBATCH_IGNORE_PBS": "1"}).out.strip()
+        cluster.run("scancel", job)
+    cluster.run("scancel", "--state=PENDING", "--me")
+
+
+def test_an_id_that_cannot_be_written_is_told_as_an_error(cluster):
+    told = cluster.run("sh", "-c", "sbatch -H --wrap true > /dev/full").err
+    job = told.strip().rsplit(" ", 3)
+    assert "was submitted" in told and cluster.run("scontrol", "show", "job", job[-3]).out
+    cluster.run("scancel", job[-3])

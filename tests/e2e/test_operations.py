@@ -198,3 +198,72 @@ def test_spread_tasks_and_hosts_of_a_file(cluster):
     hosts.write_text("node2\nnode1\n")
     refused = cluster.run("srun", "hostname", check=False, env={"SLURM_HOSTFILE": str(hosts)})
     assert refused.code != 0 and "a host file with an order of tasks of its own" in refused.err, "never in another order"
+
+
+def test_a_cluster_is_the_same_by_every_spelling_of_its_folder(own_cluster):
+    cluster = own_cluster(nodes=1)
+    pid = cluster.pid("controller")
+    link = cluster.base / "link"
+    link.symlink_to(cluster.dir)
+    for spelling in (f"{cluster.dir}/", f"{cluster.dir}/../{cluster.dir.name}/.", str(link)):
+        assert "starting" not in cluster.run("muster", "up", "--dir", spelling, "--detach").err, spelling
+        assert cluster.pid("controller") == pid
+    waiting = cluster.sbatch("true", "--begin=now+1hour")
+    told = cluster.run("muster", "down", "--dir", f"{link}/").err
+    assert "stopping controller" in told and "1 job that runs or waits is cancelled" in told, told
+    assert not (cluster.dir / "controller.pid").exists()
+    until(lambda: not os.path.exists(f"/proc/{pid}"), "the controller has ended", 10)
+    cluster.up()
+    assert cluster.job(waiting, "State")["State"].startswith("CANCELLED")
+
+
+def test_what_was_not_started_from_here_is_left_alone(own_cluster):
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("sleep 60")
+    cluster.wait_state(job, "RUNNING")
+    kept = (cluster.dir / "controller.pid").read_text()
+    (cluster.dir / "controller.pid").write_text("1\n")
+    refused = cluster.run("muster", "down", "--dir", cluster.dir, check=False)
+    assert refused.code == 1 and "nothing was ended" in refused.err
+    assert cluster.job(job, "State")["State"] == "RUNNING"
+    (cluster.dir / "controller.pid").write_text(kept)
+
+
+@pytest.mark.root_only
+def test_another_users_cluster_is_not_brought_down(own_cluster):
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("sleep 60")
+    cluster.wait_state(job, "RUNNING")
+    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    refused = cluster.run(*as_nobody, "muster", "down", "--dir", cluster.dir, check=False)
+    assert refused.code == 1 and "is another user's" in refused.err, refused
+    assert cluster.job(job, "State")["State"] == "RUNNING"
+
+
+def test_a_folder_that_slurm_conf_cannot_name_is_refused(cluster):
+    refused = cluster.run("muster", "up", "--dir", cluster.base / "my cluster", "--detach", check=False)
+    assert refused.code == 1 and "take another --dir" in refused.err
+    assert not (cluster.base / "my cluster").exists()
+
+
+@pytest.mark.root_only
+def test_supervisors_stand_in_the_root_folder(cluster):
+    """A user's /proc/self/cwd would lead into the agent's folder."""
+    job = cluster.sbatch("readlink /proc/$PPID/cwd", "-o", "supervisor.out")
+    cluster.wait_ended(job)
+    assert (cluster.work / "supervisor.out").read_text() == "/\n"
+
+
+def test_a_cluster_goes_home_and_its_jobs_stay(own_cluster):
+    cluster = own_cluster(nodes=1, cpus=2)
+    running = cluster.sbatch("sleep 3; echo over", "-n2", "-o", "kept.out")
+    waiting = cluster.sbatch("echo begun", "-n2", "-o", "waited.out")
+    cluster.wait_state(running, "RUNNING")
+    told = cluster.run("muster", "down", "--keep-jobs", "--dir", cluster.dir).err
+    assert "cancelled" not in told and "stopping controller" in told
+    until(lambda: (cluster.work / "kept.out").read_text() == "over\n", "it goes on alone", 30)
+    assert not (cluster.work / "waited.out").exists()
+    cluster.up()
+    assert cluster.wait_ended(running)["State"] == "COMPLETED"
+    assert cluster.wait_ended(waiting)["State"] == "COMPLETED"
+    assert (cluster.work / "waited.out").read_text() == "begun\n"

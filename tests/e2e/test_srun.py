@@ -272,3 +272,10 @@ def test_one_interrupt_with_X_only_forwards(cluster):
     step.send_signal(signal.SIGINT)
     out, _ = step.communicate(timeout=30)
     assert out == "caught\non\n" and step.returncode == 0
+
+
+def test_a_fifo_that_nobody_reads_ends_srun_with_the_reason(cluster):
+    fifo = cluster.work / "nobody-reads"
+    os.mkfifo(fifo)
+    refused = cluster.run("srun", "-o", fifo, "true", check=False, timeout=30)
+    assert refused.code != 0 and "nobody reads" in refused.err, refused

@@ -30,13 +30,13 @@ constexpr const char* kHelp =
     "  -V, --version    print the version\n";
 
 /// A launch message: the exit log's path, a NUL, the time of the launch in microseconds, a NUL, the encoded LaunchStep.
-int supervise(const std::string& bytes, muster::StepdOptions options) {
+int supervise(const std::string& bytes, const std::filesystem::path& start_folder, muster::StepdOptions options) {
   const std::size_t path_end = bytes.find('\0');
   const std::size_t time_end = bytes.find('\0', path_end + 1);
   if (time_end == std::string::npos) return 1;
   const auto order = muster::records::decode_to_agent(std::string_view(bytes).substr(time_end + 1));
   if (!order.has_value()) return 1;
-  options.exit_log = bytes.substr(0, path_end);
+  options.exit_log = start_folder / bytes.substr(0, path_end);
   options.launch_time = muster::TimePoint::from_microseconds(std::strtoll(bytes.c_str() + path_end + 1, nullptr, 10));
   return muster::run_step(std::get<muster::LaunchStep>(*order), options);
 }
@@ -47,6 +47,15 @@ muster::NodeShape shape_of(const char* text) {
   shape.cores_per_socket = static_cast<std::uint32_t>(std::max(1UL, std::strtoul(text, &end, 10)));
   if (*end == ':') shape.threads_per_core = static_cast<std::uint32_t>(std::max(1UL, std::strtoul(end + 1, nullptr, 10)));
   return shape;
+}
+
+/// Paths that users give are opened here, and /proc/self/cwd would lead them into whatever folder the agent was started from, past
+/// the folders above it. Returns that folder.
+std::filesystem::path leave_start_folder() {
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::current_path(failed);
+  std::filesystem::current_path("/", failed);
+  return folder;
 }
 
 /// Empty where the system does not tell.
@@ -83,8 +92,12 @@ int main(int argc, char** argv) {
     return 1;
   }
   options.program_folder = own_folder();
+  const std::filesystem::path start_folder = leave_start_folder();
+  for (std::string* path : {&options.spool, &options.conf_path, &options.hosts_file}) {
+    if (!path->empty()) *path = start_folder / *path;
+  }
   options.container = muster::find_container_host(cluster, options.spool);
-  const int code = muster::run_spawner(STDIN_FILENO, [&](std::string bytes) { return supervise(bytes, options); });
+  const int code = muster::run_spawner(STDIN_FILENO, [&](std::string bytes) { return supervise(bytes, start_folder, options); });
   muster::release_container_host(options.container);
   return code;
 }

@@ -31,9 +31,10 @@ TEST(Configurations, WhatIsStoredOfAConfigurationCanBeReadAgain) {
       "entrypoint: 'true'\nsearcher: {name: single, metric: loss, max_length: {batches: 5}}\n";
   const std::string fitting =
       base + "description: '" + std::string((256 << 10) - base.size() - 20, 'a') + "'\n";
-  std::string quoted = base + "environment: {environment_variables: [A=";
-  for (int i = 0; i < 80'000; ++i) quoted += ",A=";
+  std::string quoted = base + "environment: {environment_variables: [A=1234567";
+  for (int i = 0; i < 24'000; ++i) quoted += ",A=1234567";
   quoted += "]}\n";
+  ASSERT_LE(quoted.size(), std::size_t{256} << 10);
   std::string repeated = base + "data:\n  base: &b {text: " + std::string(40'000, 't') + "}\n";
   for (int i = 0; i < 8; ++i) repeated += fmt::format("  v{}: *b\n", i);
   ASSERT_LE(fitting.size(), std::size_t{256} << 10);

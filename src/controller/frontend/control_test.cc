@@ -61,12 +61,19 @@ TEST(Hold, TheOwnersIsTheUsersAndTheOperatorsIsTheAdmins) {
   EXPECT_EQ(control(log, JobVerb::kUserHold, job, kRoot).only<JobChanged>().flags, job_flag::kUserHeld);
 }
 
-TEST(Hold, IsForWaitingJobsAndTheirOwners) {
+TEST(Hold, IsForTheOwnersOfJobsThatAreNotOver) {
   Log log;
   const JobId waiting = log.submit(spec_of());
   const JobId running = running_job(log);
   EXPECT_EQ(control(log, JobVerb::kHold, waiting, kBob).error->code, ErrorCode::kPermissionDenied);
-  EXPECT_EQ(control(log, JobVerb::kHold, running, kAlice).error->message, "Job is no longer pending execution");
+  const auto held = control(log, JobVerb::kHold, running, kAlice).only<JobChanged>();
+  EXPECT_EQ(held.flags, job_flag::kUserHeld);
+  EXPECT_FALSE(held.reason.has_value());  // it does not wait
+  JobEnding ending;
+  ending.job = running;
+  ending.state = JobState::kCancelled;
+  log.add({ending});
+  EXPECT_EQ(control(log, JobVerb::kHold, running, kAlice).error->message, "Job/step already completing or completed");
   EXPECT_EQ(control(log, JobVerb::kHold, JobId(99), kAlice).error->message, "Invalid job id specified");
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/saturating.h"
 #include "controller/frontend/job_numbers.h"
+#include "state/resource_need.h"
 
 namespace muster::frontend {
 namespace {
@@ -119,11 +120,12 @@ Status check_dependency(const ClusterState& state, const DependencyTerm& term) {
   if (term.job.value() == 0 || term.job >= state.next_job()) {
     return fail(ErrorCode::kInvalidArgument, "Job dependency problem", fmt::format("there is no job {}", term.job.value()));
   }
+  if (term.state != DependencyState::kUnfulfilled) return {};  // history knew
   const bool is_any_end_good = term.kind == DependencyKind::kAfter || term.kind == DependencyKind::kAfterAny;
   const bool is_here = state.jobs().find(term.job) != nullptr || state.jobs().elements(term.job) != nullptr;
   if (is_any_end_good || is_here) return {};
   return fail(ErrorCode::kInvalidArgument, "Job dependency problem",
-              fmt::format("job {} ended more than MinJobAge ago: see how by sacct -j {} and leave the dependency out",
+              fmt::format("job {} ended more than MinJobAge ago, and history does not decide it: see sacct -j {} and leave the dependency out",
                           term.job.value(), term.job.value()));
 }
 
@@ -155,6 +157,11 @@ Status check_features(const FeatureConstraint& constraint, const char* message, 
 }  // namespace
 
 Status check_names(const ClusterState& state, const ResourceRequest& need) {
+  // Nothing times anything is nothing: such a job would have memory that nobody counts.
+  if (need.memory_scope == MemoryScope::kPerGpu && need.tasks_per_gpu == 0 && !wants_gpu(need)) {
+    return fail(ErrorCode::kInvalidArgument, "Invalid generic resource (gres) specification",
+                fmt::format("{} MiB for each GPU, and no GPU is asked for: add --gpus or --gres=gpu, or ask by --mem", need.memory_mib));
+  }
   for (const auto* names : {&need.required_nodes, &need.excluded_nodes}) {
     for (const std::string& name : *names) {
       if (!state.nodes().find_by_name(name)) {

@@ -246,6 +246,17 @@ TEST(Submit, MemoryBeyondTheLimitsIsRefusedOrHadByMoreCpus) {
   EXPECT_EQ(event.spec->memory_mib, 84U);
 }
 
+TEST(Submit, MemoryForEachGpuNeedsAGpu) {
+  Log log;
+  auto spec = spec_of();
+  spec->memory_scope = MemoryScope::kPerGpu;
+  spec->memory_mib = 100;
+  EXPECT_EQ(submitted(log, submit_of(spec)).error().message, "Invalid generic resource (gres) specification");
+  auto with_gpu = std::make_shared<JobSpec>(*spec);
+  with_gpu->text.set(JobText::kGresPerNode, "gpu:1");
+  EXPECT_EQ(event_of(log, with_gpu).spec->memory_scope, MemoryScope::kPerGpu);
+}
+
 TEST(Submit, QosAndGroupsOpenPartitions) {
   const LogWith log([](ClusterConfig& config) {
     config.partitions[0].allow_qos = {"q1"};

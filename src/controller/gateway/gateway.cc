@@ -11,6 +11,7 @@
 #include "controller/filter_lists.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/trial_access.h"
+#include "controller/gateway/past_dependencies.h"
 #include "controller/prepare_experiment.h"
 #include "records/page_codec.h"
 
@@ -31,6 +32,10 @@ constexpr Duration kLastLinesArrive = Duration::milliseconds(500);
 bool is_question(const PreparedRequest& request) {
   const auto* submit = std::get_if<PreparedSubmit>(&request);
   return submit != nullptr && submit->is_test_only;
+}
+
+bool has_configuration(const Request& request) {
+  return std::holds_alternative<CreateExperiment>(request) || std::holds_alternative<ContinueExperiment>(request);
 }
 
 std::vector<Reply> refusals(std::size_t count, const Error& error) {
@@ -103,26 +108,83 @@ kj::Promise<std::vector<Reply>> Gateway::submit_checked(const Identity& identity
       });
 }
 
+Result<PreparedRequest> Gateway::prepare_one(Request request, const Identity& identity, const CallerNames& names) {
+  const auto* fork = std::get_if<CreateExperiment>(&request);
+  const Experiment* parent = fork == nullptr ? nullptr : state().experiments().find(fork->parent);
+  // Before the configuration is looked at: of one that is closed there was little to build upon.
+  if (parent != nullptr) TRY(frontend::check_readable(state(), *parent, identity));
+  if (const auto* more = std::get_if<ContinueExperiment>(&request)) return prepare_continuation(*more, state());
+  return prepare(std::move(request), identity, names, state().settings(), environments_);
+}
+
 kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity, std::vector<Request> requests,
                                                       RequestId id, const CallerNames& names) {
+  const std::size_t count = requests.size();
+  if (std::ranges::any_of(requests, has_configuration)) {
+    if (count == 1) return submit_configured(identity, std::move(requests.front()), id, names);
+    return refusals(count, Error{ErrorCode::kInvalidArgument, "a request about experiments stands alone", "make several requests of it"});
+  }
+  Command command = begin_command(identity, id, names);
+  for (Request& request : requests) {
+    auto prepared = prepare_one(std::move(request), identity, names);
+    if (!prepared.has_value()) return refusals(count, prepared.error());
+    command.requests.push_back(std::move(prepared).value());
+  }
+  std::vector<JobId> past = past_jobs(state(), command.requests);
+  if (past.empty()) return send_or_ask(std::move(command));
+  return with_past(std::move(command), std::move(past)).then([this](Command decided) { return send_or_ask(std::move(decided)); });
+}
+
+/// A configuration takes milliseconds to read: in turns with whoever else asks for long work, and others are served in between.
+kj::Promise<std::vector<Reply>> Gateway::submit_configured(const Identity& identity, Request request, RequestId id, const CallerNames& names) {
+  auto given = std::make_shared<Request>(std::move(request));
+  auto prepared = std::make_shared<std::optional<Result<PreparedRequest>>>();
+  const auto read = [this, given, prepared, identity, names] {
+    prepared->emplace(prepare_one(std::move(*given), identity, names));
+    return ListTurns::kCostMax;
+  };
+  return turns_.take(identity.user, read).then([this, prepared, identity, id, names]() -> kj::Promise<std::vector<Reply>> {
+    if (!(*prepared)->has_value()) return refusals(1, (*prepared)->error());
+    Command command = begin_command(identity, id, names);
+    command.requests.push_back(std::move(**prepared).value());
+    return send(std::move(command));
+  });
+}
+
+Command Gateway::begin_command(const Identity& identity, RequestId id, const CallerNames& names) {
   Command command;
   command.token = next_token_++;
   command.identity = identity;
   command.identity.groups = names.groups;
   command.request = id;
-  const std::size_t count = requests.size();
-  for (Request& request : requests) {
-    const auto* fork = std::get_if<CreateExperiment>(&request);
-    const Experiment* parent = fork == nullptr ? nullptr : state().experiments().find(fork->parent);
-    // Before the configuration is looked at: of one that is closed there was little to build upon.
-    const Status forked = parent == nullptr ? Status() : frontend::check_readable(state(), *parent, identity);
-    if (!forked.has_value()) return refusals(count, forked.error());
-    const auto* more = std::get_if<ContinueExperiment>(&request);
-    auto prepared = more != nullptr ? prepare_continuation(*more, state())
-                                    : prepare(std::move(request), identity, names, state().settings(), environments_);
-    if (!prepared.has_value()) return refusals(count, prepared.error());
-    command.requests.push_back(std::move(prepared).value());
-  }
+  return command;
+}
+
+kj::Promise<Command> Gateway::with_past(Command command, std::vector<JobId> jobs) {
+  Query query;
+  query.kind = QueryKind::kHistory;
+  query.detail = QueryDetail::kBrief;
+  query.is_steps = false;
+  query.since = TimePoint::from_microseconds(1);
+  query.until = TimePoint::never();
+  for (const JobId job : jobs) query.filter.jobs.push_back(JobSelector{job, {}, false, std::nullopt});
+  auto ended = std::make_shared<std::vector<JobView>>();
+  const auto collect = [ended](const std::string& bytes) -> kj::Promise<void> {
+    if (auto page = records::decode_page(bytes); page.has_value()) {
+      for (JobView& job : page->jobs) ended->push_back(std::move(job));
+    }
+    return kj::READY_NOW;
+  };
+  return query_history(command.identity, std::move(query), collect)
+      .then([ended, command = std::move(command), jobs = std::move(jobs)](std::optional<Error>) mutable {
+        // Where history cannot be read the terms stay undecided, and the core says so.
+        decide_past_terms(command.requests, jobs, *ended);
+        return std::move(command);
+      });
+}
+
+kj::Promise<std::vector<Reply>> Gateway::send_or_ask(Command command) {
+  const std::size_t count = command.requests.size();
   if (std::ranges::any_of(command.requests, is_question)) {
     if (count == 1) return ask(std::move(command));
     return refusals(count, Error{ErrorCode::kInvalidArgument, "a job that is only tested stands alone", "make several requests of it"});

@@ -29,7 +29,7 @@ std::optional<Error> refusal_of(ReportOutcome outcome, const MetricReport& repor
                    "another run of the trial has taken over"};
     case ReportOutcome::kInvalid:
       return Error{ErrorCode::kInvalidArgument, "the report is not valid",
-                   fmt::format("a group has a name without a full stop, steps are not negative, each metric has a name and stands once, and a run "
+                   fmt::format("a group has a name without a full stop, steps are not negative, each metric has a name without control characters and stands once, and a run "
                                "reports at most {} different metrics; what belongs to single batches goes into batchMetrics", kRunMetricsMax)};
   }
   return std::nullopt;

@@ -42,7 +42,7 @@ constexpr std::array<LimitName, 10> kLimits = {{{"CPU", RLIMIT_CPU},
 
 /// What the child could not do, told through a pipe that exec closes.
 struct ChildFailure {
-  enum Stage { kNone, kGroups, kUser, kContainer, kExec, kView } stage = kNone;
+  enum Stage { kNone, kGroups, kUser, kContainer, kStreams, kExec, kView } stage = kNone;
   int error = 0;
   ErrorCode view_code = ErrorCode::kInternal;
   char view_text[512] = {};  ///< why the view could not be entered
@@ -115,14 +115,19 @@ bool give_up_rights_of_others(const MountView& view) {
   return !view.is_private || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
-void place_descriptors(const ProcessSpec& spec) {
+/// False: what stands at 0, 1 and 2 is still the parent's, and no user's program may have it.
+bool place_descriptors(const ProcessSpec& spec) {
   std::array<int, 3> wanted = {spec.standard_in, spec.standard_out, spec.standard_error};
   // Out of the way first, so that placing one cannot overwrite another.
   for (int& fd : wanted) {
     fd = fd >= 0 ? ::fcntl(fd, F_DUPFD, 10) : ::open("/dev/null", O_RDWR);
     if (fd >= 0 && fd < 3) fd = ::fcntl(fd, F_DUPFD, 10);
+    if (fd < 0) return false;
   }
-  for (int i = 0; i < 3; ++i) ::dup2(wanted[static_cast<std::size_t>(i)], i);
+  for (int i = 0; i < 3; ++i) {
+    if (::dup2(wanted[static_cast<std::size_t>(i)], i) < 0) return false;
+  }
+  return true;
 }
 
 void enter_work_dir(const std::string& path) {
@@ -196,7 +201,6 @@ bool prepare_child(const ProcessSpec& spec, ChildFailure& failure) {
   if (!is_done(take_groups(spec.user), ChildFailure::kGroups)) return false;
   if (!enter_view(spec, failure)) return false;
   set_affinity(spec.cpus);
-  apply_limits(spec.limits);
   return is_done(become(spec.user) && give_up_rights_of_others(spec.view), ChildFailure::kUser);
 }
 
@@ -206,12 +210,15 @@ bool prepare_child(const ProcessSpec& spec, ChildFailure& failure) {
   if (spec.finish_environment) spec.finish_environment(environment, ::getpid());
   reset_signals();
   if (spec.is_own_session) ::setsid();
-  if (prepare_child(spec, failure)) {
+  if (prepare_child(spec, failure) && !place_descriptors(spec)) {
+    failure.stage = ChildFailure::kStreams;
+    failure.error = errno;
+  } else if (failure.stage == ChildFailure::kNone) {
     ::umask(spec.umask);
-    place_descriptors(spec);
     enter_work_dir(spec.work_dir);
     // Everything but the standard streams closes on exec, the failure pipe too.
     ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+    apply_limits(spec.limits);  // the program's: what is done for it here is not bound by them
     execute(spec, environment);
     failure.stage = ChildFailure::kExec;
     failure.error = errno;
@@ -228,6 +235,7 @@ Error describe(const ProcessSpec& spec, const ChildFailure& failure) {
       return Error{code, fmt::format("execve(): {}: {}", spec.arguments.front(), reason), ""};
     }
     case ChildFailure::kView: return Error{failure.view_code, failure.view_text, ""};
+    case ChildFailure::kStreams: return Error{ErrorCode::kUnavailable, "cannot place the standard streams", reason};
     case ChildFailure::kContainer: return Error{ErrorCode::kUnavailable, "cannot enter the step's cgroup", reason};
     default: return Error{ErrorCode::kUnavailable, "cannot become the user", reason};
   }

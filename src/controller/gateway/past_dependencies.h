@@ -1,0 +1,23 @@
+// Dependencies on jobs that have left memory: history knows how they ended. Asked of it before the
+// core sees the submission, which may not wait for anything.
+#pragma once
+
+#include <vector>
+
+#include "controller/command.h"
+#include "model/view.h"
+#include "state/cluster_state.h"
+
+namespace muster {
+
+/// The jobs that these submissions depend on, whose outcome matters, and that are not in memory any
+/// more; rising, each once.
+std::vector<JobId> past_jobs(const ClusterState& state, const std::vector<PreparedRequest>& requests);
+
+/// Decides each undecided term about one of `jobs` by what has ended of it. `ended`: newest attempts, of arrays
+/// their elements. What is not among them stays undecided, and an element for element dependency
+/// (aftercorr) on an array of which some have failed.
+void decide_past_terms(std::vector<PreparedRequest>& requests, const std::vector<JobId>& jobs,
+                       const std::vector<JobView>& ended);
+
+}  // namespace muster
