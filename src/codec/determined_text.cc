@@ -15,7 +15,9 @@ namespace muster {
 namespace {
 
 constexpr std::string_view kFolder = "/run/determined";
-/// Ports of a run are this many apart; two runs on one host have different ones as long as fewer trials than places run there.
+/// Ports of a run are this many apart; two runs on one host have different ones as long as fewer trials than places run there. None lies
+/// where Linux takes the ports of outgoing connections from (32768 and up): one of those may have it when a rank wants to listen.
+constexpr std::uint32_t kPortFirst = 28'000;
 constexpr std::uint32_t kPortStep = 4;
 constexpr std::uint32_t kPortPlaces = 1000;
 constexpr std::array<std::string_view, 5> kS3Settings{"bucket", "access_key", "secret_key", "endpoint_url", "prefix"};
@@ -111,7 +113,7 @@ Json determined_config(const ExperimentSpec& spec) {
 std::vector<std::string> determined_variables(const Experiment& experiment, const Trial& trial, std::uint32_t run, const TrialPlace& place) {
   std::vector<std::string> out;
   const auto add = [&out](std::string_view name, const auto& value) { out.push_back(fmt::format("{}={}", name, value)); };
-  const std::uint32_t ports = trial.id.value() % kPortPlaces * kPortStep;
+  const std::uint32_t ports = kPortFirst + trial.id.value() % kPortPlaces * kPortStep;
   add("DET_MASTER", place.master);
   add("DET_CLUSTER_ID", place.cluster);
   add("DET_AGENT_ID", place.node_name);
@@ -135,10 +137,10 @@ std::vector<std::string> determined_variables(const Experiment& experiment, cons
   add("DET_WORKDIR", fmt::format("{}/workdir", kFolder));
   add("DET_SKIP_PIP_INSTALL", 1);
   add("DET_SEGMENT_ENABLED", "false");
-  add("C10D_PORT", 29400 + ports);
-  add("INTER_TRAIN_PROCESS_COMM_PORT_1", 33400 + ports);
-  add("INTER_TRAIN_PROCESS_COMM_PORT_2", 33401 + ports);
-  add("DTRAIN_SSH_PORT", 37400 + ports);
+  add("C10D_PORT", ports);
+  add("INTER_TRAIN_PROCESS_COMM_PORT_1", ports + 1);
+  add("INTER_TRAIN_PROCESS_COMM_PORT_2", ports + 2);
+  add("DTRAIN_SSH_PORT", ports + 3);
   return out;
 }
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <set>
+#include <string>
+
 #include "codec/collection_text.h"
 #include "codec/json_text.h"
 #include "codec/trial_text.h"
@@ -32,6 +36,26 @@ TEST(DeterminedText, ADirectorysCheckpointsAreCollectedAsFolders) {
   add_checkpoint(doomed, spec_of(R"({"type": "directory", "container_path": "/ckpt"})", "/ckpt/experiment-1"), TrialId(2), "u");
   EXPECT_EQ(doomed.folders, (std::vector<std::string>{"/ckpt/u", "/ckpt/experiment-1/trial-2/checkpoints/u"}));
   EXPECT_TRUE(doomed.uuids.empty());
+}
+
+/// Outgoing connections of the host once had the port that a rank was to listen on.
+TEST(DeterminedText, PortsOfTrialsAreTheirOwnAndNoneThatConnectionsAreGiven) {
+  Experiment experiment;
+  experiment.spec = std::make_shared<ExperimentSpec>(spec_of("null", "/e/experiment-1"));
+  std::set<int> seen;
+  for (const std::uint32_t id : {1U, 2U, 999U, 1000U}) {
+    Trial trial;
+    trial.id = TrialId(id);
+    for (const std::string& variable : determined_variables(experiment, trial, 1, TrialPlace())) {
+      const std::size_t name = variable.find("PORT");
+      if (name == std::string::npos) continue;
+      const int port = std::stoi(variable.substr(variable.find('=') + 1));
+      EXPECT_TRUE(seen.insert(port).second) << variable;
+      EXPECT_GE(port, 1024) << variable;
+      EXPECT_LT(port, 32'768) << variable;
+    }
+  }
+  EXPECT_EQ(seen.size(), 16U);
 }
 
 }  // namespace
