@@ -19,7 +19,8 @@ bool BodyBook::Share::add(std::size_t bytes) {
   std::size_t& own = (*held_)[name_];
   std::size_t& all = (*held_)[""];
   const bool may_have_last = is_operator_ || own + bytes <= kSmallMax;
-  was_refused_ = own + bytes > kUserMax || all + bytes > (may_have_last ? kAllMax : kAllMax - kKept);
+  const std::size_t most = may_have_last ? kAllMax : kAllMax - kKept;
+  was_refused_ = own + bytes > kUserMax || all + bytes > most;
   if (was_refused_) return false;
   own += bytes;
   all += bytes;

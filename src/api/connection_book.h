@@ -26,14 +26,16 @@ class Counter {
   std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
 };
 
-/// Bytes of requests' bodies that are in memory, by who sends them: whoever sends many large ones at once, and none to its end, fills
-/// nobody's memory but his share. The last part of all is kept for operators, and for small bodies, as trials report.
+/// Bytes of requests' bodies that are in memory, by who sends them: whoever sends many large ones
+/// at once, and none to its end, fills nobody's memory but his share. The last part of all is kept
+/// for operators, and for small bodies, as trials report.
 class BodyBook {
  public:
   /// One request's part. Lifetime: may outlive the book.
   class Share {
    public:
-    Share(std::shared_ptr<std::unordered_map<std::string, std::size_t>> held, std::string name, bool is_operator)
+    Share(std::shared_ptr<std::unordered_map<std::string, std::size_t>> held, std::string name,
+          bool is_operator)
         : held_(std::move(held)), name_(std::move(name)), is_operator_(is_operator) {}
     ~Share();
     Share(const Share&) = delete;
@@ -49,12 +51,15 @@ class BodyBook {
     std::size_t bytes_ = 0;
     bool was_refused_ = false;
   };
-  std::unique_ptr<Share> open(const std::string& name, bool is_operator = false) const { return std::make_unique<Share>(held_, name, is_operator); }
+  std::unique_ptr<Share> open(const std::string& name, bool is_operator = false) const {
+    return std::make_unique<Share>(held_, name, is_operator);
+  }
 
   static constexpr std::size_t kUserMax = std::size_t{512} << 20;
   static constexpr std::size_t kAllMax = std::size_t{2} << 30;
   static constexpr std::size_t kKept = std::size_t{256} << 20;  ///< of kAllMax
-  static constexpr std::size_t kSmallMax = std::size_t{4} << 20;  ///< what one user may have of what is kept
+  static constexpr std::size_t kSmallMax = std::size_t{4}
+                                           << 20;  ///< what one user may have of what is kept
 
  private:
   std::shared_ptr<std::unordered_map<std::string, std::size_t>> held_ = std::make_shared<std::unordered_map<std::string, std::size_t>>();

@@ -92,7 +92,8 @@ TEST(BodyBook, TheLastPartIsForOperatorsAndSmallBodies) {
   std::size_t held = 0;
   for (int user = 10; held < BodyBook::kAllMax - BodyBook::kKept; ++user) {
     others.push_back(book.open("user " + std::to_string(user)));
-    const std::size_t more = std::min(BodyBook::kUserMax, BodyBook::kAllMax - BodyBook::kKept - held);
+    const std::size_t more =
+        std::min(BodyBook::kUserMax, BodyBook::kAllMax - BodyBook::kKept - held);
     ASSERT_TRUE(others.back()->add(more));
     held += more;
   }

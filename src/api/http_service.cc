@@ -408,8 +408,10 @@ kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken giv
   if (caller.has_value() && place == nullptr) return send(error_reply(too_many(caller->claims.user_name)), response);
   const std::uint64_t most = !caller.has_value() ? kStrangerBodyMax : brings_code(request) ? kCodeBodyMax : kBodyMax;
   // All of a user's: his jobs' tokens would multiply his share.
-  auto share = caller.has_value() ? bodies_.open(fmt::format("user {}", caller->identity.user.value()), caller->identity.is_operator)
-                                  : bodies_.open(fmt::format("peer {}", peer_.name));
+  auto share = caller.has_value()
+                   ? bodies_.open(fmt::format("user {}", caller->identity.user.value()),
+                                  caller->identity.is_operator)
+                   : bodies_.open(fmt::format("peer {}", peer_.name));
   auto read = read_body({exchange.body, port_.timer()}, {most, *share});
   if (!caller.has_value()) read = port_.timer().timeoutAfter(kStrangerBodyPatience, kj::mv(read));
   return read

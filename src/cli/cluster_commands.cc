@@ -41,12 +41,13 @@ std::string default_folder() {
   return std::string(home != nullptr ? home : "/tmp") + "/.local/state/muster";
 }
 
-/// One folder has one spelling, whatever stands in the user's: no links, no "..", no slash at the end. It is told to daemons, and
-/// they are found again by it.
+/// One folder has one spelling, whatever stands in the user's: no links, no "..", no slash at the
+/// end. It is told to daemons, and they are found again by it.
 std::string absolute(const std::string& path) {
   std::error_code failed;
-  const std::filesystem::path plain = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed);
-  std::string text = failed ? path : plain.string();
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  const std::filesystem::path plain = std::filesystem::weakly_canonical(whole, failed);
+  std::string text = failed ? whole.lexically_normal().string() : plain.string();
   while (text.size() > 1 && text.back() == '/') text.pop_back();
   return text;
 }
@@ -102,8 +103,10 @@ int run_up(const std::vector<std::string>& words) {
   if (const auto code = parse_words(app, words)) return *code;
   options.folder = absolute(options.folder);
   if (options.folder.find_first_of(" \t\n#\"'=") != std::string::npos) {
-    return complain(Error{ErrorCode::kInvalidArgument, "a path with blanks or any of #, =, \" and ' cannot stand in slurm.conf: " + options.folder,
-                          "take another --dir"});
+    return complain(Error{
+        ErrorCode::kInvalidArgument,
+        "a path with blanks or any of #, =, \" and ' cannot stand in slurm.conf: " + options.folder,
+        "take another --dir"});
   }
   PersonalCluster cluster(options.folder);
   const bool is_shaped = app.count("--nodes") + app.count("--gpus") + app.count("--cpus") + app.count("--memory") > 0;
@@ -123,13 +126,17 @@ int run_up(const std::vector<std::string>& words) {
 }
 
 int run_down(const std::vector<std::string>& words) {
-  CLI::App app("Ends a cluster that `muster up` started: its jobs and experiments, those that wait too, its nodes, its controller. What has ended "
-               "stays on record, and muster up goes on from there.", "muster down");
+  CLI::App app(
+      "Ends a cluster that `muster up` started: its jobs and experiments, those that wait too, its "
+      "nodes, its controller. What has ended "
+      "stays on record, and muster up goes on from there.",
+      "muster down");
   std::string folder = default_folder();
   app.add_option("--dir", folder, "folder of the cluster")->capture_default_str();
   bool keeps_jobs = false;
   app.add_flag("--keep-jobs", keeps_jobs,
-               "jobs and experiments stay: what runs goes on by itself, what waits waits, until muster up; what the machine's own end interrupts "
+               "jobs and experiments stay: what runs goes on by itself, what waits waits, until "
+               "muster up; what the machine's own end interrupts "
                "goes back to the queue then");
   if (const auto code = parse_words(app, words)) return *code;
   PersonalCluster cluster(absolute(folder));

@@ -44,7 +44,9 @@ std::string_view environment_value(const char* name) {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-bool is_switched_off(std::string_view value) { return value == "0" || equal_ignoring_case(value, "no"); }
+bool is_switched_off(std::string_view value) {
+  return value == "0" || equal_ignoring_case(value, "no");
+}
 
 int environment_number(const char* name, int fallback) {
   const auto number = parse_whole32(environment_value(name), 255);

@@ -132,7 +132,8 @@ std::string experiment_text(const ExperimentView& experiment, const ShowContext&
   text += fmt::format("  Submitted: {}", context.time(experiment.submit_time, "-"));
   if (experiment.end_time.is_set()) text += fmt::format(", ended: {}", context.time(experiment.end_time, "-"));
   text += fmt::format("\n  Readers: {}\n", kVisibilityNames[static_cast<std::size_t>(experiment.labels.visibility)]);
-  if (!experiment.spec->run_folder.empty()) text += fmt::format("  Folder: {}\n", experiment.spec->run_folder);
+  if (!experiment.spec->run_folder.empty())
+    text += fmt::format("  Folder: {}\n", experiment.spec->run_folder);
   return printable_lines(text);
 }
 
@@ -146,9 +147,12 @@ std::string trial_table(const std::vector<TrialView>& trials, const MetricCurves
   if (!curves.empty()) headings.insert(headings.begin() + place, "CURVE");
   std::vector<Row> rows;
   for (const TrialView& trial : trials) {
-    rows.push_back({std::to_string(trial.id.value()), std::to_string(trial.job.value()), trial_condition(trial), std::to_string(trial.runs),
-                    trial.metric ? fmt::format("{:.6g}", *trial.metric) : "-", trial.metric ? fmt::format("{:g}", trial.units) : "-",
-                    trial.best_metric ? fmt::format("{:.6g}", *trial.best_metric) : "-", hparams_text(trial.hparams), why(trial)});
+    rows.push_back({std::to_string(trial.id.value()), std::to_string(trial.job.value()),
+                    trial_condition(trial), std::to_string(trial.runs),
+                    trial.metric ? fmt::format("{:.6g}", *trial.metric) : "-",
+                    trial.metric ? fmt::format("{:g}", trial.units) : "-",
+                    trial.best_metric ? fmt::format("{:.6g}", *trial.best_metric) : "-",
+                    hparams_text(trial.hparams), why(trial)});
     if (!curves.empty()) rows.back().insert(rows.back().begin() + place, curve_of(trial.id));
   }
   return table_text(headings, rows, terminal_paint());
@@ -159,7 +163,8 @@ std::vector<TrialView> ordered_trials(std::vector<TrialView> trials, TrialOrder 
   const auto rank = [&](const TrialView& trial) {
     const bool has_metric = trial.best_metric && !std::isnan(*trial.best_metric);
     double value = 0;
-    if (order == TrialOrder::kMetric && has_metric) value = smaller_is_better ? *trial.best_metric : -*trial.best_metric;
+    if (order == TrialOrder::kMetric && has_metric)
+      value = smaller_is_better ? *trial.best_metric : -*trial.best_metric;
     if (order == TrialOrder::kUnits) value = -trial.units;
     return std::tuple(order == TrialOrder::kMetric && !has_metric, value, trial.id);
   };
@@ -193,7 +198,8 @@ std::string trial_text(const TrialView& trial, const ShowContext& context, const
 std::string progress_line(const ExperimentView& experiment) {
   std::string line = fmt::format("{} {:>4}  {}", experiment_state_name(experiment.state), percent(experiment.progress), counts_text(experiment.trials));
   if (experiment.best_trial.value() != 0) {
-    line += fmt::format("; best {} {:.6g} (trial {})", printable(experiment.spec->metric), experiment.best_metric, experiment.best_trial.value());
+    line += fmt::format("; best {} {:.6g} (trial {})", printable(experiment.spec->metric),
+                        experiment.best_metric, experiment.best_trial.value());
   }
   return line;
 }

@@ -80,10 +80,9 @@ Status check_contradictions(SubmitOptions& options) {
       return contradiction("--gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
     }
   }
-  for (const char* other : {"ntasks-per-node", "gpus-per-socket"}) {
-    const bool is_given_as_well = std::string_view(other) == "ntasks-per-node" ? job.tasks_per_node != 0 : is_written(options, other);
-    if (is_step || job.tasks_per_gpu == 0 || !is_given_as_well) continue;
-    return contradiction(fmt::format("--{} is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU", other));
+  if (!is_step && job.tasks_per_gpu != 0 && job.tasks_per_node != 0) {
+    return contradiction(
+        "--ntasks-per-node is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
   }
   if (is_written(options, "hint")) {
     for (const char* other : {"ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind"}) {
@@ -355,24 +354,36 @@ Status settle(SubmitOptions& options, Words& warnings) {
 
 namespace {
 
-/// What is said for each GPU needs some, and GPUs for each task need a number of tasks. Source: 22.05.8.
+/// What is said for each GPU needs some, and GPUs for each task need a number of tasks.
+/// Source: 22.05.8.
 Status check_gpu_options(const SubmitOptions& options) {
   if (options.inside) return {};
   const JobSpec& job = options.job;
-  const auto refuse = [](std::string_view why) { return contradiction(fmt::format("{}\nInvalid generic resource (gres) specification", why)); };
+  const auto refuse = [](std::string_view why) {
+    return contradiction(fmt::format("{}\nInvalid generic resource (gres) specification", why));
+  };
   const bool has_task_count = is_given(options, given_option::kTaskCount);
-  const bool has_gpus = gpu_count(options.gpus) + gpu_count(options.gpus_per_node) + gpu_count(options.gpus_per_task) + gpu_count(options.gres) > 0;
-  const bool is_node_or_task_said = has_task_count || is_given(options, given_option::kNodes) || job.tasks_per_node != 0;
+  const bool has_gpus = gpu_count(options.gpus) + gpu_count(options.gpus_per_node) +
+                            gpu_count(options.gpus_per_task) + gpu_count(options.gres) >
+                        0;
+  const bool is_node_or_task_said =
+      has_task_count || is_given(options, given_option::kNodes) || job.tasks_per_node != 0;
   if (job.tasks_per_gpu != 0 && !has_gpus && !is_node_or_task_said) {
-    return refuse("--ntasks-per-gpu needs either a GRES GPU specification or a node/ntask specification");
+    return refuse(
+        "--ntasks-per-gpu needs either a GRES GPU specification or a node/ntask specification");
   }
   if (job.memory_scope == MemoryScope::kPerGpu && !has_gpus && job.tasks_per_gpu == 0) {
-    return refuse(fmt::format("Requested mem_per_tres=gres:gpu:{} but did not request any GPU.", job.memory_mib));
+    return refuse(fmt::format("Requested mem_per_tres=gres:gpu:{} but did not request any GPU.",
+                              job.memory_mib));
   }
-  if (options.defined.contains("gpus-per-task") && gpu_count(options.gpus) == 0 && !is_node_or_task_said) {
-    return refuse("Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.");
+  if (options.defined.contains("gpus-per-task") && gpu_count(options.gpus) == 0 &&
+      !is_node_or_task_said) {
+    return refuse(
+        "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is "
+        "not allowed.");
   }
-  if (options.by == Submitter::kRun && job.cpus_per_gpu != 0 && !has_gpus && job.tasks_per_gpu == 0) {
+  if (options.by == Submitter::kRun && job.cpus_per_gpu != 0 && !has_gpus &&
+      job.tasks_per_gpu == 0) {
     return refuse("--cpus-per-gpu without a GPU: ask for some by --gpus or --gres=gpu");
   }
   return {};

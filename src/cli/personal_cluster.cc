@@ -68,10 +68,13 @@ std::string last_line(const std::string& path) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-/// Clusters on one machine have nodes of their own addresses: ports that jobs of two of them choose by their numbers do not meet.
-/// 127.64.0.0 to 127.127.255.255, 250 nodes in each of the lowest blocks, from one on that the folder's name chooses.
+/// Clusters on one machine have nodes of their own addresses: ports that jobs of two of them choose
+/// by their numbers do not meet. 127.64.0.0 to 127.127.255.255, 250 nodes in each of the lowest
+/// blocks, from one on that the folder's name chooses.
 std::string node_address(const std::string& folder, std::uint32_t index) {
-  const std::uint32_t block = static_cast<std::uint32_t>(Hasher().add(std::string_view(folder)).digest() % (64 * 256)) + index / 250;
+  const std::uint32_t block =
+      static_cast<std::uint32_t>(Hasher().add(std::string_view(folder)).digest() % (64 * 256)) +
+      index / 250;
   return fmt::format("127.{}.{}.{}", 64 + block / 256 % 64, block % 256, index % 250 + 1);
 }
 
@@ -81,7 +84,8 @@ std::string name_of(const std::string& path) { return path.substr(path.rfind('/'
 bool is_same_word(const std::string& a, const std::string& b) {
   if (a == b) return true;
   std::error_code failed;
-  return a.starts_with('/') && b.starts_with('/') && std::filesystem::equivalent(a, b, failed) && !failed;
+  return a.starts_with('/') && b.starts_with('/') && std::filesystem::equivalent(a, b, failed) &&
+         !failed;
 }
 
 /// True while the process lives and is the one that was started with these arguments: a number that another process has
@@ -93,7 +97,8 @@ bool is_daemon(pid_t pid, const std::vector<std::string>& arguments) {
   for (const std::string_view word : split(*text, '\0')) found.emplace_back(word);
   while (!found.empty() && found.back().empty()) found.pop_back();
   if (found.size() != arguments.size()) return false;
-  return name_of(found.front()) == name_of(arguments.front()) && std::equal(found.begin() + 1, found.end(), arguments.begin() + 1, is_same_word);
+  return name_of(found.front()) == name_of(arguments.front()) &&
+         std::equal(found.begin() + 1, found.end(), arguments.begin() + 1, is_same_word);
 }
 
 std::uint32_t cpus_of_node(const PersonalClusterOptions& options) {
@@ -111,8 +116,12 @@ std::uint64_t memory_of_node(const PersonalClusterOptions& options) {
 std::vector<std::string> node_lines(const PersonalClusterOptions& options) {
   std::vector<std::string> lines;
   for (std::uint32_t i = 0; i < options.nodes; ++i) {
-    lines.push_back(fmt::format("NodeName=node{} NodeAddr={} CPUs={} RealMemory={}{}", i + 1, node_address(options.folder, i), cpus_of_node(options),
-                                memory_of_node(options), options.gpus > 0 ? fmt::format(" Gres=gpu:{}{}{}", options.gpu_type, options.gpu_type.empty() ? "" : ":", options.gpus) : ""));
+    lines.push_back(fmt::format(
+        "NodeName=node{} NodeAddr={} CPUs={} RealMemory={}{}", i + 1,
+        node_address(options.folder, i), cpus_of_node(options), memory_of_node(options),
+        options.gpus > 0 ? fmt::format(" Gres=gpu:{}{}{}", options.gpu_type,
+                                       options.gpu_type.empty() ? "" : ":", options.gpus)
+                         : ""));
   }
   return lines;
 }
@@ -143,7 +152,8 @@ std::string conf_text(const PersonalClusterOptions& options, const std::string& 
 std::string hosts_text(const std::string& folder, std::uint32_t nodes) {
   std::string text = read_file("/etc/hosts").value_or("127.0.0.1 localhost\n");
   text += "\n# Nodes of this cluster, for its tasks.\n";
-  for (std::uint32_t i = 0; i < nodes; ++i) text += fmt::format("{} node{}\n", node_address(folder, i), i + 1);
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    text += fmt::format("{} node{}\n", node_address(folder, i), i + 1);
   return text;
 }
 
@@ -297,7 +307,9 @@ void PersonalCluster::end_jobs(const std::function<void(const std::string&)>& sa
   auto client = ControllerClient::connect(io, "unix:" + folder_ + "/controller.sock");
   if (!client.has_value()) return;
   const std::size_t count = count_active(**client).value_or(0);
-  if (count > 0) say(count == 1 ? "1 job that runs or waits is cancelled" : fmt::format("{} jobs that run or wait are cancelled", count));
+  if (count > 0)
+    say(count == 1 ? "1 job that runs or waits is cancelled"
+                   : fmt::format("{} jobs that run or wait are cancelled", count));
   CancelJobs cancel;
   cancel.filter.is_active_only = true;
   if (!(*client)->submit_one(cancel).has_value()) return;
@@ -318,17 +330,22 @@ bool PersonalCluster::answers() const {
   return (*client)->query(query, [](Page) {}).has_value();
 }
 
-/// Nothing is begun that could not be ended: what was not started here, or belongs to somebody else, is left alone.
+/// Nothing is begun that could not be ended: what was not started here, or belongs to somebody
+/// else, is left alone.
 Status PersonalCluster::check_ours(const std::vector<Daemon>& all) const {
   for (const Daemon& daemon : all) {
     const pid_t pid = running(daemon);
     if (pid != 0 && ::kill(pid, 0) != 0 && errno == EPERM) {
-      return fail(ErrorCode::kPermissionDenied, fmt::format("the {} (process {}) is another user's", daemon.name, pid), "ask whoever started it");
+      return fail(ErrorCode::kPermissionDenied,
+                  fmt::format("the {} (process {}) is another user's", daemon.name, pid),
+                  "ask whoever started it");
     }
   }
   if (running(all.front()) == 0 && answers()) {
     return fail(ErrorCode::kFailedPrecondition,
-                fmt::format("a controller answers at {0}/controller.sock that is not the process of {0}/controller.pid: nothing was ended", folder_),
+                fmt::format("a controller answers at {0}/controller.sock that is not the process "
+                            "of {0}/controller.pid: nothing was ended",
+                            folder_),
                 "end it by hand: see ps for musterd -f " + conf());
   }
   return {};

@@ -33,9 +33,10 @@ class PersonalCluster {
   Status configure(const PersonalClusterOptions& options);
   /// Starts whatever is not running and waits until every node has registered. `say` gets lines of progress.
   Status start(const std::function<void(const std::string&)>& say);
-  /// Ends the jobs, unless they are kept, then the daemons. Nothing of the cluster runs afterwards but kept jobs that had begun; the next
-  /// start takes them up again, and those that waited. Errors: kPermissionDenied, kFailedPrecondition: its daemons
-  /// are another user's, or were not started from here; nothing was ended then.
+  /// Ends the jobs, unless they are kept, then the daemons. Nothing of the cluster runs afterwards
+  /// but kept jobs that had begun; the next start takes them up again, and those that waited.
+  /// Errors: kPermissionDenied, kFailedPrecondition: its daemons are another user's, or were not
+  /// started from here; nothing was ended then.
   Status stop(const std::function<void(const std::string&)>& say, bool keeps_jobs = false);
   /// Node names, from the configuration.
   Result<std::vector<std::string>> nodes() const;

@@ -43,8 +43,10 @@ int run_package(const Console& console, const std::string& module, const Words& 
   const auto probe = run_python({"-c", "import " + module}, variables, true);
   if (!probe.has_value()) return console.fail(probe.error());
   if (*probe == kNoModule) {
-    return console.fail({ErrorCode::kFailedPrecondition, "the Python package muster is not installed for python3",
-                         "in Muster's sources: python3 -m venv --system-site-packages DIR && DIR/bin/pip install ./python; and name its "
+    return console.fail({ErrorCode::kFailedPrecondition,
+                         "the Python package muster is not installed for python3",
+                         "in Muster's sources: python3 -m venv --system-site-packages DIR && "
+                         "DIR/bin/pip install ./python; and name its "
                          "interpreter: MUSTER_PYTHON=DIR/bin/python3"});
   }
   Words arguments{"-m", module};

@@ -66,7 +66,8 @@ Result<Script> read_script(const SubmitOptions& options, const Words& operands, 
   return script;
 }
 
-/// As a flag's variable counts: set to anything but 0 and no. The script is read before the environment is.
+/// As a flag's variable counts: set to anything but 0 and no. The script is read before the
+/// environment is.
 bool is_variable_set(const char* name) {
   const std::string_view value = environment_value(name);
   return !value.empty() && !is_switched_off(value);
@@ -84,10 +85,14 @@ std::optional<int> read_directives(const Console& console, SubmitReader& reader,
     return console.fail(Error{ErrorCode::kUnimplemented, "#SBATCH hetjob is not supported by Muster yet",
                               fmt::format("line {}", directives->component_lines.front())});
   }
-  // Where both kinds of lines stand Slurm applies both, those of PBS last: to leave them out would run another job.
-  if ((directives->has_pbs || directives->has_bsub) && !options.is_ignore_pbs && !is_variable_set("SBATCH_IGNORE_PBS")) {
-    return console.fail(Error{ErrorCode::kUnimplemented, "#PBS and #BSUB options are not supported by Muster yet",
-                              "say all by #SBATCH lines, and have the others passed over by --ignore-pbs or SBATCH_IGNORE_PBS=1"});
+  // Where both kinds of lines stand Slurm applies both, those of PBS last: to leave them out would
+  // run another job.
+  if ((directives->has_pbs || directives->has_bsub) && !options.is_ignore_pbs &&
+      !is_variable_set("SBATCH_IGNORE_PBS")) {
+    return console.fail(Error{ErrorCode::kUnimplemented,
+                              "#PBS and #BSUB options are not supported by Muster yet",
+                              "say all by #SBATCH lines, and have the others passed over by "
+                              "--ignore-pbs or SBATCH_IGNORE_PBS=1"});
   }
   Words all;
   for (const DirectiveLine& line : directives->lines) all.insert(all.end(), line.words.begin(), line.words.end());
@@ -141,7 +146,9 @@ void print_id(const SubmitOptions& options, JobId job) {
   } else if (!options.is_quiet) {
     print(fmt::format("Submitted batch job {}{}{}\n", job.value(), options.cluster.empty() ? "" : " on cluster ", options.cluster));
   }
-  if (std::fflush(stdout) != 0) std::fprintf(stderr, "sbatch: error: standard output cannot be written: job %u was submitted\n", job.value());
+  if (std::fflush(stdout) != 0)
+    std::fprintf(stderr, "sbatch: error: standard output cannot be written: job %u was submitted\n",
+                 job.value());
 }
 
 int exit_of(const JobView& job) { return job.exit.signal() != 0 ? 1 : job.exit.code(); }

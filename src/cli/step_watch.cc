@@ -136,14 +136,20 @@ Status StepWatch::open_files(const StepSpec& step) {
     const int mode = step.open_mode == kAppend ? 0 : O_TRUNC;
     const Status made = make_folders_as(ProcessUser{::getuid(), ::getgid(), ""}, path.substr(0, path.rfind('/')), 0777 & ~file_mask());
     // Without waiting: a FIFO that nobody reads would keep every signal waiting, too.
-    const int fd = made.has_value() ? ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | mode, 0666) : -1;
+    const int fd = made.has_value()
+                       ? ::open(path.c_str(),
+                                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | mode, 0666)
+                       : -1;
     if (fd >= 0) {
       ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
       return fd;
     }
     const char* stream = pattern == StepText::kStdOut ? "stdout" : "stderr";
-    const char* why = errno == ENXIO ? "it is a FIFO that nobody reads: start its other end first" : std::strerror(errno);
-    return muster::fail(ErrorCode::kNotFound, fmt::format("Could not open {} file {}", stream, path), made.has_value() ? why : made.error().detail);
+    const char* why = errno == ENXIO ? "it is a FIFO that nobody reads: start its other end first"
+                                     : std::strerror(errno);
+    return muster::fail(ErrorCode::kNotFound,
+                        fmt::format("Could not open {} file {}", stream, path),
+                        made.has_value() ? why : made.error().detail);
   };
   if (is_gathered(step.get(StepText::kStdOut))) {
     output_file_ = kj::AutoCloseFd(TRY(open_one(StepText::kStdOut)));

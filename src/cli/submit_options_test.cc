@@ -181,7 +181,9 @@ TEST(SubmitReader, TheMaskOfFilesHasTwoVariables) {
   EXPECT_EQ(options.umask, 077U);
   EXPECT_EQ(said_of(Submitter::kBatch, "SBATCH_UMASK", "0027", options), "");
   EXPECT_EQ(options.umask, 027U);
-  EXPECT_NE(said_of(Submitter::kBatch, "SLURM_UMASK", "garbage", options).find("SLURM_UMASK=garbage"), std::string::npos);
+  EXPECT_NE(
+      said_of(Submitter::kBatch, "SLURM_UMASK", "garbage", options).find("SLURM_UMASK=garbage"),
+      std::string::npos);
 }
 
 TEST(SubmitReader, AnOverlapMayBeSwitchedOnAndOff) {
@@ -314,29 +316,44 @@ TEST(Settle, WhatSlurmRefusesIsRefusedInItsWords) {
     EXPECT_NE(told.find(": error: Invalid generic resource (gres) specification\n44"), std::string::npos) << told;
   }
   constexpr Submitter kBatch = Submitter::kBatch;
-  const auto has_line = [](const std::string& told, std::string_view line) { return told.find(line) != std::string::npos; };
+  const auto has_line = [](const std::string& told, std::string_view line) {
+    return told.find(line) != std::string::npos;
+  };
   constexpr std::string_view kNoGres = "error: Invalid generic resource (gres) specification\n44";
   for (const Submitter by : {kBatch, kRun, Submitter::kAllocate}) {
-    for (const Words& words : {Words{"--mem-per-gpu=100"}, {"--mem-per-gpu=100", "--gres=gpu:0"}, {"--mem-per-gpu=100", "-n2"}}) {
+    for (const Words& words : {Words{"--mem-per-gpu=100"},
+                               {"--mem-per-gpu=100", "--gres=gpu:0"},
+                               {"--mem-per-gpu=100", "-n2"}}) {
       const std::string told = told_of(by, words);
-      EXPECT_TRUE(has_line(told, "error: Requested mem_per_tres=gres:gpu:100 but did not request any GPU.\n")) << told;
+      EXPECT_TRUE(has_line(
+          told, "error: Requested mem_per_tres=gres:gpu:100 but did not request any GPU.\n"))
+          << told;
       EXPECT_TRUE(has_line(told, kNoGres)) << told;
     }
-    for (const Words& words : {Words{"--mem-per-gpu=100", "--gpus=1"}, {"--mem-per-gpu=100", "--gpus-per-task=1", "-n1"},
-                               {"--mem-per-gpu=100", "--ntasks-per-gpu=1", "-n2"}, {"--gpus-per-task=1", "-N2"},
-                               {"--gpus-per-task=1", "--ntasks-per-node=2"}, {"--ntasks-per-gpu=2", "-N2"}}) {
+    for (const Words& words : {Words{"--mem-per-gpu=100", "--gpus=1"},
+                               {"--mem-per-gpu=100", "--gpus-per-task=1", "-n1"},
+                               {"--mem-per-gpu=100", "--ntasks-per-gpu=1", "-n2"},
+                               {"--gpus-per-task=1", "-N2"},
+                               {"--gpus-per-task=1", "--ntasks-per-node=2"},
+                               {"--ntasks-per-gpu=2", "-N2"}}) {
       EXPECT_EQ(told_of(by, words), "0");
     }
     const std::string unbound = told_of(by, {"--ntasks-per-gpu=2"});
-    EXPECT_TRUE(has_line(unbound, "needs either a GRES GPU specification or a node/ntask specification\n")) << unbound;
+    EXPECT_TRUE(
+        has_line(unbound, "needs either a GRES GPU specification or a node/ntask specification\n"))
+        << unbound;
     EXPECT_TRUE(has_line(unbound, kNoGres)) << unbound;
     const std::string uncounted = told_of(by, {"--gpus-per-task=1"});
-    EXPECT_TRUE(has_line(uncounted, "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.\n"));
+    EXPECT_TRUE(has_line(uncounted,
+                         "Failed to validate job spec. --gpus-per-task used without either --gpus "
+                         "or -n/--ntasks is not allowed.\n"));
     EXPECT_TRUE(has_line(uncounted, kNoGres)) << uncounted;
   }
   EXPECT_EQ(told_of(kBatch, {"--ntasks-per-gpu=1", "--ntasks-per-node=1", "--gpus=1"}),
-            "sbatch: fatal: --ntasks-per-node is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU\n1");
-  EXPECT_EQ(told_of(kBatch, {"--cpus-per-gpu=2"}), "0");  // as sbatch has it; a step of it would lack its GPUs
+            "sbatch: fatal: --ntasks-per-node is mutually exclusive with --ntasks-per-gpu and "
+            "SLURM_NTASKS_PER_GPU\n1");
+  EXPECT_EQ(told_of(kBatch, {"--cpus-per-gpu=2"}),
+            "0");  // as sbatch has it; a step of it would lack its GPUs
   EXPECT_TRUE(has_line(told_of(kRun, {"--cpus-per-gpu=2"}), kNoGres));
   EXPECT_EQ(told_of(kRun, {"--cpus-per-gpu=2", "--gpus=1"}), "0");
   EXPECT_EQ(told_of(kRun, {"--overlap", "--exclusive"}), "srun: error: --exclusive and --overlap are mutually exclusive\n44");

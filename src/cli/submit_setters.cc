@@ -402,9 +402,11 @@ Status overlap(SubmitOptions& options, Value value) {
   static constexpr std::string_view kOn[] = {"", "force", "1", "yes", "true", "on"};
   static constexpr std::string_view kOff[] = {"0", "no", "false", "off"};
   const auto is_among = [&](const auto& words) {
-    return std::ranges::any_of(words, [&](std::string_view word) { return equal_ignoring_case(value, word); });
+    return std::ranges::any_of(
+        words, [&](std::string_view word) { return equal_ignoring_case(value, word); });
   };
-  if (!is_among(kOn) && !is_among(kOff)) return fail(ErrorCode::kInvalidArgument, "write force or nothing");
+  if (!is_among(kOn) && !is_among(kOff))
+    return fail(ErrorCode::kInvalidArgument, "write force or nothing");
   options.step.is_overlap = is_among(kOn);
   return {};
 }

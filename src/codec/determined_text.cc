@@ -15,8 +15,9 @@ namespace muster {
 namespace {
 
 constexpr std::string_view kFolder = "/run/determined";
-/// Ports of a run are this many apart; two runs on one host have different ones as long as fewer trials than places run there. None lies
-/// where Linux takes the ports of outgoing connections from (32768 and up): one of those may have it when a rank wants to listen.
+/// Ports of a run are this many apart; two runs on one host have different ones as long as fewer
+/// trials than places run there. None lies where Linux takes the ports of outgoing connections from
+/// (32768 and up): one of those may have it when a rank wants to listen.
 constexpr std::uint32_t kPortFirst = 28'000;
 constexpr std::uint32_t kPortStep = 4;
 constexpr std::uint32_t kPortPlaces = 1000;

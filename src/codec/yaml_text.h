@@ -20,8 +20,9 @@ struct YamlDocument {
   LineMap lines;
 };
 
-/// The one document of a text; an empty text is null. Errors: kInvalidArgument with the line: not YAML, a name that stands
-/// twice, several documents, more than 200 levels; more than 25,000 values or 16 MiB with all aliases and paths unfolded.
+/// The one document of a text; an empty text is null. Errors: kInvalidArgument with the line: not
+/// YAML, a name that stands twice, several documents, more than 200 levels; more than 25,000 values
+/// or 16 MiB with all aliases and paths unfolded.
 Result<YamlDocument> parse_yaml(std::string_view text);
 
 /// What a plain scalar stands for: null, a boolean, a whole number, a number, else a text.

@@ -137,6 +137,7 @@ void Core::after_event(const Event& event) {
     if (changed->time_limit && job.holds_resources() && !is_finished(job.state)) tell_nodes(job, end_of(job));
   } else if (const auto* requeued = std::get_if<JobRequeued>(&event.body)) {
     candidates_.push_back(requeued->job);
+    timers_.drop(requeued->job);  // of the attempt that is over
     arm(*state_.jobs().find(requeued->job));
   } else if (const auto* started = std::get_if<JobStarted>(&event.body)) {
     arm(*state_.jobs().find(started->job));
@@ -334,7 +335,8 @@ void Core::send_signals(const std::vector<frontend::SignalOrder>& orders, TimePo
       if (is_asker_spared) {
         send_when_durable(grant.node, std::move(message));
       } else {
-        later_orders_.emplace(now + options_.signal_grace, std::pair(grant.node, std::move(message)));
+        later_orders_.emplace(now + options_.signal_grace,
+                              std::pair(grant.node, std::move(message)));
       }
     }
   }

@@ -130,7 +130,8 @@ class Core {
   /// Just started, and nodes that were there before have not registered yet: one of them may know that this state is an older copy,
   /// in which ids would be given twice. No command should be taken up; ends by itself after a second.
   bool awaits_nodes(TimePoint now) const;
-  /// What is still to happen to jobs: none of it is of jobs that are over (the simulator looks at it in the end).
+  /// What is still to happen to jobs: none of it is of jobs that are over (the simulator looks at
+  /// it in the end).
   std::size_t timer_count() const { return timers_.size(); }
   /// A node registers with what this says.
   ClusterIdentity identity() const { return {state_.cluster_id(), state_.epoch()}; }

@@ -227,7 +227,8 @@ void Core::after_clean(JobId id, TimePoint now) {
     return;
   }
   constexpr std::uint16_t kByUsers = job_flag::kUserHeld | job_flag::kAdminHeld;  // while it ran
-  JobRequeued requeued{id, now + state_.settings().requeue_delay, static_cast<std::uint16_t>(job.hold_after | (job.flags & kByUsers))};
+  JobRequeued requeued{id, now + state_.settings().requeue_delay,
+                       static_cast<std::uint16_t>(job.hold_after | (job.flags & kByUsers))};
   const bool is_too_often = job.attempt + 1 > state_.settings().max_batch_requeue && job.state == JobState::kFailed;
   if (is_too_often) requeued.flags |= job_flag::kRequeueHeld;
   emit(requeued, now);

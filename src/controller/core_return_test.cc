@@ -128,6 +128,20 @@ TEST(CoreReturn, AHoldOfARunningJobHoldsItWhenItComesBack) {
   EXPECT_EQ(rig.job(job).state, JobState::kRunning);
 }
 
+TEST(CoreReturn, TimersOfEarlierAttemptsAreGone) {
+  Rig rig;
+  const JobId job = started(rig);
+  const std::size_t timers = rig.core.timer_count();
+  EXPECT_GT(timers, 0U);
+  for (std::uint32_t attempt = 0; attempt < 3; ++attempt) {
+    rig.done(control_of(JobVerb::kRequeue, selector_of(job)));
+    rig.step_done(0, StepId{job, attempt, kBatchStep}, ExitStatus::signalled(SIGTERM));
+    rig.plan();
+    ASSERT_EQ(rig.job(job).state, JobState::kRunning);
+  }
+  EXPECT_EQ(rig.core.timer_count(), timers);
+}
+
 TEST(CoreReturn, AReleasedRunningJobComesBackFree) {
   Rig rig;
   const JobId job = started(rig);

@@ -378,25 +378,26 @@ TEST(CoreJob, AScriptThatExitsOnceItHasAskedForItsEndIsToldNothing) {
   EXPECT_EQ(rig.count_sent<TerminateJob>(0), 0U);
 }
 
-TEST(CoreJob, ASignalToTheScriptAloneCannotReachWhoAsks) {
-  Rig rig;
+/// A running job sends itself SIGUSR1: its script alone, or all of it.
+void signal_oneself(Rig& rig, bool is_script_alone) {
   const JobId id = running_job(rig);
   CancelJobs signal = cancel_of(id);
   signal.signal = SIGUSR1;
-  signal.batch_only = true;
+  signal.batch_only = is_script_alone;
+  signal.full = !is_script_alone;
   signal.asked_from = id;
   rig.done(signal);
+}
+
+TEST(CoreJob, ASignalToTheScriptAloneCannotReachWhoAsks) {
+  Rig rig;
+  signal_oneself(rig, true);
   EXPECT_EQ(rig.count_sent<SignalStep>(0), 1U);
 }
 
 TEST(CoreJob, ASignalToTheAskersOwnJobWaitsForItsAnswerAlone) {
   Rig rig;
-  const JobId id = running_job(rig);
-  CancelJobs signal = cancel_of(id);
-  signal.signal = SIGUSR1;
-  signal.full = true;
-  signal.asked_from = id;
-  rig.done(signal);
+  signal_oneself(rig, false);
   EXPECT_EQ(rig.count_sent<SignalStep>(0), 0U);
   rig.pass(Duration::milliseconds(100));
   EXPECT_EQ(rig.count_sent<SignalStep>(0), 1U);

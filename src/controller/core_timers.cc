@@ -40,19 +40,24 @@ void Core::arm(const Job& job) {
   }
   arm_budget(job);
   if (job.is_pending()) {
-    if (job.spec->deadline.is_set()) timers_.set(Timer{latest_start(job), job.id, job.attempt, TimerKind::kDeadline});
-    if (job.eligible_time.is_set()) timers_.set(Timer{job.eligible_time, job.id, job.attempt, TimerKind::kEligible});
+    if (job.spec->deadline.is_set())
+      timers_.set(Timer{latest_start(job), job.id, job.attempt, TimerKind::kDeadline});
+    if (job.eligible_time.is_set())
+      timers_.set(Timer{job.eligible_time, job.id, job.attempt, TimerKind::kEligible});
     return;
   }
-  if (job.run != nullptr && job.run->stop) timers_.set(Timer{job.run->stop->deadline, job.id, job.attempt, TimerKind::kStop});
+  if (job.run != nullptr && job.run->stop)
+    timers_.set(Timer{job.run->stop->deadline, job.id, job.attempt, TimerKind::kStop});
   if (job.state != JobState::kRunning || !job.end_time.is_set()) return;
   timers_.set(Timer{job.end_time + over_time_limit(job), job.id, job.attempt, TimerKind::kLimit});
   if (const Trial* trial = trial_of(state_, job)) {
-    timers_.set(Timer{stop_before_limit_at(state_, job, *trial), job.id, job.attempt, TimerKind::kTrialLimit});
+    timers_.set(Timer{stop_before_limit_at(state_, job, *trial), job.id, job.attempt,
+                      TimerKind::kTrialLimit});
   }
   for (const int percent : mailed_time_shares(*job.spec)) {
     const Duration left = job.time_limit * (100 - percent) / 100;
-    timers_.set(Timer{std::max(job.end_time - left, job.start_time), job.id, job.attempt, TimerKind::kTimeShare});
+    timers_.set(Timer{std::max(job.end_time - left, job.start_time), job.id, job.attempt,
+                      TimerKind::kTimeShare});
   }
   if (job.spec->signal_number != 0 && (job.flags & job_flag::kWarned) == 0) {
     const TimePoint at = job.end_time - Duration::seconds(job.spec->signal_seconds);

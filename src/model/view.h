@@ -150,7 +150,7 @@ struct ExperimentView {
   Duration used_slot_time;             ///< of runs that are over
   std::optional<std::uint32_t> max_slots;  ///< as last set; nothing: as configured
   TrialCounts trials;
-  TrialId best_trial;                  ///< by the best of all reports; 0: none has reported
+  TrialId best_trial;  ///< by the best of all reports; 0: none has reported
   double best_metric = 0;
 };
 

@@ -162,7 +162,8 @@ void EventApplier::add_trial(Experiment& experiment, const TrialPlan& plan, Tria
 
 namespace {
 
-/// A state of an earlier version knows the last report alone. Requires: `metric` is not in the trial yet.
+/// A state of an earlier version knows the last report alone. Requires: `metric` is not in the
+/// trial yet.
 void note_best(Trial& trial, double metric, bool smaller_is_better) {
   if (std::isnan(metric)) return;
   const double last = trial.metric && !std::isnan(*trial.metric) ? *trial.metric : metric;

@@ -49,8 +49,11 @@ Result<std::vector<GresAmount>> gres_of(const JobSpec& spec, JobText key) {
 }  // namespace
 
 bool wants_gpu(const ResourceRequest& need) {
-  const auto is_gpu = [](const GresAmount& amount) { return amount.name == "gpu" && amount.count > 0; };
-  return std::ranges::any_of(need.gres_per_node, is_gpu) || std::ranges::any_of(need.gres_per_job, is_gpu) ||
+  const auto is_gpu = [](const GresAmount& amount) {
+    return amount.name == "gpu" && amount.count > 0;
+  };
+  return std::ranges::any_of(need.gres_per_node, is_gpu) ||
+         std::ranges::any_of(need.gres_per_job, is_gpu) ||
          std::ranges::any_of(need.gres_per_task, is_gpu);
 }
 

@@ -309,7 +309,9 @@ void count(const Trial& trial, const ClusterState& state, TrialCounts& counts) {
 }
 
 /// A state of an earlier version knows the last one alone.
-std::optional<double> best_of(const Trial& trial) { return trial.best_metric ? trial.best_metric : trial.metric; }
+std::optional<double> best_of(const Trial& trial) {
+  return trial.best_metric ? trial.best_metric : trial.metric;
+}
 
 bool is_better(double metric, const ExperimentView& view, bool smaller_is_better) {
   if (std::isnan(metric)) return false;

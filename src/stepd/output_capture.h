@@ -25,7 +25,8 @@ class OutputCapture {
   /// What the disk does not take is lost, as it is for a task that writes itself; as soon as it takes something again, a line in the log says
   /// how many bytes are missing at that place.
   void add(std::uint32_t task_rank, LogStream stream, std::string_view bytes);
-  /// Nothing follows. A loss that no line tells of yet is told now; for that some room was taken at the beginning.
+  /// Nothing follows. A loss that no line tells of yet is told now; for that some room was taken at
+  /// the beginning.
   void finish();
 
  private:
@@ -45,7 +46,8 @@ class OutputCapture {
   std::string folder_;
   std::map<StreamOf, RankSplitter> splitters_;
   std::map<StreamOf, File> files_;
-  int reserve_ = -1;  ///< a file without a name, for the last words on a full disk; below 0: there is none
+  int reserve_ =
+      -1;  ///< a file without a name, for the last words on a full disk; below 0: there is none
 };
 
 }  // namespace muster

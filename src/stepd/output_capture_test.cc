@@ -89,7 +89,8 @@ TEST_F(OutputCaptureTest, TellsOfALossAtTheEndAtTheLatest) {
 
 /// A disk of its own, mounted for this process.
 TEST(OutputCaptureOnAFullDisk, TellsWhatIsMissingThoughItStaysFull) {
-  if (::geteuid() != 0 || ::unshare(CLONE_NEWNS) != 0) GTEST_SKIP() << "needs root to mount a small disk";
+  if (::geteuid() != 0 || ::unshare(CLONE_NEWNS) != 0)
+    GTEST_SKIP() << "needs root to mount a small disk";
   ASSERT_EQ(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
   std::string disk = ::testing::TempDir() + "muster-disk-XXXXXX";
   ASSERT_NE(::mkdtemp(disk.data()), nullptr);
@@ -104,14 +105,18 @@ TEST(OutputCaptureOnAFullDisk, TellsWhatIsMissingThoughItStaysFull) {
   launch.job_cpus = {1};
   constexpr std::size_t kWritten = 200'000;
   auto capture = OutputCapture::make(launch, options);
-  for (std::size_t i = 0; i < kWritten / 100; ++i) capture->add(0, LogStream::kStdout, std::string(99, 'x') + "\n");
+  for (std::size_t i = 0; i < kWritten / 100; ++i)
+    capture->add(0, LogStream::kStdout, std::string(99, 'x') + "\n");
   capture->finish();
-  const OutputFileName name{launch.id, launch.job->trial, 0, 0, LogStream::kStdout, launch.job->runs_before};
+  const OutputFileName name{launch.id, launch.job->trial,  0,
+                            0,         LogStream::kStdout, launch.job->runs_before};
   std::ifstream file(output_folder(disk) + "/" + output_file_text(name));
   const std::string kept{std::istreambuf_iterator<char>(file), {}};
   const std::size_t told = kept.find("\n[muster: ");
   ASSERT_NE(told, std::string::npos) << kept.size();
-  EXPECT_EQ(kept.substr(told + 10), std::to_string(kWritten - told) + " bytes of output are missing here: the node's disk did not take them]\n");
+  EXPECT_EQ(kept.substr(told + 10),
+            std::to_string(kWritten - told) +
+                " bytes of output are missing here: the node's disk did not take them]\n");
   capture.reset();
   ::umount(disk.c_str());
   ::rmdir(disk.c_str());

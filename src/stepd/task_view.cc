@@ -98,11 +98,17 @@ class ViewMaker {
   /// with the step. An ordinary user's own agent has no such means, and only its own disk.
   Status bound_private_folders() {
     if (::geteuid() != 0 || launch_.private_folders.empty()) return {};
-    if (::unshare(CLONE_NEWNS) != 0) return fail(ErrorCode::kFailedPrecondition, "this host allows no mount namespace", std::strerror(errno));
+    if (::unshare(CLONE_NEWNS) != 0)
+      return fail(ErrorCode::kFailedPrecondition, "this host allows no mount namespace",
+                  std::strerror(errno));
     const bool is_done = ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
                          ::mount("tmpfs", folder_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, kPrivateFolders) == 0;
     if (is_done) return {};
-    return fail(ErrorCode::kUnavailable, "could not bound the private folders in " + folder_, std::strerror(errno));
+    const int error = errno;
+    // EINVAL: the root folder is no mount point, as in a plain chroot.
+    const ErrorCode code =
+        error == EINVAL ? ErrorCode::kFailedPrecondition : ErrorCode::kUnavailable;
+    return fail(code, "could not bound the private folders in " + folder_, std::strerror(error));
   }
 
   Status make_root_folder(MountView& view) {

@@ -38,8 +38,12 @@ bool has_unique_names(const std::vector<Metric>& metrics) {
 
 bool is_valid(const MetricReport& report) {
   if (report.trial == TrialId() || report.run == 0 || report.steps_completed < 0) return false;
-  if (report.group.empty() || report.group.find('.') != std::string::npos || !is_printable(report.group)) return false;
-  const bool has_names = std::ranges::all_of(report.metrics, [](const Metric& metric) { return !metric.name.empty() && is_printable(metric.name); });
+  if (report.group.empty() || report.group.find('.') != std::string::npos ||
+      !is_printable(report.group))
+    return false;
+  const bool has_names = std::ranges::all_of(report.metrics, [](const Metric& metric) {
+    return !metric.name.empty() && is_printable(metric.name);
+  });
   return has_names && has_unique_names(report.metrics);
 }
 

@@ -169,7 +169,8 @@ TEST(MetricStore, RefusesWhatIsAgainstTheRules) {
   EXPECT_EQ(append_one(*store, report_of(1, many)), ReportOutcome::kInvalid);
   EXPECT_EQ(append_one(*store, report_of(1, {{"", 1.0}})), ReportOutcome::kInvalid);
   for (const char* name : {"x\x1b[31m", "l\tm", "lo\xc2\x9bss", "a\xff"}) {
-    EXPECT_EQ(append_one(*store, report_of(1, {{name, 1.0}})), ReportOutcome::kInvalid) << "it would reach others' terminals";
+    EXPECT_EQ(append_one(*store, report_of(1, {{name, 1.0}})), ReportOutcome::kInvalid)
+        << "it would reach others' terminals";
   }
   EXPECT_TRUE(store->groups(kTrial).value().empty());
 }

@@ -30,7 +30,8 @@ constexpr const char* kHelp =
     "  -V, --version    print the version\n";
 
 /// A launch message: the exit log's path, a NUL, the time of the launch in microseconds, a NUL, the encoded LaunchStep.
-int supervise(const std::string& bytes, const std::filesystem::path& start_folder, muster::StepdOptions options) {
+int supervise(const std::string& bytes, const std::filesystem::path& start_folder,
+              muster::StepdOptions options) {
   const std::size_t path_end = bytes.find('\0');
   const std::size_t time_end = bytes.find('\0', path_end + 1);
   if (time_end == std::string::npos) return 1;
@@ -49,8 +50,8 @@ muster::NodeShape shape_of(const char* text) {
   return shape;
 }
 
-/// Paths that users give are opened here, and /proc/self/cwd would lead them into whatever folder the agent was started from, past
-/// the folders above it. Returns that folder.
+/// Paths that users give are opened here, and /proc/self/cwd would lead them into whatever folder
+/// the agent was started from, past the folders above it. Returns that folder.
 std::filesystem::path leave_start_folder() {
   std::error_code failed;
   const std::filesystem::path folder = std::filesystem::current_path(failed);
@@ -97,7 +98,8 @@ int main(int argc, char** argv) {
     if (!path->empty()) *path = start_folder / *path;
   }
   options.container = muster::find_container_host(cluster, options.spool);
-  const int code = muster::run_spawner(STDIN_FILENO, [&](std::string bytes) { return supervise(bytes, start_folder, options); });
+  const int code = muster::run_spawner(
+      STDIN_FILENO, [&](std::string bytes) { return supervise(bytes, start_folder, options); });
   muster::release_container_host(options.container);
   return code;
 }

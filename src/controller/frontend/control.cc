@@ -16,9 +16,12 @@ Error precondition(const char* message, const char* detail) {
 
 /// One that runs goes on, and is held should it come back to the queue.
 Refusal hold(Draft& draft, JobId id, const Job& job, const Identity& identity, bool as_user) {
-  if (is_finished(job.state)) return precondition("Job/step already completing or completed", "only a job that waits or runs can be held");
+  if (is_finished(job.state))
+    return precondition("Job/step already completing or completed",
+                        "only a job that waits or runs can be held");
   if (!job.is_pending() && job.spec->trial.value() != 0) {
-    return precondition("Job is no longer pending execution", "a trial that runs is held by muster experiment pause");
+    return precondition("Job is no longer pending execution",
+                        "a trial that runs is held by muster experiment pause");
   }
   const bool by_admin = identity.is_operator && !as_user && job.spec->user != identity.user;
   JobChanged change;
@@ -26,7 +29,9 @@ Refusal hold(Draft& draft, JobId id, const Job& job, const Identity& identity, b
   const std::uint16_t bit = by_admin || (identity.is_operator && !as_user) ? job_flag::kAdminHeld : job_flag::kUserHeld;
   change.flags = static_cast<std::uint16_t>((job.flags & job_flag::kAnyHold) | bit);
   change.priority = 0;
-  if (job.is_pending()) change.reason = bit == job_flag::kAdminHeld ? PendingReason::kJobHeldAdmin : PendingReason::kJobHeldUser;
+  if (job.is_pending())
+    change.reason =
+        bit == job_flag::kAdminHeld ? PendingReason::kJobHeldAdmin : PendingReason::kJobHeldUser;
   draft.add(std::move(change));
   return std::nullopt;
 }
@@ -41,7 +46,8 @@ Refusal check_trial_hold(const Draft& draft, const Job& job) {
 }
 
 Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity) {
-  if (is_finished(job.state) || (!job.is_pending() && !job.is_held())) return std::nullopt;  // nothing holds it
+  if (is_finished(job.state) || (!job.is_pending() && !job.is_held()))
+    return std::nullopt;  // nothing holds it
   if (auto refused = check_trial_hold(draft, job)) return refused;
   if ((job.flags & job_flag::kAdminHeld) != 0 && !identity.is_operator) {
     return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "an operator holds this job"};
@@ -52,7 +58,8 @@ Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity
   change.flags = std::uint16_t{0};
   change.priority = job.spec->priority != 0 ? job.spec->priority : 1 - std::int64_t{job.spec->nice};
   if (job.is_pending()) change.reason = PendingReason::kNone;
-  if (job.is_pending() && job.eligible_time.is_set()) change.eligible_time = eligible_from(draft.now(), *job.spec, job.dependencies.get());
+  if (job.is_pending() && job.eligible_time.is_set())
+    change.eligible_time = eligible_from(draft.now(), *job.spec, job.dependencies.get());
   draft.add(std::move(change));
   return std::nullopt;
 }

@@ -73,7 +73,8 @@ TEST(Hold, IsForTheOwnersOfJobsThatAreNotOver) {
   ending.job = running;
   ending.state = JobState::kCancelled;
   log.add({ending});
-  EXPECT_EQ(control(log, JobVerb::kHold, running, kAlice).error->message, "Job/step already completing or completed");
+  EXPECT_EQ(control(log, JobVerb::kHold, running, kAlice).error->message,
+            "Job/step already completing or completed");
   EXPECT_EQ(control(log, JobVerb::kHold, JobId(99), kAlice).error->message, "Invalid job id specified");
 }
 

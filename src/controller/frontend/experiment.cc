@@ -207,8 +207,10 @@ class TrialVerbs {
 
 std::optional<Error> has_ended(const Experiment& experiment) {
   if (!is_final(experiment.state)) return std::nullopt;
-  return Error{ErrorCode::kFailedPrecondition, fmt::format("experiment {} has ended", experiment.id.value()),
-               "what has ended can be archived and looked at; muster experiment continue, or fork, goes on from it"};
+  return Error{ErrorCode::kFailedPrecondition,
+               fmt::format("experiment {} has ended", experiment.id.value()),
+               "what has ended can be archived and looked at; muster experiment continue, or fork, "
+               "goes on from it"};
 }
 
 void change_state(Draft& draft, const Experiment& experiment, ExperimentState state) {

@@ -125,7 +125,8 @@ Status check_dependency(const ClusterState& state, const DependencyTerm& term) {
   const bool is_here = state.jobs().find(term.job) != nullptr || state.jobs().elements(term.job) != nullptr;
   if (is_any_end_good || is_here) return {};
   return fail(ErrorCode::kInvalidArgument, "Job dependency problem",
-              fmt::format("job {} ended more than MinJobAge ago, and history does not decide it: see sacct -j {} and leave the dependency out",
+              fmt::format("job {} ended more than MinJobAge ago, and history does not decide it: "
+                          "see sacct -j {} and leave the dependency out",
                           term.job.value(), term.job.value()));
 }
 
@@ -160,7 +161,9 @@ Status check_names(const ClusterState& state, const ResourceRequest& need) {
   // Nothing times anything is nothing: such a job would have memory that nobody counts.
   if (need.memory_scope == MemoryScope::kPerGpu && need.tasks_per_gpu == 0 && !wants_gpu(need)) {
     return fail(ErrorCode::kInvalidArgument, "Invalid generic resource (gres) specification",
-                fmt::format("{} MiB for each GPU, and no GPU is asked for: add --gpus or --gres=gpu, or ask by --mem", need.memory_mib));
+                fmt::format("{} MiB for each GPU, and no GPU is asked for: add --gpus or "
+                            "--gres=gpu, or ask by --mem",
+                            need.memory_mib));
   }
   for (const auto* names : {&need.required_nodes, &need.excluded_nodes}) {
     for (const std::string& name : *names) {

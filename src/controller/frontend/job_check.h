@@ -25,7 +25,8 @@ Status check_limits(const PartitionConfig& partition, const JobSpec& spec, const
 /// Source: slurm.conf(5).
 Status check_memory(const PartitionConfig& partition, const ResourceRequest& need, const ClusterSettings& settings);
 
-/// Nodes, generic resources and features that the request names are there, and GPUs where memory is asked for by GPU. Errors: kInvalidArgument.
+/// Nodes, generic resources and features that the request names are there, and GPUs where memory is
+/// asked for by GPU. Errors: kInvalidArgument.
 Status check_names(const ClusterState& state, const ResourceRequest& need);
 
 /// From when on a job may start whose dependencies, if it has any, are fulfilled.

@@ -251,7 +251,8 @@ TEST(Submit, MemoryForEachGpuNeedsAGpu) {
   auto spec = spec_of();
   spec->memory_scope = MemoryScope::kPerGpu;
   spec->memory_mib = 100;
-  EXPECT_EQ(submitted(log, submit_of(spec)).error().message, "Invalid generic resource (gres) specification");
+  EXPECT_EQ(submitted(log, submit_of(spec)).error().message,
+            "Invalid generic resource (gres) specification");
   auto with_gpu = std::make_shared<JobSpec>(*spec);
   with_gpu->text.set(JobText::kGresPerNode, "gpu:1");
   EXPECT_EQ(event_of(log, with_gpu).spec->memory_scope, MemoryScope::kPerGpu);

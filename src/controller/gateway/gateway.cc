@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 #include "base/hash.h"
 #include "controller/event_job.h"
@@ -35,7 +36,8 @@ bool is_question(const PreparedRequest& request) {
 }
 
 bool has_configuration(const Request& request) {
-  return std::holds_alternative<CreateExperiment>(request) || std::holds_alternative<ContinueExperiment>(request);
+  return std::holds_alternative<CreateExperiment>(request) ||
+         std::holds_alternative<ContinueExperiment>(request);
 }
 
 std::vector<Reply> refusals(std::size_t count, const Error& error) {
@@ -108,21 +110,26 @@ kj::Promise<std::vector<Reply>> Gateway::submit_checked(const Identity& identity
       });
 }
 
-Result<PreparedRequest> Gateway::prepare_one(Request request, const Identity& identity, const CallerNames& names) {
+Result<PreparedRequest> Gateway::prepare_one(Request request, const Identity& identity,
+                                             const CallerNames& names) {
   const auto* fork = std::get_if<CreateExperiment>(&request);
   const Experiment* parent = fork == nullptr ? nullptr : state().experiments().find(fork->parent);
   // Before the configuration is looked at: of one that is closed there was little to build upon.
   if (parent != nullptr) TRY(frontend::check_readable(state(), *parent, identity));
-  if (const auto* more = std::get_if<ContinueExperiment>(&request)) return prepare_continuation(*more, state());
+  if (const auto* more = std::get_if<ContinueExperiment>(&request))
+    return prepare_continuation(*more, state());
   return prepare(std::move(request), identity, names, state().settings(), environments_);
 }
 
-kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity, std::vector<Request> requests,
-                                                      RequestId id, const CallerNames& names) {
+kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity,
+                                                      std::vector<Request> requests, RequestId id,
+                                                      const CallerNames& names) {
   const std::size_t count = requests.size();
   if (std::ranges::any_of(requests, has_configuration)) {
     if (count == 1) return submit_configured(identity, std::move(requests.front()), id, names);
-    return refusals(count, Error{ErrorCode::kInvalidArgument, "a request about experiments stands alone", "make several requests of it"});
+    return refusals(count,
+                    Error{ErrorCode::kInvalidArgument, "a request about experiments stands alone",
+                          "make several requests of it"});
   }
   Command command = begin_command(identity, id, names);
   for (Request& request : requests) {
@@ -132,23 +139,29 @@ kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity, 
   }
   std::vector<JobId> past = past_jobs(state(), command.requests);
   if (past.empty()) return send_or_ask(std::move(command));
-  return with_past(std::move(command), std::move(past)).then([this](Command decided) { return send_or_ask(std::move(decided)); });
+  return with_past(std::move(command), std::move(past)).then([this](Command decided) {
+    return send_or_ask(std::move(decided));
+  });
 }
 
-/// A configuration takes milliseconds to read: in turns with whoever else asks for long work, and others are served in between.
-kj::Promise<std::vector<Reply>> Gateway::submit_configured(const Identity& identity, Request request, RequestId id, const CallerNames& names) {
+/// A configuration takes milliseconds to read: in turns with whoever else asks for long work, and
+/// others are served in between.
+kj::Promise<std::vector<Reply>> Gateway::submit_configured(const Identity& identity,
+                                                           Request request, RequestId id,
+                                                           const CallerNames& names) {
   auto given = std::make_shared<Request>(std::move(request));
   auto prepared = std::make_shared<std::optional<Result<PreparedRequest>>>();
   const auto read = [this, given, prepared, identity, names] {
     prepared->emplace(prepare_one(std::move(*given), identity, names));
     return ListTurns::kCostMax;
   };
-  return turns_.take(identity.user, read).then([this, prepared, identity, id, names]() -> kj::Promise<std::vector<Reply>> {
-    if (!(*prepared)->has_value()) return refusals(1, (*prepared)->error());
-    Command command = begin_command(identity, id, names);
-    command.requests.push_back(std::move(**prepared).value());
-    return send(std::move(command));
-  });
+  return turns_.take(identity.user, read)
+      .then([this, prepared, identity, id, names]() -> kj::Promise<std::vector<Reply>> {
+        if (!(*prepared)->has_value()) return refusals(1, (*prepared)->error());
+        Command command = begin_command(identity, id, names);
+        command.requests.push_back(std::move(**prepared).value());
+        return send(std::move(command));
+      });
 }
 
 Command Gateway::begin_command(const Identity& identity, RequestId id, const CallerNames& names) {
@@ -167,18 +180,25 @@ kj::Promise<Command> Gateway::with_past(Command command, std::vector<JobId> jobs
   query.is_steps = false;
   query.since = TimePoint::from_microseconds(1);
   query.until = TimePoint::never();
-  for (const JobId job : jobs) query.filter.jobs.push_back(JobSelector{job, {}, false, std::nullopt});
-  auto ended = std::make_shared<std::vector<JobView>>();
-  const auto collect = [ended](const std::string& bytes) -> kj::Promise<void> {
-    if (auto page = records::decode_page(bytes); page.has_value()) {
-      for (JobView& job : page->jobs) ended->push_back(std::move(job));
-    }
+  for (const JobId job : jobs)
+    query.filter.jobs.push_back(JobSelector{job, {}, false, std::nullopt});
+  struct Known {
+    std::vector<PastEnd> ended;
+    bool is_whole = true;
+  };
+  auto known = std::make_shared<Known>();
+  const auto collect = [known](const std::string& bytes) -> kj::Promise<void> {
+    const auto page = records::decode_page(bytes);
+    known->is_whole = known->is_whole && page.has_value();
+    if (page.has_value())
+      std::ranges::transform(page->jobs, std::back_inserter(known->ended), past_end_of);
     return kj::READY_NOW;
   };
   return query_history(command.identity, std::move(query), collect)
-      .then([ended, command = std::move(command), jobs = std::move(jobs)](std::optional<Error>) mutable {
-        // Where history cannot be read the terms stay undecided, and the core says so.
-        decide_past_terms(command.requests, jobs, *ended);
+      .then([known, command = std::move(command),
+             jobs = std::move(jobs)](std::optional<Error> error) mutable {
+        // Half of an array says nothing: the terms stay undecided then, and the core says so.
+        if (!error && known->is_whole) decide_past_terms(command.requests, jobs, known->ended);
         return std::move(command);
       });
 }

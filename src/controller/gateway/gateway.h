@@ -112,8 +112,10 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::vector<Reply>> submit_checked(const Identity& identity, std::vector<Request> requests, RequestId id);
   kj::Promise<std::vector<Reply>> submit_named(const Identity& identity, std::vector<Request> requests, RequestId id,
                                                const CallerNames& names);
-  kj::Promise<std::vector<Reply>> submit_configured(const Identity& identity, Request request, RequestId id, const CallerNames& names);
-  Result<PreparedRequest> prepare_one(Request request, const Identity& identity, const CallerNames& names);
+  kj::Promise<std::vector<Reply>> submit_configured(const Identity& identity, Request request,
+                                                    RequestId id, const CallerNames& names);
+  Result<PreparedRequest> prepare_one(Request request, const Identity& identity,
+                                      const CallerNames& names);
   Command begin_command(const Identity& identity, RequestId id, const CallerNames& names);
   /// With what history knows of jobs that they depend on.
   kj::Promise<std::vector<Reply>> send_or_ask(Command command);

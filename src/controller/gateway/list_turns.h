@@ -1,5 +1,6 @@
-// The gateway's time for long lists and configurations: slices of lists are made one after the other, and between two portions of that
-// work whoever else has something for the gateway's thread is served. Belongs to that thread.
+// The gateway's time for long lists and configurations: slices of lists are made one after the
+// other, and between two portions of that work whoever else has something for the gateway's thread
+// is served. Belongs to that thread.
 #pragma once
 
 #include <kj/async.h>

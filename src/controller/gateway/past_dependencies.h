@@ -2,6 +2,8 @@
 // core sees the submission, which may not wait for anything.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "controller/command.h"
@@ -12,12 +14,22 @@ namespace muster {
 
 /// The jobs that these submissions depend on, whose outcome matters, and that are not in memory any
 /// more; rising, each once.
-std::vector<JobId> past_jobs(const ClusterState& state, const std::vector<PreparedRequest>& requests);
+std::vector<JobId> past_jobs(const ClusterState& state,
+                             const std::vector<PreparedRequest>& requests);
 
-/// Decides each undecided term about one of `jobs` by what has ended of it. `ended`: newest attempts, of arrays
-/// their elements. What is not among them stays undecided, and an element for element dependency
-/// (aftercorr) on an array of which some have failed.
+/// What counts of a job that has ended.
+struct PastEnd {
+  JobId job;
+  JobId array;  ///< zero: it is no element
+  std::optional<std::uint32_t> array_index;
+  bool is_completed = false;
+};
+PastEnd past_end_of(const JobView& job);
+
+/// Decides each undecided term about one of `jobs` by what has ended of it. `ended`: newest
+/// attempts, of arrays all their elements. What is not among them stays undecided, and an element
+/// for element dependency (aftercorr) on an array of which some have failed.
 void decide_past_terms(std::vector<PreparedRequest>& requests, const std::vector<JobId>& jobs,
-                       const std::vector<JobView>& ended);
+                       const std::vector<PastEnd>& ended);
 
 }  // namespace muster

@@ -18,7 +18,8 @@ JobView ended(std::uint32_t id, JobState state, std::uint32_t array = 0, std::ui
   return view;
 }
 
-/// What becomes of the terms of a submission that says this, in a cluster that has forgotten jobs 1 to 8.
+/// What becomes of the terms of a submission that says this, in a cluster that has forgotten jobs 1
+/// to 8.
 std::vector<DependencyState> decided(const std::string& text, const std::vector<JobView>& views) {
   PreparedSubmit submit;
   submit.dependencies = parse_dependency(text).value();
@@ -26,23 +27,30 @@ std::vector<DependencyState> decided(const std::string& text, const std::vector<
   requests.emplace_back(std::move(submit));
   std::vector<JobId> jobs;
   for (std::uint32_t id = 1; id <= 8; ++id) jobs.push_back(JobId(id));
-  decide_past_terms(requests, jobs, views);
+  std::vector<PastEnd> ends;
+  for (const JobView& view : views) ends.push_back(past_end_of(view));
+  decide_past_terms(requests, jobs, ends);
   std::vector<DependencyState> states;
-  for (const DependencyTerm& term : std::get<PreparedSubmit>(requests[0]).dependencies.terms) states.push_back(term.state);
+  for (const DependencyTerm& term : std::get<PreparedSubmit>(requests[0]).dependencies.terms)
+    states.push_back(term.state);
   return states;
 }
 
 TEST(PastDependencies, HistoryKnowsHowAJobEnded) {
-  const std::vector<JobView> views = {ended(1, JobState::kCompleted), ended(2, JobState::kFailed), ended(3, JobState::kTimeout)};
+  const std::vector<JobView> views = {ended(1, JobState::kCompleted), ended(2, JobState::kFailed),
+                                      ended(3, JobState::kTimeout)};
   EXPECT_EQ(decided("afterok:1:2", views), (std::vector{kFulfilled, kFailed}));
   EXPECT_EQ(decided("afternotok:1:3", views), (std::vector{kFailed, kFulfilled}));
-  EXPECT_EQ(decided("afterok:4", views), std::vector{kUnfulfilled});   // unknown there, too
-  EXPECT_EQ(decided("afterok:9", views), std::vector{kUnfulfilled});   // none of those that were asked for
-  EXPECT_EQ(decided("afterany:1", views), std::vector{kUnfulfilled});  // the core knows that it has ended
+  EXPECT_EQ(decided("afterok:4", views), std::vector{kUnfulfilled});  // unknown there, too
+  EXPECT_EQ(decided("afterok:9", views),
+            std::vector{kUnfulfilled});  // none of those that were asked for
+  EXPECT_EQ(decided("afterany:1", views),
+            std::vector{kUnfulfilled});  // the core knows that it has ended
 }
 
 TEST(PastDependencies, AnArrayIsAllItsElementsOrOne) {
-  const std::vector<JobView> views = {ended(5, JobState::kCompleted, 5, 0), ended(6, JobState::kFailed, 5, 1)};
+  const std::vector<JobView> views = {ended(5, JobState::kCompleted, 5, 0),
+                                      ended(6, JobState::kFailed, 5, 1)};
   EXPECT_EQ(decided("afterok:5", views), std::vector{kFailed});
   EXPECT_EQ(decided("afterok:5_0", views), std::vector{kFulfilled});
   EXPECT_EQ(decided("afterok:5_1", views), std::vector{kFailed});

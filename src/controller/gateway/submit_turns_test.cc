@@ -53,13 +53,15 @@ Request job() {
 TEST(SubmitTurns, OthersAreServedBetweenConfigurations) {
   Recorder recorder;
   // So that the names of both are known.
-  for (const Identity& who : {kAlice, kBob}) recorder.submit(who, {job()}).wait(recorder.io.waitScope);
+  for (const Identity& who : {kAlice, kBob})
+    recorder.submit(who, {job()}).wait(recorder.io.waitScope);
   recorder.order.clear();
   std::vector<kj::Promise<std::vector<Reply>>> answers;
   for (int i = 0; i < 5; ++i) answers.push_back(recorder.submit(kBob, {experiment()}));
   auto reply = recorder.submit(kAlice, {job()}).wait(recorder.io.waitScope);
   EXPECT_FALSE(reply.at(0).error);
-  EXPECT_LE(recorder.order.size(), 2U) << "the configurations were all read before others had a turn";
+  EXPECT_LE(recorder.order.size(), 2U)
+      << "the configurations were all read before others had a turn";
   for (auto& answer : answers) {
     const std::vector<Reply> replies = answer.wait(recorder.io.waitScope);
     EXPECT_FALSE(replies.at(0).error) << replies.at(0).error->text();
@@ -69,7 +71,8 @@ TEST(SubmitTurns, OthersAreServedBetweenConfigurations) {
 
 TEST(SubmitTurns, ManyConfigurationsInOneCallAreRefusedUnread) {
   Recorder recorder;
-  const auto replies = recorder.submit(kBob, {experiment(), experiment()}).wait(recorder.io.waitScope);
+  const auto replies =
+      recorder.submit(kBob, {experiment(), experiment()}).wait(recorder.io.waitScope);
   ASSERT_EQ(replies.size(), 2U);
   EXPECT_EQ(replies[1].error->message, "a request about experiments stands alone");
   EXPECT_TRUE(recorder.order.empty());

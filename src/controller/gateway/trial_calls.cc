@@ -28,9 +28,13 @@ std::optional<Error> refusal_of(ReportOutcome outcome, const MetricReport& repor
       return Error{ErrorCode::kFailedPrecondition, fmt::format("invalid run id, {} (reported) is not the newest", report.run),
                    "another run of the trial has taken over"};
     case ReportOutcome::kInvalid:
-      return Error{ErrorCode::kInvalidArgument, "the report is not valid",
-                   fmt::format("a group has a name without a full stop, steps are not negative, each metric has a name without control characters and stands once, and a run "
-                               "reports at most {} different metrics; what belongs to single batches goes into batchMetrics", kRunMetricsMax)};
+      return Error{
+          ErrorCode::kInvalidArgument, "the report is not valid",
+          fmt::format("a group has a name without a full stop, steps are not negative, each metric "
+                      "has a name without control characters and stands once, and a run "
+                      "reports at most {} different metrics; what belongs to single batches goes "
+                      "into batchMetrics",
+                      kRunMetricsMax)};
   }
   return std::nullopt;
 }

@@ -56,10 +56,12 @@ bool write_file(const char* path, const std::string& text) {
   return is_written;
 }
 
-/// Containers and some hosts are like this for good: no fault that passes, and none of the node's that a drain would help.
+/// Containers and some hosts are like this for good: no fault that passes, and none of the node's
+/// that a drain would help.
 tl::unexpected<Error> no_namespaces(const char* what) {
   const std::string why = std::strerror(errno);
-  return fail(ErrorCode::kFailedPrecondition, what, why + "; folders of its own, which experiments have, need one: see operating.md");
+  return fail(ErrorCode::kFailedPrecondition, what,
+              why + "; folders of its own, which experiments have, need one: see operating.md");
 }
 
 /// Namespaces of our own; an ordinary user gets them inside a user namespace in which he is himself. What is mounted on
@@ -69,7 +71,8 @@ Status make_namespaces(const std::string& host_name) {
   const gid_t gid = ::getegid();
   const int kinds = CLONE_NEWNS | (host_name.empty() ? 0 : CLONE_NEWUTS) | (uid == 0 ? 0 : CLONE_NEWUSER);
   if (::unshare(kinds) != 0) {
-    return no_namespaces(uid == 0 ? "this host allows no mount namespace" : "this host allows an ordinary user no mount namespace");
+    return no_namespaces(uid == 0 ? "this host allows no mount namespace"
+                                  : "this host allows an ordinary user no mount namespace");
   }
   if (uid != 0 && (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", fmt::format("{0} {0} 1", uid)) ||
                    !write_file("/proc/self/gid_map", fmt::format("{0} {0} 1", gid)))) {
@@ -77,7 +80,9 @@ Status make_namespaces(const std::string& host_name) {
   }
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
     const bool is_no_mount = errno == EINVAL;  // the root of a plain chroot
-    if (is_no_mount) return no_namespaces("the root folder is no mount point, so that nothing can part from the host's mounts");
+    if (is_no_mount)
+      return no_namespaces(
+          "the root folder is no mount point, so that nothing can part from the host's mounts");
     return refused("cannot part from the host's mounts");
   }
   if (!host_name.empty() && ::sethostname(host_name.data(), host_name.size()) != 0) {
@@ -271,7 +276,9 @@ Status enter_mount_view(const MountView& view, std::uint32_t uid) {
   ::umask(022);
   const Status entered = enter(view, uid);
   // What nobody chose may be missing where the host can show nothing at all.
-  const bool is_host_unfit = !entered.has_value() && (::geteuid() != 0 || entered.error().code == ErrorCode::kFailedPrecondition);
+  const bool is_host_unfit =
+      !entered.has_value() &&
+      (::geteuid() != 0 || entered.error().code == ErrorCode::kFailedPrecondition);
   return is_host_unfit && !view.is_private ? Status() : entered;
 }
 

@@ -25,17 +25,20 @@ struct MountView {
   /// An empty folder of ours. Where a target is not there, the root is put together here anew: it has all that the
   /// host's has, and the missing places.
   std::string root_folder;
-  /// It holds what a user chose: it must come about, and programs that are started in it get no rights of others
-  /// (no_new_privs). Else, where the host allows no namespace, everything stays as it is.
+  /// It holds what a user chose: it must come about, and programs that are started in it get no
+  /// rights of others (no_new_privs). Else, where the host allows no namespace, everything stays as
+  /// it is.
   bool is_private = false;
 
   bool empty() const { return paths.empty() && host_name.empty(); }
 };
 
-/// Requires: a process of one thread that is about to execute; as root, its groups are the user's already: nothing that
-/// a user may have replaced is loaded with root's rights. Sources are looked up with the rights of `uid`.
-/// Errors: kFailedPrecondition where the host allows no namespace; kUnavailable when it refuses something else, or the node's own path cannot be shown; kInvalidArgument, kPermissionDenied or kNotFound
-/// when a user's path cannot be, whatever his file system says of it. All name the path or what was refused, and why.
+/// Requires: a process of one thread that is about to execute; as root, its groups are the user's
+/// already: nothing that a user may have replaced is loaded with root's rights. Sources are looked
+/// up with the rights of `uid`. Errors: kFailedPrecondition where the host allows no namespace;
+/// kUnavailable when it refuses something else, or the node's own path cannot be shown;
+/// kInvalidArgument, kPermissionDenied or kNotFound when a user's path cannot be, whatever his file
+/// system says of it. All name the path or what was refused, and why.
 Status enter_mount_view(const MountView& view, std::uint32_t uid);
 
 }  // namespace muster

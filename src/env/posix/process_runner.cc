@@ -235,7 +235,8 @@ Error describe(const ProcessSpec& spec, const ChildFailure& failure) {
       return Error{code, fmt::format("execve(): {}: {}", spec.arguments.front(), reason), ""};
     }
     case ChildFailure::kView: return Error{failure.view_code, failure.view_text, ""};
-    case ChildFailure::kStreams: return Error{ErrorCode::kUnavailable, "cannot place the standard streams", reason};
+    case ChildFailure::kStreams:
+      return Error{ErrorCode::kUnavailable, "cannot place the standard streams", reason};
     case ChildFailure::kContainer: return Error{ErrorCode::kUnavailable, "cannot enter the step's cgroup", reason};
     default: return Error{ErrorCode::kUnavailable, "cannot become the user", reason};
   }

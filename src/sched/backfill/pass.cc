@@ -115,7 +115,8 @@ void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowe
     if (std::prev(it)->tier == tier) lane = std::prev(it);
   }
   if (lane == lanes_.end()) {
-    lane = lanes_.insert(lane, Lane{index, &shape, tier, {}, shape.ready.begin(), shape.ready.begin(), false});
+    lane = lanes_.insert(
+        lane, Lane{index, &shape, tier, {}, shape.ready.begin(), shape.ready.begin(), false});
   }
   const Demand& demand = shape.demand_in(partition);
   const NodeRule rule = node_rule(snapshot_.facts(), *demand.request, partition);
