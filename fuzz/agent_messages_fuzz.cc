@@ -13,6 +13,7 @@ class SilentWorld final : public AgentWorld {
  public:
   void send_controller(const FromAgent&) override {}
   Status launch(const std::vector<LaunchStep>&) override { return {}; }
+  Status record(const LaunchStep&) override { return {}; }
   void send_step(const StepId&, const ToAgent&) override {}
   void forget(const StepId&) override {}
   std::optional<StepDone> find_end(const StepId&) override { return std::nullopt; }
@@ -80,7 +81,7 @@ void say_anything(std::string_view input) {
         if (auto* launch = std::get_if<LaunchStep>(&message)) *launch = launch_of(rng);
         agent.on_controller(message, now);
         agent.end_turn();
-        agent.on_step_linked(StepId{JobId(kind % 7), 0, kind});
+        agent.on_step_linked(StepId{JobId(kind % 7), 0, kind}, kind % 3);
         agent.on_step(StepId{JobId(kind % 7), 0, kind}, draw_any<FromAgent>(rng));
         agent.on_tick(now);
         break;

@@ -192,6 +192,7 @@ RegisterNode Machine::inventory() const {
   self.cluster_id = identity.cluster.cluster_id;
   self.epoch = identity.cluster.epoch;
   self.job_floor = identity.job_floor;
+  self.has_lost_records = spool_->has_lost_records();
   self.agent_id = std::uint64_t{host_} << 32 | agent_generation_;
   return self;
 }
@@ -221,8 +222,9 @@ void Machine::link_step(const StepId& id) {
     return;
   }
   linked_.insert(id);
-  const FromAgent hello = found->second->last_report().value_or(StepRunning{id});
-  agent_->on_step_linked(id);
+  const std::uint64_t run_key = found->second->run_key();
+  const FromAgent hello = found->second->last_report().value_or(StepRunning{id, run_key});
+  agent_->on_step_linked(id, run_key);
   if (find(id) != nullptr) agent_->on_step(id, hello);
 }
 
@@ -348,6 +350,12 @@ void Machine::spawn(const LaunchStep& launch, const std::string& log, bool is_la
   if (find(launch.id) == raw) raw->start_tasks(is_late);
 }
 
+/// What the spool has lost may not be found again.
+Status Machine::record(const LaunchStep& brief) {
+  world_.checker.excuse(brief.id);
+  return spool_->launched({brief});
+}
+
 void Machine::send_step(const StepId& id, const ToAgent& message) {
   if (!linked_.contains(id)) return;
   const auto step = steps_.find(id);
@@ -432,6 +440,14 @@ void Machine::crash_agent() {
   world_.timeline.after(Duration::milliseconds(world_.rng.between(10, 4000)), [this, boots = boots_] {
     if (boots == boots_ && agent_ == nullptr) start_agent();
   });
+}
+
+/// The agent's folder is emptied or damaged beneath it; what it supervises runs on.
+void Machine::lose_spool() {
+  if (agent_ == nullptr) return;
+  excuse_spooled();
+  crash_agent();
+  spool_->lose();
 }
 
 void Machine::crash_supervisor() {

@@ -34,6 +34,7 @@ class Supervised final : public StepPort {
   void destroy(ExitStatus status);
   const StepId& id() const { return launch_.id; }
   const std::optional<FromAgent>& last_report() const { return last_report_; }
+  std::uint64_t run_key() const { return launch_.run_key; }
   const std::string& log() const { return log_; }
   bool is_frozen() const { return is_frozen_; }
   bool is_over() const { return is_over_; }
@@ -90,6 +91,7 @@ class Machine final : public AgentWorld {
 
   // ---- faults ----
   void crash_agent();
+  void lose_spool();
   void crash_supervisor();
   void stop_supervisor();
   void crash();  ///< the whole machine; it boots again
@@ -107,6 +109,7 @@ class Machine final : public AgentWorld {
   // ---- AgentWorld ----
   void send_controller(const FromAgent& message) override;
   Status launch(const std::vector<LaunchStep>& steps) override;
+  Status record(const LaunchStep& brief) override;
   void send_step(const StepId& step, const ToAgent& message) override;
   void forget(const StepId& step) override;
   std::optional<StepDone> find_end(const StepId& step) override;

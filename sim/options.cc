@@ -45,6 +45,7 @@ void draw_faults(Options& options, Rng& rng) {
   options.is_on_disk = rng.chance(0.7);
   options.stranger = maybe(rng, 2, 60);
   options.is_checkpointed = rng.chance(0.7);
+  options.spool_loss = maybe(rng, 5, 120);
 }
 
 /// Nothing fails but time: whoever then loses a job or a node has judged by a clock that was wrong.

@@ -40,11 +40,16 @@ class MemorySpool final : public NodeSpool {
     return {};
   }
   void store_acknowledged(const StepId& step) override { steps_.erase(step); }
+  void damage() override {
+    steps_.clear();
+    identity_ = {};
+  }
   std::optional<StepDone> find_end(const StepId& step) override {
     const auto found = steps_.find(step);
     return found == steps_.end() ? std::nullopt : found->second.done;
   }
   Spool::Identity identity() const override { return identity_; }
+  bool has_lost_records() const override { return false; }
   std::string log() const override { return ""; }
   void ended(const std::string&, const StepDone& done) override {
     if (const auto found = steps_.find(done.id); found != steps_.end()) found->second.done = done;
@@ -87,8 +92,20 @@ class FileSpool final : public NodeSpool {
   }
   Status store_identity(const ClusterIdentity& cluster, JobId job_floor) override { return synced(spool_->adopt(cluster, job_floor)); }
   void store_acknowledged(const StepId& step) override { spool_->acknowledged(step); }
+  /// One in two times everything, else a part of each log.
+  void damage() override {
+    const bool is_all = rng_.chance(0.5);
+    for (const auto& file : std::vector<fs::directory_entry>(fs::directory_iterator(folder_), {})) {
+      if (is_all) {
+        fs::remove(file.path());
+      } else if (file.path().extension() == ".log") {
+        damage_log(file.path());
+      }
+    }
+  }
   std::optional<StepDone> find_end(const StepId& step) override { return spool_->find_end(step); }
   Spool::Identity identity() const override { return spool_->identity(); }
+  bool has_lost_records() const override { return spool_->has_lost_records(); }
   std::string log() const override { return spool_->log_path(); }
   /// As keep_exit of stepd/step_program.cc.
   void ended(const std::string& log, const StepDone& done) override {
@@ -103,6 +120,15 @@ class FileSpool final : public NodeSpool {
   Status synced(Status status) {
     if (status.has_value()) synced_[spool_->log_path()] = fs::file_size(spool_->log_path());
     return status;
+  }
+
+  void damage_log(const fs::path& path) {
+    const auto size = static_cast<std::int64_t>(fs::file_size(path));
+    if (size == 0) return;
+    std::fstream log(path, std::ios::in | std::ios::out | std::ios::binary);
+    const std::int64_t first = rng_.between(0, size - 1);
+    log.seekp(first);
+    log << std::string(static_cast<std::size_t>(rng_.between(1, size - first)), '?');
   }
 
   std::string folder_;
@@ -127,6 +153,11 @@ std::vector<Spool::Known> NodeSpool::open() {
   }
   open_ = std::move(found);
   return known;
+}
+
+void NodeSpool::lose() {
+  damage();
+  open_.clear();
 }
 
 Status NodeSpool::launched(const std::vector<LaunchStep>& steps) {

@@ -24,6 +24,8 @@ class NodeSpool {
   virtual void close() = 0;
   /// The machine is gone. Requires: closed.
   virtual void lose_power() = 0;
+  /// Its folder is emptied, or some of it cannot be read any more. Requires: closed.
+  void lose();
 
   // ---- as Spool has them ----
   Status launched(const std::vector<LaunchStep>& steps);
@@ -31,6 +33,7 @@ class NodeSpool {
   void acknowledged(const StepId& step);
   virtual std::optional<StepDone> find_end(const StepId& step) = 0;
   virtual Spool::Identity identity() const = 0;
+  virtual bool has_lost_records() const = 0;
 
   // ---- the supervisors' part ----
   /// Where a supervisor that is launched now writes its step's end.
@@ -40,6 +43,7 @@ class NodeSpool {
 
  private:
   virtual std::vector<Spool::Known> read() = 0;
+  virtual void damage() = 0;
   virtual Status store_launched(const std::vector<LaunchStep>& steps) = 0;
   virtual Status store_identity(const ClusterIdentity& cluster, JobId job_floor) = 0;
   virtual void store_acknowledged(const StepId& step) = 0;

@@ -70,6 +70,7 @@ bool Agent::on_cluster(const ClusterIdentity& cluster, TimePoint) {
 
 void Agent::on_registered(TimePoint now) {
   is_connected_ = true;
+  self_.has_lost_records = false;  // the controller has asked for what it misses
   last_heartbeat_ = now;
   world_.send_controller(world_.measure());
   for (auto& [id, step] : steps_) {
@@ -118,6 +119,8 @@ void Agent::report_clean(JobId job, std::uint32_t attempt) {
 void Agent::on_controller(const ToAgent& message, TimePoint now) {
   if (const auto* launch = std::get_if<LaunchStep>(&message)) {
     if (!is_stale(*launch)) start(*launch, now);
+  } else if (const auto* wanted = std::get_if<FindStep>(&message)) {
+    look_for(*wanted, now);
   } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
     if (const auto found = steps_.find(signal->id); found != steps_.end()) order(found->first, found->second, message);
   } else if (const auto* stop = std::get_if<StopStep>(&message)) {
@@ -166,7 +169,9 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
 void Agent::start(const LaunchStep& launch, TimePoint now) {
   self_.job_floor = std::max(self_.job_floor, launch.id.job);
   const auto known = steps_.find(launch.id);
-  if (known == steps_.end() ? is_past(launch.id) : known->second.run_key != launch.run_key) return refuse_late(launch);
+  if (known == steps_.end() ? is_past(launch.id) : known->second.run_key != launch.run_key) {
+    return tell_lost(launch.id, launch.run_key, launch.node_rank);
+  }
   if (known == steps_.end()) {
     Step& step = steps_[launch.id];  // known from here on: a second copy of the order changes nothing
     step.since = now;
@@ -187,15 +192,45 @@ bool Agent::is_stale(const LaunchStep& launch) const {
 
 /// An order that comes after its run was ended here, or whose number another run has here, starts nothing, and is not
 /// passed over in silence.
-void Agent::refuse_late(const LaunchStep& launch) {
+void Agent::tell_lost(const StepId& id, std::uint64_t run_key, std::uint32_t node_rank) {
   StepDone done;
-  done.id = launch.id;
-  done.run_key = launch.run_key;
-  done.node_rank = launch.node_rank;
+  done.id = id;
+  done.run_key = run_key;
+  done.node_rank = node_rank;
   done.tasks = {ExitStatus::signalled(9)};
   done.is_lost = true;
   done.is_node_fault = true;
   tell(done);
+}
+
+/// A step that runs here, as others say, and that the spool has lost. On a full disk it is not recorded: an agent that starts
+/// then finds it in the same way.
+Agent::Step& Agent::find_again(const StepId& id, std::uint64_t run_key) {
+  LaunchStep brief;
+  brief.id = id;
+  brief.run_key = run_key;
+  brief.node_name = self_.node_name;
+  brief.cluster_id = self_.cluster_id;
+  brief.epoch = self_.epoch;
+  [[maybe_unused]] const Status ignored = world_.record(brief);
+  Step& step = steps_[id];
+  step.run_key = run_key;
+  return step;
+}
+
+/// Its supervisor may live and dial in; without one it is cleaned up after and ends as lost.
+void Agent::look_for(const FindStep& wanted, TimePoint now) {
+  const auto known = steps_.find(wanted.id);
+  if (known == steps_.end() ? is_past(wanted.id) : known->second.run_key != wanted.run_key) {
+    return tell_lost(wanted.id, wanted.run_key, 0);
+  }
+  if (known == steps_.end()) {
+    find_again(wanted.id, wanted.run_key).since = now;
+  } else if (known->second.done) {
+    tell_end(known->first, known->second);
+  } else if (known->second.is_running) {
+    tell_running(known->first, known->second);
+  }
 }
 
 void Agent::refuse(const LaunchStep& launch) {
@@ -238,15 +273,18 @@ void Agent::end_turn() {
   }
 }
 
-void Agent::on_step_linked(const StepId& id) {
+void Agent::on_step_linked(const StepId& id, std::uint64_t run_key) {
   const auto found = steps_.find(id);
-  if (found == steps_.end() || (found->second.done && found->second.done->is_lost)) {
-    // Given up for lost, and here all the same: its place may be somebody else's by now.
+  const bool is_given_up = found == steps_.end() ? is_past(id) : found->second.done && found->second.done->is_lost;
+  if (is_given_up) {
+    // It is here all the same: its place may be somebody else's by now.
     world_.send_step(id, TerminateJob{id.job, id.attempt, "", Duration()});
     return;
   }
-  found->second.is_linked = true;
-  for (const ToAgent& message : std::exchange(found->second.waiting, {})) world_.send_step(id, message);
+  // One that the spool has lost is told of like any other: the controller knows whether it is to run.
+  Step& step = found == steps_.end() ? find_again(id, run_key) : found->second;
+  step.is_linked = true;
+  for (const ToAgent& message : std::exchange(step.waiting, {})) world_.send_step(id, message);
 }
 
 void Agent::on_step(const StepId& id, const FromAgent& message) {

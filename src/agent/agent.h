@@ -28,6 +28,8 @@ class AgentWorld {
   virtual std::optional<StepDone> find_end(const StepId& step) = 0;
   /// Whether the step's supervisor lives, linked or not.
   virtual bool has_supervisor(const StepId& step) = 0;
+  /// Records durably that the step was launched: it was found, and the spool did not know it.
+  virtual Status record(const LaunchStep& brief) = 0;
   /// Ends whatever of the step is left without a supervisor. False: not all of it has gone yet.
   virtual bool clean_up(const StepId& step) = 0;
   /// Ends a supervisor that does not answer: what it leaves is cleaned up.
@@ -62,7 +64,8 @@ class Agent {
   /// Launches gathered by on_controller start together: one write to the spool for all.
   void end_turn();
 
-  void on_step_linked(const StepId& step);
+  /// `run_key`: of its launch, as its supervisor says it.
+  void on_step_linked(const StepId& step, std::uint64_t run_key);
   void on_step(const StepId& step, const FromAgent& message);
   void on_step_closed(const StepId& step, TimePoint now);
   void on_tick(TimePoint now);
@@ -95,7 +98,9 @@ class Agent {
   void report_clean(JobId job, std::uint32_t attempt);
   bool has_live_step(JobId job, std::uint32_t attempt) const;
   bool is_stale(const LaunchStep& launch) const;
-  void refuse_late(const LaunchStep& launch);
+  void tell_lost(const StepId& id, std::uint64_t run_key, std::uint32_t node_rank);
+  Step& find_again(const StepId& id, std::uint64_t run_key);
+  void look_for(const FindStep& wanted, TimePoint now);
   void start(const LaunchStep& launch, TimePoint now);
   Heartbeat with_fault(Heartbeat heartbeat) const;
   void look_at_fault(TimePoint now);

@@ -29,6 +29,10 @@ class FakeWorld final : public AgentWorld {
     if (heartbeat != nullptr) fault = heartbeat->fault;
     if (heartbeat == nullptr) told.push_back(message);
   }
+  Status record(const LaunchStep& brief) override {
+    recorded.push_back(brief.id);
+    return {};
+  }
   Status launch(const std::vector<LaunchStep>& steps) override {
     if (is_full) return fail(ErrorCode::kUnavailable, "no space");
     for (const LaunchStep& step : steps) launched.push_back(step.id);
@@ -60,6 +64,7 @@ class FakeWorld final : public AgentWorld {
   }
   std::vector<FromAgent> told;
   std::vector<StepId> launched;
+  std::vector<StepId> recorded;
   std::vector<ToAgent> ordered;
   std::vector<StepId> forgotten;
   std::vector<StepId> cleaned;
@@ -90,7 +95,7 @@ TEST_F(AgentTest, RepeatedLaunchesStartOnce) {
   agent.end_turn();
   launch(kStep);
   EXPECT_EQ(world.launched.size(), 1U);
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   agent.on_step(kStep, StepRunning{kStep});
   launch(kStep);
   EXPECT_EQ(world.launched.size(), 1U);
@@ -99,7 +104,7 @@ TEST_F(AgentTest, RepeatedLaunchesStartOnce) {
 
 TEST_F(AgentTest, LaunchAfterItsEndStartsNothing) {
   launch(kStep);
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   agent.on_step(kStep, done_of(kStep));
   launch(kStep);
   EXPECT_EQ(world.count<StepDone>(), 2U);  // told again
@@ -131,7 +136,7 @@ TEST_F(AgentTest, OrdersWaitForTheSupervisor) {
   agent.on_controller(SuspendJob{kStep.job, 0, true}, at(0));
   agent.end_turn();
   EXPECT_TRUE(world.ordered.empty());
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   ASSERT_EQ(world.ordered.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<SuspendJob>(world.ordered.front()));
 }
@@ -140,7 +145,7 @@ TEST_F(AgentTest, CleanIsToldAfterTheLastStep) {
   const StepId second{JobId(1), 0, 0};
   launch(kStep);
   launch(second);
-  for (const StepId& id : {kStep, second}) agent.on_step_linked(id);
+  for (const StepId& id : {kStep, second}) agent.on_step_linked(id, 0);
   agent.on_controller(terminate_of(kStep), at(1));
   EXPECT_EQ(world.ordered.size(), 2U);
   agent.on_step(kStep, done_of(kStep));
@@ -164,17 +169,17 @@ TEST_F(AgentTest, StepWithoutSupervisorIsLostOnce) {
 TEST_F(AgentTest, SupervisorGivenUpForLostIsEndedWhenItComesAfterAll) {
   launch(kStep);
   agent.on_tick(at(6));
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   ASSERT_EQ(world.ordered.size(), 1U);
   EXPECT_EQ(std::get<TerminateJob>(world.ordered.front()).kill_wait, Duration());
   agent.on_controller(AcknowledgeStep{kStep}, at(7));
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   EXPECT_EQ(world.ordered.size(), 2U);
 }
 
 TEST_F(AgentTest, EndInTheSpoolIsFoundWhenTheLinkCloses) {
   launch(kStep);
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   world.end = done_of(kStep);
   agent.on_step_closed(kStep, at(1));
   ASSERT_EQ(world.count<StepDone>(), 1U);
@@ -203,11 +208,61 @@ TEST(Agent, AdoptsWhatItFindsAndTellsItOnRegistration) {
   EXPECT_EQ(world.count<StepRunning>(), 1U);
   EXPECT_EQ(world.count<StepDone>(), 1U);
   agent.on_disconnected();
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   agent.on_step(kStep, done_of(kStep));
   EXPECT_EQ(world.count<StepDone>(), 1U);  // nobody is there
   agent.on_registered(at(1));
   EXPECT_EQ(world.count<StepDone>(), 3U);
+}
+
+TEST_F(AgentTest, AStepThatTheSpoolHasLostGoesOnWithItsSupervisor) {
+  agent.on_controller(FindStep{kStep, 7}, at(0));
+  EXPECT_EQ(world.recorded, std::vector<StepId>{kStep});
+  EXPECT_TRUE(agent.is_live(kStep));
+  EXPECT_TRUE(world.told.empty());
+  agent.on_step_linked(kStep, 7);
+  agent.on_step(kStep, StepRunning{kStep, 7});
+  agent.on_tick(at(1));
+  ASSERT_EQ(world.count<StepRunning>(), 1U);
+  agent.on_tick(at(60));
+  EXPECT_EQ(world.count<StepDone>(), 0U);
+  agent.on_controller(FindStep{kStep, 7}, at(61));
+  EXPECT_EQ(world.count<StepRunning>(), 2U);
+  agent.on_controller(FindStep{kStep, 8}, at(61));
+  ASSERT_EQ(world.count<StepDone>(), 1U) << "of that run there is nothing here";
+  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
+  EXPECT_EQ(std::get<StepDone>(world.told.back()).run_key, 8U);
+  EXPECT_TRUE(world.launched.empty());
+}
+
+TEST_F(AgentTest, AStepThatIsNotFoundIsCleanedUpAfterAndLost) {
+  agent.on_controller(FindStep{kStep, 7}, at(0));
+  for (int second = 1; second <= 5; ++second) agent.on_tick(at(second));
+  EXPECT_EQ(world.count<StepDone>(), 0U);
+  agent.on_tick(at(6));
+  EXPECT_EQ(world.cleaned, std::vector<StepId>{kStep});
+  ASSERT_EQ(world.count<StepDone>(), 1U);
+  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
+  EXPECT_EQ(std::get<StepDone>(world.told.back()).run_key, 7U);
+}
+
+TEST(Agent, ASupervisorThatNobodyWaitsForIsToldOf) {
+  FakeWorld world;
+  RegisterNode self;
+  self.has_lost_records = true;
+  Agent agent(self, 0, world);
+  EXPECT_TRUE(agent.registration().has_lost_records);
+  agent.on_step_linked(kStep, 7);
+  agent.on_step(kStep, StepRunning{kStep, 7});
+  EXPECT_TRUE(world.ordered.empty()) << "whether it is to run the controller knows";
+  const RegisterNode hello = agent.registration();
+  ASSERT_EQ(hello.steps.size(), 1U);
+  EXPECT_EQ(hello.steps.front().run_key, 7U);
+  EXPECT_EQ(hello.steps.front().phase, StepPhase::kRunning);
+  EXPECT_EQ(world.recorded, std::vector<StepId>{kStep});
+  agent.on_registered(at(0));
+  EXPECT_EQ(world.count<StepRunning>(), 1U);
+  EXPECT_FALSE(agent.registration().has_lost_records) << "the controller has asked for what it misses";
 }
 
 TEST(Agent, AcknowledgementOfARunningStepIsNotObeyed) {
@@ -225,7 +280,7 @@ TEST(Agent, AcknowledgementOfARunningStepIsNotObeyed) {
 
 TEST_F(AgentTest, AnEndWaitsForItsOutput) {
   launch(kStep);
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   world.is_stored = false;
   agent.on_step(kStep, done_of(kStep));
   EXPECT_EQ(world.count<StepDone>(), 0U);
@@ -243,7 +298,7 @@ TEST_F(AgentTest, AnEndWaitsForItsOutput) {
 
 TEST_F(AgentTest, AnEndWaitsForItsOutputAMinuteAtMost) {
   launch(kStep);
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   world.is_stored = false;
   agent.on_step(kStep, done_of(kStep));
   for (int second = 1; second <= 60; ++second) {
@@ -257,7 +312,7 @@ TEST_F(AgentTest, AnEndWaitsForItsOutputAMinuteAtMost) {
 
 TEST_F(AgentTest, AfterALostConnectionAnEndWaitsAnew) {
   launch(kStep);
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   agent.on_disconnected();
   world.is_stored = false;
   agent.on_step(kStep, done_of(kStep));
@@ -275,13 +330,13 @@ TEST_F(AgentTest, TheEndOfARunThatWasEndedWaitsForNothing) {
   const StepId other{JobId(2), 0, kBatchStep};
   world.is_stored = false;
   launch(kStep);
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   agent.on_controller(terminate_of(kStep), at(0));
   agent.on_step(kStep, done_of(kStep));
   EXPECT_EQ(world.count<StepDone>(), 1U);
   EXPECT_EQ(world.count<JobClean>(), 1U);
   launch(other);
-  agent.on_step_linked(other);
+  agent.on_step_linked(other, 0);
   agent.on_step(other, done_of(other));
   EXPECT_EQ(world.count<StepDone>(), 1U);
   agent.on_controller(terminate_of(other), at(0));
@@ -290,7 +345,7 @@ TEST_F(AgentTest, TheEndOfARunThatWasEndedWaitsForNothing) {
 
 TEST_F(AgentTest, AStepThatRunsForAWhileIsToldOnce) {
   launch(kStep);
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   agent.on_step(kStep, StepRunning{kStep});
   EXPECT_EQ(world.count<StepRunning>(), 0U) << "it may be over at once";
   agent.on_tick(at(1));
@@ -324,7 +379,7 @@ TEST_F(AgentTest, OrdersOfADeposedControllerAndOfAnotherClusterAreNotFollowed) {
 TEST_F(AgentTest, AnotherClustersStepsEndBeforeTheNodeServesThisOne) {
   ASSERT_TRUE(agent.on_cluster({"ours", Epoch(5)}, at(0)));
   launch(kStep);
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   agent.on_step(kStep, StepRunning{kStep});
   EXPECT_FALSE(agent.on_cluster({"theirs", Epoch(1)}, at(1)));
   ASSERT_EQ(world.ordered.size(), 1U);
@@ -375,7 +430,7 @@ TEST_F(AgentTest, AFaultOfItsOwnIsToldUntilItIsGone) {
 
 TEST_F(AgentTest, ASupervisorThatIsToldToEndItsStepAndSaysNothingIsEnded) {
   launch(kStep);
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   agent.on_step(kStep, StepRunning{kStep});
   agent.on_controller(terminate_of(kStep), at(10));
   for (int second = 11; second <= 40; ++second) agent.on_tick(at(second));
@@ -391,7 +446,7 @@ TEST_F(AgentTest, ASupervisorThatIsToldToEndItsStepAndSaysNothingIsEnded) {
 
 TEST_F(AgentTest, ASupervisorThatAnswersHasAllTheTimeThatItsTasksTake) {
   launch(kStep);
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   agent.on_controller(terminate_of(kStep), at(10));
   agent.on_step(kStep, StepRunning{kStep});
   for (int second = 11; second <= 200; ++second) agent.on_tick(at(second));
@@ -441,7 +496,7 @@ TEST(Agent, ALaunchIsNotTakenForAnotherRunOfTheSameNumber) {
   EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
   ASSERT_EQ(agent.registration().steps.size(), 1U);
   EXPECT_EQ(agent.registration().steps[0].run_key, 7U) << "the one that runs stays";
-  agent.on_step_linked(kStep);
+  agent.on_step_linked(kStep, 0);
   agent.on_step(kStep, done_of(kStep));
   EXPECT_EQ(std::get<StepDone>(world.told.back()).run_key, 7U);
 }

@@ -33,17 +33,23 @@ LaunchStep without_bulk(const LaunchStep& launch) {
   return brief;
 }
 
-std::string read_from(const std::string& path, std::size_t offset) {
+struct LogBytes {
   std::string bytes;
+  bool is_whole = false;  ///< false: reading ended with an error
+};
+LogBytes read_from(const std::string& path, std::size_t offset) {
+  LogBytes read;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return bytes;
+  if (fd < 0) return read;
   char buffer[65536];
   auto place = static_cast<off_t>(offset);
-  for (ssize_t n = 0; (n = ::pread(fd, buffer, sizeof buffer, place)) > 0; place += n) {
-    bytes.append(buffer, static_cast<std::size_t>(n));
+  ssize_t n = 0;
+  for (; (n = ::pread(fd, buffer, sizeof buffer, place)) > 0; place += n) {
+    read.bytes.append(buffer, static_cast<std::size_t>(n));
   }
+  read.is_whole = n == 0;
   ::close(fd);
-  return bytes;
+  return read;
 }
 
 std::vector<std::uint64_t> generations_in(const std::string& folder) {
@@ -75,7 +81,7 @@ std::string log_name(const std::string& folder, std::uint64_t generation) {
 Spool::Spool(Spool&& other) noexcept
     : folder_(std::move(other.folder_)), path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)),
       lock_fd_(std::exchange(other.lock_fd_, -1)), identity_(std::move(other.identity_)),
-      generation_(other.generation_), size_(other.size_), open_(std::move(other.open_)),
+      generation_(other.generation_), size_(other.size_), has_lost_records_(other.has_lost_records_), open_(std::move(other.open_)),
       offsets_(std::move(other.offsets_)), ends_(std::move(other.ends_)) {}
 
 Spool::~Spool() {
@@ -110,8 +116,8 @@ Status Spool::lock() {
 }
 
 void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
-  const std::string bytes = read_from(log_name(folder_, generation), 0);
-  offsets_[generation] = records::each_log_record(bytes, [&](std::string_view record) {
+  const LogBytes log = read_from(log_name(folder_, generation), 0);
+  const auto take = [&](std::string_view record) {
     if (const auto order = records::decode_to_agent(record); order.has_value()) {
       if (const auto* launch = std::get_if<LaunchStep>(&*order)) {
         steps[launch->id] = Known{launch->id, launch->node_name, launch->run_key, std::nullopt};
@@ -131,8 +137,13 @@ void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
         }
         identity_ = {{self->cluster_id, self->epoch}, self->job_floor};
       }
+    } else {
+      has_lost_records_ = true;
     }
-  });
+  };
+  const records::LogScan scan = records::each_log_record(log.bytes, take);
+  offsets_[generation] = scan.end;
+  has_lost_records_ |= scan.skipped > 0 || !log.is_whole;
 }
 
 std::string Spool::identity_record() const {
@@ -226,11 +237,12 @@ void Spool::rotate() {
 }
 
 void Spool::read_new(const std::string& path, std::size_t& offset) {
-  offset += records::each_log_record(read_from(path, offset), [&](std::string_view record) {
+  const auto take = [&](std::string_view record) {
     const auto report = records::decode_from_agent(record);
     if (!report.has_value()) return;
     if (const auto* done = std::get_if<StepDone>(&*report); done != nullptr && open_.contains(done->id)) ends_[done->id] = *done;
-  });
+  };
+  offset += records::each_log_record(read_from(path, offset).bytes, take).end;
 }
 
 std::optional<StepDone> Spool::find_end(const StepId& step) {

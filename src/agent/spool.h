@@ -39,6 +39,8 @@ class Spool {
   /// Durable on return: from now on the step is never launched again by itself.
   Status launched(const std::vector<const LaunchStep*>& steps);
   const Identity& identity() const { return identity_; }
+  /// Something that stood in the logs when they were opened cannot be read: launches may be among it.
+  bool has_lost_records() const { return has_lost_records_; }
   /// The node serves `cluster` from now on. Steps of another one are forgotten. Durable on return.
   Status adopt(const ClusterIdentity& cluster, JobId job_floor);
   /// A harmless write that shows whether launches can be recorded.
@@ -70,6 +72,7 @@ class Spool {
   Identity identity_;
   std::uint64_t generation_ = 0;
   std::size_t size_ = 0;
+  bool has_lost_records_ = false;
   std::map<StepId, std::uint64_t> open_;            ///< unacknowledged steps, by generation of their log
   std::map<std::uint64_t, std::size_t> offsets_;    ///< how far each log has been read for ends
   std::map<StepId, StepDone> ends_;

@@ -60,6 +60,25 @@ TEST_F(SpoolTest, FindsTheEndThatASupervisorWrote) {
   EXPECT_EQ(spool.find_end(one)->tasks.front().code(), 3);
 }
 
+TEST_F(SpoolTest, SaysThatSomethingOfItIsLost) {
+  std::string path;
+  {
+    Spool spool = open();
+    launch(spool, one);
+    launch(spool, two);
+    path = spool.log_path();
+  }
+  EXPECT_FALSE(open().has_lost_records());
+  ASSERT_EQ(known.size(), 2U);
+  std::fstream log(path, std::ios::in | std::ios::out | std::ios::binary);
+  log.seekp(-3, std::ios::end);  // within the launch of the second step
+  log << '?';
+  log.close();
+  EXPECT_TRUE(open().has_lost_records());
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(known.front().id, one);
+}
+
 TEST_F(SpoolTest, ATornRecordHidesNoneOfThoseBehindIt) {
   {
     Spool spool = open();

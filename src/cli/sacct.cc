@@ -314,11 +314,12 @@ int run_sacct(const Words& words) {
   Session session(console);
   options.context.cluster = session.cluster().cluster_name;
   if (options.is_batch_script) return print_script(console, session, options);
-  const auto page = session.query(job_query(options));
+  std::optional<Error> damage;
+  const auto page = session.query(job_query(options), &damage);
   if (!page.has_value()) return console.fail(page.error());
   print_header(options, *fields);
   print_jobs(options, *fields, *page);
-  return 0;
+  return damage ? console.fail(*damage) : 0;
 }
 
 }  // namespace muster::cli

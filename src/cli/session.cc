@@ -130,7 +130,7 @@ Result<Reply> Session::submit_one(const Request& request) {
   return std::move(replies.front());
 }
 
-Result<Page> Session::query(const Query& query) {
+Result<Page> Session::query(const Query& query, std::optional<Error>* damage) {
   return persist<Page>(kQueryPatience, [&](ControllerClient& connection) -> Result<Page> {
     Page all;
     const auto gather = [&all](Page page) {
@@ -150,7 +150,9 @@ Result<Page> Session::query(const Query& query) {
       all.bytes += page.bytes;
       if (page.ping) all.ping = std::move(page.ping);
     };
-    TRY(connection.query(query, gather));
+    const Status told = connection.query(query, gather);
+    if (!told.has_value() && (damage == nullptr || told.error().code != ErrorCode::kCorruption)) return fail(told.error());
+    if (!told.has_value()) *damage = told.error();
     return all;
   });
 }

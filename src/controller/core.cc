@@ -66,6 +66,10 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
     const Node& node = state_.nodes().at(NodeIndex(i));
     if ((node.status.conditions & node_condition::kDown) != 0 && !node.jobs.empty()) downed_.push_back(NodeIndex(i));
   }
+  // A crash may have come between an experiment's change and that of its trials.
+  for (const auto& [id, experiment] : state_.experiments().experiments()) {
+    if (!is_final(experiment.state)) carried_on_[id] = CarriedOn{0, Identity{experiment.spec->user, experiment.spec->job->group}};
+  }
   for (const auto& [job, expiry] : leases_) timers_.set(Timer{expiry, job, 0, TimerKind::kLease});
   if (beginning.suspect.value() != 0) hold_suspect(beginning.suspect, now);
   end_turn(now);
@@ -125,6 +129,9 @@ void Core::after_event(const Event& event) {
   feed_.on_event(event, state_);
   dependencies_.on_event(event, state_);
   for (Mail& mail : mails_about(event, state_)) mail_when_durable(std::move(mail));
+  if (const auto* experiment = std::get_if<ExperimentChanged>(&event.body); experiment != nullptr && experiment->state) {
+    carried_on_[experiment->experiment] = CarriedOn{0, acting_};
+  }
   if (const auto* submitted = std::get_if<JobSubmitted>(&event.body)) {
     candidates_.push_back(submitted->job);
     arm(*state_.jobs().find(submitted->job));
@@ -219,7 +226,9 @@ void Core::take(Command command, TimePoint now) {
     }
   }
   if (joins_sweep(command)) return;
+  acting_ = command.identity;
   answer(command, now);
+  acting_ = {};
 }
 
 namespace {

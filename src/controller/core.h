@@ -176,6 +176,12 @@ class Core {
   bool begin_sweep(const Command& command, TimePoint now);
   bool advance(Sweeping& sweeping, TimePoint now);
   void end_jobs_on_downed(TimePoint now);
+  /// An experiment whose state has changed, and some of its trials may not know it yet.
+  struct CarriedOn {
+    std::size_t next = 0;  ///< trial to look at, by its place in the experiment's list
+    Identity by;
+  };
+  void carry_on_experiments(TimePoint now);
 
   // core_start.cc: from plan to running
   void start_candidates(TimePoint now);
@@ -233,7 +239,9 @@ class Core {
   void stop_before_limit(const Job& job, const Trial& trial, TimePoint now);
 
   // core_nodes.cc: agents and silence
-  void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot, TimePoint now);
+  void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot);
+  void launch_or_find(NodeIndex node, const RegisterNode& hello, const StepState& step);
+  void end_stranger(NodeIndex node, const StepId& step);
   void fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now);
   void fence_jobs_on(NodeIndex node);
   bool end_jobs_on(NodeIndex node, TimePoint now);
@@ -305,6 +313,8 @@ class Core {
   bool has_freed_ = false;
   /// Jobs of which a turn, beside what came in for each, may still end or change: what is left waits for the next.
   std::size_t allowance_ = kJobsPerTurn;
+  std::map<ExperimentId, CarriedOn> carried_on_;
+  Identity acting_;  ///< whose command is being taken; root between commands
   JobId starting_;                     ///< the job whose start is being committed
   std::vector<std::pair<std::uint64_t, std::vector<Reply>>> replies_;
 

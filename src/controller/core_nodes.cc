@@ -163,12 +163,12 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
     event.set_conditions |= node_condition::kNotResponding;
   }
   emit(std::move(event), now);
-  reconcile(*index, hello, is_same_boot, now);
+  reconcile(*index, hello, is_same_boot);
   return *index;
 }
 
 /// Brings the node to what the state wants: orders that may have been lost are given again.
-void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot, TimePoint now) {
+void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot) {
   for (const auto& [job, attempt] : links_[node.value()].fenced) {
     send_when_durable(node, TerminateJob{job, attempt, "", Duration()});
   }
@@ -195,11 +195,25 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
       const bool is_here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node) != step.layout->nodes.end();
       if (!step.is_running() || !is_here) continue;
       const bool is_known = std::ranges::any_of(hello.steps, [&](const KnownStep& known) { return known.id == step.id && is_of_run(job, known.run_key); });
-      if (!is_known) outbox_.push_back(Outgoing{due(), step.id});
+      if (!is_known) launch_or_find(node, hello, step);
     }
   }
   has_freed_ = true;
-  (void)now;
+}
+
+/// The node does not name a step that is to run there. One that ran, or may have before the spool was lost, is not started a second time: the
+/// agent finds out what became of it.
+void Core::launch_or_find(NodeIndex node, const RegisterNode& hello, const StepState& step) {
+  const bool has_new_spool = hello.cluster_id != state_.cluster_id();
+  const auto here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node);
+  const auto part = static_cast<std::size_t>(here - step.layout->nodes.begin());
+  StepProgress& progress = progress_[step.id];
+  if (!progress.running.test(part) && !has_new_spool && !hello.has_lost_records) {
+    outbox_.push_back(Outgoing{due(), step.id});
+    return;
+  }
+  progress.running.set(part);
+  send_when_durable(node, FindStep{step.id, state_.jobs().find(step.id.job)->run->run_key});
 }
 
 /// What the state has on the node and its agent has not said that it runs: it waited until others' work was gone from there.
@@ -316,6 +330,7 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
   } else if (const auto* running = std::get_if<StepRunning>(&message)) {
     const Job* job = running_job(state_, running->id.job, running->id.attempt);
     const StepState* step = job == nullptr || !is_of_run(*job, running->run_key) ? nullptr : job->run->find_step(running->id.step);
+    if (job == nullptr || !is_of_run(*job, running->run_key)) end_stranger(index, running->id);
     if (step == nullptr || !step->is_running()) return;
     for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
       if (step->layout->nodes[i].node == index) progress_[running->id].running.set(i);
@@ -349,6 +364,12 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
       on_step_done(index, gone, now);
     }
   }
+}
+
+/// A supervisor that was lost sight of has come back to its agent, and nobody wants its step any more.
+void Core::end_stranger(NodeIndex node, const StepId& step) {
+  links_[node.value()].fenced.insert({step.job, step.attempt});
+  send_when_durable(node, TerminateJob{step.job, step.attempt, "", Duration()});
 }
 
 bool Core::awaits_nodes(TimePoint now) const {

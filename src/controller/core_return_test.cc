@@ -56,6 +56,68 @@ TEST(CoreReturn, ANodeIsToldWhatChangedWhileItWasAway) {
   EXPECT_TRUE(rig.last_sent<SuspendJob>().is_suspend);
 }
 
+TEST(CoreReturn, AStepThatRanAndIsNotNamedIsLookedForAndNotStartedAgain) {
+  Rig rig;
+  const JobId job = started(rig);
+  rig.hear(0, StepRunning{rig.batch_step(job)});
+  rig.core.on_agent_lost(NodeIndex(0));
+  rig.sent.clear();
+  rig.connect(0);
+  EXPECT_EQ(rig.count_sent<LaunchStep>(0), 0U);
+  ASSERT_EQ(rig.count_sent<FindStep>(0), 1U);
+  EXPECT_EQ(rig.last_sent<FindStep>().run_key, rig.job(job).run->run_key);
+  StepDone lost;
+  lost.id = rig.batch_step(job);
+  lost.tasks = {ExitStatus::signalled(9)};
+  lost.is_lost = lost.is_node_fault = true;
+  rig.hear(0, lost);
+  rig.hear(0, JobClean{job, 0});
+  EXPECT_EQ(rig.job(job).attempt, 1U) << "the run is lost, and the job begins anew";
+}
+
+TEST(CoreReturn, AStepOfWhichNothingWasHeardIsStarted) {
+  Rig rig;
+  started(rig);
+  rig.core.on_agent_lost(NodeIndex(0));
+  rig.sent.clear();
+  rig.connect(0);
+  EXPECT_EQ(rig.count_sent<LaunchStep>(0), 1U);
+  EXPECT_EQ(rig.count_sent<FindStep>(0), 0U);
+}
+
+TEST(CoreReturn, WhatASpoolThatIsLostMayHaveStartedIsNotStartedAgain) {
+  for (const bool is_damaged : {false, true}) {
+    Rig rig;
+    started(rig);
+    rig.core.on_agent_lost(NodeIndex(0));
+    rig.sent.clear();
+    RegisterNode hello = Rig::hello_of(0);
+    if (is_damaged) hello.cluster_id = rig.core.identity().cluster_id;
+    hello.has_lost_records = is_damaged;
+    ASSERT_TRUE(rig.greet(hello).has_value());
+    EXPECT_EQ(rig.count_sent<LaunchStep>(0), 0U) << is_damaged;
+    EXPECT_EQ(rig.count_sent<FindStep>(0), 1U) << is_damaged;
+    // The order may be lost with the connection.
+    rig.core.on_agent_lost(NodeIndex(0));
+    rig.sent.clear();
+    rig.connect(0);
+    EXPECT_EQ(rig.count_sent<LaunchStep>(0), 0U) << is_damaged;
+    EXPECT_EQ(rig.count_sent<FindStep>(0), 1U) << is_damaged;
+  }
+}
+
+TEST(CoreReturn, AStepThatNobodyKnowsAnyMoreIsEnded) {
+  Rig rig;
+  const JobId job = started(rig);
+  const StepId step = rig.batch_step(job);
+  rig.sent.clear();
+  rig.hear(1, StepRunning{StepId{JobId(77), 0, kBatchStep}, 5});
+  ASSERT_EQ(rig.count_sent<TerminateJob>(1), 1U);
+  EXPECT_EQ(rig.last_sent<TerminateJob>().job, JobId(77));
+  rig.hear(0, StepRunning{step});
+  EXPECT_EQ(rig.count_sent<TerminateJob>(0), 0U);
+}
+
 TEST(CoreReturn, NodesAreToldTheLimitWithItsGrace) {
   Rig rig(config_with(
       [](ClusterSettings& settings) { settings.over_time_limit = Duration::minutes(5); }));

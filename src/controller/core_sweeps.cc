@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "controller/core.h"
+#include "controller/frontend/experiment.h"
 
 namespace muster {
 namespace {
@@ -76,7 +77,7 @@ bool Core::advance(Sweeping& sweeping, TimePoint now) {
 }
 
 bool Core::has_work() const {
-  const bool is_any = !sweeps_.empty() || !downed_.empty() || dependencies_.has_affected() || is_node_watch_cut_;
+  const bool is_any = !sweeps_.empty() || !downed_.empty() || !carried_on_.empty() || dependencies_.has_affected() || is_node_watch_cut_;
   return is_started_ && is_any && undurable_.size() < kUndurableMax;
 }
 
@@ -88,6 +89,25 @@ void Core::on_work(TimePoint now) {
     sweeps_.pop_front();
     // In turns, so that a short one does not wait for the end of a long one.
     if (!advance(sweeping, now)) sweeps_.push_back(std::move(sweeping));
+  }
+  carry_on_experiments(now);
+}
+
+/// What an experiment's state means for its trials, a part of them a turn.
+void Core::carry_on_experiments(TimePoint now) {
+  while (allowance_ > 0 && !carried_on_.empty()) {
+    const auto [id, carried] = *carried_on_.begin();
+    const Experiment* experiment = state_.experiments().find(id);
+    Draft draft(state_, now);
+    const std::size_t next = experiment == nullptr ? 0 : frontend::carry_on(draft, *experiment, carried.next, carried.by);
+    const bool is_done = experiment == nullptr || next >= experiment->trials.size() || !check_before_apply(draft).has_value();
+    allowance_ -= std::min(allowance_, std::max<std::size_t>(draft.events.size(), 1));
+    if (is_done) {
+      carried_on_.erase(carried_on_.begin());
+    } else {
+      carried_on_.begin()->second.next = next;
+    }
+    apply_draft(draft, now);
   }
 }
 

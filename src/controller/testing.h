@@ -123,6 +123,8 @@ class Rig : public JournalPort, public CorePort {
     hello.boot_id = boot;
     for (KnownStep& step : steps) name_run(step);
     hello.steps = std::move(steps);
+    const bool has_met = !core.state().nodes().at(NodeIndex(node)).status.boot_id.empty();
+    if (has_met) hello.cluster_id = core.identity().cluster_id;
     CHECK(greet(hello).has_value());
   }
   void connect_all() {

@@ -110,6 +110,13 @@ struct SuspendJob {
   bool is_suspend = true;   ///< false: resume
 };
 
+/// The node ran this step, or may have: its spool does not know it any more. What is left of it is to be found, and never started
+/// again; the answer is StepRunning or StepDone.
+struct FindStep {
+  StepId id;
+  std::uint64_t run_key = 0;
+};
+
 /// The controller has this step's end on stable storage: the agent may forget it.
 struct AcknowledgeStep {
   StepId id;
@@ -137,7 +144,7 @@ struct OutputReceived {
 };
 
 using ToAgent = std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep, ForgetJob, ChangeEnd, StopStep,
-                             OutputReceived>;
+                             OutputReceived, FindStep>;
 
 // ---- agent → controller ----
 
@@ -171,6 +178,7 @@ struct RegisterNode {
   JobId job_floor;                   ///< the highest job that it was told to start there
   std::uint64_t agent_id = 0;        ///< drawn when the agent started: tells two agents of one name apart
   std::string machine_id;            ///< the same after a reboot; empty: not known
+  bool has_lost_records = false;     ///< the spool is damaged: it may not know all steps that run there
 };
 
 /// Whom a node serves: in the controller's answer to its registration, and in its spool.

@@ -40,17 +40,18 @@ std::string log_record(std::string_view bytes) {
   return record.append(bytes);
 }
 
-std::size_t each_log_record(std::string_view log, const std::function<void(std::string_view)>& visit) {
-  std::size_t end = 0;
+LogScan each_log_record(std::string_view log, const std::function<void(std::string_view)>& visit) {
+  LogScan scan{0, log.size()};
   for (std::size_t place = 0; (place = log.find(kMark, place)) != std::string_view::npos;) {
     if (const auto record = first_record(log.substr(place))) {
       visit(*record);
-      end = place = place + kHead + record->size();
+      scan.end = place = place + kHead + record->size();
+      scan.skipped -= kHead + record->size();
     } else {
       ++place;
     }
   }
-  return end;
+  return scan;
 }
 
 }  // namespace muster::records

@@ -9,8 +9,8 @@ namespace {
 
 std::vector<std::string> read(std::string_view log, std::size_t* end = nullptr) {
   std::vector<std::string> found;
-  const std::size_t stopped = each_log_record(log, [&](std::string_view bytes) { found.emplace_back(bytes); });
-  if (end != nullptr) *end = stopped;
+  const LogScan scan = each_log_record(log, [&](std::string_view bytes) { found.emplace_back(bytes); });
+  if (end != nullptr) *end = scan.end;
   return found;
 }
 
@@ -33,7 +33,12 @@ TEST(LogRecord, ATornOneCostsItselfAlone) {
 TEST(LogRecord, ADamagedOneIsPassedOver) {
   std::string damaged = log_record("damaged");
   damaged.back() ^= 1;
-  EXPECT_EQ(read(damaged + log_record("whole")), std::vector<std::string>{"whole"});
+  const std::string log = log_record("first") + damaged + log_record("whole");
+  EXPECT_EQ(read(log), (std::vector<std::string>{"first", "whole"}));
+  const auto pass_over = [](std::string_view) {};
+  EXPECT_EQ(each_log_record(log, pass_over).skipped, damaged.size());
+  EXPECT_EQ(each_log_record(log + damaged, pass_over).skipped, 2 * damaged.size());
+  EXPECT_EQ(each_log_record(log_record("whole"), pass_over).skipped, 0U);
 }
 
 TEST(LogRecord, ReadingGoesOnWhereTheRestOfARecordArrives) {

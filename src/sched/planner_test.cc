@@ -133,6 +133,54 @@ TEST(Planner, AWindowIsGivenUpWhenItsJobStartsInALowerTier) {
   EXPECT_TRUE(plan.windows.empty());
 }
 
+/// Job 1 runs in the high tier until 1000, job 2 in the low one until 100; job 3 waits for either of their nodes.
+World world_of_two_tiers() {
+  ClusterConfig config = make_cluster(equal_nodes(2, 4));
+  config.partitions = {make_partition("high", {0}), make_partition("low", {1})};
+  config.partitions[0].priority_tier = 10;
+  World world(std::move(config));
+  world.add(make_job(1, tasks(1, 4), 1000));
+  PendingJob low = make_job(2, tasks(1, 3), 100);
+  low.partitions = {PartitionIndex(1)};
+  world.add(low);
+  world.step();
+  PendingJob both = make_job(3, tasks(1, 4), 100);
+  both.partitions = {PartitionIndex(0), PartitionIndex(1)};
+  world.add(both);
+  return world;
+}
+
+TEST(Planner, AJobOfSeveralTiersHasItsWindowWhereItStartsFirst) {
+  World world = world_of_two_tiers();
+  PendingJob lower = make_job(4, tasks(1, 1), 500);
+  lower.partitions = {PartitionIndex(1)};
+  world.add(lower);
+  const Plan plan = world.make();
+  ASSERT_EQ(plan.windows.size(), 1U);
+  EXPECT_EQ(plan.windows[0].job, JobId(3));
+  EXPECT_EQ(plan.windows[0].start, at(100));
+  EXPECT_EQ(plan.windows[0].partition, PartitionIndex(1));
+  EXPECT_TRUE(plan.starts.empty()) << "a job of lower rank would have put it off";
+}
+
+TEST(Planner, AJobsOwnWindowIsNotInItsWay) {
+  ClusterConfig config = make_cluster(equal_nodes(1, 4));
+  config.partitions = {make_partition("high", {0}), make_partition("low", {0})};
+  config.partitions[0].priority_tier = 10;
+  config.partitions[0].is_exclusive = true;
+  World world(std::move(config));
+  PendingJob low = make_job(1, tasks(1, 1), 1000);
+  low.partitions = {PartitionIndex(1)};
+  world.add(low);
+  world.step();
+  PendingJob both = make_job(2, tasks(1, 2), 2000);  // the whole node at 1000, or a part of it now
+  both.partitions = {PartitionIndex(0), PartitionIndex(1)};
+  world.add(both);
+  const Plan plan = world.make();
+  EXPECT_EQ(placed(plan, 2), "n0:1/2");
+  EXPECT_TRUE(plan.windows.empty());
+}
+
 TEST(Planner, ArrayElementsStartUpToTheThrottle) {
   World world(make_cluster(equal_nodes(4, 1)));
   PendingJob array = make_job(1, tasks(1));

@@ -11,7 +11,7 @@ constexpr Duration kDeadlineGrace = Duration::seconds(60);
 }  // namespace
 
 StepSupervisor::StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoint now)
-    : id_(launch.id), node_rank_(launch.node_rank), port_(port), deadline_(now + launch.time_left + kDeadlineGrace),
+    : id_(launch.id), run_key_(launch.run_key), node_rank_(launch.node_rank), port_(port), deadline_(now + launch.time_left + kDeadlineGrace),
       kill_wait_(launch.kill_wait) {
   // The limit of an `srun` that made its own allocation is the job's, which the controller enforces.
   if (launch.step == nullptr || launch.job == nullptr || launch.job->kind == JobKind::kRun) return;
@@ -25,6 +25,7 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
     phase_ = Phase::kEnded;
     StepDone done;
     done.id = id_;
+    done.run_key = run_key_;
     done.node_rank = node_rank_;
     done.error = failure->text();
     done.is_lost = failure->code == ErrorCode::kDeadlineExceeded;
@@ -40,7 +41,7 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
     own_end_ = now + own_limit_;
     if (warning_signal_ != 0) warning_time_ = std::max(now, own_end_ - warning_lead_);
   }
-  port_.report(StepRunning{id_});
+  port_.report(StepRunning{id_, run_key_});
   if (is_suspended_) port_.suspend(true);
   if (stop_) ask_to_stop(*stop_);
   if (early_) terminate(early_->cause, early_->kill_wait, now);
@@ -57,6 +58,7 @@ void StepSupervisor::on_empty(const Usage& usage, bool is_out_of_memory) {
   phase_ = Phase::kEnded;
   StepDone done;
   done.id = id_;
+  done.run_key = run_key_;
   done.node_rank = node_rank_;
   done.tasks = statuses_;
   done.usage = usage;
@@ -142,6 +144,7 @@ void StepSupervisor::give_up_start() {
   phase_ = Phase::kEnded;
   StepDone done;
   done.id = id_;
+  done.run_key = run_key_;
   done.node_rank = node_rank_;
   done.tasks = {ExitStatus::signalled(SIGKILL)};
   port_.report(done);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/hash.h"
 #include "records/page_codec.h"
 #include "env/sql_guard.h"
 #include "env/sqlite_log.h"
@@ -33,6 +34,11 @@ constexpr const char* kSchema[] = {
     "INSERT OR IGNORE INTO meta VALUES ('blocks', -1)",  // up to which batch they are right
 };
 
+/// Without them the file is of a time before digests.
+constexpr const char* kDigestColumns[] = {"ALTER TABLE jobs ADD COLUMN digest INTEGER", "ALTER TABLE steps ADD COLUMN digest INTEGER"};
+
+constexpr std::size_t kDamageLinesMax = 20;
+
 constexpr std::uint32_t kBlockJobs = 1024;
 /// Blocks looked through by one read.
 constexpr int kBlocksMax = 4;
@@ -48,6 +54,11 @@ std::string quoted(const std::string& text) {
 
 /// Further than any attempt of that job.
 HistoryKey last_of(std::uint32_t job) { return {JobId(job), UINT32_MAX}; }
+
+/// `step`: 0 of an attempt. It names the row, so that one that has got another's record is found, too.
+long long digest_of(const HistoryKey& key, std::uint32_t step, std::string_view record) {
+  return static_cast<long long>(Hasher().add(key.job.value()).add(key.attempt).add(step).add(record).digest());
+}
 
 /// Whether an index may find the few attempts that match. One of the time alone is no better than the blocks.
 bool is_selective(const JobFilter& filter) { return !filter.jobs.empty() || !filter.uids.empty() || !filter.names.empty(); }
@@ -74,15 +85,31 @@ std::string condition(const Query& query) {
 
 struct HistoryStore::Statements {
   explicit Statements(const std::string& connect) : session(soci::sqlite3, connect), bytes(session) {}
+  void look_for_digests() {
+    int count = 0;
+    session << "SELECT COUNT(*) FROM pragma_table_info('steps') WHERE name = 'digest'", soci::into(count);
+    has_digests = count > 0;
+  }
+  void add_digests() {
+    look_for_digests();
+    if (has_digests) return;
+    soci::transaction transaction(session);
+    for (const char* statement : kDigestColumns) session << statement;
+    transaction.commit();
+    has_digests = true;
+  }
+  /// What to select of a row beside its record.
+  const char* digest_column() const { return has_digests ? "digest" : "NULL"; }
   void prepare() {
-    insert_job.emplace((session.prepare << "INSERT OR REPLACE INTO jobs VALUES (:j, :a, :aj, :u, :n, :st, :su, :e, :r)",
+    insert_job.emplace((session.prepare << "INSERT OR REPLACE INTO jobs (job, attempt, array_job, uid, name, start_time, submit_time, "
+                        "end_time, record, digest) VALUES (:j, :a, :aj, :u, :n, :st, :su, :e, :r, :d)",
                         soci::use(job), soci::use(attempt), soci::use(array_job), soci::use(uid), soci::use(name),
-                        soci::use(start_time), soci::use(submit_time), soci::use(end_time), soci::use(bytes)));
+                        soci::use(start_time), soci::use(submit_time), soci::use(end_time), soci::use(bytes), soci::use(digest)));
     widen_block.emplace((session.prepare << "INSERT INTO blocks VALUES (:b, :s, :e) ON CONFLICT (block) DO UPDATE SET "
                          "first_submit = MIN(first_submit, excluded.first_submit), last_end = MAX(last_end, excluded.last_end)",
                          soci::use(block), soci::use(submit_time), soci::use(end_time)));
-    insert_step.emplace((session.prepare << "INSERT OR REPLACE INTO steps VALUES (:j, :a, :s, :r)", soci::use(job),
-                         soci::use(attempt), soci::use(step), soci::use(bytes)));
+    insert_step.emplace((session.prepare << "INSERT OR REPLACE INTO steps (job, attempt, step, record, digest) VALUES (:j, :a, :s, :r, :d)",
+                         soci::use(job), soci::use(attempt), soci::use(step), soci::use(bytes), soci::use(digest)));
   }
   /// A program that knew no blocks may have written last.
   void make_blocks(long long watermark) {
@@ -95,6 +122,10 @@ struct HistoryStore::Statements {
     session << "UPDATE meta SET value = :w WHERE name = 'blocks'", soci::use(watermark);
     transaction.commit();
   }
+  void put_record(std::uint32_t number, const std::string& record) {
+    put_bytes(bytes, record);
+    digest = digest_of({JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)}, number, record);
+  }
   void put(const JobView& view) {
     job = view.id.value();
     attempt = view.attempt;
@@ -104,7 +135,7 @@ struct HistoryStore::Statements {
     start_time = view.start_time.microseconds();
     submit_time = view.submit_time.microseconds();
     end_time = view.end_time.microseconds();
-    put_bytes(bytes, records::encode_job(view));
+    put_record(0, records::encode_job(view));
     insert_job->execute(true);
     block = job / kBlockJobs;
     widen_block->execute(true);
@@ -113,13 +144,14 @@ struct HistoryStore::Statements {
     job = view.id.job.value();
     attempt = view.id.attempt;
     step = view.id.step;
-    put_bytes(bytes, records::encode_step(view));
+    put_record(view.id.step, records::encode_step(view));
     insert_step->execute(true);
   }
 
   soci::session session;
   soci::blob bytes;
-  long long job = 0, attempt = 0, array_job = 0, uid = 0, step = 0, start_time = 0, submit_time = 0, end_time = 0, block = 0;
+  long long job = 0, attempt = 0, array_job = 0, uid = 0, step = 0, start_time = 0, submit_time = 0, end_time = 0, block = 0, digest = 0;
+  bool has_digests = false;
   std::string name;
   std::optional<soci::statement> insert_job;
   std::optional<soci::statement> widen_block;
@@ -138,6 +170,7 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path
     statements->session << "PRAGMA journal_mode=WAL", soci::into(mode);
     statements->session << "PRAGMA synchronous=NORMAL";  // the journal keeps what a power cut would take from here
     for (const char* statement : kSchema) statements->session << statement;
+    statements->add_digests();
     long long watermark = 0;
     statements->session << "SELECT value FROM meta WHERE name = 'watermark'", soci::into(watermark);
     statements->make_blocks(watermark);
@@ -153,6 +186,7 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::open_to_read(const std::stri
   std::unique_ptr<HistoryStore> store;
   TRY(sql_guard([&] {
     auto statements = std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10 readonly=true");
+    statements->look_for_digests();
     long long watermark = 0;
     statements->session << "SELECT value FROM meta WHERE name = 'watermark'", soci::into(watermark);
     store.reset(new HistoryStore(std::move(statements)));
@@ -238,16 +272,57 @@ Status HistoryStore::make_durable() {
   return {};
 }
 
-/// Rows as they are stored: they are decoded when the file is not at work any more.
+/// As it is stored.
+struct HistoryStore::Row {
+  HistoryKey key;
+  std::uint32_t step = 0;  ///< 0 in a job's row
+  std::string record;
+  std::optional<long long> digest;
+
+  Result<JobView> job() const {
+    TRY(check());
+    JobView view = TRY(records::decode_job(record));
+    if (view.id != key.job || view.attempt != key.attempt) return fail(damaged());
+    return view;
+  }
+  Result<StepView> step_view() const {
+    TRY(check());
+    StepView view = TRY(records::decode_step(record));
+    if (view.id != StepId{key.job, key.attempt, step}) return fail(damaged());
+    return view;
+  }
+  Error damaged() const {
+    return Error{ErrorCode::kCorruption, fmt::format("the record of job {} (attempt {}) in history is damaged", key.job.value(), key.attempt), ""};
+  }
+
+ private:
+  Status check() const {
+    if (digest && *digest != digest_of(key, step, record)) return fail(damaged());
+    return {};
+  }
+};
+
+/// They are decoded when the file is not at work any more.
 struct HistoryStore::Records {
-  std::vector<std::string> rows;
+  std::vector<Row> rows;
   std::size_t bytes = 0;
   bool is_end = false;
   bool is_full() const { return rows.size() >= kRowsMax || bytes >= kBytesMax; }
-  void add(std::string row) {
-    bytes += row.size();
+  void add(Row row) {
+    bytes += row.record.size();
     rows.push_back(std::move(row));
   }
+};
+
+/// Where a statement puts what it reads.
+struct HistoryStore::RowReader {
+  explicit RowReader(soci::session& session) : record(session) {}
+  Row take(const HistoryKey& key, std::uint32_t step) {
+    return {key, step, take_bytes(record), has_digest == soci::i_ok ? std::optional(digest) : std::nullopt};
+  }
+  soci::blob record;
+  long long digest = 0;
+  soci::indicator has_digest = soci::i_null;
 };
 
 Result<HistoryPage> HistoryStore::read(const Query& query, HistoryCursor& cursor, JobId until) {
@@ -262,9 +337,12 @@ Result<HistoryPage> HistoryStore::read(const Query& query, HistoryCursor& cursor
     cursor.until = until;
   }
   const Records records = TRY(cursor.is_listed ? read_listed(cursor) : read_blocks(query, cursor, until));
-  for (const std::string& row : records.rows) {
-    JobView job = TRY(records::decode_job(row));
-    page.jobs.push_back(std::move(job));
+  for (const Row& row : records.rows) {
+    if (auto job = row.job(); job.has_value()) {
+      page.jobs.push_back(std::move(job).value());
+    } else {
+      page.damaged.push_back(row.key);
+    }
   }
   page.is_end = records.is_end;
   if (page.is_end) cursor.after = last_of(until.value() - 1);
@@ -294,17 +372,17 @@ Status HistoryStore::look_up_keys(const Query& query, HistoryCursor& cursor, Job
 Result<HistoryStore::Records> HistoryStore::read_listed(HistoryCursor& cursor) {
   Records records;
   TRY(sql_guard([&] {
-    soci::blob record(sql_->session);
+    RowReader row(sql_->session);
     long long job = 0;
     long long attempt = 0;
-    soci::statement select = (sql_->session.prepare << "SELECT record FROM jobs WHERE job = :j AND attempt = :a", soci::into(record),
-                              soci::use(job), soci::use(attempt));
+    soci::statement select = (sql_->session.prepare << fmt::format("SELECT record, {} FROM jobs WHERE job = :j AND attempt = :a", sql_->digest_column()),
+                              soci::into(row.record), soci::into(row.digest, row.has_digest), soci::use(job), soci::use(attempt));
     while (!cursor.keys.empty() && !records.is_full()) {
       cursor.after = cursor.keys.back();
       cursor.keys.pop_back();
       job = cursor.after.job.value();
       attempt = cursor.after.attempt;
-      if (select.execute(true)) records.add(take_bytes(record));
+      if (select.execute(true)) records.add(row.take(cursor.after, 0));
     }
   }));
   records.is_end = cursor.keys.empty();
@@ -326,19 +404,19 @@ Result<HistoryStore::Records> HistoryStore::read_blocks(const Query& query, Hist
       records.is_end = !sql_->session.got_data();
       if (records.is_end) return;
       const long long end = std::min<long long>((block + 1) * kBlockJobs, until.value());
-      soci::blob record(sql_->session);
+      RowReader row(sql_->session);
       long long job = 0;
       long long attempt = 0;
       soci::statement select = (sql_->session.prepare << fmt::format(
-                                    "SELECT job, attempt, record FROM jobs INDEXED BY sqlite_autoindex_jobs_1 WHERE job >= {} AND job < {} "
-                                    "AND (job, attempt) > ({}, {}) AND {} ORDER BY job, attempt", block * kBlockJobs, end,
+                                    "SELECT job, attempt, record, {} FROM jobs INDEXED BY sqlite_autoindex_jobs_1 WHERE job >= {} AND job < {} "
+                                    "AND (job, attempt) > ({}, {}) AND {} ORDER BY job, attempt", sql_->digest_column(), block * kBlockJobs, end,
                                     after.job.value(), after.attempt, condition(query)),
-                                soci::into(job), soci::into(attempt), soci::into(record));
+                                soci::into(job), soci::into(attempt), soci::into(row.record), soci::into(row.digest, row.has_digest));
       select.execute();
       bool is_more = select.fetch();
       for (; is_more; is_more = select.fetch()) {
-        records.add(take_bytes(record));
         cursor.after = {JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)};
+        records.add(row.take(cursor.after, 0));
         if (records.is_full()) break;
       }
       if (!is_more) cursor.after = last_of(static_cast<std::uint32_t>(end - 1));
@@ -349,39 +427,88 @@ Result<HistoryStore::Records> HistoryStore::read_blocks(const Query& query, Hist
   return records;
 }
 
-Result<std::vector<StepView>> HistoryStore::steps_of(const HistoryKey& attempt, std::optional<std::uint32_t> after, std::size_t count_max) {
-  std::vector<std::string> rows;
+Result<HistorySteps> HistoryStore::steps_of(const HistoryKey& attempt, std::optional<std::uint32_t> after, std::size_t count_max) {
+  std::vector<Row> rows;
   TRY(sql_guard([&] {
-    soci::blob record(sql_->session);
+    RowReader row(sql_->session);
     const long long id = attempt.job.value();
     const long long number = attempt.attempt;
     const long long last = after ? static_cast<long long>(*after) : -1;
     const auto limit = static_cast<long long>(count_max);
-    soci::statement select = (sql_->session.prepare << "SELECT record FROM steps WHERE job = :j AND attempt = :a AND step > :s "
-                              "ORDER BY step LIMIT :n", soci::use(id), soci::use(number), soci::use(last), soci::use(limit), soci::into(record));
+    long long step = 0;
+    soci::statement select = (sql_->session.prepare << fmt::format("SELECT step, record, {} FROM steps WHERE job = :j AND attempt = :a "
+                              "AND step > :s ORDER BY step LIMIT :n", sql_->digest_column()), soci::use(id), soci::use(number), soci::use(last),
+                              soci::use(limit), soci::into(step), soci::into(row.record), soci::into(row.digest, row.has_digest));
     select.execute();
-    while (select.fetch()) rows.push_back(take_bytes(record));
+    while (select.fetch()) rows.push_back(row.take(attempt, static_cast<std::uint32_t>(step)));
   }));
-  std::vector<StepView> steps;
-  for (const std::string& row : rows) {
-    StepView step = TRY(records::decode_step(row));
-    steps.push_back(std::move(step));
+  HistorySteps found;
+  for (const Row& row : rows) {
+    found.last = row.step;
+    if (auto step = row.step_view(); step.has_value()) {
+      found.steps.push_back(std::move(step).value());
+    } else {
+      ++found.damaged_count;
+    }
   }
-  return steps;
+  return found;
 }
 
 Result<std::optional<JobView>> HistoryStore::find(JobId job) {
-  std::string row;
-  bool is_found = false;
+  std::optional<Row> newest;
   TRY(sql_guard([&] {
-    soci::blob record(sql_->session);
+    RowReader row(sql_->session);
     const long long id = job.value();
-    sql_->session << "SELECT record FROM jobs WHERE job = :j ORDER BY attempt DESC LIMIT 1", soci::use(id), soci::into(record);
-    is_found = sql_->session.got_data();
-    if (is_found) row = take_bytes(record);
+    long long attempt = 0;
+    sql_->session << fmt::format("SELECT attempt, record, {} FROM jobs WHERE job = :j ORDER BY attempt DESC LIMIT 1", sql_->digest_column()),
+        soci::use(id), soci::into(attempt), soci::into(row.record), soci::into(row.digest, row.has_digest);
+    if (sql_->session.got_data()) newest = row.take({job, static_cast<std::uint32_t>(attempt)}, 0);
   }));
-  if (!is_found) return std::optional<JobView>();
-  return std::optional<JobView>(TRY(records::decode_job(row)));
+  if (!newest) return std::optional<JobView>();
+  return std::optional<JobView>(TRY(newest->job()));
+}
+
+Result<std::vector<std::string>> HistoryStore::damage() {
+  std::vector<std::string> lines;
+  std::size_t count = 0;
+  const auto add = [&](std::string line) {
+    if (++count <= kDamageLinesMax) lines.push_back(std::move(line));
+  };
+  TRY(sql_guard([&] {
+    std::string line;
+    soci::statement look = (sql_->session.prepare << "PRAGMA integrity_check", soci::into(line));
+    look.execute();
+    while (look.fetch()) {
+      if (line != "ok") add("history: " + line);
+    }
+    RowReader row(sql_->session);
+    long long job = 0, attempt = 0, step = 0, array_job = 0, uid = 0, start_time = 0, submit_time = 0, end_time = 0;
+    std::string name;
+    const auto key = [&] { return HistoryKey{JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)}; };
+    soci::statement jobs = (sql_->session.prepare << fmt::format("SELECT job, attempt, array_job, uid, name, start_time, submit_time, end_time, "
+                            "record, {} FROM jobs", sql_->digest_column()), soci::into(job), soci::into(attempt), soci::into(array_job),
+                            soci::into(uid), soci::into(name), soci::into(start_time), soci::into(submit_time), soci::into(end_time),
+                            soci::into(row.record), soci::into(row.digest, row.has_digest));
+    jobs.execute();
+    while (jobs.fetch()) {
+      const Row stored = row.take(key(), 0);
+      const auto view = stored.job();
+      // Lists choose by the columns, and show what the record says.
+      const bool is_found_as_it_is = view.has_value() && view->array_job.value() == array_job && view->spec->user.value() == uid &&
+                                     view->spec->name() == name && view->start_time.microseconds() == start_time &&
+                                     view->submit_time.microseconds() == submit_time && view->end_time.microseconds() == end_time;
+      if (!is_found_as_it_is) add(stored.damaged().message);
+    }
+    soci::statement steps = (sql_->session.prepare << fmt::format("SELECT job, attempt, step, record, {} FROM steps", sql_->digest_column()),
+                             soci::into(job), soci::into(attempt), soci::into(step), soci::into(row.record), soci::into(row.digest, row.has_digest));
+    steps.execute();
+    while (steps.fetch()) {
+      const Row stored = row.take(key(), static_cast<std::uint32_t>(step));
+      if (!stored.step_view().has_value()) add(fmt::format("the record of step {}.{} (attempt {}) in history is damaged", job, step, attempt));
+    }
+  }));
+  if (count > lines.size()) lines.push_back(fmt::format("and {} more in history", count - lines.size()));
+  return lines;
 }
 
 }  // namespace muster

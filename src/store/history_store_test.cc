@@ -59,11 +59,13 @@ class HistoryStoreTest : public ::testing::Test {
     std::vector<HistoryKey> keys;
     HistoryCursor cursor;
     calls = 0;
+    damaged.clear();
     for (bool is_end = false; !is_end; ++calls) {
       auto page = store->read(query, cursor, until);
       CHECK(page.has_value(), "{}", page.error().text());
       EXPECT_LE(page->jobs.size(), HistoryStore::kRowsMax);
       for (const JobView& job : page->jobs) keys.push_back({job.id, job.attempt});
+      damaged.insert(damaged.end(), page->damaged.begin(), page->damaged.end());
       is_end = page->is_end;
       between();
     }
@@ -76,8 +78,15 @@ class HistoryStoreTest : public ::testing::Test {
     return ids;
   }
 
+  /// As a damaged disk might.
+  void change(const std::string& statement) {
+    soci::session session(soci::sqlite3, "dbname=\"" + path() + "\"");
+    session << statement;
+  }
+
   std::unique_ptr<HistoryStore> store;
   int calls = 0;
+  std::vector<HistoryKey> damaged;  ///< of the last read
 
  private:
   std::string folder_ = [] {
@@ -185,11 +194,52 @@ TEST_F(HistoryStoreTest, StepsComeInPagesToo) {
   add(std::move(objects));
   const HistoryKey key{JobId(1), 0};
   auto steps = store->steps_of(key, std::nullopt, 2);
-  ASSERT_EQ(steps->size(), 2U);
-  EXPECT_EQ(steps->back().id.step, 3U);
+  ASSERT_EQ(steps->steps.size(), 2U);
+  EXPECT_EQ(steps->last, 3U);
   steps = store->steps_of(key, 3, 10);
-  ASSERT_EQ(steps->size(), 2U);
-  EXPECT_EQ(steps->back().id.step, kBatchStep);
+  ASSERT_EQ(steps->steps.size(), 2U);
+  EXPECT_EQ(steps->last, kBatchStep);
+}
+
+TEST_F(HistoryStoreTest, ADamagedRowIsPassedOverAndNamed) {
+  add_jobs(1, 5);
+  StepView step;
+  step.id = StepId{JobId(2), 0, 0};
+  StepView next = step;
+  next.id.step = 1;
+  add({step, next});
+  EXPECT_TRUE(store->damage()->empty());
+  // One bit of a record; another row's record; another user's number.
+  change("UPDATE jobs SET record = CAST(replace(CAST(record AS TEXT), 'job', 'jnb') AS BLOB) WHERE job = 3");
+  change("UPDATE steps SET record = (SELECT record FROM steps WHERE step = 1) WHERE step = 0");
+  EXPECT_EQ(jobs({}), (std::vector<std::uint32_t>{1, 2, 4, 5}));
+  ASSERT_EQ(damaged.size(), 1U);
+  EXPECT_EQ(damaged[0].job, JobId(3));
+  EXPECT_EQ(store->find(JobId(3)).error().code, ErrorCode::kCorruption);
+  EXPECT_TRUE(store->find(JobId(4))->has_value());
+  const auto steps = store->steps_of({JobId(2), 0}, std::nullopt, 10);
+  EXPECT_EQ(steps->steps.size(), 1U);
+  EXPECT_EQ(steps->damaged_count, 1U);
+  change("UPDATE jobs SET uid = 1234 WHERE job = 5");
+  const auto found = store->damage();
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(*found, (std::vector<std::string>{"the record of job 3 (attempt 0) in history is damaged", "the record of job 5 (attempt 0) in history is damaged",
+                                              "the record of step 2.0 (attempt 0) in history is damaged"}));
+}
+
+TEST_F(HistoryStoreTest, AFileWithoutDigestsIsReadAndGetsThem) {
+  add_jobs(1, 2);
+  change("ALTER TABLE jobs DROP COLUMN digest");
+  change("ALTER TABLE steps DROP COLUMN digest");
+  store.reset();
+  const auto reader = HistoryStore::open_to_read(path());
+  ASSERT_TRUE(reader.has_value());
+  EXPECT_TRUE((*reader)->damage()->empty());
+  EXPECT_TRUE((*reader)->find(JobId(2))->has_value());
+  open();
+  add_jobs(3, 1);
+  change("UPDATE jobs SET record = CAST(replace(CAST(record AS TEXT), 'job', 'jnb') AS BLOB) WHERE job = 3");
+  EXPECT_EQ(jobs({}), (std::vector<std::uint32_t>{1, 2}));
 }
 
 TEST_F(HistoryStoreTest, AFileWrittenByAProgramWithoutBlocksIsReadAsAnyOther) {

@@ -13,6 +13,7 @@
 
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
+#include "env/write_error.h"
 
 namespace muster {
 namespace {
@@ -21,8 +22,6 @@ constexpr std::size_t kOnceMax = 16;  ///< of one owner
 /// Without letters and digits that are taken for one another.
 constexpr std::string_view kOnceLetters = "abcdefghjkmnpqrstuvwxyz23456789";
 constexpr std::size_t kOnceSize = 20;
-
-Error disk_error(const std::string& path) { return Error{ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno)}; }
 
 std::int64_t whole(const Json& line, std::string_view name) {
   const Json* value = line.find(name);
@@ -102,12 +101,12 @@ Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, st
   const std::string fresh = path + ".new";
   store->fd_ = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC | O_APPEND, 0600);
   if (store->fd_ < 0 || !write_all(store->fd_, text).has_value() || ::fsync(store->fd_) != 0 || ::rename(fresh.c_str(), path.c_str()) != 0) {
-    return fail(disk_error(path));
+    return fail(write_error(path));
   }
   const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool is_kept = folder >= 0 && ::fsync(folder) == 0;
   if (folder >= 0) ::close(folder);
-  if (!is_kept) return fail(disk_error(path));
+  if (!is_kept) return fail(write_error(path));
   return store;
 }
 
@@ -148,7 +147,7 @@ Status TokenStore::append(const std::string& line) {
     take(line);
     return {};
   }
-  const Error error = disk_error(path_);
+  const Error error = write_error(path_);
   [[maybe_unused]] const int ignored = ::ftruncate(fd_, end);
   return fail(error);
 }

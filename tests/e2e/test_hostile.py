@@ -127,6 +127,27 @@ def test_a_start_on_a_full_disk_gives_up_the_reserve(tight_cluster):
     cluster.run("muster", "check", "--dir", cluster.dir)
 
 
+@pytest.mark.root_only
+def test_a_start_without_any_room_waits_for_some(tight_cluster):
+    cluster = tight_cluster
+    state = cluster.dir / "state"
+    job = cluster.sbatch("exit 4", "-H")
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    fill(state)
+    (state / "journal.reserve").unlink()
+    fill(state)
+    up = subprocess.Popen([str(BIN / "muster"), "up", *cluster.args, "--detach"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    until(lambda: "waiting for room" in controller_log(cluster), "the start to wait")
+    time.sleep(2)
+    pid = cluster.pid("controller")
+    os.kill(pid, 0)
+    (state / "filler").unlink()
+    assert up.wait(timeout=60) == 0, up.stderr.read()
+    assert cluster.pid("controller") == pid
+    cluster.run("scontrol", "release", job)
+    assert cluster.wait_ended(job, timeout=30)["ExitCode"] == "4:0"
+
+
 def test_a_damaged_script_is_run_by_nobody(own_cluster):
     cluster = own_cluster(nodes=1)
     script = "echo would remove dir-A"
@@ -143,6 +164,29 @@ def test_a_damaged_script_is_run_by_nobody(own_cluster):
     again = cluster.sbatch(script)
     assert cluster.wait_ended(again)["State"] == "COMPLETED"
     assert (cluster.work / f"slurm-{again}.out").read_text() == "would remove dir-A\n"
+
+
+def test_a_damaged_record_of_history_hides_no_other(own_cluster):
+    cluster = own_cluster(nodes=1, conf={"MinJobAge": "2"})
+    jobs = [cluster.sbatch("true") for _ in range(3)]
+    for job in jobs:
+        cluster.wait_ended(job)
+    until(lambda: all(cluster.run("scontrol", "show", "job", job, check=False).code != 0 for job in jobs), "memory to forget them", timeout=60)
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    database = cluster.dir / "state/history.db"
+    with sqlite3.connect(database) as reader:
+        record = bytearray(reader.execute("SELECT record FROM jobs WHERE job = ?", (jobs[1],)).fetchone()[0])
+    reader.close()
+    record[len(record) // 2] ^= 1
+    change = ("UPDATE jobs SET record = ? WHERE job = ?", (bytes(record), jobs[1]))
+    until(lambda: has_changed_alone(database, *change), "the controller to let go of history")
+    cluster.up()
+    listed = cluster.run("sacct", "-X", "-n", "-o", "JobID", check=False)
+    assert listed.out.split() == [str(jobs[0]), str(jobs[2])], listed
+    assert listed.code == 1 and f"one record of history cannot be read and is not shown: it is of job {jobs[1]}, attempt 0" in listed.err, listed
+    checked = cluster.run("muster", "check", "--dir", cluster.dir, check=False)
+    assert checked.code == 1 and f"found: the record of job {jobs[1]} (attempt 0) in history is damaged" in checked.out, checked
+    assert cluster.run("sacct", "-X", "-n", "-j", jobs[0], "-o", "State").out.split() == ["COMPLETED"]
 
 
 # ---- nonsense on sockets ----
@@ -480,11 +524,11 @@ def test_a_step_inherits_what_a_plain_shell_would(cluster):
 
 # ---- a journal that this version cannot read ----
 
-def has_changed_alone(database, change):
+def has_changed_alone(database, change, values=()):
     """Whoever closes a database last moves its log into it: with another there, the file would change once more."""
     connection = sqlite3.connect(database)
     with connection:
-        connection.execute(change)
+        connection.execute(change, values)
     connection.close()
     return not os.path.exists(f"{database}-wal")
 

@@ -108,6 +108,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     self_.cluster_id = spool_->identity().cluster.cluster_id;
     self_.epoch = spool_->identity().cluster.epoch;
     self_.job_floor = spool_->identity().job_floor;
+    self_.has_lost_records = spool_->has_lost_records();
+    if (self_.has_lost_records) fmt::print(stderr, "muster-agent: records in {} cannot be read: the controller is asked what runs here\n", options_.spool);
     agent_.emplace(std::move(self_), ::geteuid(), *this);
     for (const Spool::Known& step : known) agent_->adopt(step.id, step.run_key, step.done, steady_now());
     start_spawner();
@@ -135,6 +137,7 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     }
     return {};
   }
+  Status record(const LaunchStep& brief) override { return spool_->launched({&brief}); }
   void send_step(const StepId& step, const ToAgent& message) override {
     if (const auto found = links_.find(step); found != links_.end()) found->second->send(records::encode_message(message));
   }
@@ -264,7 +267,7 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     if (!id) {
       id = running != nullptr ? running->id : done->id;
       links_[*id] = link;
-      agent_->on_step_linked(*id);
+      agent_->on_step_linked(*id, running != nullptr ? running->run_key : done->run_key);
     }
     agent_->on_step(*id, *message);
   }

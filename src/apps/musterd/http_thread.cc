@@ -18,6 +18,7 @@
 #include "api/http_service.h"
 #include "apps/musterd/threads.h"
 #include "codec/digest.h"
+#include "env/write_error.h"
 #include "records/page_codec.h"
 #include "wire/socket.h"
 #include "wire/tcp_peer.h"
@@ -291,9 +292,11 @@ Result<std::string> read_or_make_key(const std::string& path) {
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(kKeyBytes)) return fail(ErrorCode::kUnavailable, "no random numbers", std::strerror(errno));
   const std::string fresh = path + ".new";
   const int fd = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-  const bool is_written = fd >= 0 && ::write(fd, key.data(), key.size()) == static_cast<ssize_t>(key.size()) && ::fsync(fd) == 0;
+  const bool is_written = fd >= 0 && ::write(fd, key.data(), key.size()) == static_cast<ssize_t>(key.size()) && ::fsync(fd) == 0 &&
+                          ::rename(fresh.c_str(), path.c_str()) == 0;
+  const Error error = write_error(path);
   if (fd >= 0) ::close(fd);
-  if (!is_written || ::rename(fresh.c_str(), path.c_str()) != 0) return fail(ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno));
+  if (!is_written) return fail(error);
   return key;
 }
 
@@ -306,12 +309,17 @@ std::string cluster_uuid(const std::string& key) {
   return uuid_text(high, low);
 }
 
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
 /// With port 0 the port of the last time, so that what runs finds us again after a restart.
 std::string wanted_address(const std::string& listen, const std::string& memory) {
   if (!listen.ends_with(":0")) return listen;
-  std::ifstream file(memory);
-  std::string last;
-  std::getline(file, last);
+  const std::string last = first_line(memory);
   return last.starts_with(listen.substr(0, listen.size() - 1)) ? last : listen;
 }
 
@@ -319,7 +327,8 @@ std::string wanted_address(const std::string& listen, const std::string& memory)
 Result<TcpListener> listen_again(std::string_view key, const std::string& listen, const std::string& memory) {
   auto opened = listen_tcp(wanted_address(listen, memory));
   if (!opened.has_value()) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", key, opened.error().message), opened.error().detail);
-  std::ofstream(memory, std::ios::trunc) << opened->address << "\n";
+  // On a full disk a file that is emptied stays empty.
+  if (first_line(memory) != opened->address) std::ofstream(memory, std::ios::trunc) << opened->address << "\n";
   return opened;
 }
 

@@ -38,6 +38,7 @@
 #include "env/posix/own_folder.h"
 #include "env/posix/process_runner.h"
 #include "env/posix/standard_streams.h"
+#include "env/write_error.h"
 #include "wire/controller_client.h"
 #include "wire/socket.h"
 
@@ -216,11 +217,6 @@ void lock_state(const std::string& folder) {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0) die(fmt::format("another controller uses {}: stop it first", folder));
 }
 
-bool is_no_room(const Error& error) {
-  const bool is_full = error.detail.find("full") != std::string::npos || error.detail.find("disk I/O") != std::string::npos;
-  return error.code == ErrorCode::kUnavailable && is_full;
-}
-
 /// Waits while the disk refuses: without a write there is no lead, and nobody else would start this process again. The reserve is given up
 /// first: it is there so that what has ended can still be written.
 template <class Attempt>
@@ -332,7 +328,7 @@ int run(const std::string& conf_path) {
   PlannerRole planner{sched::PlanOptions()};
   auto metrics = with_patience(options, [&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
   if (!metrics.has_value()) die(options.state_folder + "/metrics.db: " + metrics.error().text());
-  const auto http = open_http(options);
+  const auto http = with_patience(options, [&] { return open_http(options); });
   if (!http.has_value()) die(http.error().text());
   core.serve_http(HttpFacts{http->address.empty() ? "" : "http://" + http->address, http->token_key, http->cluster_id});
   auto tokens = with_patience(options, [&] { return TokenStore::open(options.state_folder + "/tokens", http->token_key, core.state().time()); });
@@ -348,9 +344,9 @@ int run(const std::string& conf_path) {
   log_line(fmt::format("epoch {}: recovered {} jobs at batch {}", recovered->epoch.value(), core.state().jobs().size(),
                        core.state().seq().value()));
 
-  const auto client_fd = listen_unix(options.client_socket, 0777);
+  const auto client_fd = with_patience(options, [&] { return listen_unix(options.client_socket, 0777); });
   if (!client_fd.has_value()) die(client_fd.error().text());
-  const auto agent_fd = listen_unix(options.agent_socket, 0600);
+  const auto agent_fd = with_patience(options, [&] { return listen_unix(options.agent_socket, 0600); });
   if (!agent_fd.has_value()) die(agent_fd.error().text());
 
   std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
@@ -426,7 +422,10 @@ int check(const std::string& conf_path) {
     const auto missing = ends.missing_from(**history);
     if (!missing.has_value()) die("history is damaged: " + missing.error().text());
     findings.insert(findings.end(), missing->begin(), missing->end());
-    if (missing->empty()) fmt::print("history: complete up to batch {}\n", (*history)->watermark().value());
+    const auto damage = (*history)->damage();
+    if (!damage.has_value()) die("history is damaged: " + damage.error().text());
+    findings.insert(findings.end(), damage->begin(), damage->end());
+    if (missing->empty() && damage->empty()) fmt::print("history: complete up to batch {}\n", (*history)->watermark().value());
   } else {
     findings.push_back(history.error().text());
   }

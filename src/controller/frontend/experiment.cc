@@ -136,11 +136,13 @@ Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared
 
 namespace {
 
-/// Drafts what a verb does to the trials that have not ended.
+/// Drafts what a verb does to the trials that have not ended, of as many as a draft may have changes: the core carries on with the others
+/// by the state that the experiment is in then (carry_on). Whatever is done is not done again.
 class TrialVerbs {
  public:
-  TrialVerbs(Draft& draft, const Experiment& experiment, const Identity& identity)
-      : draft_(draft), experiment_(experiment), identity_(identity) {}
+  /// `first`: the place in the experiment's list of the trial to begin with.
+  TrialVerbs(Draft& draft, const Experiment& experiment, const Identity& identity, std::size_t first = 0)
+      : draft_(draft), experiment_(experiment), identity_(identity), next_(first) {}
 
   void pause() {
     each([&](const Trial&, const Job& job) {
@@ -168,11 +170,14 @@ class TrialVerbs {
   void kill() {
     each([&](const Trial&, const Job& job) { end(job); });
   }
+  /// Behind the last trial that was looked at.
+  std::size_t next() const { return next_; }
 
  private:
   template <class Visit>
   void each(Visit&& visit) {
-    for (const TrialId id : experiment_.trials) {
+    for (; next_ < experiment_.trials.size() && draft_.events.size() < kTrialEventsPerDraft; ++next_) {
+      const TrialId id = experiment_.trials[next_];
       const Trial& trial = *draft_.state().experiments().find(id);
       if (trial.is_over()) continue;
       const Job* job = draft_.state().jobs().find(trial.job);
@@ -203,7 +208,15 @@ class TrialVerbs {
   Draft& draft_;
   const Experiment& experiment_;
   const Identity& identity_;
+  std::size_t next_;
 };
+
+/// How long what runs has to save what it has: an experiment that ends by itself asks for less than its owner would.
+Duration grace_of(const Experiment& experiment) {
+  const Duration grace = experiment.spec->preemption_timeout;
+  const bool is_by_itself = experiment.state == ExperimentState::kStoppingError || !experiment.detail.empty();
+  return is_by_itself ? std::min(grace, Duration::minutes(1)) : grace;
+}
 
 std::optional<Error> has_ended(const Experiment& experiment) {
   if (!is_final(experiment.state)) return std::nullopt;
@@ -271,6 +284,19 @@ std::optional<Error> control_one(Draft& draft, ExperimentId id, ExperimentVerb v
 }
 
 }  // namespace
+
+std::size_t carry_on(Draft& draft, const Experiment& experiment, std::size_t first, const Identity& identity) {
+  TrialVerbs trials(draft, experiment, identity, first);
+  switch (experiment.state) {
+    case ExperimentState::kPaused: trials.pause(); break;
+    case ExperimentState::kActive: trials.activate(); break;
+    case ExperimentState::kStoppingCanceled:
+    case ExperimentState::kStoppingError: trials.cancel(grace_of(experiment)); break;
+    case ExperimentState::kStoppingKilled: trials.kill(); break;
+    default: return experiment.trials.size();
+  }
+  return trials.next();
+}
 
 void stop_for_budget(Draft& draft, const Experiment& experiment) {
   const ExperimentBudget& budget = experiment.spec->budget;

@@ -1,5 +1,7 @@
 #include "controller/gateway/history_listing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -52,6 +54,12 @@ void add_stored(HistoryListing& listing, JobView job) {
   add_run(listing, std::move(run));
 }
 
+void pass_over(HistoryListing& listing, const HistoryKey& key, std::size_t count) {
+  if (count == 0) return;
+  if (listing.damaged_count == 0) listing.first_damaged = key;
+  listing.damaged_count += count;
+}
+
 /// Reads history once and merges what memory has up to there. At last beyond what memory knows: a state that was lost leaves its history.
 Status read_on(HistoryListing& listing, HistoryStore* store) {
   const JobId until = listing.memory.is_done() ? JobId(UINT32_MAX) : listing.memory.position();
@@ -61,6 +69,10 @@ Status read_on(HistoryListing& listing, HistoryStore* store) {
   } else {
     listing.stored.after = {until, 0};
     page.is_end = true;
+  }
+  for (const HistoryKey& key : page.damaged) {
+    const bool is_in_memory = std::ranges::find(listing.live, key, &HistoryRun::key) != listing.live.end();
+    if (!is_in_memory) pass_over(listing, key, 1);
   }
   for (JobView& job : page.jobs) add_stored(listing, std::move(job));
   const HistoryKey& reached = listing.stored.after;
@@ -82,13 +94,14 @@ Result<std::size_t> show_front(HistoryListing& listing, HistoryStore* store, Pag
     for (const StepView& step : run.steps) writer.add(step);
     rows = 1 + run.steps.size();
   } else {
-    std::vector<StepView> steps;
-    if (store != nullptr) steps = TRY(store->steps_of(run.key(), listing.shown_step, kRowsMax));
-    for (StepView& step : steps) {
-      listing.shown_step = step.id.step;
+    HistorySteps stored;
+    if (store != nullptr) stored = TRY(store->steps_of(run.key(), listing.shown_step, kRowsMax));
+    pass_over(listing, run.key(), stored.damaged_count);
+    listing.shown_step = stored.last;
+    for (StepView& step : stored.steps) {
       if (!std::ranges::binary_search(run.steps, step.id, {}, &StepView::id)) writer.add(std::move(step));
     }
-    rows = steps.size();
+    rows = stored.row_count();
     run.has_stored_steps = rows == kRowsMax;
   }
   if (!run.has_stored_steps) {
@@ -100,6 +113,15 @@ Result<std::size_t> show_front(HistoryListing& listing, HistoryStore* store, Pag
 }
 
 }  // namespace
+
+std::optional<Error> damage_of(const HistoryListing& listing) {
+  if (listing.damaged_count == 0) return std::nullopt;
+  return Error{ErrorCode::kCorruption,
+               fmt::format("{} of history cannot be read and {} not shown", listing.damaged_count == 1 ? "one record" : fmt::format("{} records", listing.damaged_count),
+                           listing.damaged_count == 1 ? "is" : "are"),
+               fmt::format("{}of job {}, attempt {}; `muster check` names what is damaged", listing.damaged_count == 1 ? "it is " : "the first is ",
+                           listing.first_damaged.job.value(), listing.first_damaged.attempt)};
+}
 
 Result<std::vector<std::string>> next_pages(HistoryListing& listing, HistoryStore* store) {
   PageWriter writer;

@@ -101,7 +101,10 @@ class HistoryStream {
  private:
   kj::Promise<void> go_on() {
     if (error_) return kj::READY_NOW;
-    if (listing_.is_done()) return sender_.finish();
+    if (listing_.is_done()) {
+      error_ = damage_of(listing_);
+      return sender_.finish();
+    }
     if (listing_.needs_memory()) {
       return turns_.take(user_, [this] { return replica_.read_live(listing_); }).then([this] { return go_on(); });
     }

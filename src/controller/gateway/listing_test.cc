@@ -1,5 +1,7 @@
 // Lists that are made slice by slice while jobs come, split off, end, run again and leave memory: every job once.
 #include <gtest/gtest.h>
+#include <soci/soci.h>
+#include <soci/sqlite3/soci-sqlite3.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -95,6 +97,20 @@ class World final : public ApplyObserver {
       for (const Unit& unit : units_of(std::get<JobView>(object))) all.insert(unit);
     }
     return all;
+  }
+
+  /// Attempts that history alone has.
+  std::size_t stored_alone() const {
+    std::set<HistoryKey> keys;
+    for (const HistoryObject& object : ever_) keys.insert({std::get<JobView>(object).id, std::get<JobView>(object).attempt});
+    return static_cast<std::size_t>(std::ranges::count_if(keys, [&](const HistoryKey& key) {
+      const Job* job = log.state().jobs().find(key.job);
+      return job == nullptr || job->attempt != key.attempt;
+    }));
+  }
+  void damage_history() const {
+    soci::session session(soci::sqlite3, "dbname=\"" + folder_ + "/history.db\"");
+    session << "UPDATE jobs SET digest = digest + 1";
   }
 
   Rng rng;
@@ -208,6 +224,31 @@ TEST(Listing, ForSacctEachRunIsShownOnceWhateverHappensBetweenPages) {
     EXPECT_TRUE(std::ranges::is_sorted(order));
     expect_each_once(shown, wanted);
   }
+}
+
+TEST(Listing, RecordsOfHistoryThatAreDamagedAreCountedWhereMemoryDoesNotHaveThem) {
+  World world(3);
+  for (int i = 0; i < 20; ++i) world.submit();
+  world.steps(2000);
+  world.store_ended();
+  world.damage_history();
+  HistoryListing listing = history_of(world);
+  std::map<Unit, int> shown;
+  std::vector<JobId> order;
+  while (!listing.is_done()) {
+    if (listing.needs_memory()) {
+      world.replica.read_live(listing);
+    } else {
+      add_units(next_pages(listing, world.store.get()).value(), shown, order);
+    }
+  }
+  expect_each_once(shown, world.present(false));
+  EXPECT_EQ(shown.size(), world.present(false).size());
+  const auto damage = damage_of(listing);
+  ASSERT_TRUE(damage.has_value());
+  EXPECT_EQ(damage->code, ErrorCode::kCorruption);
+  EXPECT_GT(listing.damaged_count, 0U);
+  EXPECT_EQ(listing.damaged_count, world.stored_alone());
 }
 
 TEST(Listing, AnArrayThatEndsAfterItsRecordWasReadIsShownAsTheRecordWas) {

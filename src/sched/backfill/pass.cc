@@ -230,10 +230,14 @@ void Pass::turn(std::uint32_t index) {
   if (!skip_to_startable(lane)) return;
   if (*lane.next != looked_at) return push(index);
   if (options_.placing != nullptr) *options_.placing = lane.next->job;
+  // What it was promised in a higher tier is not in its own way in this one.
+  const auto own = take_back_window(lane.next->job);
   if (!lane.is_blocked && try_start(lane)) return push(index);
   lane.is_blocked = true;
-  if (!may_reserve(lane)) return;
-  if (!progress_[lane.next->job].has_window) reserve(lane);
+  const bool may_wait = may_reserve(lane);
+  if (own && !may_wait) timeline_.reserve(*own);
+  if (!may_wait) return;
+  reserve(lane, own);
   ++lane.next;
   if (!is_tail_) {
     is_tail_ = true;
@@ -311,7 +315,17 @@ std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane
   return found;
 }
 
-void Pass::reserve(Lane& lane) {
+/// Out of the timeline alone: it stays in the plan until something better is found.
+std::optional<Window> Pass::take_back_window(JobId job) {
+  const auto progress = progress_.find(job);
+  if (progress == progress_.end() || !progress->second.has_window) return std::nullopt;
+  const auto window = std::ranges::find(plan_.windows, job, &Window::job);
+  timeline_.release(*window);
+  return *window;
+}
+
+/// Each job has the window that begins first, wherever that is. `own`: the one that it has already, taken out of the timeline.
+void Pass::reserve(const Lane& lane, const std::optional<Window>& own) {
   std::optional<FuturePlacement> best;
   const Lane::Part* best_part = nullptr;
   for (const Lane::Part& part : lane.parts) {
@@ -320,20 +334,41 @@ void Pass::reserve(Lane& lane) {
     best = std::move(found);
     best_part = &part;
   }
+  if (own && (!best || best->start >= own->start)) return timeline_.reserve(*own);
   if (!best) return;
+  if (own) give_up(*own);
   const TimePoint end = best->start + lane.shape_ref->time_limit;
   progress_[lane.next->job].has_window = true;
   plan_.windows.push_back({lane.next->job, rank_of(lane), best_part->partition, best->start, end,
                            std::move(best->nodes)});
   timeline_.reserve(plan_.windows.back());
-  claim(lane);
+  claim(nodes_of(lane));
 }
 
-void Pass::claim(const Lane& lane) {
+/// The job starts earlier in a lower tier.
+void Pass::give_up(const Window& window) {
+  const ShapeIndex shape = snapshot_.shape_of(window.job);
+  const auto lane = std::ranges::find_if(lanes_, [&](const Lane& one) { return one.shape == shape && one.tier == window.rank.tier; });
+  CHECK(lane != lanes_.end(), "job {} has a window in no lane", window.job.value());
+  unclaim(nodes_of(*lane));
+  std::erase_if(plan_.windows, [&](const Window& one) { return one.job == window.job; });
+}
+
+NodeSet Pass::nodes_of(const Lane& lane) const {
   NodeSet nodes(snapshot_.node_count());
   for (const Lane::Part& part : lane.parts) nodes |= part.allowed;
+  return nodes;
+}
+
+void Pass::claim(const NodeSet& nodes) {
   nodes.for_each([this](NodeIndex node) {
     if (++claims_[node.value()] >= options_.reservation_depth) claimed_.set(node);
+  });
+}
+
+void Pass::unclaim(const NodeSet& nodes) {
+  nodes.for_each([this](NodeIndex node) {
+    if (--claims_[node.value()] < options_.reservation_depth) claimed_.reset(node);
   });
 }
 

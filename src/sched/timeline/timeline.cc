@@ -114,6 +114,25 @@ void Timeline::add_slot(const NodeAmount& amount, TimePoint start, TimePoint end
   first = static_cast<std::uint32_t>(slots_.size() - 1);
 }
 
+void Timeline::release(const Window& window) {
+  for (const NodeAmount& plain : window.nodes) {
+    const NodeAmount amount = snapshot_.facts().charged(plain, window.partition);
+    std::uint32_t* link = &first_slot_[amount.node.value()];
+    const auto is_it = [&](const Slot& slot) {
+      return slot.start == window.start && slot.end == window.end && slot.amount == amount;
+    };
+    while (*link != kNone && !is_it(slots_[*link])) link = &slots_[*link].next;
+    CHECK(*link != kNone, "node {}: no such window is kept", amount.node.value());
+    Slot& released = slots_[*link];
+    *link = released.next;
+    released.is_released = true;
+    for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
+      Slot& slot = slots_[i];
+      if (slot.start >= window.start && slot.start < window.end) slot.spare.add(amount);
+    }
+  }
+}
+
 void Timeline::clear_windows() {
   for (const Slot& slot : slots_) first_slot_[slot.amount.node.value()] = kNone;
   slots_.clear();
@@ -122,7 +141,7 @@ void Timeline::clear_windows() {
 std::vector<KeptRoom> Timeline::kept_on(const NodeSet& nodes) const {
   std::vector<KeptRoom> kept;
   for (const Slot& slot : slots_) {
-    if (nodes.test(slot.amount.node)) kept.push_back({slot.start, slot.end, slot.amount});
+    if (!slot.is_released && nodes.test(slot.amount.node)) kept.push_back({slot.start, slot.end, slot.amount});
   }
   return kept;
 }

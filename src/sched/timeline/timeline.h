@@ -55,6 +55,8 @@ class Timeline {
   /// missing then shows as less than nothing left over. A window that should have begun begins at
   /// once.
   void keep(const Window& window);
+  /// Gives up one window. Requires: it was reserved, and not given up since (CHECK).
+  void release(const Window& window);
   /// Gives up all windows; planned starts stay.
   void clear_windows();
 
@@ -104,6 +106,7 @@ class Timeline {
     NodeAmount amount;
     FreeRow spare;
     std::uint32_t next = kNone;  // the node's next slot
+    bool is_released = false;    // and in no node's list
   };
   struct Planned {
     TimePoint end;
