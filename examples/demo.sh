@@ -4,7 +4,16 @@
 set -euo pipefail
 examples=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d /tmp/muster-demo.XXXXXX)
-trap 'muster down --dir "$dir/cluster" >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
+finish() {
+  local status=$?
+  muster down --dir "$dir/cluster" >/dev/null 2>&1 || true
+  if [ "$status" = 0 ]; then
+    rm -rf "$dir"
+  else
+    printf '\nThe demo did not come to its end. What its daemons said is in %s, what its jobs wrote in %s.\n' "$dir/cluster/log" "$dir/work" >&2
+  fi
+}
+trap finish EXIT
 mkdir "$dir/work"
 
 say() { printf '\n\033[1m== %s\033[0m\n' "$*"; }

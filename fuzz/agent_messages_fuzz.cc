@@ -22,7 +22,7 @@ class SilentWorld final : public AgentWorld {
   void end_supervisor(const StepId&) override {}
   Heartbeat measure() override { return {}; }
   Status probe() override { return {}; }
-  Status adopt_cluster(const ClusterIdentity&, JobId) override { return {}; }
+  Status adopt_cluster(const ClusterIdentity&, JobId, bool) override { return {}; }
   bool is_output_stored(const StepId&) override { return true; }
 };
 

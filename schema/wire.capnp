@@ -556,7 +556,7 @@ struct SignalStep { id @0 :M.StepId; signal @1 :UInt16; batchOnly @2 :Bool; }
 struct TerminateJob { job @0 :UInt32; attempt @1 :UInt32; cause @2 :Text; killWait @3 :Int64; }
 struct SuspendJob { job @0 :UInt32; attempt @1 :UInt32; isSuspend @2 :Bool; }
 struct AcknowledgeStep { id @0 :M.StepId; }
-struct FindStep { id @0 :M.StepId; runKey @1 :UInt64; }
+struct FindSteps { steps @0 :List(KnownStep); }
 struct ForgetJob { job @0 :UInt32; attempt @1 :UInt32; }
 struct StopStep { id @0 :M.StepId; call @1 :UInt8; deadline @2 :Int64; signal @3 :UInt16; }
 struct ChangeEnd {
@@ -587,7 +587,8 @@ struct RegisterNode {
   jobFloor @16 :UInt32;  # the highest job that it was told to start there
   agentId @17 :UInt64;   # drawn when the agent started
   machineId @18 :Text;   # the same after a reboot; empty: not known
-  hasLostRecords @19 :Bool;  # the spool is damaged
+  hasLostRecords @19 :Bool;  # it may not know all steps that run there, and has not been told since
+  knownDamage @20 :UInt64;   # in the spool alone: bytes that could not be read when it was
 }
 struct Heartbeat { loadHundredths @0 :UInt32; freeMemoryMib @1 :UInt64; fault @2 :Text; }
 struct StepRunning { id @0 :M.StepId; runKey @1 :UInt64; }
@@ -639,7 +640,7 @@ struct AgentMessage {
     stopStep @12 :StopStep;
     outputReceived @13 :OutputReceived;
     outputSent @14 :OutputSent;
-    findStep @15 :FindStep;
+    findSteps @15 :FindSteps;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "sim/checker.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/check.h"
@@ -15,12 +16,14 @@ std::string text_of(const StepId& step) {
 
 }  // namespace
 
-void Checker::spawned(NodeIndex node, const StepId& step) {
+void Checker::spawned(NodeIndex node, std::uint32_t host, const StepId& step) {
   launched_.insert(step.job);
   const auto [run, is_first] = runs_.emplace(std::pair(node, step), Run{});
-  const bool may_come_again = run->second.is_forgotten && run->second.live == 0;
+  const bool may_come_again = run->second.is_forgotten && run->second.live[host] == 0;
   CHECK(is_first || may_come_again, "step {} starts a second time on node {}", text_of(step), node.value());
-  run->second = Run{};
+  Run fresh;
+  fresh.live = std::move(run->second.live);
+  run->second = std::move(fresh);
 }
 
 void Checker::rewind(const Knowledge& then) {
@@ -44,7 +47,8 @@ void Checker::take(std::uint32_t host, const NodeGrant& grant, JobId job, bool i
   const auto use = [&](const std::string& kind, const Bitmap& bits) {
     bits.for_each([&](std::size_t index) {
       Place& place = places_[{host, kind, index}];
-      CHECK(place.uses == 0 || place.job == job, "host {}: {} {} is in use by job {} and given to job {}", host, kind,
+      const bool is_free = place.uses == 0 || place.job == job || out_of_sight_.contains(place.job);
+      CHECK(is_free, "host {}: {} {} is in use by job {} and given to job {}", host, kind,
             index, place.job.value(), job.value());
       place.job = job;
       ++place.uses;
@@ -66,7 +70,7 @@ void Checker::give(std::uint32_t host, const NodeGrant& grant, JobId, bool is_sh
 void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t) {
   ++tasks_run_;
   if (options_.is_traced) trace(fmt::format("  task of {} starts on node {}", text_of(launch.id), node.value()));
-  ++runs_[{node, launch.id}].live;
+  ++runs_[{node, launch.id}].live[host];
   take(host, launch.step_grant, launch.id.job, false);
   const auto job = jobs_.find(launch.id.job);
   const bool is_started = job != jobs_.end() && job->second.attempt == launch.id.attempt;
@@ -86,7 +90,7 @@ void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep&
 void Checker::task_ended(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t, ExitStatus status) {
   if (options_.is_traced) trace(fmt::format("  task of {} ends on node {}: {}", text_of(launch.id), node.value(), status.raw));
   Run& run = runs_[{node, launch.id}];
-  --run.live;
+  --run.live[host];
   ++run.ended;
   run.worst = worse(run.worst, status);
   give(host, launch.step_grant, launch.id.job, false);
@@ -294,7 +298,8 @@ struct Checker::Follow {
       const auto run = checker.runs_.find({NodeIndex(node), e.step});
       if (run == checker.runs_.end()) continue;
       ++parts;
-      CHECK(run->second.live == 0, "step {} is over and runs on node {}", text_of(e.step), node);
+      const bool is_over = std::ranges::all_of(run->second.live, [](const auto& entry) { return entry.second == 0; });
+      CHECK(is_over, "step {} is over and runs on node {}", text_of(e.step), node);
       worst = worse(worst, run->second.worst);
       ended += run->second.ended;
     }

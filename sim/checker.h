@@ -54,7 +54,7 @@ class Checker : private Knowledge {
 
   // ---- tasks ----
   /// A supervisor comes up. At most one ever does for a step on a node.
-  void spawned(NodeIndex node, const StepId& step);
+  void spawned(NodeIndex node, std::uint32_t host, const StepId& step);
   /// No CPU or device may be in use by two jobs at once.
   void task_started(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t task);
   void task_ended(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t task, ExitStatus status);
@@ -62,6 +62,11 @@ class Checker : private Knowledge {
   void deadline_enforced(const LaunchStep& launch);
   /// The step may be reported lost: something happened to it.
   void excuse(const StepId& step) { excused_.insert(step); }
+  /// The machine's agent has lost sight of what runs there: it may overlap with what comes, until it is found.
+  void lose_sight(const StepId& step) {
+    excuse(step);
+    out_of_sight_.insert(step.job);
+  }
   /// A script or an environment could not be read: launches may end by it.
   void blob_failed() { has_blob_failed_ = true; }
   /// Something happened to a step of this run of the job.
@@ -98,7 +103,7 @@ class Checker : private Knowledge {
 
  private:
   struct Run {
-    std::uint32_t live = 0;
+    std::map<std::uint32_t, std::uint32_t> live;  ///< tasks, by host: a stranger may have taken the node's place
     ExitStatus worst;
     std::uint32_t ended = 0;
     bool is_forgotten = false;  ///< of before the state was put back: it may come again once it is over
@@ -121,6 +126,7 @@ class Checker : private Knowledge {
   std::map<std::pair<NodeIndex, StepId>, Run> runs_;
   std::map<std::tuple<std::uint32_t, std::string, std::size_t>, Place> places_;
   std::set<StepId> excused_;
+  std::set<JobId> out_of_sight_;
   std::set<JobId> launched_;   ///< jobs that some node was told to start, whatever became of the state since
   bool has_rewound_ = false;   ///< the state was lost, or an older copy put back
   JobId floor_told_;           ///< ids up to it have been passed over since the state was lost

@@ -192,7 +192,7 @@ RegisterNode Machine::inventory() const {
   self.cluster_id = identity.cluster.cluster_id;
   self.epoch = identity.cluster.epoch;
   self.job_floor = identity.job_floor;
-  self.has_lost_records = spool_->has_lost_records();
+  self.has_lost_records = identity.has_lost_records;
   self.agent_id = std::uint64_t{host_} << 32 | agent_generation_;
   return self;
 }
@@ -342,7 +342,7 @@ Status Machine::launch(const std::vector<LaunchStep>& steps) {
 }
 
 void Machine::spawn(const LaunchStep& launch, const std::string& log, bool is_late) {
-  world_.checker.spawned(index_, launch.id);
+  world_.checker.spawned(index_, host_, launch.id);
   auto step = std::make_unique<Supervised>(*this, launch, log);
   Supervised* raw = step.get();
   steps_[launch.id] = std::move(step);
@@ -371,8 +371,8 @@ void Machine::send_step(const StepId& id, const ToAgent& message) {
   });
 }
 
-Status Machine::adopt_cluster(const ClusterIdentity& cluster, JobId job_floor) {
-  return spool_->adopt(cluster, job_floor);
+Status Machine::adopt_cluster(const ClusterIdentity& cluster, JobId job_floor, bool has_lost_records) {
+  return spool_->adopt({cluster, job_floor, has_lost_records});
 }
 
 void Machine::forget(const StepId& step) { spool_->acknowledged(step); }
@@ -445,7 +445,7 @@ void Machine::crash_agent() {
 /// The agent's folder is emptied or damaged beneath it; what it supervises runs on.
 void Machine::lose_spool() {
   if (agent_ == nullptr) return;
-  excuse_spooled();
+  for (const StepId& step : spool_->open_steps()) world_.checker.lose_sight(step);
   crash_agent();
   spool_->lose();
 }

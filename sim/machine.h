@@ -118,7 +118,7 @@ class Machine final : public AgentWorld {
   void end_supervisor(const StepId& step) override;
   Heartbeat measure() override { return {}; }
   Status probe() override { return {}; }
-  Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor) override;
+  Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor, bool has_lost_records) override;
   bool is_output_stored(const StepId&) override { return true; }
 
  private:

@@ -34,9 +34,10 @@ class MemorySpool final : public NodeSpool {
     }
     return {};
   }
-  Status store_identity(const ClusterIdentity& cluster, JobId job_floor) override {
-    if (cluster.cluster_id != identity_.cluster.cluster_id) steps_.clear();
-    identity_ = {cluster, job_floor};
+  Status store_identity(const Spool::Identity& identity) override {
+    const bool is_another = !identity_.cluster.cluster_id.empty() && identity.cluster.cluster_id != identity_.cluster.cluster_id;
+    if (is_another) steps_.clear();
+    identity_ = identity;
     return {};
   }
   void store_acknowledged(const StepId& step) override { steps_.erase(step); }
@@ -49,7 +50,6 @@ class MemorySpool final : public NodeSpool {
     return found == steps_.end() ? std::nullopt : found->second.done;
   }
   Spool::Identity identity() const override { return identity_; }
-  bool has_lost_records() const override { return false; }
   std::string log() const override { return ""; }
   void ended(const std::string&, const StepDone& done) override {
     if (const auto found = steps_.find(done.id); found != steps_.end()) found->second.done = done;
@@ -90,7 +90,7 @@ class FileSpool final : public NodeSpool {
     for (const LaunchStep& step : steps) pointers.push_back(&step);
     return synced(spool_->launched(pointers));
   }
-  Status store_identity(const ClusterIdentity& cluster, JobId job_floor) override { return synced(spool_->adopt(cluster, job_floor)); }
+  Status store_identity(const Spool::Identity& identity) override { return synced(spool_->adopt(identity)); }
   void store_acknowledged(const StepId& step) override { spool_->acknowledged(step); }
   /// One in two times everything, else a part of each log.
   void damage() override {
@@ -105,7 +105,6 @@ class FileSpool final : public NodeSpool {
   }
   std::optional<StepDone> find_end(const StepId& step) override { return spool_->find_end(step); }
   Spool::Identity identity() const override { return spool_->identity(); }
-  bool has_lost_records() const override { return spool_->has_lost_records(); }
   std::string log() const override { return spool_->log_path(); }
   /// As keep_exit of stepd/step_program.cc.
   void ended(const std::string& log, const StepDone& done) override {
@@ -166,10 +165,10 @@ Status NodeSpool::launched(const std::vector<LaunchStep>& steps) {
   return {};
 }
 
-Status NodeSpool::adopt(const ClusterIdentity& cluster, JobId job_floor) {
-  const std::string before = identity().cluster.cluster_id;
-  TRY(store_identity(cluster, job_floor));
-  if (!before.empty() && before != cluster.cluster_id) open_.clear();
+Status NodeSpool::adopt(const Spool::Identity& identity) {
+  const std::string before = this->identity().cluster.cluster_id;
+  TRY(store_identity(identity));
+  if (!before.empty() && before != identity.cluster.cluster_id) open_.clear();
   return {};
 }
 

@@ -29,11 +29,10 @@ class NodeSpool {
 
   // ---- as Spool has them ----
   Status launched(const std::vector<LaunchStep>& steps);
-  Status adopt(const ClusterIdentity& cluster, JobId job_floor);
+  Status adopt(const Spool::Identity& identity);
   void acknowledged(const StepId& step);
   virtual std::optional<StepDone> find_end(const StepId& step) = 0;
   virtual Spool::Identity identity() const = 0;
-  virtual bool has_lost_records() const = 0;
 
   // ---- the supervisors' part ----
   /// Where a supervisor that is launched now writes its step's end.
@@ -45,7 +44,7 @@ class NodeSpool {
   virtual std::vector<Spool::Known> read() = 0;
   virtual void damage() = 0;
   virtual Status store_launched(const std::vector<LaunchStep>& steps) = 0;
-  virtual Status store_identity(const ClusterIdentity& cluster, JobId job_floor) = 0;
+  virtual Status store_identity(const Spool::Identity& identity) = 0;
   virtual void store_acknowledged(const StepId& step) = 0;
 
   std::set<StepId> open_;

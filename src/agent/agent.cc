@@ -61,8 +61,11 @@ bool Agent::on_cluster(const ClusterIdentity& cluster, TimePoint) {
     self_.job_floor = JobId();
   }
   if (is_same && cluster.epoch <= self_.epoch) return true;
+  // A spool that knows no cluster, or another one, may have been emptied while steps of this one ran.
+  const bool has_lost_records = self_.has_lost_records || !is_same;
   // A newer leader of the same cluster is served even where the disk does not take its number: ends must be told.
-  if (!world_.adopt_cluster(cluster, self_.job_floor).has_value() && !is_same) return false;
+  if (!world_.adopt_cluster(cluster, self_.job_floor, has_lost_records).has_value() && !is_same) return false;
+  self_.has_lost_records = has_lost_records;
   self_.cluster_id = cluster.cluster_id;
   self_.epoch = cluster.epoch;
   return true;
@@ -70,7 +73,6 @@ bool Agent::on_cluster(const ClusterIdentity& cluster, TimePoint) {
 
 void Agent::on_registered(TimePoint now) {
   is_connected_ = true;
-  self_.has_lost_records = false;  // the controller has asked for what it misses
   last_heartbeat_ = now;
   world_.send_controller(world_.measure());
   for (auto& [id, step] : steps_) {
@@ -119,7 +121,7 @@ void Agent::report_clean(JobId job, std::uint32_t attempt) {
 void Agent::on_controller(const ToAgent& message, TimePoint now) {
   if (const auto* launch = std::get_if<LaunchStep>(&message)) {
     if (!is_stale(*launch)) start(*launch, now);
-  } else if (const auto* wanted = std::get_if<FindStep>(&message)) {
+  } else if (const auto* wanted = std::get_if<FindSteps>(&message)) {
     look_for(*wanted, now);
   } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
     if (const auto found = steps_.find(signal->id); found != steps_.end()) order(found->first, found->second, message);
@@ -218,8 +220,16 @@ Agent::Step& Agent::find_again(const StepId& id, std::uint64_t run_key) {
   return step;
 }
 
+/// From here on the spool knows what the controller knows: what is missing from it later was never started.
+void Agent::look_for(const FindSteps& wanted, TimePoint now) {
+  for (const KnownStep& step : wanted.steps) look_for(step, now);
+  if (!self_.has_lost_records) return;
+  const Status recorded = world_.adopt_cluster({self_.cluster_id, self_.epoch}, self_.job_floor, false);
+  self_.has_lost_records = !recorded.has_value();
+}
+
 /// Its supervisor may live and dial in; without one it is cleaned up after and ends as lost.
-void Agent::look_for(const FindStep& wanted, TimePoint now) {
+void Agent::look_for(const KnownStep& wanted, TimePoint now) {
   const auto known = steps_.find(wanted.id);
   if (known == steps_.end() ? is_past(wanted.id) : known->second.run_key != wanted.run_key) {
     return tell_lost(wanted.id, wanted.run_key, 0);

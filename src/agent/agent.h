@@ -38,7 +38,7 @@ class AgentWorld {
   /// Whether launches could be recorded now: asked for after a refusal. Errors: as launch.
   virtual Status probe() = 0;
   /// Records durably whom the node serves, and forgets every step of whom it served before.
-  virtual Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor) = 0;
+  virtual Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor, bool has_lost_records) = 0;
   /// The controller has all that the ended step's tasks wrote, as far as this node kept it.
   virtual bool is_output_stored(const StepId& step) = 0;
 };
@@ -100,7 +100,8 @@ class Agent {
   bool is_stale(const LaunchStep& launch) const;
   void tell_lost(const StepId& id, std::uint64_t run_key, std::uint32_t node_rank);
   Step& find_again(const StepId& id, std::uint64_t run_key);
-  void look_for(const FindStep& wanted, TimePoint now);
+  void look_for(const FindSteps& wanted, TimePoint now);
+  void look_for(const KnownStep& wanted, TimePoint now);
   void start(const LaunchStep& launch, TimePoint now);
   Heartbeat with_fault(Heartbeat heartbeat) const;
   void look_at_fault(TimePoint now);

@@ -20,6 +20,7 @@ StepDone done_of(const StepId& id) {
   done.tasks = {ExitStatus::exited(3)};
   return done;
 }
+FindSteps find_of(const StepId& id, std::uint64_t run_key) { return FindSteps{{{id, StepPhase::kRunning, run_key}}}; }
 TerminateJob terminate_of(const StepId& id) { return TerminateJob{id.job, id.attempt, "", Duration::seconds(5)}; }
 
 class FakeWorld final : public AgentWorld {
@@ -49,8 +50,10 @@ class FakeWorld final : public AgentWorld {
   void end_supervisor(const StepId& step) override { silenced.push_back(step); }
   Heartbeat measure() override { return {}; }
   Status probe() override { return is_full ? Status(fail(ErrorCode::kUnavailable, "no space")) : Status(); }
-  Status adopt_cluster(const ClusterIdentity& cluster, JobId floor) override {
+  Status adopt_cluster(const ClusterIdentity& cluster, JobId floor, bool has_lost_records) override {
+    if (is_full) return fail(ErrorCode::kUnavailable, "no space");
     adopted = cluster;
+    is_flagged = has_lost_records;
     job_floor = floor;
     return {};
   }
@@ -75,6 +78,7 @@ class FakeWorld final : public AgentWorld {
   bool is_full = false;
   std::string fault;  ///< of the last heartbeat
   ClusterIdentity adopted;
+  bool is_flagged = false;
   JobId job_floor;
   bool is_stored = true;
 };
@@ -216,7 +220,7 @@ TEST(Agent, AdoptsWhatItFindsAndTellsItOnRegistration) {
 }
 
 TEST_F(AgentTest, AStepThatTheSpoolHasLostGoesOnWithItsSupervisor) {
-  agent.on_controller(FindStep{kStep, 7}, at(0));
+  agent.on_controller(find_of(kStep, 7), at(0));
   EXPECT_EQ(world.recorded, std::vector<StepId>{kStep});
   EXPECT_TRUE(agent.is_live(kStep));
   EXPECT_TRUE(world.told.empty());
@@ -226,9 +230,9 @@ TEST_F(AgentTest, AStepThatTheSpoolHasLostGoesOnWithItsSupervisor) {
   ASSERT_EQ(world.count<StepRunning>(), 1U);
   agent.on_tick(at(60));
   EXPECT_EQ(world.count<StepDone>(), 0U);
-  agent.on_controller(FindStep{kStep, 7}, at(61));
+  agent.on_controller(find_of(kStep, 7), at(61));
   EXPECT_EQ(world.count<StepRunning>(), 2U);
-  agent.on_controller(FindStep{kStep, 8}, at(61));
+  agent.on_controller(find_of(kStep, 8), at(61));
   ASSERT_EQ(world.count<StepDone>(), 1U) << "of that run there is nothing here";
   EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
   EXPECT_EQ(std::get<StepDone>(world.told.back()).run_key, 8U);
@@ -236,7 +240,7 @@ TEST_F(AgentTest, AStepThatTheSpoolHasLostGoesOnWithItsSupervisor) {
 }
 
 TEST_F(AgentTest, AStepThatIsNotFoundIsCleanedUpAfterAndLost) {
-  agent.on_controller(FindStep{kStep, 7}, at(0));
+  agent.on_controller(find_of(kStep, 7), at(0));
   for (int second = 1; second <= 5; ++second) agent.on_tick(at(second));
   EXPECT_EQ(world.count<StepDone>(), 0U);
   agent.on_tick(at(6));
@@ -262,7 +266,27 @@ TEST(Agent, ASupervisorThatNobodyWaitsForIsToldOf) {
   EXPECT_EQ(world.recorded, std::vector<StepId>{kStep});
   agent.on_registered(at(0));
   EXPECT_EQ(world.count<StepRunning>(), 1U);
-  EXPECT_FALSE(agent.registration().has_lost_records) << "the controller has asked for what it misses";
+  EXPECT_TRUE(agent.registration().has_lost_records) << "the controller may not have heard it";
+  world.is_full = true;
+  agent.on_controller(FindSteps{}, at(0));
+  EXPECT_TRUE(agent.registration().has_lost_records) << "the spool did not take it";
+  world.is_full = false;
+  agent.on_controller(FindSteps{}, at(0));
+  EXPECT_FALSE(agent.registration().has_lost_records);
+  EXPECT_FALSE(world.is_flagged);
+}
+
+TEST(Agent, ASpoolThatKnowsNoClusterMayHaveBeenEmptied) {
+  FakeWorld world;
+  Agent agent(RegisterNode{}, 0, world);
+  EXPECT_TRUE(agent.on_cluster({"ours", Epoch(1)}, at(0)));
+  EXPECT_TRUE(world.is_flagged) << "until the controller has told it what it may have forgotten";
+  EXPECT_TRUE(agent.registration().has_lost_records);
+  agent.on_registered(at(0));
+  agent.on_controller(FindSteps{}, at(0));
+  EXPECT_FALSE(world.is_flagged);
+  EXPECT_TRUE(agent.on_cluster({"ours", Epoch(2)}, at(0)));
+  EXPECT_FALSE(agent.registration().has_lost_records);
 }
 
 TEST(Agent, AcknowledgementOfARunningStepIsNotObeyed) {

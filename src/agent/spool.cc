@@ -81,7 +81,8 @@ std::string log_name(const std::string& folder, std::uint64_t generation) {
 Spool::Spool(Spool&& other) noexcept
     : folder_(std::move(other.folder_)), path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)),
       lock_fd_(std::exchange(other.lock_fd_, -1)), identity_(std::move(other.identity_)),
-      generation_(other.generation_), size_(other.size_), has_lost_records_(other.has_lost_records_), open_(std::move(other.open_)),
+      generation_(other.generation_), size_(other.size_), damage_(other.damage_),
+      known_damage_(other.known_damage_), open_(std::move(other.open_)),
       offsets_(std::move(other.offsets_)), ends_(std::move(other.ends_)) {}
 
 Spool::~Spool() {
@@ -99,6 +100,7 @@ Result<Spool> Spool::open(const std::string& folder, std::vector<Known>& known) 
     newest = generation;
     spool.read_log(generation, steps);
   }
+  spool.identity_.has_lost_records |= spool.damage_ > spool.known_damage_;
   TRY(spool.open_log(newest + 1));
   // On a full disk the older logs still say it.
   [[maybe_unused]] const Status ignored = spool.append(spool.identity_record());
@@ -117,6 +119,7 @@ Status Spool::lock() {
 
 void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
   const LogBytes log = read_from(log_name(folder_, generation), 0);
+  damage_ += log.is_whole ? 0 : 1;
   const auto take = [&](std::string_view record) {
     if (const auto order = records::decode_to_agent(record); order.has_value()) {
       if (const auto* launch = std::get_if<LaunchStep>(&*order)) {
@@ -135,15 +138,16 @@ void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
           steps.clear();
           open_.clear();
         }
-        identity_ = {{self->cluster_id, self->epoch}, self->job_floor};
+        identity_ = {{self->cluster_id, self->epoch}, self->job_floor, self->has_lost_records};
+        known_damage_ = self->known_damage;
       }
     } else {
-      has_lost_records_ = true;
+      damage_ += record.size();
     }
   };
   const records::LogScan scan = records::each_log_record(log.bytes, take);
   offsets_[generation] = scan.end;
-  has_lost_records_ |= scan.skipped > 0 || !log.is_whole;
+  damage_ += scan.skipped;
 }
 
 std::string Spool::identity_record() const {
@@ -151,19 +155,25 @@ std::string Spool::identity_record() const {
   self.cluster_id = identity_.cluster.cluster_id;
   self.epoch = identity_.cluster.epoch;
   self.job_floor = identity_.job_floor;
+  self.has_lost_records = identity_.has_lost_records;
+  self.known_damage = known_damage_;
   return records::log_record(records::encode_message(FromAgent(self)));
 }
 
-Status Spool::adopt(const ClusterIdentity& cluster, JobId job_floor) {
+Status Spool::adopt(const Identity& identity) {
   const Identity before = identity_;
-  if (cluster.cluster_id != before.cluster.cluster_id && !before.cluster.cluster_id.empty()) {
+  if (identity.cluster.cluster_id != before.cluster.cluster_id && !before.cluster.cluster_id.empty()) {
     open_.clear();
     ends_.clear();
   }
-  identity_ = {cluster, job_floor};
+  identity_ = identity;
+  const std::uint64_t known_before = known_damage_;
+  if (!identity.has_lost_records) known_damage_ = damage_;
   const Status recorded = append(identity_record());
   const Status synced = recorded.has_value() ? sync() : recorded;
-  if (!synced.has_value()) identity_ = before;
+  if (synced.has_value()) return synced;
+  identity_ = before;
+  known_damage_ = known_before;
   return synced;
 }
 

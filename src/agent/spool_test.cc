@@ -62,21 +62,30 @@ TEST_F(SpoolTest, FindsTheEndThatASupervisorWrote) {
 
 TEST_F(SpoolTest, SaysThatSomethingOfItIsLost) {
   std::string path;
+  std::uintmax_t first_end = 0;
   {
     Spool spool = open();
-    launch(spool, one);
-    launch(spool, two);
     path = spool.log_path();
+    launch(spool, one);
+    first_end = std::filesystem::file_size(path);
+    launch(spool, two);
   }
-  EXPECT_FALSE(open().has_lost_records());
+  const auto damage = [&path](std::uintmax_t before) {
+    std::fstream log(path, std::ios::in | std::ios::out | std::ios::binary);
+    log.seekp(static_cast<std::streamoff>(before) - 3);
+    log << '?';
+  };
+  EXPECT_FALSE(open().identity().has_lost_records);
   ASSERT_EQ(known.size(), 2U);
-  std::fstream log(path, std::ios::in | std::ios::out | std::ios::binary);
-  log.seekp(-3, std::ios::end);  // within the launch of the second step
-  log << '?';
-  log.close();
-  EXPECT_TRUE(open().has_lost_records());
+  damage(std::filesystem::file_size(path));  // the launch of the second step
+  EXPECT_TRUE(open().identity().has_lost_records);
   ASSERT_EQ(known.size(), 1U);
   EXPECT_EQ(known.front().id, one);
+  EXPECT_TRUE(open().identity().has_lost_records) << "until somebody has been asked";
+  EXPECT_TRUE(open().adopt({{"ours", Epoch(3)}, JobId(2), false}).has_value());  // they have
+  EXPECT_FALSE(open().identity().has_lost_records);
+  damage(first_end);
+  EXPECT_TRUE(open().identity().has_lost_records) << "there is more of it";
 }
 
 TEST_F(SpoolTest, ATornRecordHidesNoneOfThoseBehindIt) {
@@ -123,7 +132,7 @@ TEST_F(SpoolTest, KnowsWhomItServesAndTheHighestJob) {
   {
     Spool spool = open();
     EXPECT_EQ(spool.identity().cluster.cluster_id, "");
-    ASSERT_TRUE(spool.adopt({"ours", Epoch(3)}, JobId(0)).has_value());
+    ASSERT_TRUE(spool.adopt({{"ours", Epoch(3)}, JobId(0), false}).has_value());
     launch(spool, StepId{JobId(41), 0, 0});
     spool.acknowledged(StepId{JobId(41), 0, 0});
   }
@@ -134,7 +143,7 @@ TEST_F(SpoolTest, KnowsWhomItServesAndTheHighestJob) {
     EXPECT_EQ(spool.identity().job_floor, JobId(41));
     launch(spool, one);
     EXPECT_EQ(spool.identity().job_floor, JobId(41));
-    ASSERT_TRUE(spool.adopt({"theirs", Epoch(1)}, JobId(0)).has_value());
+    ASSERT_TRUE(spool.adopt({{"theirs", Epoch(1)}, JobId(0), false}).has_value());
   }
   const Spool spool = open();
   EXPECT_EQ(spool.identity().cluster.cluster_id, "theirs");

@@ -101,6 +101,9 @@ int run_up(const std::vector<std::string>& words) {
   app.add_option("--memory", options.memory_mib, "memory per node in MiB (default: an equal share)");
   app.add_flag("--detach", is_detached, "return once every node is idle");
   if (const auto code = parse_words(app, words)) return *code;
+  if (::access("/proc/self/exe", F_OK) != 0) {
+    return complain(Error{ErrorCode::kFailedPrecondition, "/proc is not mounted here, and daemons and tasks are found by it", "mount -t proc proc /proc"});
+  }
   options.folder = absolute(options.folder);
   if (options.folder.find_first_of(" \t\n#\"'=") != std::string::npos) {
     return complain(Error{

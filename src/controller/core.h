@@ -240,7 +240,7 @@ class Core {
 
   // core_nodes.cc: agents and silence
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot);
-  void launch_or_find(NodeIndex node, const RegisterNode& hello, const StepState& step);
+  void launch_or_find(NodeIndex node, const RegisterNode& hello);
   void end_stranger(NodeIndex node, const StepId& step);
   void fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now);
   void fence_jobs_on(NodeIndex node);

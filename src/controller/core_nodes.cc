@@ -179,6 +179,7 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
     if (is_given_up) send_when_durable(node, SignalStep{known.id, SIGKILL, false});
   }
   if (!is_same_boot) return;
+  launch_or_find(node, hello);
   for (const JobId id : std::vector<JobId>(state_.nodes().at(node).jobs)) {
     const Job& job = *state_.jobs().find(id);
     if (job.is_completing()) {
@@ -191,29 +192,32 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
       send_when_durable(node, SuspendJob{id, job.attempt, job.state == JobState::kSuspended});
     }
     if (job.run->stop) deliver_stop(job, node);
-    for (const StepState& step : job.run->steps) {
-      const bool is_here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node) != step.layout->nodes.end();
-      if (!step.is_running() || !is_here) continue;
-      const bool is_known = std::ranges::any_of(hello.steps, [&](const KnownStep& known) { return known.id == step.id && is_of_run(job, known.run_key); });
-      if (!is_known) launch_or_find(node, hello, step);
-    }
   }
   has_freed_ = true;
 }
 
-/// The node does not name a step that is to run there. One that ran, or may have before the spool was lost, is not started a second time: the
-/// agent finds out what became of it.
-void Core::launch_or_find(NodeIndex node, const RegisterNode& hello, const StepState& step) {
-  const bool has_new_spool = hello.cluster_id != state_.cluster_id();
-  const auto here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node);
-  const auto part = static_cast<std::size_t>(here - step.layout->nodes.begin());
-  StepProgress& progress = progress_[step.id];
-  if (!progress.running.test(part) && !has_new_spool && !hello.has_lost_records) {
-    outbox_.push_back(Outgoing{due(), step.id});
-    return;
+/// Of the steps that are to run there and that the node does not name: one that ran, or may have before the spool was lost, is not started a
+/// second time: the agent finds out what became of it, before anything else is ordered about its job.
+void Core::launch_or_find(NodeIndex node, const RegisterNode& hello) {
+  const bool may_have_forgotten = hello.cluster_id != state_.cluster_id() || hello.has_lost_records;
+  FindSteps wanted;
+  for (const JobId id : state_.nodes().at(node).jobs) {
+    const Job& job = *state_.jobs().find(id);
+    for (const StepState& step : job.run->steps) {
+      const auto here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node);
+      if (!step.is_running() || here == step.layout->nodes.end()) continue;
+      const bool is_named = std::ranges::any_of(hello.steps, [&](const KnownStep& known) { return known.id == step.id && is_of_run(job, known.run_key); });
+      if (is_named) continue;
+      const auto part = static_cast<std::size_t>(here - step.layout->nodes.begin());
+      if (may_have_forgotten || progress_[step.id].running.test(part)) {
+        progress_[step.id].running.set(part);
+        wanted.steps.push_back({step.id, StepPhase::kRunning, job.run->run_key});
+      } else if (!is_finished(job.state)) {
+        outbox_.push_back(Outgoing{due(), step.id});
+      }
+    }
   }
-  progress.running.set(part);
-  send_when_durable(node, FindStep{step.id, state_.jobs().find(step.id.job)->run->run_key});
+  if (may_have_forgotten || !wanted.steps.empty()) send_when_durable(node, std::move(wanted));
 }
 
 /// What the state has on the node and its agent has not said that it runs: it waited until others' work was gone from there.

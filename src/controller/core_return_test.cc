@@ -64,8 +64,9 @@ TEST(CoreReturn, AStepThatRanAndIsNotNamedIsLookedForAndNotStartedAgain) {
   rig.sent.clear();
   rig.connect(0);
   EXPECT_EQ(rig.count_sent<LaunchStep>(0), 0U);
-  ASSERT_EQ(rig.count_sent<FindStep>(0), 1U);
-  EXPECT_EQ(rig.last_sent<FindStep>().run_key, rig.job(job).run->run_key);
+  ASSERT_EQ(rig.count_sent<FindSteps>(0), 1U);
+  ASSERT_EQ(rig.last_sent<FindSteps>().steps.size(), 1U);
+  EXPECT_EQ(rig.last_sent<FindSteps>().steps[0].run_key, rig.job(job).run->run_key);
   StepDone lost;
   lost.id = rig.batch_step(job);
   lost.tasks = {ExitStatus::signalled(9)};
@@ -82,7 +83,7 @@ TEST(CoreReturn, AStepOfWhichNothingWasHeardIsStarted) {
   rig.sent.clear();
   rig.connect(0);
   EXPECT_EQ(rig.count_sent<LaunchStep>(0), 1U);
-  EXPECT_EQ(rig.count_sent<FindStep>(0), 0U);
+  EXPECT_EQ(rig.count_sent<FindSteps>(0), 0U);
 }
 
 TEST(CoreReturn, WhatASpoolThatIsLostMayHaveStartedIsNotStartedAgain) {
@@ -96,14 +97,29 @@ TEST(CoreReturn, WhatASpoolThatIsLostMayHaveStartedIsNotStartedAgain) {
     hello.has_lost_records = is_damaged;
     ASSERT_TRUE(rig.greet(hello).has_value());
     EXPECT_EQ(rig.count_sent<LaunchStep>(0), 0U) << is_damaged;
-    EXPECT_EQ(rig.count_sent<FindStep>(0), 1U) << is_damaged;
-    // The order may be lost with the connection.
+    EXPECT_EQ(rig.count_sent<FindSteps>(0), 1U) << is_damaged;
+    // The order may be lost with the connection, and the controller may be another one then.
     rig.core.on_agent_lost(NodeIndex(0));
-    rig.sent.clear();
-    rig.connect(0);
-    EXPECT_EQ(rig.count_sent<LaunchStep>(0), 0U) << is_damaged;
-    EXPECT_EQ(rig.count_sent<FindStep>(0), 1U) << is_damaged;
+    Rig next(2, rig.stored());
+    hello.cluster_id = rig.core.identity().cluster_id;
+    hello.has_lost_records = true;
+    ASSERT_TRUE(next.greet(hello).has_value());
+    EXPECT_EQ(next.count_sent<LaunchStep>(0), 0U) << is_damaged;
+    EXPECT_EQ(next.count_sent<FindSteps>(0), 1U) << is_damaged;
   }
+}
+
+TEST(CoreReturn, ALostSpoolLearnsOfAnEndingJobsStepsBeforeItsEnd) {
+  Rig rig;
+  const JobId job = started(rig);
+  rig.core.on_agent_lost(NodeIndex(0));
+  rig.done(cancel_of(job));
+  rig.sent.clear();
+  ASSERT_TRUE(rig.greet(Rig::hello_of(0)).has_value());
+  ASSERT_EQ(rig.sent.size(), 2U);
+  ASSERT_TRUE(std::holds_alternative<FindSteps>(rig.sent[0].second));
+  EXPECT_EQ(rig.last_sent<FindSteps>().steps.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<TerminateJob>(rig.sent[1].second)) << "else it would be clean at once";
 }
 
 TEST(CoreReturn, AStepThatNobodyKnowsAnyMoreIsEnded) {

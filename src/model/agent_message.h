@@ -110,11 +110,19 @@ struct SuspendJob {
   bool is_suspend = true;   ///< false: resume
 };
 
-/// The node ran this step, or may have: its spool does not know it any more. What is left of it is to be found, and never started
-/// again; the answer is StepRunning or StepDone.
-struct FindStep {
+enum class StepPhase : std::uint8_t { kStarting = 0, kRunning = 1, kEnded = 2, kLost = 3 };
+
+/// What an agent knows of a step that the controller has not acknowledged.
+struct KnownStep {
   StepId id;
-  std::uint64_t run_key = 0;
+  StepPhase phase = StepPhase::kStarting;
+  std::uint64_t run_key = 0;  ///< of its launch
+};
+
+/// All steps that the node ran, or may have run, and that its registration did not name. What is left of them is to be found, and never started
+/// again; for each the answer is StepRunning or StepDone.
+struct FindSteps {
+  std::vector<KnownStep> steps;
 };
 
 /// The controller has this step's end on stable storage: the agent may forget it.
@@ -144,18 +152,9 @@ struct OutputReceived {
 };
 
 using ToAgent = std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep, ForgetJob, ChangeEnd, StopStep,
-                             OutputReceived, FindStep>;
+                             OutputReceived, FindSteps>;
 
 // ---- agent → controller ----
-
-enum class StepPhase : std::uint8_t { kStarting = 0, kRunning = 1, kEnded = 2, kLost = 3 };
-
-/// What an agent knows of a step that the controller has not acknowledged.
-struct KnownStep {
-  StepId id;
-  StepPhase phase = StepPhase::kStarting;
-  std::uint64_t run_key = 0;  ///< of its launch
-};
 
 /// First message on every connection.
 struct RegisterNode {
@@ -178,7 +177,8 @@ struct RegisterNode {
   JobId job_floor;                   ///< the highest job that it was told to start there
   std::uint64_t agent_id = 0;        ///< drawn when the agent started: tells two agents of one name apart
   std::string machine_id;            ///< the same after a reboot; empty: not known
-  bool has_lost_records = false;     ///< the spool is damaged: it may not know all steps that run there
+  std::uint64_t known_damage = 0;    ///< in the spool alone: bytes of it that could not be read when the controller last told what they may have held
+  bool has_lost_records = false;     ///< it may not know all steps that run there, and has not been told since (FindSteps)
 };
 
 /// Whom a node serves: in the controller's answer to its registration, and in its spool.

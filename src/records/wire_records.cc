@@ -184,9 +184,6 @@ RECORD(StopStep, schema::StopStep, STOP_STEP_FIELDS)
 #define ACKNOWLEDGE_STEP_FIELDS(F, S, L, P, O) S(id, Id)
 RECORD(AcknowledgeStep, schema::AcknowledgeStep, ACKNOWLEDGE_STEP_FIELDS)
 
-#define FIND_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(run_key, RunKey)
-RECORD(FindStep, schema::FindStep, FIND_STEP_FIELDS)
-
 #define STEP_RUNNING_FIELDS(F, S, L, P, O) S(id, Id) F(run_key, RunKey)
 RECORD(StepRunning, schema::StepRunning, STEP_RUNNING_FIELDS)
 
@@ -228,13 +225,22 @@ namespace {
 using records::read;
 using records::write;
 
+void write(schema::FindSteps::Builder builder, const FindSteps& value) {
+  auto steps = builder.initSteps(static_cast<unsigned>(value.steps.size()));
+  for (unsigned i = 0; i < value.steps.size(); ++i) write(steps[i], value.steps[i]);
+}
+void read(schema::FindSteps::Reader reader, FindSteps& value) {
+  require_sized(reader.getSteps());
+  for (const auto step : reader.getSteps()) read(step, value.steps.emplace_back());
+}
+
 #define REGISTER_NODE_FIELDS(F, S, L, P, O)                                                    \
   F(node_name, NodeName) F(boot_id, BootId) F(boot_time, BootTime)                             \
   F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) F(os, Os)              \
   F(cpus, Cpus) F(sockets, Sockets) F(cores_per_socket, CoresPerSocket)                        \
   F(threads_per_core, ThreadsPerCore) F(memory_mib, MemoryMib) L(gres, Gres)                   \
   F(cluster_id, ClusterId) F(epoch, Epoch) F(job_floor, JobFloor) F(agent_id, AgentId) \
-  F(machine_id, MachineId) F(has_lost_records, HasLostRecords)
+  F(machine_id, MachineId) F(has_lost_records, HasLostRecords) F(known_damage, KnownDamage)
 void write(schema::RegisterNode::Builder builder, const RegisterNode& value) {
   REGISTER_NODE_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
   auto steps = builder.initSteps(static_cast<unsigned>(value.steps.size()));
@@ -270,7 +276,7 @@ RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
   X(LaunchStep, LAUNCH_STEP) X(SignalStep, SIGNAL_STEP) X(TerminateJob, TERMINATE_JOB)            \
   X(SuspendJob, SUSPEND_JOB) X(AcknowledgeStep, ACKNOWLEDGE_STEP) X(ForgetJob, FORGET_JOB)        \
   X(ChangeEnd, CHANGE_END) X(StopStep, STOP_STEP) X(OutputReceived, OUTPUT_RECEIVED) \
-  X(FindStep, FIND_STEP)
+  X(FindSteps, FIND_STEPS)
 #define FROM_AGENT(X)                                                                             \
   X(RegisterNode, REGISTER_NODE) X(Heartbeat, HEARTBEAT) X(StepRunning, STEP_RUNNING)             \
   X(StepDone, STEP_DONE) X(JobClean, JOB_CLEAN) X(OutputSent, OUTPUT_SENT)

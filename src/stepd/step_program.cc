@@ -265,10 +265,11 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
 
   // ---- tasks ----
   void start() {
-    auto started = start_tasks(launch_, options_, layout_, container_->enter_file(), capture_ != nullptr);
+    ExitStatus failed_with;
+    auto started = start_tasks(launch_, options_, layout_, container_->enter_file(), capture_ != nullptr, failed_with);
     if (!started.has_value()) {
-      if (srun_ != nullptr) report_failure(started.error());
-      supervisor_.on_started(layout_[launch_.node_rank].size(), started.error(), steady_now());
+      if (srun_ != nullptr) report_failure(started.error(), failed_with);
+      supervisor_.on_started(layout_[launch_.node_rank].size(), started.error(), steady_now(), failed_with);
       check_end();
       return;
     }
@@ -288,12 +289,9 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     supervisor_.on_started(started_.tasks.size(), std::nullopt, steady_now());
     reap();
   }
-  void report_failure(const Error& error) {
+  void report_failure(const Error& error, ExitStatus status) {
     srun_->send(FrameKind::kNotice, 0, fmt::format("slurmstepd: error: {}\n", error.text()));
-    const int code = error.code == ErrorCode::kNotFound ? 2 : error.code == ErrorCode::kInvalidArgument ? 13 : 1;
-    for (const std::uint32_t rank : layout_[launch_.node_rank]) {
-      srun_->send(FrameKind::kTaskExit, rank, std::to_string(ExitStatus::exited(code).raw));
-    }
+    for (const std::uint32_t rank : layout_[launch_.node_rank]) srun_->send(FrameKind::kTaskExit, rank, std::to_string(status.raw));
   }
   /// Where a task's stream goes: to srun, or into a file of this node, line by line with its label where that is asked for.
   struct Relay {

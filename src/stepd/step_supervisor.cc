@@ -20,7 +20,7 @@ StepSupervisor::StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoi
   warning_lead_ = Duration::seconds(launch.step->signal_seconds);
 }
 
-void StepSupervisor::on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now) {
+void StepSupervisor::on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now, ExitStatus failed_with) {
   if (failure) {
     phase_ = Phase::kEnded;
     StepDone done;
@@ -30,7 +30,7 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
     done.error = failure->text();
     done.is_lost = failure->code == ErrorCode::kDeadlineExceeded;
     done.is_node_fault = failure->code == ErrorCode::kUnavailable || done.is_lost;
-    done.tasks.assign(std::max<std::size_t>(1, task_count), ExitStatus::exited(1));
+    done.tasks.assign(std::max<std::size_t>(1, task_count), failed_with);
     port_.report(done);
     return;
   }

@@ -171,6 +171,13 @@ TEST_F(StepSupervisorTest, FailedStartSaysWhoseFaultItWas) {
   EXPECT_TRUE(port.end->is_node_fault);
   EXPECT_EQ(port.end->tasks.size(), 3U);
   EXPECT_EQ(port.end->error, "no cgroup");
+  EXPECT_EQ(port.end->tasks[0], ExitStatus::exited(1));
+}
+
+TEST_F(StepSupervisorTest, AProgramThatCannotBeExecutedEndsWithItsErrno) {
+  step.on_started(1, Error{ErrorCode::kNotFound, "execve(): nosuch: No such file or directory", ""}, at(0), ExitStatus::exited(ENOENT));
+  ASSERT_TRUE(port.end);
+  EXPECT_EQ(port.end->tasks[0].code(), 2);
 }
 
 struct OwnLimitTest : ::testing::Test {

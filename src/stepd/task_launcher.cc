@@ -176,7 +176,7 @@ class TaskStarter {
     if (launch.job->trial.value() != 0) set_variable(environment_, "MUSTER_STOP_FILE", stop_path(options.spool, launch.id));
   }
 
-  Result<StartedTasks> start() {
+  Result<StartedTasks> start(ExitStatus& failed_with) {
     view_ = TRY(make_task_view(launch_, options_, user_of(*launch_.job)));
     StartedTasks started;
     for (std::uint32_t local = 0; local < ranks_.size(); ++local) {
@@ -184,6 +184,8 @@ class TaskStarter {
       close_theirs();
       if (!task.has_value()) {
         for (const StartedTask& earlier : started.tasks) ::kill(earlier.pid, SIGKILL);
+        failed_with = ExitStatus::exited(exec_error_ != 0 ? exec_error_ : 1);
+        if (launch_.step == nullptr && notice_fd_ >= 0) tell(fmt::format("slurmstepd: error: {}\n", task.error().text()));
         return fail(task.error());
       }
       started.tasks.push_back(*task);
@@ -205,8 +207,11 @@ class TaskStarter {
       if (!notice.empty() && error >= 0) [[maybe_unused]] const auto ignored = ::write(error, notice.data(), notice.size());
     };
     spec.arguments = TRY(arguments(task.rank));
-    task.pid = TRY(start_process(spec));
+    task.pid = TRY(start_process(spec, &exec_error_));
     return task;
+  }
+  void tell(const std::string& text) const {
+    [[maybe_unused]] const auto ignored = ::write(notice_fd_, text.data(), text.size());
   }
 
   ProcessSpec process(std::uint32_t local) {
@@ -313,6 +318,7 @@ class TaskStarter {
   std::string limits_;  ///< that srun was called under; empty: the job's
   MountView view_;
   int notice_fd_ = -1;
+  int exec_error_ = 0;
   std::vector<int> theirs_;
 };
 
@@ -332,10 +338,11 @@ Bitmap real_cpus(const Bitmap& cpus) {
 }
 
 Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout,
-                                 const std::string& enter_file, bool is_captured) {
+                                 const std::string& enter_file, bool is_captured, ExitStatus& failed_with) {
+  failed_with = ExitStatus::exited(1);
   const auto task_count = static_cast<std::uint32_t>(layout[launch.node_rank].size());
   TaskBinding binding = TRY(bind_tasks(launch, task_count, options.shape));
-  return TaskStarter(launch, options, layout, std::move(binding), enter_file, is_captured).start();
+  return TaskStarter(launch, options, layout, std::move(binding), enter_file, is_captured).start(failed_with);
 }
 
 }  // namespace muster

@@ -26,7 +26,11 @@ def test_srun_exit_codes_and_messages(cluster):
     result = cluster.run("srun", "sh", "-c", "kill -SEGV $$", check=False)
     assert result.code == 139 and result.err.startswith("srun: error: node1: task 0: Segmentation fault")
     result = cluster.run("srun", "no-such-program", check=False)
-    assert result.code == 2 and "No such file or directory" in result.err
+    assert result.code == 2 and result.err.count("No such file or directory") == 1
+    job = cluster.sbatch("srun no-such-program; srun /etc; exit 0", "-o", "/dev/null")
+    cluster.wait_ended(job)
+    assert cluster.run("sacct", "-nP", "-j", job, "-o", "JobID,State,ExitCode").out.split() == [
+        f"{job}|COMPLETED|0:0", f"{job}.batch|COMPLETED|0:0", f"{job}.0|FAILED|2:0", f"{job}.1|FAILED|13:0"]
 
 
 def test_srun_interrupts(cluster):

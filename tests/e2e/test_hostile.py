@@ -436,9 +436,19 @@ def test_scripts_that_cannot_be_read(cluster, tmp_path):
 
 def test_an_interpreter_that_is_not_there_is_a_clear_reason(cluster):
     job = cluster.sbatch("#!/no/such/interpreter\ntrue\n")
-    assert cluster.wait_ended(job)["State"] == "FAILED"
-    text = cluster.run("scontrol", "show", "job", job).out + (cluster.work / f"slurm-{job}.out").read_text()
-    assert "No such file or directory" in text or "not found" in text
+    ended = cluster.wait_ended(job)
+    assert ended["State"] == "FAILED" and ended["ExitCode"] == "2:0", ended
+    told = (cluster.work / f"slurm-{job}.out").read_text()
+    assert told.startswith("slurmstepd: error: execve(): ") and told.endswith(": No such file or directory\n"), told
+
+
+@pytest.mark.root_only
+def test_a_machine_without_proc_is_a_clear_reason(tmp_path):
+    up = subprocess.run(["unshare", "-m", "sh", "-c", f"umount -l /proc && exec {BIN}/muster up --dir {tmp_path}/cluster --detach"], capture_output=True, text=True)
+    if "umount" in up.stderr or "unshare" in up.stderr:
+        pytest.skip("this host forbids mounting")
+    assert up.returncode == 1 and "/proc is not mounted here" in up.stderr and "mount -t proc proc /proc" in up.stderr, up
+    assert not (tmp_path / "cluster").exists()
 
 
 def test_a_working_folder_that_is_gone_is_a_clear_reason(cluster):

@@ -5,6 +5,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from conftest import supervisors, until
 
 
@@ -90,6 +92,58 @@ def test_what_a_killed_supervisor_leaves_ends_before_the_job_begins_anew(own_clu
     os.kill(supervisor_above(script), signal.SIGKILL)
     until(lambda: len(begins.read_text().splitlines()) == 2, "the second run")
     assert begins.read_text().split()[2] == "1"
+    assert not (cluster.work / "overlap").exists(), "the first run went on beside the second"
+    cluster.run("scancel", job)
+    assert cluster.wait_ended(job)["State"].startswith("CANCELLED")
+
+
+def lose_records(spool, how):
+    """What a damaged disk, or somebody who makes room, does to the spool of an agent that is gone."""
+    logs = sorted(spool.glob("steps.*.log"))
+    if how == "a damaged record":
+        content = logs[-1].read_bytes()
+        logs[-1].write_bytes(content[:-4] + b"?" + content[-3:])  # that of the launch, which is the last
+    elif how == "no logs":
+        for log in logs:
+            log.unlink()
+    else:
+        shutil.rmtree(spool)
+
+
+@pytest.mark.parametrize("how", ["a damaged record", "no logs", "no spool"])
+@pytest.mark.parametrize("who", ["agent-node1", "controller"])
+def test_a_step_that_the_spool_has_lost_goes_on(own_cluster, how, who):
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("echo begin >> begins; while [ ! -e go ]; do sleep 0.1; done; exit 4", "--requeue", "-o", "/dev/null")
+    until((cluster.work / "begins").exists, "the script's begin")
+    time.sleep(1.5)  # until the controller has heard that it runs
+    for name in {"agent-node1", who}:
+        os.kill(cluster.pid(name), signal.SIGKILL)
+    lose_records(cluster.dir / "spool" / "node1", how)
+    cluster.up()
+    time.sleep(8)  # longer than a lost supervisor is waited for
+    assert cluster.job(job, "State")["State"] == "RUNNING"
+    (cluster.work / "go").touch()
+    assert cluster.wait_ended(job)["ExitCode"] == "4:0"
+    assert (cluster.work / "begins").read_text() == "begin\n"
+    after = cluster.sbatch("exit 0")
+    assert cluster.wait_ended(after)["State"] == "COMPLETED"
+    until(lambda: not supervisors(cluster), "nothing is left of them")
+
+
+def test_a_step_of_which_nothing_is_known_and_no_supervisor_lives_is_lost_and_cleaned_up_after(own_cluster):
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch(LEAVES_NO_TRACE, "--requeue", "-o", "/dev/null")
+    begins = cluster.work / "begins"
+    until(begins.exists, "the script's begin")
+    until(lambda: len((cluster.work / "pids").read_text().split()) == 4, "all of its processes")
+    script = int(begins.read_text().split()[1])
+    os.kill(cluster.pid("agent-node1"), signal.SIGKILL)
+    os.kill(supervisor_above(script), signal.SIGKILL)
+    lose_records(cluster.dir / "spool" / "node1", "no logs")
+    cluster.up()
+    until(lambda: len(begins.read_text().splitlines()) == 2, "the second run")
+    assert begins.read_text().split()[2] == "1", "it counts as another run"
     assert not (cluster.work / "overlap").exists(), "the first run went on beside the second"
     cluster.run("scancel", job)
     assert cluster.wait_ended(job)["State"].startswith("CANCELLED")

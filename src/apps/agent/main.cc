@@ -108,8 +108,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     self_.cluster_id = spool_->identity().cluster.cluster_id;
     self_.epoch = spool_->identity().cluster.epoch;
     self_.job_floor = spool_->identity().job_floor;
-    self_.has_lost_records = spool_->has_lost_records();
-    if (self_.has_lost_records) fmt::print(stderr, "muster-agent: records in {} cannot be read: the controller is asked what runs here\n", options_.spool);
+    self_.has_lost_records = spool_->identity().has_lost_records;
+    if (self_.has_lost_records) fmt::print(stderr, "muster-agent: records in {} are missing or cannot be read: the controller is asked what runs here\n", options_.spool);
     agent_.emplace(std::move(self_), ::geteuid(), *this);
     for (const Spool::Known& step : known) agent_->adopt(step.id, step.run_key, step.done, steady_now());
     start_spawner();
@@ -170,7 +170,9 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   }
   Heartbeat measure() override { return measure_host(); }
   Status probe() override { return spool_->probe(); }
-  Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor) override { return spool_->adopt(cluster, job_floor); }
+  Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor, bool has_lost_records) override {
+    return spool_->adopt({cluster, job_floor, has_lost_records});
+  }
   bool is_output_stored(const StepId& step) override {
     shipper_.on_tick(steady_now());
     return !shipper_.has_output_of(step);

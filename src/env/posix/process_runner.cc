@@ -244,7 +244,8 @@ Error describe(const ProcessSpec& spec, const ChildFailure& failure) {
 
 }  // namespace
 
-Result<pid_t> start_process(const ProcessSpec& spec) {
+Result<pid_t> start_process(const ProcessSpec& spec, int* exec_error) {
+  if (exec_error != nullptr) *exec_error = 0;
   int pipe_fds[2];
   if (::pipe2(pipe_fds, O_CLOEXEC) != 0) return fail(ErrorCode::kUnavailable, "pipe", std::strerror(errno));
   const pid_t pid = ::fork();
@@ -265,6 +266,7 @@ Result<pid_t> start_process(const ProcessSpec& spec) {
   ::close(pipe_fds[0]);
   if (got != static_cast<ssize_t>(sizeof failure)) return pid;
   ::waitpid(pid, nullptr, 0);
+  if (exec_error != nullptr && failure.stage == ChildFailure::kExec) *exec_error = failure.error;
   return fail(describe(spec, failure));
 }
 
