@@ -128,7 +128,6 @@ def test_a_step_that_the_spool_has_lost_goes_on(own_cluster, how, who):
     assert (cluster.work / "begins").read_text() == "begin\n"
     after = cluster.sbatch("exit 0")
     assert cluster.wait_ended(after)["State"] == "COMPLETED"
-    until(lambda: not supervisors(cluster), "nothing is left of them")
 
 
 def test_a_step_of_which_nothing_is_known_and_no_supervisor_lives_is_lost_and_cleaned_up_after(own_cluster):
