@@ -102,7 +102,7 @@ int StepWatch::run(StepPlace place, const StepSpec& spec) {
   place_ = std::move(place);
   output_ = TaskOutput(options_.step.is_label, place_->task_count);
   errors_ = TaskOutput(options_.step.is_label, place_->task_count);
-  report_ = TaskReport(place_->task_count);
+  report_ = TaskReport(place_->task_count, options_.is_exit_report_brief);
   if (const Status opened = open_files(spec); !opened.has_value()) {
     console_.error(opened.error());
     give_up(console_.exit_error());

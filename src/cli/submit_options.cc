@@ -271,7 +271,8 @@ constexpr SubmitVariable kVariables[] = {
     {"TEST_EXEC", nullptr, kR, false, flag<&SubmitOptions::is_program_checked>},
     {"WORKING_CLUSTER", nullptr, kR, false, working_cluster}, {"ARBITRARY_NODELIST", nullptr, kR},
     {"EXTERNAL_LAUNCHER", nullptr, kR}, {"STEP_GRES", nullptr, kR},
-    {"STEP_KILLED_MSG_NODE_ID", nullptr, kR}, {"SRUN_REDUCE_TASK_EXIT_MSG", nullptr, kR},
+    {"STEP_KILLED_MSG_NODE_ID", nullptr, kR, false, as_is},
+    {"SRUN_REDUCE_TASK_EXIT_MSG", nullptr, kR, false, brief_exit_report},
     {"EXIT_ERROR", nullptr, kR, false, as_is}, {"EXIT_IMMEDIATE", nullptr, kR, false, as_is},
     {"DIST_PLANESIZE", nullptr, kR, false, as_is}, {"JOB_NODELIST", nullptr, kR, false, as_is},
 };

@@ -62,6 +62,7 @@ struct SubmitOptions {
   bool is_quit_on_interrupt = false;
   bool is_multi_prog = false;
   std::vector<std::uint16_t> ignored_signals;
+  bool is_exit_report_brief = false;      ///< SLURM_SRUN_REDUCE_TASK_EXIT_MSG
   bool is_program_checked = false;        ///< SLURM_TEST_EXEC: the program must be there where srun is called
   // all of them
   std::string hint;                       ///< --hint, for steps inside

@@ -163,6 +163,10 @@ TEST(SubmitRows, VariablesOfRefusedThingsAreRefusedByName) {
 
 TEST(SubmitRows, VariablesHaveTheEffectOfTheirOptions) {
   SubmitOptions options;
+  EXPECT_EQ(said_of(Submitter::kRun, "SLURM_SRUN_REDUCE_TASK_EXIT_MSG", "0", options), "");
+  EXPECT_FALSE(options.is_exit_report_brief);
+  EXPECT_EQ(said_of(Submitter::kRun, "SLURM_SRUN_REDUCE_TASK_EXIT_MSG", "1", options), "");
+  EXPECT_TRUE(options.is_exit_report_brief);
   EXPECT_EQ(said_of(Submitter::kRun, "SLURM_NPROCS", "3", options), "");
   EXPECT_EQ(options.job.task_count, 3U);
   EXPECT_EQ(said_of(Submitter::kRun, "SRUN_OUTPUT", "x.out", options), "");

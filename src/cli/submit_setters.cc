@@ -487,6 +487,12 @@ Status tres_per_task(SubmitOptions& options, Value value) {
   return {};
 }
 
+/// Source: srun(1), SLURM_SRUN_REDUCE_TASK_EXIT_MSG: "set and non-zero".
+Status brief_exit_report(SubmitOptions& options, Value value) {
+  options.is_exit_report_brief = parse_whole32(value).value_or(0) != 0;
+  return {};
+}
+
 Status umask(SubmitOptions& options, Value value) {
   std::uint32_t mask = 0;
   for (const char digit : value) {

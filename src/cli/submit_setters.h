@@ -107,6 +107,7 @@ Status tasks_per_tres(SubmitOptions& options, Value value);
 Status time_limit(SubmitOptions& options, Value value);
 Status tmp_disk(SubmitOptions& options, Value value);
 Status tres_per_task(SubmitOptions& options, Value value);
+Status brief_exit_report(SubmitOptions& options, Value value);
 Status umask(SubmitOptions& options, Value value);
 Status verbose(SubmitOptions& options, Value value);
 Status wait_for_tasks(SubmitOptions& options, Value value);

@@ -46,6 +46,8 @@ void TaskReport::add(std::uint32_t task, const std::string& host, TaskEnd end) {
 std::vector<std::string> TaskReport::take_lines() {
   std::vector<std::string> lines;
   for (const auto& [end, group] : fresh_) {
+    if (is_brief_ && last_told_ == end) continue;
+    last_told_ = end;
     lines.push_back(fmt::format("{}: {}: {}", sorted_hostlist(group.hosts), tasks_text(group.tasks), end_text(end)));
   }
   fresh_.clear();

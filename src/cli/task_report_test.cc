@@ -29,6 +29,19 @@ TEST(TaskReport, SignalsWinOverCodes) {
   EXPECT_EQ(report.status_lines(), (Lines{"task 2: running", "tasks 0-1: exited abnormally"}));
 }
 
+TEST(TaskReport, ABriefOneSaysWhatRepeatsOnce) {
+  TaskReport report(5, true);
+  report.add(0, "n1", {ExitStatus::exited(1)});
+  EXPECT_EQ(report.take_lines(), Lines{"n1: task 0: Exited with exit code 1"});
+  report.add(1, "n1", {ExitStatus::exited(1)});
+  EXPECT_TRUE(report.take_lines().empty());
+  report.add(2, "n1", {ExitStatus::exited(2)});
+  EXPECT_EQ(report.take_lines(), Lines{"n1: task 2: Exited with exit code 2"});
+  report.add(3, "n1", {ExitStatus::exited(1)});
+  EXPECT_EQ(report.take_lines(), Lines{"n1: task 3: Exited with exit code 1"});
+  EXPECT_EQ(report.exit_code(), 2);
+}
+
 TEST(TaskReport, OutOfMemory) {
   TaskReport report(1);
   report.add(0, "n1", {ExitStatus::signalled(9), true});

@@ -66,6 +66,9 @@ class SqliteJournal {
   Result<std::string> read_blob(BlobId id);
   /// Reads every script and environment: which are not what was written.
   Result<std::vector<BlobId>> damaged_blobs();
+  /// Remembers that a blob was found damaged: the next start need not find out again.
+  Status note_damaged(BlobId id);
+  Result<std::vector<BlobId>> noted_damaged();
 
   /// A checkpoint is slices under a new generation, then a manifest that makes it count. Those before it stay until
   /// `truncate` finds that nobody needs them.

@@ -132,6 +132,10 @@ TEST(SqliteJournal, ADamagedBlobIsNotHandedOut) {
   EXPECT_EQ(journal->read_blob(BlobId(1)).value(), "rm -r dir-A");
   EXPECT_EQ(journal->read_blob(BlobId(2)).error().code, ErrorCode::kCorruption);
   EXPECT_EQ(journal->damaged_blobs().value(), std::vector{BlobId(2)});
+  EXPECT_TRUE(journal->noted_damaged().value().empty());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(journal->note_damaged(BlobId(2)).has_value());
+  journal = opened();
+  EXPECT_EQ(journal->noted_damaged().value(), std::vector{BlobId(2)});
 }
 
 TEST(SqliteJournal, TruncatesUpToTheCheckpointInPieces) {

@@ -20,6 +20,7 @@
 #include "codec/experiment_text.h"
 #include "codec/spool_path.h"
 #include "codec/task_output.h"
+#include "codec/words.h"
 #include "env/posix/clocks.h"
 #include "env/posix/key_lock.h"
 #include "env/posix/process_runner.h"
@@ -114,7 +115,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     ::close(fd);
   }
   void notice(const std::string& cause) override {
-    if (launch_.node_rank != 0) return;  // one line for the whole step
+    if (launch_.node_rank != noticing_node()) return;  // one line for the whole step
     const std::string what = launch_.step == nullptr
                                  ? fmt::format("JOB {}", launch_.id.job.value())
                                  : fmt::format("STEP {}.{}", launch_.id.job.value(), launch_.id.step);
@@ -132,6 +133,13 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
 
  private:
+  /// The step's node that says why it is ended. Source: srun(1), SLURM_STEP_KILLED_MSG_NODE_ID.
+  std::uint32_t noticing_node() const {
+    if (launch_.step == nullptr || launch_.environment == nullptr) return 0;
+    const Environment environment = parse_environment(*launch_.environment);
+    const auto wanted = parse_whole32(get_variable(environment, "SLURM_STEP_KILLED_MSG_NODE_ID").value_or("0"));
+    return wanted && *wanted < layout_.size() ? *wanted : 0;
+  }
   static std::string container_name(const LaunchStep& launch) {
     return fmt::format("{}_{}.{}.{}", launch.node_name, launch.id.job.value(), launch.id.attempt, launch.id.step);
   }

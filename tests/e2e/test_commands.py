@@ -308,13 +308,14 @@ def test_first_lines_of_refusals_are_slurms(cluster):
         assert cluster.run(command, "--usage").out.startswith(f"Usage: {command} [")
 
 
-def test_a_step_that_is_cancelled_says_so_once(cluster):
-    srun = cluster.popen("srun", "-N2", "sh", "-c", "echo ready; sleep 60")
+@pytest.mark.parametrize("node", [1, 2])
+def test_a_step_that_is_cancelled_says_so_once(cluster, node):
+    srun = cluster.popen("env", f"SLURM_STEP_KILLED_MSG_NODE_ID={node - 1}", "srun", "-N2", "sh", "-c", "echo ready; sleep 60")
     assert srun.stdout.readline() == "ready\n" and srun.stdout.readline() == "ready\n"
     (job,) = set(cluster.run("squeue", "-h", "-o", "%i", "-n", "sh").out.split())
     cluster.run("scancel", f"{job}.0")
     _, err = srun.communicate(timeout=20)
-    notices = re.findall(r"^slurmstepd: error: \*\*\* STEP (\S+) ON node1 CANCELLED AT \d{4}-\S+ DUE to SIGNAL Killed \*\*\*$", err, re.M)
+    notices = re.findall(rf"^slurmstepd: error: \*\*\* STEP (\S+) ON node{node} CANCELLED AT \d{{4}}-\S+ DUE to SIGNAL Killed \*\*\*$", err, re.M)
     assert notices == [f"{job}.0"] and err.count("CANCELLED") == 1 and srun.returncode == 137, err
     # KillWait=2, and two seconds
     assert err.count("srun: Job step aborted: Waiting up to 4 seconds for job step to finish.\n") == 1, err

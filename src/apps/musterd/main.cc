@@ -255,6 +255,7 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
   recovered.clock = TRY(recovered.journal->clock());
   recovered.start = TRY(recover_beside_history(*recovered.journal, state, mark));
   if (!recovered.start.verdict.warning.empty()) log_line(recovered.start.verdict.warning);
+  for (const BlobId damaged : TRY(recovered.journal->noted_damaged())) state.do_not_share(damaged);
   recovered.config = std::make_shared<const ClusterConfig>(setup.conf.cluster);
   return recovered;
 }

@@ -148,6 +148,9 @@ class JournalThread {
   void receive(EventBatchRef&) {}
   void receive(FetchBlob& fetch) {
     auto bytes = journal_.read_blob(fetch.id);
+    if (!bytes.has_value() && bytes.error().code == ErrorCode::kCorruption) {
+      [[maybe_unused]] const Status ignored = journal_.note_damaged(fetch.id);  // else the next run finds out again
+    }
     if (fetch.token != 0) {
       channels_.gateway.push(BlobAnswer{fetch.token, std::move(bytes)});
     } else if (bytes.has_value()) {

@@ -150,6 +150,10 @@ kj::Promise<std::optional<Error>> Gateway::query_why(const Identity& identity, Q
   return it.find_waiting(std::move(listing).value(), kExplainedMax)
       .then([this](std::vector<JobId> waiting) { return port_.explain(std::move(waiting)); })
       .then([this, &it, filter](std::map<JobId, Reasons> reasons) -> kj::Promise<std::optional<Error>> {
+        // The planner knows nothing of it, and the core starts nothing.
+        for (auto& [job, why] : reasons) {
+          if (refusal_) why.details.insert(why.details.begin(), ReasonDetail{PendingReason::kResources, "nothing is started: " + refusal_->text(), 0, 0, {}, {}});
+        }
         auto again = replica_.begin_list(filter);
         if (!again.has_value()) return std::optional<Error>(again.error());
         return it.send(std::move(again).value(), std::move(reasons));
