@@ -48,8 +48,8 @@ void Checker::take(std::uint32_t host, const NodeGrant& grant, JobId job, bool i
     bits.for_each([&](std::size_t index) {
       Place& place = places_[{host, kind, index}];
       const bool is_free = place.uses == 0 || place.job == job || out_of_sight_.contains(place.job);
-      CHECK(is_free, "host {}: {} {} is in use by job {} and given to job {}", host, kind,
-            index, place.job.value(), job.value());
+      CHECK(is_free, "host {}: {} {} is in use by job {} and given to job {}", host, kind, index,
+            place.job.value(), job.value());
       place.job = job;
       ++place.uses;
     });
@@ -298,7 +298,8 @@ struct Checker::Follow {
       const auto run = checker.runs_.find({NodeIndex(node), e.step});
       if (run == checker.runs_.end()) continue;
       ++parts;
-      const bool is_over = std::ranges::all_of(run->second.live, [](const auto& entry) { return entry.second == 0; });
+      const bool is_over = std::ranges::all_of(run->second.live,
+                                               [](const auto& entry) { return entry.second == 0; });
       CHECK(is_over, "step {} is over and runs on node {}", text_of(e.step), node);
       worst = worse(worst, run->second.worst);
       ended += run->second.ended;

@@ -62,7 +62,8 @@ class Checker : private Knowledge {
   void deadline_enforced(const LaunchStep& launch);
   /// The step may be reported lost: something happened to it.
   void excuse(const StepId& step) { excused_.insert(step); }
-  /// The machine's agent has lost sight of what runs there: it may overlap with what comes, until it is found.
+  /// The machine's agent has lost sight of what runs there: it may overlap with what comes, until
+  /// it is found.
   void lose_sight(const StepId& step) {
     excuse(step);
     out_of_sight_.insert(step.job);
@@ -103,7 +104,8 @@ class Checker : private Knowledge {
 
  private:
   struct Run {
-    std::map<std::uint32_t, std::uint32_t> live;  ///< tasks, by host: a stranger may have taken the node's place
+    std::map<std::uint32_t, std::uint32_t>
+        live;  ///< tasks, by host: a stranger may have taken the node's place
     ExitStatus worst;
     std::uint32_t ended = 0;
     bool is_forgotten = false;  ///< of before the state was put back: it may come again once it is over

@@ -371,7 +371,8 @@ void Machine::send_step(const StepId& id, const ToAgent& message) {
   });
 }
 
-Status Machine::adopt_cluster(const ClusterIdentity& cluster, JobId job_floor, bool has_lost_records) {
+Status Machine::adopt_cluster(const ClusterIdentity& cluster, JobId job_floor,
+                              bool has_lost_records) {
   return spool_->adopt({cluster, job_floor, has_lost_records});
 }
 
@@ -383,6 +384,12 @@ std::optional<StepId> Machine::unacknowledged() {
   spool_->close();
   const std::vector<Spool::Known> known = spool_->open();
   return known.empty() ? std::nullopt : std::optional(known.front().id);
+}
+
+std::vector<StepId> Machine::leftovers() {
+  std::vector<StepId> ids;
+  for (const auto& [id, step] : steps_) ids.push_back(id);
+  return ids;
 }
 
 bool Machine::has_supervisor(const StepId& id) {

@@ -113,12 +113,15 @@ class Machine final : public AgentWorld {
   void send_step(const StepId& step, const ToAgent& message) override;
   void forget(const StepId& step) override;
   std::optional<StepDone> find_end(const StepId& step) override;
+  bool has_traces(const StepId& step) override { return steps_.contains(step); }
+  std::vector<StepId> leftovers() override;
   bool has_supervisor(const StepId& step) override;
   bool clean_up(const StepId& step) override;
   void end_supervisor(const StepId& step) override;
   Heartbeat measure() override { return {}; }
   Status probe() override { return {}; }
-  Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor, bool has_lost_records) override;
+  Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor,
+                       bool has_lost_records) override;
   bool is_output_stored(const StepId&) override { return true; }
 
  private:

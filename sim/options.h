@@ -31,7 +31,7 @@ struct Options {
   // Faults; mean time between two, zero: never.
   Duration controller_crash;
   Duration agent_crash;
-  Duration spool_loss;           ///< an agent ends, and its spool is emptied or damaged
+  Duration spool_loss;  ///< an agent ends, and its spool is emptied or damaged
   Duration supervisor_crash;
   Duration supervisor_stop;      ///< one stands still for up to a minute
   Duration node_crash;

@@ -35,7 +35,8 @@ class MemorySpool final : public NodeSpool {
     return {};
   }
   Status store_identity(const Spool::Identity& identity) override {
-    const bool is_another = !identity_.cluster.cluster_id.empty() && identity.cluster.cluster_id != identity_.cluster.cluster_id;
+    const bool is_another = !identity_.cluster.cluster_id.empty() &&
+                            identity.cluster.cluster_id != identity_.cluster.cluster_id;
     if (is_another) steps_.clear();
     identity_ = identity;
     return {};
@@ -90,7 +91,9 @@ class FileSpool final : public NodeSpool {
     for (const LaunchStep& step : steps) pointers.push_back(&step);
     return synced(spool_->launched(pointers));
   }
-  Status store_identity(const Spool::Identity& identity) override { return synced(spool_->adopt(identity)); }
+  Status store_identity(const Spool::Identity& identity) override {
+    return synced(spool_->adopt(identity));
+  }
   void store_acknowledged(const StepId& step) override { spool_->acknowledged(step); }
   /// One in two times everything, else a part of each log.
   void damage() override {

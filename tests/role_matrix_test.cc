@@ -261,7 +261,9 @@ FromAgent of_run(const SmallCluster& cluster, FromAgent message) {
 TEST(RoleMatrix, AnAgentSpeaksForItsOwnNodeAlone) {
   std::set<std::string> without_row = alternatives(capnp::Schema::from<schema::AgentMessage>());
   // What the controller says is never taken from an agent: these are no FromAgent.
-  for (const char* order : {"launchStep", "signalStep", "terminateJob", "suspendJob", "acknowledgeStep", "forgetJob", "changeEnd", "stopStep", "outputReceived", "findSteps"}) {
+  for (const char* order :
+       {"launchStep", "signalStep", "terminateJob", "suspendJob", "acknowledgeStep", "forgetJob",
+        "changeEnd", "stopStep", "outputReceived", "findSteps"}) {
     without_row.erase(order);
   }
   const StepId step{kRuns, 0, kBatchStep};

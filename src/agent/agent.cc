@@ -17,6 +17,8 @@ constexpr Duration kAnswerPatience = Duration::seconds(30);
 /// A tick that comes so late means that this process stood still.
 constexpr Duration kPause = Duration::seconds(2);
 constexpr Duration kProbeInterval = Duration::seconds(5);
+/// So long after a registration a launch may repeat one that a spool has lost unnoticed: an older copy, a log cut at its end.
+constexpr Duration kRepeatsWithin = Duration::seconds(60);
 /// Stands for all steps of a run; no step has this number.
 constexpr std::uint32_t kWholeRun = UINT32_MAX;
 
@@ -61,10 +63,12 @@ bool Agent::on_cluster(const ClusterIdentity& cluster, TimePoint) {
     self_.job_floor = JobId();
   }
   if (is_same && cluster.epoch <= self_.epoch) return true;
-  // A spool that knows no cluster, or another one, may have been emptied while steps of this one ran.
+  // A spool that knows no cluster, or another one, may have been emptied while steps of this one
+  // ran.
   const bool has_lost_records = self_.has_lost_records || !is_same;
   // A newer leader of the same cluster is served even where the disk does not take its number: ends must be told.
-  if (!world_.adopt_cluster(cluster, self_.job_floor, has_lost_records).has_value() && !is_same) return false;
+  if (!world_.adopt_cluster(cluster, self_.job_floor, has_lost_records).has_value() && !is_same)
+    return false;
   self_.has_lost_records = has_lost_records;
   self_.cluster_id = cluster.cluster_id;
   self_.epoch = cluster.epoch;
@@ -73,6 +77,7 @@ bool Agent::on_cluster(const ClusterIdentity& cluster, TimePoint) {
 
 void Agent::on_registered(TimePoint now) {
   is_connected_ = true;
+  registered_since_ = now;
   last_heartbeat_ = now;
   world_.send_controller(world_.measure());
   for (auto& [id, step] : steps_) {
@@ -174,6 +179,11 @@ void Agent::start(const LaunchStep& launch, TimePoint now) {
   if (known == steps_.end() ? is_past(launch.id) : known->second.run_key != launch.run_key) {
     return tell_lost(launch.id, launch.run_key, launch.node_rank);
   }
+  const bool may_repeat = known == steps_.end() && now - registered_since_ < kRepeatsWithin;
+  if (may_repeat && world_.has_traces(launch.id)) {
+    find_again(launch.id, launch.run_key).since = now;
+    return;
+  }
   if (known == steps_.end()) {
     Step& step = steps_[launch.id];  // known from here on: a second copy of the order changes nothing
     step.since = now;
@@ -205,8 +215,8 @@ void Agent::tell_lost(const StepId& id, std::uint64_t run_key, std::uint32_t nod
   tell(done);
 }
 
-/// A step that runs here, as others say, and that the spool has lost. On a full disk it is not recorded: an agent that starts
-/// then finds it in the same way.
+/// A step that runs here, as others say, and that the spool has lost. On a full disk it is not
+/// recorded: an agent that starts then finds it in the same way.
 Agent::Step& Agent::find_again(const StepId& id, std::uint64_t run_key) {
   LaunchStep brief;
   brief.id = id;
@@ -214,18 +224,33 @@ Agent::Step& Agent::find_again(const StepId& id, std::uint64_t run_key) {
   brief.node_name = self_.node_name;
   brief.cluster_id = self_.cluster_id;
   brief.epoch = self_.epoch;
-  [[maybe_unused]] const Status ignored = world_.record(brief);
+  if (!world_.record(brief).has_value()) has_unrecorded_ = true;
   Step& step = steps_[id];
   step.run_key = run_key;
   return step;
 }
 
-/// From here on the spool knows what the controller knows: what is missing from it later was never started.
+/// From here on the spool knows what the controller knows: what is missing from it later was never
+/// started.
 void Agent::look_for(const FindSteps& wanted, TimePoint now) {
   for (const KnownStep& step : wanted.steps) look_for(step, now);
   if (!self_.has_lost_records) return;
-  const Status recorded = world_.adopt_cluster({self_.cluster_id, self_.epoch}, self_.job_floor, false);
+  for (const StepId& step : world_.leftovers()) {
+    if (!steps_.contains(step)) strangers_.insert(step);
+  }
+  clean_up_strangers();
+  if (std::exchange(has_unrecorded_, false)) return;  // it is told again with the next registration
+  const Status recorded =
+      world_.adopt_cluster({self_.cluster_id, self_.epoch}, self_.job_floor, false);
   self_.has_lost_records = !recorded.has_value();
+}
+
+/// Runs that were given up while the spool was lost. Those whose supervisors live are told of when they dial in.
+void Agent::clean_up_strangers() {
+  std::erase_if(strangers_, [this](const StepId& step) {
+    if (steps_.contains(step)) return true;
+    return !world_.has_supervisor(step) && world_.clean_up(step);
+  });
 }
 
 /// Its supervisor may live and dial in; without one it is cleaned up after and ends as lost.
@@ -285,13 +310,15 @@ void Agent::end_turn() {
 
 void Agent::on_step_linked(const StepId& id, std::uint64_t run_key) {
   const auto found = steps_.find(id);
-  const bool is_given_up = found == steps_.end() ? is_past(id) : found->second.done && found->second.done->is_lost;
+  const bool is_given_up =
+      found == steps_.end() ? is_past(id) : found->second.done && found->second.done->is_lost;
   if (is_given_up) {
     // It is here all the same: its place may be somebody else's by now.
     world_.send_step(id, TerminateJob{id.job, id.attempt, "", Duration()});
     return;
   }
-  // One that the spool has lost is told of like any other: the controller knows whether it is to run.
+  // One that the spool has lost is told of like any other: the controller knows whether it is to
+  // run.
   Step& step = found == steps_.end() ? find_again(id, run_key) : found->second;
   step.is_linked = true;
   for (const ToAgent& message : std::exchange(step.waiting, {})) world_.send_step(id, message);
@@ -377,6 +404,7 @@ void Agent::on_tick(TimePoint now) {
   }
   last_tick_ = now;
   look_at_fault(now);
+  clean_up_strangers();
   for (auto& [id, step] : steps_) {
     if (!step.done && step.answer_by.is_set() && now > step.answer_by) {
       step.answer_by = {};

@@ -26,6 +26,10 @@ class AgentWorld {
   virtual void forget(const StepId& step) = 0;
   /// The end that a supervisor left in the spool.
   virtual std::optional<StepDone> find_end(const StepId& step) = 0;
+  /// Whether anything of the step is here, known to the spool or not: a supervisor, or processes of its tasks.
+  virtual bool has_traces(const StepId& step) = 0;
+  /// Every step of which processes are here. Cost: looks at all processes.
+  virtual std::vector<StepId> leftovers() = 0;
   /// Whether the step's supervisor lives, linked or not.
   virtual bool has_supervisor(const StepId& step) = 0;
   /// Records durably that the step was launched: it was found, and the spool did not know it.
@@ -38,7 +42,8 @@ class AgentWorld {
   /// Whether launches could be recorded now: asked for after a refusal. Errors: as launch.
   virtual Status probe() = 0;
   /// Records durably whom the node serves, and forgets every step of whom it served before.
-  virtual Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor, bool has_lost_records) = 0;
+  virtual Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor,
+                               bool has_lost_records) = 0;
   /// The controller has all that the ended step's tasks wrote, as far as this node kept it.
   virtual bool is_output_stored(const StepId& step) = 0;
 };
@@ -102,6 +107,7 @@ class Agent {
   Step& find_again(const StepId& id, std::uint64_t run_key);
   void look_for(const FindSteps& wanted, TimePoint now);
   void look_for(const KnownStep& wanted, TimePoint now);
+  void clean_up_strangers();
   void start(const LaunchStep& launch, TimePoint now);
   Heartbeat with_fault(Heartbeat heartbeat) const;
   void look_at_fault(TimePoint now);
@@ -120,6 +126,9 @@ class Agent {
   std::set<StepId> past_;            ///< acknowledged steps and ended runs, the newest
   std::deque<StepId> past_order_;
   bool is_connected_ = false;
+  TimePoint registered_since_;
+  bool has_unrecorded_ = false;      ///< the spool did not take a step that was found
+  std::set<StepId> strangers_;       ///< leftovers that nobody named, to be cleaned up
   TimePoint last_heartbeat_;
   TimePoint last_tick_;
   std::string fault_;                ///< why launches were refused; empty: nothing

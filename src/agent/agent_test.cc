@@ -20,7 +20,9 @@ StepDone done_of(const StepId& id) {
   done.tasks = {ExitStatus::exited(3)};
   return done;
 }
-FindSteps find_of(const StepId& id, std::uint64_t run_key) { return FindSteps{{{id, StepPhase::kRunning, run_key}}}; }
+FindSteps find_of(const StepId& id, std::uint64_t run_key) {
+  return FindSteps{{{id, StepPhase::kRunning, run_key}}};
+}
 TerminateJob terminate_of(const StepId& id) { return TerminateJob{id.job, id.attempt, "", Duration::seconds(5)}; }
 
 class FakeWorld final : public AgentWorld {
@@ -42,6 +44,8 @@ class FakeWorld final : public AgentWorld {
   void send_step(const StepId&, const ToAgent& message) override { ordered.push_back(message); }
   void forget(const StepId& step) override { forgotten.push_back(step); }
   std::optional<StepDone> find_end(const StepId&) override { return end; }
+  bool has_traces(const StepId&) override { return has_left_something; }
+  std::vector<StepId> leftovers() override { return left; }
   bool has_supervisor(const StepId&) override { return is_supervised; }
   bool clean_up(const StepId& step) override {
     cleaned.push_back(step);
@@ -50,7 +54,8 @@ class FakeWorld final : public AgentWorld {
   void end_supervisor(const StepId& step) override { silenced.push_back(step); }
   Heartbeat measure() override { return {}; }
   Status probe() override { return is_full ? Status(fail(ErrorCode::kUnavailable, "no space")) : Status(); }
-  Status adopt_cluster(const ClusterIdentity& cluster, JobId floor, bool has_lost_records) override {
+  Status adopt_cluster(const ClusterIdentity& cluster, JobId floor,
+                       bool has_lost_records) override {
     if (is_full) return fail(ErrorCode::kUnavailable, "no space");
     adopted = cluster;
     is_flagged = has_lost_records;
@@ -73,6 +78,8 @@ class FakeWorld final : public AgentWorld {
   std::vector<StepId> cleaned;
   std::vector<StepId> silenced;
   std::optional<StepDone> end;
+  bool has_left_something = false;
+  std::vector<StepId> left;
   bool is_supervised = false;  ///< its supervisor lives, linked or not
   bool leaves_some = false;    ///< what is cleaned up does not go at once
   bool is_full = false;
@@ -274,6 +281,38 @@ TEST(Agent, ASupervisorThatNobodyWaitsForIsToldOf) {
   agent.on_controller(FindSteps{}, at(0));
   EXPECT_FALSE(agent.registration().has_lost_records);
   EXPECT_FALSE(world.is_flagged);
+}
+
+TEST_F(AgentTest, ALaunchOfWhichSomethingIsHereAlreadyIsLookedForInstead) {
+  world.has_left_something = true;
+  launch(kStep);
+  EXPECT_TRUE(world.launched.empty()) << "an older copy of the spool has lost it unnoticed";
+  EXPECT_EQ(world.recorded, std::vector<StepId>{kStep});
+  for (int second = 1; second <= 6; ++second) agent.on_tick(at(second));
+  EXPECT_EQ(world.cleaned, std::vector<StepId>{kStep});
+  ASSERT_EQ(world.count<StepDone>(), 1U);
+  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
+  const StepId other{JobId(2), 0, 0};
+  agent.on_controller(launch_of(other), at(100));
+  agent.end_turn();
+  EXPECT_EQ(world.launched, std::vector<StepId>{other}) << "not for ever";
+}
+
+TEST(Agent, LeftoversThatNobodyNamesAreCleanedUp) {
+  FakeWorld world;
+  Agent agent(RegisterNode{}, 0, world);
+  const StepId other{JobId(2), 0, 0};
+  world.left = {kStep, other};
+  world.leaves_some = true;
+  EXPECT_TRUE(agent.on_cluster({"ours", Epoch(1)}, at(0)));
+  agent.on_registered(at(0));
+  agent.on_controller(find_of(kStep, 7), at(0));
+  EXPECT_EQ(world.cleaned, std::vector<StepId>{other});
+  world.leaves_some = false;
+  agent.on_tick(at(1));
+  EXPECT_EQ(world.cleaned, (std::vector<StepId>{other, other}));
+  agent.on_tick(at(2));
+  EXPECT_EQ(world.cleaned.size(), 2U);
 }
 
 TEST(Agent, ASpoolThatKnowsNoClusterMayHaveBeenEmptied) {

@@ -79,11 +79,18 @@ std::string log_name(const std::string& folder, std::uint64_t generation) {
 }  // namespace
 
 Spool::Spool(Spool&& other) noexcept
-    : folder_(std::move(other.folder_)), path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)),
-      lock_fd_(std::exchange(other.lock_fd_, -1)), identity_(std::move(other.identity_)),
-      generation_(other.generation_), size_(other.size_), damage_(other.damage_),
-      known_damage_(other.known_damage_), open_(std::move(other.open_)),
-      offsets_(std::move(other.offsets_)), ends_(std::move(other.ends_)) {}
+    : folder_(std::move(other.folder_)),
+      path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      lock_fd_(std::exchange(other.lock_fd_, -1)),
+      identity_(std::move(other.identity_)),
+      generation_(other.generation_),
+      size_(other.size_),
+      damage_(other.damage_),
+      known_damage_(other.known_damage_),
+      open_(std::move(other.open_)),
+      offsets_(std::move(other.offsets_)),
+      ends_(std::move(other.ends_)) {}
 
 Spool::~Spool() {
   if (fd_ >= 0) ::close(fd_);
@@ -162,7 +169,8 @@ std::string Spool::identity_record() const {
 
 Status Spool::adopt(const Identity& identity) {
   const Identity before = identity_;
-  if (identity.cluster.cluster_id != before.cluster.cluster_id && !before.cluster.cluster_id.empty()) {
+  if (identity.cluster.cluster_id != before.cluster.cluster_id &&
+      !before.cluster.cluster_id.empty()) {
     open_.clear();
     ends_.clear();
   }
@@ -250,7 +258,8 @@ void Spool::read_new(const std::string& path, std::size_t& offset) {
   const auto take = [&](std::string_view record) {
     const auto report = records::decode_from_agent(record);
     if (!report.has_value()) return;
-    if (const auto* done = std::get_if<StepDone>(&*report); done != nullptr && open_.contains(done->id)) ends_[done->id] = *done;
+    if (const auto* done = std::get_if<StepDone>(&*report); done != nullptr && open_.contains(done->id))
+      ends_[done->id] = *done;
   };
   offset += records::each_log_record(read_from(path, offset).bytes, take).end;
 }

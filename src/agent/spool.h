@@ -29,7 +29,8 @@ class Spool {
   struct Identity {
     ClusterIdentity cluster;
     JobId job_floor;
-    bool has_lost_records = false;  ///< launches may be missing from the logs, and nobody has been asked for them since
+    /// Launches may be missing from the logs, and nobody has been asked for them since.
+    bool has_lost_records = false;
   };
   /// Opens the folder, making it when needed, and reads what earlier agents and supervisors left. Errors: kAlreadyExists
   /// while another agent uses it; kUnavailable.
@@ -40,7 +41,8 @@ class Spool {
   /// Durable on return: from now on the step is never launched again by itself.
   Status launched(const std::vector<const LaunchStep*>& steps);
   const Identity& identity() const { return identity_; }
-  /// The node serves that cluster from now on. Steps of another one are forgotten. Durable on return.
+  /// The node serves that cluster from now on. Steps of another one are forgotten. Durable on
+  /// return.
   Status adopt(const Identity& identity);
   /// A harmless write that shows whether launches can be recorded.
   Status probe();
@@ -71,7 +73,7 @@ class Spool {
   Identity identity_;
   std::uint64_t generation_ = 0;
   std::size_t size_ = 0;
-  std::uint64_t damage_ = 0;        ///< bytes of the logs that could not be read when they were opened
+  std::uint64_t damage_ = 0;  ///< bytes of the logs that could not be read when they were opened
   std::uint64_t known_damage_ = 0;  ///< of them, what the controller has been asked about
   std::map<StepId, std::uint64_t> open_;            ///< unacknowledged steps, by generation of their log
   std::map<std::uint64_t, std::size_t> offsets_;    ///< how far each log has been read for ends

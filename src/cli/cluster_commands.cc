@@ -102,7 +102,9 @@ int run_up(const std::vector<std::string>& words) {
   app.add_flag("--detach", is_detached, "return once every node is idle");
   if (const auto code = parse_words(app, words)) return *code;
   if (::access("/proc/self/exe", F_OK) != 0) {
-    return complain(Error{ErrorCode::kFailedPrecondition, "/proc is not mounted here, and daemons and tasks are found by it", "mount -t proc proc /proc"});
+    return complain(Error{ErrorCode::kFailedPrecondition,
+                          "/proc is not mounted here, and daemons and tasks are found by it",
+                          "mount -t proc proc /proc"});
   }
   options.folder = absolute(options.folder);
   if (options.folder.find_first_of(" \t\n#\"'=") != std::string::npos) {

@@ -151,7 +151,8 @@ Result<Page> Session::query(const Query& query, std::optional<Error>* damage) {
       if (page.ping) all.ping = std::move(page.ping);
     };
     const Status told = connection.query(query, gather);
-    if (!told.has_value() && (damage == nullptr || told.error().code != ErrorCode::kCorruption)) return fail(told.error());
+    if (!told.has_value() && (damage == nullptr || told.error().code != ErrorCode::kCorruption))
+      return fail(told.error());
     if (!told.has_value()) *damage = told.error();
     return all;
   });

@@ -43,9 +43,9 @@ class Session {
   /// a controller that restarts. Errors: kUnavailable "Unable to contact slurm controller (connect failure)".
   Result<std::vector<Reply>> submit(const std::vector<Request>& requests);
   Result<Reply> submit_one(const Request& request);
-  /// Waits up to five seconds for a controller that restarts. Pages that came before a connection was lost come once:
-  /// they are kept back until the answer is whole.
-  /// `damage`, where given: set when the controller has told all that it could read, and some it could not.
+  /// Waits up to five seconds for a controller that restarts. Pages that came before a connection
+  /// was lost come once: they are kept back until the answer is whole. `damage`, where given: set
+  /// when the controller has told all that it could read, and some it could not.
   Result<Page> query(const Query& query, std::optional<Error>* damage = nullptr);
   /// The same for jobs, one by one. When a connection is lost midway all of them come again, after another `begin`.
   Status query_jobs(const Query& query, const std::function<void()>& begin, const std::function<void(JobView&)>& visit);

@@ -22,8 +22,10 @@ struct TaskEnd {
 /// Gathers ends and words those that failed, tasks of the same end in one line.
 class TaskReport {
  public:
-  /// `is_brief`: of lines in a row about one kind of end the first alone (SLURM_SRUN_REDUCE_TASK_EXIT_MSG).
-  explicit TaskReport(std::uint32_t task_count, bool is_brief = false) : task_count_(task_count), is_brief_(is_brief) {}
+  /// `is_brief`: of lines in a row about one kind of end the first alone
+  /// (SLURM_SRUN_REDUCE_TASK_EXIT_MSG).
+  explicit TaskReport(std::uint32_t task_count, bool is_brief = false)
+      : task_count_(task_count), is_brief_(is_brief) {}
   void add(std::uint32_t task, const std::string& host, TaskEnd end);
   /// "n[1-2]: tasks 0-1: Exited with exit code 1" for each new failure; empties the gathered ones.
   std::vector<std::string> take_lines();

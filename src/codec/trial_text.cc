@@ -30,7 +30,9 @@ cd "$code" || give_up "cannot enter $code"
 )";
 // What the entrypoint writes goes to the file alone: every node keeps it for the trial's logs. This script's own words, and srun's, are
 // kept by the first. The srun is that of the node's own programs: PATH is the user's.
-constexpr std::string_view kRun = R"(if [ "${SLURM_JOB_NUM_NODES:-1}" -gt 1 ]; then
+// A run that was asked to stop before its entrypoint began would never hear of it.
+constexpr std::string_view kRun = R"([ -e "${MUSTER_STOP_FILE:-/nonexistent}" ] && exit 0
+if [ "${SLURM_JOB_NUM_NODES:-1}" -gt 1 ]; then
   srun="${MUSTER_PROGRAMS:+$MUSTER_PROGRAMS/}srun"
   command -v "$srun" > /dev/null || give_up "cannot find $srun, which starts the entrypoint on every node"
   "$srun" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --output="$MUSTER_RUN_DIR/output.log" --open-mode=append \

@@ -68,7 +68,8 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
   }
   // A crash may have come between an experiment's change and that of its trials.
   for (const auto& [id, experiment] : state_.experiments().experiments()) {
-    if (!is_final(experiment.state)) carried_on_[id] = CarriedOn{0, Identity{experiment.spec->user, experiment.spec->job->group}};
+    if (!is_final(experiment.state))
+      carried_on_[id] = CarriedOn{0, Identity{experiment.spec->user, experiment.spec->job->group}};
   }
   for (const auto& [job, expiry] : leases_) timers_.set(Timer{expiry, job, 0, TimerKind::kLease});
   if (beginning.suspect.value() != 0) hold_suspect(beginning.suspect, now);
@@ -129,7 +130,8 @@ void Core::after_event(const Event& event) {
   feed_.on_event(event, state_);
   dependencies_.on_event(event, state_);
   for (Mail& mail : mails_about(event, state_)) mail_when_durable(std::move(mail));
-  if (const auto* experiment = std::get_if<ExperimentChanged>(&event.body); experiment != nullptr && experiment->state) {
+  if (const auto* experiment = std::get_if<ExperimentChanged>(&event.body);
+      experiment != nullptr && experiment->state) {
     carried_on_[experiment->experiment] = CarriedOn{0, acting_};
   }
   if (const auto* submitted = std::get_if<JobSubmitted>(&event.body)) {

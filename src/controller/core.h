@@ -314,7 +314,7 @@ class Core {
   /// Jobs of which a turn, beside what came in for each, may still end or change: what is left waits for the next.
   std::size_t allowance_ = kJobsPerTurn;
   std::map<ExperimentId, CarriedOn> carried_on_;
-  Identity acting_;  ///< whose command is being taken; root between commands
+  Identity acting_;                    ///< whose command is being taken; root between commands
   JobId starting_;                     ///< the job whose start is being committed
   std::vector<std::pair<std::uint64_t, std::vector<Reply>>> replies_;
 

@@ -196,8 +196,9 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
   has_freed_ = true;
 }
 
-/// Of the steps that are to run there and that the node does not name: one that ran, or may have before the spool was lost, is not started a
-/// second time: the agent finds out what became of it, before anything else is ordered about its job.
+/// Of the steps that are to run there and that the node does not name: one that ran, or may have
+/// before the spool was lost, is not started a second time: the agent finds out what became of it,
+/// before anything else is ordered about its job.
 void Core::launch_or_find(NodeIndex node, const RegisterNode& hello) {
   const bool may_have_forgotten = hello.cluster_id != state_.cluster_id() || hello.has_lost_records;
   FindSteps wanted;
@@ -206,7 +207,9 @@ void Core::launch_or_find(NodeIndex node, const RegisterNode& hello) {
     for (const StepState& step : job.run->steps) {
       const auto here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node);
       if (!step.is_running() || here == step.layout->nodes.end()) continue;
-      const bool is_named = std::ranges::any_of(hello.steps, [&](const KnownStep& known) { return known.id == step.id && is_of_run(job, known.run_key); });
+      const bool is_named = std::ranges::any_of(hello.steps, [&](const KnownStep& known) {
+        return known.id == step.id && is_of_run(job, known.run_key);
+      });
       if (is_named) continue;
       const auto part = static_cast<std::size_t>(here - step.layout->nodes.begin());
       if (may_have_forgotten || progress_[step.id].running.test(part)) {
@@ -370,7 +373,8 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
   }
 }
 
-/// A supervisor that was lost sight of has come back to its agent, and nobody wants its step any more.
+/// A supervisor that was lost sight of has come back to its agent, and nobody wants its step any
+/// more.
 void Core::end_stranger(NodeIndex node, const StepId& step) {
   links_[node.value()].fenced.insert({step.job, step.attempt});
   send_when_durable(node, TerminateJob{step.job, step.attempt, "", Duration()});

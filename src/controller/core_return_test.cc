@@ -119,7 +119,8 @@ TEST(CoreReturn, ALostSpoolLearnsOfAnEndingJobsStepsBeforeItsEnd) {
   ASSERT_EQ(rig.sent.size(), 2U);
   ASSERT_TRUE(std::holds_alternative<FindSteps>(rig.sent[0].second));
   EXPECT_EQ(rig.last_sent<FindSteps>().steps.size(), 1U);
-  EXPECT_TRUE(std::holds_alternative<TerminateJob>(rig.sent[1].second)) << "else it would be clean at once";
+  EXPECT_TRUE(std::holds_alternative<TerminateJob>(rig.sent[1].second))
+      << "else it would be clean at once";
 }
 
 TEST(CoreReturn, AStepThatNobodyKnowsAnyMoreIsEnded) {

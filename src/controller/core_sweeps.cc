@@ -77,7 +77,8 @@ bool Core::advance(Sweeping& sweeping, TimePoint now) {
 }
 
 bool Core::has_work() const {
-  const bool is_any = !sweeps_.empty() || !downed_.empty() || !carried_on_.empty() || dependencies_.has_affected() || is_node_watch_cut_;
+  const bool is_any = !sweeps_.empty() || !downed_.empty() || !carried_on_.empty() ||
+                      dependencies_.has_affected() || is_node_watch_cut_;
   return is_started_ && is_any && undurable_.size() < kUndurableMax;
 }
 
@@ -99,15 +100,18 @@ void Core::carry_on_experiments(TimePoint now) {
     const auto [id, carried] = *carried_on_.begin();
     const Experiment* experiment = state_.experiments().find(id);
     Draft draft(state_, now);
-    const std::size_t next = experiment == nullptr ? 0 : frontend::carry_on(draft, *experiment, carried.next, carried.by);
-    const bool is_done = experiment == nullptr || next >= experiment->trials.size() || !check_before_apply(draft).has_value();
+    const std::size_t next = experiment == nullptr
+                                 ? 0
+                                 : frontend::carry_on(draft, *experiment, carried.next, carried.by);
+    const bool is_sound = check_before_apply(draft).has_value();
+    const bool is_done = experiment == nullptr || next >= experiment->trials.size() || !is_sound;
     allowance_ -= std::min(allowance_, std::max<std::size_t>(draft.events.size(), 1));
     if (is_done) {
       carried_on_.erase(carried_on_.begin());
     } else {
       carried_on_.begin()->second.next = next;
     }
-    apply_draft(draft, now);
+    if (is_sound) apply_draft(draft, now);
   }
 }
 

@@ -10,8 +10,8 @@ namespace muster {
 /// "cannot write PATH", with the cause that errno names. kUnavailable.
 Error write_error(const std::string& path);
 
-/// A write was refused for want of room, or with an error that a disk without room gives too: the same may succeed later. It knows
-/// SQLite's words and those of errno's ENOSPC and EDQUOT.
+/// A write was refused for want of room, or with an error that a disk without room gives too: the
+/// same may succeed later. It knows SQLite's words and those of errno's ENOSPC and EDQUOT.
 bool is_no_room(const Error& error);
 
 }  // namespace muster

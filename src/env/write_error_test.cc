@@ -27,7 +27,9 @@ TEST(WriteError, AnotherUsersFileIsNotALackOfRoom) {
 }
 
 TEST(WriteError, KnowsSqlitesWords) {
-  const auto refused = [](const char* words) { return Error{ErrorCode::kUnavailable, "database refused", words}; };
+  const auto refused = [](const char* words) {
+    return Error{ErrorCode::kUnavailable, "database refused", words};
+  };
   EXPECT_TRUE(is_no_room(refused("database or disk is full")));
   EXPECT_TRUE(is_no_room(refused("disk I/O error")));
   EXPECT_FALSE(is_no_room(refused("database is locked")));

@@ -385,18 +385,24 @@ Result<std::vector<BlobId>> SqliteJournal::damaged_blobs() {
 Status SqliteJournal::note_damaged(BlobId id) {
   return sql_guard([&] {
     const auto number = static_cast<long long>(id.value());
-    sql_->session << fmt::format("INSERT OR IGNORE INTO meta VALUES ('damaged blob {}', :id)", id.value()), soci::use(number);
+    sql_->session << fmt::format("INSERT OR IGNORE INTO meta VALUES ('damaged blob {}', :id)",
+                                 id.value()),
+        soci::use(number);
   });
 }
 
 Result<std::vector<BlobId>> SqliteJournal::noted_damaged() {
   std::vector<BlobId> noted;
-  TRY(sql_guard([&] {
-    long long id = 0;
-    soci::statement select = (sql_->session.prepare << "SELECT value FROM meta WHERE name LIKE 'damaged blob %' ORDER BY value", soci::into(id));
-    select.execute();
-    while (select.fetch()) noted.push_back(BlobId(bits_of(id)));
-  }));
+  TRY(
+      sql_guard([&] {
+        long long id = 0;
+        soci::statement select =
+            (sql_->session.prepare
+                 << "SELECT value FROM meta WHERE name LIKE 'damaged blob %' ORDER BY value",
+             soci::into(id));
+        select.execute();
+        while (select.fetch()) noted.push_back(BlobId(bits_of(id)));
+      }));
   return noted;
 }
 

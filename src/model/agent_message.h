@@ -119,8 +119,9 @@ struct KnownStep {
   std::uint64_t run_key = 0;  ///< of its launch
 };
 
-/// All steps that the node ran, or may have run, and that its registration did not name. What is left of them is to be found, and never started
-/// again; for each the answer is StepRunning or StepDone.
+/// All steps that the node ran, or may have run, and that its registration did not name. What is
+/// left of them is to be found, and never started again; for each the answer is StepRunning or
+/// StepDone.
 struct FindSteps {
   std::vector<KnownStep> steps;
 };
@@ -151,8 +152,8 @@ struct OutputReceived {
   bool is_end = false;  ///< the fragment was the stream's last
 };
 
-using ToAgent = std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep, ForgetJob, ChangeEnd, StopStep,
-                             OutputReceived, FindSteps>;
+using ToAgent = std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep,
+                             ForgetJob, ChangeEnd, StopStep, OutputReceived, FindSteps>;
 
 // ---- agent → controller ----
 
@@ -177,8 +178,11 @@ struct RegisterNode {
   JobId job_floor;                   ///< the highest job that it was told to start there
   std::uint64_t agent_id = 0;        ///< drawn when the agent started: tells two agents of one name apart
   std::string machine_id;            ///< the same after a reboot; empty: not known
-  std::uint64_t known_damage = 0;    ///< in the spool alone: bytes of it that could not be read when the controller last told what they may have held
-  bool has_lost_records = false;     ///< it may not know all steps that run there, and has not been told since (FindSteps)
+  /// In the spool alone: bytes of it that could not be read when the controller last told what they
+  /// may have held.
+  std::uint64_t known_damage = 0;
+  /// It may not know all steps that run there, and has not been told since (FindSteps).
+  bool has_lost_records = false;
 };
 
 /// Whom a node serves: in the controller's answer to its registration, and in its spool.

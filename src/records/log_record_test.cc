@@ -9,7 +9,8 @@ namespace {
 
 std::vector<std::string> read(std::string_view log, std::size_t* end = nullptr) {
   std::vector<std::string> found;
-  const LogScan scan = each_log_record(log, [&](std::string_view bytes) { found.emplace_back(bytes); });
+  const LogScan scan =
+      each_log_record(log, [&](std::string_view bytes) { found.emplace_back(bytes); });
   if (end != nullptr) *end = scan.end;
   return found;
 }

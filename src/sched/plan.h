@@ -106,12 +106,13 @@ struct Plan {
            a.successors == b.successors && a.outcomes == b.outcomes;
   }
 
-  /// The job's window, or null.
+  /// The job's window, or null; of several, in tiers of their own, the one that begins first.
   const Window* window_of(JobId job) const {
+    const Window* first = nullptr;
     for (const Window& window : windows) {
-      if (window.job == job) return &window;
+      if (window.job == job && (first == nullptr || window.start < first->start)) first = &window;
     }
-    return nullptr;
+    return first;
   }
 };
 

@@ -137,7 +137,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   std::uint32_t noticing_node() const {
     if (launch_.step == nullptr || launch_.environment == nullptr) return 0;
     const Environment environment = parse_environment(*launch_.environment);
-    const auto wanted = parse_whole32(get_variable(environment, "SLURM_STEP_KILLED_MSG_NODE_ID").value_or("0"));
+    const auto wanted =
+        parse_whole32(get_variable(environment, "SLURM_STEP_KILLED_MSG_NODE_ID").value_or("0"));
     return wanted && *wanted < layout_.size() ? *wanted : 0;
   }
   static std::string container_name(const LaunchStep& launch) {
@@ -274,10 +275,12 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   // ---- tasks ----
   void start() {
     ExitStatus failed_with;
-    auto started = start_tasks(launch_, options_, layout_, container_->enter_file(), capture_ != nullptr, failed_with);
+    auto started = start_tasks(launch_, options_, layout_, container_->enter_file(),
+                               capture_ != nullptr, failed_with);
     if (!started.has_value()) {
       if (srun_ != nullptr) report_failure(started.error(), failed_with);
-      supervisor_.on_started(layout_[launch_.node_rank].size(), started.error(), steady_now(), failed_with);
+      supervisor_.on_started(layout_[launch_.node_rank].size(), started.error(), steady_now(),
+                             failed_with);
       check_end();
       return;
     }
@@ -299,7 +302,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
   void report_failure(const Error& error, ExitStatus status) {
     srun_->send(FrameKind::kNotice, 0, fmt::format("slurmstepd: error: {}\n", error.text()));
-    for (const std::uint32_t rank : layout_[launch_.node_rank]) srun_->send(FrameKind::kTaskExit, rank, std::to_string(status.raw));
+    for (const std::uint32_t rank : layout_[launch_.node_rank])
+      srun_->send(FrameKind::kTaskExit, rank, std::to_string(status.raw));
   }
   /// Where a task's stream goes: to srun, or into a file of this node, line by line with its label where that is asked for.
   struct Relay {

@@ -11,7 +11,11 @@ constexpr Duration kDeadlineGrace = Duration::seconds(60);
 }  // namespace
 
 StepSupervisor::StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoint now)
-    : id_(launch.id), run_key_(launch.run_key), node_rank_(launch.node_rank), port_(port), deadline_(now + launch.time_left + kDeadlineGrace),
+    : id_(launch.id),
+      run_key_(launch.run_key),
+      node_rank_(launch.node_rank),
+      port_(port),
+      deadline_(now + launch.time_left + kDeadlineGrace),
       kill_wait_(launch.kill_wait) {
   // The limit of an `srun` that made its own allocation is the job's, which the controller enforces.
   if (launch.step == nullptr || launch.job == nullptr || launch.job->kind == JobKind::kRun) return;
@@ -20,7 +24,8 @@ StepSupervisor::StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoi
   warning_lead_ = Duration::seconds(launch.step->signal_seconds);
 }
 
-void StepSupervisor::on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now, ExitStatus failed_with) {
+void StepSupervisor::on_started(std::size_t task_count, const std::optional<Error>& failure,
+                                TimePoint now, ExitStatus failed_with) {
   if (failure) {
     phase_ = Phase::kEnded;
     StepDone done;
@@ -103,7 +108,7 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
       port_.signal(signal->signal, signal->batch_only);
     }
   } else if (const auto* stop = std::get_if<StopStep>(&message)) {
-    if (!(stop->id == id_) || stop_) return;
+    if (!(stop->id == id_) || (stop_ && stop->call <= stop_->call)) return;
     stop_ = *stop;
     if (phase_ == Phase::kRunning) ask_to_stop(*stop);
   } else if (const auto* order = std::get_if<SuspendJob>(&message)) {
@@ -114,7 +119,7 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
   }
 }
 
-/// Once: a repeat after a lost connection must not interrupt what saves its checkpoint.
+/// Once for each call: a repeat after a lost connection must not interrupt what saves its checkpoint.
 void StepSupervisor::ask_to_stop(const StopStep& order) {
   port_.show_stop(order.call);
   if (order.signal != 0) port_.signal(order.signal, false);

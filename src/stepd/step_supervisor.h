@@ -34,8 +34,10 @@ class StepSupervisor {
   /// `now`, here and below, is on the steady clock: limits and grace periods count it.
   StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoint now);
 
-  /// The tasks run; or they could not be started, and `failure` says why: each then counts as ended with `failed_with`.
-  void on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now, ExitStatus failed_with = ExitStatus::exited(1));
+  /// The tasks run; or they could not be started, and `failure` says why: each then counts as ended
+  /// with `failed_with`.
+  void on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now,
+                  ExitStatus failed_with = ExitStatus::exited(1));
   void on_task_exit(std::size_t local_id, ExitStatus status, TimePoint now);
   /// The container holds no process any more. Called after the last task has ended; `usage` covers all of it.
   void on_empty(const Usage& usage, bool is_out_of_memory);

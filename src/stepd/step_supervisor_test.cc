@@ -175,7 +175,8 @@ TEST_F(StepSupervisorTest, FailedStartSaysWhoseFaultItWas) {
 }
 
 TEST_F(StepSupervisorTest, AProgramThatCannotBeExecutedEndsWithItsErrno) {
-  step.on_started(1, Error{ErrorCode::kNotFound, "execve(): nosuch: No such file or directory", ""}, at(0), ExitStatus::exited(ENOENT));
+  step.on_started(1, Error{ErrorCode::kNotFound, "execve(): nosuch: No such file or directory", ""},
+                  at(0), ExitStatus::exited(ENOENT));
   ASSERT_TRUE(port.end);
   EXPECT_EQ(port.end->tasks[0].code(), 2);
 }

@@ -185,7 +185,8 @@ class TaskStarter {
       if (!task.has_value()) {
         for (const StartedTask& earlier : started.tasks) ::kill(earlier.pid, SIGKILL);
         failed_with = ExitStatus::exited(exec_error_ != 0 ? exec_error_ : 1);
-        if (launch_.step == nullptr && notice_fd_ >= 0) tell(fmt::format("slurmstepd: error: {}\n", task.error().text()));
+        if (launch_.step == nullptr && notice_fd_ >= 0)
+          tell(fmt::format("slurmstepd: error: {}\n", task.error().text()));
         return fail(task.error());
       }
       started.tasks.push_back(*task);
@@ -337,12 +338,14 @@ Bitmap real_cpus(const Bitmap& cpus) {
   return result;
 }
 
-Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout,
-                                 const std::string& enter_file, bool is_captured, ExitStatus& failed_with) {
+Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options,
+                                 const RankLayout& layout, const std::string& enter_file,
+                                 bool is_captured, ExitStatus& failed_with) {
   failed_with = ExitStatus::exited(1);
   const auto task_count = static_cast<std::uint32_t>(layout[launch.node_rank].size());
   TaskBinding binding = TRY(bind_tasks(launch, task_count, options.shape));
-  return TaskStarter(launch, options, layout, std::move(binding), enter_file, is_captured).start(failed_with);
+  return TaskStarter(launch, options, layout, std::move(binding), enter_file, is_captured)
+      .start(failed_with);
 }
 
 }  // namespace muster

@@ -29,11 +29,13 @@ struct StartedTasks {
   int notice_fd = -1;  ///< the batch script's error stream
 };
 
-/// Starts all tasks or none. Errors name the file or program and the reason; code kUnavailable when the fault is the node's.
-/// `is_captured`: also what goes to files passes through us. `failed_with`: how a task ends that could not be started: with errno where
-/// its program could not be executed, else with 1. A batch script's error stream gets the error as well.
-Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout,
-                                 const std::string& enter_file, bool is_captured, ExitStatus& failed_with);
+/// Starts all tasks or none. Errors name the file or program and the reason; code kUnavailable when
+/// the fault is the node's. `is_captured`: also what goes to files passes through us.
+/// `failed_with`: how a task ends that could not be started: with errno where its program could not
+/// be executed, else with 1. A batch script's error stream gets the error as well.
+Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options,
+                                 const RankLayout& layout, const std::string& enter_file,
+                                 bool is_captured, ExitStatus& failed_with);
 
 /// Real CPUs for the given CPU numbers: pretended ones map onto real ones modulo.
 Bitmap real_cpus(const Bitmap& cpus);

@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "base/hash.h"
-#include "records/page_codec.h"
 #include "env/sql_guard.h"
 #include "env/sqlite_log.h"
+#include "records/page_codec.h"
 
 namespace muster {
 namespace {
@@ -35,7 +35,8 @@ constexpr const char* kSchema[] = {
 };
 
 /// Without them the file is of a time before digests.
-constexpr const char* kDigestColumns[] = {"ALTER TABLE jobs ADD COLUMN digest INTEGER", "ALTER TABLE steps ADD COLUMN digest INTEGER"};
+constexpr const char* kDigestColumns[] = {"ALTER TABLE jobs ADD COLUMN digest INTEGER",
+                                          "ALTER TABLE steps ADD COLUMN digest INTEGER"};
 
 constexpr std::size_t kDamageLinesMax = 20;
 
@@ -55,9 +56,11 @@ std::string quoted(const std::string& text) {
 /// Further than any attempt of that job.
 HistoryKey last_of(std::uint32_t job) { return {JobId(job), UINT32_MAX}; }
 
-/// `step`: 0 of an attempt. It names the row, so that one that has got another's record is found, too.
+/// `step`: 0 of an attempt. It names the row, so that one that has got another's record is found,
+/// too.
 long long digest_of(const HistoryKey& key, std::uint32_t step, std::string_view record) {
-  return static_cast<long long>(Hasher().add(key.job.value()).add(key.attempt).add(step).add(record).digest());
+  return static_cast<long long>(
+      Hasher().add(key.job.value()).add(key.attempt).add(step).add(record).digest());
 }
 
 /// Whether an index may find the few attempts that match. One of the time alone is no better than the blocks.
@@ -87,7 +90,8 @@ struct HistoryStore::Statements {
   explicit Statements(const std::string& connect) : session(soci::sqlite3, connect), bytes(session) {}
   void look_for_digests() {
     int count = 0;
-    session << "SELECT COUNT(*) FROM pragma_table_info('steps') WHERE name = 'digest'", soci::into(count);
+    session << "SELECT COUNT(*) FROM pragma_table_info('steps') WHERE name = 'digest'",
+        soci::into(count);
     has_digests = count > 0;
   }
   void add_digests() {
@@ -101,15 +105,21 @@ struct HistoryStore::Statements {
   /// What to select of a row beside its record.
   const char* digest_column() const { return has_digests ? "digest" : "NULL"; }
   void prepare() {
-    insert_job.emplace((session.prepare << "INSERT OR REPLACE INTO jobs (job, attempt, array_job, uid, name, start_time, submit_time, "
-                        "end_time, record, digest) VALUES (:j, :a, :aj, :u, :n, :st, :su, :e, :r, :d)",
-                        soci::use(job), soci::use(attempt), soci::use(array_job), soci::use(uid), soci::use(name),
-                        soci::use(start_time), soci::use(submit_time), soci::use(end_time), soci::use(bytes), soci::use(digest)));
+    insert_job.emplace(
+        (session.prepare
+             << "INSERT OR REPLACE INTO jobs (job, attempt, array_job, uid, name, start_time, "
+                "submit_time, "
+                "end_time, record, digest) VALUES (:j, :a, :aj, :u, :n, :st, :su, :e, :r, :d)",
+         soci::use(job), soci::use(attempt), soci::use(array_job), soci::use(uid), soci::use(name),
+         soci::use(start_time), soci::use(submit_time), soci::use(end_time), soci::use(bytes),
+         soci::use(digest)));
     widen_block.emplace((session.prepare << "INSERT INTO blocks VALUES (:b, :s, :e) ON CONFLICT (block) DO UPDATE SET "
                          "first_submit = MIN(first_submit, excluded.first_submit), last_end = MAX(last_end, excluded.last_end)",
                          soci::use(block), soci::use(submit_time), soci::use(end_time)));
-    insert_step.emplace((session.prepare << "INSERT OR REPLACE INTO steps (job, attempt, step, record, digest) VALUES (:j, :a, :s, :r, :d)",
-                         soci::use(job), soci::use(attempt), soci::use(step), soci::use(bytes), soci::use(digest)));
+    insert_step.emplace((session.prepare << "INSERT OR REPLACE INTO steps (job, attempt, step, "
+                                            "record, digest) VALUES (:j, :a, :s, :r, :d)",
+                         soci::use(job), soci::use(attempt), soci::use(step), soci::use(bytes),
+                         soci::use(digest)));
   }
   /// A program that knew no blocks may have written last.
   void make_blocks(long long watermark) {
@@ -124,7 +134,9 @@ struct HistoryStore::Statements {
   }
   void put_record(std::uint32_t number, const std::string& record) {
     put_bytes(bytes, record);
-    digest = digest_of({JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)}, number, record);
+    digest =
+        digest_of({JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)},
+                  number, record);
   }
   void put(const JobView& view) {
     job = view.id.value();
@@ -150,7 +162,8 @@ struct HistoryStore::Statements {
 
   soci::session session;
   soci::blob bytes;
-  long long job = 0, attempt = 0, array_job = 0, uid = 0, step = 0, start_time = 0, submit_time = 0, end_time = 0, block = 0, digest = 0;
+  long long job = 0, attempt = 0, array_job = 0, uid = 0, step = 0, start_time = 0, submit_time = 0,
+            end_time = 0, block = 0, digest = 0;
   bool has_digests = false;
   std::string name;
   std::optional<soci::statement> insert_job;
@@ -292,7 +305,10 @@ struct HistoryStore::Row {
     return view;
   }
   Error damaged() const {
-    return Error{ErrorCode::kCorruption, fmt::format("the record of job {} (attempt {}) in history is damaged", key.job.value(), key.attempt), ""};
+    return Error{ErrorCode::kCorruption,
+                 fmt::format("the record of job {} (attempt {}) in history is damaged",
+                             key.job.value(), key.attempt),
+                 ""};
   }
 
  private:
@@ -318,7 +334,8 @@ struct HistoryStore::Records {
 struct HistoryStore::RowReader {
   explicit RowReader(soci::session& session) : record(session) {}
   Row take(const HistoryKey& key, std::uint32_t step) {
-    return {key, step, take_bytes(record), has_digest == soci::i_ok ? std::optional(digest) : std::nullopt};
+    return {key, step, take_bytes(record),
+            has_digest == soci::i_ok ? std::optional(digest) : std::nullopt};
   }
   soci::blob record;
   long long digest = 0;
@@ -375,8 +392,11 @@ Result<HistoryStore::Records> HistoryStore::read_listed(HistoryCursor& cursor) {
     RowReader row(sql_->session);
     long long job = 0;
     long long attempt = 0;
-    soci::statement select = (sql_->session.prepare << fmt::format("SELECT record, {} FROM jobs WHERE job = :j AND attempt = :a", sql_->digest_column()),
-                              soci::into(row.record), soci::into(row.digest, row.has_digest), soci::use(job), soci::use(attempt));
+    soci::statement select =
+        (sql_->session.prepare << fmt::format(
+             "SELECT record, {} FROM jobs WHERE job = :j AND attempt = :a", sql_->digest_column()),
+         soci::into(row.record), soci::into(row.digest, row.has_digest), soci::use(job),
+         soci::use(attempt));
     while (!cursor.keys.empty() && !records.is_full()) {
       cursor.after = cursor.keys.back();
       cursor.keys.pop_back();
@@ -408,10 +428,13 @@ Result<HistoryStore::Records> HistoryStore::read_blocks(const Query& query, Hist
       long long job = 0;
       long long attempt = 0;
       soci::statement select = (sql_->session.prepare << fmt::format(
-                                    "SELECT job, attempt, record, {} FROM jobs INDEXED BY sqlite_autoindex_jobs_1 WHERE job >= {} AND job < {} "
-                                    "AND (job, attempt) > ({}, {}) AND {} ORDER BY job, attempt", sql_->digest_column(), block * kBlockJobs, end,
+                                    "SELECT job, attempt, record, {} FROM jobs INDEXED BY "
+                                    "sqlite_autoindex_jobs_1 WHERE job >= {} AND job < {} "
+                                    "AND (job, attempt) > ({}, {}) AND {} ORDER BY job, attempt",
+                                    sql_->digest_column(), block * kBlockJobs, end,
                                     after.job.value(), after.attempt, condition(query)),
-                                soci::into(job), soci::into(attempt), soci::into(row.record), soci::into(row.digest, row.has_digest));
+                                soci::into(job), soci::into(attempt), soci::into(row.record),
+                                soci::into(row.digest, row.has_digest));
       select.execute();
       bool is_more = select.fetch();
       for (; is_more; is_more = select.fetch()) {
@@ -427,7 +450,9 @@ Result<HistoryStore::Records> HistoryStore::read_blocks(const Query& query, Hist
   return records;
 }
 
-Result<HistorySteps> HistoryStore::steps_of(const HistoryKey& attempt, std::optional<std::uint32_t> after, std::size_t count_max) {
+Result<HistorySteps> HistoryStore::steps_of(const HistoryKey& attempt,
+                                            std::optional<std::uint32_t> after,
+                                            std::size_t count_max) {
   std::vector<Row> rows;
   TRY(sql_guard([&] {
     RowReader row(sql_->session);
@@ -436,9 +461,13 @@ Result<HistorySteps> HistoryStore::steps_of(const HistoryKey& attempt, std::opti
     const long long last = after ? static_cast<long long>(*after) : -1;
     const auto limit = static_cast<long long>(count_max);
     long long step = 0;
-    soci::statement select = (sql_->session.prepare << fmt::format("SELECT step, record, {} FROM steps WHERE job = :j AND attempt = :a "
-                              "AND step > :s ORDER BY step LIMIT :n", sql_->digest_column()), soci::use(id), soci::use(number), soci::use(last),
-                              soci::use(limit), soci::into(step), soci::into(row.record), soci::into(row.digest, row.has_digest));
+    soci::statement select =
+        (sql_->session.prepare << fmt::format(
+             "SELECT step, record, {} FROM steps WHERE job = :j AND attempt = :a "
+             "AND step > :s ORDER BY step LIMIT :n",
+             sql_->digest_column()),
+         soci::use(id), soci::use(number), soci::use(last), soci::use(limit), soci::into(step),
+         soci::into(row.record), soci::into(row.digest, row.has_digest));
     select.execute();
     while (select.fetch()) rows.push_back(row.take(attempt, static_cast<std::uint32_t>(step)));
   }));
@@ -460,8 +489,11 @@ Result<std::optional<JobView>> HistoryStore::find(JobId job) {
     RowReader row(sql_->session);
     const long long id = job.value();
     long long attempt = 0;
-    sql_->session << fmt::format("SELECT attempt, record, {} FROM jobs WHERE job = :j ORDER BY attempt DESC LIMIT 1", sql_->digest_column()),
-        soci::use(id), soci::into(attempt), soci::into(row.record), soci::into(row.digest, row.has_digest);
+    sql_->session << fmt::format(
+        "SELECT attempt, record, {} FROM jobs WHERE job = :j ORDER BY attempt DESC LIMIT 1",
+        sql_->digest_column()),
+        soci::use(id), soci::into(attempt), soci::into(row.record),
+        soci::into(row.digest, row.has_digest);
     if (sql_->session.got_data()) newest = row.take({job, static_cast<std::uint32_t>(attempt)}, 0);
   }));
   if (!newest) return std::optional<JobView>();
@@ -482,32 +514,49 @@ Result<std::vector<std::string>> HistoryStore::damage() {
       if (line != "ok") add("history: " + line);
     }
     RowReader row(sql_->session);
-    long long job = 0, attempt = 0, step = 0, array_job = 0, uid = 0, start_time = 0, submit_time = 0, end_time = 0;
+    long long job = 0, attempt = 0, step = 0, array_job = 0, uid = 0, start_time = 0,
+              submit_time = 0, end_time = 0;
     std::string name;
-    const auto key = [&] { return HistoryKey{JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)}; };
-    soci::statement jobs = (sql_->session.prepare << fmt::format("SELECT job, attempt, array_job, uid, name, start_time, submit_time, end_time, "
-                            "record, {} FROM jobs", sql_->digest_column()), soci::into(job), soci::into(attempt), soci::into(array_job),
-                            soci::into(uid), soci::into(name), soci::into(start_time), soci::into(submit_time), soci::into(end_time),
-                            soci::into(row.record), soci::into(row.digest, row.has_digest));
+    const auto key = [&] {
+      return HistoryKey{JobId(static_cast<std::uint32_t>(job)),
+                        static_cast<std::uint32_t>(attempt)};
+    };
+    soci::statement jobs =
+        (sql_->session.prepare << fmt::format(
+             "SELECT job, attempt, array_job, uid, name, start_time, submit_time, end_time, "
+             "record, {} FROM jobs",
+             sql_->digest_column()),
+         soci::into(job), soci::into(attempt), soci::into(array_job), soci::into(uid),
+         soci::into(name), soci::into(start_time), soci::into(submit_time), soci::into(end_time),
+         soci::into(row.record), soci::into(row.digest, row.has_digest));
     jobs.execute();
     while (jobs.fetch()) {
       const Row stored = row.take(key(), 0);
       const auto view = stored.job();
       // Lists choose by the columns, and show what the record says.
-      const bool is_found_as_it_is = view.has_value() && view->array_job.value() == array_job && view->spec->user.value() == uid &&
-                                     view->spec->name() == name && view->start_time.microseconds() == start_time &&
-                                     view->submit_time.microseconds() == submit_time && view->end_time.microseconds() == end_time;
+      const bool is_found_as_it_is = view.has_value() && view->array_job.value() == array_job &&
+                                     view->spec->user.value() == uid &&
+                                     view->spec->name() == name &&
+                                     view->start_time.microseconds() == start_time &&
+                                     view->submit_time.microseconds() == submit_time &&
+                                     view->end_time.microseconds() == end_time;
       if (!is_found_as_it_is) add(stored.damaged().message);
     }
-    soci::statement steps = (sql_->session.prepare << fmt::format("SELECT job, attempt, step, record, {} FROM steps", sql_->digest_column()),
-                             soci::into(job), soci::into(attempt), soci::into(step), soci::into(row.record), soci::into(row.digest, row.has_digest));
+    soci::statement steps =
+        (sql_->session.prepare << fmt::format("SELECT job, attempt, step, record, {} FROM steps",
+                                              sql_->digest_column()),
+         soci::into(job), soci::into(attempt), soci::into(step), soci::into(row.record),
+         soci::into(row.digest, row.has_digest));
     steps.execute();
     while (steps.fetch()) {
       const Row stored = row.take(key(), static_cast<std::uint32_t>(step));
-      if (!stored.step_view().has_value()) add(fmt::format("the record of step {}.{} (attempt {}) in history is damaged", job, step, attempt));
+      if (!stored.step_view().has_value())
+        add(fmt::format("the record of step {}.{} (attempt {}) in history is damaged", job, step,
+                        attempt));
     }
   }));
-  if (count > lines.size()) lines.push_back(fmt::format("and {} more in history", count - lines.size()));
+  if (count > lines.size())
+    lines.push_back(fmt::format("and {} more in history", count - lines.size()));
   return lines;
 }
 

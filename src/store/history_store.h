@@ -37,14 +37,16 @@ struct HistoryCursor {
 
 struct HistoryPage {
   std::vector<JobView> jobs;  ///< rising
-  std::vector<HistoryKey> damaged;  ///< of rows that belong here, perhaps, and cannot be trusted: passed over
+  std::vector<HistoryKey>
+      damaged;  ///< of rows that belong here, perhaps, and cannot be trusted: passed over
   bool is_end = false;        ///< everything has been read
 };
 
 struct HistorySteps {
-  std::vector<StepView> steps;             ///< by number
-  std::size_t damaged_count = 0;           ///< rows passed over, as in HistoryPage
-  std::optional<std::uint32_t> last;       ///< number of the last that was read; nullopt: there are no more
+  std::vector<StepView> steps;    ///< by number
+  std::size_t damaged_count = 0;  ///< rows passed over, as in HistoryPage
+  std::optional<std::uint32_t>
+      last;  ///< number of the last that was read; nullopt: there are no more
   std::size_t row_count() const { return steps.size() + damaged_count; }
 };
 
@@ -55,8 +57,9 @@ struct HistoryMark {
   JobId highest_job; ///< of those that have ended; 0: none
 };
 
-/// One open history file. Used by one thread at a time. Every row carries a digest; those written before there were digests are
-/// believed as they are. Errors: kUnavailable when the disk refuses, kCorruption.
+/// One open history file. Used by one thread at a time. Every row carries a digest; those written
+/// before there were digests are believed as they are. Errors: kUnavailable when the disk refuses,
+/// kCorruption.
 class HistoryStore {
  public:
   static Result<std::unique_ptr<HistoryStore>> open(const std::string& path);
@@ -84,13 +87,14 @@ class HistoryStore {
   static constexpr std::size_t kRowsMax = 256;
   static constexpr std::size_t kBytesMax = std::size_t{256} << 10;
   /// The next steps of an attempt that have ended, by number, also of one that goes on: those after `after`, at most `count_max`.
-  Result<HistorySteps> steps_of(const HistoryKey& attempt, std::optional<std::uint32_t> after, std::size_t count_max);
+  Result<HistorySteps> steps_of(const HistoryKey& attempt, std::optional<std::uint32_t> after,
+                                std::size_t count_max);
   Result<bool> has(JobId job, std::uint32_t attempt);
   Result<bool> has(const StepId& step);
   /// The newest attempt of a job. Nullopt inside: not known.
   Result<std::optional<JobView>> find(JobId job);
-  /// What is wrong with the file: a line for each damaged row and each index that does not fit, and one that says how many more there
-  /// are. Cost: all of it is read.
+  /// What is wrong with the file: a line for each damaged row and each index that does not fit, and
+  /// one that says how many more there are. Cost: all of it is read.
   Result<std::vector<std::string>> damage();
 
  private:

@@ -210,7 +210,9 @@ TEST_F(HistoryStoreTest, ADamagedRowIsPassedOverAndNamed) {
   add({step, next});
   EXPECT_TRUE(store->damage()->empty());
   // One bit of a record; another row's record; another user's number.
-  change("UPDATE jobs SET record = CAST(replace(CAST(record AS TEXT), 'job', 'jnb') AS BLOB) WHERE job = 3");
+  change(
+      "UPDATE jobs SET record = CAST(replace(CAST(record AS TEXT), 'job', 'jnb') AS BLOB) WHERE "
+      "job = 3");
   change("UPDATE steps SET record = (SELECT record FROM steps WHERE step = 1) WHERE step = 0");
   EXPECT_EQ(jobs({}), (std::vector<std::uint32_t>{1, 2, 4, 5}));
   ASSERT_EQ(damaged.size(), 1U);
@@ -223,8 +225,10 @@ TEST_F(HistoryStoreTest, ADamagedRowIsPassedOverAndNamed) {
   change("UPDATE jobs SET uid = 1234 WHERE job = 5");
   const auto found = store->damage();
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(*found, (std::vector<std::string>{"the record of job 3 (attempt 0) in history is damaged", "the record of job 5 (attempt 0) in history is damaged",
-                                              "the record of step 2.0 (attempt 0) in history is damaged"}));
+  EXPECT_EQ(*found,
+            (std::vector<std::string>{"the record of job 3 (attempt 0) in history is damaged",
+                                      "the record of job 5 (attempt 0) in history is damaged",
+                                      "the record of step 2.0 (attempt 0) in history is damaged"}));
 }
 
 TEST_F(HistoryStoreTest, AFileWithoutDigestsIsReadAndGetsThem) {
@@ -238,7 +242,9 @@ TEST_F(HistoryStoreTest, AFileWithoutDigestsIsReadAndGetsThem) {
   EXPECT_TRUE((*reader)->find(JobId(2))->has_value());
   open();
   add_jobs(3, 1);
-  change("UPDATE jobs SET record = CAST(replace(CAST(record AS TEXT), 'job', 'jnb') AS BLOB) WHERE job = 3");
+  change(
+      "UPDATE jobs SET record = CAST(replace(CAST(record AS TEXT), 'job', 'jnb') AS BLOB) WHERE "
+      "job = 3");
   EXPECT_EQ(jobs({}), (std::vector<std::uint32_t>{1, 2}));
 }
 

@@ -28,6 +28,7 @@
 #include "base/version.h"
 #include "codec/slurm_conf.h"
 #include "codec/spool_path.h"
+#include "codec/words.h"
 #include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"
 #include "env/posix/container.h"
@@ -109,7 +110,11 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     self_.epoch = spool_->identity().cluster.epoch;
     self_.job_floor = spool_->identity().job_floor;
     self_.has_lost_records = spool_->identity().has_lost_records;
-    if (self_.has_lost_records) fmt::print(stderr, "muster-agent: records in {} are missing or cannot be read: the controller is asked what runs here\n", options_.spool);
+    if (self_.has_lost_records)
+      fmt::print(stderr,
+                 "muster-agent: records in {} are missing or cannot be read: the controller is "
+                 "asked what runs here\n",
+                 options_.spool);
     agent_.emplace(std::move(self_), ::geteuid(), *this);
     for (const Spool::Known& step : known) agent_->adopt(step.id, step.run_key, step.done, steady_now());
     start_spawner();
@@ -151,12 +156,34 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     ::rmdir(run_folder(options_.spool, step).c_str());
   }
   std::optional<StepDone> find_end(const StepId& step) override { return spool_->find_end(step); }
+  bool has_traces(const StepId& step) override {
+    if (has_supervisor(step)) return true;
+    if (containers_.kind == ContainerHost::Kind::kDescendants) return !marked_processes(step_mark(options_.spool, step)).empty();
+    if (!std::filesystem::exists(containers_.root + "/" + container_name(step))) return false;
+    return !make_container(containers_, container_name(step))->processes().empty();
+  }
+  /// Tasks carry their step's mark whether they have a cgroup or not.
+  std::vector<StepId> leftovers() override {
+    const std::string any = step_mark(options_.spool, StepId());
+    std::vector<StepId> found;
+    for (const std::string& mark : marks_with(any.substr(0, any.find('.') + 1))) {
+      const auto parts = split_words(mark, '.');
+      std::uint32_t numbers[3] = {};
+      bool is_whole = parts.size() == 3;
+      for (std::size_t i = 0; i < parts.size() && is_whole; ++i) {
+        const auto number = parse_whole32(parts[i]);
+        is_whole = number.has_value();
+        numbers[i] = number.value_or(0);
+      }
+      if (is_whole) found.push_back(StepId{JobId(numbers[0]), numbers[1], numbers[2]});
+    }
+    return found;
+  }
   bool has_supervisor(const StepId& step) override { return supervisor_of(step) != 0; }
   bool clean_up(const StepId& step) override {
     // What its supervisor started is found by its mark where there is no cgroup: the kernel gave it to another parent.
     if (containers_.kind == ContainerHost::Kind::kDescendants) return kill_marked(step_mark(options_.spool, step));
-    const auto container = make_container(containers_, fmt::format("{}_{}.{}.{}", options_.node_name, step.job.value(),
-                                                                   step.attempt, step.step));
+    const auto container = make_container(containers_, container_name(step));
     container->kill_all();
     if (!container->processes().empty()) return false;
     container->remove();
@@ -170,7 +197,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   }
   Heartbeat measure() override { return measure_host(); }
   Status probe() override { return spool_->probe(); }
-  Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor, bool has_lost_records) override {
+  Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor,
+                       bool has_lost_records) override {
     return spool_->adopt({cluster, job_floor, has_lost_records});
   }
   bool is_output_stored(const StepId& step) override {
@@ -194,6 +222,10 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   }
 
  private:
+  std::string container_name(const StepId& step) const {
+    return fmt::format("{}_{}.{}.{}", options_.node_name, step.job.value(), step.attempt, step.step);
+  }
+
   // ---- the spawner ----
   void start_spawner() {
     int fds[2];

@@ -5,8 +5,8 @@
 #include <kj/async-unix.h>
 #include <pwd.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -292,8 +292,9 @@ Result<std::string> read_or_make_key(const std::string& path) {
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(kKeyBytes)) return fail(ErrorCode::kUnavailable, "no random numbers", std::strerror(errno));
   const std::string fresh = path + ".new";
   const int fd = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-  const bool is_written = fd >= 0 && ::write(fd, key.data(), key.size()) == static_cast<ssize_t>(key.size()) && ::fsync(fd) == 0 &&
-                          ::rename(fresh.c_str(), path.c_str()) == 0;
+  const bool is_written = fd >= 0 &&
+                          ::write(fd, key.data(), key.size()) == static_cast<ssize_t>(key.size()) &&
+                          ::fsync(fd) == 0 && ::rename(fresh.c_str(), path.c_str()) == 0;
   const Error error = write_error(path);
   if (fd >= 0) ::close(fd);
   if (!is_written) return fail(error);
@@ -328,7 +329,8 @@ Result<TcpListener> listen_again(std::string_view key, const std::string& listen
   auto opened = listen_tcp(wanted_address(listen, memory));
   if (!opened.has_value()) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", key, opened.error().message), opened.error().detail);
   // On a full disk a file that is emptied stays empty.
-  if (first_line(memory) != opened->address) std::ofstream(memory, std::ios::trunc) << opened->address << "\n";
+  if (first_line(memory) != opened->address)
+    std::ofstream(memory, std::ios::trunc) << opened->address << "\n";
   return opened;
 }
 

@@ -32,9 +32,9 @@
 #include "controller/history_check.h"
 #include "controller/recovery.h"
 #include "controller/replay_recorder.h"
-#include "env/posix/crash_note.h"
 #include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"
+#include "env/posix/crash_note.h"
 #include "env/posix/own_folder.h"
 #include "env/posix/process_runner.h"
 #include "env/posix/standard_streams.h"
@@ -345,9 +345,11 @@ int run(const std::string& conf_path) {
   log_line(fmt::format("epoch {}: recovered {} jobs at batch {}", recovered->epoch.value(), core.state().jobs().size(),
                        core.state().seq().value()));
 
-  const auto client_fd = with_patience(options, [&] { return listen_unix(options.client_socket, 0777); });
+  const auto client_fd =
+      with_patience(options, [&] { return listen_unix(options.client_socket, 0777); });
   if (!client_fd.has_value()) die(client_fd.error().text());
-  const auto agent_fd = with_patience(options, [&] { return listen_unix(options.agent_socket, 0600); });
+  const auto agent_fd =
+      with_patience(options, [&] { return listen_unix(options.agent_socket, 0600); });
   if (!agent_fd.has_value()) die(agent_fd.error().text());
 
   std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
@@ -391,6 +393,8 @@ void restart_process(const std::string& why) {
   die(restart_self(g_arguments).text());
 }
 
+constexpr const char* kHistoryWayOut = "; with history.db moved aside (keep it) the next start of the controller makes a new one of what the journal still has";
+
 /// The state that the journal makes, at the number that the running controller says it stands at (else at its end).
 int check(const std::string& conf_path) {
   const auto setup = set_up(conf_path);
@@ -421,12 +425,13 @@ int check(const std::string& conf_path) {
   for (const BlobId blob : *damaged) findings.push_back(blob_finding(state, blob));
   if (history.has_value()) {
     const auto missing = ends.missing_from(**history);
-    if (!missing.has_value()) die("history is damaged: " + missing.error().text());
+    if (!missing.has_value()) die("history.db is damaged: " + missing.error().text() + kHistoryWayOut);
     findings.insert(findings.end(), missing->begin(), missing->end());
     const auto damage = (*history)->damage();
-    if (!damage.has_value()) die("history is damaged: " + damage.error().text());
+    if (!damage.has_value()) die("history.db is damaged: " + damage.error().text() + kHistoryWayOut);
     findings.insert(findings.end(), damage->begin(), damage->end());
-    if (missing->empty() && damage->empty()) fmt::print("history: complete up to batch {}\n", (*history)->watermark().value());
+    if (missing->empty() && damage->empty())
+      fmt::print("history: complete up to batch {}\n", (*history)->watermark().value());
   } else {
     findings.push_back(history.error().text());
   }

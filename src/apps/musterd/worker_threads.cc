@@ -149,7 +149,8 @@ class JournalThread {
   void receive(FetchBlob& fetch) {
     auto bytes = journal_.read_blob(fetch.id);
     if (!bytes.has_value() && bytes.error().code == ErrorCode::kCorruption) {
-      [[maybe_unused]] const Status ignored = journal_.note_damaged(fetch.id);  // else the next run finds out again
+      [[maybe_unused]] const Status ignored =
+          journal_.note_damaged(fetch.id);  // else the next run finds out again
     }
     if (fetch.token != 0) {
       channels_.gateway.push(BlobAnswer{fetch.token, std::move(bytes)});
@@ -356,6 +357,12 @@ void release(Channels& channels, HistoryStore& store, Seq& released) {
 }  // namespace
 
 /// What ends comes first, then one page of a list for sacct, and so on by turns.
+/// Of a damaged file the journal's end can be told anew.
+std::string way_out(const Error& error) {
+  if (error.code != ErrorCode::kCorruption) return "";
+  return "; with history.db moved aside (keep it) the next start makes a new one of what the journal still has";
+}
+
 void run_history(Channels& channels, HistoryStore& store) {
   lower_priority();
   Seq released;
@@ -376,7 +383,7 @@ void run_history(Channels& channels, HistoryStore& store) {
     }
     if (until.seq > store.watermark() && (!objects.empty() || until.seq.value() > store.watermark().value() + 1000)) {
       const Status stored = store.append(objects, until);
-      if (!stored.has_value()) restart_process("history: " + stored.error().text());
+      if (!stored.has_value()) restart_process("history: " + stored.error().text() + way_out(stored.error()));
     }
     const bool is_idle = objects.empty() && queries.is_empty();
     if (is_idle || steady_now() - release_time > kHistorySync) {

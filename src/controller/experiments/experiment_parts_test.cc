@@ -1,4 +1,5 @@
-// Experiments of very many trials: what is asked of them is done a bounded part a turn, whatever is asked or fails meanwhile.
+// Experiments of very many trials: what is asked of them is done a bounded part a turn, whatever is
+// asked or fails meanwhile.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,16 +13,19 @@ using testing::kAlice;
 using testing::Lab;
 
 std::size_t waiting(const Lab& lab, bool is_held) {
-  return static_cast<std::size_t>(std::ranges::count_if(lab.rig.core.state().experiments().trials(), [&](const auto& entry) {
-    const Job* job = lab.rig.core.state().jobs().find(entry.second.job);
-    return job != nullptr && job->is_pending() && ((job->flags & job_flag::kTrialHeld) != 0) == is_held;
-  }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(lab.rig.core.state().experiments().trials(), [&](const auto& entry) {
+        const Job* job = lab.rig.core.state().jobs().find(entry.second.job);
+        return job != nullptr && job->is_pending() &&
+               ((job->flags & job_flag::kTrialHeld) != 0) == is_held;
+      }));
 }
 
 TEST(ExperimentParts, ALargeOneChangesPartByPartAndWhole) {
   Lab lab;
-  const ExperimentId id = lab.create("{name: e, entrypoint: train, hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, "
-                                     "searcher: {name: random, metric: loss, max_trials: 2000, max_concurrent_trials: 1000}}");
+  const ExperimentId id = lab.create(
+      "{name: e, entrypoint: train, hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, "
+      "searcher: {name: random, metric: loss, max_trials: 2000, max_concurrent_trials: 1000}}");
   constexpr std::size_t kWaiting = 996;  // four have the nodes
   ASSERT_EQ(waiting(lab, false), kWaiting);
   const auto ask = [&](ExperimentVerb verb) {
@@ -48,7 +52,8 @@ TEST(ExperimentParts, ALargeOneChangesPartByPartAndWhole) {
   EXPECT_EQ(waiting(lab, false) + waiting(lab, true), 0U);
   const auto is_by_alice = [&](const HistoryRecord& record) {
     const auto* view = std::get_if<JobView>(&record.object);
-    return view == nullptr || view->state != JobState::kCancelled || view->cancelled_by == kAlice.user;
+    return view == nullptr || view->state != JobState::kCancelled ||
+           view->cancelled_by == kAlice.user;
   };
   EXPECT_TRUE(std::ranges::all_of(lab.rig.history, is_by_alice));
 }

@@ -136,12 +136,14 @@ Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared
 
 namespace {
 
-/// Drafts what a verb does to the trials that have not ended, of as many as a draft may have changes: the core carries on with the others
-/// by the state that the experiment is in then (carry_on). Whatever is done is not done again.
+/// Drafts what a verb does to the trials that have not ended, of as many as a draft may have
+/// changes: the core carries on with the others by the state that the experiment is in then
+/// (carry_on). Whatever is done is not done again.
 class TrialVerbs {
  public:
   /// `first`: the place in the experiment's list of the trial to begin with.
-  TrialVerbs(Draft& draft, const Experiment& experiment, const Identity& identity, std::size_t first = 0)
+  TrialVerbs(Draft& draft, const Experiment& experiment, const Identity& identity,
+             std::size_t first = 0)
       : draft_(draft), experiment_(experiment), identity_(identity), next_(first) {}
 
   void pause() {
@@ -176,7 +178,8 @@ class TrialVerbs {
  private:
   template <class Visit>
   void each(Visit&& visit) {
-    for (; next_ < experiment_.trials.size() && draft_.events.size() < kTrialEventsPerDraft; ++next_) {
+    for (; next_ < experiment_.trials.size() && draft_.events.size() < kTrialEventsPerDraft;
+         ++next_) {
       const TrialId id = experiment_.trials[next_];
       const Trial& trial = *draft_.state().experiments().find(id);
       if (trial.is_over()) continue;
@@ -211,10 +214,12 @@ class TrialVerbs {
   std::size_t next_;
 };
 
-/// How long what runs has to save what it has: an experiment that ends by itself asks for less than its owner would.
+/// How long what runs has to save what it has: an experiment that ends by itself asks for less than
+/// its owner would.
 Duration grace_of(const Experiment& experiment) {
   const Duration grace = experiment.spec->preemption_timeout;
-  const bool is_by_itself = experiment.state == ExperimentState::kStoppingError || !experiment.detail.empty();
+  const bool is_by_itself =
+      experiment.state == ExperimentState::kStoppingError || !experiment.detail.empty();
   return is_by_itself ? std::min(grace, Duration::minutes(1)) : grace;
 }
 
@@ -285,7 +290,8 @@ std::optional<Error> control_one(Draft& draft, ExperimentId id, ExperimentVerb v
 
 }  // namespace
 
-std::size_t carry_on(Draft& draft, const Experiment& experiment, std::size_t first, const Identity& identity) {
+std::size_t carry_on(Draft& draft, const Experiment& experiment, std::size_t first,
+                     const Identity& identity) {
   TrialVerbs trials(draft, experiment, identity, first);
   switch (experiment.state) {
     case ExperimentState::kPaused: trials.pause(); break;

@@ -11,11 +11,14 @@ namespace muster::frontend {
 /// Drafts ExperimentCreated; its search begins once that is durable. Errors: as of a submission, for one trial's job.
 Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared, const Identity& identity);
 
-/// What a draft may change about trials when a verb or an end concerns many of them: the rest follows with carry_on.
+/// What a draft may change about trials when a verb or an end concerns many of them: the rest
+/// follows with carry_on.
 inline constexpr std::size_t kTrialEventsPerDraft = 256;
-/// Drafts what the state that the experiment is in means for its trials that do not know it yet: paused, activated, asked to stop or ended, from the
-/// place `first` in its list on. The answer is where to go on; the end of the list: nothing is left. Cost: the trials looked at.
-std::size_t carry_on(Draft& draft, const Experiment& experiment, std::size_t first, const Identity& identity);
+/// Drafts what the state that the experiment is in means for its trials that do not know it yet:
+/// paused, activated, asked to stop or ended, from the place `first` in its list on. The answer is
+/// where to go on; the end of the list: nothing is left. Cost: the trials looked at.
+std::size_t carry_on(Draft& draft, const Experiment& experiment, std::size_t first,
+                     const Identity& identity);
 
 /// One outcome for each experiment. A verb that changes nothing is no error.
 Reply control_experiments(Draft& draft, const ControlExperiments& control, const Identity& identity);

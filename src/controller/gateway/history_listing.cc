@@ -71,7 +71,8 @@ Status read_on(HistoryListing& listing, HistoryStore* store) {
     page.is_end = true;
   }
   for (const HistoryKey& key : page.damaged) {
-    const bool is_in_memory = std::ranges::find(listing.live, key, &HistoryRun::key) != listing.live.end();
+    const bool is_in_memory =
+        std::ranges::find(listing.live, key, &HistoryRun::key) != listing.live.end();
     if (!is_in_memory) pass_over(listing, key, 1);
   }
   for (JobView& job : page.jobs) add_stored(listing, std::move(job));
@@ -116,11 +117,15 @@ Result<std::size_t> show_front(HistoryListing& listing, HistoryStore* store, Pag
 
 std::optional<Error> damage_of(const HistoryListing& listing) {
   if (listing.damaged_count == 0) return std::nullopt;
-  return Error{ErrorCode::kCorruption,
-               fmt::format("{} of history cannot be read and {} not shown", listing.damaged_count == 1 ? "one record" : fmt::format("{} records", listing.damaged_count),
-                           listing.damaged_count == 1 ? "is" : "are"),
-               fmt::format("{}of job {}, attempt {}; `muster check` names what is damaged", listing.damaged_count == 1 ? "it is " : "the first is ",
-                           listing.first_damaged.job.value(), listing.first_damaged.attempt)};
+  return Error{
+      ErrorCode::kCorruption,
+      fmt::format("{} of history cannot be read and {} not shown",
+                  listing.damaged_count == 1 ? "one record"
+                                             : fmt::format("{} records", listing.damaged_count),
+                  listing.damaged_count == 1 ? "is" : "are"),
+      fmt::format("{}of job {}, attempt {}; `muster check` names what is damaged",
+                  listing.damaged_count == 1 ? "it is " : "the first is ",
+                  listing.first_damaged.job.value(), listing.first_damaged.attempt)};
 }
 
 Result<std::vector<std::string>> next_pages(HistoryListing& listing, HistoryStore* store) {

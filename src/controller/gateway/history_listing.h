@@ -38,14 +38,15 @@ struct HistoryListing {
   bool is_front_shown = false;     ///< the first of those has been, but for steps that history has
   std::optional<std::uint32_t> shown_step;  ///< of them, the last that was
 
-  std::size_t damaged_count = 0;   ///< records of history that were passed over
-  HistoryKey first_damaged;        ///< of them
+  std::size_t damaged_count = 0;  ///< records of history that were passed over
+  HistoryKey first_damaged;       ///< of them
 
   bool needs_memory() const { return is_caught_up && !memory.is_done() && ready.empty(); }
   bool is_done() const { return is_caught_up && memory.is_done() && ready.empty() && !newest; }
 };
 
-/// What a list that passed over damaged records ends with, when all else has been shown. Nullopt: there were none.
+/// What a list that passed over damaged records ends with, when all else has been shown. Nullopt:
+/// there were none.
 std::optional<Error> damage_of(const HistoryListing& listing);
 
 /// Goes on with the list by a page or so, until memory has to be read further or all is done. The pages may be none.

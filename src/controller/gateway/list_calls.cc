@@ -149,10 +149,18 @@ kj::Promise<std::optional<Error>> Gateway::query_why(const Identity& identity, Q
   JobStream& it = *stream;
   return it.find_waiting(std::move(listing).value(), kExplainedMax)
       .then([this](std::vector<JobId> waiting) { return port_.explain(std::move(waiting)); })
-      .then([this, &it, filter](std::map<JobId, Reasons> reasons) -> kj::Promise<std::optional<Error>> {
+      .then([this, &it,
+             filter](std::map<JobId, Reasons> reasons) -> kj::Promise<std::optional<Error>> {
         // The planner knows nothing of it, and the core starts nothing.
         for (auto& [job, why] : reasons) {
-          if (refusal_) why.details.insert(why.details.begin(), ReasonDetail{PendingReason::kResources, "nothing is started: " + refusal_->text(), 0, 0, {}, {}});
+          if (refusal_)
+            why.details.insert(why.details.begin(),
+                               ReasonDetail{PendingReason::kResources,
+                                            "nothing is started: " + refusal_->text(),
+                                            0,
+                                            0,
+                                            {},
+                                            {}});
         }
         auto again = replica_.begin_list(filter);
         if (!again.has_value()) return std::optional<Error>(again.error());

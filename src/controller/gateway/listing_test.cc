@@ -102,7 +102,8 @@ class World final : public ApplyObserver {
   /// Attempts that history alone has.
   std::size_t stored_alone() const {
     std::set<HistoryKey> keys;
-    for (const HistoryObject& object : ever_) keys.insert({std::get<JobView>(object).id, std::get<JobView>(object).attempt});
+    for (const HistoryObject& object : ever_)
+      keys.insert({std::get<JobView>(object).id, std::get<JobView>(object).attempt});
     return static_cast<std::size_t>(std::ranges::count_if(keys, [&](const HistoryKey& key) {
       const Job* job = log.state().jobs().find(key.job);
       return job == nullptr || job->attempt != key.attempt;

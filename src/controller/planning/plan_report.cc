@@ -102,12 +102,12 @@ std::shared_ptr<const PlanReport> PlanReporter::report(const sched::ClusterSnaps
   report->seq = seq;
   std::set<NodeIndex> planned;
   for (const sched::Window& window : plan.windows) {
+    for (const sched::NodeAmount& amount : window.nodes) planned.insert(amount.node);
     PlanReport::Window& shown = report->windows[window.job];
+    if (shown.start.is_set() && shown.start <= window.start) continue;
     shown.start = window.start;
-    for (const sched::NodeAmount& amount : window.nodes) {
-      shown.nodes.push_back(amount.node);
-      planned.insert(amount.node);
-    }
+    shown.nodes.clear();
+    for (const sched::NodeAmount& amount : window.nodes) shown.nodes.push_back(amount.node);
     // Whoever has a window waits for room, however many of its shape go before it.
     words_.set(window.job, sched::reason_word(snapshot, plan, window.job));
     windowed_.push_back(window.job);

@@ -54,6 +54,18 @@ std::vector<pid_t> marked_processes(const std::string& mark) {
   return {found.begin(), found.end()};
 }
 
+std::vector<std::string> marks_with(const std::string& prefix) {
+  std::set<std::string> found;
+  for (const auto& [pid, process] : all_processes()) {
+    const std::string environment = '\0' + read_small(fmt::format("/proc/{}/environ", pid)) + '\0';
+    const std::size_t place = environment.find('\0' + prefix);
+    if (place == environment.npos) continue;
+    const std::size_t begin = place + 1 + prefix.size();
+    found.insert(environment.substr(begin, environment.find('\0', begin) - begin));
+  }
+  return {found.begin(), found.end()};
+}
+
 bool kill_marked(const std::string& mark) {
   for (int round = 0; round < 2; ++round) {
     for (const pid_t pid : marked_processes(mark)) ::kill(pid, SIGSTOP);

@@ -40,8 +40,10 @@ struct ProcessSpec {
   bool is_own_session = true;                     ///< setsid
 };
 
-/// The pid of the started process. `exec_error`, where given: errno when it was the program that could not be executed, else 0. Errors: kNotFound or kInvalidArgument when the program cannot be executed (the
-/// message names it and the reason); as enter_mount_view; kUnavailable when the host refuses a process.
+/// The pid of the started process. `exec_error`, where given: errno when it was the program that
+/// could not be executed, else 0. Errors: kNotFound or kInvalidArgument when the program cannot be
+/// executed (the message names it and the reason); as enter_mount_view; kUnavailable when the host
+/// refuses a process.
 Result<pid_t> start_process(const ProcessSpec& spec, int* exec_error = nullptr);
 
 /// This process becomes a fresh run of its own program with the same arguments. Returns only when that fails.

@@ -230,14 +230,10 @@ void Pass::turn(std::uint32_t index) {
   if (!skip_to_startable(lane)) return;
   if (*lane.next != looked_at) return push(index);
   if (options_.placing != nullptr) *options_.placing = lane.next->job;
-  // What it was promised in a higher tier is not in its own way in this one.
-  const auto own = take_back_window(lane.next->job);
-  if (!lane.is_blocked && try_start(lane)) return push(index);
+  if (!lane.is_blocked && try_start_beside_own_windows(lane)) return push(index);
   lane.is_blocked = true;
-  const bool may_wait = may_reserve(lane);
-  if (own && !may_wait) timeline_.reserve(*own);
-  if (!may_wait) return;
-  reserve(lane, own);
+  if (!may_reserve(lane)) return;
+  reserve(lane);
   ++lane.next;
   if (!is_tail_) {
     is_tail_ = true;
@@ -315,17 +311,24 @@ std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane
   return found;
 }
 
-/// Out of the timeline alone: it stays in the plan until something better is found.
-std::optional<Window> Pass::take_back_window(JobId job) {
+/// What the job was promised in higher tiers is not in its own way in this one.
+bool Pass::try_start_beside_own_windows(Lane& lane) {
+  const JobId job = lane.next->job;
   const auto progress = progress_.find(job);
-  if (progress == progress_.end() || !progress->second.has_window) return std::nullopt;
-  const auto window = std::ranges::find(plan_.windows, job, &Window::job);
-  timeline_.release(*window);
-  return *window;
+  if (progress == progress_.end() || !progress->second.has_window) return try_start(lane);
+  std::vector<const Window*> own;
+  for (const Window& window : plan_.windows) {
+    if (window.job == job) own.push_back(&window);
+  }
+  for (const Window* window : own) timeline_.release(*window);
+  if (try_start(lane)) return true;  // the queue begins again, without any window
+  for (const Window* window : own) timeline_.reserve(*window);
+  return false;
 }
 
-/// Each job has the window that begins first, wherever that is. `own`: the one that it has already, taken out of the timeline.
-void Pass::reserve(const Lane& lane, const std::optional<Window>& own) {
+/// A job has a window in a lower tier as well when it begins earlier there than in those above: it is promised both, as in
+/// Slurm, so that nobody who was ranked between the two has been put off in vain.
+void Pass::reserve(const Lane& lane) {
   std::optional<FuturePlacement> best;
   const Lane::Part* best_part = nullptr;
   for (const Lane::Part& part : lane.parts) {
@@ -334,24 +337,15 @@ void Pass::reserve(const Lane& lane, const std::optional<Window>& own) {
     best = std::move(found);
     best_part = &part;
   }
-  if (own && (!best || best->start >= own->start)) return timeline_.reserve(*own);
   if (!best) return;
-  if (own) give_up(*own);
+  const Window* earlier = plan_.window_of(lane.next->job);
+  if (earlier != nullptr && earlier->start <= best->start) return;
   const TimePoint end = best->start + lane.shape_ref->time_limit;
   progress_[lane.next->job].has_window = true;
   plan_.windows.push_back({lane.next->job, rank_of(lane), best_part->partition, best->start, end,
                            std::move(best->nodes)});
   timeline_.reserve(plan_.windows.back());
   claim(nodes_of(lane));
-}
-
-/// The job starts earlier in a lower tier.
-void Pass::give_up(const Window& window) {
-  const ShapeIndex shape = snapshot_.shape_of(window.job);
-  const auto lane = std::ranges::find_if(lanes_, [&](const Lane& one) { return one.shape == shape && one.tier == window.rank.tier; });
-  CHECK(lane != lanes_.end(), "job {} has a window in no lane", window.job.value());
-  unclaim(nodes_of(*lane));
-  std::erase_if(plan_.windows, [&](const Window& one) { return one.job == window.job; });
 }
 
 NodeSet Pass::nodes_of(const Lane& lane) const {
@@ -363,12 +357,6 @@ NodeSet Pass::nodes_of(const Lane& lane) const {
 void Pass::claim(const NodeSet& nodes) {
   nodes.for_each([this](NodeIndex node) {
     if (++claims_[node.value()] >= options_.reservation_depth) claimed_.set(node);
-  });
-}
-
-void Pass::unclaim(const NodeSet& nodes) {
-  nodes.for_each([this](NodeIndex node) {
-    if (--claims_[node.value()] < options_.reservation_depth) claimed_.reset(node);
   });
 }
 

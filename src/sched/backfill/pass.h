@@ -93,12 +93,10 @@ class Pass {
   void commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmount> nodes);
   bool may_reserve(const Lane& lane) const;
   std::optional<FuturePlacement> earliest_start(const Lane& lane, const Lane::Part& part);
-  std::optional<Window> take_back_window(JobId job);
-  void reserve(const Lane& lane, const std::optional<Window>& own);
-  void give_up(const Window& window);
+  bool try_start_beside_own_windows(Lane& lane);
+  void reserve(const Lane& lane);
   NodeSet nodes_of(const Lane& lane) const;
   void claim(const NodeSet& nodes);
-  void unclaim(const NodeSet& nodes);
   void restart_queue();
   void finish();
   void prune_memo();

@@ -73,7 +73,7 @@ class EarliestStartSearch final : public Availability {
     timeline_.sort_planned();
     for (std::uint32_t i = 0; i < timeline_.slots_.size(); ++i) {
       const Timeline::Slot& slot = timeline_.slots_[i];
-      if (!question_.allowed.test(slot.amount.node)) continue;
+      if (slot.is_released || !question_.allowed.test(slot.amount.node)) continue;
       boundaries_.push_back({slot.start, i, true});
       last_boundary_ = std::max(last_boundary_, slot.start);
       if (slot.end.is_never()) continue;

@@ -141,7 +141,8 @@ void Timeline::clear_windows() {
 std::vector<KeptRoom> Timeline::kept_on(const NodeSet& nodes) const {
   std::vector<KeptRoom> kept;
   for (const Slot& slot : slots_) {
-    if (!slot.is_released && nodes.test(slot.amount.node)) kept.push_back({slot.start, slot.end, slot.amount});
+    if (!slot.is_released && nodes.test(slot.amount.node))
+      kept.push_back({slot.start, slot.end, slot.amount});
   }
   return kept;
 }
