@@ -17,7 +17,6 @@ class SilentWorld final : public AgentWorld {
   void send_step(const StepId&, const ToAgent&) override {}
   void forget(const StepId&) override {}
   std::optional<StepDone> find_end(const StepId&) override { return std::nullopt; }
-  bool has_traces(const StepId&) override { return false; }
   std::vector<StepId> leftovers() override { return {}; }
   bool has_supervisor(const StepId&) override { return false; }
   bool clean_up(const StepId&) override { return true; }

@@ -113,7 +113,6 @@ class Machine final : public AgentWorld {
   void send_step(const StepId& step, const ToAgent& message) override;
   void forget(const StepId& step) override;
   std::optional<StepDone> find_end(const StepId& step) override;
-  bool has_traces(const StepId& step) override { return steps_.contains(step); }
   std::vector<StepId> leftovers() override;
   bool has_supervisor(const StepId& step) override;
   bool clean_up(const StepId& step) override;

@@ -17,8 +17,6 @@ constexpr Duration kAnswerPatience = Duration::seconds(30);
 /// A tick that comes so late means that this process stood still.
 constexpr Duration kPause = Duration::seconds(2);
 constexpr Duration kProbeInterval = Duration::seconds(5);
-/// So long after a registration a launch may repeat one that a spool has lost unnoticed: an older copy, a log cut at its end.
-constexpr Duration kRepeatsWithin = Duration::seconds(60);
 /// Stands for all steps of a run; no step has this number.
 constexpr std::uint32_t kWholeRun = UINT32_MAX;
 
@@ -77,7 +75,12 @@ bool Agent::on_cluster(const ClusterIdentity& cluster, TimePoint) {
 
 void Agent::on_registered(TimePoint now) {
   is_connected_ = true;
-  registered_since_ = now;
+  if (!left_) {
+    left_.emplace();
+    for (const StepId& step : world_.leftovers()) {
+      if (!steps_.contains(step)) left_->insert(step);
+    }
+  }
   last_heartbeat_ = now;
   world_.send_controller(world_.measure());
   for (auto& [id, step] : steps_) {
@@ -179,8 +182,8 @@ void Agent::start(const LaunchStep& launch, TimePoint now) {
   if (known == steps_.end() ? is_past(launch.id) : known->second.run_key != launch.run_key) {
     return tell_lost(launch.id, launch.run_key, launch.node_rank);
   }
-  const bool may_repeat = known == steps_.end() && now - registered_since_ < kRepeatsWithin;
-  if (may_repeat && world_.has_traces(launch.id)) {
+  // An older copy of the spool, or one that was cut at a record's end, has lost it unnoticed.
+  if (known == steps_.end() && left_ && left_->contains(launch.id)) {
     find_again(launch.id, launch.run_key).since = now;
     return;
   }
@@ -225,6 +228,7 @@ Agent::Step& Agent::find_again(const StepId& id, std::uint64_t run_key) {
   brief.cluster_id = self_.cluster_id;
   brief.epoch = self_.epoch;
   if (!world_.record(brief).has_value()) has_unrecorded_ = true;
+  if (left_) left_->erase(id);
   Step& step = steps_[id];
   step.run_key = run_key;
   return step;
@@ -235,9 +239,7 @@ Agent::Step& Agent::find_again(const StepId& id, std::uint64_t run_key) {
 void Agent::look_for(const FindSteps& wanted, TimePoint now) {
   for (const KnownStep& step : wanted.steps) look_for(step, now);
   if (!self_.has_lost_records) return;
-  for (const StepId& step : world_.leftovers()) {
-    if (!steps_.contains(step)) strangers_.insert(step);
-  }
+  if (left_) strangers_.merge(*left_);
   clean_up_strangers();
   if (std::exchange(has_unrecorded_, false)) return;  // it is told again with the next registration
   const Status recorded =
@@ -245,7 +247,8 @@ void Agent::look_for(const FindSteps& wanted, TimePoint now) {
   self_.has_lost_records = !recorded.has_value();
 }
 
-/// Runs that were given up while the spool was lost. Those whose supervisors live are told of when they dial in.
+/// Runs that were given up while the spool was lost. Those whose supervisors live are told of when
+/// they dial in.
 void Agent::clean_up_strangers() {
   std::erase_if(strangers_, [this](const StepId& step) {
     if (steps_.contains(step)) return true;

@@ -26,9 +26,8 @@ class AgentWorld {
   virtual void forget(const StepId& step) = 0;
   /// The end that a supervisor left in the spool.
   virtual std::optional<StepDone> find_end(const StepId& step) = 0;
-  /// Whether anything of the step is here, known to the spool or not: a supervisor, or processes of its tasks.
-  virtual bool has_traces(const StepId& step) = 0;
-  /// Every step of which processes are here. Cost: looks at all processes.
+  /// Every step of which processes are here, known to the spool or not. Cost: looks at all
+  /// processes.
   virtual std::vector<StepId> leftovers() = 0;
   /// Whether the step's supervisor lives, linked or not.
   virtual bool has_supervisor(const StepId& step) = 0;
@@ -126,7 +125,9 @@ class Agent {
   std::set<StepId> past_;            ///< acknowledged steps and ended runs, the newest
   std::deque<StepId> past_order_;
   bool is_connected_ = false;
-  TimePoint registered_since_;
+  /// Of what ran here before this agent: steps that its spool does not know. Looked for once, at
+  /// the first registration.
+  std::optional<std::set<StepId>> left_;
   bool has_unrecorded_ = false;      ///< the spool did not take a step that was found
   std::set<StepId> strangers_;       ///< leftovers that nobody named, to be cleaned up
   TimePoint last_heartbeat_;

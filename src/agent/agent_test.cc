@@ -44,7 +44,6 @@ class FakeWorld final : public AgentWorld {
   void send_step(const StepId&, const ToAgent& message) override { ordered.push_back(message); }
   void forget(const StepId& step) override { forgotten.push_back(step); }
   std::optional<StepDone> find_end(const StepId&) override { return end; }
-  bool has_traces(const StepId&) override { return has_left_something; }
   std::vector<StepId> leftovers() override { return left; }
   bool has_supervisor(const StepId&) override { return is_supervised; }
   bool clean_up(const StepId& step) override {
@@ -78,7 +77,6 @@ class FakeWorld final : public AgentWorld {
   std::vector<StepId> cleaned;
   std::vector<StepId> silenced;
   std::optional<StepDone> end;
-  bool has_left_something = false;
   std::vector<StepId> left;
   bool is_supervised = false;  ///< its supervisor lives, linked or not
   bool leaves_some = false;    ///< what is cleaned up does not go at once
@@ -283,9 +281,13 @@ TEST(Agent, ASupervisorThatNobodyWaitsForIsToldOf) {
   EXPECT_FALSE(world.is_flagged);
 }
 
-TEST_F(AgentTest, ALaunchOfWhichSomethingIsHereAlreadyIsLookedForInstead) {
-  world.has_left_something = true;
-  launch(kStep);
+TEST(Agent, ALaunchOfWhichSomethingIsHereAlreadyIsLookedForInstead) {
+  FakeWorld world;
+  Agent agent(RegisterNode{}, 0, world);
+  world.left = {kStep};
+  agent.on_registered(at(0));
+  agent.on_controller(launch_of(kStep), at(0));
+  agent.end_turn();
   EXPECT_TRUE(world.launched.empty()) << "an older copy of the spool has lost it unnoticed";
   EXPECT_EQ(world.recorded, std::vector<StepId>{kStep});
   for (int second = 1; second <= 6; ++second) agent.on_tick(at(second));
@@ -295,7 +297,7 @@ TEST_F(AgentTest, ALaunchOfWhichSomethingIsHereAlreadyIsLookedForInstead) {
   const StepId other{JobId(2), 0, 0};
   agent.on_controller(launch_of(other), at(100));
   agent.end_turn();
-  EXPECT_EQ(world.launched, std::vector<StepId>{other}) << "not for ever";
+  EXPECT_EQ(world.launched, std::vector<StepId>{other}) << "of that there was nothing";
 }
 
 TEST(Agent, LeftoversThatNobodyNamesAreCleanedUp) {

@@ -86,7 +86,7 @@ Spool::Spool(Spool&& other) noexcept
       identity_(std::move(other.identity_)),
       generation_(other.generation_),
       size_(other.size_),
-      damage_(other.damage_),
+      damage_(std::move(other.damage_)),
       known_damage_(other.known_damage_),
       open_(std::move(other.open_)),
       offsets_(std::move(other.offsets_)),
@@ -107,7 +107,8 @@ Result<Spool> Spool::open(const std::string& folder, std::vector<Known>& known) 
     newest = generation;
     spool.read_log(generation, steps);
   }
-  spool.identity_.has_lost_records |= spool.damage_ > spool.known_damage_;
+  spool.identity_.has_lost_records |= spool.all_damage() > spool.known_damage_;
+  spool.known_damage_ = std::min(spool.known_damage_, spool.all_damage());
   TRY(spool.open_log(newest + 1));
   // On a full disk the older logs still say it.
   [[maybe_unused]] const Status ignored = spool.append(spool.identity_record());
@@ -126,7 +127,8 @@ Status Spool::lock() {
 
 void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
   const LogBytes log = read_from(log_name(folder_, generation), 0);
-  damage_ += log.is_whole ? 0 : 1;
+  std::uint64_t& damage = damage_[generation];
+  damage = log.is_whole ? 0 : 1;
   const auto take = [&](std::string_view record) {
     if (const auto order = records::decode_to_agent(record); order.has_value()) {
       if (const auto* launch = std::get_if<LaunchStep>(&*order)) {
@@ -149,12 +151,12 @@ void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
         known_damage_ = self->known_damage;
       }
     } else {
-      damage_ += record.size();
+      damage += record.size();
     }
   };
   const records::LogScan scan = records::each_log_record(log.bytes, take);
   offsets_[generation] = scan.end;
-  damage_ += scan.skipped;
+  damage += scan.skipped;
 }
 
 std::string Spool::identity_record() const {
@@ -176,7 +178,7 @@ Status Spool::adopt(const Identity& identity) {
   }
   identity_ = identity;
   const std::uint64_t known_before = known_damage_;
-  if (!identity.has_lost_records) known_damage_ = damage_;
+  if (!identity.has_lost_records) known_damage_ = all_damage();
   const Status recorded = append(identity_record());
   const Status synced = recorded.has_value() ? sync() : recorded;
   if (synced.has_value()) return synced;
@@ -242,13 +244,23 @@ bool Spool::has_steps_of(const StepId& step) const {
   return first != open_.end() && first->first.job == step.job && first->first.attempt == step.attempt;
 }
 
+std::uint64_t Spool::all_damage() const {
+  std::uint64_t sum = 0;
+  for (const auto& [generation, damage] : damage_) sum += damage;
+  return sum;
+}
+
 /// Starts a new log and deletes those of which no step is open.
 void Spool::rotate() {
   std::set<std::uint64_t> used;
   for (const auto& [step, generation] : open_) used.insert(generation);
+  std::vector<std::uint64_t> unused = generations_in(folder_);
+  std::erase_if(unused, [&](std::uint64_t generation) { return used.contains(generation); });
+  // What was asked about goes with its log: else it would hide as much of what is damaged later.
+  for (const std::uint64_t generation : unused) damage_.erase(generation);
+  known_damage_ = std::min(known_damage_, all_damage());
   if (!open_log(generation_ + 1).has_value() || !append(identity_record()).has_value()) return;
-  for (const std::uint64_t generation : generations_in(folder_)) {
-    if (generation == generation_ || used.contains(generation)) continue;
+  for (const std::uint64_t generation : unused) {
     ::unlink(log_name(folder_, generation).c_str());
     offsets_.erase(generation);
   }
@@ -258,8 +270,8 @@ void Spool::read_new(const std::string& path, std::size_t& offset) {
   const auto take = [&](std::string_view record) {
     const auto report = records::decode_from_agent(record);
     if (!report.has_value()) return;
-    if (const auto* done = std::get_if<StepDone>(&*report); done != nullptr && open_.contains(done->id))
-      ends_[done->id] = *done;
+    const auto* done = std::get_if<StepDone>(&*report);
+    if (done != nullptr && open_.contains(done->id)) ends_[done->id] = *done;
   };
   offset += records::each_log_record(read_from(path, offset).bytes, take).end;
 }

@@ -65,6 +65,7 @@ class Spool {
   Status append(const std::string& bytes);
   void read_new(const std::string& path, std::size_t& offset);
   void rotate();
+  std::uint64_t all_damage() const;
 
   std::string folder_;
   std::string path_;
@@ -73,7 +74,8 @@ class Spool {
   Identity identity_;
   std::uint64_t generation_ = 0;
   std::size_t size_ = 0;
-  std::uint64_t damage_ = 0;  ///< bytes of the logs that could not be read when they were opened
+  /// Bytes of each log that could not be read when it was opened.
+  std::map<std::uint64_t, std::uint64_t> damage_;
   std::uint64_t known_damage_ = 0;  ///< of them, what the controller has been asked about
   std::map<StepId, std::uint64_t> open_;            ///< unacknowledged steps, by generation of their log
   std::map<std::uint64_t, std::size_t> offsets_;    ///< how far each log has been read for ends

@@ -88,6 +88,33 @@ TEST_F(SpoolTest, SaysThatSomethingOfItIsLost) {
   EXPECT_TRUE(open().identity().has_lost_records) << "there is more of it";
 }
 
+TEST_F(SpoolTest, WhatWasAskedAboutGoesWithItsLog) {
+  std::string path;
+  {
+    Spool spool = open();
+    launch(spool, one);
+    write_to(spool.log_path(), std::string(5000, '?'));
+  }
+  {
+    Spool spool = open();
+    EXPECT_TRUE(spool.identity().has_lost_records);
+    ASSERT_TRUE(spool.adopt({{"ours", Epoch(3)}, JobId(1), false}).has_value());
+    spool.acknowledged(one);
+    LaunchStep large;
+    large.id = two;
+    large.node_name = std::string(9U << 20, 'n');  // beyond what one log takes
+    ASSERT_TRUE(spool.launched({&large}).has_value());
+    spool.acknowledged(two);
+    launch(spool, StepId{JobId(3), 0, 0});
+    path = spool.log_path();
+  }
+  std::fstream log(path, std::ios::in | std::ios::out | std::ios::binary);
+  log.seekp(-3, std::ios::end);
+  log << '?';
+  log.close();
+  EXPECT_TRUE(open().identity().has_lost_records);
+}
+
 TEST_F(SpoolTest, ATornRecordHidesNoneOfThoseBehindIt) {
   {
     Spool spool = open();

@@ -108,7 +108,9 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
       port_.signal(signal->signal, signal->batch_only);
     }
   } else if (const auto* stop = std::get_if<StopStep>(&message)) {
-    if (!(stop->id == id_) || (stop_ && stop->call <= stop_->call)) return;
+    const bool is_news =
+        !stop_ || (stop->call == StopCall::kCancel && stop_->call != StopCall::kCancel);
+    if (!(stop->id == id_) || !is_news) return;
     stop_ = *stop;
     if (phase_ == Phase::kRunning) ask_to_stop(*stop);
   } else if (const auto* order = std::get_if<SuspendJob>(&message)) {
@@ -119,7 +121,8 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
   }
 }
 
-/// Once for each call: a repeat after a lost connection must not interrupt what saves its checkpoint.
+/// Once, and once more when it is cancelled: a repeat after a lost connection must not interrupt
+/// what saves its checkpoint.
 void StepSupervisor::ask_to_stop(const StopStep& order) {
   port_.show_stop(order.call);
   if (order.signal != 0) port_.signal(order.signal, false);

@@ -55,6 +55,8 @@ TEST_F(StepSupervisorTest, AsksItsTasksOnceToStop) {
   step.on_message(stop, at(1));
   step.on_message(StopStep{StepId{JobId(2), 0, 0}, StopCall::kPause, at(60), SIGTERM}, at(1));
   EXPECT_TRUE(port.take().empty());
+  step.on_message(StopStep{StepId{JobId(1), 0, 0}, StopCall::kCancel, at(60), SIGTERM}, at(2));
+  EXPECT_EQ(port.take(), (Did{"stop file", "signal 15"})) << "a stronger call is heard";
 }
 
 TEST_F(StepSupervisorTest, AStopWithoutASignalShowsItsFileAlone) {

@@ -156,12 +156,6 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     ::rmdir(run_folder(options_.spool, step).c_str());
   }
   std::optional<StepDone> find_end(const StepId& step) override { return spool_->find_end(step); }
-  bool has_traces(const StepId& step) override {
-    if (has_supervisor(step)) return true;
-    if (containers_.kind == ContainerHost::Kind::kDescendants) return !marked_processes(step_mark(options_.spool, step)).empty();
-    if (!std::filesystem::exists(containers_.root + "/" + container_name(step))) return false;
-    return !make_container(containers_, container_name(step))->processes().empty();
-  }
   /// Tasks carry their step's mark whether they have a cgroup or not.
   std::vector<StepId> leftovers() override {
     const std::string any = step_mark(options_.spool, StepId());
@@ -223,7 +217,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
 
  private:
   std::string container_name(const StepId& step) const {
-    return fmt::format("{}_{}.{}.{}", options_.node_name, step.job.value(), step.attempt, step.step);
+    return fmt::format("{}_{}.{}.{}", options_.node_name, step.job.value(), step.attempt,
+                       step.step);
   }
 
   // ---- the spawner ----

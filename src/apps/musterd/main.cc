@@ -268,9 +268,9 @@ void store_unprojected(Recovered& recovered, const BatchMark& last, const Daemon
     TRY(recovered.history->take_over(recovered.epoch));
     return recovered.history->append(objects, last);
   });
-  if (!stored.has_value()) die("history: " + stored.error().text());
+  if (!stored.has_value()) die(history_refusal(stored.error()));
   const Status synced = with_patience(options, [&] { return recovered.history->make_durable(); });
-  if (!synced.has_value()) die("history: " + synced.error().text());
+  if (!synced.has_value()) die(history_refusal(synced.error()));
 }
 
 /// Where the cluster's time stands: it went on while no controller was there.
@@ -393,8 +393,6 @@ void restart_process(const std::string& why) {
   die(restart_self(g_arguments).text());
 }
 
-constexpr const char* kHistoryWayOut = "; with history.db moved aside (keep it) the next start of the controller makes a new one of what the journal still has";
-
 /// The state that the journal makes, at the number that the running controller says it stands at (else at its end).
 int check(const std::string& conf_path) {
   const auto setup = set_up(conf_path);
@@ -425,10 +423,10 @@ int check(const std::string& conf_path) {
   for (const BlobId blob : *damaged) findings.push_back(blob_finding(state, blob));
   if (history.has_value()) {
     const auto missing = ends.missing_from(**history);
-    if (!missing.has_value()) die("history.db is damaged: " + missing.error().text() + kHistoryWayOut);
+    if (!missing.has_value()) die(history_refusal(missing.error()));
     findings.insert(findings.end(), missing->begin(), missing->end());
     const auto damage = (*history)->damage();
-    if (!damage.has_value()) die("history.db is damaged: " + damage.error().text() + kHistoryWayOut);
+    if (!damage.has_value()) die(history_refusal(damage.error()));
     findings.insert(findings.end(), damage->begin(), damage->end());
     if (missing->empty() && damage->empty())
       fmt::print("history: complete up to batch {}\n", (*history)->watermark().value());

@@ -75,6 +75,8 @@ void run_labour(Channel<Labour>& labour);
 void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered, CrashNote* crash_note);
 void run_forecasts(Channels& channels);
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options);
+/// What stops or restarts the process when history refuses; of a damaged file with the way out.
+std::string history_refusal(const Error& error);
 void run_history(Channels& channels, HistoryStore& store);
 void run_search(Channels& channels, SearchRole& role);
 void run_logs(Channels& channels, LogStore& store, LogBook& book);

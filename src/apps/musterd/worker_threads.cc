@@ -357,10 +357,12 @@ void release(Channels& channels, HistoryStore& store, Seq& released) {
 }  // namespace
 
 /// What ends comes first, then one page of a list for sacct, and so on by turns.
-/// Of a damaged file the journal's end can be told anew.
-std::string way_out(const Error& error) {
-  if (error.code != ErrorCode::kCorruption) return "";
-  return "; with history.db moved aside (keep it) the next start makes a new one of what the journal still has";
+std::string history_refusal(const Error& error) {
+  const std::string text = "history.db: " + error.text();
+  if (error.code != ErrorCode::kCorruption) return text;
+  return text +
+         "; with the file moved aside (keep it) the next start makes a new one of what the "
+         "journal still has";
 }
 
 void run_history(Channels& channels, HistoryStore& store) {
@@ -383,7 +385,7 @@ void run_history(Channels& channels, HistoryStore& store) {
     }
     if (until.seq > store.watermark() && (!objects.empty() || until.seq.value() > store.watermark().value() + 1000)) {
       const Status stored = store.append(objects, until);
-      if (!stored.has_value()) restart_process("history: " + stored.error().text() + way_out(stored.error()));
+      if (!stored.has_value()) restart_process(history_refusal(stored.error()));
     }
     const bool is_idle = objects.empty() && queries.is_empty();
     if (is_idle || steady_now() - release_time > kHistorySync) {

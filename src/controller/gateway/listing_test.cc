@@ -198,6 +198,18 @@ HistoryListing history_of(World& world) {
   return listing;
 }
 
+/// All that is left of the list.
+void add_rest(HistoryListing& listing, World& world, std::map<Unit, int>& shown,
+              std::vector<JobId>& order) {
+  while (!listing.is_done()) {
+    if (listing.needs_memory()) {
+      world.replica.read_live(listing);
+    } else {
+      add_units(next_pages(listing, world.store.get()).value(), shown, order);
+    }
+  }
+}
+
 TEST(Listing, ForSacctEachRunIsShownOnceWhateverHappensBetweenPages) {
   for (std::uint64_t seed = 1; seed <= 6 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -236,13 +248,7 @@ TEST(Listing, RecordsOfHistoryThatAreDamagedAreCountedWhereMemoryDoesNotHaveThem
   HistoryListing listing = history_of(world);
   std::map<Unit, int> shown;
   std::vector<JobId> order;
-  while (!listing.is_done()) {
-    if (listing.needs_memory()) {
-      world.replica.read_live(listing);
-    } else {
-      add_units(next_pages(listing, world.store.get()).value(), shown, order);
-    }
-  }
+  add_rest(listing, world, shown, order);
   expect_each_once(shown, world.present(false));
   EXPECT_EQ(shown.size(), world.present(false).size());
   const auto damage = damage_of(listing);
@@ -286,13 +292,7 @@ TEST(Listing, WithoutDuplicatesTheNewestRunAloneIsShown) {
   listing.query.is_duplicates = false;
   std::map<Unit, int> shown;
   std::vector<JobId> order;
-  while (!listing.is_done()) {
-    if (listing.needs_memory()) {
-      world.replica.read_live(listing);
-    } else {
-      add_units(next_pages(listing, world.store.get()).value(), shown, order);
-    }
-  }
+  add_rest(listing, world, shown, order);
   std::map<std::string, std::uint32_t> newest;
   for (const Unit& unit : world.present(true)) {
     const auto slash = unit.find('/');

@@ -14,7 +14,8 @@ namespace muster {
 /// session and its parent is not found. Cost: reads /proc once.
 std::vector<pid_t> marked_processes(const std::string& mark);
 
-/// What follows `prefix` ("NAME=…") in the environments of living processes, each once. Cost: reads /proc once.
+/// What follows `prefix` ("NAME=…") in the environments of living processes, each once. Cost: reads
+/// /proc once.
 std::vector<std::string> marks_with(const std::string& prefix);
 
 /// SIGKILL to all of them, stopped first so that none can fork away. False: some are still there, to be tried again.

@@ -326,8 +326,9 @@ bool Pass::try_start_beside_own_windows(Lane& lane) {
   return false;
 }
 
-/// A job has a window in a lower tier as well when it begins earlier there than in those above: it is promised both, as in
-/// Slurm, so that nobody who was ranked between the two has been put off in vain.
+/// A job has a window in a lower tier as well when it begins earlier there than in those above: it
+/// is promised both, as in Slurm, so that nobody who was ranked between the two has been put off in
+/// vain.
 void Pass::reserve(const Lane& lane) {
   std::optional<FuturePlacement> best;
   const Lane::Part* best_part = nullptr;

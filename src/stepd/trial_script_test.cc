@@ -1,0 +1,37 @@
+// The script of a trial's run, run by the shell as a node does.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "codec/trial_text.h"
+#include "env/posix/process_runner.h"
+
+namespace muster {
+namespace {
+
+TEST(TrialScript, ARunThatWasAskedToStopBeforeItBeganEnds) {
+  const std::string path = ::testing::TempDir() + "trial_script." + std::to_string(::getpid());
+  std::ofstream(path) << trial_script("");
+  const auto exit_of = [&path](const std::string& stop_file) {
+    ProcessSpec spec;
+    spec.arguments = {"/bin/sh", path};
+    spec.environment = {"MUSTER_ENTRYPOINT=exit 7", "MUSTER_STOP_FILE=" + stop_file};
+    spec.work_dir = "/";
+    spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
+    const auto pid = start_process(spec);
+    EXPECT_TRUE(pid.has_value());
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid.value_or(-1), &status, 0), pid.value_or(0));
+    return WEXITSTATUS(status);
+  };
+  EXPECT_EQ(exit_of(path), 0) << "a stop file is there";
+  EXPECT_EQ(exit_of(path + ".none"), 7);
+  EXPECT_EQ(exit_of(""), 7);
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace muster
