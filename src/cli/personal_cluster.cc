@@ -32,7 +32,7 @@ namespace {
 
 constexpr int kStartPatienceMs = 30'000;
 constexpr int kLookAgainMs = 500;
-/// A controller that is to stay has stood for so long since it was ready.
+/// What is to stay has stood for so long since the cluster was ready.
 constexpr int kStandsMs = 250;
 /// As often as it may be started before that is given up: one that dies of a job comes up without it the third time.
 constexpr int kStartsMax = 6;
@@ -263,7 +263,7 @@ Status PersonalCluster::start(const std::function<void(const std::string&)>& say
           if ((node.status.conditions & absent) == 0 && node.last_contact.is_set()) ++ready;
         }
       });
-      if (asked.has_value() && ready == node_count && stands(all.front())) return {};
+      if (asked.has_value() && ready == node_count && stand(all)) return {};
     }
     sleep_ms(50);
   }
@@ -272,14 +272,18 @@ Status PersonalCluster::start(const std::function<void(const std::string&)>& say
               "see the logs in " + folder_ + "/log");
 }
 
-/// True when the daemon runs on for a while.
-bool PersonalCluster::stands(const Daemon& daemon) const {
-  const pid_t pid = running(daemon);
-  for (int waited = 0; waited < kStandsMs && pid != 0; waited += 50) {
-    sleep_ms(50);
-    if (running(daemon) != pid) return false;
-  }
-  return pid != 0;
+/// True when each of them runs on for a while: one that was just killed may look alive, and its
+/// node be in order for those who have not heard of it yet.
+bool PersonalCluster::stand(const std::vector<Daemon>& all) const {
+  const auto pids = [&] {
+    std::vector<pid_t> found;
+    for (const Daemon& daemon : all) found.push_back(running(daemon));
+    return found;
+  };
+  const std::vector<pid_t> before = pids();
+  if (std::ranges::count(before, 0) > 0) return false;
+  sleep_ms(kStandsMs);
+  return pids() == before;
 }
 
 Status PersonalCluster::ended_again(const Daemon& daemon) const {

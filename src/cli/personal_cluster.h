@@ -56,7 +56,7 @@ class PersonalCluster {
   /// Zero: not running.
   pid_t running(const Daemon& daemon) const;
   Status start_daemon(const Daemon& daemon) const;
-  bool stands(const Daemon& daemon) const;
+  bool stand(const std::vector<Daemon>& all) const;
   /// Why a start is given up: with the last line that the daemon wrote.
   Status ended_again(const Daemon& daemon) const;
   bool answers() const;

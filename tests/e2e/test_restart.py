@@ -2,12 +2,13 @@
 import os
 import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from conftest import supervisors, until
+from conftest import BIN, supervisors, until
 
 
 def test_controller_restart_does_not_touch_a_running_job(own_cluster):
@@ -128,6 +129,18 @@ def test_a_step_that_the_spool_has_lost_goes_on(own_cluster, how, who):
     assert (cluster.work / "begins").read_text() == "begin\n"
     after = cluster.sbatch("exit 0")
     assert cluster.wait_ended(after)["State"] == "COMPLETED"
+
+
+def test_an_agent_that_looks_alive_because_it_is_just_dying_is_started_again(own_cluster):
+    cluster = own_cluster(nodes=1)
+    agent = cluster.pid("agent-node1")
+    os.kill(agent, signal.SIGSTOP)
+    up = subprocess.Popen([str(BIN / "muster"), "up", *cluster.args, "--detach"])
+    time.sleep(0.1)
+    os.kill(agent, signal.SIGKILL)
+    assert up.wait(timeout=30) == 0
+    assert cluster.pid("agent-node1") != agent
+    assert cluster.wait_ended(cluster.sbatch("exit 0"))["State"] == "COMPLETED"
 
 
 def test_a_step_of_which_nothing_is_known_and_no_supervisor_lives_is_lost_and_cleaned_up_after(own_cluster):
