@@ -9,8 +9,11 @@ finish() {
   muster down --dir "$dir/cluster" >/dev/null 2>&1 || true
   if [ "$status" = 0 ]; then
     rm -rf "$dir"
-  else
+  elif [ -d "$dir/cluster/log" ]; then
     printf '\nThe demo did not come to its end. What its daemons said is in %s, what its jobs wrote in %s.\n' "$dir/cluster/log" "$dir/work" >&2
+  else
+    printf '\nThe demo did not come to its end: its cluster did not start.\n' >&2
+    rm -rf "$dir"
   fi
 }
 trap finish EXIT
@@ -36,7 +39,7 @@ curves() { # EXPERIMENT: accuracy by epoch of its best trial and of one that a r
   cut=$(muster experiment describe "$1" | awk '/cut at rung/ {print $1; exit}')
   for trial in $best $cut; do
     echo "trial $trial, $(muster experiment describe "$1" | awk -v t="$trial" '$1 == t' | sed 's/.*\(lr: .*\)/\1/')"
-    sed -n 's/^accuracy=\([0-9.]*\) epochs=\([0-9]*\)$/\2 \1/p' "muster-runs/experiment-$1/trial-$trial/output.log" |
+    sed -n 's/^accuracy=\([0-9.]*\) epochs=\([0-9]*\)$/\2 \1/p' muster-runs/experiment-"$1"-*/trial-"$trial"/output.log |
       awk '{ bar = sprintf("%*s", $2 * 60, ""); gsub(/ /, "#", bar); printf "  epoch %2d  %.3f  %s\n", $1, $2, bar }' | awk 'NR <= 4 || NR % 8 == 0'
   done
 }
@@ -93,7 +96,7 @@ run muster experiment wait "$search" --quiet
 run muster experiment describe "$search"
 say "How the best of them learnt, beside one that was stopped"
 curves "$search"
-grep -h 'goes on after' muster-runs/experiment-"$search"/trial-*/output.log | sort | uniq -c | head -3
+grep -h 'goes on after' muster-runs/experiment-"$search"-*/trial-*/output.log | sort | uniq -c | head -3
 
 say "5. What is remembered, and that nothing was lost: the journal replays to the same state"
 run sacct -X -o jobid,jobname,alloccpus,state,exitcode,elapsed

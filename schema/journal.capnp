@@ -310,6 +310,8 @@ struct JobRecord {
   forgottenUsage @36 :M.Usage;
   forgottenExit @37 :Int32;
   runKey @38 :UInt64;
+  evictedCompleted @39 :List(UInt64);   # an array's elements that have left memory
+  evictedFailed @40 :List(UInt64);
 }
 
 struct SearchBegun {}

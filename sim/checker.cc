@@ -46,22 +46,28 @@ void Checker::take(std::uint32_t host, const NodeGrant& grant, JobId job, bool i
   if (is_shared) return;
   const auto use = [&](const std::string& kind, const Bitmap& bits) {
     bits.for_each([&](std::size_t index) {
-      Place& place = places_[{host, kind, index}];
-      const bool is_free = place.uses == 0 || place.job == job || out_of_sight_.contains(place.job);
-      CHECK(is_free, "host {}: {} {} is in use by job {} and given to job {}", host, kind, index,
-            place.job.value(), job.value());
-      place.job = job;
-      ++place.uses;
+      Holders& holders = places_[{host, kind, index}];
+      for (const auto& [holder, uses] : holders) {
+        const bool may_share = holder == job || out_of_sight_.contains(holder);
+        CHECK(may_share, "host {}: {} {} is in use by job {} and given to job {}", host, kind,
+              index, holder.value(), job.value());
+      }
+      ++holders[job];
     });
   };
   use("cpu", grant.cpus);
   for (const GresGrant& gres : grant.gres) use(gres.name, gres.devices);
 }
 
-void Checker::give(std::uint32_t host, const NodeGrant& grant, JobId, bool is_shared) {
+void Checker::give(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared) {
   if (is_shared) return;
   const auto drop = [&](const std::string& kind, const Bitmap& bits) {
-    bits.for_each([&](std::size_t index) { --places_[{host, kind, index}].uses; });
+    bits.for_each([&](std::size_t index) {
+      Holders& holders = places_[{host, kind, index}];
+      const auto held = holders.find(job);
+      CHECK(held != holders.end(), "job {} gives back {} {}", job.value(), kind, index);
+      if (--held->second == 0) holders.erase(held);
+    });
   };
   drop("cpu", grant.cpus);
   for (const GresGrant& gres : grant.gres) drop(gres.name, gres.devices);
@@ -185,6 +191,7 @@ struct Checker::Follow {
     Known& job = checker.known(e.job);
     CHECK(job.state == JobState::kPending, "job {} starts from state {}", e.job.value(), job_state_name(job.state));
     CHECK(!checker.cancelled_.contains(e.job), "job {} starts after its cancel was acknowledged", e.job.value());
+    checker.launched_.insert(e.job);
     job.state = JobState::kRunning;
     job.start = time;
     job.true_start = checker.timeline_.now();

@@ -110,10 +110,7 @@ class Checker : private Knowledge {
     std::uint32_t ended = 0;
     bool is_forgotten = false;  ///< of before the state was put back: it may come again once it is over
   };
-  struct Place {
-    JobId job;
-    std::uint32_t uses = 0;
-  };
+  using Holders = std::map<JobId, std::uint32_t>;  ///< how often each uses a CPU or device
   struct Follow;
   void take(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared);
   void give(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared);
@@ -126,10 +123,12 @@ class Checker : private Knowledge {
   const Options& options_;
   const History& history_;
   std::map<std::pair<NodeIndex, StepId>, Run> runs_;
-  std::map<std::tuple<std::uint32_t, std::string, std::size_t>, Place> places_;
+  std::map<std::tuple<std::uint32_t, std::string, std::size_t>, Holders> places_;
   std::set<StepId> excused_;
   std::set<JobId> out_of_sight_;
-  std::set<JobId> launched_;   ///< jobs that some node was told to start, whatever became of the state since
+  /// Jobs that some node was told to start, whatever became of the state since. It may have been
+  /// told of their end before anything of them ran: it remembers that as well.
+  std::set<JobId> launched_;
   bool has_rewound_ = false;   ///< the state was lost, or an older copy put back
   JobId floor_told_;           ///< ids up to it have been passed over since the state was lost
   std::set<std::pair<JobId, std::uint32_t>> started_before_;  ///< runs that a lost state had begun

@@ -1,4 +1,5 @@
 // `init()` and what it gives: the parts of one run, opened in order and closed in reverse.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <vector>
@@ -165,14 +166,26 @@ void open(ContextState& state, const Options& options) {
   }
 }
 
+bool has_controls(const std::string& text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
 void check_scalar(const std::string& group, const std::string& name, const Value& value) {
+  if (name.empty() || has_controls(name))
+    throw std::invalid_argument(
+        "group '" + group +
+        "' has a metric without a name, or with control characters in it: " + json_of(Value(name)));
   if (value.is_null() || std::holds_alternative<Value::List>(value.data()) || std::holds_alternative<Value::Map>(value.data())) {
     throw std::invalid_argument("metric '" + name + "' of group '" + group + "' is " + json_of(value) + "; a metric is a number, a boolean or a text");
   }
 }
 
 void check_report(const std::string& group, std::int64_t steps, const Metrics& metrics) {
-  if (group.empty() || group.find('.') != std::string::npos) throw std::invalid_argument("metric group '" + group + "' must not be empty or contain '.'");
+  if (group.empty() || group.find('.') != std::string::npos || has_controls(group)) {
+    throw std::invalid_argument("metric group " + json_of(Value(group)) +
+                                " must not be empty or contain '.' or control characters");
+  }
   if (steps < 0) throw std::invalid_argument("steps_completed is " + std::to_string(steps) + "; it counts from 0");
   for (const auto& [name, value] : metrics) check_scalar(group, name, value);
 }

@@ -195,6 +195,7 @@ Environment read_environment(const Variables& variables) {
   out.seed = static_cast<std::uint64_t>(reader.whole("MUSTER_SEED", 0).value_or(0));
   out.restart_count = reader.whole("SLURM_RESTART_COUNT", 0);
   out.job_id = reader.whole("SLURM_JOB_ID", 1);
+  out.cluster_id = reader.text("MUSTER_CLUSTER_ID");
   out.max_length = read_max_length(reader);
   out.searcher_metric = reader.text("MUSTER_SEARCHER_METRIC").value_or("");
   if (const auto storage = reader.text(kStorage)) out.checkpoint_storage = read_storage(kStorage, *storage);

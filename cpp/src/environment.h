@@ -38,6 +38,7 @@ struct Environment {
   std::uint64_t seed = 0;
   std::optional<std::int64_t> restart_count;
   std::optional<std::int64_t> job_id;
+  std::optional<std::string> cluster_id;  ///< Muster's: job ids begin anew with each cluster
   std::optional<MaxLength> max_length;
   std::string searcher_metric;
   std::optional<std::filesystem::path> checkpoint_storage;

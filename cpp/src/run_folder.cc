@@ -77,7 +77,11 @@ std::int64_t newest_run(const Path& runs) {
 
 Path default_run_folder(const Environment& environment) {
   if (environment.run_dir) return *environment.run_dir;
-  if (environment.job_id) return Path("muster-runs") / ("job-" + std::to_string(*environment.job_id));
+  if (environment.job_id) {
+    const std::string mark =
+        environment.cluster_id ? "-" + environment.cluster_id->substr(0, 8) : "";
+    return Path("muster-runs") / ("job-" + std::to_string(*environment.job_id) + mark);
+  }
   const std::time_t seconds = std::time(nullptr);
   std::tm parts{};
   ::localtime_r(&seconds, &parts);

@@ -67,6 +67,9 @@ TEST_F(Run_, RefusesReportsThatAreWrong) {
   EXPECT_THROW(context.train().report_training_metrics(-1, {{"a", 1}}), std::invalid_argument);
   EXPECT_THROW(context.train().report_metrics("a.b", 1, {}), std::invalid_argument);
   EXPECT_THROW(context.train().report_metrics("a", 1, {{"x", Value::List{}}}), std::invalid_argument);
+  for (const char* name : {"", "a\nb", "\x1b[31m"})
+    EXPECT_THROW(context.train().report_metrics("a", 1, {{name, 1}}), std::invalid_argument);
+  EXPECT_THROW(context.train().report_metrics("a\tb", 1, {}), std::invalid_argument);
   EXPECT_THROW(context.train().report_progress(1.5), std::invalid_argument);
   EXPECT_THROW(context.train().report_early_exit("boredom"), std::invalid_argument);
   context.close();

@@ -90,6 +90,8 @@ def test_a_run_that_lost_its_lock_is_stale_once_another_began(tmp_path):
 def test_where_runs_lie_by_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert str(default_path(Environment(job_id=5))) == "muster-runs/job-5"
+    of_muster = Environment(job_id=5, cluster_id="0123456789abcdef")
+    assert str(default_path(of_muster)) == "muster-runs/job-5-01234567"  # another cluster has a job 5, too
     assert str(default_path(Environment(run_dir=tmp_path, job_id=5))) == str(tmp_path)
     with core.init() as context:
         assert context.info.run_dir.parent == tmp_path / "muster-runs" and context.info.run_dir.is_dir()

@@ -51,7 +51,10 @@ def test_names_groups_and_steps():
         values.encode_metrics("training", {3: 1.0})
     with pytest.raises(TypeError, match="give a dict"):
         values.encode_metrics("training", [1.0])
-    for group, error in (("a.b", ValueError), ("", ValueError), (3, TypeError)):
+    for name in ("", "lo\nss", "\x1b[31m", "a\u202eb", "\udc80"):
+        with pytest.raises(ValueError, match="has a metric"):
+            values.encode_metrics("training", {name: 1.0})
+    for group, error in (("a.b", ValueError), ("", ValueError), ("a\tb", ValueError), (3, TypeError)):
         with pytest.raises(error, match="group"):
             values.check_group(group)
     assert values.check_steps(OneIndex()) == 7

@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/personal_cluster.h"
+#include "env/posix/open_files.h"
 #include "env/posix/standard_streams.h"
 
 namespace {
@@ -98,6 +99,9 @@ int main(int argc, char** argv) {
   const std::string_view path = argc > 0 ? argv[0] : "muster";
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const Words words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  if (const auto enough = muster::check_open_files(muster::kCommandFilesMin); !enough.has_value()) {
+    return muster::cli::Console(std::string(name)).fail(enough.error());
+  }
   const CommandRow* command = find_command(slurm_commands(), name);
   return with_all_said(name, command != nullptr ? command->run(words) : run_subcommand(words));
 }

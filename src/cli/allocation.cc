@@ -19,11 +19,18 @@ constexpr auto kLeaseRenewal = 20 * kj::SECONDS;
 /// Starts sooner than this need no message that they wait.
 constexpr auto kQueuedAfter = 300 * kj::MILLISECONDS;
 
-void cancel_job(Session& session, JobId job) {
+/// As long as Slurm's clients wait for an answer. Source: slurm.conf(5), MessageTimeout.
+constexpr auto kGoodbyePatience = 10 * kj::SECONDS;
+
+void cancel_job(const Console& console, Session& session, JobId job) {
   CancelJobs cancel;
   cancel.filter.jobs.push_back(JobSelector{job, {}, false, std::nullopt});
   cancel.is_lenient = true;
-  submit_until_answered(session.io(), session.cluster().controller, cancel).wait(session.io().waitScope);
+  if (submit_with_patience(session, cancel)) return;
+  console.error(
+      fmt::format("the controller does not answer: job {0} ends when nobody has renewed its lease, "
+                  "or by scancel {0}",
+                  job.value()));
 }
 
 /// What ends the wait for a start.
@@ -57,6 +64,18 @@ kj::Promise<Reply> submit_until_answered(kj::AsyncIoContext& io, std::string add
            return client.submit_async({request}, id);
          })
       .then([](std::vector<Reply>&& replies) { return replies.empty() ? Reply{} : std::move(replies.front()); });
+}
+
+bool submit_with_patience(Session& session, Request request) {
+  auto& io = session.io();
+  auto told =
+      submit_until_answered(io, session.cluster().controller, std::move(request)).then([](Reply&&) {
+        return true;
+      });
+  auto given_up =
+      any_signal(io.unixEventPort, cancelling_signals()).then([](int) { return false; });
+  auto late = io.provider->getTimer().afterDelay(kGoodbyePatience).then([] { return false; });
+  return told.exclusiveJoin(kj::mv(given_up)).exclusiveJoin(kj::mv(late)).wait(io.waitScope);
 }
 
 kj::Promise<int> any_signal(kj::UnixEventPort& port, std::vector<int> signals) {
@@ -108,7 +127,7 @@ StartWait wait_for_start(const Console& console, Session& session, const SubmitO
 
   StartWait result;
   if (!outcome.answer) {
-    cancel_job(session, job);
+    cancel_job(console, session, job);
     if (outcome.is_too_late) {
       console.error("Unable to allocate resources: Requested nodes are busy");
       result.exit_code = environment_number("SLURM_EXIT_IMMEDIATE", console.exit_error());

@@ -36,6 +36,9 @@ kj::Promise<WaitAnswer> wait_until(kj::AsyncIoContext& io, std::string address, 
 kj::Promise<void> keep_lease(kj::AsyncIoContext& io, std::string address, JobId job);
 /// One request, repeated with one id until it is answered.
 kj::Promise<Reply> submit_until_answered(kj::AsyncIoContext& io, std::string address, Request request);
+/// The same, as long as somebody has patience: ten seconds, or until a signal that cancels. False:
+/// it was not answered. Requires: the signals are captured.
+bool submit_with_patience(Session& session, Request request);
 /// The first of these signals; each must have been captured.
 kj::Promise<int> any_signal(kj::UnixEventPort& port, std::vector<int> signals);
 /// By which people cancel what they wait for.

@@ -107,11 +107,12 @@ int run_up(const std::vector<std::string>& words) {
                           "mount -t proc proc /proc"});
   }
   options.folder = absolute(options.folder);
-  if (options.folder.find_first_of(" \t\n#\"'=") != std::string::npos) {
-    return complain(Error{
-        ErrorCode::kInvalidArgument,
-        "a path with blanks or any of #, =, \" and ' cannot stand in slurm.conf: " + options.folder,
-        "take another --dir"});
+  if (options.folder.find_first_of(" \t\n#\"'=%") != std::string::npos) {
+    return complain(
+        Error{ErrorCode::kInvalidArgument,
+              "a path with blanks or any of #, =, %, \" and ' cannot stand in slurm.conf: " +
+                  options.folder,
+              "take another --dir"});
   }
   PersonalCluster cluster(options.folder);
   const bool is_shaped = app.count("--nodes") + app.count("--gpus") + app.count("--cpus") + app.count("--memory") > 0;

@@ -13,6 +13,7 @@
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
 #include "codec/printable_text.h"
+#include "model/reason.h"
 
 namespace muster::cli {
 namespace {
@@ -47,7 +48,9 @@ std::string why(const TrialView& trial) {
   if (trial.stop) return stop_reason_text(*trial.stop);
   if (!trial.detail.empty()) return trial.detail;
   if (trial.is_waiting) return fmt::format("waits at {}", trial.target.value_or(0));
-  return "";
+  if (trial.job_state != JobState::kPending) return "";
+  // As squeue has it; `muster why` says more.
+  return fmt::format("({})", pending_reason_word(trial.job_reason));
 }
 
 std::string counts_text(const TrialCounts& trials) {

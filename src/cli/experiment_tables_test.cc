@@ -24,6 +24,15 @@ TEST(TrialTable, ShowsAsManyDigitsAsTellTrialsApartAndWhyEachEnded) {
   EXPECT_NE(table.find("ended at 60 of 180"), std::string::npos) << table;
 }
 
+TEST(TrialTable, SaysWhyATrialIsInTheQueue) {
+  TrialView trial;
+  trial.id = TrialId(7);
+  trial.job_reason = PendingReason::kResources;
+  EXPECT_NE(trial_table({trial}).find("(Resources)"), std::string::npos);
+  trial.job_reason = PendingReason::kNone;
+  EXPECT_NE(trial_table({trial}).find("(None)"), std::string::npos);
+}
+
 TrialView measured(std::uint32_t id, std::optional<double> metric, double units = 0) {
   TrialView trial;
   trial.id = TrialId(id);

@@ -37,6 +37,8 @@ constexpr int kStandsMs = 250;
 /// As often as it may be started before that is given up: one that dies of a job comes up without it the third time.
 constexpr int kStartsMax = 6;
 constexpr int kStopPatienceMs = 10'000;
+/// How long a controller that stands still is asked before it is ended all the same.
+constexpr Duration kAskPatience = Duration::seconds(5);
 
 void sleep_ms(int ms) {
   const timespec time{ms / 1000, (ms % 1000) * 1'000'000L};
@@ -99,6 +101,14 @@ bool is_daemon(pid_t pid, const std::vector<std::string>& arguments) {
   if (found.size() != arguments.size()) return false;
   return name_of(found.front()) == name_of(arguments.front()) &&
          std::equal(found.begin() + 1, found.end(), arguments.begin() + 1, is_same_word);
+}
+
+/// The controller of the cluster in that folder.
+Result<std::unique_ptr<ControllerClient>> connect(kj::AsyncIoContext& io,
+                                                  const std::string& folder) {
+  auto client = ControllerClient::connect(io, "unix:" + folder + "/controller.sock");
+  if (client.has_value()) (*client)->set_patience(kAskPatience);
+  return client;
 }
 
 std::uint32_t cpus_of_node(const PersonalClusterOptions& options) {
@@ -251,7 +261,7 @@ Status PersonalCluster::start(const std::function<void(const std::string&)>& say
         TRY(start_daemon(daemon));
       }
     }
-    auto client = ControllerClient::connect(io, "unix:" + folder_ + "/controller.sock");
+    auto client = connect(io, folder_);
     if (client.has_value()) {
       Query query;
       query.kind = QueryKind::kNodes;
@@ -308,9 +318,12 @@ Result<std::size_t> count_active(ControllerClient& client) {
 /// Cancels what there is and gives it a moment to go.
 void PersonalCluster::end_jobs(const std::function<void(const std::string&)>& say) const {
   auto io = kj::setupAsyncIo();
-  auto client = ControllerClient::connect(io, "unix:" + folder_ + "/controller.sock");
+  auto client = connect(io, folder_);
   if (!client.has_value()) return;
-  const std::size_t count = count_active(**client).value_or(0);
+  const auto counted = count_active(**client);
+  if (!counted.has_value())
+    return say("the controller does not answer: its jobs are not cancelled");
+  const std::size_t count = *counted;
   if (count > 0)
     say(count == 1 ? "1 job that runs or waits is cancelled"
                    : fmt::format("{} jobs that run or wait are cancelled", count));
@@ -327,7 +340,7 @@ void PersonalCluster::end_jobs(const std::function<void(const std::string&)>& sa
 /// Somebody answers at the cluster's socket.
 bool PersonalCluster::answers() const {
   auto io = kj::setupAsyncIo();
-  auto client = ControllerClient::connect(io, "unix:" + folder_ + "/controller.sock");
+  auto client = connect(io, folder_);
   if (!client.has_value()) return false;
   Query query;
   query.kind = QueryKind::kPing;

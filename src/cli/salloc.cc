@@ -162,8 +162,11 @@ int hold_allocation(const Console& console, Session& session, const SubmitOption
   std::fflush(stdout);
   const auto give_back = [&](ExitStatus exit) {
     console.say(fmt::format("Relinquishing job allocation {}", id.value()));
-    submit_until_answered(session.io(), session.cluster().controller, ReleaseAllocation{id, start.job->attempt, exit})
-        .wait(session.io().waitScope);
+    if (submit_with_patience(session, ReleaseAllocation{id, start.job->attempt, exit})) return;
+    console.error(
+        fmt::format("the controller does not answer: job {0} ends when nobody has renewed its "
+                    "lease, or by scancel {0}",
+                    id.value()));
   };
   const auto pid = start_command(process_of(options, scene, command, std::move(variables)));
   if (!pid.has_value()) {

@@ -14,6 +14,7 @@
 #include "cli/text_file.h"
 #include "codec/hostlist.h"
 #include "codec/words.h"
+#include "env/posix/open_files.h"
 
 namespace muster::cli {
 namespace {
@@ -225,6 +226,9 @@ int run_srun(const Words& words) {
   Words command_line = words;
   command_line.insert(command_line.begin(), "srun");
   const SubmitScene scene = submit_scene(std::move(command_line));
+  // Each node of the step has a connection; the tasks get the limit that was found.
+  if (const Status raised = raise_open_files(kCommandFilesMin); !raised.has_value())
+    return console.fail(raised.error());
   SubmitOptions options;
   options.by = Submitter::kRun;
   options.context = show_context("");

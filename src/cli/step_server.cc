@@ -15,6 +15,7 @@
 
 #include "cli/console.h"
 #include "codec/words.h"
+#include "wire/acceptor.h"
 #include "wire/socket.h"
 
 namespace muster::cli {
@@ -56,22 +57,23 @@ struct Peer {
 
 struct StepServer::State final : kj::TaskSet::ErrorHandler {
   State(kj::AsyncIoContext& context, int fd, std::string path, StepEvents e)
-      : io(context), listen_fd(fd), folder(std::move(path)), address("unix:" + folder + "/io"), key(fresh_key()), events(std::move(e)),
-        observer(context.unixEventPort, fd, kj::UnixEventPort::FdObserver::OBSERVE_READ), tasks(*this) {
-    tasks.add(accept_loop());
+      : io(context),
+        listen_fd(fd),
+        folder(std::move(path)),
+        address("unix:" + folder + "/io"),
+        key(fresh_key()),
+        events(std::move(e)),
+        acceptor(
+            context, fd, [this](int peer) { adopt(peer); },
+            [this](int error) { events.shortage(error); }),
+        tasks(*this) {
+    tasks.add(acceptor.run());
   }
   ~State() {
     ::unlink((folder + "/io").c_str());
     ::rmdir(folder.c_str());
   }
   void taskFailed(kj::Exception&&) override {}  // each peer's end is handled where it is read
-
-  kj::Promise<void> accept_loop() {
-    return observer.whenBecomesReadable().then([this] {
-      for (int fd = 0; (fd = ::accept4(listen_fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) adopt(fd);
-      return accept_loop();
-    });
-  }
 
   void adopt(int fd) {
     auto peer = std::make_shared<Peer>(io.lowLevelProvider->wrapSocketFd(
@@ -163,14 +165,14 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
   }
 
   kj::AsyncIoContext& io;
-  kj::AutoCloseFd listen_fd;  ///< closed after its observer has let go of it
+  kj::AutoCloseFd listen_fd;  ///< closed after its acceptor has let go of it
   std::string folder;
   std::string address;
   std::string key;
   StepEvents events;
   std::map<std::uint32_t, std::shared_ptr<Peer>> peers;
   kj::Own<kj::PromiseFulfiller<void>> waiting_for_room;
-  kj::UnixEventPort::FdObserver observer;
+  Acceptor acceptor;
   kj::TaskSet tasks;
 };
 

@@ -18,6 +18,8 @@ struct StepEvents {
   std::function<void(std::uint32_t node)> joined;
   std::function<void(std::uint32_t node, Frame frame)> frame;
   std::function<void(std::uint32_t node)> lost;  ///< the connection ended; after kDone as well
+  /// A supervisor waits to be let in, and cannot be: an errno, EMFILE mostly.
+  std::function<void(int error)> shortage = [](int) {};
 };
 
 /// A private socket for one step. The folder and the socket vanish with it.

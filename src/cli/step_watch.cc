@@ -1,7 +1,7 @@
 #include "cli/step_watch.h"
 
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <kj/async-unix.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "cli/allocation.h"
@@ -82,6 +83,7 @@ Result<std::unique_ptr<StepWatch>> StepWatch::create(const Console& console, Ses
   events.joined = [self](std::uint32_t) { self->start_if_complete(); };
   events.frame = [self](std::uint32_t node, Frame frame) { self->on_frame(node, std::move(frame)); };
   events.lost = [self](std::uint32_t node) { self->on_lost(node); };
+  events.shortage = [self](int error) { self->on_shortage(error); };
   watch->server_ = TRY(StepServer::create(session.io(), std::move(events)));
   return watch;
 }
@@ -145,8 +147,11 @@ Status StepWatch::open_files(const StepSpec& step) {
       return fd;
     }
     const char* stream = pattern == StepText::kStdOut ? "stdout" : "stderr";
-    const char* why = errno == ENXIO ? "it is a FIFO that nobody reads: start its other end first"
-                                     : std::strerror(errno);
+    std::error_code no_matter;
+    const char* why = errno != ENXIO ? std::strerror(errno)
+                      : std::filesystem::is_socket(path, no_matter)
+                          ? "it is a socket, which cannot be opened"
+                          : "it is a FIFO that nobody reads: start its other end first";
     return muster::fail(ErrorCode::kNotFound,
                         fmt::format("Could not open {} file {}", stream, path),
                         made.has_value() ? why : made.error().detail);
@@ -191,9 +196,14 @@ void StepWatch::on_unwritable(int fd, int error) {
 /// Before anything runs.
 void StepWatch::give_up(int exit_code) {
   forced_exit_ = exit_code;
-  auto cancelled = submit_until_answered(session_.io(), session_.cluster().controller, CancelStep{place_->id, SIGKILL}).ignoreResult();
-  if (finished_.get() == nullptr) return cancelled.wait(session_.io().waitScope);
-  tasks_.add(kj::mv(cancelled));
+  const CancelStep cancel{place_->id, SIGKILL};
+  // Unheard, it is ended by the end of our connections.
+  if (finished_.get() == nullptr) {
+    [[maybe_unused]] const bool is_told = submit_with_patience(session_, cancel);
+    return;
+  }
+  tasks_.add(
+      submit_until_answered(session_.io(), session_.cluster().controller, cancel).ignoreResult());
   finished_->fulfill();
 }
 
@@ -272,6 +282,14 @@ void StepWatch::report_ends_soon() {
 void StepWatch::on_lost(std::uint32_t node) {
   if (contains(done_, node) || contains(lost_, node)) return;
   lost_.push_back(node);  // the controller will tell what became of it
+}
+
+/// The step cannot begin without its supervisor, and no descriptor comes free of itself.
+void StepWatch::on_shortage(int error) {
+  if (is_started_) return;
+  console_.error(fmt::format("cannot let in a node of {}: {}", step_name(), std::strerror(error)));
+  if (error == EMFILE) console_.error("raise the limit of open files: ulimit -n");
+  give_up(console_.exit_error());
 }
 
 void StepWatch::finish_if_done() {

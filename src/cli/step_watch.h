@@ -43,6 +43,7 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   void on_frame(std::uint32_t node, Frame frame);
   void on_task_exit(std::uint32_t node, const Frame& frame);
   void on_lost(std::uint32_t node);
+  void on_shortage(int error);
   void on_step_ended(const WaitAnswer& answer);
   void finish_if_done();
   Status open_files(const StepSpec& step);

@@ -114,7 +114,11 @@ Json determined_config(const ExperimentSpec& spec) {
 std::vector<std::string> determined_variables(const Experiment& experiment, const Trial& trial, std::uint32_t run, const TrialPlace& place) {
   std::vector<std::string> out;
   const auto add = [&out](std::string_view name, const auto& value) { out.push_back(fmt::format("{}={}", name, value)); };
-  const std::uint32_t ports = kPortFirst + trial.id.value() % kPortPlaces * kPortStep;
+  // Two clusters may use one host, and each counts its trials from 1.
+  const auto first_place =
+      static_cast<std::uint32_t>(Hasher().add(place.cluster).digest() % kPortPlaces);
+  const std::uint32_t ports =
+      kPortFirst + (first_place + trial.id.value()) % kPortPlaces * kPortStep;
   add("DET_MASTER", place.master);
   add("DET_CLUSTER_ID", place.cluster);
   add("DET_AGENT_ID", place.node_name);

@@ -24,6 +24,7 @@ TEST(PrintableText, WhatTerminalsObeyBeyondAsciiIsShownEscaped) {
   EXPECT_EQ(printable("a\xe2\x80\xae" "b"), "a\\342\\200\\256b") << "turns the line round";
   EXPECT_EQ(printable("bad\xff"), "bad\\377");
   EXPECT_FALSE(is_printable("\xe2\x81\xa6"));
+  EXPECT_FALSE(is_printable("\xe2\x80\xa8")) << "a separator of lines";
 }
 
 }  // namespace

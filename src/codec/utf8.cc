@@ -35,7 +35,8 @@ bool is_plain_utf8(std::string_view text) {
     if (size == 0) return false;
     const bool is_c1 = size == 2 && text[0] == '\xc2' && is_between(text[1], 0x80, 0x9f);
     const bool is_turn = size == 3 && text[0] == '\xe2' &&
-                         ((text[1] == '\x80' && is_between(text[2], 0xaa, 0xae)) || (text[1] == '\x81' && is_between(text[2], 0xa6, 0xa9)));
+                         ((text[1] == '\x80' && is_between(text[2], 0xa8, 0xae)) ||
+                          (text[1] == '\x81' && is_between(text[2], 0xa6, 0xa9)));
     if (is_c1 || is_turn) return false;
     text.remove_prefix(size);
   }

@@ -12,8 +12,9 @@ std::string valid_utf8(std::string_view bytes);
 /// Bytes of the well-formed character that a text begins with; 0: it begins with none. Requires: not empty.
 std::size_t utf8_character_size(std::string_view text);
 
-/// Whether people and programs see the text as it is: well-formed, without control characters of C1 (U+0080 to U+009F), which some terminals
-/// obey, and without marks that turn the direction of what follows (U+202A to U+202E, U+2066 to U+2069). Says nothing of ASCII.
+/// Whether people and programs see the text as it is: well-formed, without control characters of C1
+/// (U+0080 to U+009F), which some terminals obey, and without separators of lines or marks that
+/// turn the direction of what follows (U+2028 to U+202E, U+2066 to U+2069). Says nothing of ASCII.
 bool is_plain_utf8(std::string_view text);
 
 }  // namespace muster

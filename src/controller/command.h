@@ -33,6 +33,13 @@ struct PreparedSubmit {
   std::uint16_t hold = 0;  ///< hold bits beside the user's own
 };
 
+/// An update with what history says of the jobs that it names. Made of one as it came where it
+/// names none.
+struct PreparedUpdate : UpdateObject {
+  PreparedUpdate(UpdateObject update) : UpdateObject(std::move(update)) {}  // NOLINT(*-explicit-*)
+  std::vector<DependencyTerm> past;  ///< terms about jobs that have left memory, decided
+};
+
 struct PreparedStep {
   JobId job;
   std::shared_ptr<StepSpec> spec;
@@ -84,10 +91,12 @@ struct NoteLogMatch {
 using LogFinding = std::variant<NoteLogMatch, MetricReport>;
 
 using PreparedRequest =
-    std::variant<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, UpdateObject, ReleaseAllocation, RenewLease, CancelStep,
-                 Reconfigure, PreparedExperiment, ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision,
-                 NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation, DeleteCheckpoints, CollectCheckpoints,
-                 SetLogRetention, NoteLogMatch, OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint>;
+    std::variant<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, PreparedUpdate,
+                 ReleaseAllocation, RenewLease, CancelStep, Reconfigure, PreparedExperiment,
+                 ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision,
+                 NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation,
+                 DeleteCheckpoints, CollectCheckpoints, SetLogRetention, NoteLogMatch,
+                 OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint>;
 
 /// One atomic batch of a client. `token` is the gateway's, for the replies.
 struct Command {

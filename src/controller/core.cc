@@ -263,7 +263,7 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
     reply = frontend::cancel_step(draft, *cancel_step, identity, orders);
   } else if (const auto* control = std::get_if<ControlJobs>(&request)) {
     reply = frontend::control(draft, *control, identity);
-  } else if (const auto* update = std::get_if<UpdateObject>(&request)) {
+  } else if (const auto* update = std::get_if<PreparedUpdate>(&request)) {
     const std::size_t before = draft.events.size();
     reply = frontend::update(draft, *update, identity);
     check_changes(draft, before, reply);
@@ -320,9 +320,11 @@ bool must_stand_alone(const PreparedRequest& request) {
   return std::visit(
       [](const auto& one) {
         using Kind = std::decay_t<decltype(one)>;
-        return !(std::is_same_v<Kind, PreparedSubmit> || std::is_same_v<Kind, PreparedStep> || std::is_same_v<Kind, CancelJobs> ||
-                 std::is_same_v<Kind, ControlJobs> || std::is_same_v<Kind, UpdateObject> || std::is_same_v<Kind, ReleaseAllocation> ||
-                 std::is_same_v<Kind, RenewLease> || std::is_same_v<Kind, CancelStep> || std::is_same_v<Kind, Reconfigure>);
+        return !(std::is_same_v<Kind, PreparedSubmit> || std::is_same_v<Kind, PreparedStep> ||
+                 std::is_same_v<Kind, CancelJobs> || std::is_same_v<Kind, ControlJobs> ||
+                 std::is_same_v<Kind, PreparedUpdate> || std::is_same_v<Kind, ReleaseAllocation> ||
+                 std::is_same_v<Kind, RenewLease> || std::is_same_v<Kind, CancelStep> ||
+                 std::is_same_v<Kind, Reconfigure>);
       },
       request);
 }

@@ -14,7 +14,7 @@ constexpr std::size_t kUndurableMax = 2;
 std::optional<frontend::Sweep> sweep_of(const PreparedRequest& request, const Identity& identity, const ClusterState& state) {
   if (const auto* cancel = std::get_if<CancelJobs>(&request)) return frontend::Sweep(*cancel, identity, state);
   if (const auto* control = std::get_if<ControlJobs>(&request)) return frontend::Sweep(*control, identity, state);
-  const auto* update = std::get_if<UpdateObject>(&request);
+  const auto* update = std::get_if<PreparedUpdate>(&request);
   if (update != nullptr && update->kind == UpdateKind::kJob) return frontend::Sweep(*update, identity, state);
   return std::nullopt;
 }

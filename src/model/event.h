@@ -27,8 +27,9 @@ namespace muster {
 
 /// The rules by which this version's events are applied. Journals of earlier versions go by theirs:
 /// 0: the end of an experiment and the inputs of its search follow from other events;
-/// 1: each is an event of its own, ExperimentEnded and SearchAsked.
-inline constexpr std::uint32_t kEventRules = 1;
+/// 1: each is an event of its own, ExperimentEnded and SearchAsked;
+/// 2: an array's record remembers how elements ended that have left memory.
+inline constexpr std::uint32_t kEventRules = 2;
 
 /// A controller took the lead. Everything after it in the journal was decided under this epoch.
 struct EpochStarted {

@@ -75,6 +75,9 @@ struct ArrayRecord {
   ArraySpec remaining;
   ArrayFacts facts;
   std::uint32_t active_elements = 0;  ///< elements of the whole array now holding resources
+  /// Elements that have left memory, by how they ended: others may depend on them yet.
+  Bitmap evicted_completed;
+  Bitmap evicted_failed;  ///< ended in any other way
 };
 
 struct Job {

@@ -92,6 +92,8 @@ void write(schema::JobRecord::Builder builder, const Job& value) {
     write(builder.initArray(), value.array->remaining);
     if (value.array_facts == nullptr) write(builder.initArrayFacts(), value.array->facts);
     builder.setActiveElements(value.array->active_elements);
+    builder.setEvictedCompleted(to_wire(value.array->evicted_completed));
+    builder.setEvictedFailed(to_wire(value.array->evicted_failed));
   }
   if (value.run == nullptr) return;
   write_list(builder.initAllocation(static_cast<unsigned>(value.run->allocation->nodes.size())),
@@ -124,6 +126,8 @@ void read(schema::JobRecord::Reader reader, Job& value) {
     read(reader.getArray(), value.array->remaining);
     read(reader.getArrayFacts(), value.array->facts);
     value.array->active_elements = reader.getActiveElements();
+    from_wire(reader.getEvictedCompleted(), value.array->evicted_completed);
+    from_wire(reader.getEvictedFailed(), value.array->evicted_failed);
   }
   if (reader.hasArrayFacts() && value.array_index) {
     value.array_facts = std::make_unique<ArrayFacts>();

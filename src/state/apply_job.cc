@@ -87,7 +87,9 @@ void EventApplier::operator()(const JobSubmitted& event) {
   }
   if (event.array) {
     job.array_job = event.job;
-    job.array = std::make_unique<ArrayRecord>(ArrayRecord{*event.array, facts_of(*event.array), 0});
+    job.array = std::make_unique<ArrayRecord>();
+    job.array->remaining = *event.array;
+    job.array->facts = facts_of(*event.array);
   }
   reference(event.spec->script);
   reference(event.spec->environment);
@@ -304,8 +306,22 @@ void EventApplier::operator()(const JobsEvicted& event) {
     CHECK(job.is_over(), "job {} is evicted before its end", id.value());
     release(job.spec->script);
     release(job.spec->environment);
+    remember_end(job);
     state.jobs_.erase(id);
   }
+}
+
+/// The array's record, which stays as long as one of its elements, knows how they ended.
+void EventApplier::remember_end(const Job& job) {
+  constexpr std::uint32_t kRemembered = 2;
+  if (state.rules_ < kRemembered) return;
+  if (job.array_job.value() == 0 || job.array_job == job.id || !job.array_index) return;
+  Job* record = state.jobs_.find_mutable(job.array_job);
+  if (record == nullptr || record->array == nullptr) return;
+  ArrayRecord& array = *record->array;
+  const bool is_completed = job.state == JobState::kCompleted;
+  (is_completed ? array.evicted_completed : array.evicted_failed).set(*job.array_index);
+  state.jobs_.rehash(*record);
 }
 
 }  // namespace muster

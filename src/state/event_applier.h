@@ -85,6 +85,7 @@ struct EventApplier {
   void change(Job& job, Change&& change);
   void become_element(Job& job);
   void count_element(const Job& job, int step);
+  void remember_end(const Job& job);
   void release_node(Job& job, std::size_t position);
   void keep_part(JobRun& run, const StepPart& part);
   void finish_release(Job& job);

@@ -193,6 +193,8 @@ Environment node_environment(const LaunchStep& launch, const RankLayout& layout,
   }
   add_devices(environment, launch);
   out.text("SLURM_CONF", conf_path);
+  // Job ids begin anew with each cluster: what a job keeps in a folder is found again by both.
+  if (!launch.cluster_id.empty()) out.text("MUSTER_CLUSTER_ID", launch.cluster_id);
   out.text("MUSTER_CONF", conf_path);  // some tools take every SLURM_* away from what they start
   if (!get_variable(environment, "TMPDIR")) set_variable(environment, "TMPDIR", "/tmp");
   return environment;

@@ -500,61 +500,88 @@ Result<std::optional<JobView>> HistoryStore::find(JobId job) {
   return std::optional<JobView>(TRY(newest->job()));
 }
 
+/// Looks for damage; each kind by itself, because a damaged page ends the statement that meets it.
+struct HistoryStore::Look {
+  void at_pages() const;
+  void at_jobs() const;
+  void at_steps() const;
+
+  soci::session& session;
+  const char* digest;  ///< the column's name
+  std::function<void(std::string)> add;
+};
+
+void HistoryStore::Look::at_pages() const {
+  std::string line;
+  soci::statement look = (session.prepare << "PRAGMA integrity_check", soci::into(line));
+  look.execute();
+  while (look.fetch()) {
+    if (line != "ok") add("history: " + line);
+  }
+}
+
+void HistoryStore::Look::at_jobs() const {
+  RowReader row(session);
+  long long job = 0, attempt = 0, array_job = 0, uid = 0, start_time = 0, submit_time = 0,
+            end_time = 0;
+  std::string name;
+  soci::statement jobs =
+      (session.prepare << fmt::format(
+           "SELECT job, attempt, array_job, uid, name, start_time, submit_time, end_time, "
+           "record, {} FROM jobs",
+           digest),
+       soci::into(job), soci::into(attempt), soci::into(array_job), soci::into(uid),
+       soci::into(name), soci::into(start_time), soci::into(submit_time), soci::into(end_time),
+       soci::into(row.record), soci::into(row.digest, row.has_digest));
+  jobs.execute();
+  while (jobs.fetch()) {
+    const Row stored = row.take(
+        HistoryKey{JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)}, 0);
+    const auto view = stored.job();
+    // Lists choose by the columns, and show what the record says.
+    const bool is_found_as_it_is = view.has_value() && view->array_job.value() == array_job &&
+                                   view->spec->user.value() == uid && view->spec->name() == name &&
+                                   view->start_time.microseconds() == start_time &&
+                                   view->submit_time.microseconds() == submit_time &&
+                                   view->end_time.microseconds() == end_time;
+    if (!is_found_as_it_is) add(stored.damaged().message);
+  }
+}
+
+void HistoryStore::Look::at_steps() const {
+  RowReader row(session);
+  long long job = 0, attempt = 0, step = 0;
+  soci::statement steps =
+      (session.prepare << fmt::format("SELECT job, attempt, step, record, {} FROM steps", digest),
+       soci::into(job), soci::into(attempt), soci::into(step), soci::into(row.record),
+       soci::into(row.digest, row.has_digest));
+  steps.execute();
+  while (steps.fetch()) {
+    const Row stored = row.take(
+        HistoryKey{JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)},
+        static_cast<std::uint32_t>(step));
+    if (!stored.step_view().has_value())
+      add(fmt::format("the record of step {}.{} (attempt {}) in history is damaged", job, step,
+                      attempt));
+  }
+}
+
 Result<std::vector<std::string>> HistoryStore::damage() {
   std::vector<std::string> lines;
   std::size_t count = 0;
-  const auto add = [&](std::string line) {
-    if (++count <= kDamageLinesMax) lines.push_back(std::move(line));
-  };
-  TRY(sql_guard([&] {
-    std::string line;
-    soci::statement look = (sql_->session.prepare << "PRAGMA integrity_check", soci::into(line));
-    look.execute();
-    while (look.fetch()) {
-      if (line != "ok") add("history: " + line);
-    }
-    RowReader row(sql_->session);
-    long long job = 0, attempt = 0, step = 0, array_job = 0, uid = 0, start_time = 0,
-              submit_time = 0, end_time = 0;
-    std::string name;
-    const auto key = [&] {
-      return HistoryKey{JobId(static_cast<std::uint32_t>(job)),
-                        static_cast<std::uint32_t>(attempt)};
-    };
-    soci::statement jobs =
-        (sql_->session.prepare << fmt::format(
-             "SELECT job, attempt, array_job, uid, name, start_time, submit_time, end_time, "
-             "record, {} FROM jobs",
-             sql_->digest_column()),
-         soci::into(job), soci::into(attempt), soci::into(array_job), soci::into(uid),
-         soci::into(name), soci::into(start_time), soci::into(submit_time), soci::into(end_time),
-         soci::into(row.record), soci::into(row.digest, row.has_digest));
-    jobs.execute();
-    while (jobs.fetch()) {
-      const Row stored = row.take(key(), 0);
-      const auto view = stored.job();
-      // Lists choose by the columns, and show what the record says.
-      const bool is_found_as_it_is = view.has_value() && view->array_job.value() == array_job &&
-                                     view->spec->user.value() == uid &&
-                                     view->spec->name() == name &&
-                                     view->start_time.microseconds() == start_time &&
-                                     view->submit_time.microseconds() == submit_time &&
-                                     view->end_time.microseconds() == end_time;
-      if (!is_found_as_it_is) add(stored.damaged().message);
-    }
-    soci::statement steps =
-        (sql_->session.prepare << fmt::format("SELECT job, attempt, step, record, {} FROM steps",
-                                              sql_->digest_column()),
-         soci::into(job), soci::into(attempt), soci::into(step), soci::into(row.record),
-         soci::into(row.digest, row.has_digest));
-    steps.execute();
-    while (steps.fetch()) {
-      const Row stored = row.take(key(), static_cast<std::uint32_t>(step));
-      if (!stored.step_view().has_value())
-        add(fmt::format("the record of step {}.{} (attempt {}) in history is damaged", job, step,
-                        attempt));
-    }
-  }));
+  const Look look{sql_->session, sql_->digest_column(), [&](std::string line) {
+                    if (++count <= kDamageLinesMax) lines.push_back(std::move(line));
+                  }};
+  const std::pair<const char*, void (Look::*)() const> looks[] = {
+      {"its pages", &Look::at_pages},
+      {"all of its jobs", &Look::at_jobs},
+      {"all of its steps", &Look::at_steps}};
+  for (const auto& [what, at] : looks) {
+    const Status looked = sql_guard([&look, at = at] { (look.*at)(); });
+    if (looked.has_value()) continue;
+    if (looked.error().code != ErrorCode::kCorruption) return fail(looked.error());
+    look.add(fmt::format("history: {} cannot be read: {}", what, looked.error().detail));
+  }
   if (count > lines.size())
     lines.push_back(fmt::format("and {} more in history", count - lines.size()));
   return lines;

@@ -102,6 +102,7 @@ class HistoryStore {
   struct Records;
   struct Row;
   struct RowReader;
+  struct Look;
   Status look_up_keys(const Query& query, HistoryCursor& cursor, JobId until);
   Result<Records> read_listed(HistoryCursor& cursor);
   Result<Records> read_blocks(const Query& query, HistoryCursor& cursor, JobId until);

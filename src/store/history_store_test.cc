@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "base/check.h"
@@ -229,6 +230,42 @@ TEST_F(HistoryStoreTest, ADamagedRowIsPassedOverAndNamed) {
             (std::vector<std::string>{"the record of job 3 (attempt 0) in history is damaged",
                                       "the record of job 5 (attempt 0) in history is damaged",
                                       "the record of step 2.0 (attempt 0) in history is damaged"}));
+}
+
+TEST_F(HistoryStoreTest, ADamagedPageIsFoundAndHidesNoOtherDamage) {
+  add_jobs(1, 2000);
+  StepView step;
+  step.id = StepId{JobId(2), 0, 0};
+  StepView next = step;
+  next.id.step = 1;
+  add({step, next});
+  change("UPDATE steps SET record = (SELECT record FROM steps WHERE step = 1) WHERE step = 0");
+  long long page = 0;
+  long long page_size = 0;
+  {
+    soci::session session(soci::sqlite3, "dbname=\"" + path() + "\"");
+    session << "PRAGMA wal_checkpoint(TRUNCATE)";
+    session << "PRAGMA page_size", soci::into(page_size);
+    // A leaf of the table, somewhere in its middle.
+    session
+        << "SELECT pageno FROM dbstat WHERE name = 'jobs' AND pagetype = 'leaf' LIMIT 1 OFFSET 5",
+        soci::into(page);
+  }
+  store.reset();
+  {
+    std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp((page - 1) * page_size);
+    file << std::string(static_cast<std::size_t>(page_size), '\x5a');
+  }
+  open();
+  const auto found = store->damage();
+  ASSERT_TRUE(found.has_value()) << found.error().text();
+  const auto has = [&](const std::string& text) {
+    return std::ranges::any_of(
+        *found, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  EXPECT_TRUE(has("malformed"));
+  EXPECT_TRUE(has("the record of step 2.0 (attempt 0) in history is damaged"));
 }
 
 TEST_F(HistoryStoreTest, AFileWithoutDigestsIsReadAndGetsThem) {

@@ -23,7 +23,21 @@ struct ControllerClient::State {
         client(*stream),
         controller(client.bootstrap().castAs<schema::Controller>()) {}
 
+  /// The call's answer, or an exception when our patience ends first.
+  template <class T>
+  T answer(kj::Promise<T> call) {
+    if (patience == Duration()) return call.wait(io.waitScope);
+    auto late = io.provider->getTimer()
+                    .afterDelay(patience.microseconds() * kj::MICROSECONDS)
+                    .then([this]() -> T {
+                      kj::throwFatalException(KJ_EXCEPTION(
+                          OVERLOADED, "no answer for so many seconds", patience.seconds()));
+                    });
+    return call.exclusiveJoin(kj::mv(late)).wait(io.waitScope);
+  }
+
   kj::AsyncIoContext& io;
+  Duration patience;  ///< zero: without end
   kj::Own<kj::AsyncIoStream> stream;
   capnp::TwoPartyClient client;
   schema::Controller::Client controller;
@@ -65,10 +79,10 @@ Error error_of(const kj::Exception& exception) {
 }
 
 /// Runs a call to its end, with the transport's exceptions as kUnavailable.
-template <class T, class Start>
-Result<T> run(kj::WaitScope& scope, Start&& start) {
+template <class T, class State, class Start>
+Result<T> run(State& state, Start&& start) {
   std::optional<T> value;
-  auto failure = kj::runCatchingExceptions([&] { value.emplace(start().wait(scope)); });
+  auto failure = kj::runCatchingExceptions([&] { value.emplace(state.answer(start())); });
   KJ_IF_MAYBE (exception, failure) {
     return fail(error_of(*exception));
   }
@@ -79,6 +93,8 @@ Result<T> run(kj::WaitScope& scope, Start&& start) {
 
 ControllerClient::ControllerClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ControllerClient::~ControllerClient() = default;
+
+void ControllerClient::set_patience(Duration patience) { state_->patience = patience; }
 
 Result<std::unique_ptr<ControllerClient>> ControllerClient::connect(kj::AsyncIoContext& io, const std::string& address) {
   const int fd = TRY(connect_to(address));
@@ -99,7 +115,7 @@ kj::Promise<std::vector<Reply>> ControllerClient::submit_async(const std::vector
 }
 
 Result<std::vector<Reply>> ControllerClient::submit(const std::vector<Request>& requests, RequestId id) {
-  return run<std::vector<Reply>>(state_->io.waitScope, [&] { return submit_async(requests, id); });
+  return run<std::vector<Reply>>(*state_, [&] { return submit_async(requests, id); });
 }
 
 Result<Reply> ControllerClient::submit_one(Request request, RequestId id) {
@@ -125,8 +141,11 @@ Status ControllerClient::query_pages(const Query& query, const std::function<Sta
     auto call = state_->controller.queryRequest();
     write(call.initQuery(), query);
     call.setSink(kj::heap<SinkImpl>(visit));
-    auto response = call.send().wait(state_->io.waitScope);
-    if (response.hasError()) read(response.getError(), refused.emplace());
+    refused = state_->answer(call.send().then([](auto&& response) {
+      std::optional<Error> error;
+      if (response.hasError()) read(response.getError(), error.emplace());
+      return error;
+    }));
   });
   KJ_IF_MAYBE (exception, failure) {
     return fail(error_of(*exception));
@@ -151,7 +170,7 @@ kj::Promise<WaitAnswer> ControllerClient::wait_async(JobId job, std::uint32_t at
 }
 
 Result<WaitAnswer> ControllerClient::wait(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step) {
-  return run<WaitAnswer>(state_->io.waitScope, [&] { return wait_async(job, attempt, until, step); });
+  return run<WaitAnswer>(*state_, [&] { return wait_async(job, attempt, until, step); });
 }
 
 kj::Promise<Result<LogAnswer>> ControllerClient::read_logs_async(const LogQuery& query, Duration wait) {
@@ -172,7 +191,7 @@ kj::Promise<Result<LogAnswer>> ControllerClient::read_logs_async(const LogQuery&
 }
 
 Result<LogAnswer> ControllerClient::read_logs(const LogQuery& query, Duration wait) {
-  return TRY(run<Result<LogAnswer>>(state_->io.waitScope, [&] { return read_logs_async(query, wait); }));
+  return TRY(run<Result<LogAnswer>>(*state_, [&] { return read_logs_async(query, wait); }));
 }
 
 RequestId fresh_request_id() {

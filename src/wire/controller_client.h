@@ -23,6 +23,10 @@ class ControllerClient {
   static Result<std::unique_ptr<ControllerClient>> connect(kj::AsyncIoContext& io, const std::string& address);
   ~ControllerClient();
 
+  /// How long each of the calls below waits for its answer; zero: without end, as a connection that
+  /// nobody uses ends by itself. Then they fail with kUnavailable.
+  void set_patience(Duration patience);
+
   Result<std::vector<Reply>> submit(const std::vector<Request>& requests, RequestId id = {});
   Result<Reply> submit_one(Request request, RequestId id = {});
   /// Calls `visit` for each page as it comes.

@@ -13,6 +13,7 @@
 #include "records/bytes.h"
 #include "records/fields.h"
 #include "records/wire_records.h"
+#include "wire/acceptor.h"
 #include "wire/bounded_stream.h"
 #include "wire/socket.h"
 
@@ -258,23 +259,18 @@ kj::Array<capnp::word> abort_message(const std::string& reason) {
 
 struct RpcServer::State final : kj::TaskSet::ErrorHandler {
   State(kj::AsyncIoContext& context, int fd, ClientCalls* c, AgentCalls* a, ServerOptions o)
-      : io(context), listen_fd(fd), clients(c), agents(a), options(std::move(o)), quota(options.quota),
-        observer(context.unixEventPort, fd, kj::UnixEventPort::FdObserver::OBSERVE_READ), tasks(*this) {
-    tasks.add(accept_loop());
+      : io(context),
+        listen_fd(fd),
+        clients(c),
+        agents(a),
+        options(std::move(o)),
+        quota(options.quota),
+        acceptor(context, fd, [this](int connection) { adopt(connection); }),
+        tasks(*this) {
+    tasks.add(acceptor.run());
     if (options.idle_limit != Duration()) tasks.add(sweep_loop());
   }
   void taskFailed(kj::Exception&&) override {}  // a peer that went away or spoke nonsense: its connection is gone
-
-  kj::Promise<void> accept_loop() {
-    return observer.whenBecomesReadable().then([this] {
-      for (;;) {
-        const int fd = ::accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0) break;
-        adopt(fd);
-      }
-      return accept_loop();
-    });
-  }
 
   /// Closes connections that nobody uses.
   kj::Promise<void> sweep_loop() {
@@ -359,14 +355,14 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
   }
 
   kj::AsyncIoContext& io;
-  kj::AutoCloseFd listen_fd;  ///< outlives the observer, which still names it to the event port when it goes
+  kj::AutoCloseFd listen_fd;  ///< outlives the acceptor
   ClientCalls* clients;
   AgentCalls* agents;
   ServerOptions options;
   ConnectionQuota quota;
   std::set<Connection*> connections;
   std::uint32_t refusals = 0;  ///< under way
-  kj::UnixEventPort::FdObserver observer;
+  Acceptor acceptor;
   kj::TaskSet tasks;
 };
 

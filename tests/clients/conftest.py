@@ -217,7 +217,8 @@ class Experiments:
         return sorted(int(row["Trial ID"]) for row in self._det("experiment", "list-trials", experiment).rows())
 
     def folder(self, experiment, trial):
-        return self._served.storage / f"experiment-{experiment}" / f"trial-{trial}"
+        pattern = f"experiment-{experiment}-????????"  # the mark of its cluster
+        return next(self._served.storage.glob(pattern), self._served.storage / pattern) / f"trial-{trial}"
 
     def printed(self, experiment, trial):
         """What the trial wrote, from its file, for tests that are not of the log service."""

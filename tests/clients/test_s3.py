@@ -26,16 +26,16 @@ def store():
 def made(experiments, det, store):
     """made(name, entrypoint) creates an experiment whose checkpoints go to the store. Its trials' folders lie in the user's
     home then, and are removed."""
-    folders = []
+    created = []
 
     def create(name, entrypoint):
         storage = store.settings(prefix=f"of/{name}", save_trial_latest=3)
         experiment = experiments.create(name, entrypoint, checkpoint_storage=storage)
-        folders.append(Path.home() / "muster-runs" / f"experiment-{experiment}")
+        created.append(experiment)
         return experiment
 
     yield create
-    for folder in folders:
+    for folder in (each for one in created for each in (Path.home() / "muster-runs").glob(f"experiment-{one}-????????")):
         shutil.rmtree(folder, ignore_errors=True)
         if folder.parent.is_dir() and not any(folder.parent.iterdir()):
             folder.parent.rmdir()

@@ -39,6 +39,15 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason="needs root"))
 
 
+def experiment_folder(root, experiment):
+    """Where an experiment's trials have their folders, once there are any: the name ends in a mark that no other cluster's
+    experiment has."""
+    pattern = f"experiment-{experiment}-????????"
+    found = list(Path(root).glob(pattern))
+    assert len(found) <= 1, found
+    return found[0] if found else Path(root) / pattern
+
+
 def until(condition, what="it", timeout=60):
     """Waits until `condition()` is true and answers with its value. `what` is awaited: a text, or a call that says how far it is."""
     deadline = time.monotonic() + timeout

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import BIN, until
+from conftest import BIN, experiment_folder, until
 from test_experiment import create, trials, wait
 from test_http import Web
 
@@ -49,7 +49,7 @@ def test_a_trainer_in_cpp_is_paused_and_goes_on_exactly(own_cluster):
     os.kill(cluster.pid("controller"), signal.SIGKILL)
     cluster.up()
     wait(cluster, experiment, timeout=PATIENCE_S)
-    place = cluster.work / "storage" / f"experiment-{experiment}" / f"trial-{trial}"
+    place = experiment_folder(cluster.work / "storage", experiment) / f"trial-{trial}"
     output = (place / "output.log").read_text()
     (first, seed), (second, _) = re.findall(r"begins after epoch (\d+) with seed (\d+)", output)
     assert first == "0" and 2 <= int(second) < 40, output

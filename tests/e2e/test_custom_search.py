@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from conftest import ROOT, until
+from conftest import ROOT, experiment_folder, until
 
 TRAIN = """\
 import sys
@@ -198,7 +198,7 @@ def check_result(cluster, experiment):
     """Three trials, each tried once as far as it was told."""
     text = described(cluster, experiment)
     assert "COMPLETED" in text
-    folder = cluster.work / "storage" / f"experiment-{experiment}"
+    folder = experiment_folder(cluster.work / "storage", experiment)
     trials = sorted(folder.glob("trial-*"))
     assert len(trials) == 3, text
     begun = [re.findall(r"begins at (\d+)", (trial / "output.log").read_text()) for trial in trials]
@@ -251,7 +251,7 @@ def test_each_trial_is_trained_exactly_as_far_as_the_program_says(own_cluster, i
     experiment, is_completed = out.split()[-2:]
     text = described(cluster, experiment)
     assert is_completed == "True" and text.count("closed by its search") == 9, text
-    trained = [[int(line) for line in file.read_text().split()] for file in (storage / f"experiment-{experiment}").glob("trial-*/trained")]
+    trained = [[int(line) for line in file.read_text().split()] for file in experiment_folder(storage, experiment).glob("trial-*/trained")]
     assert all(batches == list(range(1, len(batches) + 1)) for batches in trained), trained
     assert Counter(map(len, trained)) == {2: 6, 6: 2, 18: 1}, text
     assert "found:" not in cluster.run("muster", "check", "--dir", cluster.dir).out

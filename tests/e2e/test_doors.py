@@ -244,14 +244,68 @@ def test_a_script_is_written_over_no_link(own_cluster):
 def test_a_link_to_itself_in_a_users_storage_drains_no_node(own_cluster):
     cluster = own_cluster(nodes=2)
     storage = cluster.base / "storage"
-    code = storage / "experiment-1" / "trial-1" / "code"
-    code.parent.mkdir(parents=True)
-    code.symlink_to("code")
     (cluster.work / "e.yaml").write_text(
         f"name: loop\nentrypoint: 'true'\nmax_restarts: 0\ncheckpoint_storage: {{type: shared_fs, host_path: {storage}}}\n"
         "searcher: {name: single, metric: m, max_length: {batches: 1}}\n")
     (cluster.work / "model").mkdir()
     (cluster.work / "model" / "train.py").write_text("")
-    cluster.run("muster", "experiment", "create", "e.yaml", "model")
+    cluster.run("muster", "experiment", "create", "e.yaml", "model", "--paused")
+    folder = re.search(r"Folder: (\S+)", cluster.run("muster", "experiment", "describe", 1).out).group(1)
+    code = Path(folder) / "trial-1" / "code"
+    code.parent.mkdir(parents=True)
+    code.symlink_to("code")
+    cluster.run("muster", "experiment", "activate", 1)
     until(lambda: "ERROR" in cluster.run("muster", "experiment", "list").out, "the experiment ends", 30)
     assert set(free_nodes(cluster)) == {"idle"}, controller_log(cluster)
+
+
+# ---- too little, or nobody who answers ----
+
+def test_too_few_open_files_are_refused_by_name(own_cluster):
+    cluster = own_cluster(nodes=1)
+    cluster.down()
+    up = cluster.run("bash", "-c", f"ulimit -n 64; exec muster up --dir {cluster.dir} --detach", check=False)
+    assert up.code == 1 and "64 open files are allowed at most, and 256 are needed" in up.err and "ulimit -n" in up.err, up
+    agent = cluster.run("bash", "-c", f"ulimit -n 64; exec muster-agent -f {cluster.dir}/slurm.conf -N node1", check=False)
+    assert agent.code == 1 and "256 are needed" in agent.err, agent
+
+
+def test_srun_without_descriptors_says_so_and_ends(own_cluster):
+    cluster = own_cluster(nodes=1)
+    for files in (8, 16, 31):
+        ran = cluster.run("bash", "-c", f"ulimit -n {files}; exec srun true", check=False, timeout=30)
+        assert ran.code == 1 and f"{files} open files are allowed at most, and 32 are needed" in ran.err, ran
+    assert cluster.run("bash", "-c", "ulimit -n 32; exec srun true").code == 0
+    # The tasks have the limit that was found, not the one that srun takes for itself.
+    told = cluster.run("bash", "-c", "ulimit -Sn 48; exec srun bash -c 'ulimit -Sn'").out
+    assert told == "48\n"
+
+
+def test_srun_and_salloc_are_not_kept_by_a_controller_that_is_gone(own_cluster):
+    cluster = own_cluster(nodes=1)
+    start = lambda *words: subprocess.Popen(words, env=cluster.env(), cwd=cluster.work, stderr=subprocess.PIPE, text=True)
+    waiting = start(BIN / "srun", "--begin=now+1hour", "true")
+    until(lambda: cluster.run("squeue", "-h").out, "the first is there")
+    holding = start(BIN / "salloc", "sleep", "2")
+    cluster.wait_state(2, "RUNNING")
+    controller = cluster.pid("controller")
+    os.kill(controller, signal.SIGSTOP)
+    try:
+        waiting.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        waiting.send_signal(signal.SIGINT)
+        said = waiting.communicate(timeout=10)[1]
+        assert waiting.returncode == 1 and "the controller does not answer: job 1 ends when" in said, said
+        assert "the controller does not answer: job 2 ends when" in holding.communicate(timeout=30)[1]
+        assert holding.returncode == 0
+    finally:
+        os.kill(controller, signal.SIGCONT)
+
+
+def test_a_controller_that_stands_still_is_ended_all_the_same(own_cluster):
+    cluster = own_cluster(nodes=1)
+    controller = cluster.pid("controller")
+    os.kill(controller, signal.SIGSTOP)
+    down = cluster.run("muster", "down", "--dir", cluster.dir, timeout=50)
+    assert "does not answer" in down.err, down
+    until(lambda: not os.path.exists(f"/proc/{controller}"), "its end")

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from conftest import ROOT, until
+from conftest import ROOT, experiment_folder, until
 
 TRAIN = """\
 import os
@@ -48,7 +48,7 @@ def create(lab, slots, end):
 
 def runs(lab, experiment):
     """(where it began, on how many slots) of each run."""
-    logs = list((lab.work / "storage" / f"experiment-{experiment}").glob("trial-*/output.log"))
+    logs = list(experiment_folder(lab.work / "storage", experiment).glob("trial-*/output.log"))
     text = logs[0].read_text() if logs else ""
     return [(int(done), int(slots)) for done, slots in re.findall(r"begins at (\d+) on (\d+) slots, told \2\n", text)]
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import until
+from conftest import experiment_folder, until
 
 # Trains up to $MUSTER_MAX_LENGTH or 16 epochs, a step at a time, and goes on where its last run stopped. How good it gets follows
 # from lr alone, so that any run of it reports the same. BUSY: seconds per epoch.
@@ -72,7 +72,7 @@ def trials(cluster, experiment):
 
 
 def folder(cluster, experiment, trial):
-    return cluster.work / "muster-runs" / f"experiment-{experiment}" / f"trial-{trial}"
+    return experiment_folder(cluster.work / "muster-runs", experiment) / f"trial-{trial}"
 
 
 def epochs_of(cluster, experiment, trial):
@@ -230,3 +230,22 @@ def test_code_that_is_too_large_is_refused_with_the_way_out(cluster):
     data.write_bytes(os.urandom(20 << 20))
     wait(cluster, create(cluster, file))
     data.unlink()
+
+
+def test_two_clusters_that_are_used_from_one_folder_keep_apart(own_cluster):
+    """Each counts its experiments from 1: neither runs the other's code, nor deletes what it wrote."""
+    first, second = own_cluster(nodes=1), own_cluster(nodes=1)
+    shared = first.work
+    (shared / "code").mkdir()
+    (shared / "one.yaml").write_text("name: one\nentrypoint: ./say.sh\nsearcher: {name: single, metric: m}\n")
+    for cluster, word in ((first, "the first's"), (second, "the second's")):
+        (shared / "code" / "say.sh").write_text(f'#!/bin/sh\necho "{word}"\n')
+        (shared / "code" / "say.sh").chmod(0o755)
+        said = cluster.run("muster", "experiment", "create", "one.yaml", "code", cwd=shared).out
+        assert said.startswith("Created experiment 1\n"), said
+        wait(cluster, 1)
+    outputs = lambda: {file.read_text().strip() for file in (shared / "muster-runs").glob("experiment-1-*/trial-1/output.log")}
+    assert outputs() == {"the first's", "the second's"}
+    first.run("muster", "experiment", "delete", 1)
+    until(lambda: first.run("muster", "experiment", "describe", 1, check=False).code != 0, "it is deleted")
+    until(lambda: outputs() == {"the second's"}, "the other's is left")

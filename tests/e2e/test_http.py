@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-from conftest import until
+from conftest import experiment_folder, until
 
 # Debian has this account; the tests run as root and as nobody.
 SOMEBODY_ELSE = "daemon"
@@ -91,11 +91,9 @@ def running_trial(web, entrypoint="sleep 300"):
     experiment = create(web, f"env | grep '^DET_' > $MUSTER_RUN_DIR/variables.new; mv $MUSTER_RUN_DIR/variables.new $MUSTER_RUN_DIR/variables; {entrypoint}")
     web.wait_state(experiment, "STATE_RUNNING")
     trial = web.get(f"experiments/{experiment}/trials")["trials"][0]["id"]
-    file = web.cluster.base / f"storage/experiment-{experiment}/trial-{trial}/variables"
-    deadline = time.monotonic() + 30
-    while not file.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    variables = dict(line.split("=", 1) for line in file.read_text().splitlines())
+    file = lambda: experiment_folder(web.cluster.base / "storage", experiment) / f"trial-{trial}" / "variables"
+    until(lambda: file().exists(), "the trial's variables")
+    variables = dict(line.split("=", 1) for line in file().read_text().splitlines())
     task = Web(web.cluster, variables["DET_SESSION_TOKEN"], "Grpc-Metadata-x-allocation-token")
     return experiment, trial, task, variables
 
@@ -480,7 +478,7 @@ def test_an_experiment_is_made_from_files_and_its_code_comes_back(web):
     assert web.wait_state(experiment, "STATE_COMPLETED", "STATE_ERROR") == "STATE_COMPLETED"
     trial = web.get(f"experiments/{experiment}/trials")["trials"][0]
     assert trial["state"] == "STATE_COMPLETED" and trial["hparams"] == {"lr": 0.1}
-    output = (web.cluster.base / f"storage/experiment-{experiment}/trial-{trial['id']}/output.log").read_text()
+    output = (experiment_folder(web.cluster.base / "storage", experiment) / f"trial-{trial['id']}" / "output.log").read_text()
     assert output == "hello from the code\ndeep\n"
     archive = tarfile.open(fileobj=io.BytesIO(base64.b64decode(web.get(f"experiments/{experiment}/model_def")["b64Tgz"])))
     assert sorted(archive.getnames()) == ["lib/x.txt", "run.sh"]
@@ -581,7 +579,7 @@ def test_a_run_hears_at_once_that_it_should_stop(web):
     waiter.join(30)
     assert heard["preempt"] is True and heard["at"] - paused < 5
     task.post(f"{signals}/ack_preemption")
-    (web.cluster.base / f"storage/experiment-{experiment}/trial-{trial}/stop").write_text("")
+    (experiment_folder(web.cluster.base / "storage", experiment) / f"trial-{trial}" / "stop").write_text("")
     deadline = time.monotonic() + 30
     while web.get(f"trials/{trial}")["trial"]["state"] != "STATE_PAUSED" and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -603,9 +601,9 @@ def test_a_checkpoint_is_known_and_is_what_the_next_run_goes_on_from(web):
     task.post("runs/start", {"runId": trial, "checkpointStorage": None})
     task.post(f"allocations/{variables['DET_ALLOCATION_ID']}/signals/ack_preemption")
     web.cluster.run("scontrol", "requeue", web.get(f"trials/{trial}")["trial"]["jobId"])
-    (web.cluster.base / f"storage/experiment-{experiment}/trial-{trial}/stop").write_text("")
+    (experiment_folder(web.cluster.base / "storage", experiment) / f"trial-{trial}" / "stop").write_text("")
     assert web.wait_state(experiment, "STATE_COMPLETED", "STATE_ERROR") == "STATE_COMPLETED"
-    output = (web.cluster.base / f"storage/experiment-{experiment}/trial-{trial}/output.log").read_text()
+    output = (experiment_folder(web.cluster.base / "storage", experiment) / f"trial-{trial}" / "output.log").read_text()
     assert f"from {uuid} at 8\n" in output and f'"latest_checkpoint": "{uuid}"' in output
     model = web.post("models", {"name": "m"})["model"]
     version = web.post("models/m/versions", {"checkpointUuid": uuid, "modelName": "m"})["modelVersion"]

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from conftest import ROOT, until
+from conftest import ROOT, experiment_folder, until
 from test_http import Web
 
 TRAIN = """\
@@ -77,7 +77,7 @@ class Lab:
         return [int(line.split()[0]) for line in found[found.index("TRIAL "):].splitlines()[1:]]
 
     def printed(self, experiment, trial):
-        return (self.storage / f"experiment-{experiment}" / f"trial-{trial}" / "output.log").read_text()
+        return (experiment_folder(self.storage, experiment) / f"trial-{trial}" / "output.log").read_text()
 
     def checkpoints(self, experiment):
         """(steps, state, uuid) of each."""
@@ -127,10 +127,10 @@ def test_a_folder_of_the_nodes_is_storage_like_any_other(lab):
     assert shown == {"type": "directory", "container_path": str(place), "save_experiment_best": 0, "save_trial_best": 0, "save_trial_latest": 1}
     fork = lab.created("fork", experiment, "--config", "hyperparameters.lr=0.25")
     lab.wait(fork)
-    assert (place / f"experiment-{fork}").is_dir() and len(list(place.glob("*/metadata.json"))) >= 2
+    assert experiment_folder(place, fork).is_dir() and len(list(place.glob("*/metadata.json"))) >= 2
     lab.run("delete", experiment)
     until(lambda: lab.run("describe", experiment, check=False).code != 0, "it is deleted")
-    assert not (place / f"experiment-{experiment}").exists()
+    assert not experiment_folder(place, experiment).exists()
 
     (lab.cluster.work / "file").write_text("in the way")
     blocked = create(lab.cluster.work / "file" / "deep")
@@ -176,7 +176,7 @@ def test_an_experiment_goes_on_after_its_end_and_is_forked_and_deleted(lab):
     assert f"Forked from: experiment {experiment}" in lab.run("describe", fork).out
     lab.run("delete", experiment)
     until(lambda: lab.run("describe", experiment, check=False).code != 0, "it is deleted")
-    assert not (lab.storage / f"experiment-{experiment}").exists()
+    assert not experiment_folder(lab.storage, experiment).exists()
     assert lab.run("delete", experiment, check=False).code == 1, "it is there no more"
 
 

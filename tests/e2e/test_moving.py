@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, experiment_folder
 from test_experiment import create, trials, wait
 from test_http import Web
 
@@ -159,7 +159,7 @@ def test_a_history_moves_in_and_reads_the_same(cluster, own_cluster, read):
     wait(other, warm)
     (trial,) = trials(other, warm)
     steps = checkpoint["metadata"]["steps_completed"]
-    assert f"state {steps}" in (storage / f"experiment-{warm}" / f"trial-{trial['TRIAL']}" / "output.log").read_text()
+    assert f"state {steps}" in (experiment_folder(storage, warm) / f"trial-{trial['TRIAL']}" / "output.log").read_text()
     kept = other.run("muster", "experiment", "delete", experiment, check=False)
     assert kept.code == 1 and "which is in the model registry" in kept.err, kept
     other.run("muster", "experiment", "archive", experiment)

@@ -241,9 +241,10 @@ def test_another_users_cluster_is_not_brought_down(own_cluster):
 
 
 def test_a_folder_that_slurm_conf_cannot_name_is_refused(cluster):
-    refused = cluster.run("muster", "up", "--dir", cluster.base / "my cluster", "--detach", check=False)
-    assert refused.code == 1 and "take another --dir" in refused.err
-    assert not (cluster.base / "my cluster").exists()
+    for name in ("my cluster", "half%n"):
+        refused = cluster.run("muster", "up", "--dir", cluster.base / name, "--detach", check=False)
+        assert refused.code == 1 and "take another --dir" in refused.err
+        assert not (cluster.base / name).exists()
 
 
 @pytest.mark.root_only

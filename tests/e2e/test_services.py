@@ -12,7 +12,7 @@ import zipfile
 
 import pytest
 
-from conftest import until
+from conftest import experiment_folder, until
 from test_http import Web, create, running_trial
 
 # Serves on a port of its own and says so; shows each request as it came. What it is sent after "/echo" comes back.
@@ -215,7 +215,7 @@ def test_a_service_has_no_power_over_the_origin(web, served):
 
 
 def test_who_comes_past_the_controller_is_refused_by_the_secret(cluster, web, served):
-    port = int((cluster.base / f"storage/experiment-{served['experiment']}/trial-{served['trial']}/port").read_text())
+    port = int((experiment_folder(cluster.base / "storage", served["experiment"]) / f"trial-{served['trial']}" / "port").read_text())
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     connection.request("GET", "/", headers={"Muster-Service-Secret": "guess"})
     assert connection.getresponse().status == 403

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import until
+from conftest import experiment_folder, until
 from test_http import Web
 
 SITE = """
@@ -54,7 +54,7 @@ def made(web, config):
 def output(cluster, web, experiment):
     assert web.wait_state(experiment, "STATE_COMPLETED", "STATE_ERROR") == "STATE_COMPLETED"
     (trial,) = web.get(f"experiments/{experiment}/trials")["trials"]
-    return (cluster.base / f"storage/experiment-{experiment}/trial-{trial['id']}/output.log").read_text()
+    return (experiment_folder(cluster.base / "storage", experiment) / f"trial-{trial['id']}" / "output.log").read_text()
 
 
 def test_they_stand_where_an_experiment_says_nothing(site):

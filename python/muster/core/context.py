@@ -129,7 +129,8 @@ def init(*, distributed: Optional[DistributedContext] = None, checkpoint_storage
     share, or S3: "s3://bucket/prefix"; {"type": "directory", "container_path": ...}, {"type": "s3", "bucket": ...} as in
     Determined's experiment files; default what
     MUSTER_CHECKPOINT_STORAGE says, else checkpoints/ of the run folder. `run_dir`: default MUSTER_RUN_DIR, else
-    muster-runs/job-<id> in a job, else a new folder below muster-runs/.
+    muster-runs/job-<id>-<cluster> in a job of Muster's, muster-runs/job-<id> in one of Slurm's, else a new folder below
+    muster-runs/.
     Errors, the same on all ranks: ValueError for a wrong variable, or for several ranks without `distributed`;
     ImportError for S3 without boto3; RunFolderInUseError, StaleRunError, StorageError, CorruptionError, ControllerError.
     """

@@ -60,6 +60,7 @@ class Environment:
     seed: int = 0
     restart_count: Optional[int] = None         # Slurm's; not set before the first requeue
     job_id: Optional[int] = None
+    cluster_id: Optional[str] = None            # Muster's: job ids begin anew with each cluster
     max_length: Optional[MaxLength] = None
     searcher_metric: Optional[str] = None
     checkpoint_storage: Optional[storage_settings.StorageChoice] = None
@@ -87,6 +88,7 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         seed=_or(_whole(set_ones, "MUSTER_SEED", 0), 0),
         restart_count=_whole(set_ones, "SLURM_RESTART_COUNT", 0),
         job_id=_whole(set_ones, "SLURM_JOB_ID", 1),
+        cluster_id=set_ones.get("MUSTER_CLUSTER_ID"),
         max_length=_max_length(set_ones),
         searcher_metric=set_ones.get("MUSTER_SEARCHER_METRIC"),
         checkpoint_storage=_storage(set_ones),

@@ -41,7 +41,8 @@ def default_path(environment: Environment) -> Path:
     if environment.run_dir is not None:
         return environment.run_dir
     if environment.job_id is not None:
-        return Path("muster-runs") / f"job-{environment.job_id}"
+        mark = f"-{environment.cluster_id[:8]}" if environment.cluster_id else ""
+        return Path("muster-runs") / f"job-{environment.job_id}{mark}"
     return Path("muster-runs") / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
 
 

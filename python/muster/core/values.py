@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from typing import Any, Dict, List, Mapping, Union
 
 Scalar = Union[bool, int, float, str]
 
+# What the controller takes in no name: controls, separators of lines, what turns the direction of writing, half characters.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SPELLINGS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -65,6 +68,8 @@ def encode_metrics(group: str, metrics: Mapping[str, Any]) -> Dict[str, Scalar]:
             raise TypeError(f"group {group!r} has a metric named {name!r}; names are strings")
         if not name:
             raise ValueError(f"group {group!r} has a metric without a name")
+        if _CONTROLS.search(name):
+            raise ValueError(f"group {group!r} has a metric named {name!r}; names have no control characters")
         encoded[name] = encode_scalar(f"metric {name!r} of group {group!r}", value)
     return encoded
 
@@ -96,11 +101,13 @@ def encode_document(what: str, value: Any) -> Any:
 
 
 def check_group(group: Any) -> str:
-    """Errors: TypeError or ValueError unless it is a non-empty string without "."."""
+    """Errors: TypeError or ValueError unless it is a non-empty string without "." and control characters."""
     if not isinstance(group, str):
         raise TypeError(f"a metric group is a string, not {group!r}")
     if not group or "." in group:
         raise ValueError(f"metric group {group!r} must not be empty or contain '.'")
+    if _CONTROLS.search(group):
+        raise ValueError(f"metric group {group!r} must not have control characters")
     return group
 
 

@@ -5,7 +5,6 @@
 #include <kj/async-unix.h>
 #include <signal.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,9 +33,11 @@
 #include "env/posix/container.h"
 #include "env/posix/key_lock.h"
 #include "env/posix/marked_processes.h"
+#include "env/posix/open_files.h"
 #include "env/posix/process_runner.h"
 #include "env/posix/standard_streams.h"
 #include "records/page_codec.h"
+#include "wire/acceptor.h"
 #include "wire/agent_client.h"
 #include "wire/message_link.h"
 #include "wire/socket.h"
@@ -267,14 +268,13 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     const auto fd = listen_unix(options_.spool + "/agent.sock", 0600);
     if (!fd.has_value()) die(fd.error().text());
     listen_fd_ = *fd;
-    observer_ = kj::heap<kj::UnixEventPort::FdObserver>(io_.unixEventPort, listen_fd_, kj::UnixEventPort::FdObserver::OBSERVE_READ);
-    tasks_.add(accept_loop());
-  }
-  kj::Promise<void> accept_loop() {
-    return observer_->whenBecomesReadable().then([this] {
-      for (int fd = 0; (fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) adopt_link(fd);
-      return accept_loop();
-    });
+    acceptor_.emplace(
+        io_, listen_fd_, [this](int link) { adopt_link(link); },
+        [](int error) {
+          fmt::print(stderr, "muster-agent: steps' supervisors wait to be let in: {}\n",
+                     std::strerror(error));
+        });
+    tasks_.add(acceptor_->run());
   }
   void adopt_link(int fd) {
     auto link = kj::heap<MessageLink>(io_.lowLevelProvider->wrapSocketFd(
@@ -376,7 +376,7 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   std::optional<Spool> spool_;
   int spawner_ = -1;
   int listen_fd_ = -1;
-  kj::Own<kj::UnixEventPort::FdObserver> observer_;
+  std::optional<Acceptor> acceptor_;
   std::map<StepId, MessageLink*> links_;
   std::unique_ptr<AgentClient> controller_;
   std::string last_refusal_;
@@ -447,9 +447,7 @@ int main(int argc, char** argv) {
   }
   ::signal(SIGPIPE, SIG_IGN);
   ::umask(022);  // scripts lie in folders that their users pass through; what is private is made so
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (const auto raised = muster::raise_open_files(muster::kDaemonFilesMin); !raised.has_value())
+    muster::die(raised.error().text());
   return muster::run(conf, name);
 }

@@ -5,7 +5,6 @@
 #include <pwd.h>
 #include <sys/file.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +34,7 @@
 #include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"
 #include "env/posix/crash_note.h"
+#include "env/posix/open_files.h"
 #include "env/posix/own_folder.h"
 #include "env/posix/process_runner.h"
 #include "env/posix/standard_streams.h"
@@ -286,13 +286,6 @@ CoreBeginning begin_core(const Recovered& recovered, const ClusterState& state, 
   return CoreBeginning{recovered.epoch, recovered.config, CoreStart{draw_cluster_id(), start.step, recovered.start.verdict.job_floor, suspect}, clock};
 }
 
-void raise_file_limit() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /// A start reads the configuration, so reading it again is a start: clients repeat what they have in flight, nodes come
 /// back, and jobs run on. A file with an error changes nothing.
 Status read_again(const std::string& conf_path) {
@@ -423,12 +416,14 @@ int check(const std::string& conf_path) {
   for (const BlobId blob : *damaged) findings.push_back(blob_finding(state, blob));
   if (history.has_value()) {
     const auto missing = ends.missing_from(**history);
-    if (!missing.has_value()) die(history_refusal(missing.error()));
-    findings.insert(findings.end(), missing->begin(), missing->end());
+    const bool is_damaged = !missing.has_value() && missing.error().code == ErrorCode::kCorruption;
+    if (!missing.has_value() && !is_damaged) die(history_refusal(missing.error()));
+    if (is_damaged) findings.push_back(history_refusal(missing.error()));
+    if (missing.has_value()) findings.insert(findings.end(), missing->begin(), missing->end());
     const auto damage = (*history)->damage();
     if (!damage.has_value()) die(history_refusal(damage.error()));
     findings.insert(findings.end(), damage->begin(), damage->end());
-    if (missing->empty() && damage->empty())
+    if (missing.has_value() && missing->empty() && damage->empty())
       fmt::print("history: complete up to batch {}\n", (*history)->watermark().value());
   } else {
     findings.push_back(history.error().text());
@@ -490,7 +485,8 @@ int main_of(int argc, char** argv) {
       default: fmt::print(stderr, "{}", kHelp); return 1;
     }
   }
-  raise_file_limit();
+  if (const Status raised = raise_open_files(kDaemonFilesMin); !raised.has_value())
+    die(raised.error().text());
   ::umask(077);
   ::signal(SIGPIPE, SIG_IGN);
   if (!dropped.empty()) return drop(conf, dropped);

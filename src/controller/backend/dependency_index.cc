@@ -8,25 +8,43 @@ namespace {
 
 bool is_successful(const Job& job) { return job.state == JobState::kCompleted; }
 
-/// All records that a term names: the job, or every element of the array and what remains of it.
-std::vector<const Job*> named_jobs(const DependencyTerm& term, const ClusterState& state, std::optional<std::uint32_t> index) {
+/// What a term names: the job, or every element of the array and what remains of it.
+struct NamedJobs {
   std::vector<const Job*> jobs;
+  bool has_past = false;          ///< elements of an array that have left memory
+  bool has_past_failure = false;  ///< of those
+};
+
+/// Of an array that has elements in memory, how the others ended.
+void add_past(NamedJobs& named, const ArrayRecord& array, std::optional<std::uint32_t> index) {
+  const auto has = [index](const Bitmap& elements) {
+    return index ? elements.test(*index) : !elements.empty();
+  };
+  named.has_past_failure = has(array.evicted_failed);
+  named.has_past = named.has_past_failure || has(array.evicted_completed);
+}
+
+NamedJobs named_jobs(const DependencyTerm& term, const ClusterState& state,
+                     std::optional<std::uint32_t> index) {
+  NamedJobs named;
   const Job* record = state.jobs().find(term.job);
   const auto* elements = state.jobs().elements(term.job);
   if (index && elements != nullptr) {
     if (const auto found = elements->find(*index); found != elements->end()) {
-      jobs.push_back(state.jobs().find(found->second));
-      return jobs;
+      named.jobs.push_back(state.jobs().find(found->second));
+      return named;
     }
   }
-  if (record == nullptr) return jobs;
-  if (index && record->array != nullptr && !record->array->remaining.indices.test(*index)) return jobs;
-  jobs.push_back(record);
-  if (index || elements == nullptr) return jobs;
+  if (record == nullptr) return named;
+  if (record->array != nullptr) add_past(named, *record->array, index);
+  if (index && record->array != nullptr && !record->array->remaining.indices.test(*index))
+    return named;
+  named.jobs.push_back(record);
+  if (index || elements == nullptr) return named;
   for (const auto& [element_index, id] : *elements) {
-    if (id != term.job) jobs.push_back(state.jobs().find(id));
+    if (id != term.job) named.jobs.push_back(state.jobs().find(id));
   }
-  return jobs;
+  return named;
 }
 
 struct TermOutcome {
@@ -44,18 +62,19 @@ TermOutcome after_start(const std::vector<const Job*>& jobs, Duration delay) {
   return outcome;
 }
 
-TermOutcome after_end(const std::vector<const Job*>& jobs, DependencyKind kind) {
-  const bool is_all_over = std::ranges::all_of(jobs, [](const Job* job) { return job->is_over(); });
-  const bool is_all_good = std::ranges::all_of(jobs, [](const Job* job) { return is_successful(*job); });
+TermOutcome after_end(const NamedJobs& named, DependencyKind kind) {
+  const auto is_over = [](const Job* job) { return job->is_over(); };
   const auto has_failed = [](const Job* job) { return job->is_over() && !is_successful(*job); };
+  const bool is_all_over = std::ranges::all_of(named.jobs, is_over);
+  const bool is_any_failed = named.has_past_failure || std::ranges::any_of(named.jobs, has_failed);
   switch (kind) {
     case DependencyKind::kAfterOk:
     case DependencyKind::kAfterCorr:
-      if (std::ranges::any_of(jobs, has_failed)) return {DependencyState::kFailed, {}};
+      if (is_any_failed) return {DependencyState::kFailed, {}};
       return {is_all_over ? DependencyState::kFulfilled : DependencyState::kUnfulfilled, {}};
     case DependencyKind::kAfterNotOk:
       if (!is_all_over) return {};
-      return {is_all_good ? DependencyState::kFailed : DependencyState::kFulfilled, {}};
+      return {is_any_failed ? DependencyState::kFulfilled : DependencyState::kFailed, {}};
     default:
       return {is_all_over ? DependencyState::kFulfilled : DependencyState::kUnfulfilled, {}};
   }
@@ -72,11 +91,13 @@ std::optional<std::uint32_t> element_of(const Job& job) {
 }
 
 TermOutcome evaluate_term(const DependencyTerm& term, std::optional<std::uint32_t> element, const ClusterState& state) {
-  const std::vector<const Job*> jobs = named_jobs(term, state, is_by_element(term) && element ? element : term.array_index);
-  if (term.kind == DependencyKind::kAfter) return after_start(jobs, term.delay);
+  const NamedJobs named =
+      named_jobs(term, state, is_by_element(term) && element ? element : term.array_index);
+  if (term.kind == DependencyKind::kAfter) return after_start(named.jobs, term.delay);
   // A job that has left memory has ended; how is no longer known here, and only success can be relied on.
-  if (jobs.empty() && term.kind == DependencyKind::kAfterNotOk) return {DependencyState::kFailed, {}};
-  return after_end(jobs, term.kind);
+  const bool is_unknown = named.jobs.empty() && !named.has_past;
+  if (is_unknown && term.kind == DependencyKind::kAfterNotOk) return {DependencyState::kFailed, {}};
+  return after_end(named, term.kind);
 }
 
 }  // namespace

@@ -121,7 +121,8 @@ Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared
   if (event.labels.name.empty()) event.labels.name = fmt::format("experiment-{}", event.experiment.value());
   event.state = prepared.is_paused ? ExperimentState::kPaused : ExperimentState::kActive;
   auto spec = std::make_shared<ExperimentSpec>(*prepared.spec);
-  spec->run_folder += fmt::format("/experiment-{}", event.experiment.value());
+  spec->run_folder = own_run_folder(draft, spec->run_folder,
+                                    fmt::format("experiment-{}", event.experiment.value()));
   spec->source_checkpoint = TRY(source_of(state, prepared));
   // Without a seed of the user's, one that no other experiment has and that replay gives again.
   spec->seed = prepared.seed.value_or(static_cast<std::uint32_t>(

@@ -40,7 +40,7 @@ Reply cancel_step(Draft& draft, const CancelStep& cancel, const Identity& identi
 Reply control(Draft& draft, const ControlJobs& control, const Identity& identity);
 
 /// scontrol update.
-Reply update(Draft& draft, const UpdateObject& update, const Identity& identity);
+Reply update(Draft& draft, const PreparedUpdate& update, const Identity& identity);
 
 /// A step inside an allocation. kUnavailable: the job's resources are in use by other steps, ask again when one ends.
 Result<StepCreated> create_step(const ClusterState& state, JobId job, StepSpecRef spec, const Identity& identity);

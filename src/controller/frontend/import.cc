@@ -6,6 +6,7 @@
 
 #include "codec/collection_text.h"
 #include "controller/frontend/frontend.h"
+#include "controller/frontend/trial_jobs.h"
 
 namespace muster::frontend {
 namespace {
@@ -36,10 +37,9 @@ Reply import_experiment(Draft& draft, const ImportExperiment& import, const Iden
   job->text.set(JobText::kName, experiment.labels.name);
   auto spec = std::make_shared<ExperimentSpec>(*experiment.spec);
   spec->job = std::move(job);
-  // A name that nothing else has: what is deleted with the experiment is never another one's.
   std::string origin = spec->imported_from;
   std::ranges::replace(origin, '/', '-');
-  spec->run_folder += fmt::format("/imported-{}", origin);
+  spec->run_folder = own_run_folder(draft, spec->run_folder, "imported-" + origin);
   experiment.spec = std::move(spec);
   reply.experiment = experiment.id;
   draft.add(ExperimentImported{std::move(experiment)});

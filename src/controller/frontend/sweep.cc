@@ -24,7 +24,8 @@ Sweep::Sweep(Request request, const Identity& identity, const ClusterState& stat
     cancel->filter.jobs.clear();
   } else if (auto* control = std::get_if<ControlJobs>(&request_)) {
     selectors_ = std::move(control->jobs);
-  } else if (const auto& update = std::get<UpdateObject>(request_); auto selector = parse_update_selector(update.name)) {
+  } else if (const auto& update = std::get<PreparedUpdate>(request_);
+             auto selector = parse_update_selector(update.name)) {
     selectors_.push_back(std::move(*selector));
   } else {
     refuse(Error{ErrorCode::kNotFound, "Invalid job id specified", update.name});
@@ -118,7 +119,7 @@ void Sweep::close() {
   is_open_ = false;
   const JobSelector& selector = selectors_[at_++];
   std::optional<Error> refusal = is_any_done_ ? std::nullopt : std::exchange(first_refusal_, {});
-  if (std::holds_alternative<UpdateObject>(request_)) {
+  if (std::holds_alternative<PreparedUpdate>(request_)) {
     if (refusal) return refuse(std::move(*refusal));
   } else {
     const auto* cancel = std::get_if<CancelJobs>(&request_);
@@ -143,7 +144,7 @@ void Sweep::do_one(Draft& draft, JobId id, std::vector<SignalOrder>& orders) {
   is_any_done_ = is_any_done_ || !verdict.refusal;
   if (!verdict.refusal) return;
   // An edit that one job does not take is refused; those before it keep theirs when they were done in an earlier step.
-  if (std::holds_alternative<UpdateObject>(request_)) {
+  if (std::holds_alternative<PreparedUpdate>(request_)) {
     is_open_ = false;
     return refuse(std::move(*verdict.refusal));
   }
@@ -157,7 +158,7 @@ Verdict Sweep::act(Draft& draft, JobId id, std::vector<SignalOrder>& orders) {
   if (job == nullptr) return Verdict{false, {}};  // gone between two steps
   if (const auto* control = std::get_if<ControlJobs>(&request_)) return control_one(draft, id, *job, control->verb, identity_);
   const bool is_alone = named_.records.size() + named_.elements.size() == 1;
-  return update_one(draft, id, *job, std::get<UpdateObject>(request_), identity_, is_alone);
+  return update_one(draft, id, *job, std::get<PreparedUpdate>(request_), identity_, is_alone);
 }
 
 }  // namespace muster::frontend

@@ -37,7 +37,7 @@ inline bool is_spent_array(const Job& job) { return job.array != nullptr && !job
 /// request names twice is done once.
 class Sweep {
  public:
-  using Request = std::variant<CancelJobs, ControlJobs, UpdateObject>;
+  using Request = std::variant<CancelJobs, ControlJobs, PreparedUpdate>;
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
   /// Requires: an update is one of jobs. Jobs submitted after this are not met by a filter.
@@ -88,7 +88,8 @@ class Sweep {
 Verdict cancel_one(Draft& draft, JobId id, const CancelJobs& cancel, const Identity& identity, std::vector<SignalOrder>& orders);
 Verdict control_one(Draft& draft, JobId id, const Job& job, JobVerb verb, const Identity& identity);
 /// `is_alone`: the request names no other job; ended ones are passed over otherwise.
-Verdict update_one(Draft& draft, JobId id, const Job& job, const UpdateObject& update, const Identity& identity, bool is_alone);
+Verdict update_one(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
+                   const Identity& identity, bool is_alone);
 /// Of "12", "12_3", "12_[1-4]".
 std::optional<JobSelector> parse_update_selector(std::string_view text);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "codec/trial_text.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/job_check.h"
@@ -20,6 +21,12 @@ bool has_gpus(const ClusterState& state, PartitionIndex partition) {
 }
 
 }  // namespace
+
+std::string own_run_folder(const Draft& draft, std::string_view root, std::string_view name) {
+  const std::uint64_t mark =
+      Hasher().add(draft.state().cluster_id()).add(draft.now().microseconds()).add(name).digest();
+  return fmt::format("{}/{}-{:08x}", root, name, mark & 0xffffffff);
+}
 
 void give_slots(const ClusterState& state, JobSpec& job, std::uint32_t slots, bool is_single_node) {
   const auto partitions = choose_partitions(state, job.get(JobText::kPartition));

@@ -15,6 +15,11 @@ struct TrialJob {
   bool is_held = false;
 };
 
+/// A folder below `root` for the runs of one experiment of this cluster alone: its name ends in a
+/// mark, because others may be submitted from the same folder, or keep checkpoints there, and count
+/// their experiments from 1, too; so does this cluster after its state was lost.
+std::string own_run_folder(const Draft& draft, std::string_view root, std::string_view name);
+
 /// Submits it. `experiment`: its name. Errors: as submit.
 Status submit_trial(Draft& draft, const ExperimentSpec& spec, std::string_view experiment, const TrialJob& trial);
 

@@ -39,6 +39,7 @@ struct JobEdit {
   const ClusterState& state;
   const Job& job;
   const Identity& identity;
+  const std::vector<DependencyTerm>& past;  ///< as PreparedUpdate
   JobChanged change;
   std::shared_ptr<JobSpec> spec;  ///< made when a text of it changes
   bool has_new_begin = false;
@@ -107,8 +108,14 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
     if (!parsed.has_value()) return parsed.error();
     set = std::move(parsed).value();
   }
-  for (const DependencyTerm& term : set.terms) {
-    if (const Status known = check_dependency(edit.state, term); !known.has_value()) return known.error();
+  for (DependencyTerm& term : set.terms) {
+    const auto known = std::ranges::find_if(edit.past, [&](const DependencyTerm& decided) {
+      return decided.kind == term.kind && decided.job == term.job &&
+             decided.array_index == term.array_index;
+    });
+    if (known != edit.past.end()) term.state = known->state;
+    if (const Status sound = check_dependency(edit.state, term); !sound.has_value())
+      return sound.error();
   }
   edit.change.dependencies = std::move(set);
   edit.edit_spec().text.set(JobText::kDependency, value);
@@ -257,8 +264,9 @@ Status check_circle(const JobEdit& edit) {
 }
 
 /// `job` is the record itself, or the array that the draft splits `id` off.
-Refusal update_one_job(Draft& draft, JobId id, const Job& job, const UpdateObject& update, const Identity& identity) {
-  JobEdit edit{draft.state(), job, identity, {}, nullptr, false, std::nullopt};
+Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
+                       const Identity& identity) {
+  JobEdit edit{draft.state(), job, identity, update.past, {}, nullptr, false, std::nullopt};
   edit.change.job = id;
   if (id != job.id) edit.split_index = draft.index_of(id);
   for (const auto& [name, value] : update.values) {
@@ -433,7 +441,8 @@ std::optional<JobSelector> parse_update_selector(std::string_view text) {
   return selector;
 }
 
-Verdict update_one(Draft& draft, JobId id, const Job& job, const UpdateObject& update, const Identity& identity, bool is_alone) {
+Verdict update_one(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
+                   const Identity& identity, bool is_alone) {
   if (!may_control(job, identity)) return Verdict{true, not_allowed("only its owner or an operator may update the job")};
   if (!job.is_over()) return Verdict{true, update_one_job(draft, id, job, update, identity)};
   if (!is_alone) return Verdict{false, {}};
@@ -442,7 +451,7 @@ Verdict update_one(Draft& draft, JobId id, const Job& job, const UpdateObject& u
 
 namespace {
 
-Reply update_jobs(Draft& draft, const UpdateObject& request, const Identity& identity) {
+Reply update_jobs(Draft& draft, const PreparedUpdate& request, const Identity& identity) {
   std::vector<SignalOrder> none;
   Sweep sweep(request, identity, draft.state());
   sweep.step(draft, Sweep::kAll, none);
@@ -451,7 +460,7 @@ Reply update_jobs(Draft& draft, const UpdateObject& request, const Identity& ide
 
 }  // namespace
 
-Reply update(Draft& draft, const UpdateObject& request, const Identity& identity) {
+Reply update(Draft& draft, const PreparedUpdate& request, const Identity& identity) {
   Reply reply;
   switch (request.kind) {
     case UpdateKind::kJob: return update_jobs(draft, request, identity);

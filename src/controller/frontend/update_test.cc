@@ -123,6 +123,24 @@ TEST(UpdateJob, APartitionThatHasClosedMeanwhileDoesNotForbidAComment) {
   EXPECT_EQ(change_of(log, job, "Comment", "hello").spec->get(JobText::kComment), "hello");
 }
 
+TEST(UpdateJob, HistoryDecidesADependencyOnAJobThatHasLeftMemory) {
+  Log log;
+  const JobId gone = log.submit(spec_of());
+  log.end(gone, JobState::kFailed, true);
+  log.add({JobsEvicted{{gone}}});
+  const JobId job = log.submit(spec_of());
+  const std::string text = "afterok:" + std::to_string(gone.value());
+  EXPECT_NE(refusal_of(log, job, "Dependency", text).detail.find("MinJobAge"), std::string::npos);
+  PreparedUpdate known(
+      UpdateObject{UpdateKind::kJob, std::to_string(job.value()), {{"Dependency", text}}});
+  known.past.push_back({DependencyKind::kAfterOk, gone, {}, {}, DependencyState::kFailed});
+  Draft draft(log.state());
+  const Reply reply = frontend::update(draft, known, kAlice);
+  ASSERT_FALSE(reply.error) << reply.error->text();
+  EXPECT_EQ(std::get<JobChanged>(draft.events.at(0)).dependencies->terms.at(0).state,
+            DependencyState::kFailed);
+}
+
 TEST(UpdateJob, OneBadValueLeavesTheOthersUndone) {
   Log log;
   const JobId job = log.submit(spec_of());

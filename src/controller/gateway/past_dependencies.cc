@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <variant>
 
+#include "codec/dependency_text.h"
+#include "codec/words.h"
+
 namespace muster {
 namespace {
 
@@ -31,6 +34,20 @@ DependencyState decide(const DependencyTerm& term, const std::vector<PastEnd>& e
   return is_all_good == is_good_wanted ? DependencyState::kFulfilled : DependencyState::kFailed;
 }
 
+/// On whom a job is to depend. None of what cannot be understood: the core refuses that.
+std::vector<DependencyTerm> terms_of(const PreparedRequest& request) {
+  if (const auto* submit = std::get_if<PreparedSubmit>(&request)) return submit->dependencies.terms;
+  const auto* update = std::get_if<PreparedUpdate>(&request);
+  if (update == nullptr || update->kind != UpdateKind::kJob) return {};
+  std::vector<DependencyTerm> terms;
+  for (const auto& [name, value] : update->values) {
+    if (lower(name) != "dependency" || value.empty()) continue;
+    auto parsed = parse_dependency(value);
+    if (parsed.has_value()) terms.insert(terms.end(), parsed->terms.begin(), parsed->terms.end());
+  }
+  return terms;
+}
+
 }  // namespace
 
 PastEnd past_end_of(const JobView& job) {
@@ -41,9 +58,7 @@ std::vector<JobId> past_jobs(const ClusterState& state,
                              const std::vector<PreparedRequest>& requests) {
   std::vector<JobId> jobs;
   for (const PreparedRequest& request : requests) {
-    const auto* submit = std::get_if<PreparedSubmit>(&request);
-    if (submit == nullptr) continue;
-    for (const DependencyTerm& term : submit->dependencies.terms) {
+    for (const DependencyTerm& term : terms_of(request)) {
       const bool is_here =
           state.jobs().find(term.job) != nullptr || state.jobs().elements(term.job) != nullptr;
       if (is_outcome_wanted(term) && !is_here && term.job.value() != 0 &&
@@ -59,11 +74,18 @@ std::vector<JobId> past_jobs(const ClusterState& state,
 void decide_past_terms(std::vector<PreparedRequest>& requests, const std::vector<JobId>& jobs,
                        const std::vector<PastEnd>& ended) {
   for (PreparedRequest& request : requests) {
-    auto* submit = std::get_if<PreparedSubmit>(&request);
-    if (submit == nullptr) continue;
-    for (DependencyTerm& term : submit->dependencies.terms) {
+    std::vector<DependencyTerm> terms = terms_of(request);
+    for (DependencyTerm& term : terms) {
       const bool is_past = is_outcome_wanted(term) && std::ranges::binary_search(jobs, term.job);
       if (is_past) term.state = decide(term, ended);
+    }
+    if (auto* submit = std::get_if<PreparedSubmit>(&request)) {
+      submit->dependencies.terms = std::move(terms);
+    } else if (auto* update = std::get_if<PreparedUpdate>(&request)) {
+      std::erase_if(terms, [](const DependencyTerm& term) {
+        return term.state == DependencyState::kUnfulfilled;
+      });
+      update->past = std::move(terms);
     }
   }
 }

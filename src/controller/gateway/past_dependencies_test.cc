@@ -59,6 +59,22 @@ TEST(PastDependencies, AnArrayIsAllItsElementsOrOne) {
   EXPECT_EQ(decided("aftercorr:5", {views[0]}), std::vector{kFulfilled});
 }
 
+TEST(PastDependencies, AnUpdateIsAnsweredLikeASubmission) {
+  testing::Log log;
+  const JobId gone = log.submit(testing::spec_of());
+  log.end(gone, JobState::kFailed, true);
+  log.add({JobsEvicted{{gone}}});
+  std::vector<PreparedRequest> requests;
+  requests.emplace_back(
+      UpdateObject{UpdateKind::kJob, "2", {{"dependency", "afterok:1,afterany:1"}}});
+  EXPECT_EQ(past_jobs(log.state(), requests), std::vector{gone});
+  decide_past_terms(requests, {gone}, {past_end_of(ended(1, JobState::kFailed))});
+  const auto& past = std::get<PreparedUpdate>(requests[0]).past;
+  ASSERT_EQ(past.size(), 1U);
+  EXPECT_EQ(past[0].kind, DependencyKind::kAfterOk);
+  EXPECT_EQ(past[0].state, kFailed);
+}
+
 TEST(PastDependencies, OnlyWhatIsGoneIsAskedFor) {
   testing::Log log;
   const JobId here = log.submit(testing::spec_of());

@@ -1,0 +1,52 @@
+#include "wire/acceptor.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// Who waits behind a shortage gives no further sign: it is looked at again by the clock.
+constexpr kj::Duration kShortagePause = 100 * kj::MILLISECONDS;
+
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
+}  // namespace
+
+Acceptor::Acceptor(kj::AsyncIoContext& io, int listen_fd, std::function<void(int)> adopt,
+                   std::function<void(int)> told_shortage)
+    : timer_(io.provider->getTimer()),
+      listen_fd_(listen_fd),
+      adopt_(std::move(adopt)),
+      told_shortage_(std::move(told_shortage)),
+      observer_(io.unixEventPort, listen_fd, kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
+
+kj::Promise<void> Acceptor::run() {
+  auto ready = is_short_ ? timer_.afterDelay(kShortagePause) : observer_.whenBecomesReadable();
+  return ready.then([this] {
+    accept_waiting();
+    return run();
+  });
+}
+
+/// An error of one connection, which may have ended meanwhile, is not one of those behind it.
+void Acceptor::accept_waiting() {
+  for (;;) {
+    const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+      adopt_(fd);
+    } else if (errno == EAGAIN || is_shortage(errno)) {
+      const bool was_short = std::exchange(is_short_, errno != EAGAIN);
+      if (is_short_ && !was_short && told_shortage_) told_shortage_(errno);
+      return;
+    } else if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK) {
+      return;  // it listens no more
+    }
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+// Connections as they come in at a listening socket.
+#pragma once
+
+#include <kj/async-io.h>
+#include <kj/async-unix.h>
+
+#include <functional>
+
+namespace muster {
+
+/// Accepts each, also those that came while the process or the machine had no descriptor or memory
+/// to spare: these wait until it has. Lives no longer than the descriptor.
+class Acceptor {
+ public:
+  /// Called on the event loop. `adopt` has the connection's descriptor for itself. `told_shortage`,
+  /// if any, has the errno of a shortage (EMFILE, ENFILE, ENOMEM or ENOBUFS), once per shortage.
+  Acceptor(kj::AsyncIoContext& io, int listen_fd, std::function<void(int fd)> adopt,
+           std::function<void(int error)> told_shortage = {});
+
+  /// For as long as somebody holds the promise.
+  kj::Promise<void> run();
+
+ private:
+  void accept_waiting();
+
+  kj::Timer& timer_;
+  int listen_fd_;
+  std::function<void(int fd)> adopt_;
+  std::function<void(int error)> told_shortage_;
+  bool is_short_ = false;
+  kj::UnixEventPort::FdObserver observer_;
+};
+
+}  // namespace muster
