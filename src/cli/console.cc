@@ -44,6 +44,14 @@ std::string_view environment_value(const char* name) {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
+bool is_switched_on(std::string_view value) {
+  if (value.empty() || equal_ignoring_case(value, "yes")) return true;
+  if (value.front() == '-' || value.front() == '+') value.remove_prefix(1);
+  const bool is_number =
+      !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_number && value.find_first_not_of('0') != std::string_view::npos;
+}
+
 bool is_switched_off(std::string_view value) {
   return value == "0" || equal_ignoring_case(value, "no");
 }

@@ -50,6 +50,9 @@ void print(std::string_view text);
 std::string_view environment_value(const char* name);
 /// What a flag's variable says: "0" and "no" leave it off, as nobody means the opposite by them.
 bool is_switched_off(std::string_view value);
+/// Whether a variable of that value sets a flag: "yes", a whole number but 0, or nothing at all.
+/// Source: Slurm 22.05.8.
+bool is_switched_on(std::string_view value);
 /// An exit code, 0..255, from the environment, else `fallback`. Ids are read by environment_id.
 int environment_number(const char* name, int fallback);
 /// An id, 1..4294967295, from the environment; nothing where the variable is unset or is none.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -66,11 +67,10 @@ Result<Script> read_script(const SubmitOptions& options, const Words& operands, 
   return script;
 }
 
-/// As a flag's variable counts: set to anything but 0 and no. The script is read before the
-/// environment is.
+/// The script is read before the environment is.
 bool is_variable_set(const char* name) {
-  const std::string_view value = environment_value(name);
-  return !value.empty() && !is_switched_off(value);
+  const char* value = std::getenv(name);
+  return value != nullptr && is_switched_on(value);
 }
 
 /// Applies the script's own options. Nullopt: go on.

@@ -380,7 +380,19 @@ int control(Call& call, JobVerb verb) {
     if (verb != JobVerb::kRequeueHold || lower(value) != "state=specialexit") return call.failed(fmt::format("Invalid option: {}", value));
     verb = JobVerb::kRequeueSpecialExit;
   }
-  return report(call, call.controller().submit_one(ControlJobs{verb, std::move(jobs).value(), own_job()}));
+  const auto reply =
+      call.controller().submit_one(ControlJobs{verb, std::move(jobs).value(), own_job()});
+  const int code = report(call, reply);
+  // Slurm's scontrol says it once more, and scripts look for it. Source: Slurm 22.05.8.
+  const bool is_hold =
+      verb == JobVerb::kHold || verb == JobVerb::kUserHold || verb == JobVerb::kRelease;
+  if (!is_hold || !reply.has_value()) return code;
+  const auto last =
+      std::find_if(reply->outcomes.rbegin(), reply->outcomes.rend(),
+                   [](const JobOutcome& outcome) { return outcome.error.has_value(); });
+  return last == reply->outcomes.rend()
+             ? code
+             : call.failed("slurm_suspend error: " + last->error->message);
 }
 template <JobVerb Verb>
 int control(Call& call) {

@@ -247,7 +247,7 @@ void StepWatch::on_task_exit(std::uint32_t node, const Frame& frame) {
   const bool is_bad = !end.status.is_success() || end.is_out_of_memory;
   if (is_bad && kills_on_bad_exit_ && !is_terminating_) {
     report_ends();
-    console_.say(fmt::format("Terminating {}", step_name()));
+    console_.say(fmt::format("launch/slurm: _step_signal: Terminating {}", step_name()));
     terminate();
   }
   if (!is_first_end_seen_) after_first_end();
@@ -261,7 +261,7 @@ void StepWatch::after_first_end() {
     if (is_terminating_ || report_.ended_count() == 0) return;
     console_.say(fmt::format("First task exited {}s ago", wait_seconds_));
     for (const std::string& line : report_.status_lines()) console_.say(fmt::format("{} {}", step_name(), line));
-    console_.say(fmt::format("Terminating {}", step_name()));
+    console_.say(fmt::format("launch/slurm: _step_signal: Terminating {}", step_name()));
     terminate();
   }));
 }

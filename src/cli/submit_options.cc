@@ -1,9 +1,11 @@
+#include "cli/submit_options.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
-#include "cli/submit_options.h"
 #include "cli/submit_refusal.h"
 #include "cli/submit_setters.h"
 #include "codec/words.h"
@@ -325,6 +327,27 @@ bool is_of_the_job(const SubmitVariable& variable, Submitter by) {
   return (suffix == "JOB_NAME" && !environment_value("SLURM_JOB_ID").empty()) || (suffix == "CPU_BIND" && tells_masks_of_step());
 }
 
+/// Flags are set by an empty variable, and of most values an empty one is refused; not of these.
+/// Source: Slurm 22.05.8.
+bool says_nothing_when_empty(const SubmitVariable& variable) {
+  if (variable.option == nullptr) return true;
+  static constexpr std::string_view kOptions[] = {"cpus-per-task",
+                                                  "nodes",
+                                                  "wait",
+                                                  "dependency",
+                                                  "array",
+                                                  "umask",
+                                                  "ntasks-per-core",
+                                                  "ntasks-per-socket",
+                                                  "wait-all-nodes",
+                                                  "bcast",
+                                                  "send-libs",
+                                                  "clusters"};
+  const std::string_view suffix = variable.suffix;
+  return suffix != "JOB_NUM_NODES" &&
+         std::ranges::find(kOptions, std::string_view(variable.option)) != std::end(kOptions);
+}
+
 std::string_view usage_of(Submitter by) {
   switch (by) {
     case Submitter::kBatch:
@@ -435,16 +458,16 @@ std::optional<int> SubmitReader::set_variable(const SubmitVariable& variable, co
   if (found == rows.end()) return std::nullopt;
   const SubmitRow& row = **found;
   const bool is_flag = row.takes == Takes::kNothing;
-  if ((is_flag || row.set == nullptr) && is_switched_off(value)) return std::nullopt;
+  if (is_flag && !is_switched_on(value)) return std::nullopt;
+  if (row.set == nullptr && (value.empty() || is_switched_off(value))) return std::nullopt;
   return taken(row.name, set(row, is_flag ? std::string_view() : value, OptionSource::kEnvironment));
 }
 
 std::optional<int> SubmitReader::read_environment() {
   for (const SubmitVariable& variable : kVariables) {
     if ((variable.commands & static_cast<std::uint8_t>(options_.by)) == 0 || is_of_the_job(variable, options_.by)) continue;
-    const std::string name = variable_name(variable, options_.by);
-    const std::string value(environment_value(name.c_str()));
-    if (value.empty()) continue;
+    const char* value = std::getenv(variable_name(variable, options_.by).c_str());
+    if (value == nullptr || (*value == '\0' && says_nothing_when_empty(variable))) continue;
     if (const auto code = set_variable(variable, value)) return code;
   }
   return std::nullopt;

@@ -145,6 +145,39 @@ std::string said_of(Submitter by, const std::string& name, const std::string& va
   return ::testing::internal::GetCapturedStderr();
 }
 
+TEST(SubmitRows, AFlagIsSetByWhatSlurmTakesForYes) {
+  const auto is_labelled = [](const char* value) {
+    SubmitOptions options;
+    EXPECT_EQ(said_of(Submitter::kRun, "SLURM_LABELIO", value, options), "") << value;
+    return options.step.is_label;
+  };
+  for (const char* value : {"", "1", "2", "-1", "01", "yes", "YES"})
+    EXPECT_TRUE(is_labelled(value)) << value;
+  for (const char* value : {"0", "00", "no", "true", "on", "y", " ", "5x"})
+    EXPECT_FALSE(is_labelled(value)) << value;
+}
+
+TEST(SubmitRows, AnEmptyVariableSaysNothingOrIsRefusedAsBySlurm) {
+  const auto said = [](Submitter by, const char* name) {
+    SubmitOptions options;
+    return said_of(by, name, "", options);
+  };
+  for (const char* name :
+       {"SLURM_ACCOUNT", "SLURM_QOS", "SLURM_CONSTRAINT", "SLURM_CPUS_PER_TASK", "SLURM_DEPENDENCY",
+        "SLURM_EXCLUSIVE", "SLURM_IMMEDIATE", "SLURM_JOB_NAME", "SLURM_NNODES", "SLURM_STDOUTMODE",
+        "SLURM_WAIT", "SLURM_REMOTE_CWD"})
+    EXPECT_EQ(said(Submitter::kRun, name), "") << name;
+  for (const char* name : {"SBATCH_ARRAY_INX", "SBATCH_EXCLUSIVE", "SBATCH_GET_USER_ENV",
+                           "SBATCH_OUTPUT", "SBATCH_UMASK"})
+    EXPECT_EQ(said(Submitter::kBatch, name), "") << name;
+  for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_TIMELIMIT", "SLURM_MEM_PER_CPU",
+                           "SLURM_SIGNAL", "SLURM_HINT", "SLURM_DISTRIBUTION", "SLURM_OPEN_MODE",
+                           "SLURM_JOB_NUM_NODES", "SLURM_NTASKS_PER_NODE"})
+    EXPECT_NE(said(Submitter::kRun, name).find(std::string("from ") + name + "="),
+              std::string::npos)
+        << name;
+}
+
 TEST(SubmitRows, VariablesOfRefusedThingsAreRefusedByName) {
   for (const SubmitVariable& variable : submit_variables()) {
     const auto row = std::ranges::find_if(submit_rows(), [&](const SubmitRow& r) {

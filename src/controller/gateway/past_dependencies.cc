@@ -34,6 +34,16 @@ DependencyState decide(const DependencyTerm& term, const std::vector<PastEnd>& e
   return is_all_good == is_good_wanted ? DependencyState::kFulfilled : DependencyState::kFailed;
 }
 
+/// Whether the job is in memory, and will be when the core sees what depends on it.
+bool stays(const ClusterState& state, JobId id) {
+  constexpr Duration kOnTheWay = Duration::minutes(1);
+  const Job* job = state.jobs().find(id);
+  const auto* elements = state.jobs().elements(id);
+  if (elements != nullptr && elements->size() > 1) return true;
+  if (job == nullptr) return elements != nullptr;
+  return !job->is_over() || job->end_time + state.settings().min_job_age > state.time() + kOnTheWay;
+}
+
 /// On whom a job is to depend. None of what cannot be understood: the core refuses that.
 std::vector<DependencyTerm> terms_of(const PreparedRequest& request) {
   if (const auto* submit = std::get_if<PreparedSubmit>(&request)) return submit->dependencies.terms;
@@ -59,9 +69,7 @@ std::vector<JobId> past_jobs(const ClusterState& state,
   std::vector<JobId> jobs;
   for (const PreparedRequest& request : requests) {
     for (const DependencyTerm& term : terms_of(request)) {
-      const bool is_here =
-          state.jobs().find(term.job) != nullptr || state.jobs().elements(term.job) != nullptr;
-      if (is_outcome_wanted(term) && !is_here && term.job.value() != 0 &&
+      if (is_outcome_wanted(term) && !stays(state, term.job) && term.job.value() != 0 &&
           term.job < state.next_job())
         jobs.push_back(term.job);
     }

@@ -85,5 +85,18 @@ TEST(PastDependencies, OnlyWhatIsGoneIsAskedFor) {
   EXPECT_TRUE(past_jobs(log.state(), requests).empty());  // in memory, and not yet given
 }
 
+TEST(PastDependencies, WhatIsAboutToLeaveIsAskedForAsWell) {
+  testing::Log log;
+  const JobId ended = log.submit(testing::spec_of());
+  log.end(ended, JobState::kFailed, true);
+  std::vector<PreparedRequest> requests;
+  requests.emplace_back(UpdateObject{UpdateKind::kJob, "2", {{"Dependency", "afterok:1"}}});
+  EXPECT_TRUE(past_jobs(log.state(), requests).empty());
+  const std::int64_t age = log.state().settings().min_job_age.seconds();
+  for (std::int64_t second = 0; second < age - 30; ++second) log.add({JobsEvicted{}});
+  EXPECT_EQ(past_jobs(log.state(), requests), std::vector{ended})
+      << "it may be gone when the core looks";
+}
+
 }  // namespace
 }  // namespace muster
