@@ -247,8 +247,7 @@ void StepWatch::on_task_exit(std::uint32_t node, const Frame& frame) {
   const bool is_bad = !end.status.is_success() || end.is_out_of_memory;
   if (is_bad && kills_on_bad_exit_ && !is_terminating_) {
     report_ends();
-    console_.say(fmt::format("launch/slurm: _step_signal: Terminating {}", step_name()));
-    terminate();
+    kill_step();
   }
   if (!is_first_end_seen_) after_first_end();
 }
@@ -261,8 +260,7 @@ void StepWatch::after_first_end() {
     if (is_terminating_ || report_.ended_count() == 0) return;
     console_.say(fmt::format("First task exited {}s ago", wait_seconds_));
     for (const std::string& line : report_.status_lines()) console_.say(fmt::format("{} {}", step_name(), line));
-    console_.say(fmt::format("launch/slurm: _step_signal: Terminating {}", step_name()));
-    terminate();
+    kill_step();
   }));
 }
 
@@ -318,6 +316,14 @@ void StepWatch::on_step_ended(const WaitAnswer& answer) {
 }
 
 // ---- signals ----
+
+/// -K and -W give no notice. Source: Slurm 22.05.8.
+void StepWatch::kill_step() {
+  if (is_terminating_) return;
+  is_terminating_ = true;
+  console_.say(fmt::format("launch/slurm: _step_signal: Terminating {}", step_name()));
+  server_->send_all(FrameKind::kSignal, SIGKILL, "");
+}
 
 /// SIGTERM, then SIGKILL for what is left.
 void StepWatch::terminate() {

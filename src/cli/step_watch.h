@@ -55,6 +55,7 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   void report_ends_soon();
   void after_first_end();
   void terminate();
+  void kill_step();
   void tell_abort();
   kj::Promise<void> signal_loop();
   void on_signal(int number);

@@ -138,6 +138,10 @@ struct HistoryStore::Statements {
         digest_of({JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)},
                   number, record);
   }
+  void keep_log_at_close() {
+    auto* backend = static_cast<soci::sqlite3_session_backend*>(session.get_backend());
+    sqlite_api::sqlite3_db_config(backend->conn_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  }
   void put(const JobView& view) {
     job = view.id.value();
     attempt = view.attempt;
@@ -172,7 +176,10 @@ struct HistoryStore::Statements {
 };
 
 HistoryStore::HistoryStore(std::unique_ptr<Statements> statements) : sql_(std::move(statements)) {}
-HistoryStore::~HistoryStore() = default;
+HistoryStore::~HistoryStore() {
+  // What is copied at the end would be copied from a log that may not be on the disk.
+  if (is_log_doubted_) sql_->keep_log_at_close();
+}
 
 Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path) {
   std::unique_ptr<HistoryStore> store;
@@ -182,6 +189,8 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path
     std::string mode;
     statements->session << "PRAGMA journal_mode=WAL", soci::into(mode);
     statements->session << "PRAGMA synchronous=NORMAL";  // the journal keeps what a power cut would take from here
+    statements->session
+        << "PRAGMA wal_autocheckpoint=0";  // its failure would go unheard; make_durable() does it
     for (const char* statement : kSchema) statements->session << statement;
     statements->add_digests();
     long long watermark = 0;
@@ -189,6 +198,7 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path
     statements->make_blocks(watermark);
     statements->prepare();
     store.reset(new HistoryStore(std::move(statements)));
+    store->path_ = path;
     store->watermark_ = Seq(static_cast<std::uint64_t>(watermark));
   }));
   return store;
@@ -273,14 +283,19 @@ Status HistoryStore::append(const std::vector<HistoryObject>& objects, const Bat
 }
 
 Status HistoryStore::make_durable() {
+  // After a sync that failed the log on the disk may have a hole that no later sync tells of. The
+  // file must not go ahead of it: a power cut would bring back what stands before the hole.
+  if (is_log_doubted_) TRY(rewrite_log(path_));
   long long busy = 0;
-  TRY(sql_guard([&] {
+  const Status copied_all = sql_guard([&] {
     // With synchronous=NORMAL a WAL is synced when it is copied into the database file, and only then.
     long long pages = 0;
     long long copied = 0;
     sql_->session << "PRAGMA wal_checkpoint(FULL)", soci::into(busy), soci::into(pages), soci::into(copied);
     busy = busy != 0 || pages != copied ? 1 : 0;
-  }));
+  });
+  is_log_doubted_ = !copied_all.has_value();
+  TRY(copied_all);
   if (busy != 0) return fail(ErrorCode::kUnavailable, "history is being read");
   return {};
 }

@@ -108,6 +108,8 @@ class HistoryStore {
   Result<Records> read_blocks(const Query& query, HistoryCursor& cursor, JobId until);
   explicit HistoryStore(std::unique_ptr<Statements> statements);
   std::unique_ptr<Statements> sql_;
+  std::string path_;
+  bool is_log_doubted_ = false;  ///< a sync of it has failed since it was written anew
   Seq watermark_;
 };
 
