@@ -17,7 +17,7 @@ class SilentWorld final : public AgentWorld {
   void send_step(const StepId&, const ToAgent&) override {}
   void forget(const StepId&) override {}
   std::optional<StepDone> find_end(const StepId&) override { return std::nullopt; }
-  std::vector<StepId> leftovers() override { return {}; }
+  Leftovers leftovers() override { return {}; }
   bool has_supervisor(const StepId&) override { return false; }
   bool clean_up(const StepId&) override { return true; }
   void end_supervisor(const StepId&) override {}

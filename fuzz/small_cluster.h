@@ -39,7 +39,7 @@ class SmallCluster final : private GatewayPort {
   void expect_replay();
   const ClusterState& state() const { return rig_.core.state(); }
   std::size_t batches() const { return rig_.journal.size(); }
-  TimePoint now() const { return rig_.now; }
+  TimePoint now() override { return rig_.now; }
 
  private:
   void command(Command command) override;

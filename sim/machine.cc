@@ -386,10 +386,10 @@ std::optional<StepId> Machine::unacknowledged() {
   return known.empty() ? std::nullopt : std::optional(known.front().id);
 }
 
-std::vector<StepId> Machine::leftovers() {
-  std::vector<StepId> ids;
-  for (const auto& [id, step] : steps_) ids.push_back(id);
-  return ids;
+Leftovers Machine::leftovers() {
+  Leftovers found;
+  for (const auto& [id, step] : steps_) found[id].insert(UserId(0));
+  return found;
 }
 
 bool Machine::has_supervisor(const StepId& id) {

@@ -113,7 +113,7 @@ class Machine final : public AgentWorld {
   void send_step(const StepId& step, const ToAgent& message) override;
   void forget(const StepId& step) override;
   std::optional<StepDone> find_end(const StepId& step) override;
-  std::vector<StepId> leftovers() override;
+  Leftovers leftovers() override;
   bool has_supervisor(const StepId& step) override;
   bool clean_up(const StepId& step) override;
   void end_supervisor(const StepId& step) override;

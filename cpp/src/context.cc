@@ -1,5 +1,4 @@
 // `init()` and what it gives: the parts of one run, opened in order and closed in reverse.
-#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <vector>
@@ -166,9 +165,20 @@ void open(ContextState& state, const Options& options) {
   }
 }
 
+/// What the controller takes in no name: controls, separators of lines, what turns the direction of
+/// writing.
 bool has_controls(const std::string& text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = [&](std::size_t at) {
+      return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
+    };
+    if (byte(i) < 0x20 || byte(i) == 0x7f) return true;
+    if (byte(i) == 0xc2 && byte(i + 1) >= 0x80 && byte(i + 1) <= 0x9f) return true;
+    if (byte(i) != 0xe2) continue;
+    if (byte(i + 1) == 0x80 && byte(i + 2) >= 0xa8 && byte(i + 2) <= 0xae) return true;
+    if (byte(i + 1) == 0x81 && byte(i + 2) >= 0xa6 && byte(i + 2) <= 0xa9) return true;
+  }
+  return false;
 }
 
 void check_scalar(const std::string& group, const std::string& name, const Value& value) {

@@ -67,7 +67,7 @@ TEST_F(Run_, RefusesReportsThatAreWrong) {
   EXPECT_THROW(context.train().report_training_metrics(-1, {{"a", 1}}), std::invalid_argument);
   EXPECT_THROW(context.train().report_metrics("a.b", 1, {}), std::invalid_argument);
   EXPECT_THROW(context.train().report_metrics("a", 1, {{"x", Value::List{}}}), std::invalid_argument);
-  for (const char* name : {"", "a\nb", "\x1b[31m"})
+  for (const char* name : {"", "a\nb", "\x1b[31m", "\xc2\x85", "\xe2\x80\xae", "\xe2\x81\xa6"})
     EXPECT_THROW(context.train().report_metrics("a", 1, {{name, 1}}), std::invalid_argument);
   EXPECT_THROW(context.train().report_metrics("a\tb", 1, {}), std::invalid_argument);
   EXPECT_THROW(context.train().report_progress(1.5), std::invalid_argument);

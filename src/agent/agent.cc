@@ -76,10 +76,8 @@ bool Agent::on_cluster(const ClusterIdentity& cluster, TimePoint) {
 void Agent::on_registered(TimePoint now) {
   is_connected_ = true;
   if (!left_) {
-    left_.emplace();
-    for (const StepId& step : world_.leftovers()) {
-      if (!steps_.contains(step)) left_->insert(step);
-    }
+    left_ = world_.leftovers();
+    std::erase_if(*left_, [this](const auto& entry) { return steps_.contains(entry.first); });
   }
   last_heartbeat_ = now;
   world_.send_controller(world_.measure());
@@ -183,7 +181,7 @@ void Agent::start(const LaunchStep& launch, TimePoint now) {
     return tell_lost(launch.id, launch.run_key, launch.node_rank);
   }
   // An older copy of the spool, or one that was cut at a record's end, has lost it unnoticed.
-  if (known == steps_.end() && left_ && left_->contains(launch.id)) {
+  if (known == steps_.end() && is_left(launch)) {
     find_again(launch.id, launch.run_key).since = now;
     return;
   }
@@ -198,6 +196,13 @@ void Agent::start(const LaunchStep& launch, TimePoint now) {
   } else if (known->second.is_running) {
     tell(StepRunning{launch.id, launch.run_key});
   }
+}
+
+/// Processes of another user say nothing of the job.
+bool Agent::is_left(const LaunchStep& launch) const {
+  if (!left_ || !left_->contains(launch.id)) return false;
+  const std::set<UserId>& users = left_->at(launch.id);
+  return users.contains(UserId(0)) || users.contains(launch.job->user);
 }
 
 /// An order of a controller that has been deposed since, or of another cluster.
@@ -239,7 +244,8 @@ Agent::Step& Agent::find_again(const StepId& id, std::uint64_t run_key) {
 void Agent::look_for(const FindSteps& wanted, TimePoint now) {
   for (const KnownStep& step : wanted.steps) look_for(step, now);
   if (!self_.has_lost_records) return;
-  if (left_) strangers_.merge(*left_);
+  for (const auto& [step, users] : std::exchange(left_, Leftovers()).value_or(Leftovers()))
+    strangers_.insert(step);
   clean_up_strangers();
   if (std::exchange(has_unrecorded_, false)) return;  // it is told again with the next registration
   const Status recorded =

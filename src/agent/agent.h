@@ -16,6 +16,8 @@
 
 namespace muster {
 
+using Leftovers = std::map<StepId, std::set<UserId>>;
+
 class AgentWorld {
  public:
   virtual ~AgentWorld() = default;
@@ -26,9 +28,9 @@ class AgentWorld {
   virtual void forget(const StepId& step) = 0;
   /// The end that a supervisor left in the spool.
   virtual std::optional<StepDone> find_end(const StepId& step) = 0;
-  /// Every step of which processes are here, known to the spool or not. Cost: looks at all
-  /// processes.
-  virtual std::vector<StepId> leftovers() = 0;
+  /// Every step of which processes seem to be here, known to the spool or not, and whose they are:
+  /// anybody may say so of his own. Cost: looks at all processes.
+  virtual Leftovers leftovers() = 0;
   /// Whether the step's supervisor lives, linked or not.
   virtual bool has_supervisor(const StepId& step) = 0;
   /// Records durably that the step was launched: it was found, and the spool did not know it.
@@ -102,6 +104,7 @@ class Agent {
   void report_clean(JobId job, std::uint32_t attempt);
   bool has_live_step(JobId job, std::uint32_t attempt) const;
   bool is_stale(const LaunchStep& launch) const;
+  bool is_left(const LaunchStep& launch) const;
   void tell_lost(const StepId& id, std::uint64_t run_key, std::uint32_t node_rank);
   Step& find_again(const StepId& id, std::uint64_t run_key);
   void look_for(const FindSteps& wanted, TimePoint now);
@@ -127,7 +130,7 @@ class Agent {
   bool is_connected_ = false;
   /// Of what ran here before this agent: steps that its spool does not know. Looked for once, at
   /// the first registration.
-  std::optional<std::set<StepId>> left_;
+  std::optional<Leftovers> left_;
   bool has_unrecorded_ = false;      ///< the spool did not take a step that was found
   std::set<StepId> strangers_;       ///< leftovers that nobody named, to be cleaned up
   TimePoint last_heartbeat_;

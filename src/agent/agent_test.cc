@@ -44,7 +44,7 @@ class FakeWorld final : public AgentWorld {
   void send_step(const StepId&, const ToAgent& message) override { ordered.push_back(message); }
   void forget(const StepId& step) override { forgotten.push_back(step); }
   std::optional<StepDone> find_end(const StepId&) override { return end; }
-  std::vector<StepId> leftovers() override { return left; }
+  Leftovers leftovers() override { return left; }
   bool has_supervisor(const StepId&) override { return is_supervised; }
   bool clean_up(const StepId& step) override {
     cleaned.push_back(step);
@@ -77,7 +77,7 @@ class FakeWorld final : public AgentWorld {
   std::vector<StepId> cleaned;
   std::vector<StepId> silenced;
   std::optional<StepDone> end;
-  std::vector<StepId> left;
+  Leftovers left;
   bool is_supervised = false;  ///< its supervisor lives, linked or not
   bool leaves_some = false;    ///< what is cleaned up does not go at once
   bool is_full = false;
@@ -284,7 +284,7 @@ TEST(Agent, ASupervisorThatNobodyWaitsForIsToldOf) {
 TEST(Agent, ALaunchOfWhichSomethingIsHereAlreadyIsLookedForInstead) {
   FakeWorld world;
   Agent agent(RegisterNode{}, 0, world);
-  world.left = {kStep};
+  world.left = {{kStep, {UserId(0)}}};
   agent.on_registered(at(0));
   agent.on_controller(launch_of(kStep), at(0));
   agent.end_turn();
@@ -300,11 +300,25 @@ TEST(Agent, ALaunchOfWhichSomethingIsHereAlreadyIsLookedForInstead) {
   EXPECT_EQ(world.launched, std::vector<StepId>{other}) << "of that there was nothing";
 }
 
+TEST(Agent, ProcessesOfAnotherUserSayNothingOfALaunch) {
+  FakeWorld world;
+  Agent agent(RegisterNode{}, 0, world);
+  world.left = {{kStep, {UserId(65534)}}};
+  agent.on_registered(at(0));
+  LaunchStep launch = launch_of(kStep);
+  auto job = std::make_shared<JobSpec>();
+  job->user = UserId(1000);
+  launch.job = std::move(job);
+  agent.on_controller(launch, at(0));
+  agent.end_turn();
+  EXPECT_EQ(world.launched, std::vector<StepId>{kStep});
+}
+
 TEST(Agent, LeftoversThatNobodyNamesAreCleanedUp) {
   FakeWorld world;
   Agent agent(RegisterNode{}, 0, world);
   const StepId other{JobId(2), 0, 0};
-  world.left = {kStep, other};
+  world.left = {{kStep, {UserId(0)}}, {other, {UserId(0)}}};
   world.leaves_some = true;
   EXPECT_TRUE(agent.on_cluster({"ours", Epoch(1)}, at(0)));
   agent.on_registered(at(0));

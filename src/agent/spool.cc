@@ -212,6 +212,11 @@ Status Spool::open_log(std::uint64_t generation) {
 }
 
 Status Spool::append(const std::string& bytes) {
+  // Written on, it would be kept by nobody, and supervisors look for us in the folder.
+  struct stat log {};
+  if (::fstat(fd_, &log) == 0 && log.st_nlink == 0)
+    return fail(ErrorCode::kUnavailable, path_ + " was removed while this agent runs",
+                "restart the agent");
   if (::write(fd_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
     return fail(ErrorCode::kUnavailable, "cannot write " + path_, std::strerror(errno));
   }

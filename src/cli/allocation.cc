@@ -22,15 +22,17 @@ constexpr auto kQueuedAfter = 300 * kj::MILLISECONDS;
 /// As long as Slurm's clients wait for an answer. Source: slurm.conf(5), MessageTimeout.
 constexpr auto kGoodbyePatience = 10 * kj::SECONDS;
 
-void cancel_job(const Console& console, Session& session, JobId job) {
+/// False: the controller could not be told.
+bool cancel_job(const Console& console, Session& session, JobId job) {
   CancelJobs cancel;
   cancel.filter.jobs.push_back(JobSelector{job, {}, false, std::nullopt});
   cancel.is_lenient = true;
-  if (submit_with_patience(session, cancel)) return;
+  if (submit_with_patience(session, cancel)) return true;
   console.error(
       fmt::format("the controller does not answer: job {0} ends when nobody has renewed its lease, "
                   "or by scancel {0}",
                   job.value()));
+  return false;
 }
 
 /// What ends the wait for a start.
@@ -127,14 +129,16 @@ StartWait wait_for_start(const Console& console, Session& session, const SubmitO
 
   StartWait result;
   if (!outcome.answer) {
-    cancel_job(console, session, job);
+    const bool is_cancelled = cancel_job(console, session, job);
     if (outcome.is_too_late) {
       console.error("Unable to allocate resources: Requested nodes are busy");
       result.exit_code = environment_number("SLURM_EXIT_IMMEDIATE", console.exit_error());
     } else {
       if (options.by == Submitter::kAllocate) console.say("Job aborted due to signal");
-      console.say(fmt::format("Job allocation {} has been revoked.", job.value()));
-      if (options.by == Submitter::kRun) console.say(fmt::format("Force Terminated JobId={}", job.value()));
+      if (is_cancelled)
+        console.say(fmt::format("Job allocation {} has been revoked.", job.value()));
+      if (is_cancelled && options.by == Submitter::kRun)
+        console.say(fmt::format("Force Terminated JobId={}", job.value()));
       result.exit_code = console.exit_error();
     }
     return result;

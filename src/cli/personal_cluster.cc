@@ -22,6 +22,7 @@
 #include "cli/text_file.h"
 #include "codec/slurm_conf.h"
 #include "codec/words.h"
+#include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"
 #include "env/posix/own_folder.h"
 #include "env/posix/process_runner.h"
@@ -251,9 +252,13 @@ Status PersonalCluster::start(const std::function<void(const std::string&)>& say
   const std::size_t node_count = all.size() - 1;
   std::size_t ready = 0;
   std::map<std::string, int> starts;  // by daemon
-  for (int waited = 0; waited < kStartPatienceMs; waited += 50) {
+  const TimePoint deadline = steady_now() + Duration::milliseconds(kStartPatienceMs);
+  TimePoint look;
+  bool is_silent = false;
+  while (steady_now() < deadline) {
     // Looked at again and again: one that was just killed may still have looked alive.
-    if (waited % kLookAgainMs == 0) {
+    if (steady_now() >= look) {
+      look = steady_now() + Duration::milliseconds(kLookAgainMs);
       for (const Daemon& daemon : all) {
         if (running(daemon) != 0) continue;
         if (++starts[daemon.name] > kStartsMax) return ended_again(daemon);
@@ -273,11 +278,15 @@ Status PersonalCluster::start(const std::function<void(const std::string&)>& say
           if ((node.status.conditions & absent) == 0 && node.last_contact.is_set()) ++ready;
         }
       });
+      is_silent = !asked.has_value();
       if (asked.has_value() && ready == node_count && stand(all)) return {};
     }
     sleep_ms(50);
   }
   if (running(all.front()) == 0) return ended_again(all.front());
+  if (is_silent)
+    return fail(ErrorCode::kDeadlineExceeded, "the controller does not answer",
+                "end it with muster down");
   return fail(ErrorCode::kDeadlineExceeded, fmt::format("{} of {} nodes came up", ready, node_count),
               "see the logs in " + folder_ + "/log");
 }

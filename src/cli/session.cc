@@ -14,6 +14,9 @@ namespace muster::cli {
 namespace {
 
 constexpr Duration kSubmitPatience = Duration::seconds(60);
+/// How long a controller that has taken a connection may be silent. A list of a million jobs comes
+/// in less.
+constexpr Duration kAnswerPatience = Duration::seconds(60);
 constexpr Duration kQueryPatience = Duration::seconds(5);
 constexpr Duration kRetryPause = Duration::milliseconds(100);
 
@@ -91,6 +94,7 @@ Result<T> Session::persist(Duration patience, const std::function<Result<T>(Cont
   for (bool is_told = false;;) {
     Error why = no_controller();
     if (ControllerClient* connection = client()) {
+      const auto ending = ended_by_signal();
       Result<T> answer = call(*connection);
       if (answer.has_value() || answer.error().code != ErrorCode::kUnavailable) return answer;
       if (answer.error().message.starts_with(kNoAnswer)) why = answer.error();
@@ -107,21 +111,33 @@ Result<T> Session::persist(Duration patience, const std::function<Result<T>(Cont
 
 /// Until the next attempt.
 void Session::pause() {
-  if (ending_signals_.empty()) return sleep(kRetryPause);
-  auto retry = io_->provider->getTimer().afterDelay(kRetryPause.microseconds() * kj::MICROSECONDS).then([] { return 0; });
-  const int number = any_signal(io_->unixEventPort, ending_signals_).exclusiveJoin(kj::mv(retry)).wait(io_->waitScope);
-  if (number == 0) return;
-  ::signal(number, SIG_DFL);
-  sigset_t alone;
-  ::sigemptyset(&alone);
-  ::sigaddset(&alone, number);
-  ::pthread_sigmask(SIG_UNBLOCK, &alone, nullptr);
-  ::raise(number);
+  const auto ending = ended_by_signal();
+  sleep(kRetryPause);
+}
+
+/// While it is held the process ends by the signals that end it, as if it had not captured them.
+kj::Promise<void> Session::ended_by_signal() {
+  if (ending_signals_.empty()) return kj::NEVER_DONE;
+  return any_signal(io_->unixEventPort, ending_signals_)
+      .then([](int number) {
+        ::signal(number, SIG_DFL);
+        sigset_t alone;
+        ::sigemptyset(&alone);
+        ::sigaddset(&alone, number);
+        ::pthread_sigmask(SIG_UNBLOCK, &alone, nullptr);
+        ::raise(number);
+      })
+      .eagerlyEvaluate(nullptr);
 }
 
 Result<std::vector<Reply>> Session::submit(const std::vector<Request>& requests) {
   const RequestId id = fresh_request_id();
-  return persist<std::vector<Reply>>(kSubmitPatience, [&](ControllerClient& connection) { return connection.submit(requests, id); });
+  return persist<std::vector<Reply>>(kSubmitPatience, [&](ControllerClient& connection) {
+    connection.set_patience(kAnswerPatience);
+    auto replies = connection.submit(requests, id);
+    connection.set_patience(Duration());
+    return replies;
+  });
 }
 
 Result<Reply> Session::submit_one(const Request& request) {
@@ -150,7 +166,9 @@ Result<Page> Session::query(const Query& query, std::optional<Error>* damage) {
       all.bytes += page.bytes;
       if (page.ping) all.ping = std::move(page.ping);
     };
+    connection.set_patience(kAnswerPatience);
     const Status told = connection.query(query, gather);
+    connection.set_patience(Duration());
     if (!told.has_value() && (damage == nullptr || told.error().code != ErrorCode::kCorruption))
       return fail(told.error());
     if (!told.has_value()) *damage = told.error();
@@ -174,7 +192,10 @@ Result<LogAnswer> Session::read_logs(const LogQuery& query, Duration wait) {
 Status Session::query_jobs(const Query& query, const std::function<void()>& begin, const std::function<void(JobView&)>& visit) {
   return persist<void>(kQueryPatience, [&](ControllerClient& connection) -> Status {
     begin();
-    return connection.query_jobs(query, visit);
+    connection.set_patience(kAnswerPatience);
+    const Status told = connection.query_jobs(query, visit);
+    connection.set_patience(Duration());
+    return told;
   });
 }
 

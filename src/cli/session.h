@@ -65,6 +65,7 @@ class Session {
 
  private:
   void pause();
+  kj::Promise<void> ended_by_signal();
   template <class T>
   Result<T> persist(Duration patience, const std::function<Result<T>(ControllerClient&)>& call);
 

@@ -165,6 +165,8 @@ void Core::mail_time_share(const Job& job, TimePoint now) {
 
 /// Jobs whose time in memory is over, once history has them on stable storage: one event for all of a turn.
 void Core::evict_some(TimePoint now) {
+  // Who waits for one that has ended is told how it did before that is forgotten.
+  if (dependencies_.has_affected()) return;
   JobsEvicted evicted;
   std::set<JobId> going;  // a job may stand here more than once
   std::vector<Eviction> again;

@@ -152,7 +152,10 @@ Result<StartRecovery> recover_beside_history(SqliteJournal& journal, ClusterStat
   const Seq last = journal.last();
   const auto here = TRY(journal.mark(mark.until.seq));
   const bool is_same_past = !here || mark.until.epoch == Epoch() || *here == mark.until;
-  const Seq known = is_same_past ? mark.until.seq : Seq(0);
+  // What stands in a history that is ahead may be of another past: all that is here is told it
+  // anew.
+  const bool is_ahead = mark.until.seq > last;
+  const Seq known = is_same_past && !is_ahead ? mark.until.seq : Seq(0);
   StartRecovery start;
   ReplayRecorder recorder(state, known);
   start.report = TRY(recover(journal, state, &recorder, {.history = known}));

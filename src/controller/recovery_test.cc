@@ -344,6 +344,21 @@ TEST(RecoverBesideHistory, OneOfAnotherPastIsToldAllThatIsKnown) {
   EXPECT_EQ(ends_in(started(*journal, {here.seq, {}, {}}).unprojected), rest);
 }
 
+TEST(RecoverBesideHistory, OneThatIsAheadMayBeOfAnotherPast) {
+  FaultyDisk disk(1);
+  const History history;
+  const std::size_t all = history.log.batches().size();
+  auto journal = opened();
+  ASSERT_NE(journal, nullptr);
+  ASSERT_TRUE(append(*journal, history, 0, all).has_value());
+  const auto whole = ends_in(started(*journal, {}).unprojected);
+  const BatchMark last = mark_of(*history.log.batches().back());
+  const StartRecovery start =
+      started(*journal, {Seq(last.seq.value() + 5), last.epoch, last.time + Duration::hours(1)});
+  EXPECT_EQ(ends_in(start.unprojected), whole);
+  EXPECT_NE(start.verdict.warning.find("ahead of the journal"), std::string::npos);
+}
+
 TEST(RecoverBesideHistory, WhatACheckpointHasInMemoryIsToldAsWell) {
   FaultyDisk disk(1);
   const History history;

@@ -309,3 +309,30 @@ def test_a_controller_that_stands_still_is_ended_all_the_same(own_cluster):
     down = cluster.run("muster", "down", "--dir", cluster.dir, timeout=50)
     assert "does not answer" in down.err, down
     until(lambda: not os.path.exists(f"/proc/{controller}"), "its end")
+
+
+@pytest.mark.parametrize("command", ["srun", "salloc"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_submission_that_nobody_answers_can_be_ended(cluster, command, number):
+    controller = cluster.pid("controller")
+    os.kill(controller, signal.SIGSTOP)
+    try:
+        asking = subprocess.Popen([str(BIN / command), "true"], env=cluster.env(), cwd=cluster.work, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        assert asking.poll() is None
+        asking.send_signal(number)
+        assert asking.wait(timeout=5) == -number
+    finally:
+        os.kill(controller, signal.SIGCONT)
+
+
+def test_a_spool_that_is_removed_under_its_agent_drains_the_node(own_cluster):
+    cluster = own_cluster(nodes=2)
+    shutil.rmtree(cluster.dir / "spool" / "node2")
+    job = cluster.sbatch("true", "--requeue", "-w", "node2", "-o", "/dev/null")
+    until(lambda: "drain" in cluster.run("sinfo", "-h", "-N", "-n", "node2", "-o", "%t").out, "the node is drained", 20)
+    assert "was removed while this agent runs" in cluster.run("sinfo", "-h", "-N", "-n", "node2", "-o", "%E").out
+    assert cluster.wait_ended(cluster.sbatch("true", "-o", "/dev/null"))["State"] == "COMPLETED"  # the other node serves
+    os.kill(cluster.pid("agent-node2"), signal.SIGKILL)
+    cluster.up()
+    assert cluster.wait_ended(job, 60)["State"] == "COMPLETED"

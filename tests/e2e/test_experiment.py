@@ -249,3 +249,18 @@ def test_two_clusters_that_are_used_from_one_folder_keep_apart(own_cluster):
     first.run("muster", "experiment", "delete", 1)
     until(lambda: first.run("muster", "experiment", "describe", 1, check=False).code != 0, "it is deleted")
     until(lambda: outputs() == {"the second's"}, "the other's is left")
+
+
+def test_a_queued_trial_says_why_as_squeue_does(own_cluster):
+    cluster = own_cluster(nodes=1, cpus=1)
+    (cluster.work / "code").mkdir()
+    (cluster.work / "two.yaml").write_text(
+        "name: two\nentrypoint: sleep 300\nhyperparameters: {lr: {type: double, minval: 0, maxval: 1}}\n"
+        "searcher: {name: random, metric: m, max_trials: 3, max_concurrent_trials: 3}\n")
+    experiment = create(cluster, "two.yaml")
+    until(lambda: {row["STATE"] for row in trials(cluster, experiment)} == {"RUNNING", "QUEUED"}, "one runs")
+    def says_the_same():
+        queued = {row["JOB"]: row["WHY"] for row in trials(cluster, experiment) if row["STATE"] == "QUEUED"}
+        reasons = dict(line.split() for line in cluster.run("squeue", "-h", "-t", "PD", "-o", "%i (%r)").out.splitlines())
+        return queued == reasons and "(None)" not in queued.values()
+    until(says_the_same, "both say the same")

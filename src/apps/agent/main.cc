@@ -158,10 +158,10 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   }
   std::optional<StepDone> find_end(const StepId& step) override { return spool_->find_end(step); }
   /// Tasks carry their step's mark whether they have a cgroup or not.
-  std::vector<StepId> leftovers() override {
+  Leftovers leftovers() override {
     const std::string any = step_mark(options_.spool, StepId());
-    std::vector<StepId> found;
-    for (const std::string& mark : marks_with(any.substr(0, any.find('.') + 1))) {
+    Leftovers found;
+    for (const auto& [mark, users] : marks_with(any.substr(0, any.find('.') + 1))) {
       const auto parts = split_words(mark, '.');
       std::uint32_t numbers[3] = {};
       bool is_whole = parts.size() == 3;
@@ -170,7 +170,9 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
         is_whole = number.has_value();
         numbers[i] = number.value_or(0);
       }
-      if (is_whole) found.push_back(StepId{JobId(numbers[0]), numbers[1], numbers[2]});
+      if (!is_whole) continue;
+      for (const uid_t user : users)
+        found[StepId{JobId(numbers[0]), numbers[1], numbers[2]}].insert(UserId(user));
     }
     return found;
   }

@@ -54,6 +54,7 @@ class GatewayThread final : public GatewayPort {
     });
   }
 
+  TimePoint now() override { return cluster_now(); }
   void command(Command command) override { channels_.core.push(std::move(command)); }
   void forecast(Command command) override { channels_.planner.push(ForecastAsked{std::move(command)}); }
   kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId> jobs) override {

@@ -137,7 +137,7 @@ kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity,
     if (!prepared.has_value()) return refusals(count, prepared.error());
     command.requests.push_back(std::move(prepared).value());
   }
-  std::vector<JobId> past = past_jobs(state(), command.requests);
+  std::vector<JobId> past = past_jobs(state(), port_.now(), command.requests);
   if (past.empty()) return send_or_ask(std::move(command));
   return with_past(std::move(command), std::move(past)).then([this](Command decided) {
     return send_or_ask(std::move(decided));

@@ -35,6 +35,8 @@ struct HistorySlice {
 class GatewayPort {
  public:
   virtual ~GatewayPort() = default;
+  /// The cluster's time, which the state's own falls behind while nothing happens.
+  virtual TimePoint now() = 0;
   /// To the core. Gateway::on_reply follows.
   virtual void command(Command command) = 0;
   /// One submission that is only a question. Gateway::on_reply follows.

@@ -24,6 +24,7 @@ DependencyState decide(const DependencyTerm& term, const std::vector<PastEnd>& e
   std::size_t completed = 0;
   for (const PastEnd& end : ended) {
     if (!is_named(term, end)) continue;
+    if (!end.is_over) return DependencyState::kUnfulfilled;
     ++count;
     completed += end.is_completed ? 1 : 0;
   }
@@ -34,14 +35,17 @@ DependencyState decide(const DependencyTerm& term, const std::vector<PastEnd>& e
   return is_all_good == is_good_wanted ? DependencyState::kFulfilled : DependencyState::kFailed;
 }
 
-/// Whether the job is in memory, and will be when the core sees what depends on it.
-bool stays(const ClusterState& state, JobId id) {
+/// Whether the job is in memory, and will be when the core sees what depends on it: an array's
+/// record as long as one of its elements. `now`: no earlier than the last event.
+bool stays(const ClusterState& state, JobId id, TimePoint now) {
   constexpr Duration kOnTheWay = Duration::minutes(1);
   const Job* job = state.jobs().find(id);
   const auto* elements = state.jobs().elements(id);
-  if (elements != nullptr && elements->size() > 1) return true;
-  if (job == nullptr) return elements != nullptr;
-  return !job->is_over() || job->end_time + state.settings().min_job_age > state.time() + kOnTheWay;
+  const bool has_others =
+      elements != nullptr && (elements->size() > 1 || elements->begin()->second != id);
+  if (has_others) return true;
+  if (job == nullptr) return false;
+  return !job->is_over() || job->end_time + state.settings().min_job_age > now + kOnTheWay;
 }
 
 /// On whom a job is to depend. None of what cannot be understood: the core refuses that.
@@ -61,15 +65,16 @@ std::vector<DependencyTerm> terms_of(const PreparedRequest& request) {
 }  // namespace
 
 PastEnd past_end_of(const JobView& job) {
-  return {job.id, job.array_job, job.array_index, job.state == JobState::kCompleted};
+  return {job.id, job.array_job, job.array_index, job.state == JobState::kCompleted,
+          is_finished(job.state)};
 }
 
-std::vector<JobId> past_jobs(const ClusterState& state,
+std::vector<JobId> past_jobs(const ClusterState& state, TimePoint now,
                              const std::vector<PreparedRequest>& requests) {
   std::vector<JobId> jobs;
   for (const PreparedRequest& request : requests) {
     for (const DependencyTerm& term : terms_of(request)) {
-      if (is_outcome_wanted(term) && !stays(state, term.job) && term.job.value() != 0 &&
+      if (is_outcome_wanted(term) && !stays(state, term.job, now) && term.job.value() != 0 &&
           term.job < state.next_job())
         jobs.push_back(term.job);
     }

@@ -14,7 +14,7 @@ namespace muster {
 
 /// The jobs that these submissions and updates depend on, whose outcome matters, and that are not
 /// in memory any more; rising, each once.
-std::vector<JobId> past_jobs(const ClusterState& state,
+std::vector<JobId> past_jobs(const ClusterState& state, TimePoint now,
                              const std::vector<PreparedRequest>& requests);
 
 /// What counts of a job that has ended.
@@ -23,6 +23,7 @@ struct PastEnd {
   JobId array;  ///< zero: it is no element
   std::optional<std::uint32_t> array_index;
   bool is_completed = false;
+  bool is_over = true;  ///< a list has what is still in memory, too
 };
 PastEnd past_end_of(const JobView& job);
 

@@ -67,7 +67,7 @@ TEST(PastDependencies, AnUpdateIsAnsweredLikeASubmission) {
   std::vector<PreparedRequest> requests;
   requests.emplace_back(
       UpdateObject{UpdateKind::kJob, "2", {{"dependency", "afterok:1,afterany:1"}}});
-  EXPECT_EQ(past_jobs(log.state(), requests), std::vector{gone});
+  EXPECT_EQ(past_jobs(log.state(), log.state().time(), requests), std::vector{gone});
   decide_past_terms(requests, {gone}, {past_end_of(ended(1, JobState::kFailed))});
   const auto& past = std::get<PreparedUpdate>(requests[0]).past;
   ASSERT_EQ(past.size(), 1U);
@@ -82,7 +82,8 @@ TEST(PastDependencies, OnlyWhatIsGoneIsAskedFor) {
   submit.dependencies = parse_dependency("afterok:1:" + std::to_string(here.value() + 1)).value();
   std::vector<PreparedRequest> requests;
   requests.emplace_back(std::move(submit));
-  EXPECT_TRUE(past_jobs(log.state(), requests).empty());  // in memory, and not yet given
+  EXPECT_TRUE(past_jobs(log.state(), log.state().time(), requests)
+                  .empty());  // in memory, and not yet given
 }
 
 TEST(PastDependencies, WhatIsAboutToLeaveIsAskedForAsWell) {
@@ -91,11 +92,33 @@ TEST(PastDependencies, WhatIsAboutToLeaveIsAskedForAsWell) {
   log.end(ended, JobState::kFailed, true);
   std::vector<PreparedRequest> requests;
   requests.emplace_back(UpdateObject{UpdateKind::kJob, "2", {{"Dependency", "afterok:1"}}});
-  EXPECT_TRUE(past_jobs(log.state(), requests).empty());
-  const std::int64_t age = log.state().settings().min_job_age.seconds();
-  for (std::int64_t second = 0; second < age - 30; ++second) log.add({JobsEvicted{}});
-  EXPECT_EQ(past_jobs(log.state(), requests), std::vector{ended})
+  EXPECT_TRUE(past_jobs(log.state(), log.state().time(), requests).empty());
+  const TimePoint later =
+      log.state().time() + log.state().settings().min_job_age - Duration::seconds(30);
+  EXPECT_EQ(past_jobs(log.state(), later, requests), std::vector{ended})
       << "it may be gone when the core looks";
+}
+
+TEST(PastDependencies, AnArrayStaysAsLongAsOneOfItsElements) {
+  testing::Log log;
+  const JobId array = log.submit(testing::spec_of(), ArraySpec{Bitmap::range(0, 3), 0});
+  const JobId element = log.state().next_job();
+  log.add({ArraySplit{array, 0, element}});
+  log.start(element, {testing::grant_of(0, 0, 1)});
+  log.end(array, JobState::kCancelled, true);  // what had not started
+  std::vector<PreparedRequest> requests;
+  requests.emplace_back(UpdateObject{UpdateKind::kJob, "9", {{"Dependency", "afternotok:1"}}});
+  const TimePoint later = log.state().time() + Duration::hours(1);
+  EXPECT_TRUE(past_jobs(log.state(), later, requests).empty());
+  log.end(element, JobState::kCompleted, true);
+  log.add({JobsEvicted{{element}}});
+  EXPECT_EQ(past_jobs(log.state(), later, requests), std::vector{array});
+}
+
+TEST(PastDependencies, WhatStillRunsDecidesNothing) {
+  const std::vector<JobView> views = {ended(5, JobState::kFailed, 5, 0),
+                                      ended(6, JobState::kRunning, 5, 1)};
+  EXPECT_EQ(decided("afternotok:5", views), std::vector{kUnfulfilled});
 }
 
 }  // namespace

@@ -342,6 +342,8 @@ Result<std::vector<std::string>> QueryReplica::trial_pages(const Identity& reade
     const Trial* trial = state_.experiments().find(id);
     if (trial == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), "see muster experiment describe");
     TrialView view = view_of(*trial, state_);
+    if (const Job* job = state_.jobs().find(trial->job); job != nullptr && job->is_pending())
+      view.job_reason = job_view(*job, QueryDetail::kBrief).reasons.word;
     if (!frontend::readers_of(state_, *state_.experiments().find(trial->experiment)).has(reader)) {
       view.folder.clear();
       view.log_matches.clear();  // they are lines of its output

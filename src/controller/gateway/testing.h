@@ -8,6 +8,7 @@ namespace muster::testing {
 class SilentPort : public GatewayPort {
  public:
   ~SilentPort() noexcept override = default;
+  TimePoint now() override { return TimePoint::from_seconds(1'000'000'000); }
   void command(Command) override {}
   void forecast(Command) override {}
   kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId>) override { return std::map<JobId, Reasons>(); }

@@ -34,6 +34,7 @@ class Desk final : public GatewayPort {
   ~Desk() noexcept override = default;
 
   // ---- GatewayPort ----
+  TimePoint now() override { return rig.now; }
   void command(Command command) override {
     told.push_back(command.requests);
     const std::uint64_t token = command.token;

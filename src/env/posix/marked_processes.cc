@@ -54,16 +54,17 @@ std::vector<pid_t> marked_processes(const std::string& mark) {
   return {found.begin(), found.end()};
 }
 
-std::vector<std::string> marks_with(const std::string& prefix) {
-  std::set<std::string> found;
+std::map<std::string, std::set<uid_t>> marks_with(const std::string& prefix) {
+  std::map<std::string, std::set<uid_t>> found;
   for (const auto& [pid, process] : all_processes()) {
     const std::string environment = '\0' + read_small(fmt::format("/proc/{}/environ", pid)) + '\0';
     const std::size_t place = environment.find('\0' + prefix);
     if (place == environment.npos) continue;
     const std::size_t begin = place + 1 + prefix.size();
-    found.insert(environment.substr(begin, environment.find('\0', begin) - begin));
+    const auto user = user_of(pid);
+    if (user) found[environment.substr(begin, environment.find('\0', begin) - begin)].insert(*user);
   }
-  return {found.begin(), found.end()};
+  return found;
 }
 
 bool kill_marked(const std::string& mark) {

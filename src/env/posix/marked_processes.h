@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,9 +16,9 @@ namespace muster {
 /// session and its parent is not found. Cost: reads /proc once.
 std::vector<pid_t> marked_processes(const std::string& mark);
 
-/// What follows `prefix` ("NAME=…") in the environments of living processes, each once. Cost: reads
-/// /proc once.
-std::vector<std::string> marks_with(const std::string& prefix);
+/// What follows `prefix` ("NAME=…") in the environments of living processes, and whose these are:
+/// anybody may write a mark into the environment of his own. Cost: reads /proc once.
+std::map<std::string, std::set<uid_t>> marks_with(const std::string& prefix);
 
 /// SIGKILL to all of them, stopped first so that none can fork away. False: some are still there, to be tried again.
 bool kill_marked(const std::string& mark);

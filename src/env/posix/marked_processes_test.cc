@@ -47,6 +47,17 @@ TEST(MarkedProcesses, AreFoundAndEndedWithoutWhoStartedThem) {
   EXPECT_TRUE(marked_processes(mark).empty());
 }
 
+TEST(MarkedProcesses, AreToldWithTheirUsers) {
+  const std::string prefix = "MUSTER_STEP=users-" + std::to_string(::getpid()) + ".";
+  const pid_t own = start_marked(prefix + "1.0.2", "exec sleep 300");
+  const auto found = [&] { return marks_with(prefix); };
+  EXPECT_TRUE(eventually([&] { return found().size() == 1; }));
+  EXPECT_EQ(found(), (std::map<std::string, std::set<uid_t>>{{"1.0.2", {::getuid()}}}));
+  ::kill(own, SIGKILL);
+  ::waitpid(own, nullptr, 0);
+  EXPECT_TRUE(found().empty());
+}
+
 TEST(MarkedProcesses, OthersAreLeftAlone) {
   const std::string mark = "MUSTER_STEP=1.0.1-" + std::to_string(::getpid());
   const pid_t other = start_marked(mark + "0", "exec sleep 300");

@@ -31,4 +31,11 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
   return found;
 }
 
+std::optional<uid_t> user_of(pid_t pid) {
+  const std::string status = read_small(fmt::format("/proc/{}/status", pid));
+  const auto line = status.find("\nUid:");
+  if (line == std::string::npos) return std::nullopt;
+  return static_cast<uid_t>(std::strtoul(status.c_str() + line + 5, nullptr, 10));
+}
+
 }  // namespace muster

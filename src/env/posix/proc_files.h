@@ -18,5 +18,7 @@ struct ProcessStat {
 };
 /// Nullopt: there is no such process, or it has ended and waits to be reaped: nothing runs in it.
 std::optional<ProcessStat> stat_of(pid_t pid);
+/// Whose process it is: the real user, whatever rights it has. Nullopt: there is no such process.
+std::optional<uid_t> user_of(pid_t pid);
 
 }  // namespace muster
