@@ -75,7 +75,10 @@ class Interrupted:
         self.experiment = create(cluster, file)
         (row,) = until(lambda: trials(cluster, self.experiment), timeout=PATIENCE_S)
         self.trial, self.job = row["TRIAL"], row["JOB"]
-        self.folder = folder(cluster, self.experiment, self.trial)
+
+    @property
+    def folder(self):
+        return folder(self.cluster, self.experiment, self.trial)
 
     def row(self):
         return trials(self.cluster, self.experiment)[0]
