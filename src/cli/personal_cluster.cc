@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -38,6 +39,8 @@ constexpr int kStandsMs = 250;
 /// As often as it may be started before that is given up: one that dies of a job comes up without it the third time.
 constexpr int kStartsMax = 6;
 constexpr int kStopPatienceMs = 10'000;
+/// Supervisors end a little after their agents.
+constexpr int kStepsEndMs = 3'000;
 /// How long a controller that stands still is asked before it is ended all the same.
 constexpr Duration kAskPatience = Duration::seconds(5);
 
@@ -393,7 +396,36 @@ Status PersonalCluster::stop(const std::function<void(const std::string&)>& say,
     if (const pid_t pid = running(daemon); pid != 0) ::kill(pid, SIGKILL);
     ::unlink(fmt::format("{}/{}.pid", folder_, daemon.name).c_str());
   }
-  return {};
+  if (keeps_jobs) return {};
+  std::vector<pid_t> left = supervisors();
+  for (int waited = 0; !left.empty() && waited < kStepsEndMs; waited += 100) {
+    sleep_ms(100);
+    left = supervisors();
+  }
+  if (left.empty()) return {};
+  return fail(
+      ErrorCode::kUnavailable,
+      fmt::format("{} of its steps run on (supervisors: {})", left.size(), fmt::join(left, ", ")),
+      "muster up takes them up again; muster down ends them then");
+}
+
+/// The supervisors of steps on its nodes, whose command lines name their spools.
+std::vector<pid_t> PersonalCluster::supervisors() const {
+  std::vector<pid_t> found;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
+    const auto pid = static_cast<pid_t>(std::strtol(entry.path().filename().c_str(), nullptr, 10));
+    const auto text =
+        pid > 0 ? read_file(entry.path().string() + "/cmdline") : Result<std::string>("");
+    if (!text.has_value()) continue;
+    const auto words = split(*text, '\0');
+    const bool is_supervisor = !words.empty() && words.front().ends_with("/muster-stepd");
+    const std::string spools = folder_ + "/spool/";
+    if (is_supervisor &&
+        std::ranges::any_of(words, [&](std::string_view word) { return word.starts_with(spools); }))
+      found.push_back(pid);
+  }
+  return found;
 }
 
 }  // namespace muster::cli

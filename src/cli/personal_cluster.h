@@ -36,7 +36,8 @@ class PersonalCluster {
   /// Ends the jobs, unless they are kept, then the daemons. Nothing of the cluster runs afterwards
   /// but kept jobs that had begun; the next start takes them up again, and those that waited.
   /// Errors: kPermissionDenied, kFailedPrecondition: its daemons are another user's, or were not
-  /// started from here; nothing was ended then.
+  /// started from here; nothing was ended then. kUnavailable: steps run on, because the controller
+  /// or a node's agent stood still.
   Status stop(const std::function<void(const std::string&)>& say, bool keeps_jobs = false);
   /// Node names, from the configuration.
   Result<std::vector<std::string>> nodes() const;
@@ -60,6 +61,7 @@ class PersonalCluster {
   /// Why a start is given up: with the last line that the daemon wrote.
   Status ended_again(const Daemon& daemon) const;
   bool answers() const;
+  std::vector<pid_t> supervisors() const;
   Status check_ours(const std::vector<Daemon>& all) const;
   void end_jobs(const std::function<void(const std::string&)>& say) const;
 

@@ -344,12 +344,35 @@ int show(Call& call) {
 
 // ---- control ----
 
-/// Ids as words, lists, or JobId=...; NAME=VALUE words are left in `values`.
-Result<std::vector<JobSelector>> named_jobs(const Call& call, Words& values) {
+/// The jobs of that name that have not ended: the caller's own, all of them for root. Errors:
+/// kNotFound.
+Result<std::vector<JobSelector>> jobs_of_name(Call& call, const std::string& name) {
+  Query query;
+  query.detail = QueryDetail::kBrief;
+  query.filter.is_active_only = true;
+  query.filter.names = {name};
+  if (::geteuid() != 0) query.filter.uids = {::geteuid()};
+  const Page page = TRY(call.controller().query(query));
+  std::vector<JobSelector> jobs;
+  for (const JobView& job : page.jobs) jobs.push_back(JobSelector{job.id, {}, false, std::nullopt});
+  if (jobs.empty())
+    return fail(ErrorCode::kNotFound, "Invalid job name specified",
+                "no job waits or runs under " + name);
+  return jobs;
+}
+
+/// Ids as words, lists, or JobId=...; names as JobName=...; other NAME=VALUE words are left in
+/// `values`.
+Result<std::vector<JobSelector>> named_jobs(Call& call, Words& values) {
   std::vector<JobSelector> jobs;
   for (const std::string& word : call.words) {
     const auto equals = word.find('=');
     const std::string key = lower(word.substr(0, equals));
+    if (equals != std::string::npos && (key == "jobname" || key == "name")) {
+      for (JobSelector& job : TRY(jobs_of_name(call, word.substr(equals + 1))))
+        jobs.push_back(std::move(job));
+      continue;
+    }
     if (equals != std::string::npos && key != "jobid" && key != "job" && key != "jobs") {
       values.push_back(word);
       continue;

@@ -365,3 +365,16 @@ def test_daemons_without_standard_streams(own_cluster):
             daemon.communicate(timeout=20)
     assert streams == [["/dev/null"] * 3] * 2
     assert away.run("sh", "-c", f"exec muster-stepd --spool {away.work} <&-").out == ""
+
+
+def test_jobs_are_held_by_name(cluster):
+    first, second = (cluster.sbatch("true", "--begin=now+1hour", "-J", "of-this-name") for _ in range(2))
+    other = cluster.sbatch("true", "--begin=now+1hour", "-J", "of-another")
+    cluster.run("scontrol", "hold", "jobname=of-this-name")
+    reasons = dict(line.split() for line in cluster.run("squeue", "-h", "-o", "%i %r", "-j", f"{first},{second},{other}").out.splitlines())
+    assert reasons == {str(first): "JobHeldAdmin" if os.geteuid() == 0 else "JobHeldUser", str(second): reasons[str(first)], str(other): "BeginTime"}
+    cluster.run("scontrol", "release", "name=of-this-name")
+    assert "JobHeld" not in cluster.run("squeue", "-h", "-o", "%r", "-j", f"{first},{second}").out
+    refused = cluster.run("scontrol", "hold", "jobname=none-has-it", check=False)
+    assert refused.code == 1 and "Invalid job name specified" in refused.err
+    cluster.run("scancel", first, second, other)

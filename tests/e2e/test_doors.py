@@ -304,11 +304,16 @@ def test_srun_and_salloc_are_not_kept_by_a_controller_that_is_gone(own_cluster):
 
 def test_a_controller_that_stands_still_is_ended_all_the_same(own_cluster):
     cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("sleep 300", "-o", "/dev/null")
+    cluster.wait_state(job, "RUNNING")
     controller = cluster.pid("controller")
     os.kill(controller, signal.SIGSTOP)
-    down = cluster.run("muster", "down", "--dir", cluster.dir, timeout=50)
-    assert "does not answer" in down.err, down
+    down = cluster.run("muster", "down", "--dir", cluster.dir, timeout=50, check=False)
+    assert down.code == 1 and "does not answer" in down.err and "1 of its steps run on (supervisors: " in down.err, down
     until(lambda: not os.path.exists(f"/proc/{controller}"), "its end")
+    cluster.up()
+    assert cluster.job(job)["State"] == "RUNNING"
+    assert cluster.run("muster", "down", "--dir", cluster.dir, timeout=50).code == 0
 
 
 @pytest.mark.parametrize("command", ["srun", "salloc"])
