@@ -224,7 +224,8 @@ void Machine::link_step(const StepId& id) {
   linked_.insert(id);
   const std::uint64_t run_key = found->second->run_key();
   const FromAgent hello = found->second->last_report().value_or(StepRunning{id, run_key});
-  agent_->on_step_linked(id, run_key);
+  if (!agent_->on_step_linked(id, run_key))
+    return send_step(id, TerminateJob{id.job, id.attempt, "", Duration()});
   if (find(id) != nullptr) agent_->on_step(id, hello);
 }
 

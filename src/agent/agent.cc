@@ -317,20 +317,22 @@ void Agent::end_turn() {
   }
 }
 
-void Agent::on_step_linked(const StepId& id, std::uint64_t run_key) {
+bool Agent::on_step_linked(const StepId& id, std::uint64_t run_key) {
   const auto found = steps_.find(id);
+  if (found != steps_.end() && found->second.run_key != run_key) return false;
   const bool is_given_up =
       found == steps_.end() ? is_past(id) : found->second.done && found->second.done->is_lost;
   if (is_given_up) {
     // It is here all the same: its place may be somebody else's by now.
     world_.send_step(id, TerminateJob{id.job, id.attempt, "", Duration()});
-    return;
+    return true;
   }
   // One that the spool has lost is told of like any other: the controller knows whether it is to
   // run.
   Step& step = found == steps_.end() ? find_again(id, run_key) : found->second;
   step.is_linked = true;
   for (const ToAgent& message : std::exchange(step.waiting, {})) world_.send_step(id, message);
+  return true;
 }
 
 void Agent::on_step(const StepId& id, const FromAgent& message) {

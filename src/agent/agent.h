@@ -71,7 +71,9 @@ class Agent {
   void end_turn();
 
   /// `run_key`: of its launch, as its supervisor says it.
-  void on_step_linked(const StepId& step, std::uint64_t run_key);
+  /// False: it is of another run that had this number, of another cluster's perhaps. It is to end,
+  /// and nothing that it says is the step's.
+  bool on_step_linked(const StepId& step, std::uint64_t run_key);
   void on_step(const StepId& step, const FromAgent& message);
   void on_step_closed(const StepId& step, TimePoint now);
   void on_tick(TimePoint now);

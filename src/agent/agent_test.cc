@@ -300,6 +300,19 @@ TEST(Agent, ALaunchOfWhichSomethingIsHereAlreadyIsLookedForInstead) {
   EXPECT_EQ(world.launched, std::vector<StepId>{other}) << "of that there was nothing";
 }
 
+TEST(Agent, ASupervisorOfAnotherRunOfTheNumberIsNotTheSteps) {
+  FakeWorld world;
+  Agent agent(RegisterNode{}, 0, world);
+  world.left = {{kStep, {UserId(0)}}};
+  agent.on_registered(at(0));
+  LaunchStep launch = launch_of(kStep);
+  launch.run_key = 7;
+  agent.on_controller(launch, at(0));
+  EXPECT_FALSE(agent.on_step_linked(kStep, 3)) << "what is here is of another cluster";
+  EXPECT_EQ(world.count<StepRunning>(), 0U);
+  EXPECT_TRUE(agent.on_step_linked(kStep, 7));
+}
+
 TEST(Agent, ProcessesOfAnotherUserSayNothingOfALaunch) {
   FakeWorld world;
   Agent agent(RegisterNode{}, 0, world);

@@ -296,9 +296,15 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     const auto* done = std::get_if<StepDone>(&*message);
     if (running == nullptr && done == nullptr) return;
     if (!id) {
-      id = running != nullptr ? running->id : done->id;
-      links_[*id] = link;
-      agent_->on_step_linked(*id, running != nullptr ? running->run_key : done->run_key);
+      const StepId step = running != nullptr ? running->id : done->id;
+      MessageLink* before = links_.contains(step) ? links_[step] : nullptr;
+      links_[step] = link;
+      if (!agent_->on_step_linked(step, running != nullptr ? running->run_key : done->run_key)) {
+        before != nullptr ? void(links_[step] = before) : void(links_.erase(step));
+        const TerminateJob end{step.job, step.attempt, "", Duration()};
+        return link->send(records::encode_message(ToAgent(end)));
+      }
+      id = step;
     }
     agent_->on_step(*id, *message);
   }
