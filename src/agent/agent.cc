@@ -244,8 +244,10 @@ Agent::Step& Agent::find_again(const StepId& id, std::uint64_t run_key) {
 void Agent::look_for(const FindSteps& wanted, TimePoint now) {
   for (const KnownStep& step : wanted.steps) look_for(step, now);
   if (!self_.has_lost_records) return;
-  for (const auto& [step, users] : std::exchange(left_, Leftovers()).value_or(Leftovers()))
-    strangers_.insert(step);
+  if (left_) {
+    for (const auto& [step, users] : *left_) strangers_.insert(step);
+    left_->clear();
+  }
   clean_up_strangers();
   if (std::exchange(has_unrecorded_, false)) return;  // it is told again with the next registration
   const Status recorded =

@@ -14,8 +14,7 @@ namespace muster::cli {
 namespace {
 
 constexpr Duration kSubmitPatience = Duration::seconds(60);
-/// How long a controller that has taken a connection may be silent. A list of a million jobs comes
-/// in less.
+/// How long a controller that has taken a connection may be silent.
 constexpr Duration kAnswerPatience = Duration::seconds(60);
 constexpr Duration kQueryPatience = Duration::seconds(5);
 constexpr Duration kRetryPause = Duration::milliseconds(100);
@@ -70,6 +69,19 @@ JobId own_job() {
 Error no_controller() {
   return Error{ErrorCode::kUnavailable, std::string(kNoAnswer) + " (connect failure)", ""};
 }
+
+namespace {
+
+/// Not for calls that the controller keeps open until something happens.
+template <class Call>
+auto with_patience(ControllerClient& connection, Call&& call) {
+  connection.set_patience(kAnswerPatience);
+  auto answer = call();
+  connection.set_patience(Duration());
+  return answer;
+}
+
+}  // namespace
 
 Session::Session(const Console& console) : console_(console), cluster_(find_cluster()), io_(kj::setupAsyncIo()) {}
 Session::~Session() = default;
@@ -133,10 +145,7 @@ kj::Promise<void> Session::ended_by_signal() {
 Result<std::vector<Reply>> Session::submit(const std::vector<Request>& requests) {
   const RequestId id = fresh_request_id();
   return persist<std::vector<Reply>>(kSubmitPatience, [&](ControllerClient& connection) {
-    connection.set_patience(kAnswerPatience);
-    auto replies = connection.submit(requests, id);
-    connection.set_patience(Duration());
-    return replies;
+    return with_patience(connection, [&] { return connection.submit(requests, id); });
   });
 }
 
@@ -166,9 +175,7 @@ Result<Page> Session::query(const Query& query, std::optional<Error>* damage) {
       all.bytes += page.bytes;
       if (page.ping) all.ping = std::move(page.ping);
     };
-    connection.set_patience(kAnswerPatience);
-    const Status told = connection.query(query, gather);
-    connection.set_patience(Duration());
+    const Status told = with_patience(connection, [&] { return connection.query(query, gather); });
     if (!told.has_value() && (damage == nullptr || told.error().code != ErrorCode::kCorruption))
       return fail(told.error());
     if (!told.has_value()) *damage = told.error();
@@ -192,10 +199,7 @@ Result<LogAnswer> Session::read_logs(const LogQuery& query, Duration wait) {
 Status Session::query_jobs(const Query& query, const std::function<void()>& begin, const std::function<void(JobView&)>& visit) {
   return persist<void>(kQueryPatience, [&](ControllerClient& connection) -> Status {
     begin();
-    connection.set_patience(kAnswerPatience);
-    const Status told = connection.query_jobs(query, visit);
-    connection.set_patience(Duration());
-    return told;
+    return with_patience(connection, [&] { return connection.query_jobs(query, visit); });
   });
 }
 

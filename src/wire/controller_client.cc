@@ -3,6 +3,8 @@
 #include <capnp/rpc-twoparty.h>
 #include <sys/random.h>
 
+#include <chrono>
+
 #include "records/fields.h"
 #include "records/page_codec.h"
 #include "records/wire_records.h"
@@ -27,17 +29,29 @@ struct ControllerClient::State {
   template <class T>
   T answer(kj::Promise<T> call) {
     if (patience == Duration()) return call.wait(io.waitScope);
-    auto late = io.provider->getTimer()
-                    .afterDelay(patience.microseconds() * kj::MICROSECONDS)
-                    .then([this]() -> T {
-                      kj::throwFatalException(KJ_EXCEPTION(
-                          OVERLOADED, "no answer for so many seconds", patience.seconds()));
-                    });
+    heard();
+    auto late = silence().then([this]() -> T {
+      kj::throwFatalException(kj::Exception(kj::Exception::Type::OVERLOADED, __FILE__, __LINE__,
+                                            kj::str("no answer for ", patience.seconds(), " s")));
+    });
     return call.exclusiveJoin(kj::mv(late)).wait(io.waitScope);
+  }
+  void heard() { last_heard = std::chrono::steady_clock::now(); }
+  /// Fulfilled when nothing was heard for as long as our patience. What we do with a page, such as
+  /// to wait for whoever reads our output, is not the other end's silence.
+  kj::Promise<void> silence() {
+    const auto limit = std::chrono::microseconds(patience.microseconds());
+    return io.provider->getTimer()
+        .afterDelay(patience.microseconds() * kj::MICROSECONDS)
+        .then([this, limit]() -> kj::Promise<void> {
+          const bool is_silent = std::chrono::steady_clock::now() - last_heard >= limit;
+          return is_silent ? kj::Promise<void>(kj::READY_NOW) : silence();
+        });
   }
 
   kj::AsyncIoContext& io;
   Duration patience;  ///< zero: without end
+  std::chrono::steady_clock::time_point last_heard;
   kj::Own<kj::AsyncIoStream> stream;
   capnp::TwoPartyClient client;
   schema::Controller::Client controller;
@@ -140,7 +154,12 @@ Status ControllerClient::query_pages(const Query& query, const std::function<Sta
   auto failure = kj::runCatchingExceptions([&] {
     auto call = state_->controller.queryRequest();
     write(call.initQuery(), query);
-    call.setSink(kj::heap<SinkImpl>(visit));
+    const std::function<Status(std::string_view)> noted = [&](std::string_view bytes) {
+      const Status visited = visit(bytes);
+      state_->heard();
+      return visited;
+    };
+    call.setSink(kj::heap<SinkImpl>(noted));
     refused = state_->answer(call.send().then([](auto&& response) {
       std::optional<Error> error;
       if (response.hasError()) read(response.getError(), error.emplace());

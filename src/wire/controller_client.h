@@ -23,8 +23,8 @@ class ControllerClient {
   static Result<std::unique_ptr<ControllerClient>> connect(kj::AsyncIoContext& io, const std::string& address);
   ~ControllerClient();
 
-  /// How long each of the calls below waits for its answer; zero: without end, as a connection that
-  /// nobody uses ends by itself. Then they fail with kUnavailable.
+  /// How long the other end may be silent while one of the calls below waits for its answer; zero:
+  /// without end. Then they fail with kUnavailable.
   void set_patience(Duration patience);
 
   Result<std::vector<Reply>> submit(const std::vector<Request>& requests, RequestId id = {});

@@ -8,11 +8,13 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "records/fields.h"
+#include "records/page_codec.h"
 #include "records/wire_records.h"
 #include "wire/controller_client.h"
 #include "wire/socket.h"
@@ -34,7 +36,7 @@ class FakeClients final : public ClientCalls {
     return send_on(std::move(send)).then([]() -> std::optional<Error> { return std::nullopt; }).attach(kj::defer([this] { --queries; }));
   }
   kj::Promise<void> send_on(SendPage send) {
-    const std::string page(100'000, 'x');
+    if (is_over) return kj::READY_NOW;
     ++pages;
     return send(page).then([this, send]() mutable { return send_on(std::move(send)); });
   }
@@ -45,6 +47,8 @@ class FakeClients final : public ClientCalls {
   }
   kj::Promise<Result<LogAnswer>> read_logs(const Identity&, LogQuery, Duration) override { return Result<LogAnswer>(LogAnswer{}); }
 
+  std::string page = std::string(100'000, 'x');
+  bool is_over = false;  ///< no further page
   int batches = 0;
   int queries = 0;  ///< under way
   int pages = 0;
@@ -54,6 +58,7 @@ class FakeClients final : public ClientCalls {
 class DoorTest : public ::testing::Test {
  protected:
   DoorTest() : io_(kj::setupAsyncIo()) {
+    ::signal(SIGPIPE, SIG_IGN);  // as every daemon has it
     std::string folder = (std::getenv("TMPDIR") != nullptr ? std::string(std::getenv("TMPDIR")) : std::string("/tmp")) + "/door-XXXXXX";
     EXPECT_NE(::mkdtemp(folder.data()), nullptr);
     folder_ = folder;
@@ -118,6 +123,34 @@ TEST_F(DoorTest, WhoIsRefusedAConnectionReadsWhy) {
   pass(50 * kj::MILLISECONDS);
   auto fourth = client();
   EXPECT_TRUE(submit(*fourth, 1).has_value());
+}
+
+TEST_F(DoorTest, WhoIsNotAnsweredGivesUpWhenItsPatienceEnds) {
+  open({});
+  auto one = client();
+  one->set_patience(Duration::seconds(1));
+  const auto answer = one->wait(JobId(1), 0, WaitUntil::kEnded);
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(answer.error().message, "Unable to contact slurm controller (no answer for 1 s)");
+  for (auto& waiting : clients_.waiting) waiting->fulfill(WaitAnswer());
+  pass(50 * kj::MILLISECONDS);
+}
+
+TEST_F(DoorTest, WhoTakesLongOverAPageIsNotUnanswered) {
+  open({});
+  Page page;
+  page.bytes = std::string(100'000, 'x');
+  clients_.page = records::encode_page(page);
+  auto one = client();
+  one->set_patience(Duration::milliseconds(200));
+  int visited = 0;
+  const Status told = one->query({}, [&](Page) {
+    if (++visited <= 3) ::usleep(300'000);  // as one whose output nobody reads for a while
+    clients_.is_over = visited >= 3;
+  });
+  EXPECT_TRUE(told.has_value()) << told.error().text();
+  EXPECT_GE(visited, 3);
 }
 
 TEST_F(DoorTest, ABatchHasAThousandRequestsAtMost) {
