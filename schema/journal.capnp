@@ -102,6 +102,7 @@ struct StepsForgotten { job @0 :UInt32; steps @1 :List(UInt32); }
 struct ExperimentEnded { experiment @0 :UInt32; state @1 :UInt8; }
 struct SearchAsked { experiment @0 :UInt32; inputs @1 :List(SearchInput); }
 struct StepCreated { step @0 :M.StepId; spec @1 :M.StepSpec; layout @2 :List(M.NodeGrant); }
+struct StepBegun { step @0 :M.StepId; parts @1 :List(UInt64); }
 struct StepEnded {
   step @0 :M.StepId;
   state @1 :UInt8;
@@ -244,6 +245,7 @@ struct Event {
     stepsForgotten @43 :StepsForgotten;
     experimentEnded @44 :ExperimentEnded;
     searchAsked @45 :SearchAsked;
+    stepBegun @46 :StepBegun;
   }
 }
 
@@ -267,6 +269,7 @@ struct StepRecord {
   exit @6 :Int32;
   usage @7 :M.Usage;
   detail @8 :Text;
+  begun @9 :List(UInt64);
 }
 
 struct JobRecord {

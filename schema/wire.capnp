@@ -377,6 +377,7 @@ struct PingView {
   stateHash @4 :UInt64;
   epoch @5 :UInt64;
   httpAddress @6 :Text;
+  clusterId @7 :Text;
 }
 
 struct TrialCounts {

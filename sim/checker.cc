@@ -26,6 +26,11 @@ void Checker::spawned(NodeIndex node, std::uint32_t host, const StepId& step) {
   run->second = std::move(fresh);
 }
 
+void Checker::forget_unless_begun(NodeIndex node, const StepId& step) {
+  const auto run = runs_.find({node, step});
+  if (run != runs_.end() && !begun_.contains({node, step})) run->second.is_forgotten = true;
+}
+
 void Checker::rewind(const Knowledge& then) {
   for (const auto& [id, job] : jobs_) started_before_.emplace(id, job.attempt);
   static_cast<Knowledge&>(*this) = then;
@@ -275,7 +280,10 @@ struct Checker::Follow {
     job.state = JobState::kRunning;
     job.suspended += time - job.suspended_since;
   }
-  void operator()(const StepCreated& e) { checker.step_nodes_[e.step] = e.layout->nodes.size(); }
+  void operator()(const StepCreated& e) { checker.layouts_[e.step] = e.layout; }
+  void operator()(const StepBegun& e) {
+    e.parts.for_each([&](std::size_t part) { checker.begun_.emplace(checker.layouts_.at(e.step)->nodes.at(part).node, e.step); });
+  }
   void operator()(const JobsEvicted& e) {
     for (const JobId id : e.jobs) {
       Known& job = checker.known(id);
@@ -312,7 +320,7 @@ struct Checker::Follow {
       ended += run->second.ended;
     }
     // A part that never came up is told as killed, whatever became of the others.
-    const bool was_never_there = parts < checker.step_nodes_[e.step] && e.exit.signal() == 9;
+    const bool was_never_there = parts < checker.layouts_.at(e.step)->nodes.size() && e.exit.signal() == 9;
     CHECK(e.exit == worst || was_never_there, "step {} ended with {} and is told as {}", text_of(e.step), worst.raw, e.exit.raw);
     CHECK(ended > 0 || was_never_there, "step {} ended and never ran", text_of(e.step));
   }

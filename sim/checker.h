@@ -43,7 +43,8 @@ struct Knowledge {
   std::vector<std::uint64_t> hashes_;  ///< after batch n at n
   Seq published_;
   TimePoint time_;
-  std::map<StepId, std::size_t> step_nodes_;
+  std::map<StepId, StepLayoutRef> layouts_;
+  std::set<std::pair<NodeIndex, StepId>> begun_;  ///< parts of steps of which the log says that they began
   std::map<StepId, ExitStatus> script_exits_;  ///< of batch scripts, as they were told
   bool is_node_downed_ = false;  ///< an operator has taken a node down
 };
@@ -68,6 +69,8 @@ class Checker : private Knowledge {
     excuse(step);
     out_of_sight_.insert(step.job);
   }
+  /// The machine's agent and its spool know nothing of the step any more: it may come again unless the log knows of it.
+  void forget_unless_begun(NodeIndex node, const StepId& step);
   /// A script or an environment could not be read: launches may end by it.
   void blob_failed() { has_blob_failed_ = true; }
   /// Something happened to a step of this run of the job.

@@ -458,6 +458,22 @@ void Machine::lose_spool() {
   spool_->lose();
 }
 
+void Machine::back_up_spool() {
+  if (agent_ != nullptr) spool_->back_up();
+}
+
+/// The agent ends, and its folder is as it was when a copy was taken; what it supervises runs on.
+void Machine::put_back_spool() {
+  if (agent_ == nullptr || !spool_->has_backup()) return;
+  for (const StepId& step : spool_->open_steps()) {
+    world_.checker.lose_sight(step);
+    world_.checker.forget_unless_begun(index_, step);
+  }
+  crash_agent();
+  spool_->put_back();
+  excuse_spooled();  // some of them ended long ago
+}
+
 void Machine::crash_supervisor() {
   for (auto& [id, step] : steps_) {
     if (!step->is_orphan() && world_.rng.chance(0.5)) return orphan(StepId(id));

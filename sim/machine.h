@@ -92,6 +92,8 @@ class Machine final : public AgentWorld {
   // ---- faults ----
   void crash_agent();
   void lose_spool();
+  void back_up_spool();
+  void put_back_spool();  ///< the copy that was taken last; nothing happens without one
   void crash_supervisor();
   void stop_supervisor();
   void crash();  ///< the whole machine; it boots again

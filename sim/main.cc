@@ -57,6 +57,10 @@ void add_faults(World& world) {
   strike(world, o.controller_crash, "controller crash", [&] { world.crash_controller(); });
   strike(world, o.agent_crash, "agent crash", [&] { any_node(world).crash_agent(); });
   strike(world, o.spool_loss, "spool loss", [&] { any_node(world).lose_spool(); });
+  strike(world, o.spool_put_back, "spool put back", [&] {
+    Machine& node = any_node(world);
+    world.rng.chance(0.5) ? node.back_up_spool() : node.put_back_spool();
+  });
   strike(world, o.supervisor_crash, "supervisor crash", [&] { any_node(world).crash_supervisor(); });
   strike(world, o.supervisor_stop, "supervisor stop", [&] { any_node(world).stop_supervisor(); });
   strike(world, o.controller_stop, "controller stops", [&] { world.stop_controller(Duration::milliseconds(world.rng.between(10, 20'000))); });

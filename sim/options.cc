@@ -46,6 +46,7 @@ void draw_faults(Options& options, Rng& rng) {
   options.stranger = maybe(rng, 2, 60);
   options.is_checkpointed = rng.chance(0.7);
   options.spool_loss = maybe(rng, 5, 120);
+  options.spool_put_back = maybe(rng, 2, 60);
 }
 
 /// Nothing fails but time: whoever then loses a job or a node has judged by a clock that was wrong.
@@ -70,6 +71,7 @@ void make_impostors(Options& options, Rng& rng) {
   options.client_loss = maybe(rng, 0.3);
   options.duplicate = maybe(rng, 0.2);
   options.disk_fault = maybe(rng, 2, 60);
+  options.spool_put_back = maybe(rng, 1, 30);
   options.requests = static_cast<std::uint32_t>(rng.between(100, 600));
 }
 

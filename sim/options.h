@@ -32,6 +32,7 @@ struct Options {
   Duration controller_crash;
   Duration agent_crash;
   Duration spool_loss;  ///< an agent ends, and its spool is emptied or damaged
+  Duration spool_put_back;  ///< an agent ends, and an older copy of its spool takes the place of the present one
   Duration supervisor_crash;
   Duration supervisor_stop;      ///< one stands still for up to a minute
   Duration node_crash;

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "base/check.h"
 #include "records/log_record.h"
@@ -46,6 +48,8 @@ class MemorySpool final : public NodeSpool {
     steps_.clear();
     identity_ = {};
   }
+  void copy_away() override { copy_ = {identity_, steps_}; }
+  void copy_back() override { std::tie(identity_, steps_) = copy_; }
   std::optional<StepDone> find_end(const StepId& step) override {
     const auto found = steps_.find(step);
     return found == steps_.end() ? std::nullopt : found->second.done;
@@ -59,6 +63,7 @@ class MemorySpool final : public NodeSpool {
  private:
   Spool::Identity identity_;
   std::map<StepId, Spool::Known> steps_;
+  std::pair<Spool::Identity, std::map<StepId, Spool::Known>> copy_;
 };
 
 class FileSpool final : public NodeSpool {
@@ -67,6 +72,7 @@ class FileSpool final : public NodeSpool {
   ~FileSpool() override {
     close();
     fs::remove_all(folder_);
+    fs::remove_all(copy_folder());
   }
 
   std::vector<Spool::Known> read() override {
@@ -106,6 +112,16 @@ class FileSpool final : public NodeSpool {
       }
     }
   }
+  void copy_away() override {
+    fs::remove_all(copy_folder());
+    fs::copy(folder_, copy_folder(), fs::copy_options::recursive);
+  }
+  void copy_back() override {
+    fs::remove_all(folder_);
+    fs::copy(copy_folder(), folder_, fs::copy_options::recursive);
+    synced_.clear();
+    for (const auto& file : fs::directory_iterator(folder_)) synced_[file.path()] = file.is_regular_file() ? file.file_size() : 0;
+  }
   std::optional<StepDone> find_end(const StepId& step) override { return spool_->find_end(step); }
   Spool::Identity identity() const override { return spool_->identity(); }
   std::string log() const override { return spool_->log_path(); }
@@ -123,6 +139,8 @@ class FileSpool final : public NodeSpool {
     if (status.has_value()) synced_[spool_->log_path()] = fs::file_size(spool_->log_path());
     return status;
   }
+
+  fs::path copy_folder() const { return folder_ + ".copy"; }
 
   void damage_log(const fs::path& path) {
     const auto size = static_cast<std::int64_t>(fs::file_size(path));
@@ -160,6 +178,16 @@ std::vector<Spool::Known> NodeSpool::open() {
 void NodeSpool::lose() {
   damage();
   open_.clear();
+}
+
+void NodeSpool::back_up() {
+  copy_away();
+  open_then_ = open_;
+}
+
+void NodeSpool::put_back() {
+  copy_back();
+  open_ = open_then_.value();
 }
 
 Status NodeSpool::launched(const std::vector<LaunchStep>& steps) {

@@ -26,6 +26,11 @@ class NodeSpool {
   virtual void lose_power() = 0;
   /// Its folder is emptied, or some of it cannot be read any more. Requires: closed.
   void lose();
+  /// A copy is taken of it as it is, in place of an earlier copy.
+  void back_up();
+  bool has_backup() const { return open_then_.has_value(); }
+  /// It is again as it was when the copy was taken. Requires: closed, and has_backup().
+  void put_back();
 
   // ---- as Spool has them ----
   Status launched(const std::vector<LaunchStep>& steps);
@@ -43,11 +48,14 @@ class NodeSpool {
  private:
   virtual std::vector<Spool::Known> read() = 0;
   virtual void damage() = 0;
+  virtual void copy_away() = 0;
+  virtual void copy_back() = 0;
   virtual Status store_launched(const std::vector<LaunchStep>& steps) = 0;
   virtual Status store_identity(const Spool::Identity& identity) = 0;
   virtual void store_acknowledged(const StepId& step) = 0;
 
   std::set<StepId> open_;
+  std::optional<std::set<StepId>> open_then_;  ///< as open_, of the copy
 };
 
 /// `folder`: a new one is made in it for each spool; empty: in memory.

@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/check.h"
 #include "controller/recovery.h"
 #include "state/testing.h"
 
@@ -19,7 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path golden_folder() { return fs::path(std::getenv("MUSTER_SOURCE_DIR")) / "tests/golden/journal"; }
+fs::path golden_folder() {
+  const char* source = std::getenv("MUSTER_SOURCE_DIR");
+  CHECK(source != nullptr, "MUSTER_SOURCE_DIR, which ctest sets, says where the sources lie");
+  return fs::path(source) / "tests/golden/journal";
+}
 std::string wish() {
   const char* value = std::getenv("MUSTER_UPDATE_GOLDEN");
   return value == nullptr ? "" : value;

@@ -174,7 +174,7 @@ std::string counts_of(const JobView& job, std::span<const NodeView> nodes, bool 
 }  // namespace
 
 void add_allocation_variables(Environment& environment, const JobView& job, std::span<const NodeView> nodes, const SubmitScene& scene,
-                              const std::string& cluster) {
+                              const std::string& cluster, const std::string& cluster_id) {
   const JobSpec& spec = *job.spec;
   const auto set = [&](const char* name, std::string_view value) {
     if (!value.empty()) set_variable(environment, name, value);
@@ -194,6 +194,7 @@ void add_allocation_variables(Environment& environment, const JobView& job, std:
   set("SLURM_JOB_UID", fmt::format("{}", spec.user.value()));
   set("SLURM_JOB_GID", fmt::format("{}", spec.group.value()));
   set("SLURM_CLUSTER_NAME", cluster);
+  set("MUSTER_CLUSTER_ID", cluster_id);
   set("SLURM_SUBMIT_DIR", scene.work_dir);
   set("SLURM_SUBMIT_HOST", scene.host);
   add_requested_variables(environment, spec);

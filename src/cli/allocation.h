@@ -59,7 +59,8 @@ bool is_program(const std::string& name, const std::string& work_dir);
 
 /// The variables that describe an allocation to what runs in it. Source: salloc(1), OUTPUT ENVIRONMENT VARIABLES.
 /// `nodes`: the cluster's nodes by index, as far as --threads-per-core makes it matter what they are; may be empty.
+/// `cluster_id`: as tasks have it in MUSTER_CLUSTER_ID; empty: not known.
 void add_allocation_variables(Environment& environment, const JobView& job, std::span<const NodeView> nodes, const SubmitScene& scene,
-                              const std::string& cluster);
+                              const std::string& cluster, const std::string& cluster_id);
 
 }  // namespace muster::cli

@@ -149,6 +149,14 @@ std::vector<NodeView> nodes_for(Session& session, const JobView& job) {
   return page.has_value() ? std::move(page->nodes) : std::vector<NodeView>();
 }
 
+/// Empty where the controller does not say: an allocation is of use without it.
+std::string cluster_id_of(Session& session) {
+  Query query;
+  query.kind = QueryKind::kPing;
+  const auto page = session.query(query);
+  return page.has_value() && page->ping ? page->ping->cluster_id : "";
+}
+
 int hold_allocation(const Console& console, Session& session, const SubmitOptions& options, const SubmitScene& scene,
                     const Words& command, JobId id) {
   const StartWait start = wait_for_start(console, session, options, id);
@@ -158,7 +166,8 @@ int hold_allocation(const Console& console, Session& session, const SubmitOption
   console.say(fmt::format("Nodes {} are ready for job", start.job->node_list));
   if (options.is_no_shell) return 0;
   Environment variables = scene.is_inside_job() ? without_job_variables(scene.environment) : scene.environment;
-  add_allocation_variables(variables, *start.job, nodes_for(session, *start.job), scene, session.cluster().cluster_name);
+  add_allocation_variables(variables, *start.job, nodes_for(session, *start.job), scene, session.cluster().cluster_name,
+                           cluster_id_of(session));
   std::fflush(stdout);
   const auto give_back = [&](ExitStatus exit) {
     console.say(fmt::format("Relinquishing job allocation {}", id.value()));

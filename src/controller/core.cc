@@ -59,7 +59,9 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
     if (job.run == nullptr) return;
     for (const StepState& step : job.run->steps) {
       if (!step.is_running()) ended_steps_.push_back({state_.seq(), step.id});
-      if (step.is_running() && !is_finished(job.state)) watch_launch(step.id);
+      if (!step.is_running()) continue;
+      if (!step.begun.empty()) progress_[step.id].running = step.begun;
+      if (!is_finished(job.state) && step.begun.count() < step.layout->nodes.size()) watch_launch(step.id);
     }
   });
   for (std::uint32_t i = 0; i < state_.nodes().all().size(); ++i) {

@@ -198,6 +198,7 @@ class Core {
   void watch_launch(const StepId& step);
   void forget_launch(const StepId& step);
   void watch_launches(TimePoint now);
+  void note_begun(TimePoint now);
   void fail_launch(const StepId& step, const std::string& why, bool is_node_fault, TimePoint now);
   bool launch(const StepId& step);
   void connect_trial(LaunchStep& message, const Job& job, const Trial& trial) const;
@@ -330,6 +331,7 @@ class Core {
   /// Orders that wait until the client, whom they may end, has its answer. A crash loses them: agents that register are told anew.
   std::multimap<TimePoint, std::pair<NodeIndex, ToAgent>> later_orders_;
   std::map<StepId, StepProgress> progress_;
+  std::deque<HeardStart> heard_starts_;  ///< in the order in which they were heard, until they are in the journal
   std::map<BlobId, std::vector<StepId>> waiting_launches_;
   /// What has come for a launch that waits for more: the cache may be too small for all that one launch needs.
   std::map<StepId, std::map<BlobId, Bytes>> fetched_;

@@ -17,6 +17,9 @@ constexpr const char* kNotResponding = "Not responding";
 constexpr std::string_view kFaultReason = "Node fault: ";
 /// A turn that comes so late means that this process stood still: stopped, suspended with its machine, or busy.
 constexpr Duration kPause = Duration::seconds(1);
+/// Nodes' words about steps that are written down per turn, each when it is so old.
+constexpr std::size_t kBegunPerTurn = 1000;
+constexpr Duration kBegunAge = Duration::seconds(1);
 
 /// What the node lacks of what the configuration says. Empty: nothing.
 std::string shortfall(const NodeConfig& config, const RegisterNode& hello) {
@@ -340,10 +343,11 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
     if (job == nullptr || !is_of_run(*job, running->run_key)) end_stranger(index, running->id);
     if (step == nullptr || !step->is_running()) return;
     for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
-      if (step->layout->nodes[i].node == index) progress_[running->id].running.set(i);
+      if (step->layout->nodes[i].node != index) continue;
+      progress_[running->id].running.set(i);
+      if (!step->begun.test(i)) heard_starts_.push_back({now, running->id, i});
     }
-    const StepProgress& progress = progress_[running->id];
-    if (progress.running.count() + progress.done.count() >= step->layout->nodes.size()) forget_launch(running->id);
+    if (progress_[running->id].heard() >= step->layout->nodes.size()) forget_launch(running->id);
   } else if (const auto* done = std::get_if<StepDone>(&message)) {
     const Job* job = running_job(state_, done->id.job, done->id.attempt);
     if (job != nullptr && !is_of_run(*job, done->run_key)) {
@@ -371,6 +375,19 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
       on_step_done(index, gone, now);
     }
   }
+}
+
+/// What nodes have begun is written down when it is a second old: most short steps are over by then and cost nothing.
+void Core::note_begun(TimePoint now) {
+  std::map<StepId, Bitmap> begun;
+  for (std::size_t looked = 0; looked < kBegunPerTurn && !heard_starts_.empty() && now - heard_starts_.front().time >= kBegunAge; ++looked) {
+    const HeardStart heard = heard_starts_.front();
+    heard_starts_.pop_front();
+    const Job* job = running_job(state_, heard.step.job, heard.step.attempt);
+    const StepState* step = job == nullptr ? nullptr : job->run->find_step(heard.step.step);
+    if (step != nullptr && step->is_running() && !step->begun.test(heard.part)) begun[heard.step].set(heard.part);
+  }
+  for (auto& [step, parts] : begun) emit(StepBegun{step, std::move(parts)}, now);
 }
 
 /// A supervisor that was lost sight of has come back to its agent, and nobody wants its step any

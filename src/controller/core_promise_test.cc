@@ -147,6 +147,31 @@ TEST(CoreLaunch, OneThatIsConfirmedHasNoDeadline) {
   EXPECT_EQ(rig.job(rig.id).state, JobState::kRunning);
 }
 
+TEST(CoreLaunch, APartThatBeganAndEndedStandsForNoOtherPart) {
+  Rig rig(3);
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->kind = JobKind::kRun;
+  spec->min_nodes = spec->task_count = 3;
+  PreparedSubmit submit = submit_of(std::move(spec));
+  auto step = std::make_shared<StepSpec>();
+  step->min_nodes = step->task_count = 3;
+  submit.first_step = step;
+  const JobId job = rig.done(std::move(submit)).job;
+  const StepId id{job, 0, 0};
+  StepDone part;
+  part.id = id;
+  part.tasks = {ExitStatus::exited(0)};
+  rig.hear(0, StepRunning{id});
+  rig.hear(0, part);
+  rig.hear(1, StepRunning{id});
+  rig.live(Duration::seconds(62));
+  const auto conditions = [&](std::uint32_t node) { return rig.core.state().nodes().at(NodeIndex(node)).status.conditions; };
+  EXPECT_NE(conditions(2) & node_condition::kDrain, 0) << "nothing was heard of its part";
+  EXPECT_EQ(conditions(0) & node_condition::kDrain, 0);
+}
+
 TEST(CoreLaunch, AScriptThatCannotBeReadEndsTheJobWithTheReason) {
   Running rig;
   Rig next(2, rig.stored());

@@ -109,6 +109,32 @@ TEST(CoreReturn, WhatASpoolThatIsLostMayHaveStartedIsNotStartedAgain) {
   }
 }
 
+TEST(CoreReturn, WhatIsKnownToHaveBegunIsNotStartedAgainByTheNextController) {
+  Rig rig;
+  const JobId job = started(rig);
+  rig.hear(0, StepRunning{rig.batch_step(job)});
+  rig.pass(Duration::seconds(2));
+  // Both stop; the step ends, and an older copy of the node's spool is put back, which knows nothing of it.
+  Rig next(2, rig.stored());
+  next.connect(0);
+  EXPECT_EQ(next.count_sent<LaunchStep>(0), 0U);
+  ASSERT_EQ(next.count_sent<FindSteps>(0), 1U);
+  ASSERT_EQ(next.last_sent<FindSteps>().steps.size(), 1U);
+  EXPECT_EQ(next.last_sent<FindSteps>().steps[0].id, next.batch_step(job));
+}
+
+TEST(CoreReturn, AStepThatIsOverInAMomentLeavesNoWordOfItsBeginning) {
+  Rig rig;
+  const JobId job = started(rig);
+  const StepId step = rig.batch_step(job);
+  rig.hear(0, StepRunning{step});
+  end_step(rig, job, 0);
+  rig.pass(Duration::seconds(3));
+  for (const EventBatchRef& batch : rig.stored()) {
+    for (const Event& event : batch->events) EXPECT_FALSE(std::holds_alternative<StepBegun>(event.body));
+  }
+}
+
 TEST(CoreReturn, ALostSpoolLearnsOfAnEndingJobsStepsBeforeItsEnd) {
   Rig rig;
   const JobId job = started(rig);

@@ -71,6 +71,7 @@ void Core::on_tick(TimePoint now) {
   notice_pause(now);
   watch_nodes(now);
   watch_launches(now);
+  note_begun(now);
   send_due_orders(now);
   for (std::size_t fired = 0; fired < kTimersPerTurn && timers_.is_due(now); ++fired) {
     fire(timers_.pop(), now);

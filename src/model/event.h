@@ -175,6 +175,12 @@ struct StepCreated {
   StepLayoutRef layout;
 };
 
+/// Nodes have said that they run their parts of a step: what they know of it may be lost, and they must not start it again.
+struct StepBegun {
+  StepId step;
+  Bitmap parts;  ///< positions in the step's layout
+};
+
 struct StepEnded {
   StepId step;
   JobState state = JobState::kCompleted;
@@ -387,7 +393,7 @@ using EventBody =
                  RunNoted, CheckpointNoted, DocumentStored, DocumentDeleted, TrialSourced, ExperimentContinued,
                  ExperimentDeleted, CollectionBegun, CollectionEnded, LogMatched, LogRetentionSet,
                  SearchOperated, TrialResized, ExperimentImported, TrialImported, ClockStepped, JobIdsReserved,
-                 StepsForgotten, ExperimentEnded, SearchAsked>;
+                 StepsForgotten, ExperimentEnded, SearchAsked, StepBegun>;
 
 /// One fact and when it became one. Time never goes back from one event to the next.
 struct Event {

@@ -26,6 +26,7 @@ struct StepState {
   StepId id;
   StepSpecRef spec;  ///< null: the batch script
   StepLayoutRef layout;
+  Bitmap begun;  ///< positions in the layout whose node is known to have started its part; those of a second ago may be missing
   JobState state = JobState::kRunning;
   TimePoint start_time;
   TimePoint end_time;

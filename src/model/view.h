@@ -197,6 +197,7 @@ struct PingView {
   std::uint64_t state_hash = 0;  ///< of the query replica at `seq`
   Epoch epoch;
   std::string http_address;    ///< host:port; empty: HTTP is not served
+  std::string cluster_id;      ///< tells this cluster from every other of its name
 };
 
 /// One page of an answer: at most about 1 MiB, of the one kind that was asked for.

@@ -453,7 +453,8 @@ RECORD(PartitionView, schema::PartitionView, PARTITION_VIEW_FIELDS)
 
 #define PING_VIEW_FIELDS(F, S, L, P, O)                                         \
   F(host, Host) F(version, Version) F(is_ready, IsReady) F(seq, Seq)            \
-  F(state_hash, StateHash) F(epoch, Epoch) F(http_address, HttpAddress)
+  F(state_hash, StateHash) F(epoch, Epoch) F(http_address, HttpAddress)         \
+  F(cluster_id, ClusterId)
 RECORD(PingView, schema::PingView, PING_VIEW_FIELDS)
 
 namespace {

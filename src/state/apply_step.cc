@@ -23,6 +23,17 @@ void EventApplier::operator()(const StepCreated& event) {
   state.jobs_.rehash(job);
 }
 
+void EventApplier::operator()(const StepBegun& event) {
+  Job& job = job_at(event.step.job);
+  CHECK(job.run != nullptr && job.attempt == event.step.attempt, "step of another run of job {}", job.id.value());
+  StepState* step = job.run->find_step(event.step.step);
+  CHECK(step != nullptr && step->is_running(), "step {} of job {} begins after its end", event.step.step, job.id.value());
+  job.run->steps_hash -= hash_of(*step);
+  step->begun |= event.parts;
+  job.run->steps_hash += hash_of(*step);
+  state.jobs_.rehash(job);
+}
+
 void EventApplier::operator()(const StepEnded& event) {
   Job& job = job_at(event.step.job);
   CHECK(job.run != nullptr && job.attempt == event.step.attempt, "step of another run of job {}", job.id.value());

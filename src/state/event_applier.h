@@ -60,6 +60,7 @@ struct EventApplier {
   void operator()(const DocumentDeleted& event);
   // apply_step.cc
   void operator()(const StepCreated& event);
+  void operator()(const StepBegun& event);
   void operator()(const StepEnded& event);
   void operator()(const StepsForgotten& event);
 

@@ -61,6 +61,11 @@ def test_salloc_runs_steps_and_returns_its_command_s_code(cluster):
     assert "\n     " not in result.out  # no step was left behind
 
 
+def test_salloc_s_shell_knows_its_cluster_as_its_tasks_do(cluster):
+    ours, tasks = cluster.run("salloc", "-Q", "-n1", "sh", "-c", "echo $MUSTER_CLUSTER_ID; srun sh -c 'echo $MUSTER_CLUSTER_ID'").out.split()
+    assert ours == tasks and len(ours) >= 8
+
+
 def test_steps_wait_for_busy_cpus(cluster):
     result = cluster.run("salloc", "-Q", "-n1", "sh", "-c", "srun sleep 1 & sleep 0.3; srun echo later; wait")
     assert result.out == "later\n"

@@ -31,6 +31,19 @@ struct StepProgress {
   bool is_lost = false;
   bool is_node_fault = false;
   bool is_timeout = false;
+  /// Of how many parts something was heard.
+  std::size_t heard() const {
+    Bitmap all = running;
+    all |= done;
+    return all.count();
+  }
+};
+
+/// A node's word that it runs its part of a step.
+struct HeardStart {
+  TimePoint time;
+  StepId step;
+  std::size_t part = 0;  ///< place in the step's layout
 };
 
 }  // namespace muster

@@ -247,7 +247,7 @@ std::string QueryReplica::one_page(const Query& query) const {
     if (std::string* next = find_shown(page.settings->shown, "NEXT_JOB_ID")) *next = fmt::format("{}", state_.next_job().value());
     if (std::string* boot = find_shown(page.settings->shown, "BOOT_TIME")) *boot = fmt::format("{}", boot_time_.seconds());
   } else {
-    page.ping = PingView{host_, version_, true, state_.seq(), state_.hash(), state_.epoch(), http_address_};
+    page.ping = PingView{host_, version_, true, state_.seq(), state_.hash(), state_.epoch(), http_address_, state_.cluster_id()};
   }
   return records::encode_page(page);
 }
