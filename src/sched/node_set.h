@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "model/ids.h"
@@ -42,16 +42,17 @@ class NodeSet {
   friend NodeSet operator&(NodeSet a, const NodeSet& b) { return a &= b; }
   friend NodeSet operator-(NodeSet a, const NodeSet& b) { return a -= b; }
 
-  /// True when a node is in every one of `sets`. Requires: at least one. Cost: ends at the first.
-  static bool have_common(std::initializer_list<const NodeSet*> sets) {
-    const std::size_t count = (*sets.begin())->words_.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      std::uint64_t word = ~std::uint64_t{0};
-      for (const NodeSet* set : sets) word &= set->words_[i];
-      if (word != 0) return true;
+  /// The lowest member that is none of `other`. Cost: ends there.
+  std::optional<NodeIndex> first_outside(const NodeSet& other) const {
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      const std::uint64_t word = words_[w] & ~other.words_[w];
+      if (word != 0)
+        return NodeIndex(static_cast<std::uint32_t>(w * 64) +
+                         static_cast<std::uint32_t>(std::countr_zero(word)));
     }
-    return false;
+    return std::nullopt;
   }
+  /// Cost: ends at the first common node.
   bool intersects(const NodeSet& other) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       if ((words_[i] & other.words_[i]) != 0) return true;

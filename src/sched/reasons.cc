@@ -300,18 +300,7 @@ class Explanation {
   bool shares_nodes(const Window& window) const {
     const PendingJob* other = snapshot_.find_pending(window.job);
     if (other == nullptr) return false;
-    const Shape& shape = snapshot_.shape(snapshot_.shape_of(window.job));
-    return std::ranges::any_of(shape.partitions, [&](PartitionIndex theirs) {
-      return std::ranges::any_of(shape_.partitions, [&](PartitionIndex ours) {
-        return share_nodes(shape, theirs, shape_, ours);
-      });
-    });
-  }
-  bool share_nodes(const Shape& a, PartitionIndex in_a, const Shape& b, PartitionIndex in_b) const {
-    const std::size_t count = snapshot_.config().partitions.size();
-    if (in_a.value() >= count || in_b.value() >= count) return false;
-    return NodeSet::have_common({&a.demand_in(in_a).feasible, &snapshot_.partition_nodes(in_a),
-                                 &b.demand_in(in_b).feasible, &snapshot_.partition_nodes(in_b)});
+    return snapshot_.shape(snapshot_.shape_of(window.job)).reach.intersects(shape_.reach);
   }
 
   void choose_word(bool is_open) {

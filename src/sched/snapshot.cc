@@ -127,6 +127,7 @@ void ClusterSnapshot::set_cluster(ClusterConfig config) {
     shape.serial = next_serial_++;
     shape.demand = compile(shape.demand.request, *facts_);
     for (Demand& later : shape.later_demands) later = compile(later.request, *facts_);
+    shape.reach = reach_of(shape);
   }
 }
 
@@ -170,9 +171,26 @@ ShapeIndex ClusterSnapshot::enter_shape(const PendingJob& job) {
   vacant_shapes_.pop_back();
   std::vector<Demand> later;
   for (const auto& request : job.later_requests) later.push_back(compile(request, *facts_));
-  shapes_[index.value()] = {next_serial_++, job.time_limit, job.partitions, compile(job.request, *facts_), std::move(later), {}, 1};
+  shapes_[index.value()] = {next_serial_++,
+                            job.time_limit,
+                            job.partitions,
+                            compile(job.request, *facts_),
+                            std::move(later),
+                            NodeSet(),
+                            {},
+                            1};
+  shapes_[index.value()].reach = reach_of(shapes_[index.value()]);
   known.push_back(index);
   return index;
+}
+
+NodeSet ClusterSnapshot::reach_of(const Shape& shape) const {
+  NodeSet reach(node_count());
+  for (const PartitionIndex partition : shape.partitions) {
+    if (partition.value() >= config().partitions.size()) continue;
+    reach |= shape.demand_in(partition).feasible & partition_nodes(partition);
+  }
+  return reach;
 }
 
 void ClusterSnapshot::leave_shape(ShapeIndex index) {

@@ -78,6 +78,8 @@ struct Shape {
   /// In the first partition. `demand.feasible`: nodes that can carry at least one task when empty.
   Demand demand;
   std::vector<Demand> later_demands;  ///< in the partitions after the first, where one of them differs; else empty
+  NodeSet
+      reach;  ///< nodes of any of its partitions that can carry at least one task there when empty
   std::set<Rank> ready;  ///< jobs that could start if there were room, best first
   std::uint32_t job_count = 0;  ///< all its jobs, ready or not
   /// Requires: `partition` is one of `partitions`.
@@ -208,6 +210,7 @@ class ClusterSnapshot {
   std::uint32_t running_slot_of(JobId job) const;
   ShapeIndex enter_shape(const PendingJob& job);
   void leave_shape(ShapeIndex index);
+  NodeSet reach_of(const Shape& shape) const;
   void refresh_ready(PendingRecord& record);
   void withdraw_ready(PendingRecord& record);
   void take(std::uint32_t slot, NodeAmount& amount);

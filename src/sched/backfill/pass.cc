@@ -21,7 +21,13 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
   plan_.now = now;
   plan_.options = options;
   if (memo_.config_revision != snapshot.config_revision()) {
-    memo_ = {snapshot.config_revision(), static_order(snapshot.facts()), {}, 0, {}, {}};
+    memo_ = {};
+    memo_.config_revision = snapshot.config_revision();
+    memo_.static_order = static_order(snapshot.facts());
+  }
+  if (memo_.usable_number == 0 || memo_.usable != snapshot.usable()) {
+    memo_.usable = snapshot.usable();
+    ++memo_.usable_number;
   }
   refresh_order();
 }
@@ -57,41 +63,40 @@ void Pass::screen() {
     const Shape& shape = shapes[i];
     if (shape.serial == 0) continue;
     for (const PartitionIndex partition : shape.partitions) {
-      NodeSet allowed = shape.demand_in(partition).feasible;
-      if (partition.value() < snapshot_.config().partitions.size())
-        allowed &= snapshot_.partition_nodes(partition);
-      const PendingReason reason = refusal(shape, partition, allowed);
+      const PendingReason reason = refusal(shape, partition);
       plan_.outcomes.push_back({ShapeIndex(i), shape.serial, partition, reason});
-      if (reason != PendingReason::kNone || shape.ready.empty()) continue;
-      allowed &= snapshot_.usable();
-      enter_lane(ShapeIndex(i), partition, std::move(allowed));
+      if (reason == PendingReason::kNone && !shape.ready.empty())
+        enter_lane(ShapeIndex(i), partition);
     }
   }
 }
 
-PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) {
+PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition) {
   const PendingReason refused =
       partition_refusal(snapshot_, *shape.demand_in(partition).request, shape.time_limit, partition);
   if (refused != PendingReason::kNone) return refused;
   PassMemo::Screened& known = memo_.screened[{shape.serial, partition}];
   if (known.config_revision != snapshot_.config_revision()) {
-    known = {snapshot_.config_revision(),
-             can_run(shape, partition, allowed),
-             NodeSet(),
-             false,
-             0,
-             NodeSet(),
-             {}};
+    known = {};
+    known.config_revision = snapshot_.config_revision();
+    known.is_possible = can_run(shape, partition, members_of(shape, partition));
   }
   if (!known.is_possible) return PendingReason::kBadConstraints;
-  if (known.usable.size() != snapshot_.usable().size() || known.usable != snapshot_.usable()) {
-    known.usable = snapshot_.usable();
-    known.is_available = can_run(shape, partition, allowed & known.usable);
+  if (known.usable_number != memo_.usable_number) {
+    known.usable_number = memo_.usable_number;
+    known.allowed = std::make_shared<const NodeSet>(members_of(shape, partition) & memo_.usable);
+    known.is_available = can_run(shape, partition, *known.allowed);
+    known.open = nullptr;
   }
   if (known.is_available) return PendingReason::kNone;
   return shape.demand.required_count > 0 && !snapshot_.usable().contains(shape.demand.required)
              ? PendingReason::kReqNodeNotAvail
              : PendingReason::kNodesUnavailable;
+}
+
+/// Its nodes there, in service or not. Requires: the partition is there.
+NodeSet Pass::members_of(const Shape& shape, PartitionIndex partition) const {
+  return shape.demand_in(partition).feasible & snapshot_.partition_nodes(partition);
 }
 
 bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
@@ -106,7 +111,8 @@ bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& 
          how.is_undecided;
 }
 
-void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowed) {
+/// Requires: refusal() found no reason against it.
+void Pass::enter_lane(ShapeIndex index, PartitionIndex partition) {
   const Shape& shape = snapshot_.shape(index);
   const std::uint32_t tier = snapshot_.partition(partition).priority_tier;
   // Shapes are screened one after the other: the lanes of this one stand at the end.
@@ -120,36 +126,46 @@ void Pass::enter_lane(ShapeIndex index, PartitionIndex partition, NodeSet allowe
   }
   const Demand& demand = shape.demand_in(partition);
   const NodeRule rule = node_rule(snapshot_.facts(), *demand.request, partition);
-  lane->parts.push_back({partition,
-                         std::move(allowed),
+  PassMemo::Screened& known = memo_.screened.at({shape.serial, partition});
+  lane->parts.push_back({partition, &known, known.allowed,
                          node_limits(*demand.request, snapshot_.partition(partition)).limits,
-                         Fitter(snapshot_.facts(), demand, rule),
-                         NodeSet(),
-                         NodeSet(),
-                         {}});
-  Lane::Part& part = lane->parts.back();
-  part.room = room_of(part, shape.serial) & part.allowed;
+                         Fitter(snapshot_.facts(), demand, rule)});
+  find_room(lane->parts.back());
 }
 
 /// Kept from pass to pass: only nodes that changed are looked at again.
-NodeSet Pass::room_of(const Lane::Part& part, std::uint64_t serial) {
-  if (options_.is_overdue_free) return part.allowed;
-  PassMemo::Screened& known = memo_.screened[{serial, part.partition}];
+void Pass::find_room(Lane::Part& part) {
+  PassMemo::Screened& known = *part.known;
+  if (options_.is_overdue_free) {
+    part.room = part.allowed;
+    part.room_count = part.room->count();
+    return;
+  }
   const NodeSet& members = snapshot_.partition_nodes(part.partition);
   const NodeSet& feasible = part.fitter.demand().feasible;
-  const auto look = [&](NodeIndex node) {
-    const bool is_member = feasible.test(node) && members.test(node);
-    known.room.put(
-        node, is_member && candidate_at(part.fitter, node, snapshot_.free().at(node)).has_value());
+  const auto has_room = [&](NodeIndex node) {
+    return feasible.test(node) && members.test(node) &&
+           candidate_at(part.fitter, node, snapshot_.free().at(node)).has_value();
   };
   if (is_change_known_ && known.room_revision == memo_.revision) {
-    for (const NodeIndex node : changed_) look(node);
+    for (const NodeIndex node : changed_) {
+      const bool has_now = has_room(node);
+      if (has_now == known.room.test(node)) continue;
+      known.room.put(node, has_now);
+      known.open = nullptr;
+    }
   } else {
     known.room = NodeSet(snapshot_.node_count());
-    (feasible & members).for_each(look);
+    (feasible & members).for_each([&](NodeIndex node) { known.room.put(node, has_room(node)); });
+    known.open = nullptr;
   }
   known.room_revision = snapshot_.revision();
-  return known.room;
+  if (known.open == nullptr) {
+    known.open = std::make_shared<const NodeSet>(known.room & *known.allowed);
+    known.open_count = known.open->count();
+  }
+  part.room = known.open;
+  part.room_count = known.open_count;
 }
 
 /// Begins the queue again with the starts decided so far and no windows.
@@ -166,7 +182,7 @@ void Pass::restart_queue() {
     if (!begin_again(lanes_[i])) continue;
     lanes_[i].is_blocked = false;
     for (Lane::Part& part : lanes_[i].parts) {
-      part.live = part.room;
+      part.live.reset();
       part.is_sorted = false;
     }
     push(i);
@@ -197,27 +213,23 @@ bool Pass::begin_again(Lane& lane) const {
   return is_any_left;
 }
 
-bool Pass::goes_later(std::uint32_t a, std::uint32_t b) const {
-  const Lane& x = lanes_[a];
-  const Lane& y = lanes_[b];
-  if (is_tail_ && options_.tail_order == TailOrder::kTimeLimit &&
-      x.shape_ref->time_limit != y.shape_ref->time_limit) {
-    return x.shape_ref->time_limit > y.shape_ref->time_limit;
+bool Pass::goes_later(const Place& a, const Place& b) const {
+  if (is_tail_ && options_.tail_order == TailOrder::kTimeLimit && a.time_limit != b.time_limit) {
+    return a.time_limit > b.time_limit;
   }
-  return rank_of(x) > rank_of(y);
+  return a.rank > b.rank;
 }
 
 void Pass::push(std::uint32_t lane) {
   if (!skip_to_startable(lanes_[lane])) return;
-  heap_.push_back(lane);
+  heap_.push_back({rank_of(lanes_[lane]), lanes_[lane].shape_ref->time_limit, lane});
   std::ranges::push_heap(heap_,
-                         [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
+                         [this](const Place& a, const Place& b) { return goes_later(a, b); });
 }
 
 std::uint32_t Pass::pop() {
-  std::ranges::pop_heap(heap_,
-                        [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
-  const std::uint32_t lane = heap_.back();
+  std::ranges::pop_heap(heap_, [this](const Place& a, const Place& b) { return goes_later(a, b); });
+  const std::uint32_t lane = heap_.back().lane;
   heap_.pop_back();
   return lane;
 }
@@ -238,7 +250,7 @@ void Pass::turn(std::uint32_t index) {
   if (!is_tail_) {
     is_tail_ = true;
     std::ranges::make_heap(heap_,
-                           [this](std::uint32_t a, std::uint32_t b) { return goes_later(a, b); });
+                           [this](const Place& a, const Place& b) { return goes_later(a, b); });
   }
   if (may_reserve(lane)) push(index);
 }
@@ -257,8 +269,10 @@ bool Pass::try_start(Lane& lane) {
 /// looked at again.
 std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::Part& part) {
   constexpr std::size_t kDeadMax = 64;
+  if (part.room_count < part.limits.min) return std::nullopt;
+  if (!part.live) part.live = *part.room;
   if (!part.is_sorted || part.dead_count > kDeadMax) {
-    part.order = memo_.order.sorted(part.live);
+    part.order = memo_.order.sorted(*part.live);
     part.is_sorted = true;
     part.dead_count = 0;
   }
@@ -266,10 +280,12 @@ std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::P
   const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
   std::vector<NodeIndex> dead;
   Seeking how{timeline_.is_effort_left() ? Effort::kFull : Effort::kQuick, &dead};
-  auto placement = options_.is_backfill ? place_widest(part.fitter, interval, part.limits, part.order, part.live, &how)
-                                        : place_widest(part.fitter, interval, part.limits, part.order, part.live - claimed_, &how);
+  auto placement = options_.is_backfill ? place_widest(part.fitter, interval, part.limits,
+                                                       part.order, *part.live, &how)
+                                        : place_widest(part.fitter, interval, part.limits,
+                                                       part.order, *part.live - claimed_, &how);
   timeline_.spend(how.cost);
-  for (const NodeIndex node : dead) part.live.reset(node);
+  for (const NodeIndex node : dead) part.live->reset(node);
   part.dead_count += dead.size();
   return placement;
 }
@@ -285,26 +301,31 @@ void Pass::commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmou
   timeline_.start(plan_.starts.back());
 }
 
-bool Pass::may_reserve(const Lane& lane) const {
+bool Pass::may_reserve(Lane& lane) const {
   if (options_.reservation_depth == 0 || plan_.windows.size() >= options_.reservation_max)
     return false;
-  return std::ranges::any_of(
-      lane.parts, [this](const Lane::Part& part) { return !claimed_.contains(part.allowed); });
+  return std::ranges::any_of(lane.parts, [this](Lane::Part& part) {
+    const bool is_known = part.unclaimed && !claimed_.test(*part.unclaimed);
+    if (!is_known) part.unclaimed = part.allowed->first_outside(claimed_);
+    return part.unclaimed.has_value();
+  });
 }
 
 /// Most of a pass is this search, and most events concern few nodes: an answer is used again while nothing that it came
 /// from has changed, and else the search begins where the last one came near its end.
 std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane::Part& part) {
   const Duration duration = lane.shape_ref->time_limit;
-  const std::pair key(lane.shape_ref->serial, part.partition);
-  WindowMemo& known = memo_.screened[key].window;
-  WindowMemo::Question question{snapshot_, timeline_, part.allowed, started_on_, duration, timeline_.kept_on(part.allowed)};
+  const ShapeKey key{lane.shape_ref->serial, part.partition};
+  WindowMemo& known = part.known->window;
+  WindowMemo::Question question{snapshot_,   timeline_, *part.allowed,
+                                started_on_, duration,  timeline_.kept_on(*part.allowed)};
   // A checkpoint has the size of all nodes: the first searches, for the jobs that are due first, may leave one.
   constexpr std::size_t kCheckpointMax = 32;
   if (searched_.size() < kCheckpointMax) searched_.insert(key);
   if (known.holds_for(question)) return known.answer();
   auto memory = searched_.contains(key) ? known.take_memory(question) : std::nullopt;
-  const StartQuestion wanted{part.fitter, part.limits, memo_.static_order, part.allowed, part.room, duration};
+  const StartQuestion wanted{part.fitter,   part.limits, memo_.static_order,
+                             *part.allowed, *part.room,  duration};
   auto found = timeline_.earliest_start(wanted, memory ? &*memory : nullptr);
   // Of a search that was broken off the next pass makes more.
   if (timeline_.is_effort_left()) known.keep(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
@@ -351,7 +372,7 @@ void Pass::reserve(const Lane& lane) {
 
 NodeSet Pass::nodes_of(const Lane& lane) const {
   NodeSet nodes(snapshot_.node_count());
-  for (const Lane::Part& part : lane.parts) nodes |= part.allowed;
+  for (const Lane::Part& part : lane.parts) nodes |= *part.allowed;
   return nodes;
 }
 
@@ -386,7 +407,7 @@ void Pass::forget_searches() {
 /// Forgets shapes that are gone, once they are the larger part.
 void Pass::prune_memo() {
   if (memo_.screened.size() <= 2 * plan_.outcomes.size() + 256) return;
-  std::map<std::pair<std::uint64_t, PartitionIndex>, PassMemo::Screened> kept;
+  decltype(memo_.screened) kept;
   for (const ShapeOutcome& outcome : plan_.outcomes) {
     auto node = memo_.screened.extract({outcome.serial, outcome.partition});
     if (!node.empty()) kept.insert(std::move(node));

@@ -84,27 +84,26 @@ void Timeline::reserve(const Window& window) {
   CHECK(window.start > now_, "a window begins after now");
   for (const NodeAmount& plain : window.nodes) {
     const NodeAmount amount = snapshot_.facts().charged(plain, window.partition);
-    CHECK(row_at(amount.node, window.start).holds(amount), "node {} is reserved twice",
-          amount.node.value());
+    FreeRow spare = row_at(amount.node, window.start);
+    CHECK(spare.holds(amount), "node {} is reserved twice", amount.node.value());
     for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
       const Slot& slot = slots_[i];
       if (slot.start < window.start || slot.start >= window.end) continue;
       CHECK(slot.spare.holds(amount), "node {}: a window cuts into another", amount.node.value());
     }
-    add_slot(amount, window.start, window.end);
+    add_slot(amount, window.start, window.end, std::move(spare));
   }
 }
 
 void Timeline::keep(const Window& window) {
   const TimePoint begin = std::max(window.start, now_ + Duration::microseconds(1));
   for (const NodeAmount& plain : window.nodes) {
-    add_slot(snapshot_.facts().charged(plain, window.partition), begin,
-             std::max(window.end, begin));
+    const NodeAmount amount = snapshot_.facts().charged(plain, window.partition);
+    add_slot(amount, begin, std::max(window.end, begin), row_at(amount.node, begin));
   }
 }
 
-void Timeline::add_slot(const NodeAmount& amount, TimePoint start, TimePoint end) {
-  FreeRow spare = row_at(amount.node, start);
+void Timeline::add_slot(const NodeAmount& amount, TimePoint start, TimePoint end, FreeRow spare) {
   spare.subtract(amount);
   std::uint32_t& first = first_slot_[amount.node.value()];
   for (std::uint32_t i = first; i != kNone; i = slots_[i].next) {

@@ -124,7 +124,8 @@ class Timeline {
   FreeRow row_at(NodeIndex node, TimePoint when) const;
   FreeRow row_without_windows(NodeIndex node, TimePoint when) const;
   TimePoint last_change(NodeIndex node, TimePoint until) const;
-  void add_slot(const NodeAmount& amount, TimePoint start, TimePoint end);
+  /// `spare`: what the node has at the slot's beginning without it.
+  void add_slot(const NodeAmount& amount, TimePoint start, TimePoint end, FreeRow spare);
   void sort_planned();
 
   static constexpr std::uint64_t kEffort = 4'000'000;
