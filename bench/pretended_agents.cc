@@ -45,9 +45,11 @@ int dial(const std::string& path) {
 
 class PretendedAgent {
  public:
-  PretendedAgent(kj::AsyncIoContext& io, const std::string& socket, std::string name, std::uint32_t cpus)
+  PretendedAgent(kj::AsyncIoContext& io, const std::string& socket, std::string name,
+                 std::uint32_t cpus)
       : io_(io), client_(io, dial(socket), [this](const ToAgent& message) {
-          if (const auto* launch = std::get_if<LaunchStep>(&message)) client_.send(StepRunning{launch->id, launch->run_key});
+          if (const auto* launch = std::get_if<LaunchStep>(&message))
+            client_.send(StepRunning{launch->id, launch->launch_key});
         }) {
     self_.node_name = std::move(name);
     self_.boot_id = "pretended";

@@ -101,7 +101,7 @@ struct JobsEvicted { jobs @0 :List(UInt32); }
 struct StepsForgotten { job @0 :UInt32; steps @1 :List(UInt32); }
 struct ExperimentEnded { experiment @0 :UInt32; state @1 :UInt8; }
 struct SearchAsked { experiment @0 :UInt32; inputs @1 :List(SearchInput); }
-struct StepCreated { step @0 :M.StepId; spec @1 :M.StepSpec; layout @2 :List(M.NodeGrant); }
+struct StepCreated { step @0 :M.StepId; spec @1 :M.StepSpec; layout @2 :List(M.NodeGrant); launchKey @3 :UInt64; }
 struct StepBegun { step @0 :M.StepId; parts @1 :List(UInt64); }
 struct StepEnded {
   step @0 :M.StepId;
@@ -270,6 +270,7 @@ struct StepRecord {
   usage @7 :M.Usage;
   detail @8 :Text;
   begun @9 :List(UInt64);
+  launchKey @10 :UInt64;
 }
 
 struct JobRecord {

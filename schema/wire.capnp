@@ -551,12 +551,13 @@ struct LaunchStep {
   clusterId @31 :Text;
   epoch @32 :UInt64;
   timeLeft @33 :Int64 = 9223372036854775807;  # until endTime; the largest: no limit
-  runKey @34 :UInt64;
+  launchKey @34 :UInt64;
 }
 struct SignalStep { id @0 :M.StepId; signal @1 :UInt16; batchOnly @2 :Bool; }
 struct TerminateJob { job @0 :UInt32; attempt @1 :UInt32; cause @2 :Text; killWait @3 :Int64; }
 struct SuspendJob { job @0 :UInt32; attempt @1 :UInt32; isSuspend @2 :Bool; }
-struct AcknowledgeStep { id @0 :M.StepId; }
+struct AcknowledgeStep { id @0 :M.StepId; launchKey @1 :UInt64; }
+struct EndStep { id @0 :M.StepId; launchKey @1 :UInt64; }
 struct FindSteps { steps @0 :List(KnownStep); }
 struct ForgetJob { job @0 :UInt32; attempt @1 :UInt32; }
 struct StopStep { id @0 :M.StepId; call @1 :UInt8; deadline @2 :Int64; signal @3 :UInt16; }
@@ -567,7 +568,7 @@ struct ChangeEnd {
   timeLeft @3 :Int64 = 9223372036854775807;  # as in LaunchStep
 }
 
-struct KnownStep { id @0 :M.StepId; phase @1 :UInt8; runKey @2 :UInt64; }
+struct KnownStep { id @0 :M.StepId; phase @1 :UInt8; launchKey @2 :UInt64; }
 struct RegisterNode {
   nodeName @0 :Text;
   bootId @1 :Text;
@@ -592,7 +593,7 @@ struct RegisterNode {
   knownDamage @20 :UInt64;   # in the spool alone: bytes that could not be read when it was
 }
 struct Heartbeat { loadHundredths @0 :UInt32; freeMemoryMib @1 :UInt64; fault @2 :Text; }
-struct StepRunning { id @0 :M.StepId; runKey @1 :UInt64; }
+struct StepRunning { id @0 :M.StepId; launchKey @1 :UInt64; }
 struct StepDone {
   id @0 :M.StepId;
   nodeRank @1 :UInt32;
@@ -603,7 +604,7 @@ struct StepDone {
   error @6 :Text;
   isNodeFault @7 :Bool;
   isTimeout @8 :Bool;
-  runKey @9 :UInt64;
+  launchKey @9 :UInt64;
 }
 struct JobClean { job @0 :UInt32; attempt @1 :UInt32; }
 
@@ -642,6 +643,7 @@ struct AgentMessage {
     outputReceived @13 :OutputReceived;
     outputSent @14 :OutputSent;
     findSteps @15 :FindSteps;
+    endStep @16 :EndStep;
   }
 }
 

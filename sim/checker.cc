@@ -23,12 +23,18 @@ void Checker::spawned(NodeIndex node, std::uint32_t host, const StepId& step) {
   CHECK(is_first || may_come_again, "step {} starts a second time on node {}", text_of(step), node.value());
   Run fresh;
   fresh.live = std::move(run->second.live);
+  fresh.is_forgotten = forgotten_launches_.erase({node, step}) > 0;
   run->second = std::move(fresh);
 }
 
 void Checker::forget_unless_begun(NodeIndex node, const StepId& step) {
+  if (begun_.contains({node, step})) return;
   const auto run = runs_.find({node, step});
-  if (run != runs_.end() && !begun_.contains({node, step})) run->second.is_forgotten = true;
+  if (run != runs_.end()) {
+    run->second.is_forgotten = true;
+  } else {
+    forgotten_launches_.emplace(node, step);
+  }
 }
 
 void Checker::rewind(const Knowledge& then) {
@@ -53,7 +59,9 @@ void Checker::take(std::uint32_t host, const NodeGrant& grant, JobId job, bool i
     bits.for_each([&](std::size_t index) {
       Holders& holders = places_[{host, kind, index}];
       for (const auto& [holder, uses] : holders) {
-        const bool may_share = holder == job || out_of_sight_.contains(holder);
+        // What nobody sees may also come up late, beside what has its place by now.
+        const bool may_share =
+            holder == job || out_of_sight_.contains(holder) || out_of_sight_.contains(job);
         CHECK(may_share, "host {}: {} {} is in use by job {} and given to job {}", host, kind,
               index, holder.value(), job.value());
       }
@@ -87,6 +95,7 @@ void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep&
   const bool is_started = job != jobs_.end() && job->second.attempt == launch.id.attempt;
   // A launch may have been under way when the state was lost that it came from.
   if (!is_started && started_before_.contains({launch.id.job, launch.id.attempt})) return;
+  if (!is_started && out_of_sight_.contains(launch.id.job)) return;
   CHECK(is_started, "step {} runs without a durable start", text_of(launch.id));
   for (const DependencyTerm& term : job->second.dependencies.terms) {
     if (term.kind != DependencyKind::kAfterOk || job->second.dependencies.is_any) continue;

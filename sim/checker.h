@@ -129,6 +129,9 @@ class Checker : private Knowledge {
   std::map<std::tuple<std::uint32_t, std::string, std::size_t>, Holders> places_;
   std::set<StepId> excused_;
   std::set<JobId> out_of_sight_;
+  /// Launches that were under way when their node's spool forgot them: their supervisors may come
+  /// up beside another's.
+  std::set<std::pair<NodeIndex, StepId>> forgotten_launches_;
   /// Jobs that some node was told to start, whatever became of the state since. It may have been
   /// told of their end before anything of them ran: it remembers that as well.
   std::set<JobId> launched_;

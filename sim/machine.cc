@@ -201,7 +201,8 @@ void Machine::start_agent() {
   ++agent_generation_;
   const std::vector<Spool::Known> known = spool_->open();
   agent_ = std::make_unique<Agent>(inventory(), 0, *this);
-  for (const Spool::Known& step : known) agent_->adopt(step.id, step.run_key, step.done, world_.timeline.now());
+  for (const Spool::Known& step : known)
+    agent_->adopt(step.id, step.launch_key, step.done, world_.timeline.now());
   linked_.clear();
   for (const auto& [id, step] : steps_) {
     if (step->is_orphan()) continue;
@@ -222,9 +223,9 @@ void Machine::link_step(const StepId& id) {
     return;
   }
   linked_.insert(id);
-  const std::uint64_t run_key = found->second->run_key();
-  const FromAgent hello = found->second->last_report().value_or(StepRunning{id, run_key});
-  if (!agent_->on_step_linked(id, run_key))
+  const std::uint64_t launch_key = found->second->launch_key();
+  const FromAgent hello = found->second->last_report().value_or(StepRunning{id, launch_key});
+  if (!agent_->on_step_linked(id, launch_key))
     return send_step(id, TerminateJob{id.job, id.attempt, "", Duration()});
   if (find(id) != nullptr) agent_->on_step(id, hello);
 }
@@ -454,6 +455,7 @@ void Machine::crash_agent() {
 void Machine::lose_spool() {
   if (agent_ == nullptr) return;
   for (const StepId& step : spool_->open_steps()) world_.checker.lose_sight(step);
+  lost_steps_.insert(spool_->open_steps().begin(), spool_->open_steps().end());
   crash_agent();
   spool_->lose();
 }
@@ -469,6 +471,9 @@ void Machine::put_back_spool() {
     world_.checker.lose_sight(step);
     world_.checker.forget_unless_begun(index_, step);
   }
+  // What is put back does not know that something of it was lost in between.
+  for (const StepId& step : std::exchange(lost_steps_, {}))
+    world_.checker.forget_unless_begun(index_, step);
   crash_agent();
   spool_->put_back();
   excuse_spooled();  // some of them ended long ago

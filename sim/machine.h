@@ -34,7 +34,7 @@ class Supervised final : public StepPort {
   void destroy(ExitStatus status);
   const StepId& id() const { return launch_.id; }
   const std::optional<FromAgent>& last_report() const { return last_report_; }
-  std::uint64_t run_key() const { return launch_.run_key; }
+  std::uint64_t launch_key() const { return launch_.launch_key; }
   const std::string& log() const { return log_; }
   bool is_frozen() const { return is_frozen_; }
   bool is_over() const { return is_over_; }
@@ -151,6 +151,8 @@ class Machine final : public AgentWorld {
   std::unique_ptr<NodeSpool> spool_;
   std::map<StepId, std::unique_ptr<Supervised>> steps_;
   std::set<StepId> linked_;
+  std::set<StepId>
+      lost_steps_;  ///< open when the spool was lost, since a copy of it was last put back
   bool is_end_scheduled_ = false;
 };
 

@@ -1,13 +1,14 @@
 // sim: a whole cluster in virtual time. A seed and a recipe decide everything that happens.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <unistd.h>
 
 #include "sim/controller.h"
 #include "sim/machine.h"
@@ -95,6 +96,14 @@ void run_for(World& world, Duration span) {
   }
 }
 
+bool are_all_linked(const World& world) {
+  constexpr Duration kSettled = Duration::seconds(5);
+  return std::ranges::all_of(world.nodes, [&](const auto& node) {
+    return node->link() != nullptr && node->up_since().is_set() &&
+           world.timeline.now() - node->up_since() >= kSettled;
+  });
+}
+
 /// Everything from the first batch on, and the followers, agree.
 SearchTally check_replicas(World& world) {
   const Controller& controller = *world.controller;
@@ -149,6 +158,10 @@ void simulate(const Options& options, bool is_verbose) {
   do {
     run_for(world, Duration::seconds(10));
   } while (world.controller == nullptr);
+  // A link that was cut while faults were on may be so for a while yet: only then is an end told
+  // and acknowledged.
+  for (int round = 0; round < 20 && !are_all_linked(world); ++round)
+    run_for(world, Duration::seconds(10));
   const SearchTally searches = check_replicas(world);
   check_checkpoints(world);
   world.checker.check_history();

@@ -32,7 +32,7 @@ class MemorySpool final : public NodeSpool {
   Status store_launched(const std::vector<LaunchStep>& steps) override {
     for (const LaunchStep& step : steps) {
       identity_.job_floor = std::max(identity_.job_floor, step.id.job);
-      steps_[step.id] = Spool::Known{step.id, step.node_name, step.run_key, std::nullopt};
+      steps_[step.id] = Spool::Known{step.id, step.node_name, step.launch_key, std::nullopt};
     }
     return {};
   }

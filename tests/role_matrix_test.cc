@@ -251,10 +251,16 @@ TEST(RoleMatrix, EveryCallOfTheController) {
 
 std::uint32_t node_of(const SmallCluster& cluster, JobId job) { return cluster.state().jobs().find(job)->run->allocation->nodes.front().node.value(); }
 
-/// The message as one about the run that goes on, and not about another of its number.
+/// The message as one about the step that runs, and not about another of its number.
 FromAgent of_run(const SmallCluster& cluster, FromAgent message) {
-  const std::uint64_t key = cluster.state().jobs().find(kRuns)->run->run_key;
-  std::visit([key](auto& said) { if constexpr (requires { said.run_key; }) said.run_key = key; }, message);
+  const JobRun& run = *cluster.state().jobs().find(kRuns)->run;
+  const auto name = [&](auto& said) {
+    if constexpr (requires { said.launch_key; }) {
+      if (const StepState* step = run.find_step(said.id.step))
+        said.launch_key = run.launch_key_of(*step);
+    }
+  };
+  std::visit(name, message);
   return message;
 }
 
@@ -263,7 +269,7 @@ TEST(RoleMatrix, AnAgentSpeaksForItsOwnNodeAlone) {
   // What the controller says is never taken from an agent: these are no FromAgent.
   for (const char* order :
        {"launchStep", "signalStep", "terminateJob", "suspendJob", "acknowledgeStep", "forgetJob",
-        "changeEnd", "stopStep", "outputReceived", "findSteps"}) {
+        "changeEnd", "stopStep", "outputReceived", "findSteps", "endStep"}) {
     without_row.erase(order);
   }
   const StepId step{kRuns, 0, kBatchStep};

@@ -22,11 +22,12 @@ constexpr std::uint32_t kWholeRun = UINT32_MAX;
 
 }  // namespace
 
-void Agent::adopt(const StepId& id, std::uint64_t run_key, const std::optional<StepDone>& done, TimePoint now) {
+void Agent::adopt(const StepId& id, std::uint64_t launch_key, const std::optional<StepDone>& done,
+                  TimePoint now) {
   Step& step = steps_[id];
-  step.run_key = run_key;
+  step.launch_key = launch_key;
   step.done = done;
-  if (step.done) step.done->run_key = run_key;  // its supervisor does not know it by that
+  if (step.done) step.done->launch_key = launch_key;  // its supervisor does not know it by that
   step.is_running = !done;
   step.since = now;
 }
@@ -35,7 +36,7 @@ RegisterNode Agent::registration() const {
   RegisterNode hello = self_;
   for (const auto& [id, step] : steps_) {
     const StepPhase phase = step.done ? StepPhase::kEnded : step.is_running ? StepPhase::kRunning : StepPhase::kStarting;
-    hello.steps.push_back(KnownStep{id, phase, step.run_key});
+    hello.steps.push_back(KnownStep{id, phase, step.launch_key});
   }
   return hello;
 }
@@ -93,7 +94,7 @@ void Agent::on_registered(TimePoint now) {
 
 void Agent::tell_running(const StepId& id, Step& step) {
   step.is_told = true;
-  tell(StepRunning{id, step.run_key});
+  tell(StepRunning{id, step.launch_key});
 }
 
 void Agent::order(const StepId& id, Step& step, const ToAgent& message) {
@@ -134,11 +135,20 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
   } else if (const auto* stop = std::get_if<StopStep>(&message)) {
     if (const auto found = steps_.find(stop->id); found != steps_.end()) order(found->first, found->second, message);
   } else if (const auto* acknowledge = std::get_if<AcknowledgeStep>(&message)) {
-    if (const auto found = steps_.find(acknowledge->id); found != steps_.end() && found->second.done) {
-      steps_.erase(found);
-      remember_past(acknowledge->id);
-      world_.forget(acknowledge->id);
-    }
+    const auto found = steps_.find(acknowledge->id);
+    if (found == steps_.end() || !found->second.done) return;
+    const std::uint64_t launch_key = found->second.launch_key;
+    if (acknowledge->launch_key != 0 && acknowledge->launch_key != launch_key) return;
+    steps_.erase(found);
+    remember_past(acknowledge->id, launch_key);
+    world_.forget(acknowledge->id);
+  } else if (const auto* end = std::get_if<EndStep>(&message)) {
+    const auto found = steps_.find(end->id);
+    if (found == steps_.end() || found->second.launch_key != end->launch_key)
+      return tell_lost(end->id, end->launch_key, 0);
+    if (found->second.done) return tell_end(found->first, found->second);
+    order(found->first, found->second, TerminateJob{end->id.job, end->id.attempt, "", Duration()});
+    if (!found->second.answer_by.is_set()) found->second.answer_by = now + kAnswerPatience;
   } else {
     JobId job;
     std::uint32_t attempt = 0;
@@ -165,7 +175,7 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
         if (is_of_job) steps_.erase(waiting.id);
         return is_of_job;
       });
-      remember_past(StepId{job, attempt, kWholeRun});
+      remember_past(StepId{job, attempt, kWholeRun}, 0);
       terminated_.insert({job, attempt});
       on_output_stored();
       report_clean(job, attempt);
@@ -176,25 +186,35 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
 /// The same order may come twice. One for another run of the same number waits for nothing: that number is taken here.
 void Agent::start(const LaunchStep& launch, TimePoint now) {
   self_.job_floor = std::max(self_.job_floor, launch.id.job);
-  const auto known = steps_.find(launch.id);
-  if (known == steps_.end() ? is_past(launch.id) : known->second.run_key != launch.run_key) {
-    return tell_lost(launch.id, launch.run_key, launch.node_rank);
+  auto known = steps_.find(launch.id);
+  // Who gives the number again has lost the state in which the other was launched: nobody waits for
+  // its end.
+  if (known != steps_.end() && known->second.launch_key != launch.launch_key &&
+      known->second.done) {
+    remember_past(known->first, known->second.launch_key);
+    steps_.erase(known);
+    world_.forget(launch.id);
+    known = steps_.end();
+  }
+  if (known == steps_.end() ? is_past(launch.id, launch.launch_key)
+                            : known->second.launch_key != launch.launch_key) {
+    return tell_lost(launch.id, launch.launch_key, launch.node_rank);
   }
   // An older copy of the spool, or one that was cut at a record's end, has lost it unnoticed.
   if (known == steps_.end() && is_left(launch)) {
-    find_again(launch.id, launch.run_key).since = now;
+    find_again(launch.id, launch.launch_key).since = now;
     return;
   }
   if (known == steps_.end()) {
     Step& step = steps_[launch.id];  // known from here on: a second copy of the order changes nothing
     step.since = now;
-    step.run_key = launch.run_key;
+    step.launch_key = launch.launch_key;
     if (uid_ != 0 && launch.job->user.value() != uid_) return refuse(launch);
     launches_.push_back(launch);
   } else if (known->second.done) {
     tell_end(known->first, known->second);
   } else if (known->second.is_running) {
-    tell(StepRunning{launch.id, launch.run_key});
+    tell(StepRunning{launch.id, launch.launch_key});
   }
 }
 
@@ -212,10 +232,10 @@ bool Agent::is_stale(const LaunchStep& launch) const {
 
 /// An order that comes after its run was ended here, or whose number another run has here, starts nothing, and is not
 /// passed over in silence.
-void Agent::tell_lost(const StepId& id, std::uint64_t run_key, std::uint32_t node_rank) {
+void Agent::tell_lost(const StepId& id, std::uint64_t launch_key, std::uint32_t node_rank) {
   StepDone done;
   done.id = id;
-  done.run_key = run_key;
+  done.launch_key = launch_key;
   done.node_rank = node_rank;
   done.tasks = {ExitStatus::signalled(9)};
   done.is_lost = true;
@@ -225,17 +245,17 @@ void Agent::tell_lost(const StepId& id, std::uint64_t run_key, std::uint32_t nod
 
 /// A step that runs here, as others say, and that the spool has lost. On a full disk it is not
 /// recorded: an agent that starts then finds it in the same way.
-Agent::Step& Agent::find_again(const StepId& id, std::uint64_t run_key) {
+Agent::Step& Agent::find_again(const StepId& id, std::uint64_t launch_key) {
   LaunchStep brief;
   brief.id = id;
-  brief.run_key = run_key;
+  brief.launch_key = launch_key;
   brief.node_name = self_.node_name;
   brief.cluster_id = self_.cluster_id;
   brief.epoch = self_.epoch;
   if (!world_.record(brief).has_value()) has_unrecorded_ = true;
   if (left_) left_->erase(id);
   Step& step = steps_[id];
-  step.run_key = run_key;
+  step.launch_key = launch_key;
   return step;
 }
 
@@ -267,11 +287,12 @@ void Agent::clean_up_strangers() {
 /// Its supervisor may live and dial in; without one it is cleaned up after and ends as lost.
 void Agent::look_for(const KnownStep& wanted, TimePoint now) {
   const auto known = steps_.find(wanted.id);
-  if (known == steps_.end() ? is_past(wanted.id) : known->second.run_key != wanted.run_key) {
-    return tell_lost(wanted.id, wanted.run_key, 0);
+  if (known == steps_.end() ? is_past(wanted.id, wanted.launch_key)
+                            : known->second.launch_key != wanted.launch_key) {
+    return tell_lost(wanted.id, wanted.launch_key, 0);
   }
   if (known == steps_.end()) {
-    find_again(wanted.id, wanted.run_key).since = now;
+    find_again(wanted.id, wanted.launch_key).since = now;
   } else if (known->second.done) {
     tell_end(known->first, known->second);
   } else if (known->second.is_running) {
@@ -290,13 +311,14 @@ void Agent::refuse(const LaunchStep& launch) {
 }
 
 /// A step that was acknowledged, or a run that was ended: a launch that comes late starts nothing.
-bool Agent::is_past(const StepId& id) const {
-  return past_.contains(id) || past_.contains(StepId{id.job, id.attempt, kWholeRun});
+bool Agent::is_past(const StepId& id, std::uint64_t launch_key) const {
+  return past_.contains({id, launch_key}) ||
+         past_.contains({StepId{id.job, id.attempt, kWholeRun}, 0});
 }
 
-void Agent::remember_past(const StepId& id) {
-  if (!past_.insert(id).second) return;
-  past_order_.push_back(id);
+void Agent::remember_past(const StepId& id, std::uint64_t launch_key) {
+  if (!past_.insert({id, launch_key}).second) return;
+  past_order_.emplace_back(id, launch_key);
   if (past_order_.size() <= kPastMax) return;
   past_.erase(past_order_.front());
   past_order_.pop_front();
@@ -319,11 +341,12 @@ void Agent::end_turn() {
   }
 }
 
-bool Agent::on_step_linked(const StepId& id, std::uint64_t run_key) {
+bool Agent::on_step_linked(const StepId& id, std::uint64_t launch_key) {
   const auto found = steps_.find(id);
-  if (found != steps_.end() && found->second.run_key != run_key) return false;
-  const bool is_given_up =
-      found == steps_.end() ? is_past(id) : found->second.done && found->second.done->is_lost;
+  if (found != steps_.end() && found->second.launch_key != launch_key) return false;
+  const bool is_given_up = found == steps_.end()
+                               ? is_past(id, launch_key)
+                               : found->second.done && found->second.done->is_lost;
   if (is_given_up) {
     // It is here all the same: its place may be somebody else's by now.
     world_.send_step(id, TerminateJob{id.job, id.attempt, "", Duration()});
@@ -331,7 +354,7 @@ bool Agent::on_step_linked(const StepId& id, std::uint64_t run_key) {
   }
   // One that the spool has lost is told of like any other: the controller knows whether it is to
   // run.
-  Step& step = found == steps_.end() ? find_again(id, run_key) : found->second;
+  Step& step = found == steps_.end() ? find_again(id, launch_key) : found->second;
   step.is_linked = true;
   for (const ToAgent& message : std::exchange(step.waiting, {})) world_.send_step(id, message);
   return true;
@@ -351,7 +374,7 @@ void Agent::on_step(const StepId& id, const FromAgent& message) {
 void Agent::finish(const StepId& id, Step& step, StepDone done) {
   if (step.done) return;
   step.done = std::move(done);
-  step.done->run_key = step.run_key;
+  step.done->launch_key = step.launch_key;
   step.waiting.clear();
   tell_end(id, step);
   report_clean(id.job, id.attempt);
@@ -359,7 +382,8 @@ void Agent::finish(const StepId& id, Step& step, StepDone done) {
 
 /// What a run wrote is heard before its end, unless its end was decided elsewhere.
 void Agent::tell_end(const StepId& id, Step& step) {
-  step.is_end_due = !terminated_.contains({id.job, id.attempt}) && !is_past({id.job, id.attempt, kWholeRun}) && !world_.is_output_stored(id);
+  step.is_end_due = !terminated_.contains({id.job, id.attempt}) &&
+                    !is_past({id.job, id.attempt, kWholeRun}, 0) && !world_.is_output_stored(id);
   if (!step.is_end_due) tell(*step.done);
 }
 

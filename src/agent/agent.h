@@ -55,8 +55,9 @@ class Agent {
   /// on the steady clock.
   Agent(RegisterNode self, std::uint32_t uid, AgentWorld& world) : self_(std::move(self)), uid_(uid), world_(world) {}
 
-  /// A step found in the spool at the start; `done` when it has ended. `run_key`: of its launch.
-  void adopt(const StepId& step, std::uint64_t run_key, const std::optional<StepDone>& done, TimePoint now);
+  /// A step found in the spool at the start; `done` when it has ended. `launch_key`: of its launch.
+  void adopt(const StepId& step, std::uint64_t launch_key, const std::optional<StepDone>& done,
+             TimePoint now);
 
   /// The registration with what is known now.
   RegisterNode registration() const;
@@ -70,10 +71,10 @@ class Agent {
   /// Launches gathered by on_controller start together: one write to the spool for all.
   void end_turn();
 
-  /// `run_key`: of its launch, as its supervisor says it.
+  /// `launch_key`: of its launch, as its supervisor says it.
   /// False: it is of another run that had this number, of another cluster's perhaps. It is to end,
   /// and nothing that it says is the step's.
-  bool on_step_linked(const StepId& step, std::uint64_t run_key);
+  bool on_step_linked(const StepId& step, std::uint64_t launch_key);
   void on_step(const StepId& step, const FromAgent& message);
   void on_step_closed(const StepId& step, TimePoint now);
   void on_tick(TimePoint now);
@@ -84,7 +85,7 @@ class Agent {
 
  private:
   struct Step {
-    std::uint64_t run_key = 0;        ///< of its launch
+    std::uint64_t launch_key = 0;  ///< of its launch
     bool is_linked = false;
     bool is_running = false;
     bool is_told = false;             ///< that it runs; of short steps the controller hears the end alone
@@ -107,8 +108,8 @@ class Agent {
   bool has_live_step(JobId job, std::uint32_t attempt) const;
   bool is_stale(const LaunchStep& launch) const;
   bool is_left(const LaunchStep& launch) const;
-  void tell_lost(const StepId& id, std::uint64_t run_key, std::uint32_t node_rank);
-  Step& find_again(const StepId& id, std::uint64_t run_key);
+  void tell_lost(const StepId& id, std::uint64_t launch_key, std::uint32_t node_rank);
+  Step& find_again(const StepId& id, std::uint64_t launch_key);
   void look_for(const FindSteps& wanted, TimePoint now);
   void look_for(const KnownStep& wanted, TimePoint now);
   void clean_up_strangers();
@@ -116,8 +117,8 @@ class Agent {
   Heartbeat with_fault(Heartbeat heartbeat) const;
   void look_at_fault(TimePoint now);
   void end_strangers();
-  bool is_past(const StepId& id) const;
-  void remember_past(const StepId& id);
+  bool is_past(const StepId& id, std::uint64_t launch_key) const;
+  void remember_past(const StepId& id, std::uint64_t launch_key);
 
   void refuse(const LaunchStep& launch);
 
@@ -127,8 +128,10 @@ class Agent {
   std::map<StepId, Step> steps_;
   std::vector<LaunchStep> launches_;
   std::set<std::pair<JobId, std::uint32_t>> terminated_;  ///< jobs whose cleanness is to be told
-  std::set<StepId> past_;            ///< acknowledged steps and ended runs, the newest
-  std::deque<StepId> past_order_;
+  using PastStep = std::pair<StepId, std::uint64_t>;
+  std::set<PastStep>
+      past_;  ///< acknowledged steps with the keys of their launches, and ended runs, the newest
+  std::deque<PastStep> past_order_;
   bool is_connected_ = false;
   /// Of what ran here before this agent: steps that its spool does not know. Looked for once, at
   /// the first registration.

@@ -20,8 +20,8 @@ StepDone done_of(const StepId& id) {
   done.tasks = {ExitStatus::exited(3)};
   return done;
 }
-FindSteps find_of(const StepId& id, std::uint64_t run_key) {
-  return FindSteps{{{id, StepPhase::kRunning, run_key}}};
+FindSteps find_of(const StepId& id, std::uint64_t launch_key) {
+  return FindSteps{{{id, StepPhase::kRunning, launch_key}}};
 }
 TerminateJob terminate_of(const StepId& id) { return TerminateJob{id.job, id.attempt, "", Duration::seconds(5)}; }
 
@@ -240,7 +240,7 @@ TEST_F(AgentTest, AStepThatTheSpoolHasLostGoesOnWithItsSupervisor) {
   agent.on_controller(find_of(kStep, 8), at(61));
   ASSERT_EQ(world.count<StepDone>(), 1U) << "of that run there is nothing here";
   EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
-  EXPECT_EQ(std::get<StepDone>(world.told.back()).run_key, 8U);
+  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 8U);
   EXPECT_TRUE(world.launched.empty());
 }
 
@@ -252,7 +252,7 @@ TEST_F(AgentTest, AStepThatIsNotFoundIsCleanedUpAfterAndLost) {
   EXPECT_EQ(world.cleaned, std::vector<StepId>{kStep});
   ASSERT_EQ(world.count<StepDone>(), 1U);
   EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
-  EXPECT_EQ(std::get<StepDone>(world.told.back()).run_key, 7U);
+  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 7U);
 }
 
 TEST(Agent, ASupervisorThatNobodyWaitsForIsToldOf) {
@@ -266,7 +266,7 @@ TEST(Agent, ASupervisorThatNobodyWaitsForIsToldOf) {
   EXPECT_TRUE(world.ordered.empty()) << "whether it is to run the controller knows";
   const RegisterNode hello = agent.registration();
   ASSERT_EQ(hello.steps.size(), 1U);
-  EXPECT_EQ(hello.steps.front().run_key, 7U);
+  EXPECT_EQ(hello.steps.front().launch_key, 7U);
   EXPECT_EQ(hello.steps.front().phase, StepPhase::kRunning);
   EXPECT_EQ(world.recorded, std::vector<StepId>{kStep});
   agent.on_registered(at(0));
@@ -306,7 +306,7 @@ TEST(Agent, ASupervisorOfAnotherRunOfTheNumberIsNotTheSteps) {
   world.left = {{kStep, {UserId(0)}}};
   agent.on_registered(at(0));
   LaunchStep launch = launch_of(kStep);
-  launch.run_key = 7;
+  launch.launch_key = 7;
   agent.on_controller(launch, at(0));
   EXPECT_FALSE(agent.on_step_linked(kStep, 3)) << "what is here is of another cluster";
   EXPECT_EQ(world.count<StepRunning>(), 0U);
@@ -579,18 +579,82 @@ TEST(Agent, ALaunchIsNotTakenForAnotherRunOfTheSameNumber) {
   agent.adopt(kStep, 7, std::nullopt, at(0));
   agent.on_registered(at(0));
   LaunchStep other = launch_of(kStep);
-  other.run_key = 8;
+  other.launch_key = 8;
   agent.on_controller(other, at(0));
   agent.end_turn();
   EXPECT_TRUE(world.launched.empty());
   ASSERT_EQ(world.count<StepDone>(), 1U);
-  EXPECT_EQ(std::get<StepDone>(world.told.back()).run_key, 8U);
+  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 8U);
   EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
   ASSERT_EQ(agent.registration().steps.size(), 1U);
-  EXPECT_EQ(agent.registration().steps[0].run_key, 7U) << "the one that runs stays";
+  EXPECT_EQ(agent.registration().steps[0].launch_key, 7U) << "the one that runs stays";
   agent.on_step_linked(kStep, 0);
   agent.on_step(kStep, done_of(kStep));
-  EXPECT_EQ(std::get<StepDone>(world.told.back()).run_key, 7U);
+  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 7U);
+}
+
+TEST(Agent, AStepThatIsToEndAloneEndsAndItsNumberIsFree) {
+  FakeWorld world;
+  Agent agent(RegisterNode{}, 0, world);
+  agent.adopt(kStep, 7, std::nullopt, at(0));
+  agent.on_registered(at(0));
+  agent.on_step_linked(kStep, 7);
+  agent.on_controller(EndStep{kStep, 8}, at(0));
+  EXPECT_TRUE(world.ordered.empty()) << "that one is not here";
+  ASSERT_EQ(world.count<StepDone>(), 1U) << "which is said";
+  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 8U);
+  agent.on_controller(EndStep{kStep, 7}, at(0));
+  ASSERT_EQ(world.ordered.size(), 1U);
+  agent.on_step(kStep, done_of(kStep));
+  ASSERT_EQ(world.count<StepDone>(), 2U);
+  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 7U);
+  EXPECT_EQ(world.count<JobClean>(), 0U) << "its run goes on";
+  agent.on_controller(AcknowledgeStep{kStep, 7}, at(0));
+  LaunchStep launch = launch_of(kStep);
+  launch.launch_key = 9;
+  agent.on_controller(launch, at(1));
+  agent.end_turn();
+  EXPECT_EQ(world.launched, std::vector<StepId>{kStep})
+      << "another of that number has ended, this one has not";
+  agent.on_step_linked(kStep, 9);
+  agent.on_step(kStep, done_of(kStep));
+  agent.on_controller(AcknowledgeStep{kStep, 7}, at(1));
+  EXPECT_EQ(agent.registration().steps.size(), 1U)
+      << "an acknowledgement that came twice is of the other";
+  agent.on_controller(AcknowledgeStep{kStep, 9}, at(1));
+  EXPECT_TRUE(agent.registration().steps.empty());
+  launch.launch_key = 7;
+  agent.on_controller(launch, at(2));
+  agent.end_turn();
+  EXPECT_EQ(world.launched.size(), 1U) << "that one was here and is over";
+}
+
+TEST(Agent, ASupervisorThatDoesNotEndItsStepAloneIsEnded) {
+  FakeWorld world;
+  Agent agent(RegisterNode{}, 0, world);
+  agent.adopt(kStep, 7, std::nullopt, at(0));
+  agent.on_registered(at(0));
+  agent.on_step_linked(kStep, 7);
+  agent.on_controller(EndStep{kStep, 7}, at(0));
+  for (int second = 1; second <= 29; ++second) agent.on_tick(at(second));
+  EXPECT_TRUE(world.silenced.empty());
+  for (int second = 30; second <= 32; ++second) agent.on_tick(at(second));
+  EXPECT_EQ(world.silenced, std::vector<StepId>{kStep});
+}
+
+TEST(Agent, ALaunchTakesThePlaceOfOneThatEndedUnderItsNumber) {
+  FakeWorld world;
+  Agent agent(RegisterNode{}, 0, world);
+  agent.adopt(kStep, 7, done_of(kStep), at(0));
+  agent.on_registered(at(0));
+  LaunchStep launch = launch_of(kStep);
+  launch.launch_key = 8;
+  agent.on_controller(launch, at(0));
+  agent.end_turn();
+  EXPECT_EQ(world.launched, std::vector<StepId>{kStep});
+  agent.on_controller(AcknowledgeStep{kStep, 7}, at(0));
+  ASSERT_EQ(agent.registration().steps.size(), 1U);
+  EXPECT_EQ(agent.registration().steps[0].launch_key, 8U);
 }
 
 }  // namespace

@@ -29,8 +29,14 @@ LaunchStep without_bulk(const LaunchStep& launch) {
   brief.cluster_id = launch.cluster_id;
   brief.epoch = launch.epoch;
   brief.node_name = launch.node_name;
-  brief.run_key = launch.run_key;
+  brief.launch_key = launch.launch_key;
   return brief;
+}
+
+/// A step's number may come again after an older copy of the controller's state was put back.
+/// Supervisors of earlier versions say no key.
+bool is_of_launch(const StepDone& done, std::uint64_t launch_key) {
+  return done.launch_key == 0 || done.launch_key == launch_key;
 }
 
 struct LogBytes {
@@ -132,16 +138,18 @@ void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
   const auto take = [&](std::string_view record) {
     if (const auto order = records::decode_to_agent(record); order.has_value()) {
       if (const auto* launch = std::get_if<LaunchStep>(&*order)) {
-        steps[launch->id] = Known{launch->id, launch->node_name, launch->run_key, std::nullopt};
-        open_[launch->id] = generation;
+        steps[launch->id] = Known{launch->id, launch->node_name, launch->launch_key, std::nullopt};
+        open_[launch->id] = {generation, launch->launch_key};
         identity_.job_floor = std::max(identity_.job_floor, launch->id.job);
       } else if (const auto* acknowledged = std::get_if<AcknowledgeStep>(&*order)) {
         steps.erase(acknowledged->id);
         open_.erase(acknowledged->id);
       }
     } else if (const auto report = records::decode_from_agent(record); report.has_value()) {
-      if (const auto* done = std::get_if<StepDone>(&*report); done != nullptr && steps.contains(done->id)) {
-        steps[done->id].done = *done;
+      if (const auto* done = std::get_if<StepDone>(&*report); done != nullptr) {
+        const auto step = steps.find(done->id);
+        if (step != steps.end() && is_of_launch(*done, step->second.launch_key))
+          step->second.done = *done;
       } else if (const auto* self = std::get_if<RegisterNode>(&*report)) {
         if (self->cluster_id != identity_.cluster.cluster_id && !identity_.cluster.cluster_id.empty()) {
           steps.clear();
@@ -214,8 +222,11 @@ Status Spool::open_log(std::uint64_t generation) {
 Status Spool::append(const std::string& bytes) {
   // Written on, it would be kept by nobody, and supervisors look for us in the folder.
   struct stat log {};
-  if (::fstat(fd_, &log) == 0 && log.st_nlink == 0)
-    return fail(ErrorCode::kUnavailable, path_ + " was removed while this agent runs",
+  struct stat there {};
+  const bool is_there = ::fstat(fd_, &log) == 0 && ::stat(path_.c_str(), &there) == 0 &&
+                        log.st_ino == there.st_ino && log.st_dev == there.st_dev;
+  if (!is_there)
+    return fail(ErrorCode::kUnavailable, path_ + " was removed or moved while this agent runs",
                 "restart the agent");
   if (::write(fd_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
     return fail(ErrorCode::kUnavailable, "cannot write " + path_, std::strerror(errno));
@@ -229,7 +240,7 @@ Status Spool::launched(const std::vector<const LaunchStep*>& steps) {
   std::string bytes;
   for (const LaunchStep* step : steps) {
     bytes += records::log_record(records::encode_message(ToAgent(without_bulk(*step))));
-    open_[step->id] = generation_;
+    open_[step->id] = {generation_, step->launch_key};
     identity_.job_floor = std::max(identity_.job_floor, step->id.job);
   }
   TRY(append(bytes));
@@ -258,7 +269,7 @@ std::uint64_t Spool::all_damage() const {
 /// Starts a new log and deletes those of which no step is open.
 void Spool::rotate() {
   std::set<std::uint64_t> used;
-  for (const auto& [step, generation] : open_) used.insert(generation);
+  for (const auto& [step, place] : open_) used.insert(place.generation);
   std::vector<std::uint64_t> unused = generations_in(folder_);
   std::erase_if(unused, [&](std::uint64_t generation) { return used.contains(generation); });
   // What was asked about goes with its log: else it would hide as much of what is damaged later.
@@ -276,7 +287,10 @@ void Spool::read_new(const std::string& path, std::size_t& offset) {
     const auto report = records::decode_from_agent(record);
     if (!report.has_value()) return;
     const auto* done = std::get_if<StepDone>(&*report);
-    if (done != nullptr && open_.contains(done->id)) ends_[done->id] = *done;
+    if (done == nullptr) return;
+    const auto step = open_.find(done->id);
+    if (step != open_.end() && is_of_launch(*done, step->second.launch_key))
+      ends_[done->id] = *done;
   };
   offset += records::each_log_record(read_from(path, offset).bytes, take).end;
 }
@@ -284,7 +298,8 @@ void Spool::read_new(const std::string& path, std::size_t& offset) {
 std::optional<StepDone> Spool::find_end(const StepId& step) {
   const auto found = open_.find(step);
   if (found == open_.end()) return std::nullopt;
-  read_new(log_name(folder_, found->second), offsets_[found->second]);
+  const std::uint64_t generation = found->second.generation;
+  read_new(log_name(folder_, generation), offsets_[generation]);
   const auto end = ends_.find(step);
   if (end == ends_.end()) return std::nullopt;
   return end->second;

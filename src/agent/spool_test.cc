@@ -23,20 +23,21 @@ class SpoolTest : public ::testing::Test {
     EXPECT_TRUE(spool.has_value());
     return std::move(spool).value();
   }
-  static void launch(Spool& spool, const StepId& id) {
+  static void launch(Spool& spool, const StepId& id, std::uint64_t launch_key = 0) {
     LaunchStep step;
     step.id = id;
     step.node_name = "n1";
-    step.run_key = 10 * std::uint64_t{id.job.value()};
+    step.launch_key = launch_key != 0 ? launch_key : 10 * std::uint64_t{id.job.value()};
     EXPECT_TRUE(spool.launched({&step}).has_value());
   }
   /// As a supervisor does.
   static void write_to(const std::string& path, const std::string& bytes) {
     std::ofstream(path, std::ios::app | std::ios::binary) << bytes;
   }
-  static std::string end_of(const StepId& id, int code) {
+  static std::string end_of(const StepId& id, int code, std::uint64_t launch_key = 0) {
     StepDone done;
     done.id = id;
+    done.launch_key = launch_key;
     done.tasks = {ExitStatus::exited(code)};
     return records::log_record(records::encode_message(FromAgent(done)));
   }
@@ -58,6 +59,31 @@ TEST_F(SpoolTest, FindsTheEndThatASupervisorWrote) {
   write_to(spool.log_path(), end_of(one, 3));
   ASSERT_TRUE(spool.find_end(one).has_value());
   EXPECT_EQ(spool.find_end(one)->tasks.front().code(), 3);
+}
+
+TEST_F(SpoolTest, AnEndIsThatOfItsOwnLaunch) {
+  Spool spool = open();
+  launch(spool, one, 7);
+  write_to(spool.log_path(), end_of(one, 3, 7));
+  spool.acknowledged(one);
+  launch(spool, one, 8);
+  EXPECT_FALSE(spool.find_end(one).has_value()) << "a step that had its number has ended";
+  write_to(spool.log_path(), end_of(one, 4, 7));
+  EXPECT_FALSE(spool.find_end(one).has_value());
+  write_to(spool.log_path(), end_of(one, 5, 8));
+  ASSERT_TRUE(spool.find_end(one).has_value());
+  EXPECT_EQ(spool.find_end(one)->tasks.front().code(), 5);
+}
+
+TEST_F(SpoolTest, AtAStartAnEndIsThatOfItsOwnLaunch) {
+  {
+    Spool spool = open();
+    launch(spool, one, 8);
+    write_to(spool.log_path(), end_of(one, 3, 7));
+  }
+  open();
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_FALSE(known[0].done.has_value());
 }
 
 TEST_F(SpoolTest, SaysThatSomethingOfItIsLost) {
@@ -129,8 +155,8 @@ TEST_F(SpoolTest, ATornRecordHidesNoneOfThoseBehindIt) {
   }
   open();
   ASSERT_EQ(known.size(), 2U);
-  EXPECT_EQ(known[0].run_key, 10U);
-  EXPECT_EQ(known[1].run_key, 20U);
+  EXPECT_EQ(known[0].launch_key, 10U);
+  EXPECT_EQ(known[1].launch_key, 20U);
   EXPECT_EQ(known[0].done->tasks.front().code(), 1);
   EXPECT_EQ(known[1].done->tasks.front().code(), 2);
 }

@@ -344,43 +344,51 @@ int show(Call& call) {
 
 // ---- control ----
 
-/// The jobs of that name that have not ended: the caller's own, all of them for root. Errors:
-/// kNotFound.
+/// The jobs of that name that have not ended, whoever's they are: the controller says which of them
+/// the caller may change.
 Result<std::vector<JobSelector>> jobs_of_name(Call& call, const std::string& name) {
   Query query;
   query.detail = QueryDetail::kBrief;
   query.filter.is_active_only = true;
   query.filter.names = {name};
-  if (::geteuid() != 0) query.filter.uids = {::geteuid()};
   const Page page = TRY(call.controller().query(query));
   std::vector<JobSelector> jobs;
   for (const JobView& job : page.jobs) jobs.push_back(JobSelector{job.id, {}, false, std::nullopt});
-  if (jobs.empty())
-    return fail(ErrorCode::kNotFound, "Invalid job name specified",
-                "no job waits or runs under " + name);
   return jobs;
 }
 
-/// Ids as words, lists, or JobId=...; names as JobName=...; other NAME=VALUE words are left in
-/// `values`.
-Result<std::vector<JobSelector>> named_jobs(Call& call, Words& values) {
+struct NamedJobs {
   std::vector<JobSelector> jobs;
+  Words others;  ///< NAME=VALUE words about something else
+};
+
+/// Ids as words, lists, or JobId=...; names as JobName=..., where the verb `takes_names`. No jobs:
+/// none has the name.
+Result<NamedJobs> named_jobs(Call& call, bool takes_names) {
+  NamedJobs named;
+  bool is_any_named = false;
   for (const std::string& word : call.words) {
     const auto equals = word.find('=');
     const std::string key = lower(word.substr(0, equals));
     if (equals != std::string::npos && (key == "jobname" || key == "name")) {
+      if (!takes_names)
+        return fail(ErrorCode::kInvalidArgument, "Invalid job id specified for job " + word);
+      is_any_named = true;
       for (JobSelector& job : TRY(jobs_of_name(call, word.substr(equals + 1))))
-        jobs.push_back(std::move(job));
+        named.jobs.push_back(std::move(job));
       continue;
     }
     if (equals != std::string::npos && key != "jobid" && key != "job" && key != "jobs") {
-      values.push_back(word);
+      named.others.push_back(word);
       continue;
     }
-    for (JobSelector& job : TRY(parse_job_selectors(equals == std::string::npos ? word : word.substr(equals + 1)))) jobs.push_back(std::move(job));
+    is_any_named = true;
+    for (JobSelector& job :
+         TRY(parse_job_selectors(equals == std::string::npos ? word : word.substr(equals + 1))))
+      named.jobs.push_back(std::move(job));
   }
-  if (jobs.empty()) return fail(ErrorCode::kInvalidArgument, "too few arguments", "name a job");
-  return jobs;
+  if (!is_any_named) return fail(ErrorCode::kInvalidArgument, "too few arguments", "name a job");
+  return named;
 }
 
 /// Prints what failed, each job in a line of its own.
@@ -396,19 +404,22 @@ int report(Call& call, const Result<Reply>& reply) {
 }
 
 int control(Call& call, JobVerb verb) {
-  Words values;
-  auto jobs = named_jobs(call, values);
-  if (!jobs.has_value()) return call.failed(jobs.error().text());
-  for (const std::string& value : values) {
+  const bool is_hold =
+      verb == JobVerb::kHold || verb == JobVerb::kUserHold || verb == JobVerb::kRelease;
+  auto named = named_jobs(call, is_hold);
+  if (!named.has_value()) return call.failed(named.error().text());
+  for (const std::string& value : named->others) {
     if (verb != JobVerb::kRequeueHold || lower(value) != "state=specialexit") return call.failed(fmt::format("Invalid option: {}", value));
     verb = JobVerb::kRequeueSpecialExit;
   }
+  if (named->jobs.empty()) {
+    call.failed("no job of that name waits or runs");
+    return 0;  // as Slurm's: scripts hold what may be there
+  }
   const auto reply =
-      call.controller().submit_one(ControlJobs{verb, std::move(jobs).value(), own_job()});
+      call.controller().submit_one(ControlJobs{verb, std::move(named->jobs), own_job()});
   const int code = report(call, reply);
   // Slurm's scontrol says it once more, and scripts look for it. Source: Slurm 22.05.8.
-  const bool is_hold =
-      verb == JobVerb::kHold || verb == JobVerb::kUserHold || verb == JobVerb::kRelease;
   if (!is_hold || !reply.has_value()) return code;
   const auto last =
       std::find_if(reply->outcomes.rbegin(), reply->outcomes.rend(),
@@ -463,7 +474,18 @@ int update(Call& call) {
   if (object.name.empty()) return call.failed("No valid entity in update command\nInput line must include \"JobId\", \"NodeName\", \"PartitionName\" or \"StepId\"");
   object.kind = target == nullptr ? UpdateKind::kJob : target->kind;
   if (object.values.empty()) return call.failed("No changes specified");
-  return report(call, call.controller().submit_one(object));
+  if (target == nullptr || target->key != "jobname")
+    return report(call, call.controller().submit_one(object));
+  const auto jobs = jobs_of_name(call, object.name);
+  if (!jobs.has_value()) return call.failed(jobs.error().text());
+  if (jobs->empty())
+    return call.failed(fmt::format("scontrol: error: No jobs with name '{}'", object.name));
+  int code = 0;
+  for (const JobSelector& job : *jobs) {
+    object.name = selector_text(job);
+    code = std::max(code, report(call, call.controller().submit_one(object)));
+  }
+  return code;
 }
 
 /// "write batch_script JOB [FILE|-]".

@@ -52,7 +52,17 @@ Status states(O& options, Value value) {
   options.states = TRY(parse_states(value));
   return {};
 }
-Status users(O& options, Value value) { return add_users(value, options.filter); }
+/// Names of no user are told, and the others' jobs are shown. Source: Slurm 22.05.8.
+Status users(O& options, Value value) {
+  constexpr std::uint32_t kNobody = UINT32_MAX;
+  for (const std::string_view name : split_words(value, ',')) {
+    const Status known = add_users(name, options.filter);
+    if (known.has_value()) continue;
+    fmt::print(stderr, "squeue: error: {}\n", known.error().text());
+    options.filter.uids.push_back(kNobody);
+  }
+  return {};
+}
 Status me(O& options, Value) {
   add_me(options.filter);
   return {};

@@ -20,6 +20,8 @@ namespace muster::cli {
 namespace {
 
 constexpr auto kBusyAfter = 300 * kj::MILLISECONDS;
+/// One that answers at all does so sooner.
+constexpr auto kSilentAfter = 3 * kj::SECONDS;
 /// How long the controller may take to see the end before we return regardless.
 constexpr auto kEndPatience = 5 * kj::SECONDS;
 
@@ -147,11 +149,26 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
     return fail(Error{ErrorCode::kUnavailable, no_controller().message, "no slurm.conf was found: SLURM_CONF or MUSTER_CONF must name it"});
   }
   bool is_told = false;
-  const auto told = io.provider->getTimer().afterDelay(kBusyAfter).then([&] {
-    is_told = true;
-    const std::string why = is_there ? "Requested nodes are busy" : no_controller().message;
-    run.console.say(fmt::format("Job {} step creation temporarily disabled, retrying ({})", create.job.value(), why));
-  }).eagerlyEvaluate(nullptr);
+  const auto find_why = [&]() -> kj::Promise<std::string> {
+    if (!is_there) return no_controller().message;
+    auto answers = wait_until(io, run.session.cluster().controller,
+                              StepId{create.job, UINT32_MAX, 0}, WaitUntil::kStarted)
+                       .then([](WaitAnswer&&) { return std::string("Requested nodes are busy"); });
+    auto silent = io.provider->getTimer().afterDelay(kSilentAfter).then([] {
+      return std::string("The controller does not answer");
+    });
+    return answers.exclusiveJoin(kj::mv(silent));
+  };
+  const auto told =
+      io.provider->getTimer()
+          .afterDelay(kBusyAfter)
+          .then(find_why)
+          .then([&](std::string why) {
+            is_told = true;
+            run.console.say(fmt::format("Job {} step creation temporarily disabled, retrying ({})",
+                                        create.job.value(), why));
+          })
+          .eagerlyEvaluate(nullptr);
   auto answered = submit_until_answered(io, run.session.cluster().controller, create).then([](Reply&& reply) { return std::optional<Reply>(std::move(reply)); });
   auto stopped = any_signal(io.unixEventPort, {SIGINT, SIGTERM, SIGHUP, SIGQUIT}).then([](int) { return std::optional<Reply>(); });
   const std::optional<Reply> reply = answered.exclusiveJoin(kj::mv(stopped)).wait(io.waitScope);

@@ -247,7 +247,8 @@ void StepWatch::on_task_exit(std::uint32_t node, const Frame& frame) {
   const bool is_bad = !end.status.is_success() || end.is_out_of_memory;
   if (is_bad && kills_on_bad_exit_ && !is_terminating_) {
     report_ends();
-    kill_step();
+    say_terminating();
+    terminate();
   }
   if (!is_first_end_seen_) after_first_end();
 }
@@ -260,7 +261,8 @@ void StepWatch::after_first_end() {
     if (is_terminating_ || report_.ended_count() == 0) return;
     console_.say(fmt::format("First task exited {}s ago", wait_seconds_));
     for (const std::string& line : report_.status_lines()) console_.say(fmt::format("{} {}", step_name(), line));
-    kill_step();
+    say_terminating();
+    kill_at_once();
   }));
 }
 
@@ -317,11 +319,13 @@ void StepWatch::on_step_ended(const WaitAnswer& answer) {
 
 // ---- signals ----
 
-/// -K and -W give no notice. Source: Slurm 22.05.8.
-void StepWatch::kill_step() {
-  if (is_terminating_) return;
-  is_terminating_ = true;
+void StepWatch::say_terminating() {
   console_.say(fmt::format("launch/slurm: _step_signal: Terminating {}", step_name()));
+}
+
+/// -W gives no notice, unlike -K. Source: Slurm 22.05.8.
+void StepWatch::kill_at_once() {
+  is_terminating_ = true;
   server_->send_all(FrameKind::kSignal, SIGKILL, "");
 }
 

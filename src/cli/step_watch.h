@@ -55,7 +55,8 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   void report_ends_soon();
   void after_first_end();
   void terminate();
-  void kill_step();
+  void kill_at_once();
+  void say_terminating();
   void tell_abort();
   kj::Promise<void> signal_loop();
   void on_signal(int number);

@@ -1,15 +1,15 @@
 #include "controller/core.h"
 
-#include "controller/config_alignment.h"
-#include "controller/draft_check.h"
-#include "controller/event_job.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/check.h"
 #include "controller/backend/experiment_rules.h"
+#include "controller/backend/launch_key.h"
+#include "controller/config_alignment.h"
+#include "controller/draft_check.h"
+#include "controller/event_job.h"
 #include "state/views.h"
 
 namespace muster {
@@ -439,6 +439,7 @@ Reply Core::create_step(const PreparedStep& request, const Identity& identity, T
     return reply;
   }
   const StepId step = created->step;
+  created->launch_key = draw_launch_key(state_, step);
   draft.add(std::move(created).value());
   if (const Status sound = check_before_apply(draft); !sound.has_value()) {
     reply.error = sound.error();

@@ -243,6 +243,7 @@ class Core {
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot);
   void launch_or_find(NodeIndex node, const RegisterNode& hello);
   void end_stranger(NodeIndex node, const StepId& step);
+  void count_losses(NodeIndex node, const StepDone& done, TimePoint now);
   void fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now);
   void fence_jobs_on(NodeIndex node);
   bool end_jobs_on(NodeIndex node, TimePoint now);

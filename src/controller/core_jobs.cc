@@ -69,13 +69,15 @@ void Core::on_step_done(NodeIndex node, const StepDone& done, TimePoint now) {
   const StepState* step = job == nullptr || job->run == nullptr || job->attempt != done.id.attempt
                               ? nullptr : job->run->find_step(done.id.step);
   if (step == nullptr || !step->is_running()) {
-    send_when_durable(node, AcknowledgeStep{done.id});  // known already, or of a run that is over
+    // Known already, or of a run that is over.
+    send_when_durable(node, AcknowledgeStep{done.id, done.launch_key});
     return;
   }
   StepProgress& progress = progress_[done.id];
   for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
     if (step->layout->nodes[i].node != node || progress.done.test(i)) continue;
     progress.done.set(i);
+    if (!step->begun.test(i)) heard_starts_.push_back({now, done.id, i});
     if (has_released(*job, node)) continue;  // told to an earlier controller: its part is in the state
     StepPart& part = progress.parts[i];
     part.step = done.id.step;
@@ -101,8 +103,10 @@ void Core::finish_step(const Job& job, const StepState& step, TimePoint now) {
   StepEnded ended{step.id, step_state(job, whole, progress.is_timeout), whole.exit, whole.usage, whole.detail};
   if (!ended.detail.empty() && ended.exit.is_success()) ended.exit = ExitStatus::exited(1);
   const auto nodes = step.layout;
+  const std::uint64_t launch_key = job.run->launch_key_of(step);
   emit(ended, now);
-  for (const NodeGrant& grant : nodes->nodes) send_when_durable(grant.node, AcknowledgeStep{ended.step});
+  for (const NodeGrant& grant : nodes->nodes)
+    send_when_durable(grant.node, AcknowledgeStep{ended.step, launch_key});
   if (!is_finished(job.state)) end_with_step(job.id, ended, progress.is_node_fault, now);
   if (waiting_steps_.contains(job.id)) room_for_steps_.push_back(job.id);
 }

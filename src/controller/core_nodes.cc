@@ -20,6 +20,8 @@ constexpr Duration kPause = Duration::seconds(1);
 /// Nodes' words about steps that are written down per turn, each when it is so old.
 constexpr std::size_t kBegunPerTurn = 1000;
 constexpr Duration kBegunAge = Duration::seconds(1);
+/// Supervisors lost in a row, after which a node is drained.
+constexpr std::uint32_t kLossesMax = 5;
 
 /// What the node lacks of what the configuration says. Empty: nothing.
 std::string shortfall(const NodeConfig& config, const RegisterNode& hello) {
@@ -45,8 +47,12 @@ const Job* running_job(const ClusterState& state, JobId id, std::uint32_t attemp
   return job == nullptr || job->run == nullptr || job->attempt != attempt ? nullptr : job;
 }
 
-/// False: it is about a run that had the same numbers before an older copy of the state was put back.
-bool is_of_run(const Job& job, std::uint64_t run_key) { return job.run->run_key == run_key; }
+/// The step of the present run that was launched with that key. Null: it is over and forgotten, or
+/// what goes by its number was launched before an older copy of the state was put back.
+const StepState* own_step(const Job* job, const StepId& id, std::uint64_t launch_key) {
+  const StepState* step = job == nullptr ? nullptr : job->run->find_step(id.step);
+  return step != nullptr && job->run->launch_key_of(*step) == launch_key ? step : nullptr;
+}
 
 }  // namespace
 
@@ -144,24 +150,33 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   }
   if (!is_same_boot) fail_jobs_on(*index, fmt::format("node {} restarted", hello.node_name), now);
   link.fenced.clear();
-  std::size_t others = 0;  // steps there of jobs that have the numbers of ours
+  link.fenced_steps.clear();
+  std::size_t others = 0;  // steps there of runs of ours, of which the state knows nothing
   StepId other;
   for (const KnownStep& known : hello.steps) {
     const Job* job = running_job(state_, known.id.job, known.id.attempt);
     const bool holds_node = std::ranges::binary_search(node.jobs, known.id.job);
-    const bool is_ours = !is_foreign && job != nullptr && holds_node && is_of_run(*job, known.run_key) &&
-                         job->run->find_step(known.id.step) != nullptr;
-    if (!is_ours && known.phase != StepPhase::kEnded) link.fenced.insert({known.id.job, known.id.attempt});
-    if (job != nullptr && !is_of_run(*job, known.run_key)) {
-      if (others++ == 0) other = known.id;
+    const bool goes_on_here =
+        !is_foreign && job != nullptr && holds_node && !is_finished(job->state);
+    if (!is_foreign && holds_node && own_step(job, known.id, known.launch_key) != nullptr) continue;
+    if (!goes_on_here) {
+      if (known.phase != StepPhase::kEnded) link.fenced.insert({known.id.job, known.id.attempt});
+      continue;
     }
+    // One that has ended is in nobody's way, unless another is to be started under its number.
+    if (known.phase == StepPhase::kEnded && job->run->find_step(known.id.step) == nullptr) continue;
+    link.fenced_steps.insert({known.id, known.launch_key});
+    if (others++ == 0) other = known.id;
   }
   if (others > 0) {
     // Once for all of them: an agent may name as many as it likes.
-    port_.warn(fmt::format("node {} runs step {}.{}{} of another job of that number: the state here is an older copy. It is ended there, and ours starts again",
-                           hello.node_name, other.job.value(), other.step, others == 1 ? "" : fmt::format(" and {} more", others - 1)));
+    port_.warn(
+        fmt::format("node {} has step {}.{}{}, of which the state here knows nothing: it is an "
+                    "older copy. The step is ended there",
+                    hello.node_name, other.job.value(), other.step,
+                    others == 1 ? "" : fmt::format(" and {} more", others - 1)));
   }
-  if (!link.fenced.empty()) {
+  if (link.is_fenced()) {
     event.clear_conditions &= static_cast<std::uint16_t>(~node_condition::kNotResponding);
     event.set_conditions |= node_condition::kNotResponding;
   }
@@ -175,9 +190,11 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
   for (const auto& [job, attempt] : links_[node.value()].fenced) {
     send_when_durable(node, TerminateJob{job, attempt, "", Duration()});
   }
+  for (const auto& [step, key] : links_[node.value()].fenced_steps)
+    send_when_durable(node, EndStep{step, key});
   for (const KnownStep& known : hello.steps) {
     const Job* job = running_job(state_, known.id.job, known.id.attempt);
-    const StepState* step = job == nullptr ? nullptr : job->run->find_step(known.id.step);
+    const StepState* step = own_step(job, known.id, known.launch_key);
     const bool is_given_up = step != nullptr && !step->is_running() && known.phase != StepPhase::kEnded;
     if (is_given_up) send_when_durable(node, SignalStep{known.id, SIGKILL, false});
   }
@@ -211,13 +228,13 @@ void Core::launch_or_find(NodeIndex node, const RegisterNode& hello) {
       const auto here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node);
       if (!step.is_running() || here == step.layout->nodes.end()) continue;
       const bool is_named = std::ranges::any_of(hello.steps, [&](const KnownStep& known) {
-        return known.id == step.id && is_of_run(job, known.run_key);
+        return known.id == step.id && known.launch_key == job.run->launch_key_of(step);
       });
       if (is_named) continue;
       const auto part = static_cast<std::size_t>(here - step.layout->nodes.begin());
       if (may_have_forgotten || progress_[step.id].running.test(part)) {
         progress_[step.id].running.set(part);
-        wanted.steps.push_back({step.id, StepPhase::kRunning, job.run->run_key});
+        wanted.steps.push_back({step.id, StepPhase::kRunning, job.run->launch_key_of(step)});
       } else if (!is_finished(job.state)) {
         outbox_.push_back(Outgoing{due(), step.id});
       }
@@ -245,7 +262,9 @@ void Core::launch_on(NodeIndex node) {
 /// A silent node is heard again: it may take work once nothing of a lost run is left on it.
 void Core::welcome_back(NodeIndex index, TimePoint now) {
   const NodeStatus& status = state_.nodes().at(index).status;
-  if ((status.conditions & node_condition::kNotResponding) == 0 || !links_[index.value()].fenced.empty()) return;
+  if ((status.conditions & node_condition::kNotResponding) == 0 ||
+      links_[index.value()].is_fenced())
+    return;
   const bool is_down_by_silence = (status.conditions & node_condition::kDown) != 0 && status.reason == kNotResponding;
   if (is_down_by_silence && state_.settings().return_to_service != 0) {
     mark(index, 0, node_condition::kNotResponding | node_condition::kDown, "", now);
@@ -289,14 +308,16 @@ bool has_node(const std::vector<NodeGrant>& grants, NodeIndex node) {
 /// What makes the message one about somebody else's work. Nothing for what is over, or of a run that the state here knows nothing
 /// of: that is only acknowledged.
 std::optional<std::string> Core::why_not_of(NodeIndex node, const FromAgent& message) const {
-  const auto of_step = [&](const StepId& id, std::uint64_t run_key) -> std::optional<std::string> {
-    const Job* job = running_job(state_, id.job, id.attempt);
-    const StepState* step = job == nullptr ? nullptr : job->run->find_step(id.step);
-    if (step == nullptr || !is_of_run(*job, run_key) || has_node(step->layout->nodes, node)) return std::nullopt;
+  const auto of_step = [&](const StepId& id,
+                           std::uint64_t launch_key) -> std::optional<std::string> {
+    const StepState* step = own_step(running_job(state_, id.job, id.attempt), id, launch_key);
+    if (step == nullptr || has_node(step->layout->nodes, node)) return std::nullopt;
     return fmt::format("step {}.{}, which has no task there", id.job.value(), id.step);
   };
-  if (const auto* running = std::get_if<StepRunning>(&message)) return of_step(running->id, running->run_key);
-  if (const auto* done = std::get_if<StepDone>(&message)) return of_step(done->id, done->run_key);
+  if (const auto* running = std::get_if<StepRunning>(&message))
+    return of_step(running->id, running->launch_key);
+  if (const auto* done = std::get_if<StepDone>(&message))
+    return of_step(done->id, done->launch_key);
   if (const auto* clean = std::get_if<JobClean>(&message)) {
     const Job* job = running_job(state_, clean->job, clean->attempt);
     const bool is_fenced = links_[node.value()].fenced.contains({clean->job, clean->attempt});
@@ -339,8 +360,13 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
     note_fault(index, heartbeat->fault, now);
   } else if (const auto* running = std::get_if<StepRunning>(&message)) {
     const Job* job = running_job(state_, running->id.job, running->id.attempt);
-    const StepState* step = job == nullptr || !is_of_run(*job, running->run_key) ? nullptr : job->run->find_step(running->id.step);
-    if (job == nullptr || !is_of_run(*job, running->run_key)) end_stranger(index, running->id);
+    const StepState* step = own_step(job, running->id, running->launch_key);
+    if (job == nullptr) {
+      end_stranger(index, running->id);
+    } else if (step == nullptr && !is_finished(job->state)) {
+      links_[index.value()].fenced_steps.insert({running->id, running->launch_key});
+      send_when_durable(index, EndStep{running->id, running->launch_key});
+    }
     if (step == nullptr || !step->is_running()) return;
     for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
       if (step->layout->nodes[i].node != index) continue;
@@ -350,15 +376,23 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
     if (progress_[running->id].heard() >= step->layout->nodes.size()) forget_launch(running->id);
   } else if (const auto* done = std::get_if<StepDone>(&message)) {
     const Job* job = running_job(state_, done->id.job, done->id.attempt);
-    if (job != nullptr && !is_of_run(*job, done->run_key)) {
-      send_when_durable(index, AcknowledgeStep{done->id});
-    } else {
+    const StepState* step = own_step(job, done->id, done->launch_key);
+    if (job == nullptr || step != nullptr) {
+      count_losses(index, *done, now);
       on_step_done(index, *done, now);
+      return;
     }
-  } else if (const auto* clean = std::get_if<JobClean>(&message)) {
-    const bool was_fenced = link.fenced.erase({clean->job, clean->attempt}) > 0;
+    send_when_durable(index, AcknowledgeStep{done->id, done->launch_key});
+    const bool was_fenced = link.fenced_steps.erase({done->id, done->launch_key}) > 0;
     welcome_back(index, now);
-    if (was_fenced && link.fenced.empty()) launch_on(index);
+    if (was_fenced && !link.is_fenced()) launch_on(index);
+  } else if (const auto* clean = std::get_if<JobClean>(&message)) {
+    std::size_t fences = link.fenced.erase({clean->job, clean->attempt});
+    fences += std::erase_if(link.fenced_steps, [&](const auto& step) {
+      return step.first.job == clean->job && step.first.attempt == clean->attempt;
+    });
+    welcome_back(index, now);
+    if (fences > 0 && !link.is_fenced()) launch_on(index);
     const Job* job = state_.jobs().find(clean->job);
     if (job == nullptr || job->run == nullptr || job->attempt != clean->attempt || !job->is_completing()) return;
     // Nothing of it runs there: a step that was to run there and never reported is over as well.
@@ -375,6 +409,28 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
       on_step_done(index, gone, now);
     }
   }
+}
+
+/// A node that loses each supervisor that is started there would take the queue's jobs one after
+/// the other: no job is to find out again what five in a row have.
+void Core::count_losses(NodeIndex index, const StepDone& done, TimePoint now) {
+  NodeLink& link = links_[index.value()];
+  if (!done.is_lost) {
+    link.losses = 0;
+    return;
+  }
+  const StepState* step =
+      own_step(running_job(state_, done.id.job, done.id.attempt), done.id, done.launch_key);
+  if (step == nullptr || !step->is_running()) return;
+  // Those that were lost together count once.
+  if (link.last_loss.is_set() && step->start_time < link.last_loss) return;
+  link.last_loss = now;
+  if (++link.losses < kLossesMax) return;
+  link.losses = 0;
+  drain_for(index,
+            fmt::format("Launch failure: the supervisors of {} steps in a row were lost there",
+                        kLossesMax),
+            now);
 }
 
 /// What nodes have begun is written down when it is a second old: most short steps are over by then and cost nothing.

@@ -172,6 +172,64 @@ TEST(CoreLaunch, APartThatBeganAndEndedStandsForNoOtherPart) {
   EXPECT_EQ(conditions(0) & node_condition::kDrain, 0);
 }
 
+TEST(CoreLaunch, ANodeThatLosesEachSupervisorIsDrained) {
+  Rig rig(1);
+  rig.connect_all();
+  rig.plan();
+  const JobId job = rig.done(submit_of(spec_of())).job;
+  const auto lose = [&] {
+    rig.plan();
+    ASSERT_EQ(rig.job(job).state, JobState::kRunning);
+    StepDone lost;
+    lost.id = rig.batch_step(job);
+    lost.tasks = {ExitStatus::signalled(9)};
+    lost.is_lost = lost.is_node_fault = true;
+    rig.hear(0, lost);
+    rig.hear(0, lost);  // told again
+    rig.hear(0, JobClean{job, lost.id.attempt});
+    rig.live(rig.core.state().settings().requeue_delay + Duration::seconds(1));
+  };
+  const auto conditions = [&] {
+    return rig.core.state().nodes().at(NodeIndex(0)).status.conditions;
+  };
+  for (int i = 0; i < 4; ++i) lose();
+  EXPECT_EQ(conditions() & node_condition::kDrain, 0);
+  lose();
+  EXPECT_NE(conditions() & node_condition::kDrain, 0);
+  EXPECT_TRUE(rig.job(job).is_pending()) << "the job waits for a node that works";
+  EXPECT_FALSE(rig.job(job).is_held());
+  const std::string& reason = rig.core.state().nodes().at(NodeIndex(0)).status.reason;
+  EXPECT_NE(reason.find("supervisors of 5 steps in a row"), std::string::npos) << reason;
+}
+
+TEST(CoreLaunch, LossesOfOneMomentCountOnceAndAnEndBetweenThemEndsTheCount) {
+  Rig rig(1);
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  const JobId job = rig.done(submit_of(spec)).job;
+  const auto conditions = [&] {
+    return rig.core.state().nodes().at(NodeIndex(0)).status.conditions;
+  };
+  const auto end_one = [&](bool is_lost) {
+    const auto step = std::make_shared<StepSpec>();
+    StepDone end;
+    end.id = *rig.done(PreparedStep{job, step, {}}).step;
+    rig.pass(Duration::seconds(1));
+    end.tasks = {is_lost ? ExitStatus::signalled(9) : ExitStatus::exited(0)};
+    end.is_lost = end.is_node_fault = is_lost;
+    rig.hear(0, end);
+    rig.pass(Duration::seconds(1));
+  };
+  for (int i = 0; i < 4; ++i) end_one(true);
+  end_one(false);
+  for (int i = 0; i < 4; ++i) end_one(true);
+  EXPECT_EQ(conditions() & node_condition::kDrain, 0);
+  end_one(true);
+  EXPECT_NE(conditions() & node_condition::kDrain, 0);
+}
+
 TEST(CoreLaunch, AScriptThatCannotBeReadEndsTheJobWithTheReason) {
   Running rig;
   Rig next(2, rig.stored());
@@ -306,28 +364,103 @@ TEST(CoreIdentity, AnotherRunOfTheSameNumberIsNotTakenForOurs) {
   // An older copy of the state was put back: it has given a number again that a process on the node goes by.
   Running rig;
   rig.core.on_agent_lost(NodeIndex(0));
-  const std::uint64_t ours = rig.job(rig.id).run->run_key;
+  const std::uint64_t ours = rig.launch_key(rig.batch_step(rig.id));
   const std::size_t launches = rig.count_sent<LaunchStep>(0);
   rig.connect(0, {KnownStep{rig.batch_step(rig.id), StepPhase::kRunning, ours + 1}});
   EXPECT_EQ(rig.warnings.size(), 1U);
-  EXPECT_EQ(rig.count_sent<TerminateJob>(0), 1U);
+  ASSERT_EQ(rig.count_sent<EndStep>(0), 1U);
+  EXPECT_EQ(rig.last_sent<EndStep>().launch_key, ours + 1);
+  EXPECT_EQ(rig.count_sent<TerminateJob>(0), 0U) << "the run itself is ours and goes on";
+  EXPECT_EQ(rig.count_sent<LaunchStep>(0), launches) << "not beside the other";
   StepDone theirs;
   theirs.id = rig.batch_step(rig.id);
   theirs.tasks = {ExitStatus::exited(0)};
-  theirs.run_key = ours + 1;
+  theirs.launch_key = ours + 1;
   rig.hear(0, theirs);
   EXPECT_EQ(rig.count_sent<AcknowledgeStep>(0), 1U);
   EXPECT_EQ(rig.job(rig.id).state, JobState::kRunning) << "another's end is not ours";
   rig.hear(1, theirs);
   EXPECT_EQ(rig.count_sent<AcknowledgeStep>(1), 1U) << "nor of a node where ours does not run";
-  rig.hear(0, JobClean{rig.id, 0});
   EXPECT_EQ(rig.count_sent<LaunchStep>(0), launches + 1) << "ours does not run there";
-  EXPECT_EQ(rig.last_sent<LaunchStep>().run_key, ours);
-  theirs.run_key = ours;
+  EXPECT_EQ(rig.last_sent<LaunchStep>().launch_key, ours);
+  theirs.launch_key = ours;
   theirs.is_lost = theirs.is_node_fault = true;
   rig.hear(0, theirs);
   EXPECT_EQ(rig.job(rig.id).attempt, 1U) << "the node could not start it under that number: it begins anew";
   EXPECT_FALSE(is_finished(rig.job(rig.id).state));
+}
+
+TEST(CoreIdentity, AStepOfALostBranchEndsAloneAndItsNumberIsFree) {
+  // The job runs in both branches; its step 0 was created in the one that is lost, and node 0 still
+  // runs it.
+  Rig rig(2);
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  spec->min_nodes = spec->task_count = 2;
+  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  const auto copy = rig.stored();
+  auto step = std::make_shared<StepSpec>();
+  step->min_nodes = step->task_count = 2;
+  const StepId id = *rig.done(PreparedStep{job, step, {}}).step;
+  const std::uint64_t theirs = rig.launch_key(id);
+  Rig next(2, copy);
+  next.connect(0, {KnownStep{id, StepPhase::kRunning, theirs}});
+  next.connect(1);
+  EXPECT_EQ(next.warnings.size(), 1U);
+  EXPECT_EQ(next.count_sent<EndStep>(0), 1U);
+  EXPECT_EQ(next.count_sent<TerminateJob>(0), 0U);
+  const Reply reply = next.done(PreparedStep{job, step, {}});
+  ASSERT_EQ(*reply.step, id) << "the number is given again";
+  EXPECT_EQ(next.count_sent<LaunchStep>(0), 0U) << "not before the other is gone";
+  EXPECT_EQ(next.count_sent<LaunchStep>(1), 1U);
+  StepDone end;
+  end.id = id;
+  end.launch_key = theirs;
+  end.tasks = {ExitStatus::exited(0)};
+  next.hear(0, end);
+  ASSERT_EQ(next.count_sent<AcknowledgeStep>(0), 1U);
+  EXPECT_EQ(next.last_sent<AcknowledgeStep>().launch_key, theirs);
+  EXPECT_NE(next.launch_key(id), theirs);
+  EXPECT_EQ(next.count_sent<LaunchStep>(0), 1U);
+  EXPECT_TRUE(next.job(job).run->steps.at(0).is_running()) << "another's end is not ours";
+  end.launch_key = 0;  // ours
+  end.tasks = {ExitStatus::exited(5)};
+  next.hear(0, end);
+  next.hear(1, end);
+  EXPECT_EQ(next.job(job).run->steps.at(0).exit, ExitStatus::exited(5));
+  EXPECT_EQ(next.job(job).state, JobState::kRunning);
+}
+
+TEST(CoreIdentity, AnEndOfALostBranchIsAcknowledgedAlsoWhereOursHasNoPart) {
+  Running rig;
+  StepDone end;
+  end.id = StepId{rig.id, 0, 0};
+  end.launch_key = 12345;
+  end.tasks = {ExitStatus::exited(0)};
+  rig.hear(1, end);
+  EXPECT_EQ(rig.count_sent<AcknowledgeStep>(1), 1U);
+}
+
+TEST(CoreIdentity, StepsOfOneMomentHaveKeysOfTheirOwn) {
+  Rig rig(2);
+  rig.connect_all();
+  const JobId first = rig.done(submit_of(spec_of())).job;
+  const JobId second = rig.done(submit_of(spec_of())).job;
+  rig.plan();  // starts both in one turn
+  const auto key = [&](JobId job) { return rig.launch_key(rig.batch_step(job)); };
+  ASSERT_NE(key(first), 0U);
+  EXPECT_NE(key(first), key(second));
+  EXPECT_NE(key(first), rig.job(first).run->run_key);
+  const std::uint64_t before = key(first);
+  rig.done(testing::control_of(JobVerb::kRequeue, testing::selector_of(first)));
+  rig.step_done(rig.job(first).run->allocation->nodes.front().node.value(),
+                StepId{first, 0, kBatchStep}, ExitStatus::signalled(SIGTERM));
+  rig.live(rig.core.state().settings().requeue_delay + Duration::seconds(1));
+  rig.plan();
+  ASSERT_EQ(rig.job(first).state, JobState::kRunning);
+  EXPECT_NE(key(first), before);
 }
 
 TEST(CoreIdentity, IdsThatHistoryKnowsAreNotGivenAgain) {

@@ -66,7 +66,7 @@ TEST(CoreReturn, AStepThatRanAndIsNotNamedIsLookedForAndNotStartedAgain) {
   EXPECT_EQ(rig.count_sent<LaunchStep>(0), 0U);
   ASSERT_EQ(rig.count_sent<FindSteps>(0), 1U);
   ASSERT_EQ(rig.last_sent<FindSteps>().steps.size(), 1U);
-  EXPECT_EQ(rig.last_sent<FindSteps>().steps[0].run_key, rig.job(job).run->run_key);
+  EXPECT_EQ(rig.last_sent<FindSteps>().steps[0].launch_key, rig.launch_key(rig.batch_step(job)));
   StepDone lost;
   lost.id = rig.batch_step(job);
   lost.tasks = {ExitStatus::signalled(9)};
@@ -121,6 +121,60 @@ TEST(CoreReturn, WhatIsKnownToHaveBegunIsNotStartedAgainByTheNextController) {
   ASSERT_EQ(next.count_sent<FindSteps>(0), 1U);
   ASSERT_EQ(next.last_sent<FindSteps>().steps.size(), 1U);
   EXPECT_EQ(next.last_sent<FindSteps>().steps[0].id, next.batch_step(job));
+}
+
+TEST(CoreReturn, APartThatEndedWhileOthersRunOnIsKnownToHaveBegun) {
+  Rig rig(3);
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  spec->min_nodes = spec->task_count = 3;
+  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  auto step = std::make_shared<StepSpec>();
+  step->min_nodes = step->task_count = 3;
+  const StepId id = *rig.done(PreparedStep{job, step, {}}).step;
+  StepDone end;
+  end.id = id;
+  end.tasks = {ExitStatus::exited(0)};
+  rig.hear(1, end);
+  rig.hear(2, StepRunning{id});
+  rig.pass(Duration::seconds(2));
+  const auto begun = [&](const Rig& of) { return of.job(job).run->steps.at(0).begun.indices(); };
+  EXPECT_EQ(begun(rig), (std::vector<std::size_t>{1, 2})) << "of node 0 nothing was heard";
+  Rig next(3, rig.stored());
+  next.connect(1);
+  EXPECT_EQ(next.count_sent<LaunchStep>(1), 0U) << "an older copy of its spool was put back";
+  EXPECT_EQ(next.count_sent<FindSteps>(1), 1U);
+  next.connect(0);
+  EXPECT_EQ(next.count_sent<LaunchStep>(0), 1U);
+}
+
+TEST(CoreReturn, ALaunchThatAnEarlierControllerPromisedIsWatched) {
+  Rig rig(1);
+  const JobId job = [&] {
+    rig.connect_all();
+    rig.plan();
+    return rig.done(submit_of(spec_of())).job;
+  }();
+  Rig next(1, rig.stored());
+  next.connect(0);
+  next.live(next.core.state().settings().launch_timeout + Duration::seconds(3));
+  EXPECT_EQ(next.job(job).attempt, 1U) << "its node never said that it runs";
+  EXPECT_NE(next.core.state().nodes().at(NodeIndex(0)).status.conditions & node_condition::kDrain,
+            0);
+}
+
+TEST(CoreReturn, WhatRunsIsNotTakenForALaunchThatFailsWhileItsNodeIsAway) {
+  Rig rig;
+  const JobId job = started(rig);
+  rig.hear(0, StepRunning{rig.batch_step(job)});
+  rig.pass(Duration::seconds(2));
+  Rig next(2, rig.stored());
+  next.connect(1);
+  next.live(next.core.state().settings().launch_timeout + Duration::seconds(3));
+  EXPECT_EQ(next.job(job).attempt, 0U) << "its node's silence is judged by SlurmdTimeout";
+  EXPECT_EQ(next.job(job).state, JobState::kRunning);
 }
 
 TEST(CoreReturn, AStepThatIsOverInAMomentLeavesNoWordOfItsBeginning) {

@@ -5,11 +5,11 @@
 #include <csignal>
 
 #include "base/check.h"
-#include "base/hash.h"
 #include "codec/hostlist.h"
 #include "codec/rank_layout.h"
 #include "codec/service_text.h"
 #include "codec/trial_text.h"
+#include "controller/backend/launch_key.h"
 #include "controller/backend/trial_rules.h"
 #include "controller/core.h"
 #include "controller/planning/commit.h"
@@ -23,11 +23,6 @@ namespace {
 
 /// Starts tried per turn before the next plan is awaited: bounds the time that a turn can take.
 constexpr std::size_t kStartsPerTurn = 512;
-
-/// Differs from every run that another copy of this state has started, or will.
-std::uint64_t draw_run_key(const ClusterState& state, JobId job) {
-  return Hasher().add(state.epoch().value()).add(state.seq().value()).add(state.time().microseconds()).add(job.value()).digest();
-}
 
 }  // namespace
 
@@ -127,7 +122,7 @@ void Core::create_first_step(const Job& job, TimePoint now) {
     layout->nodes.push_back(job.run->allocation->nodes.front());
     layout->nodes.front().task_count = 1;
     const StepId step{job.id, job.attempt, kBatchStep};
-    emit(StepCreated{step, nullptr, std::move(layout)}, now);
+    emit(StepCreated{step, nullptr, std::move(layout), draw_launch_key(state_, step)}, now);
     order_launch(step);
     return;
   }
@@ -142,7 +137,7 @@ void Core::create_first_step(const Job& job, TimePoint now) {
     spec = std::move(counted);
   }
   const StepId step{job.id, job.attempt, job.run->next_step};
-  emit(StepCreated{step, std::move(spec), std::move(layout)}, now);
+  emit(StepCreated{step, std::move(spec), std::move(layout), draw_launch_key(state_, step)}, now);
   order_launch(step);
 }
 
@@ -277,7 +272,7 @@ LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& 
   message.kill_wait = state.settings().kill_wait;
   message.cluster_id = state.cluster_id();
   message.epoch = state.epoch();
-  message.run_key = job.run->run_key;
+  message.launch_key = job.run->launch_key_of(step);
   message.is_file_append = state.settings().is_job_file_append;
   message.kill_on_bad_exit = state.settings().kill_on_bad_exit;
   if (const Trial* trial = trial_of(state, job)) {
@@ -314,7 +309,8 @@ bool Core::launch(const StepId& id) {
   for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
     const NodeGrant& grant = step->layout->nodes[i];
     const NodeLink& link = links_[grant.node.value()];
-    if (progress.running.test(i) || progress.done.test(i) || !link.is_connected || !link.fenced.empty()) continue;
+    if (progress.running.test(i) || progress.done.test(i) || !link.is_connected || link.is_fenced())
+      continue;
     const Node& node = state_.nodes().at(grant.node);
     message.node_name = node.config.name;
     message.pools = node.config.gres;

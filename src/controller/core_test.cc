@@ -88,8 +88,8 @@ TEST(CoreAgents, WhatANodeSaysOfAnothersWorkIsLoggedAndNotObeyed) {
   StepDone done;
   done.id = StepId{job, 0, kBatchStep};
   done.tasks = {ExitStatus()};
-  rig.name_run(done);
-  EXPECT_FALSE(rig.core.on_agent(other, StepRunning{done.id, done.run_key}, rig.now));
+  rig.name_launch(done);
+  EXPECT_FALSE(rig.core.on_agent(other, StepRunning{done.id, done.launch_key}, rig.now));
   EXPECT_FALSE(rig.core.on_agent(other, done, rig.now));
   EXPECT_FALSE(rig.core.on_agent(other, JobClean{job, 0}, rig.now));
   rig.core.end_turn(rig.now);
@@ -284,7 +284,7 @@ TEST(CoreJob, RunsAndItsEndIsAcknowledgedOnceDurable) {
   StepDone report;
   report.id = step;
   report.tasks = {ExitStatus::exited(7)};
-  rig.name_run(report);
+  rig.name_launch(report);
   rig.core.on_agent(NodeIndex(0), report, rig.now);
   rig.core.end_turn(rig.now);
   EXPECT_EQ(rig.count_sent<AcknowledgeStep>(0), 0U);

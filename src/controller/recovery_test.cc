@@ -374,6 +374,8 @@ TEST(RecoverBesideHistory, WhatACheckpointHasInMemoryIsToldAsWell) {
     if (job.is_over()) in_memory.emplace(job.id, job.attempt);
   });
   ASSERT_FALSE(in_memory.empty());
+  const auto is_later = [](const auto& run) { return run.second > 0; };
+  ASSERT_TRUE(std::ranges::any_of(in_memory, is_later)) << "a job that ended in a later attempt";
   // The checkpoint alone still says which batch the last one was.
   while (!journal->truncate(Seq(all), 100).value()) {
   }

@@ -121,7 +121,7 @@ class Rig : public JournalPort, public CorePort {
   void connect(std::uint32_t node, std::vector<KnownStep> steps = {}, const std::string& boot = "boot") {
     RegisterNode hello = hello_of(node);
     hello.boot_id = boot;
-    for (KnownStep& step : steps) name_run(step);
+    for (KnownStep& step : steps) name_launch(step);
     hello.steps = std::move(steps);
     const bool has_met = !core.state().nodes().at(NodeIndex(node)).status.boot_id.empty();
     if (has_met) hello.cluster_id = core.identity().cluster_id;
@@ -131,15 +131,26 @@ class Rig : public JournalPort, public CorePort {
     for (std::uint32_t i = 0; i < core.state().nodes().all().size(); ++i) connect(i);
   }
   void hear(std::uint32_t node, FromAgent message) {
-    std::visit([&](auto& said) { if constexpr (requires { said.run_key; }) name_run(said); }, message);
+    std::visit(
+        [&](auto& said) {
+          if constexpr (requires { said.launch_key; }) name_launch(said);
+        },
+        message);
     core.on_agent(NodeIndex(node), message, now);
     core.end_turn(now);
     flush();
   }
-  /// What an agent says of a step names the run that it was launched for: the present one, unless it names another.
-  void name_run(auto& said) const {
-    const Job* job = core.state().jobs().find(said.id.job);
-    if (said.run_key == 0 && job != nullptr && job->run != nullptr) said.run_key = job->run->run_key;
+  /// What an agent says of a step names its launch: the present one, unless it names another.
+  void name_launch(auto& said) const {
+    if (said.launch_key == 0) said.launch_key = launch_key(said.id);
+  }
+  /// 0: the state has no such step.
+  std::uint64_t launch_key(const StepId& id) const {
+    const Job* job = core.state().jobs().find(id.job);
+    const StepState* step = job == nullptr || job->run == nullptr || job->attempt != id.attempt
+                                ? nullptr
+                                : job->run->find_step(id.step);
+    return step == nullptr ? 0 : job->run->launch_key_of(*step);
   }
   /// Every node says that it runs what it was told to start.
   void confirm_launches() {

@@ -78,7 +78,9 @@ struct LaunchStep {
   Epoch epoch;
   /// Until `end_time`, which is a time on the controller's clock; infinite: no limit.
   Duration time_left = Duration::infinite();
-  std::uint64_t run_key = 0;  ///< as in JobRun: which run's order it is
+  /// As in StepState: tells this order from one for a step that had the same number before an older
+  /// copy of the state was put back.
+  std::uint64_t launch_key = 0;
 };
 
 /// Send a signal to a step's processes on this node.
@@ -116,7 +118,7 @@ enum class StepPhase : std::uint8_t { kStarting = 0, kRunning = 1, kEnded = 2, k
 struct KnownStep {
   StepId id;
   StepPhase phase = StepPhase::kStarting;
-  std::uint64_t run_key = 0;  ///< of its launch
+  std::uint64_t launch_key = 0;  ///< of its launch
 };
 
 /// All steps that the node ran, or may have run, and that its registration did not name. What is
@@ -129,6 +131,14 @@ struct FindSteps {
 /// The controller has this step's end on stable storage: the agent may forget it.
 struct AcknowledgeStep {
   StepId id;
+  std::uint64_t launch_key = 0;  ///< of its launch; 0: whichever the node has
+};
+
+/// The node has a step that the controller's state knows nothing of, though its run goes on there:
+/// it is to end, and its end to be told. Nothing else of the run is touched.
+struct EndStep {
+  StepId id;
+  std::uint64_t launch_key = 0;  ///< of its launch
 };
 
 /// The job is over everywhere: forget all of it.
@@ -153,7 +163,7 @@ struct OutputReceived {
 };
 
 using ToAgent = std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep,
-                             ForgetJob, ChangeEnd, StopStep, OutputReceived, FindSteps>;
+                             ForgetJob, ChangeEnd, StopStep, OutputReceived, FindSteps, EndStep>;
 
 // ---- agent → controller ----
 
@@ -202,7 +212,7 @@ struct Heartbeat {
 /// connection was lost.
 struct StepRunning {
   StepId id;
-  std::uint64_t run_key = 0;  ///< of its launch
+  std::uint64_t launch_key = 0;  ///< of its launch
 };
 
 /// This node's part of a step is over.
@@ -216,7 +226,7 @@ struct StepDone {
   std::string error;               ///< why it could not be started; empty: it ran
   bool is_node_fault = false;      ///< the error is the node's, not the job's: requeue elsewhere
   bool is_timeout = false;         ///< ended because the step's own time limit was over
-  std::uint64_t run_key = 0;       ///< of its launch
+  std::uint64_t launch_key = 0;    ///< of its launch
 };
 
 /// Nothing of this job's attempt runs on the node any more.

@@ -173,6 +173,7 @@ struct StepCreated {
   StepId step;
   StepSpecRef spec;  ///< null for the batch step
   StepLayoutRef layout;
+  std::uint64_t launch_key = 0;  ///< as in StepState
 };
 
 /// Nodes have said that they run their parts of a step: what they know of it may be lost, and they must not start it again.

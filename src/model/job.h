@@ -26,7 +26,12 @@ struct StepState {
   StepId id;
   StepSpecRef spec;  ///< null: the batch script
   StepLayoutRef layout;
-  Bitmap begun;  ///< positions in the layout whose node is known to have started its part; those of a second ago may be missing
+  /// Tells this step from one that had the same number before an older copy of the state was put
+  /// back; 0: as its run.
+  std::uint64_t launch_key = 0;
+  /// Positions in the layout whose node is known to have taken its part; those of a second ago may
+  /// be missing.
+  Bitmap begun;
   JobState state = JobState::kRunning;
   TimePoint start_time;
   TimePoint end_time;
@@ -49,6 +54,10 @@ struct JobRun {
   AllocationRef allocation;
   /// Tells this run from one that had the same job id and attempt before an older copy of the state was put back.
   std::uint64_t run_key = 0;
+  /// What launches of the step go by.
+  std::uint64_t launch_key_of(const StepState& step) const {
+    return step.launch_key != 0 ? step.launch_key : run_key;
+  }
   Bitmap released;               ///< positions in the allocation whose node is clean
   std::vector<StepState> steps;  ///< in the order of creation, but those that are forgotten
   std::uint32_t next_step = 0;

@@ -166,11 +166,13 @@ RECORD(SearchAsked, schema::SearchAsked, SEARCH_ASKED_FIELDS)
 
 void write(schema::StepCreated::Builder builder, const StepCreated& value) {
   write(builder.initStep(), value.step);
+  builder.setLaunchKey(value.launch_key);
   MUSTER_WRITE_P(spec, Spec)
   write_nodes(builder.initLayout(static_cast<unsigned>(value.layout->nodes.size())), value.layout);
 }
 void read(schema::StepCreated::Reader reader, StepCreated& value) {
   read(reader.getStep(), value.step);
+  value.launch_key = reader.getLaunchKey();
   MUSTER_READ_P(spec, Spec)
   read_nodes(reader.getLayout(), value.layout);
 }

@@ -165,7 +165,7 @@ RECORD(SetLogRetention, schema::SetLogRetention, SET_LOG_RETENTION_FIELDS)
   F(array_index, ArrayIndex) S(array, Array) F(restart_count, RestartCount)                      \
   F(kill_wait, KillWait) F(is_file_append, IsFileAppend) F(kill_on_bad_exit, KillOnBadExit)        \
   L(variables, Variables) L(private_folders, PrivateFolders) L(files, Files) L(binds, Binds)       \
-  F(cluster_id, ClusterId) F(epoch, Epoch) F(time_left, TimeLeft) F(run_key, RunKey)
+  F(cluster_id, ClusterId) F(epoch, Epoch) F(time_left, TimeLeft) F(launch_key, LaunchKey)
 RECORD(LaunchStep, schema::LaunchStep, LAUNCH_STEP_FIELDS)
 
 #define SIGNAL_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(signal, Signal) F(batch_only, BatchOnly)
@@ -181,10 +181,11 @@ RECORD(SuspendJob, schema::SuspendJob, SUSPEND_JOB_FIELDS)
 #define STOP_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(call, Call) F(deadline, Deadline) F(signal, Signal)
 RECORD(StopStep, schema::StopStep, STOP_STEP_FIELDS)
 
-#define ACKNOWLEDGE_STEP_FIELDS(F, S, L, P, O) S(id, Id)
+#define ACKNOWLEDGE_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(launch_key, LaunchKey)
 RECORD(AcknowledgeStep, schema::AcknowledgeStep, ACKNOWLEDGE_STEP_FIELDS)
+RECORD(EndStep, schema::EndStep, ACKNOWLEDGE_STEP_FIELDS)
 
-#define STEP_RUNNING_FIELDS(F, S, L, P, O) S(id, Id) F(run_key, RunKey)
+#define STEP_RUNNING_FIELDS(F, S, L, P, O) S(id, Id) F(launch_key, LaunchKey)
 RECORD(StepRunning, schema::StepRunning, STEP_RUNNING_FIELDS)
 
 #define JOB_ATTEMPT_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt)
@@ -217,7 +218,7 @@ RECORD(ChangeEnd, schema::ChangeEnd, CHANGE_END_FIELDS)
 
 }  // namespace
 
-#define KNOWN_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(phase, Phase) F(run_key, RunKey)
+#define KNOWN_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(phase, Phase) F(launch_key, LaunchKey)
 RECORD(KnownStep, schema::KnownStep, KNOWN_STEP_FIELDS)
 
 namespace {
@@ -259,7 +260,7 @@ RECORD(Heartbeat, schema::Heartbeat, HEARTBEAT_FIELDS)
 #define STEP_DONE_FIELDS(F, S, L, P, O)                                                    \
   S(id, Id) F(node_rank, NodeRank) L(tasks, Tasks) S(usage, Usage)                         \
   F(is_out_of_memory, IsOutOfMemory) F(is_lost, IsLost) F(error, Error) F(is_node_fault, IsNodeFault) \
-  F(is_timeout, IsTimeout) F(run_key, RunKey)
+  F(is_timeout, IsTimeout) F(launch_key, LaunchKey)
 RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
 
 // One struct per alternative of a union: X(Type, ENUMERATOR).
@@ -276,7 +277,7 @@ RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
   X(LaunchStep, LAUNCH_STEP) X(SignalStep, SIGNAL_STEP) X(TerminateJob, TERMINATE_JOB)            \
   X(SuspendJob, SUSPEND_JOB) X(AcknowledgeStep, ACKNOWLEDGE_STEP) X(ForgetJob, FORGET_JOB)        \
   X(ChangeEnd, CHANGE_END) X(StopStep, STOP_STEP) X(OutputReceived, OUTPUT_RECEIVED) \
-  X(FindSteps, FIND_STEPS)
+  X(FindSteps, FIND_STEPS) X(EndStep, END_STEP)
 #define FROM_AGENT(X)                                                                             \
   X(RegisterNode, REGISTER_NODE) X(Heartbeat, HEARTBEAT) X(StepRunning, STEP_RUNNING)             \
   X(StepDone, STEP_DONE) X(JobClean, JOB_CLEAN) X(OutputSent, OUTPUT_SENT)

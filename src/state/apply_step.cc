@@ -15,6 +15,7 @@ void EventApplier::operator()(const StepCreated& event) {
   step.id = event.step;
   step.spec = event.spec;
   step.layout = event.layout;
+  step.launch_key = event.launch_key;
   step.start_time = now;
   if (event.spec != nullptr && event.spec->environment.value() != 0) state.blobs_.reference(event.spec->environment);
   if (event.step.step < kInteractiveStep) job.run->next_step = event.step.step + 1;

@@ -335,6 +335,12 @@ inline void add_present_rules(Log& log) {
   log.add({StepEnded{log.step(job, 0, {grant_of(0, 0, 1)}), JobState::kFailed, ExitStatus::exited(3), Usage{1, 2, 3}, ""}});
   log.add({StepsForgotten{job, {0}}});
   log.end(job, JobState::kFailed, true);
+  const JobId again = log.submit(spec_of("again"));
+  log.start(again, {grant_of(0, 0, 1)});
+  log.end(again, JobState::kNodeFail, true, true);
+  log.add({JobRequeued{again, at(600), 0}});
+  log.start(again, {grant_of(0, 0, 1)});
+  log.end(again, JobState::kCompleted, true);
   auto spec = std::make_shared<ExperimentSpec>();
   spec->user = UserId(1000);
   spec->job = spec_of("ended");

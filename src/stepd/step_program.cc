@@ -180,7 +180,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
         });
   }
   /// Before the tasks run the agent learns who we are from a report of nothing done yet.
-  StepRunning hello() const { return StepRunning{launch_.id, launch_.run_key}; }
+  StepRunning hello() const { return StepRunning{launch_.id, launch_.launch_key}; }
 
   // ---- srun ----
   void dial_srun() {

@@ -12,7 +12,7 @@ constexpr Duration kDeadlineGrace = Duration::seconds(60);
 
 StepSupervisor::StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoint now)
     : id_(launch.id),
-      run_key_(launch.run_key),
+      launch_key_(launch.launch_key),
       node_rank_(launch.node_rank),
       port_(port),
       deadline_(now + launch.time_left + kDeadlineGrace),
@@ -30,7 +30,7 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
     phase_ = Phase::kEnded;
     StepDone done;
     done.id = id_;
-    done.run_key = run_key_;
+    done.launch_key = launch_key_;
     done.node_rank = node_rank_;
     done.error = failure->text();
     done.is_lost = failure->code == ErrorCode::kDeadlineExceeded;
@@ -46,7 +46,7 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
     own_end_ = now + own_limit_;
     if (warning_signal_ != 0) warning_time_ = std::max(now, own_end_ - warning_lead_);
   }
-  port_.report(StepRunning{id_, run_key_});
+  port_.report(StepRunning{id_, launch_key_});
   if (is_suspended_) port_.suspend(true);
   if (stop_) ask_to_stop(*stop_);
   if (early_) terminate(early_->cause, early_->kill_wait, now);
@@ -63,7 +63,7 @@ void StepSupervisor::on_empty(const Usage& usage, bool is_out_of_memory) {
   phase_ = Phase::kEnded;
   StepDone done;
   done.id = id_;
-  done.run_key = run_key_;
+  done.launch_key = launch_key_;
   done.node_rank = node_rank_;
   done.tasks = statuses_;
   done.usage = usage;
@@ -152,7 +152,7 @@ void StepSupervisor::give_up_start() {
   phase_ = Phase::kEnded;
   StepDone done;
   done.id = id_;
-  done.run_key = run_key_;
+  done.launch_key = launch_key_;
   done.node_rank = node_rank_;
   done.tasks = {ExitStatus::signalled(SIGKILL)};
   port_.report(done);

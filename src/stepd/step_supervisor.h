@@ -58,7 +58,7 @@ class StepSupervisor {
   void terminate(const std::string& cause, Duration kill_wait, TimePoint now);
 
   StepId id_;
-  std::uint64_t run_key_ = 0;
+  std::uint64_t launch_key_ = 0;
   std::uint32_t node_rank_;
   StepPort& port_;
   Phase phase_ = Phase::kStarting;

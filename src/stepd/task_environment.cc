@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "codec/requested_variables.h"
+#include "codec/words.h"
 
 namespace muster {
 namespace {
@@ -198,6 +199,18 @@ Environment node_environment(const LaunchStep& launch, const RankLayout& layout,
   out.text("MUSTER_CONF", conf_path);  // some tools take every SLURM_* away from what they start
   if (!get_variable(environment, "TMPDIR")) set_variable(environment, "TMPDIR", "/tmp");
   return environment;
+}
+
+void add_search_folder(Environment& environment, const std::string& folder) {
+  const auto path = get_variable(environment, "PATH");
+  if (!path || path->empty()) {
+    constexpr std::string_view kOfShells =
+        "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";  // when they have none
+    return set_variable(environment, "PATH", fmt::format("{}:{}", kOfShells, folder));
+  }
+  const auto folders = split(*path, ':');
+  if (std::ranges::find(folders, folder) != folders.end()) return;
+  set_variable(environment, "PATH", fmt::format("{}:{}", *path, folder));
 }
 
 void add_task_variables(Environment& environment, const LaunchStep& launch, const TaskBinding& binding, const TaskIdentity& task) {

@@ -20,6 +20,9 @@ RankLayout step_layout(const LaunchStep& launch);
 Environment node_environment(const LaunchStep& launch, const RankLayout& layout, const TaskBinding& binding,
                              const std::string& conf_path);
 
+/// Lets programs in the folder be found by name, after all that the user's own PATH has.
+void add_search_folder(Environment& environment, const std::string& folder);
+
 struct TaskIdentity {
   std::uint32_t rank = 0;      ///< in the step
   std::uint32_t local_id = 0;  ///< on this node

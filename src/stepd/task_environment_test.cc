@@ -146,5 +146,16 @@ TEST_F(TaskEnvironmentTest, ResourcesPerTask) {
   EXPECT_EQ(value("SLURM_TRES_PER_TASK"), "cpu=2,gres/gpu=1");
 }
 
+TEST(SearchFolder, StandsLastAndOnce) {
+  Environment environment;
+  add_search_folder(environment, "/opt/muster/bin");
+  EXPECT_EQ(get_variable(environment, "PATH"),
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/muster/bin");
+  set_variable(environment, "PATH", "/usr/bin:/bin");
+  add_search_folder(environment, "/opt/muster/bin");
+  add_search_folder(environment, "/opt/muster/bin");
+  EXPECT_EQ(get_variable(environment, "PATH"), "/usr/bin:/bin:/opt/muster/bin");
+}
+
 }  // namespace
 }  // namespace muster

@@ -13,6 +13,7 @@
 #include <map>
 
 #include "codec/file_pattern.h"
+#include "codec/service_text.h"
 #include "codec/spool_path.h"
 #include "codec/words.h"
 #include "stepd/task_environment.h"
@@ -173,6 +174,11 @@ class TaskStarter {
     const std::string mark = step_mark(options.spool, launch.id);
     set_variable(environment_, mark.substr(0, mark.find('=')), mark.substr(mark.find('=') + 1));
     if (is_trial && !options.program_folder.empty()) set_variable(environment_, "MUSTER_PROGRAMS", options.program_folder);
+    // Scripts call muster and srun by name, and who sent them over HTTP has no PATH that knows
+    // these.
+    const bool is_platforms = is_trial || service_kind(*launch.job).has_value();
+    if (is_platforms && !options.program_folder.empty())
+      add_search_folder(environment_, options.program_folder);
     if (launch.job->trial.value() != 0) set_variable(environment_, "MUSTER_STOP_FILE", stop_path(options.spool, launch.id));
   }
 

@@ -60,5 +60,48 @@ TEST(HistoryDisk, ASyncThatFailedIsMadeUpForBeforeTheFileIsWritten) {
   }
 }
 
+TEST(HistoryDisk, ALogThatIsDoubtedIsNotCopiedAtTheEnd) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    testing::FaultyDisk disk(seed);
+    std::unique_ptr<HistoryStore> store;
+    const auto open = [&] {
+      store.reset();
+      auto opened = HistoryStore::open("history.db");
+      ASSERT_TRUE(opened.has_value()) << opened.error().text();
+      store = std::move(*opened);
+    };
+    std::uint32_t next = 1;
+    const auto add = [&] {
+      std::vector<HistoryObject> objects;
+      for (int i = 0; i < 3; ++i) objects.emplace_back(run_of(next++));
+      ASSERT_TRUE(
+          store->append(objects, {Seq(store->watermark().value() + 1), {}, {}}).has_value());
+    };
+    open();
+    add();
+    ASSERT_TRUE(store->make_durable().has_value());
+    const std::uint32_t durable = next;
+    disk.kill_process();
+    store.reset();
+    disk.start_process();
+    open();
+    add();
+    disk.arm(testing::Fault::kSyncError, 1);
+    ASSERT_FALSE(store->make_durable().has_value());
+    store.reset();  // an orderly end
+    disk.kill_process();
+    disk.lose_power();
+    open();
+    ASSERT_NE(store, nullptr);
+    EXPECT_EQ(store->damage().value(), std::vector<std::string>());
+    for (std::uint32_t job = 1; job < durable; ++job)
+      EXPECT_TRUE(store->find(JobId(job))->has_value());
+    const std::uint32_t kept = store->watermark() == Seq(2) ? next : durable;
+    for (std::uint32_t job = durable; job < kept; ++job)
+      EXPECT_TRUE(store->find(JobId(job))->has_value());
+  }
+}
+
 }  // namespace
 }  // namespace muster

@@ -380,6 +380,36 @@ def test_jobs_are_held_by_name(cluster):
     assert reasons == {str(first): "JobHeldAdmin", str(second): "JobHeldAdmin", str(other): "BeginTime"}, "the cluster is the caller's own"
     cluster.run("scontrol", "release", "name=of-this-name")
     assert "JobHeld" not in cluster.run("squeue", "-h", "-o", "%r", "-j", f"{first},{second}").out
-    refused = cluster.run("scontrol", "hold", "jobname=none-has-it", check=False)
-    assert refused.code == 1 and "Invalid job name specified" in refused.err
+    assert "no job of that name" in cluster.run("scontrol", "hold", "jobname=none-has-it").err
+    cluster.run("scontrol", "update", "JobName=of-this-name", "comment=both")
+    shown = cluster.run("squeue", "-h", "-O", "JobID,Comment", "-j", f"{first},{second},{other}").out
+    assert {line.split()[0] for line in shown.splitlines() if "both" in line} == {str(first), str(second)}
+    refused = cluster.run("scontrol", "update", "JobName=none-has-it", "comment=x", check=False)
+    assert refused.code == 1 and "No jobs with name 'none-has-it'" in refused.err
+    refused = cluster.run("scontrol", "requeue", "jobname=of-this-name", check=False)
+    assert refused.code == 1 and "Invalid job id specified for job jobname=of-this-name" in refused.err
     cluster.run("scancel", first, second, other)
+
+
+def test_users_that_are_not_there_are_told_and_the_others_shown(cluster):
+    job = cluster.sbatch("true", "--begin=now+1hour")
+    nobody = cluster.run("squeue", "-h", "-u", "nosuchuser")
+    assert nobody.out == "" and "Invalid user: nosuchuser" in nobody.err
+    me = cluster.run("id", "-un").out.strip()
+    assert str(job) in cluster.run("squeue", "-h", "-o", "%i", "-u", f"nosuchuser,{me}").out.split()
+    cluster.run("scancel", job)
+
+
+def test_a_step_beside_a_controller_that_stands_still_is_told_so(cluster):
+    salloc = cluster.popen("salloc", "-Q", "sh", "-c", "echo ready; read go; srun echo ran")
+    assert salloc.stdout.readline() == "ready\n"
+    controller = cluster.pid("controller")
+    os.kill(controller, signal.SIGSTOP)
+    try:
+        salloc.stdin.write("go\n")
+        salloc.stdin.flush()
+        time.sleep(5)
+    finally:
+        os.kill(controller, signal.SIGCONT)
+    out, err = salloc.communicate(timeout=30)
+    assert out == "ran\n" and "retrying (The controller does not answer)" in err and "busy" not in err, (out, err)

@@ -331,12 +331,14 @@ def test_a_submission_that_nobody_answers_can_be_ended(cluster, command, number)
         os.kill(controller, signal.SIGCONT)
 
 
-def test_a_spool_that_is_removed_under_its_agent_drains_the_node(own_cluster):
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_a_spool_that_is_removed_under_its_agent_drains_the_node(own_cluster, is_moved):
     cluster = own_cluster(nodes=2)
-    shutil.rmtree(cluster.dir / "spool" / "node2")
+    spool = cluster.dir / "spool" / "node2"
+    os.rename(spool, f"{spool}.old") if is_moved else shutil.rmtree(spool)
     job = cluster.sbatch("true", "--requeue", "-w", "node2", "-o", "/dev/null")
     until(lambda: "drain" in cluster.run("sinfo", "-h", "-N", "-n", "node2", "-o", "%t").out, "the node is drained", 20)
-    assert "was removed while this agent runs" in cluster.run("sinfo", "-h", "-N", "-n", "node2", "-o", "%E").out
+    assert "was removed or moved while this agent runs" in cluster.run("sinfo", "-h", "-N", "-n", "node2", "-o", "%E").out
     assert cluster.wait_ended(cluster.sbatch("true", "-o", "/dev/null"))["State"] == "COMPLETED"  # the other node serves
     os.kill(cluster.pid("agent-node2"), signal.SIGKILL)
     cluster.up()

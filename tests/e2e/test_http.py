@@ -103,6 +103,11 @@ def report(trial, step, group="training", run=1, **metrics):
                                         "metrics": {"avgMetrics": metrics, "batchMetrics": None}}}
 
 
+def test_a_trial_that_came_by_http_finds_the_programs_by_name(web):
+    experiment = create(web, "command -v srun && muster report --step 1 loss=0.5")
+    assert web.wait_state(experiment, "STATE_COMPLETED", "STATE_ERROR") == "STATE_COMPLETED"
+
+
 def test_only_who_has_a_token_is_answered(cluster, web):
     assert web.ask("GET", "/info")["version"] == "0.38.1"
     for token in ("", "x", web.token[:-3] + "abc"):

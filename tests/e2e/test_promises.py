@@ -294,6 +294,36 @@ def test_an_older_state_takes_no_process_for_another_job(pair):
     until(lambda: not Path(f"/proc/{pid}").exists() or ") Z" in Path(f"/proc/{pid}/stat").read_text(), "the old job's end")
 
 
+def test_a_job_of_both_an_older_state_and_the_lost_one_runs_on(pair):
+    """Only the step that the older state does not know ends; its number is given again, and is another step's."""
+    cluster = pair
+    jobs = {}
+    for name, first in (("runs", "sleep 300"), ("ended", "sleep 3; exit 7")):
+        script = (f"touch {name}.up\nwhile [ ! -e {name}.go ]; do sleep 0.1; done\nsrun -n1 sh -c '{first}'; echo first $? >> {name}.log\n"
+                  f"while [ ! -e {name}.again ]; do sleep 0.1; done\nsrun -n1 sh -c 'echo ran >> {name}.log; exit 5'; echo second $? >> {name}.log")
+        jobs[name] = cluster.sbatch(script, "--no-requeue")
+        until((cluster.work / f"{name}.up").exists, "its begin")
+    time.sleep(1.5)
+    stop_hard(cluster, "controller")
+    shutil.copytree(cluster.dir / "state", cluster.dir / "backup")
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    for name, job in jobs.items():
+        (cluster.work / f"{name}.go").touch()
+        until(lambda: f"{job}.0" in cluster.run("squeue", "-h", "-s", "-o", "%i").out.split(), "its step")
+    stop_hard(cluster, "controller")
+    time.sleep(4)  # one of the steps ends
+    shutil.rmtree(cluster.dir / "state")
+    (cluster.dir / "backup").rename(cluster.dir / "state")
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    log = cluster.dir / "log" / "controller.log"
+    until(lambda: f"has step {jobs['runs']}.0, of which the state here knows nothing: it is an older copy" in log.read_text(), "the node says so")
+    until((cluster.work / "runs.log").exists, "the end of the step that nobody knows")
+    for name, first in (("runs", 137), ("ended", 7)):
+        (cluster.work / f"{name}.again").touch()
+        assert cluster.wait_ended(jobs[name])["State"] == "COMPLETED"
+        assert (cluster.work / f"{name}.log").read_text() == f"first {first}\nran\nsecond 5\n"
+
+
 def test_a_stale_pid_file_ends_nobody_elses_controller(pair, own_cluster):
     other = own_cluster(nodes=1)
     pid = other.pid("controller")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import experiment_folder, until
+from conftest import BIN, experiment_folder, until
 from test_http import Web
 
 SITE = """
@@ -60,7 +60,7 @@ def output(cluster, web, experiment):
 def test_they_stand_where_an_experiment_says_nothing(site):
     web = Web(site)
     plain = made(web, CONFIG)["experiment"]
-    assert output(site, web, plain["id"]) == f"tool everywhere mine {site.base}/tools:/usr/bin:/bin\n"
+    assert output(site, web, plain["id"]) == f"tool everywhere mine {site.base}/tools:/usr/bin:/bin:{BIN}\n"
     assert plain["config"]["max_restarts"] == 1 and plain["config"]["log_policies"][0]["name"] == "Out of luck"
     debug = made(web, CONFIG.replace("max_restarts: 1", "resources: {resource_pool: debug}"))["experiment"]
     assert output(site, web, debug["id"]).startswith("tool debug mine ")

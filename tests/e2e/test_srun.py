@@ -3,6 +3,8 @@ import os
 import signal
 import time
 
+import pytest
+
 from conftest import ends_told
 
 
@@ -64,9 +66,22 @@ def test_srun_survives_a_restart_of_the_controller(own_cluster):
 def test_a_failing_task_ends_the_step_at_once_with_K(cluster):
     begin = time.monotonic()
     result = cluster.run("srun", "-K1", "-n2", "sh", "-c", '[ "$SLURM_PROCID" = 0 ] && exit 7; exec sleep 60', check=False)
-    assert result.code == 137, result
+    assert result.code == 143, result
     assert "task 0: Exited with exit code 7" in result.err and "Terminating" in result.err
     assert time.monotonic() - begin < 30
+
+
+@pytest.mark.parametrize("option, code, said", [("-K", 9, "got term\n"), ("-W1", 137, "")])
+def test_K_gives_the_other_tasks_notice_and_W_does_not(cluster, option, code, said):
+    script = "trap 'echo got term; exit 9' TERM; [ $SLURM_PROCID = 1 ] && { sleep 1; exit 3; }; sleep 30 & wait"
+    result = cluster.run("srun", "-n2", option, "sh", "-c", script, check=False)
+    assert (result.out, result.code) == (said, code), result
+
+
+def test_a_task_that_survives_the_notice_of_K_is_killed(cluster):
+    script = "trap 'echo got term' TERM; [ $SLURM_PROCID = 1 ] && { sleep 1; exit 3; }; while :; do sleep 30 & wait; done"
+    result = cluster.run("srun", "-n2", "-K", "sh", "-c", script, check=False)
+    assert (result.out, result.code) == ("got term\n", 137), result
 
 
 def test_an_end_is_told_although_something_left_behind_holds_the_output(cluster):

@@ -117,7 +117,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
                  "asked what runs here\n",
                  options_.spool);
     agent_.emplace(std::move(self_), ::geteuid(), *this);
-    for (const Spool::Known& step : known) agent_->adopt(step.id, step.run_key, step.done, steady_now());
+    for (const Spool::Known& step : known)
+      agent_->adopt(step.id, step.launch_key, step.done, steady_now());
     start_spawner();
     listen();
     tasks_.add(controller_loop());
@@ -299,7 +300,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
       const StepId step = running != nullptr ? running->id : done->id;
       MessageLink* before = links_.contains(step) ? links_[step] : nullptr;
       links_[step] = link;
-      if (!agent_->on_step_linked(step, running != nullptr ? running->run_key : done->run_key)) {
+      if (!agent_->on_step_linked(step,
+                                  running != nullptr ? running->launch_key : done->launch_key)) {
         before != nullptr ? void(links_[step] = before) : void(links_.erase(step));
         const TerminateJob end{step.job, step.attempt, "", Duration()};
         return link->send(records::encode_message(ToAgent(end)));

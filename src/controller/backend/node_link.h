@@ -20,6 +20,13 @@ struct NodeLink {
   TimePoint warned;                   ///< when it was last logged that it spoke of what is not its own
   /// Attempts that ran on while the node counted as lost: until they are gone the node takes no work.
   std::set<std::pair<JobId, std::uint32_t>> fenced;
+  /// Steps there, with the keys of their launches, that the state knows nothing of though their
+  /// runs go on: as fenced.
+  std::set<std::pair<StepId, std::uint64_t>> fenced_steps;
+  bool is_fenced() const { return !fenced.empty() || !fenced_steps.empty(); }
+  std::uint32_t losses =
+      0;  ///< of supervisors, one launch after the other, without an end in between
+  TimePoint last_loss;
 };
 
 /// How far a running step has come on its nodes, by place in its layout.
