@@ -89,7 +89,9 @@ void Checker::give(std::uint32_t host, const NodeGrant& grant, JobId job, bool i
 void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t) {
   ++tasks_run_;
   if (options_.is_traced) trace(fmt::format("  task of {} starts on node {}", text_of(launch.id), node.value()));
-  ++runs_[{node, launch.id}].live[host];
+  Run& run = runs_[{node, launch.id}];
+  ++run.live[host];
+  run.launch_key = launch.launch_key;
   take(host, launch.step_grant, launch.id.job, false);
   const auto job = jobs_.find(launch.id.job);
   const bool is_started = job != jobs_.end() && job->second.attempt == launch.id.attempt;
@@ -289,7 +291,10 @@ struct Checker::Follow {
     job.state = JobState::kRunning;
     job.suspended += time - job.suspended_since;
   }
-  void operator()(const StepCreated& e) { checker.layouts_[e.step] = e.layout; }
+  void operator()(const StepCreated& e) {
+    checker.layouts_[e.step] = e.layout;
+    checker.launch_keys_[e.step] = e.launch_key;
+  }
   void operator()(const StepBegun& e) {
     e.parts.for_each([&](std::size_t part) { checker.begun_.emplace(checker.layouts_.at(e.step)->nodes.at(part).node, e.step); });
   }
@@ -320,7 +325,8 @@ struct Checker::Follow {
     std::size_t parts = 0;
     for (std::uint32_t node = 0; node < checker.options_.nodes; ++node) {
       const auto run = checker.runs_.find({NodeIndex(node), e.step});
-      if (run == checker.runs_.end()) continue;
+      // What a state that was lost had started there is another step.
+      if (run == checker.runs_.end() || run->second.launch_key != checker.launch_keys_[e.step]) continue;
       ++parts;
       const bool is_over = std::ranges::all_of(run->second.live,
                                                [](const auto& entry) { return entry.second == 0; });

@@ -44,6 +44,7 @@ struct Knowledge {
   Seq published_;
   TimePoint time_;
   std::map<StepId, StepLayoutRef> layouts_;
+  std::map<StepId, std::uint64_t> launch_keys_;
   std::set<std::pair<NodeIndex, StepId>> begun_;  ///< parts of steps of which the log says that they began
   std::map<StepId, ExitStatus> script_exits_;  ///< of batch scripts, as they were told
   bool is_node_downed_ = false;  ///< an operator has taken a node down
@@ -111,6 +112,7 @@ class Checker : private Knowledge {
         live;  ///< tasks, by host: a stranger may have taken the node's place
     ExitStatus worst;
     std::uint32_t ended = 0;
+    std::uint64_t launch_key = 0;  ///< of the last launch
     bool is_forgotten = false;  ///< of before the state was put back: it may come again once it is over
   };
   using Holders = std::map<JobId, std::uint32_t>;  ///< how often each uses a CPU or device
