@@ -312,7 +312,9 @@ struct Checker::Follow {
     if (checker.node_failed_.contains({e.step.job, e.step.attempt})) return;
     const bool is_node_gone = e.detail.find("restarted") != std::string::npos || e.detail.find("did not respond") != std::string::npos;
     const Options& o = checker.options_;
-    if (is_node_gone && (o.node_crash != Duration() || o.partition != Duration() || o.stranger != Duration())) return;
+    // A spool that is put back may be of the cluster before this one: its agent ends that one's steps first.
+    const bool may_be_gone = o.node_crash != Duration() || o.partition != Duration() || o.stranger != Duration() || o.spool_put_back != Duration();
+    if (is_node_gone && may_be_gone) return;
     if (checker.has_blob_failed_ && e.detail.find("cannot be read") != std::string::npos) return;
     if (!e.detail.empty()) {
       const bool is_given_again = checker.known(e.step.job).is_given_again;  // the node may have one of that number
