@@ -238,6 +238,7 @@ void Agent::tell_lost(const StepId& id, std::uint64_t launch_key, std::uint32_t 
   done.launch_key = launch_key;
   done.node_rank = node_rank;
   done.tasks = {ExitStatus::signalled(9)};
+  done.error = "node " + self_.node_name + " has ended a run of that number, or has another step under it";
   done.is_lost = true;
   done.is_node_fault = true;
   tell(done);

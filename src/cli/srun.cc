@@ -73,7 +73,7 @@ Result<StepPlace> place_of(const Run& run, const StepId& id) {
   for (const StepView& step : page.steps) {
     if (step.id == id) {
       std::vector<std::string> hosts = TRY(expand_hostlist(step.node_list));
-      return StepPlace{id, std::move(hosts), step.task_count};
+      return StepPlace{id, std::move(hosts), step.task_count, true};
     }
   }
   return fail(ErrorCode::kNotFound, fmt::format("step {}.{} is not there any more", id.job.value(), id.step));

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "cli/allocation.h"
+#include "codec/hostlist.h"
 #include "codec/words.h"
 #include "env/posix/process_runner.h"
 
@@ -297,8 +298,21 @@ void StepWatch::finish_if_done() {
 }
 
 /// The controller knows the end. Supervisors that are there still deliver; of those that never came this is all there is.
+/// After an older copy of the controller's state was put back a step's number may be another's.
+bool StepWatch::is_another(const StepView& step) const {
+  if (!place_ || !place_->is_of_step) return false;
+  auto theirs = expand_hostlist(step.node_list);
+  if (!theirs.has_value()) return false;
+  auto ours = place_->hosts;
+  std::ranges::sort(*theirs);
+  std::ranges::sort(ours);
+  return *theirs != ours || step.task_count != place_->task_count;
+}
+
 void StepWatch::on_step_ended(const WaitAnswer& answer) {
   std::string detail = answer.step ? answer.step->detail : answer.job ? answer.job->detail : answer.error ? answer.error->text() : "";
+  is_another_told_ = answer.step && is_another(*answer.step);
+  if (is_another_told_) detail = "another step has its number: an older copy of the controller's state was put back";
   const bool is_failed = !answer.step || !answer.step->exit.is_success() || !detail.empty();
   const bool never_started = !is_started_;
   const auto last_output = never_started ? 50 * kj::MILLISECONDS : kLastOutput;
@@ -312,6 +326,8 @@ void StepWatch::on_step_ended(const WaitAnswer& answer) {
       std::string names;
       for (const std::uint32_t node : lost_) names += (names.empty() ? "" : ",") + host(node);
       console_.error(fmt::format("Node failure on {}{}{}", names, detail.empty() ? "" : ": ", detail));
+    } else if (is_another_told_) {
+      console_.error(fmt::format("{}: {}", step_name(), detail));
     }
     if (finished_.get() != nullptr) finished_->fulfill();
   }));

@@ -208,7 +208,7 @@ class Core {
   // core_jobs.cc: from running to ended
   void on_step_done(NodeIndex node, const StepDone& done, TimePoint now);
   void finish_step(const Job& job, const StepState& step, TimePoint now);
-  void end_with_step(JobId job, const StepEnded& ended, bool is_node_fault, TimePoint now);
+  void end_with_step(JobId job, const StepEnded& ended, const StepProgress& progress, TimePoint now);
   void on_ending(const Job& job, TimePoint now);
   void release_clean_nodes(JobId job, TimePoint now);
   std::vector<StepPart> take_parts(const Job& job, NodeIndex node);
@@ -271,6 +271,8 @@ class Core {
   Duration over_time_limit(const Job& job) const;
 
   static constexpr std::size_t kJobsPerTurn = 256;
+  /// Supervisors lost in a row, after which a node is drained or a job is held.
+  static constexpr std::uint32_t kLossesMax = 5;
 
   struct Recorder;
   struct Outgoing {
@@ -353,6 +355,7 @@ class Core {
   TimePoint last_tick_;
   TimePoint patience_since_;  ///< nobody's silence from before it counts
   TimePoint now_;             ///< of this turn
+  std::map<JobId, std::uint32_t> lost_runs_;  ///< how many in a row ended because their supervisor was lost
   std::map<JobId, TimePoint> leases_;
   std::map<JobId, std::uint32_t> wished_slots_;  ///< of elastic trials that are asked to stop for it
   std::map<JobId, std::vector<Command>> waiting_steps_;

@@ -107,12 +107,13 @@ void Core::finish_step(const Job& job, const StepState& step, TimePoint now) {
   emit(ended, now);
   for (const NodeGrant& grant : nodes->nodes)
     send_when_durable(grant.node, AcknowledgeStep{ended.step, launch_key});
-  if (!is_finished(job.state)) end_with_step(job.id, ended, progress.is_node_fault, now);
+  if (!is_finished(job.state)) end_with_step(job.id, ended, progress, now);
   if (waiting_steps_.contains(job.id)) room_for_steps_.push_back(job.id);
 }
 
 /// The batch script's end is the job's; so is the end of the only step of `srun`.
-void Core::end_with_step(JobId id, const StepEnded& ended, bool is_node_fault, TimePoint now) {
+void Core::end_with_step(JobId id, const StepEnded& ended, const StepProgress& progress, TimePoint now) {
+  const bool is_node_fault = progress.is_node_fault;
   const Job& job = *state_.jobs().find(id);
   const bool is_batch = ended.step.step == kBatchStep;
   const bool is_only = job.spec->kind == JobKind::kRun && job.first_step != nullptr && ended.step.step == 0;
@@ -135,6 +136,15 @@ void Core::end_with_step(JobId id, const StepEnded& ended, bool is_node_fault, T
   // It is the node that failed: what goes back to the queue for it is not counted among the job's own failures.
   if (is_batch && is_node_fault) ending.requeue_after = job.spec->is_requeue;
   if (is_batch && is_node_fault && ending.requeue_after) ending.state = JobState::kNodeFail;
+  // One that loses its supervisor wherever it runs is the fault of none of the nodes.
+  const bool is_lost_again = progress.is_lost && ending.requeue_after && job.spec->trial.value() == 0;
+  if (!is_lost_again) {
+    lost_runs_.erase(id);
+  } else if (++lost_runs_[id] >= kLossesMax) {
+    lost_runs_.erase(id);
+    ending.hold_after = job_flag::kRequeueHeld;
+    port_.warn(fmt::format("job {} is held: the supervisors of its last {} runs were lost", id.value(), kLossesMax));
+  }
   if (is_batch && is_in(state_.settings().requeue_exit, ended.exit.code())) ending.requeue_after = job.spec->is_requeue;
   if (is_batch && is_in(state_.settings().requeue_exit_hold, ended.exit.code())) {
     ending.requeue_after = job.spec->is_requeue;

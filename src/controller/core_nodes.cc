@@ -20,8 +20,6 @@ constexpr Duration kPause = Duration::seconds(1);
 /// Nodes' words about steps that are written down per turn, each when it is so old.
 constexpr std::size_t kBegunPerTurn = 1000;
 constexpr Duration kBegunAge = Duration::seconds(1);
-/// Supervisors lost in a row, after which a node is drained.
-constexpr std::uint32_t kLossesMax = 5;
 
 /// What the node lacks of what the configuration says. Empty: nothing.
 std::string shortfall(const NodeConfig& config, const RegisterNode& hello) {
@@ -417,16 +415,21 @@ void Core::count_losses(NodeIndex index, const StepDone& done, TimePoint now) {
   NodeLink& link = links_[index.value()];
   if (!done.is_lost) {
     link.losses = 0;
+    link.lost_jobs.clear();
     return;
   }
+  if (!done.error.empty()) return;  // it was refused: there was no supervisor to be lost
   const StepState* step =
       own_step(running_job(state_, done.id.job, done.id.attempt), done.id, done.launch_key);
   if (step == nullptr || !step->is_running()) return;
   // Those that were lost together count once.
   if (link.last_loss.is_set() && step->start_time < link.last_loss) return;
   link.last_loss = now;
-  if (++link.losses < kLossesMax) return;
+  link.lost_jobs.insert(done.id.job);
+  // A job may end its own supervisors wherever it comes to: that is not the nodes' fault.
+  if (++link.losses < kLossesMax || link.lost_jobs.size() < 2) return;
   link.losses = 0;
+  link.lost_jobs.clear();
   drain_for(index,
             fmt::format("Launch failure: the supervisors of {} steps in a row were lost there",
                         kLossesMax),

@@ -27,6 +27,7 @@ struct NodeLink {
   std::uint32_t losses =
       0;  ///< of supervisors, one launch after the other, without an end in between
   TimePoint last_loss;
+  std::set<JobId> lost_jobs;          ///< whose these were
 };
 
 /// How far a running step has come on its nodes, by place in its layout.
