@@ -158,6 +158,7 @@ void Core::end_with_step(JobId id, const StepEnded& ended, const StepProgress& p
 /// A run whose end was decided: its processes are told to go, nodes that have none are released.
 void Core::on_ending(const Job& job, TimePoint now) {
   leases_.erase(job.id);
+  if ((job.flags & job_flag::kRequeueAfter) == 0) lost_runs_.erase(job.id);
   arm(job);
   if (const auto waiting = waiting_steps_.find(job.id); waiting != waiting_steps_.end()) {
     for (Command& command : waiting->second) {
