@@ -1,14 +1,24 @@
 # Everything that ctest's labels unit, scenario and sim_smoke run: what the sanitizers build.
 add_custom_target(checked_programs)
 
-# muster_precompiled(NAME...): src/precompiled/NAME.h, compiled once. Requires: targets that use it are built with the same options.
+# What tests are built with, beside what everything is. They run but once: whatever the optimiser does beyond this costs more than
+# it saves. What they test is built as it is installed.
+set(MUSTER_TEST_OPTIONS "$<$<CONFIG:Release>:-O1>")
+
+# muster_precompiled(NAME... [LINK lib...]): src/precompiled/NAME.h, compiled once. Requires: targets that use it are built with the
+# same options, and link LINK.
 function(muster_precompiled)
   if(NOT MUSTER_PRECOMPILED)
     return()
   endif()
-  foreach(name ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  foreach(name ${ARG_UNPARSED_ARGUMENTS})
     add_library(precompiled_${name} OBJECT ${CMAKE_SOURCE_DIR}/src/precompiled/empty.cc)
     target_precompile_headers(precompiled_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/precompiled/${name}.h)
+    target_link_libraries(precompiled_${name} PRIVATE ${ARG_LINK})
+    if(name MATCHES "_test$")
+      target_compile_options(precompiled_${name} PRIVATE ${MUSTER_TEST_OPTIONS})
+    endif()
   endforeach()
 endfunction()
 function(muster_use_precompiled target name)
@@ -17,10 +27,11 @@ function(muster_use_precompiled target name)
   endif()
 endfunction()
 
-# muster_folder(NAME [PRECOMPILED header] [LINK lib...]): one library per folder of src/, from its sources, and
-# one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
+# muster_folder(NAME [PRECOMPILED header] [TEST_PRECOMPILED header] [LINK lib...]): one library per folder of src/, from its
+# sources, and one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
+# TEST_PRECOMPILED: where it is not the library's with _test.
 function(muster_folder name)
-  cmake_parse_arguments(ARG "" "PRECOMPILED" "LINK;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED;TEST_PRECOMPILED" "LINK;TEST_LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -35,7 +46,10 @@ function(muster_folder name)
   endif()
   if(tests AND MUSTER_TESTS)
     add_executable(${name}_test ${tests})
-    if(ARG_PRECOMPILED)
+    target_compile_options(${name}_test PRIVATE ${MUSTER_TEST_OPTIONS})
+    if(ARG_TEST_PRECOMPILED)
+      muster_use_precompiled(${name}_test ${ARG_TEST_PRECOMPILED})
+    elseif(ARG_PRECOMPILED)
       muster_use_precompiled(${name}_test ${ARG_PRECOMPILED}_test)
     endif()
     target_link_libraries(${name}_test PRIVATE muster_${name} ${ARG_TEST_LINK} gtest_main gtest)

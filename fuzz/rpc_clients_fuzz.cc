@@ -42,7 +42,7 @@ std::vector<std::string> seeds() {
       query.until = TimePoint::from_seconds(2'000'000'000);
       query.experiments = {ExperimentId(1)};
       (void)client->query(query, [](const Page&) {});
-      (void)client->wait(JobId(1), 0, WaitUntil::kStarted);
+      (void)client->wait(WaitFor{StepId{JobId(1), 0, 0}, WaitUntil::kStarted});
       (void)client->read_logs(LogQuery(), Duration());
     }));
   }

@@ -42,8 +42,8 @@ class Calls final : public ClientCalls, public AgentCalls {
   kj::Promise<std::optional<Error>> query(const Identity&, Query query, SendPage send) override {
     return cluster().gateway().query(testing::kAlice, std::move(query), std::move(send));
   }
-  kj::Promise<WaitAnswer> wait(const Identity&, JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step) override {
-    return cluster().gateway().wait(testing::kAlice, job, attempt, until, step);
+  kj::Promise<WaitAnswer> wait(const Identity&, WaitFor wanted) override {
+    return cluster().gateway().wait(testing::kAlice, wanted);
   }
   kj::Promise<Result<LogAnswer>> read_logs(const Identity&, LogQuery query, Duration wait) override {
     return cluster().gateway().read_logs(testing::kAlice, std::move(query), wait);

@@ -139,7 +139,7 @@ struct UpdateObject { kind @0 :UInt8; name @1 :Text; values @2 :List(M.KeyValue)
 struct CreateStep { job @0 :UInt32; unused1 @1 :AnyPointer; environment @2 :Data; spec @3 :StepRequest; }
 struct ReleaseAllocation { job @0 :UInt32; attempt @1 :UInt32; exit @2 :Int32; }
 struct RenewLease { job @0 :UInt32; }
-struct CancelStep { step @0 :M.StepId; signal @1 :UInt16; askedFrom @2 :UInt32; }
+struct CancelStep { step @0 :M.StepId; signal @1 :UInt16; askedFrom @2 :UInt32; launchKey @3 :UInt64; }
 struct CreateExperiment {
   config @0 :Text;
   original @1 :Text;
@@ -345,6 +345,7 @@ struct StepView {
   allocatedTres @20 :Text;
   usage @21 :M.Usage;
   detail @22 :Text;
+  launchKey @23 :UInt64;
 }
 
 struct NodeView {
@@ -505,8 +506,9 @@ interface Controller {
   # The bootstrap capability of a client's connection. The caller's identity is the connection's.
   submit @0 (requests :List(Request), requestHigh :UInt64, requestLow :UInt64) -> (replies :List(M.Reply));
   query @1 (query :Query, sink :PageSink) -> (error :M.Error);
-  wait @2 (job :UInt32, attempt :UInt32, until :UInt8, step :UInt32) -> (job :JobView, step :StepView, error :M.Error);
-  # Answers when the job has started (until 0), ended (1), or the step has ended (2); at the latest after 30 s.
+  wait @2 (job :UInt32, attempt :UInt32, until :UInt8, step :UInt32, launchKey :UInt64) -> (job :JobView, step :StepView, error :M.Error);
+  # Answers when the job has started (until 0), ended (1), or the step has ended (2); at the latest after 30 s. With a launch
+  # key at once when another step has the number.
   readLogs @4 (query :LogQuery, wait :Int64) -> (page :LogPage, isOver :Bool, error :M.Error);
   # With `wait` (microseconds, at most 30 s) an answer without lines is kept back until there are some.
   registerNode @3 (agent :Agent, hello :AgentMessage) -> (controller :AgentPort, error :M.Error, settings :M.ClusterSettings, clusterId :Text, epoch :UInt64);
@@ -591,6 +593,7 @@ struct RegisterNode {
   machineId @18 :Text;   # the same after a reboot; empty: not known
   hasLostRecords @19 :Bool;  # it may not know all steps that run there, and has not been told since
   knownDamage @20 :UInt64;   # in the spool alone: bytes that could not be read when it was
+  protocol @21 :UInt32;      # which orders it understands
 }
 struct Heartbeat { loadHundredths @0 :UInt32; freeMemoryMib @1 :UInt64; fault @2 :Text; }
 struct StepRunning { id @0 :M.StepId; launchKey @1 :UInt64; }

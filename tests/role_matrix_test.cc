@@ -242,7 +242,7 @@ TEST(RoleMatrix, EveryCallOfTheController) {
     logs.owner = LogOwner{LogOwnerKind::kTrial, 1};
     const auto lines = cluster.gateway().read_logs(role.identity, logs, Duration()).wait(io().waitScope);
     EXPECT_EQ(lines.has_value(), is_let_in(Access::kOwner, role.identity)) << "what a trial wrote is its owner's";
-    const auto answer = cluster.gateway().wait(role.identity, kRuns, 0, WaitUntil::kStarted, 0).wait(io().waitScope);
+    const auto answer = cluster.gateway().wait(role.identity, WaitFor{StepId{kRuns, 0, 0}, WaitUntil::kStarted}).wait(io().waitScope);
     EXPECT_FALSE(is_denied(answer.error)) << "the queue is everybody's to see";
   }
 }

@@ -53,6 +53,7 @@ RegisterNode take_inventory(const NodeConfig* pretend) {
   node.arch = name.machine;
   node.os = std::string(name.sysname) + " " + name.release + " " + name.version;
   node.version = kVersion;
+  node.protocol = kAgentProtocol;
   node.boot_id = first_line("/proc/sys/kernel/random/boot_id");
   node.machine_id = find_machine_id();
   struct sysinfo info {};

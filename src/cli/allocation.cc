@@ -44,13 +44,12 @@ struct Outcome {
 
 }  // namespace
 
-kj::Promise<WaitAnswer> wait_until(kj::AsyncIoContext& io, std::string address, StepId what, WaitUntil until) {
-  return call_until_answered<WaitAnswer>(io, address, [what, until](ControllerClient& client) {
-           return client.wait_async(what.job, what.attempt, until, what.step);
-         })
-      .then([&io, address, what, until](WaitAnswer&& answer) -> kj::Promise<WaitAnswer> {
+kj::Promise<WaitAnswer> wait_until(kj::AsyncIoContext& io, std::string address, WaitFor wanted) {
+  return call_until_answered<WaitAnswer>(
+             io, address, [wanted](ControllerClient& client) { return client.wait_async(wanted); })
+      .then([&io, address, wanted](WaitAnswer&& answer) -> kj::Promise<WaitAnswer> {
         if (answer.job || answer.step || answer.error) return kj::mv(answer);
-        return wait_until(io, address, what, until);
+        return wait_until(io, address, wanted);
       });
 }
 
@@ -111,8 +110,11 @@ bool is_program(const std::string& name, const std::string& work_dir) {
 StartWait wait_for_start(const Console& console, Session& session, const SubmitOptions& options, JobId job) {
   auto& io = session.io();
   bool is_said = false;
-  auto started = wait_until(io, session.cluster().controller, StepId{job, UINT32_MAX, 0}, WaitUntil::kStarted)
-                     .then([](WaitAnswer&& answer) { return Outcome{std::move(answer), 0, false}; });
+  auto started = wait_until(io, session.cluster().controller,
+                            WaitFor{StepId{job, UINT32_MAX, 0}, WaitUntil::kStarted})
+                     .then([](WaitAnswer&& answer) {
+                       return Outcome{std::move(answer), 0, false};
+                     });
   auto stopped = any_signal(io.unixEventPort, cancelling_signals()).then([](int number) { return Outcome{std::nullopt, number, false}; });
   kj::Promise<Outcome> first = started.exclusiveJoin(kj::mv(stopped));
   if (options.immediate_seconds) {

@@ -52,7 +52,8 @@ class HeldCommand {
     auto& io = session_.io();
     const std::string address = session_.cluster().controller;
     tasks_.add(keep_lease(io, address, job_));
-    tasks_.add(wait_until(io, address, StepId{job_, attempt_, 0}, WaitUntil::kEnded).then([this](WaitAnswer&& answer) { on_revoked(answer); }));
+    tasks_.add(wait_until(io, address, WaitFor{StepId{job_, attempt_, 0}})
+                   .then([this](WaitAnswer&& answer) { on_revoked(answer); }));
     end_.status = command_end().wait(io.waitScope);
     return end_;
   }

@@ -157,7 +157,7 @@ int exit_of(const JobView& job) { return job.exit.signal() != 0 ? 1 : job.exit.c
 /// its elements are asked for until all have ended.
 int wait_for_end(const Console& console, Session& session, JobId id, bool is_array) {
   if (!is_array) {
-    const auto answer = session.wait_for(id, UINT32_MAX, WaitUntil::kEnded);
+    const auto answer = session.wait_for(WaitFor{StepId{id, UINT32_MAX, 0}});
     if (!answer.has_value()) return console.fail(answer.error());
     if (!answer->job) return 0;
     return answer->job->state == JobState::kCancelled ? 1 : exit_of(*answer->job);

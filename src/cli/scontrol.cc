@@ -483,7 +483,10 @@ int update(Call& call) {
   int code = 0;
   for (const JobSelector& job : *jobs) {
     object.name = selector_text(job);
-    code = std::max(code, report(call, call.controller().submit_one(object)));
+    const auto reply = call.controller().submit_one(object);
+    const bool is_refused = reply.has_value() && reply->error.has_value();
+    code = std::max(code, is_refused ? call.failed(fmt::format("{} for job {}", reply->error->text(), object.name))
+                                     : report(call, reply));
   }
   return code;
 }

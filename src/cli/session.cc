@@ -203,10 +203,10 @@ Status Session::query_jobs(const Query& query, const std::function<void()>& begi
   });
 }
 
-Result<WaitAnswer> Session::wait_for(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step) {
+Result<WaitAnswer> Session::wait_for(const WaitFor& wanted) {
   for (;;) {
     auto answer = persist<WaitAnswer>(kSubmitPatience, [&](ControllerClient& connection) {
-      return connection.wait(job, attempt, until, step);
+      return connection.wait(wanted);
     });
     if (!answer.has_value() || answer->job || answer->step || answer->error) return answer;
   }

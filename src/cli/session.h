@@ -54,7 +54,7 @@ class Session {
   /// As ClientCalls::read_logs. Who waits for lines waits up to a minute for a controller that restarts.
   Result<LogAnswer> read_logs(const LogQuery& query, Duration wait);
   /// Asks again for as long as the controller answers "still not", also across restarts of it.
-  Result<WaitAnswer> wait_for(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step = 0);
+  Result<WaitAnswer> wait_for(const WaitFor& wanted);
   /// The connection, for callers with promises of their own. Null: not there; `drop` then `client` connects anew.
   ControllerClient* client();
   void drop() { client_.reset(); }

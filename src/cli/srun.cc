@@ -57,9 +57,9 @@ SubmitJob submission(const Run& run, const StepSpec& step) {
 }
 
 /// So that `squeue` right after srun no longer shows the job or step, and its CPUs are free for the next.
-void wait_for_end(const Run& run, const StepId& step, WaitUntil end) {
+void wait_for_end(const Run& run, const WaitFor& end) {
   auto& io = run.session.io();
-  auto ended = wait_until(io, run.session.cluster().controller, step, end).ignoreResult();
+  auto ended = wait_until(io, run.session.cluster().controller, end).ignoreResult();
   ended.exclusiveJoin(io.provider->getTimer().afterDelay(kEndPatience)).wait(io.waitScope);
 }
 
@@ -73,7 +73,7 @@ Result<StepPlace> place_of(const Run& run, const StepId& id) {
   for (const StepView& step : page.steps) {
     if (step.id == id) {
       std::vector<std::string> hosts = TRY(expand_hostlist(step.node_list));
-      return StepPlace{id, std::move(hosts), step.task_count, true};
+      return StepPlace{id, std::move(hosts), step.task_count, step.launch_key};
     }
   }
   return fail(ErrorCode::kNotFound, fmt::format("step {}.{} is not there any more", id.job.value(), id.step));
@@ -133,7 +133,7 @@ int run_alone(const Run& run, StepWatch& watch) {
   if (!place.has_value()) return run.console.fail(place.error());
   place->names = file_names(*start.job, id);
   const int code = watch.run(std::move(place).value(), step);
-  wait_for_end(run, id, WaitUntil::kEnded);
+  wait_for_end(run, WaitFor{id});
   return code;
 }
 
@@ -152,7 +152,7 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
   const auto find_why = [&]() -> kj::Promise<std::string> {
     if (!is_there) return no_controller().message;
     auto answers = wait_until(io, run.session.cluster().controller,
-                              StepId{create.job, UINT32_MAX, 0}, WaitUntil::kStarted)
+                              WaitFor{StepId{create.job, UINT32_MAX, 0}, WaitUntil::kStarted})
                        .then([](WaitAnswer&&) { return std::string("Requested nodes are busy"); });
     auto silent = io.provider->getTimer().afterDelay(kSilentAfter).then([] {
       return std::string("The controller does not answer");
@@ -212,8 +212,9 @@ int run_inside(const Run& run, StepWatch& watch) {
   auto names = file_names(run, step, *reply->step);
   if (!names.has_value()) return run.console.fail(names.error());
   place->names = std::move(names).value();
+  const WaitFor end{*reply->step, WaitUntil::kStepEnded, place->launch_key};
   const int code = watch.run(std::move(place).value(), step);
-  wait_for_end(run, *reply->step, WaitUntil::kStepEnded);
+  wait_for_end(run, end);
   return code;
 }
 

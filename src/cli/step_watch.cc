@@ -118,7 +118,8 @@ int StepWatch::run(StepPlace place, const StepSpec& spec) {
   auto paf = kj::newPromiseAndFulfiller<void>();
   finished_ = kj::mv(paf.fulfiller);
   tasks_.add(signal_loop());
-  tasks_.add(wait_until(io, session_.cluster().controller, place_->id, WaitUntil::kStepEnded).then([this](WaitAnswer&& answer) {
+  const WaitFor end{place_->id, WaitUntil::kStepEnded, place_->launch_key};
+  tasks_.add(wait_until(io, session_.cluster().controller, end).then([this](WaitAnswer&& answer) {
     on_step_ended(answer);
   }));
   start_if_complete();
@@ -197,7 +198,7 @@ void StepWatch::on_unwritable(int fd, int error) {
 /// Before anything runs.
 void StepWatch::give_up(int exit_code) {
   forced_exit_ = exit_code;
-  const CancelStep cancel{place_->id, SIGKILL};
+  const CancelStep cancel{place_->id, SIGKILL, {}, place_->launch_key};
   // Unheard, it is ended by the end of our connections.
   if (finished_.get() == nullptr) {
     [[maybe_unused]] const bool is_told = submit_with_patience(session_, cancel);
@@ -297,40 +298,38 @@ void StepWatch::finish_if_done() {
   if (place_ && done_.size() >= place_->hosts.size() && finished_.get() != nullptr) finished_->fulfill();
 }
 
-/// The controller knows the end. Supervisors that are there still deliver; of those that never came this is all there is.
-/// After an older copy of the controller's state was put back a step's number may be another's.
-bool StepWatch::is_another(const StepView& step) const {
-  if (!place_ || !place_->is_of_step) return false;
-  auto theirs = expand_hostlist(step.node_list);
-  if (!theirs.has_value()) return false;
-  auto ours = place_->hosts;
-  std::ranges::sort(*theirs);
-  std::ranges::sort(ours);
-  return *theirs != ours || step.task_count != place_->task_count;
-}
-
+/// The controller knows the end. Supervisors that are there still deliver; of those that never came
+/// this is all there is.
 void StepWatch::on_step_ended(const WaitAnswer& answer) {
-  std::string detail = answer.step ? answer.step->detail : answer.job ? answer.job->detail : answer.error ? answer.error->text() : "";
-  is_another_told_ = answer.step && is_another(*answer.step);
-  if (is_another_told_) detail = "another step has its number: an older copy of the controller's state was put back";
+  std::string detail = answer.step    ? answer.step->detail
+                       : answer.job   ? answer.job->detail
+                       : answer.error ? answer.error->text()
+                                      : "";
   const bool is_failed = !answer.step || !answer.step->exit.is_success() || !detail.empty();
+  const bool is_gone = answer.error.has_value();
   const bool never_started = !is_started_;
   const auto last_output = never_started ? 50 * kj::MILLISECONDS : kLastOutput;
-  tasks_.add(session_.io().provider->getTimer().afterDelay(last_output).then([this, is_failed, never_started, detail] {
-    if (is_failed) forced_exit_ = 1;
-    if (never_started) {
-      console_.error(fmt::format("task launch for {} failed{}{}", step_name(), detail.empty() ? "" : ": ", detail));
-      console_.error("Application launch failed");
-      forced_exit_ = 1;
-    } else if (!lost_.empty()) {
-      std::string names;
-      for (const std::uint32_t node : lost_) names += (names.empty() ? "" : ",") + host(node);
-      console_.error(fmt::format("Node failure on {}{}{}", names, detail.empty() ? "" : ": ", detail));
-    } else if (is_another_told_) {
-      console_.error(fmt::format("{}: {}", step_name(), detail));
-    }
-    if (finished_.get() != nullptr) finished_->fulfill();
-  }));
+  tasks_.add(session_.io()
+                 .provider->getTimer()
+                 .afterDelay(last_output)
+                 .then([this, is_failed, is_gone, never_started, detail] {
+                   if (is_failed) forced_exit_ = 1;
+                   if (never_started) {
+                     console_.error(fmt::format("task launch for {} failed{}{}", step_name(),
+                                                detail.empty() ? "" : ": ", detail));
+                     console_.error("Application launch failed");
+                     forced_exit_ = 1;
+                   } else if (!lost_.empty()) {
+                     std::string names;
+                     for (const std::uint32_t node : lost_)
+                       names += (names.empty() ? "" : ",") + host(node);
+                     console_.error(fmt::format("Node failure on {}{}{}", names,
+                                                detail.empty() ? "" : ": ", detail));
+                   } else if (is_gone) {
+                     console_.error(fmt::format("{}: {}", step_name(), detail));
+                   }
+                   if (finished_.get() != nullptr) finished_->fulfill();
+                 }));
 }
 
 // ---- signals ----

@@ -24,7 +24,7 @@ struct StepPlace {
   StepId id;
   std::vector<std::string> hosts;
   std::uint32_t task_count = 1;
-  bool is_of_step = false;      ///< as the controller says it of the step itself
+  std::uint64_t launch_key = 0;  ///< as in StepView; 0: not known
   FilePatternValues names = {};  ///< for the files that srun writes
 };
 
@@ -56,7 +56,6 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   void report_ends_soon();
   void after_first_end();
   void terminate();
-  bool is_another(const StepView& step) const;
   void kill_at_once();
   void say_terminating();
   void tell_abort();
@@ -92,7 +91,6 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   bool is_started_ = false;
   bool is_terminating_ = false;
   bool is_report_pending_ = false;
-  bool is_another_told_ = false;  ///< the end that was told is that of a namesake
   bool is_abort_told_ = false;
   bool is_first_end_seen_ = false;
   std::optional<int> forced_exit_;    ///< the step failed as a whole

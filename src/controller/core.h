@@ -240,6 +240,8 @@ class Core {
   void stop_before_limit(const Job& job, const Trial& trial, TimePoint now);
 
   // core_nodes.cc: agents and silence
+  void fence_step(NodeIndex node, const StepId& step, std::uint64_t launch_key);
+  void end_alone(NodeIndex node, const StepId& step, std::uint64_t launch_key);
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot);
   void launch_or_find(NodeIndex node, const RegisterNode& hello);
   void end_stranger(NodeIndex node, const StepId& step);

@@ -172,5 +172,28 @@ TEST(CoreDependency, WhatIsRememberedOfAnArrayOutlivesARestart) {
   EXPECT_EQ(record.evicted_failed, Bitmap::range(1, 1));
 }
 
+TEST(CoreDependency, EachThatWaitsIsToldBeforeTheEndedJobIsForgotten) {
+  auto config = std::make_shared<ClusterConfig>(*testing::config_of(2));
+  config->settings.min_job_age = Duration();
+  Rig rig(std::move(config));
+  rig.connect_all();
+  rig.plan();
+  const JobId first = rig.done(submit_of(spec_of("first"))).job;
+  rig.plan();
+  std::vector<JobId> waiting;  // more than one turn tells
+  for (int i = 0; i < 600; ++i) {
+    PreparedSubmit submit = submit_of(spec_of("after"));
+    submit.dependencies.terms.push_back(DependencyTerm{DependencyKind::kAfterOk, first, {}, {}, {}});
+    waiting.push_back(rig.done(std::move(submit)).job);
+  }
+  rig.step_done(0, rig.batch_step(first), ExitStatus::exited(0));
+  rig.pass(Duration::seconds(5));
+  ASSERT_EQ(rig.core.state().jobs().find(first), nullptr) << "no longer remembered";
+  for (const JobId id : waiting) {
+    ASSERT_EQ(rig.job(id).reason, PendingReason::kNone) << id.value();
+    ASSERT_TRUE(rig.job(id).eligible_time.is_set()) << id.value();
+  }
+}
+
 }  // namespace
 }  // namespace muster

@@ -131,6 +131,7 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
   link.is_connected = true;
   link.agent_id = hello.agent_id;
+  link.protocol = hello.protocol;
   link.last_contact = now;
   NodeRegistered event{*index, hello.boot_id, hello.boot_time, hello.agent_start_time, hello.version, hello.arch,
                        hello.os, 0, node_condition::kUnknown | node_condition::kNotResponding, "", hello.machine_id};
@@ -163,7 +164,7 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
     }
     // One that has ended is in nobody's way, unless another is to be started under its number.
     if (known.phase == StepPhase::kEnded && job->run->find_step(known.id.step) == nullptr) continue;
-    link.fenced_steps.insert({known.id, known.launch_key});
+    fence_step(*index, known.id, known.launch_key);
     if (others++ == 0) other = known.id;
   }
   if (others > 0) {
@@ -183,13 +184,28 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   return *index;
 }
 
+/// The node takes no work until the step, of which the state knows nothing, has ended there.
+void Core::fence_step(NodeIndex node, const StepId& step, std::uint64_t launch_key) {
+  auto& fenced = links_[node.value()].fenced_steps;
+  if (fenced.size() < NodeLink::kFencedStepsMax) fenced.insert({step, launch_key});
+}
+
+/// An agent of an older version takes no EndStep: there the number, which one step alone has, says
+/// which is meant.
+void Core::end_alone(NodeIndex node, const StepId& step, std::uint64_t launch_key) {
+  if (links_[node.value()].protocol >= 1) {
+    send_when_durable(node, EndStep{step, launch_key});
+  } else {
+    send_when_durable(node, SignalStep{step, SIGKILL, false});
+  }
+}
+
 /// Brings the node to what the state wants: orders that may have been lost are given again.
 void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot) {
   for (const auto& [job, attempt] : links_[node.value()].fenced) {
     send_when_durable(node, TerminateJob{job, attempt, "", Duration()});
   }
-  for (const auto& [step, key] : links_[node.value()].fenced_steps)
-    send_when_durable(node, EndStep{step, key});
+  for (const auto& [step, key] : links_[node.value()].fenced_steps) end_alone(node, step, key);
   for (const KnownStep& known : hello.steps) {
     const Job* job = running_job(state_, known.id.job, known.id.attempt);
     const StepState* step = own_step(job, known.id, known.launch_key);
@@ -362,8 +378,8 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
     if (job == nullptr) {
       end_stranger(index, running->id);
     } else if (step == nullptr && !is_finished(job->state)) {
-      links_[index.value()].fenced_steps.insert({running->id, running->launch_key});
-      send_when_durable(index, EndStep{running->id, running->launch_key});
+      fence_step(index, running->id, running->launch_key);
+      end_alone(index, running->id, running->launch_key);
     }
     if (step == nullptr || !step->is_running()) return;
     for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {

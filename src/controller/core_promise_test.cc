@@ -2,6 +2,8 @@
 // a launch has an end, a node belongs to one cluster and one agent, nothing leaves memory before history has it.
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "controller/testing.h"
 
 namespace muster {
@@ -458,6 +460,21 @@ TEST(CoreIdentity, AStepOfALostBranchEndsAloneAndItsNumberIsFree) {
   next.hear(1, end);
   EXPECT_EQ(next.job(job).run->steps.at(0).exit, ExitStatus::exited(5));
   EXPECT_EQ(next.job(job).state, JobState::kRunning);
+}
+
+TEST(CoreIdentity, AnAgentOfAnOlderVersionEndsAStepOfALostBranchByItsNumber) {
+  Running rig;
+  rig.core.on_agent_lost(NodeIndex(0));
+  RegisterNode hello = Rig::hello_of(0);
+  hello.protocol = 0;
+  hello.cluster_id = rig.core.identity().cluster_id;
+  const std::uint64_t ours = rig.launch_key(rig.batch_step(rig.id));
+  hello.steps = {KnownStep{rig.batch_step(rig.id), StepPhase::kRunning, ours + 1}};
+  ASSERT_TRUE(rig.greet(hello).has_value());
+  EXPECT_EQ(rig.count_sent<EndStep>(0), 0U) << "it does not know that order";
+  ASSERT_EQ(rig.count_sent<SignalStep>(0), 1U);
+  EXPECT_EQ(rig.last_sent<SignalStep>().id, rig.batch_step(rig.id));
+  EXPECT_EQ(rig.last_sent<SignalStep>().signal, SIGKILL);
 }
 
 TEST(CoreIdentity, AnEndOfALostBranchIsAcknowledgedAlsoWhereOursHasNoPart) {

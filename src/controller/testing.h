@@ -104,6 +104,7 @@ class Rig : public JournalPort, public CorePort {
   }
   static RegisterNode hello_of(std::uint32_t node) {
     RegisterNode hello;
+    hello.protocol = kAgentProtocol;
     hello.node_name = "n" + std::to_string(node);
     hello.boot_id = "boot";
     hello.machine_id = "machine of " + hello.node_name;

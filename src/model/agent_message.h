@@ -167,6 +167,9 @@ using ToAgent = std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, A
 
 // ---- agent → controller ----
 
+/// Which orders an agent understands: raised whenever ToAgent gets another. 1: EndStep.
+inline constexpr std::uint32_t kAgentProtocol = 1;
+
 /// First message on every connection.
 struct RegisterNode {
   std::string node_name;
@@ -193,6 +196,8 @@ struct RegisterNode {
   std::uint64_t known_damage = 0;
   /// It may not know all steps that run there, and has not been told since (FindSteps).
   bool has_lost_records = false;
+  std::uint32_t protocol =
+      0;  ///< kAgentProtocol of the agent's version; 0: of one before it said so
 };
 
 /// Whom a node serves: in the controller's answer to its registration, and in its spool.

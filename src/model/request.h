@@ -126,6 +126,9 @@ struct CancelStep {
   StepId step;
   std::uint16_t signal = 9;
   JobId asked_from = {};  ///< as CancelJobs
+  /// Of the launch that is meant: where another step has the number now, nothing is done. 0:
+  /// whichever has it.
+  std::uint64_t launch_key = 0;
 };
 
 /// New settings, read from the configuration file by the controller itself.

@@ -100,6 +100,8 @@ struct StepView {
   std::string allocated_tres;
   Usage usage;
   std::string detail;
+  std::uint64_t launch_key =
+      0;  ///< of its launch, as in StepState; 0: of a step from before it was kept
 };
 
 /// One node with what is in use on it.

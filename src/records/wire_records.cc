@@ -114,7 +114,7 @@ RECORD(ReleaseAllocation, schema::ReleaseAllocation, RELEASE_ALLOCATION_FIELDS)
 #define RENEW_LEASE_FIELDS(F, S, L, P, O) F(job, Job)
 RECORD(RenewLease, schema::RenewLease, RENEW_LEASE_FIELDS)
 
-#define CANCEL_STEP_FIELDS(F, S, L, P, O) S(step, Step) F(signal, Signal) F(asked_from, AskedFrom)
+#define CANCEL_STEP_FIELDS(F, S, L, P, O) S(step, Step) F(signal, Signal) F(asked_from, AskedFrom) F(launch_key, LaunchKey)
 RECORD(CancelStep, schema::CancelStep, CANCEL_STEP_FIELDS)
 
 #define CREATE_EXPERIMENT_FIELDS(F, S, L, P, O)                                          \
@@ -241,7 +241,7 @@ void read(schema::FindSteps::Reader reader, FindSteps& value) {
   F(cpus, Cpus) F(sockets, Sockets) F(cores_per_socket, CoresPerSocket)                        \
   F(threads_per_core, ThreadsPerCore) F(memory_mib, MemoryMib) L(gres, Gres)                   \
   F(cluster_id, ClusterId) F(epoch, Epoch) F(job_floor, JobFloor) F(agent_id, AgentId) \
-  F(machine_id, MachineId) F(has_lost_records, HasLostRecords) F(known_damage, KnownDamage)
+  F(machine_id, MachineId) F(has_lost_records, HasLostRecords) F(known_damage, KnownDamage) F(protocol, Protocol)
 void write(schema::RegisterNode::Builder builder, const RegisterNode& value) {
   REGISTER_NODE_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
   auto steps = builder.initSteps(static_cast<unsigned>(value.steps.size()));
@@ -437,7 +437,7 @@ void read(schema::JobRow::Reader reader, JobView& value) {
   F(state, State) F(start_time, StartTime) F(end_time, EndTime) F(time_limit, TimeLimit)       \
   F(exit, Exit) F(cancelled_by, CancelledBy) F(node_list, NodeList) F(node_count, NodeCount)   \
   F(task_count, TaskCount) F(cpu_count, CpuCount) F(allocated_tres, AllocatedTres)             \
-  S(usage, Usage) F(detail, Detail)
+  S(usage, Usage) F(detail, Detail) F(launch_key, LaunchKey)
 RECORD(StepView, schema::StepView, STEP_VIEW_FIELDS)
 
 #define NODE_VIEW_FIELDS(F, S, L, P, O)                                                         \

@@ -243,6 +243,7 @@ StepView view_of(const StepState& step, const Job& job, const ClusterState& stat
   view.allocated_tres = allocated_tres(step.layout->nodes, false);
   view.usage = step.usage;
   view.detail = step.detail;
+  if (job.run != nullptr) view.launch_key = job.run->launch_key_of(step);
   return view;
 }
 

@@ -45,6 +45,8 @@ constexpr Duration kPause = Duration::seconds(2);
 constexpr Duration kLingeringOutput = Duration::milliseconds(300);
 /// How long the end of a step without srun waits for the end of its output when no process of it is left.
 constexpr Duration kOrphanedOutput = Duration::seconds(2);
+/// How long the end of a step that was ended by order waits for a srun that takes no more output.
+constexpr Duration kUnreadOutput = Duration::seconds(10);
 
 /// How long a write of ours waits for whoever reads a FIFO.
 constexpr int kReaderTakesMs = 200;
@@ -421,9 +423,9 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   /// a little.
   bool is_output_awaited() {
     if (open_streams_ == 0 || is_srun_gone_) return false;
-    if (srun_ != nullptr) return true;
+    if (srun_ != nullptr && !supervisor_.is_ended_by_order()) return true;
     if (!empty_time_.is_set()) empty_time_ = steady_now();
-    return steady_now() - empty_time_ < kOrphanedOutput;
+    return steady_now() - empty_time_ < (srun_ != nullptr ? kUnreadOutput : kOrphanedOutput);
   }
   void reap_quietly() {
     int status = 0;

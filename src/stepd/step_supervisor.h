@@ -47,6 +47,11 @@ class StepSupervisor {
   /// All tasks have ended: what is left over should be ended too.
   bool is_tasks_over() const { return phase_ != Phase::kStarting && running_ == 0; }
   bool is_ended() const { return phase_ == Phase::kEnded; }
+  /// Somebody asked for the end, or a limit did: it is due, whoever still reads what the tasks
+  /// wrote.
+  bool is_ended_by_order() const {
+    return phase_ == Phase::kTerminating || phase_ == Phase::kKilling;
+  }
   /// When on_tick is next needed; never: not before something happens.
   TimePoint next_tick() const;
 

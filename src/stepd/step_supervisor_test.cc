@@ -96,6 +96,18 @@ TEST_F(StepSupervisorTest, TerminationEscalatesAfterKillWait) {
   EXPECT_TRUE(step.is_ended());
 }
 
+TEST_F(StepSupervisorTest, SaysWhetherItsEndWasAskedFor) {
+  EXPECT_FALSE(step.is_ended_by_order());
+  start(1);
+  EXPECT_FALSE(step.is_ended_by_order());
+  step.on_task_exit(0, ExitStatus(), at(1));
+  EXPECT_FALSE(step.is_ended_by_order()) << "its tasks ended by themselves";
+  terminate(Duration::seconds(5), at(1));
+  EXPECT_TRUE(step.is_ended_by_order());
+  step.on_message(SignalStep{StepId{JobId(1), 0, 0}, SIGKILL, false}, at(2));
+  EXPECT_TRUE(step.is_ended_by_order());
+}
+
 TEST_F(StepSupervisorTest, KillDoesNotWait) {
   start(1);
   terminate(Duration::seconds(5), at(1));

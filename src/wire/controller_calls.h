@@ -19,6 +19,15 @@ namespace muster {
 /// Until when a caller of `wait` wants to be kept waiting.
 enum class WaitUntil : std::uint8_t { kStarted = 0, kEnded = 1, kStepEnded = 2 };
 
+/// What a caller of `wait` waits for.
+struct WaitFor {
+  StepId what;  ///< the step counts for kStepEnded alone
+  WaitUntil until = WaitUntil::kEnded;
+  /// As in StepView: where another step has the number, the answer is kNotFound. 0: whichever has
+  /// it.
+  std::uint64_t launch_key = 0;
+};
+
 struct WaitAnswer {
   std::optional<JobView> job;    ///< unset: still not, ask again
   std::optional<StepView> step;
@@ -40,8 +49,7 @@ class ClientCalls {
   virtual ~ClientCalls() = default;
   virtual kj::Promise<std::vector<Reply>> submit(const Identity& identity, std::vector<Request> requests, RequestId id) = 0;
   virtual kj::Promise<std::optional<Error>> query(const Identity& identity, Query query, SendPage send) = 0;
-  virtual kj::Promise<WaitAnswer> wait(const Identity& identity, JobId job, std::uint32_t attempt, WaitUntil until,
-                                       std::uint32_t step) = 0;
+  virtual kj::Promise<WaitAnswer> wait(const Identity& identity, WaitFor wanted) = 0;
   /// Lines of a trial's tasks. When there are none, forward, the answer is kept back until there are some, the trial has
   /// ended, or `wait` is over. The query's bounds are brought down to what one answer may hold.
   /// Errors: kNotFound when there is no such trial; kPermissionDenied: it is not the caller's to read; as LogStore::read.

@@ -173,12 +173,13 @@ Status ControllerClient::query_pages(const Query& query, const std::function<Sta
   return {};
 }
 
-kj::Promise<WaitAnswer> ControllerClient::wait_async(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step) {
+kj::Promise<WaitAnswer> ControllerClient::wait_async(const WaitFor& wanted) {
   auto call = state_->controller.waitRequest();
-  call.setJob(job.value());
-  call.setAttempt(attempt);
-  call.setUntil(static_cast<std::uint8_t>(until));
-  call.setStep(step);
+  call.setJob(wanted.what.job.value());
+  call.setAttempt(wanted.what.attempt);
+  call.setStep(wanted.what.step);
+  call.setUntil(static_cast<std::uint8_t>(wanted.until));
+  call.setLaunchKey(wanted.launch_key);
   return call.send().then([](auto&& response) {
     WaitAnswer answer;
     if (response.hasJob()) read(response.getJob(), answer.job.emplace());
@@ -188,8 +189,8 @@ kj::Promise<WaitAnswer> ControllerClient::wait_async(JobId job, std::uint32_t at
   });
 }
 
-Result<WaitAnswer> ControllerClient::wait(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step) {
-  return run<WaitAnswer>(*state_, [&] { return wait_async(job, attempt, until, step); });
+Result<WaitAnswer> ControllerClient::wait(const WaitFor& wanted) {
+  return run<WaitAnswer>(*state_, [&] { return wait_async(wanted); });
 }
 
 kj::Promise<Result<LogAnswer>> ControllerClient::read_logs_async(const LogQuery& query, Duration wait) {

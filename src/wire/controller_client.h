@@ -33,14 +33,14 @@ class ControllerClient {
   Status query(const Query& query, const std::function<void(Page)>& visit);
   /// The same for jobs, one by one.
   Status query_jobs(const Query& query, const std::function<void(JobView&)>& visit);
-  Result<WaitAnswer> wait(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step = 0);
+  Result<WaitAnswer> wait(const WaitFor& wanted);
 
   /// As ClientCalls::read_logs.
   Result<LogAnswer> read_logs(const LogQuery& query, Duration wait);
 
   kj::Promise<Result<LogAnswer>> read_logs_async(const LogQuery& query, Duration wait);
   kj::Promise<std::vector<Reply>> submit_async(const std::vector<Request>& requests, RequestId id);
-  kj::Promise<WaitAnswer> wait_async(JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step = 0);
+  kj::Promise<WaitAnswer> wait_async(const WaitFor& wanted);
 
  private:
   struct State;

@@ -159,8 +159,9 @@ class ControllerImpl final : public schema::Controller::Server {
     auto call = begin_call();
     const auto params = context.getParams();
     KJ_REQUIRE(params.getUntil() <= 2, "unknown condition");
-    return clients_
-        ->wait(identity_, JobId(params.getJob()), params.getAttempt(), static_cast<WaitUntil>(params.getUntil()), params.getStep())
+    const WaitFor wanted{StepId{JobId(params.getJob()), params.getAttempt(), params.getStep()},
+                         static_cast<WaitUntil>(params.getUntil()), params.getLaunchKey()};
+    return clients_->wait(identity_, wanted)
         .then([context](WaitAnswer&& answer) mutable {
           auto results = context.getResults();
           if (answer.job) write(results.initJob(), *answer.job);

@@ -40,7 +40,8 @@ class FakeClients final : public ClientCalls {
     ++pages;
     return send(page).then([this, send]() mutable { return send_on(std::move(send)); });
   }
-  kj::Promise<WaitAnswer> wait(const Identity&, JobId, std::uint32_t, WaitUntil, std::uint32_t) override {
+  kj::Promise<WaitAnswer> wait(const Identity&, WaitFor what) override {
+    wanted = what;
     auto paf = kj::newPromiseAndFulfiller<WaitAnswer>();
     waiting.push_back(kj::mv(paf.fulfiller));
     return kj::mv(paf.promise);
@@ -49,6 +50,7 @@ class FakeClients final : public ClientCalls {
 
   std::string page = std::string(100'000, 'x');
   bool is_over = false;  ///< no further page
+  WaitFor wanted;  ///< last
   int batches = 0;
   int queries = 0;  ///< under way
   int pages = 0;
@@ -129,8 +131,11 @@ TEST_F(DoorTest, WhoIsNotAnsweredGivesUpWhenItsPatienceEnds) {
   open({});
   auto one = client();
   one->set_patience(Duration::seconds(1));
-  const auto answer = one->wait(JobId(1), 0, WaitUntil::kEnded);
+  const auto answer = one->wait(WaitFor{StepId{JobId(1), 2, 3}, WaitUntil::kStepEnded, 4});
   ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(clients_.wanted.what, (StepId{JobId(1), 2, 3}));
+  EXPECT_EQ(clients_.wanted.until, WaitUntil::kStepEnded);
+  EXPECT_EQ(clients_.wanted.launch_key, 4U);
   EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(answer.error().message, "Unable to contact slurm controller (no answer for 1 s)");
   for (auto& waiting : clients_.waiting) waiting->fulfill(WaitAnswer());
@@ -170,7 +175,9 @@ TEST_F(DoorTest, AConnectionThatIsSilentIsClosedAndOneThatWaitsIsNot) {
   open(options);
   auto waits = client();
   bool is_answered = false;
-  auto answer = waits->wait_async(JobId(1), 0, WaitUntil::kEnded).then([&](WaitAnswer) { is_answered = true; }).eagerlyEvaluate(nullptr);
+  auto answer = waits->wait_async(WaitFor{StepId{JobId(1), 0, 0}})
+                    .then([&](WaitAnswer) { is_answered = true; })
+                    .eagerlyEvaluate(nullptr);
   EXPECT_TRUE(is_closed_after({}));
   pass(1 * kj::SECONDS);
   ASSERT_EQ(clients_.waiting.size(), 1U);

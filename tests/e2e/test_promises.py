@@ -324,6 +324,37 @@ def test_a_job_of_both_an_older_state_and_the_lost_one_runs_on(pair):
         assert (cluster.work / f"{name}.log").read_text() == f"first {first}\nran\nsecond 5\n"
 
 
+def test_an_srun_takes_no_other_steps_end_for_its_own(pair):
+    """Its step is of the lost state, runs on where nobody reaches it, and its number is given again."""
+    cluster = pair
+    script = ("touch up\nwhile [ ! -e go ]; do sleep 0.1; done\n(srun -N1 -n1 -w node2 sh -c 'touch lost.up; sleep 300' 2> first.err; echo first $? > first.log) &\n"
+              "while [ ! -e again ]; do sleep 0.1; done\nsrun -N1 -n1 -w node1 sh -c 'echo $SLURM_STEP_ID > second.id'; echo second $? > second.log\nwait")
+    job = cluster.sbatch(script, "-N2", "--no-requeue")
+    until((cluster.work / "up").exists, "its begin")
+    time.sleep(1.5)
+    stop_hard(cluster, "controller")
+    shutil.copytree(cluster.dir / "state", cluster.dir / "backup")
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    (cluster.work / "go").touch()
+    until((cluster.work / "lost.up").exists, "its step")
+    agent = cluster.pid("agent-node2")
+    os.kill(agent, signal.SIGSTOP)
+    try:
+        stop_hard(cluster, "controller")
+        shutil.rmtree(cluster.dir / "state")
+        (cluster.dir / "backup").rename(cluster.dir / "state")
+        cluster.run("muster", "up", *cluster.args, "--detach", check=False)  # it misses the node that stands still
+        (cluster.work / "again").touch()
+        until((cluster.work / "first.log").exists, "the end of the srun whose step is gone")
+    finally:
+        os.kill(agent, signal.SIGCONT)
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    assert (cluster.work / "second.id").read_text() == "0\n", "the number is given again"
+    assert (cluster.work / "second.log").read_text() == "second 0\n"
+    assert (cluster.work / "first.log").read_text() == "first 1\n"
+    assert "another step has its number: an older copy of the controller's state was put back" in (cluster.work / "first.err").read_text()
+
+
 def test_a_stale_pid_file_ends_nobody_elses_controller(pair, own_cluster):
     other = own_cluster(nodes=1)
     pid = other.pid("controller")

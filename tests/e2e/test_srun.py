@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from conftest import ends_told
+from conftest import ends_told, until
 
 
 def lines(result):
@@ -294,3 +294,18 @@ def test_a_fifo_that_nobody_reads_ends_srun_with_the_reason(cluster):
     os.mkfifo(fifo)
     refused = cluster.run("srun", "-o", fifo, "true", check=False, timeout=30)
     assert refused.code != 0 and "nobody reads" in refused.err, refused
+
+
+def test_an_output_that_nobody_reads_keeps_no_cancelled_job(cluster):
+    """Its nodes are for others when its processes are gone, whoever still holds the pipe."""
+    srun = cluster.popen("srun", "-J", "unread", "-n1", "sh", "-c", "yes; true")
+    try:
+        until(lambda: cluster.run("squeue", "-h", "-n", "unread", "-t", "R", "-o", "%i").out.strip(), "its start")
+        job = cluster.run("squeue", "-h", "-n", "unread", "-o", "%i").out.strip()
+        time.sleep(1)  # the pipe fills
+        cluster.run("scancel", job)
+        until(lambda: cluster.run("squeue", "-h", "-j", job, "-t", "R,CG").out.strip() == "", "its end", timeout=30)
+        assert cluster.wait_ended(job)["State"].startswith("CANCELLED")
+    finally:
+        srun.stdout.close()
+        srun.wait(timeout=30)

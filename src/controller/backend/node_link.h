@@ -13,6 +13,7 @@ namespace muster {
 struct NodeLink {
   bool is_connected = false;
   std::uint64_t agent_id = 0;         ///< of the agent that is connected, or was last
+  std::uint32_t protocol = 0;         ///< as in its registration
   TimePoint last_contact;             ///< unset: nothing heard since the controller started
   std::uint32_t load_hundredths = 0;
   std::uint64_t free_memory_mib = 0;
@@ -23,6 +24,8 @@ struct NodeLink {
   /// Steps there, with the keys of their launches, that the state knows nothing of though their
   /// runs go on: as fenced.
   std::set<std::pair<StepId, std::uint64_t>> fenced_steps;
+  /// One agent's word is not believed without end.
+  static constexpr std::size_t kFencedStepsMax = 10'000;
   bool is_fenced() const { return !fenced.empty() || !fenced_steps.empty(); }
   std::uint32_t losses =
       0;  ///< of supervisors, one launch after the other, without an end in between

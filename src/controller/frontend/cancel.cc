@@ -76,10 +76,18 @@ Reply cancel_step(Draft& draft, const CancelStep& request, const Identity& ident
   } else if (const StepState* step = job->run == nullptr ? nullptr : job->run->find_step(request.step.step);
              step == nullptr || !step->is_running()) {
     reply.error = already_over();
+  } else if (request.launch_key != 0 && job->run->launch_key_of(*step) != request.launch_key) {
+    reply.error = number_is_anothers(step->id);
   } else {
     orders.push_back(SignalOrder{step->id, request.signal, false});
   }
   return reply;
+}
+
+Error number_is_anothers(const StepId& step) {
+  return Error{ErrorCode::kNotFound,
+               fmt::format("step {}.{} is not there any more", step.job.value(), step.step),
+               "another step has its number: an older copy of the controller's state was put back"};
 }
 
 Reply release_allocation(Draft& draft, const ReleaseAllocation& release, const Identity& identity) {

@@ -313,5 +313,24 @@ TEST(CancelStep, SignalsARunningStepOfTheOwners) {
   EXPECT_EQ(orders[0].signal, SIGINT);
 }
 
+TEST(CancelStep, OfAnotherLaunchIsNotDone) {
+  Log log;
+  const JobId job = running_job(log);
+  auto layout = std::make_shared<StepLayout>();
+  layout->nodes = {grant_of(1, 0, 1)};
+  StepCreated created{StepId{job, 0, 1}, std::make_shared<const StepSpec>(), std::move(layout)};
+  created.launch_key = 7;
+  log.add({created});
+  std::vector<frontend::SignalOrder> orders;
+  const auto ask = [&](std::uint64_t launch_key) {
+    Draft draft(log.state());
+    return frontend::cancel_step(draft, CancelStep{created.step, SIGKILL, {}, launch_key}, kAlice, orders).error;
+  };
+  EXPECT_EQ(ask(8)->code, ErrorCode::kNotFound);
+  EXPECT_TRUE(orders.empty());
+  EXPECT_FALSE(ask(7));
+  EXPECT_EQ(orders.size(), 1U);
+}
+
 }  // namespace
 }  // namespace muster

@@ -51,6 +51,10 @@ Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job, co
 /// for, as with "-n1 --gpus=4" on nodes of two, have no task of it. Requires: job.run, job.first_step.
 StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job);
 
+/// For who asks for a step by the key of its launch when another step has the number: that of a
+/// lost branch of the state.
+Error number_is_anothers(const StepId& step);
+
 /// The end of an allocation, asked for by its client.
 Reply release_allocation(Draft& draft, const ReleaseAllocation& release, const Identity& identity);
 

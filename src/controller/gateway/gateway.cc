@@ -264,7 +264,7 @@ void Gateway::wake_waiters(const EventBatch& batch) {
     const auto waiting = waiters_->find(job);
     if (waiting == waiters_->end()) continue;
     for (auto waiter = waiting->second.begin(); waiter != waiting->second.end();) {
-      auto answer = answer_now(job, waiter->second);
+      auto answer = answer_now(waiter->second.wanted);
       if (!answer) {
         ++waiter;
         continue;
@@ -276,38 +276,46 @@ void Gateway::wake_waiters(const EventBatch& batch) {
   }
 }
 
-std::optional<WaitAnswer> Gateway::answer_now(JobId id, const Waiter& waiter) const {
+std::optional<WaitAnswer> Gateway::answer_now(const WaitFor& wanted) const {
   WaitAnswer answer;
-  const Job* job = replica_.state().jobs().find(id);
+  const Job* job = replica_.state().jobs().find(wanted.what.job);
   if (job == nullptr) {
     answer.error = Error{ErrorCode::kNotFound, "Invalid job id specified", ""};
     return answer;
   }
-  const bool is_past = job->attempt > waiter.attempt || job->is_over();
-  const StepState* step = job->run != nullptr && job->attempt == waiter.attempt ? job->run->find_step(waiter.step) : nullptr;
-  const bool is_met = waiter.until == WaitUntil::kStarted ? is_past || job->holds_resources() || is_finished(job->state)
-                      : waiter.until == WaitUntil::kEnded ? is_past
-                                                          : is_past || (step != nullptr && !step->is_running());
+  const bool is_past = job->attempt > wanted.what.attempt || job->is_over();
+  const StepState* step = job->run != nullptr && job->attempt == wanted.what.attempt
+                              ? job->run->find_step(wanted.what.step)
+                              : nullptr;
+  if (step != nullptr && wanted.launch_key != 0 &&
+      job->run->launch_key_of(*step) != wanted.launch_key) {
+    answer.error = frontend::number_is_anothers(step->id);
+    return answer;
+  }
+  const bool is_met = wanted.until == WaitUntil::kStarted
+                          ? is_past || job->holds_resources() || is_finished(job->state)
+                      : wanted.until == WaitUntil::kEnded
+                          ? is_past
+                          : is_past || (step != nullptr && !step->is_running());
   if (!is_met) return std::nullopt;
   answer.job = replica_.job_view(*job, QueryDetail::kFull);
   if (step != nullptr) {
-    const auto steps = replica_.state().jobs().find(id)->run->find_step(waiter.step);
     StepView view;
-    view.id = steps->id;
-    view.state = steps->state;
-    view.exit = steps->exit;
-    view.detail = steps->detail;
+    view.id = step->id;
+    view.state = step->state;
+    view.exit = step->exit;
+    view.detail = step->detail;
     answer.step = std::move(view);
   }
   return answer;
 }
 
-kj::Promise<WaitAnswer> Gateway::wait(const Identity&, JobId job, std::uint32_t attempt, WaitUntil until, std::uint32_t step) {
+kj::Promise<WaitAnswer> Gateway::wait(const Identity&, WaitFor wanted) {
   auto paf = kj::newPromiseAndFulfiller<WaitAnswer>();
-  Waiter waiter{attempt, until, step, kj::mv(paf.fulfiller)};
-  if (auto answer = answer_now(job, waiter)) return std::move(*answer);
+  if (auto answer = answer_now(wanted)) return std::move(*answer);
+  const JobId job = wanted.what.job;
   const std::uint64_t token = next_token_++;
-  (*waiters_)[job].emplace(token, std::move(waiter));
+  (*waiters_)[job].emplace(token, Waiter{wanted, kj::mv(paf.fulfiller)});
   auto forget = kj::defer([waiters = waiters_, job, token] {
     const auto waiting = waiters->find(job);
     if (waiting == waiters->end()) return;

@@ -75,8 +75,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   // From clients.
   kj::Promise<std::vector<Reply>> submit(const Identity& identity, std::vector<Request> requests, RequestId id) override;
   kj::Promise<std::optional<Error>> query(const Identity& identity, Query query, SendPage send) override;
-  kj::Promise<WaitAnswer> wait(const Identity& identity, JobId job, std::uint32_t attempt, WaitUntil until,
-                               std::uint32_t step) override;
+  kj::Promise<WaitAnswer> wait(const Identity& identity, WaitFor wanted) override;
   kj::Promise<Result<LogAnswer>> read_logs(const Identity& identity, LogQuery query, Duration wait) override;
 
   // From clients by HTTP.
@@ -106,9 +105,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
 
  private:
   struct Waiter {
-    std::uint32_t attempt = 0;
-    WaitUntil until = WaitUntil::kStarted;
-    std::uint32_t step = 0;
+    WaitFor wanted;
     kj::Own<kj::PromiseFulfiller<WaitAnswer>> fulfiller;
   };
   kj::Promise<std::vector<Reply>> submit_checked(const Identity& identity, std::vector<Request> requests, RequestId id);
@@ -127,7 +124,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::optional<Error>> query_why(const Identity& identity, Query query, SendPage send);
   kj::Promise<std::optional<Error>> query_history(const Identity& identity, Query query, SendPage send);
   kj::Promise<std::optional<Error>> query_script(const Identity& identity, const Query& query, SendPage send);
-  std::optional<WaitAnswer> answer_now(JobId job, const Waiter& waiter) const;
+  std::optional<WaitAnswer> answer_now(const WaitFor& wanted) const;
   kj::Promise<std::vector<Reply>> ask(Command question);
   kj::Promise<std::vector<Reply>> send(Command command);
   std::vector<TrialId> deleted_trials(const EventBatch& batch) const;

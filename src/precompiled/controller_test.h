@@ -1,0 +1,5 @@
+// As model_test.h, with the controller on which nearly each of its tests is built.
+#pragma once
+
+#include "controller/testing.h"
+#include "precompiled/model_test.h"
