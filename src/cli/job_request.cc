@@ -413,7 +413,8 @@ Status check_acceptable(const SubmitOptions& options) {
   if (is_left_empty(options, "partition", JobText::kPartition)) {
     return refuse("Invalid partition name specified", "invalid partition specified: (null)");
   }
-  if (is_left_empty(options, "nodelist", JobText::kNodeList)) {
+  // With a number of nodes it asks for nothing more. Source: Slurm 22.05.8.
+  if (is_left_empty(options, "nodelist", JobText::kNodeList) && !is_given(options, given_option::kNodes)) {
     return refuse("Node count specification invalid", "--nodelist names no node: name some, or leave it out");
   }
   const std::string both = TRY(wanted_and_excluded(options));

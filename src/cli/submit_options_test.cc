@@ -405,6 +405,8 @@ TEST(Settle, WhatNamesNothingIsRefusedAsByTheController) {
     EXPECT_TRUE(told.starts_with(text) && told.ends_with("\n44")) << told;
   };
   starts(Submitter::kRun, {"-w", ""}, "srun: error: Unable to allocate resources: Node count specification invalid\n");
+  EXPECT_EQ(told_of(Submitter::kRun, {"-N1", "-w", ""}), "0");
+  EXPECT_EQ(told_of(Submitter::kBatch, {"-N1", "--nodelist=", "--gpus="}), "0");
   starts(Submitter::kRun, {"--jobid=7", "-w", ""}, "srun: error: Hostlist is empty!  Can not run job.\n");
   EXPECT_EQ(told_of(Submitter::kRun, {"--jobid=7", "-p", ""}), "0");
   starts(Submitter::kBatch, {"-p", ""},

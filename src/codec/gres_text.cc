@@ -114,6 +114,7 @@ Result<std::vector<GresAmount>> parse_gres_in_order(std::string_view text) {
 
 Result<std::vector<GresAmount>> parse_gpus(std::string_view text) {
   std::vector<GresAmount> amounts;
+  if (trim(text).empty()) return amounts;
   for (const std::string_view part : split(text, ',')) {
     std::vector<std::string_view> fields = fields_of(trim(part));
     fields.insert(fields.begin(), kGpu);

@@ -20,7 +20,7 @@ Result<std::vector<GresAmount>> parse_gres(std::string_view text);
 /// As parse_gres, in the order given: a node's Gres=, where the order numbers the devices.
 Result<std::vector<GresAmount>> parse_gres_in_order(std::string_view text);
 
-/// Reads the short form of --gpus, --gpus-per-node and --gpus-per-task: "2", "h100:2", "h100:2,a100:1", "h100".
+/// Reads the short form of --gpus, --gpus-per-node and --gpus-per-task: "2", "h100:2", "h100:2,a100:1", "h100"; "" asks for nothing.
 /// Shape and errors: as parse_gres; every name is "gpu". Source: sbatch(1) --gpus.
 Result<std::vector<GresAmount>> parse_gpus(std::string_view text);
 

@@ -44,6 +44,7 @@ TEST(GresText, ReadsGpus) {
   EXPECT_EQ(gpus("h100:2,a100:1"), "gpu:a100:1,gpu:h100:2");
   EXPECT_EQ(gpus("h100"), "gpu:h100:1");
   EXPECT_EQ(gpus("0"), "");
+  EXPECT_EQ(gpus(""), "") << "--gpus=$UNSET, as under Slurm";
 }
 
 TEST(GresText, RefusesOtherTexts) {
@@ -54,7 +55,7 @@ TEST(GresText, RefusesOtherTexts) {
     ASSERT_FALSE(amounts.has_value()) << bad;
     EXPECT_EQ(amounts.error().message, "Invalid generic resource (gres) specification");
   }
-  for (const char* bad : {"", "h100:", "1,2", "a:b:2", "1.5"})
+  for (const char* bad : {",", "h100:", "1,2", "a:b:2", "1.5"})
     EXPECT_FALSE(parse_gpus(bad).has_value()) << bad;
   EXPECT_NE(gres("nic:1,gpu:2x").find("'gpu:2x' of 'nic:1,gpu:2x'"), std::string::npos);
 }

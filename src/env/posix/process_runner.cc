@@ -168,7 +168,7 @@ void execute(const ProcessSpec& spec, const std::vector<std::string>& environmen
   }
   int worst = ENOENT;
   const std::string path = path_of(environment);
-  for (std::size_t begin = 0; begin <= path.size();) {
+  for (std::size_t begin = 0; begin <= path.size() && !program.empty();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     const std::string candidate = (end == begin ? "." : path.substr(begin, end - begin)) + "/" + program;
     ::execve(candidate.c_str(), arguments.data(), variables.data());

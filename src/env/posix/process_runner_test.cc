@@ -56,5 +56,16 @@ TEST(StartProcess, ALimitOnFilesIsTheProgramsAlone) {
   ::unlink(path.c_str());
 }
 
+/// Execvp(3) says so, too; folders of PATH are not programs.
+TEST(StartProcess, AProgramWithoutANameIsNotThere) {
+  ProcessSpec spec;
+  spec.arguments = {""};
+  spec.environment = {"PATH=/usr/bin:/bin"};
+  spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
+  const auto pid = start_process(spec);
+  ASSERT_FALSE(pid.has_value());
+  EXPECT_NE(pid.error().message.find("No such file or directory"), std::string::npos) << pid.error().text();
+}
+
 }  // namespace
 }  // namespace muster
