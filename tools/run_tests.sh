@@ -29,7 +29,7 @@ if [ "$(id -u)" -eq 0 ] && id nobody >/dev/null 2>&1; then
   chown -R nobody "$home"
   run_e2e "as nobody" env -C "$home" setpriv --reuid=nobody --regid=nogroup --clear-groups env HOME="$home" TMPDIR="$home" \
     MUSTER_BIN="$home/bin" PATH="$home/bin:/usr/local/bin:/usr/bin:/bin" \
-    /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovider -n 3 --dist loadfile -m "not root_only" --seeds 2
+    /usr/bin/python3 -m pytest tests/e2e -q -p no:cacheprovider -n 3 --dist loadfile -m "not root_only and not long" --seeds 2
   rm -rf "$home"
 fi
 exit $failed

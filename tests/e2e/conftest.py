@@ -29,6 +29,7 @@ def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     config.addinivalue_line("markers", "root_only: needs root")
+    config.addinivalue_line("markers", "long: takes long and comes out the same whoever runs it: tools/run_tests.sh runs it once")
 
 
 def pytest_collection_modifyitems(config, items):

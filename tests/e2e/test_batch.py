@@ -98,6 +98,7 @@ def test_cancel_ends_everything_that_a_job_started(cluster):
     assert cluster.run("pgrep", "-f", f"sleep {marker}", check=False).code == 1
 
 
+@pytest.mark.long
 def test_time_limit_warns_then_ends(own_cluster):
     cluster = own_cluster(nodes=1, conf={"KillWait": "1", "OverTimeLimit": "0"})
     job = cluster.sbatch("trap 'echo warned' USR1; for i in 1 2 3 4 5 6 7 8 9; do sleep 10 & wait $!; done", "--time=0:02",

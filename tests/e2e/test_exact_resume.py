@@ -18,6 +18,8 @@ from test_experiment import create, folder, trials, wait
 from test_http import Web
 from test_training import PACKAGE, PATIENCE_S, PYTHON, checkpoints, series, show_figures, write
 
+pytestmark = pytest.mark.long
+
 TEXT = ROOT.parent / "shared/data/train/tinyshakespeare.txt.gz"
 SEED = int(os.environ.get("EXACT_RESUME_SEED", str(random.randrange(1 << 30))))
 

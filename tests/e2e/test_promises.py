@@ -41,6 +41,7 @@ def impatient(own_cluster):
     return own_cluster(nodes=2, conf={"SlurmdTimeout": 6, "KillWait": 2})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", [["agent-node1", "agent-node2"], ["controller", "agent-node1", "agent-node2"]])
 def test_a_pause_of_daemons_ends_nothing(impatient, names):
     cluster = impatient
@@ -79,6 +80,7 @@ def daemons_of(cluster):
     return found
 
 
+@pytest.mark.long
 def test_everything_stands_still_for_as_long_as_told(impatient, request):
     """As a machine that is suspended, but for the users' own processes. `make pauses MINUTES=10` takes its time."""
     cluster, pause = impatient, request.config.getoption("--pause")
@@ -130,6 +132,7 @@ class ShimmedCluster:
         fresh.rename(self.file)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("jump", [3600, -3600, 30 * 86400])
 def test_a_clock_that_jumps_and_comes_back_ends_nothing(impatient, shim, jump):
     cluster = impatient
@@ -156,6 +159,7 @@ def test_a_clock_that_jumps_and_comes_back_ends_nothing(impatient, shim, jump):
     assert cluster.wait_ended(short, timeout=100)["State"] == "TIMEOUT"
 
 
+@pytest.mark.long
 def test_a_clock_that_stays_is_followed(impatient, shim):
     cluster = impatient
     shimmed = ShimmedCluster(cluster, shim)
@@ -294,6 +298,7 @@ def test_an_older_state_takes_no_process_for_another_job(pair):
     until(lambda: not Path(f"/proc/{pid}").exists() or ") Z" in Path(f"/proc/{pid}/stat").read_text(), "the old job's end")
 
 
+@pytest.mark.long
 def test_a_job_of_both_an_older_state_and_the_lost_one_runs_on(pair):
     """Only the step that the older state does not know ends; its number is given again, and is another step's."""
     cluster = pair
@@ -324,6 +329,7 @@ def test_a_job_of_both_an_older_state_and_the_lost_one_runs_on(pair):
         assert (cluster.work / f"{name}.log").read_text() == f"first {first}\nran\nsecond 5\n"
 
 
+@pytest.mark.long
 def test_an_srun_takes_no_other_steps_end_for_its_own(pair):
     """Its step is of the lost state, runs on where nobody reaches it, and its number is given again."""
     cluster = pair

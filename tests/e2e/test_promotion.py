@@ -11,6 +11,8 @@ from conftest import ROOT, until
 from test_experiment import create, epochs_of, folder, trials, wait
 from test_training import write
 
+pytestmark = pytest.mark.long
+
 PYTHON = f"env PYTHONPATH={ROOT / 'python'} PYTHONDONTWRITEBYTECODE=1 {sys.executable}"
 
 # Trains to the target of its run and ends, while the search may be taking it further already.

@@ -111,6 +111,7 @@ def lose_records(spool, how):
         shutil.rmtree(spool)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["a damaged record", "no logs", "no spool"])
 @pytest.mark.parametrize("who", ["agent-node1", "controller"])
 def test_a_step_that_the_spool_has_lost_goes_on(own_cluster, how, who):

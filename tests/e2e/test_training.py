@@ -166,6 +166,7 @@ main()
 """
 
 
+@pytest.mark.long
 def test_adaptive_asha_over_64_trials_of_digits(own_cluster):
     numpy = pytest.importorskip("numpy")
     datasets = pytest.importorskip("sklearn.datasets")
