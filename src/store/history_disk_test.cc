@@ -18,88 +18,79 @@ JobView run_of(std::uint32_t job) {
   return view;
 }
 
-TEST(HistoryDisk, ASyncThatFailedIsMadeUpForBeforeTheFileIsWritten) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    testing::FaultyDisk disk(seed);
-    std::unique_ptr<HistoryStore> store;
-    const auto open = [&] {
-      store.reset();
-      auto opened = HistoryStore::open("history.db");
-      ASSERT_TRUE(opened.has_value()) << opened.error().text();
-      store = std::move(*opened);
-    };
-    open();
-    std::uint32_t next = 1;
-    const auto add = [&] {
-      std::vector<HistoryObject> objects;
-      for (int i = 0; i < 3; ++i) objects.emplace_back(run_of(next++));
-      ASSERT_TRUE(
-          store->append(objects, {Seq(store->watermark().value() + 1), {}, {}}).has_value());
-    };
-    add();
+/// A history on a disk that may fail, into which jobs end three at a time.
+struct HistoryOnDisk {
+  explicit HistoryOnDisk(std::uint64_t seed) : disk(seed) {}
+  void open() {
+    store.reset();
+    auto opened = HistoryStore::open("history.db");
+    ASSERT_TRUE(opened.has_value()) << opened.error().text();
+    store = std::move(*opened);
+  }
+  void add() {
+    std::vector<HistoryObject> objects;
+    for (int i = 0; i < 3; ++i) objects.emplace_back(run_of(next++));
+    ASSERT_TRUE(store->append(objects, {Seq(store->watermark().value() + 1), {}, {}}).has_value());
+  }
+  /// kill -9: what the system has in its memory stays.
+  void start_again() {
     disk.kill_process();
     store.reset();
     disk.start_process();
-    open();  // the log goes on behind what it had, which is on the disk by now
-    add();
-    disk.arm(testing::Fault::kSyncError, 1);
-    ASSERT_FALSE(store->make_durable().has_value());
-    add();
-    const Status durable = store->make_durable();
-    ASSERT_TRUE(durable.has_value()) << durable.error().text();
-    disk.kill_process();
-    store.reset();
-    disk.lose_power();
     open();
-    ASSERT_NE(store, nullptr);
-    EXPECT_EQ(store->watermark(), Seq(3));
-    EXPECT_EQ(store->damage().value(), std::vector<std::string>());
-    for (std::uint32_t job = 1; job < next; ++job)
-      EXPECT_TRUE(store->find(JobId(job))->has_value());
+  }
+  bool has(std::uint32_t job) const { return store->find(JobId(job))->has_value(); }
+
+  testing::FaultyDisk disk;
+  std::unique_ptr<HistoryStore> store;
+  std::uint32_t next = 1;  ///< job
+};
+
+TEST(HistoryDisk, ASyncThatFailedIsMadeUpForBeforeTheFileIsWritten) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    HistoryOnDisk history(seed);
+    history.open();
+    history.add();
+    history.start_again();  // the log goes on behind what it had, which is on the disk by now
+    history.add();
+    history.disk.arm(testing::Fault::kSyncError, 1);
+    ASSERT_FALSE(history.store->make_durable().has_value());
+    history.add();
+    const Status durable = history.store->make_durable();
+    ASSERT_TRUE(durable.has_value()) << durable.error().text();
+    history.disk.kill_process();
+    history.store.reset();
+    history.disk.lose_power();
+    history.open();
+    ASSERT_NE(history.store, nullptr);
+    EXPECT_EQ(history.store->watermark(), Seq(3));
+    EXPECT_EQ(history.store->damage().value(), std::vector<std::string>());
+    for (std::uint32_t job = 1; job < history.next; ++job) EXPECT_TRUE(history.has(job));
   }
 }
 
 TEST(HistoryDisk, ALogThatIsDoubtedIsNotCopiedAtTheEnd) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    testing::FaultyDisk disk(seed);
-    std::unique_ptr<HistoryStore> store;
-    const auto open = [&] {
-      store.reset();
-      auto opened = HistoryStore::open("history.db");
-      ASSERT_TRUE(opened.has_value()) << opened.error().text();
-      store = std::move(*opened);
-    };
-    std::uint32_t next = 1;
-    const auto add = [&] {
-      std::vector<HistoryObject> objects;
-      for (int i = 0; i < 3; ++i) objects.emplace_back(run_of(next++));
-      ASSERT_TRUE(
-          store->append(objects, {Seq(store->watermark().value() + 1), {}, {}}).has_value());
-    };
-    open();
-    add();
-    ASSERT_TRUE(store->make_durable().has_value());
-    const std::uint32_t durable = next;
-    disk.kill_process();
-    store.reset();
-    disk.start_process();
-    open();
-    add();
-    disk.arm(testing::Fault::kSyncError, 1);
-    ASSERT_FALSE(store->make_durable().has_value());
-    store.reset();  // an orderly end
-    disk.kill_process();
-    disk.lose_power();
-    open();
-    ASSERT_NE(store, nullptr);
-    EXPECT_EQ(store->damage().value(), std::vector<std::string>());
-    for (std::uint32_t job = 1; job < durable; ++job)
-      EXPECT_TRUE(store->find(JobId(job))->has_value());
-    const std::uint32_t kept = store->watermark() == Seq(2) ? next : durable;
-    for (std::uint32_t job = durable; job < kept; ++job)
-      EXPECT_TRUE(store->find(JobId(job))->has_value());
+    HistoryOnDisk history(seed);
+    history.open();
+    history.add();
+    ASSERT_TRUE(history.store->make_durable().has_value());
+    const std::uint32_t durable = history.next;
+    history.start_again();
+    history.add();
+    history.disk.arm(testing::Fault::kSyncError, 1);
+    ASSERT_FALSE(history.store->make_durable().has_value());
+    history.store.reset();  // an orderly end
+    history.disk.kill_process();
+    history.disk.lose_power();
+    history.open();
+    ASSERT_NE(history.store, nullptr);
+    EXPECT_EQ(history.store->damage().value(), std::vector<std::string>());
+    for (std::uint32_t job = 1; job < durable; ++job) EXPECT_TRUE(history.has(job));
+    const std::uint32_t kept = history.store->watermark() == Seq(2) ? history.next : durable;
+    for (std::uint32_t job = durable; job < kept; ++job) EXPECT_TRUE(history.has(job));
   }
 }
 
