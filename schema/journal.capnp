@@ -103,6 +103,7 @@ struct ExperimentEnded { experiment @0 :UInt32; state @1 :UInt8; }
 struct SearchAsked { experiment @0 :UInt32; inputs @1 :List(SearchInput); }
 struct StepCreated { step @0 :M.StepId; spec @1 :M.StepSpec; layout @2 :List(M.NodeGrant); launchKey @3 :UInt64; }
 struct StepBegun { step @0 :M.StepId; parts @1 :List(UInt64); }
+struct StepCancelled { step @0 :M.StepId; by @1 :UInt32; }
 struct StepEnded {
   step @0 :M.StepId;
   state @1 :UInt8;
@@ -246,6 +247,7 @@ struct Event {
     experimentEnded @44 :ExperimentEnded;
     searchAsked @45 :SearchAsked;
     stepBegun @46 :StepBegun;
+    stepCancelled @47 :StepCancelled;
   }
 }
 
@@ -271,6 +273,8 @@ struct StepRecord {
   detail @8 :Text;
   begun @9 :List(UInt64);
   launchKey @10 :UInt64;
+  hasCancelledBy @11 :Bool;
+  cancelledBy @12 :UInt32;
 }
 
 struct JobRecord {

@@ -555,7 +555,7 @@ struct LaunchStep {
   timeLeft @33 :Int64 = 9223372036854775807;  # until endTime; the largest: no limit
   launchKey @34 :UInt64;
 }
-struct SignalStep { id @0 :M.StepId; signal @1 :UInt16; batchOnly @2 :Bool; }
+struct SignalStep { id @0 :M.StepId; signal @1 :UInt16; batchOnly @2 :Bool; launchKey @3 :UInt64; }
 struct TerminateJob { job @0 :UInt32; attempt @1 :UInt32; cause @2 :Text; killWait @3 :Int64; }
 struct SuspendJob { job @0 :UInt32; attempt @1 :UInt32; isSuspend @2 :Bool; }
 struct AcknowledgeStep { id @0 :M.StepId; launchKey @1 :UInt64; }

@@ -250,7 +250,15 @@ void Workload::create_step(JobId job) {
   request.spec = draw_step(2);
   request.environment = bytes("STEP=" + std::to_string(world_.rng.below(3)));
   call(std::move(request), false, [this, job](const Reply& reply) {
+    if (reply.step && world_.rng.chance(0.3)) cancel_step_later(*reply.step);
     if (!reply.error && world_.rng.chance(0.6)) create_step(job);
+  });
+}
+
+void Workload::cancel_step_later(const StepId& step) {
+  const std::uint16_t signal = world_.rng.chance(0.7) ? SIGKILL : SIGUSR1;
+  world_.timeline.after(Duration::seconds(world_.rng.between(0, 20)), [this, step, signal] {
+    call(CancelStep{step, signal}, false, [](const Reply&) {});
   });
 }
 

@@ -73,6 +73,7 @@ class Workload {
   void submitted(JobId job, const JobFacts& facts);
   void run_allocation(JobId job);
   void create_step(JobId job);
+  void cancel_step_later(const StepId& step);
   void touch_job();
   void touch_node();
   void create_experiment();

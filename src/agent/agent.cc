@@ -131,7 +131,10 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
   } else if (const auto* wanted = std::get_if<FindSteps>(&message)) {
     look_for(*wanted, now);
   } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
-    if (const auto found = steps_.find(signal->id); found != steps_.end()) order(found->first, found->second, message);
+    const auto found = steps_.find(signal->id);
+    const bool is_meant = found != steps_.end() && (signal->launch_key == 0 ||
+                                                    signal->launch_key == found->second.launch_key);
+    if (is_meant) order(found->first, found->second, message);
   } else if (const auto* stop = std::get_if<StopStep>(&message)) {
     if (const auto found = steps_.find(stop->id); found != steps_.end()) order(found->first, found->second, message);
   } else if (const auto* acknowledge = std::get_if<AcknowledgeStep>(&message)) {

@@ -6,14 +6,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 
 #include "cli/commands.h"
 #include "cli/job_request.h"
 #include "cli/session.h"
 #include "cli/submit_refusal.h"
+#include "cli/text_file.h"
 #include "codec/batch_script.h"
 #include "codec/words.h"
 
@@ -21,6 +19,8 @@ namespace muster::cli {
 namespace {
 
 constexpr Duration kPollPause = Duration::seconds(1);
+/// More than any cluster takes: what never ends is not read for ever.
+constexpr std::size_t kScriptMost = std::size_t{256} << 20;
 
 /// A script and where it came from.
 struct Script {
@@ -51,17 +51,17 @@ Result<Script> read_script(const SubmitOptions& options, const Words& operands, 
     return script;
   }
   if (operands.empty()) {
-    script.text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    script.text = TRY(read_file("-", kScriptMost, "the batch script "));
     script.name = "sbatch";
     return script;
   }
   script.path = find_script(operands.front(), scene);
-  std::ifstream file(script.path);
   struct stat found {};
-  if (!file || ::stat(script.path.c_str(), &found) != 0 || S_ISDIR(found.st_mode)) {
+  if (::stat(script.path.c_str(), &found) != 0 || S_ISDIR(found.st_mode) ||
+      ::access(script.path.c_str(), R_OK) != 0) {
     return fail(ErrorCode::kNotFound, fmt::format("Unable to open file {}", operands.front()));
   }
-  script.text.assign(std::istreambuf_iterator<char>(file), {});
+  script.text = TRY(read_file(script.path, kScriptMost, "the batch script "));
   script.name = script.path.substr(script.path.rfind('/') + 1);
   script.arguments.assign(operands.begin() + 1, operands.end());
   return script;
@@ -141,7 +141,7 @@ void say_test_only(const Console& console, const SubmitOptions& options, const R
 
 /// The job is there, whether its id can be written or not: whoever sees nothing submits it again.
 void print_id(const SubmitOptions& options, JobId job) {
-  if (options.is_parsable) {
+  if (options.is_parsable && !options.is_quiet) {
     print(fmt::format("{}{}{}\n", job.value(), options.cluster.empty() ? "" : ";", options.cluster));
   } else if (!options.is_quiet) {
     print(fmt::format("Submitted batch job {}{}{}\n", job.value(), options.cluster.empty() ? "" : " on cluster ", options.cluster));

@@ -69,7 +69,9 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
         tasks(*this) {
     tasks.add(acceptor.run());
   }
-  ~State() {
+  ~State() { hide(); }
+  void hide() {
+    if (std::exchange(is_hidden, true)) return;
     ::unlink((folder + "/io").c_str());
     ::rmdir(folder.c_str());
   }
@@ -169,6 +171,7 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
   std::string folder;
   std::string address;
   std::string key;
+  bool is_hidden = false;
   StepEvents events;
   std::map<std::uint32_t, std::shared_ptr<Peer>> peers;
   kj::Own<kj::PromiseFulfiller<void>> waiting_for_room;
@@ -192,6 +195,7 @@ StepServer::~StepServer() = default;
 const std::string& StepServer::address() const { return state_->address; }
 const std::string& StepServer::key() const { return state_->key; }
 std::size_t StepServer::joined_count() const { return state_->peers.size(); }
+void StepServer::hide() { state_->hide(); }
 
 void StepServer::send(std::uint32_t node, FrameKind kind, std::uint32_t task, std::string_view payload) {
   const auto peer = state_->peers.find(node);

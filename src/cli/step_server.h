@@ -39,6 +39,8 @@ class StepServer {
   /// Closes one connection, after what was sent.
   void close(std::uint32_t node);
   std::size_t joined_count() const;
+  /// All are there: the folder goes, which nobody would remove who is killed later.
+  void hide();
   /// Fulfilled when no supervisor has kInputWindow bytes of input under way: what bounds standard input. One waiter.
   kj::Promise<void> room();
 

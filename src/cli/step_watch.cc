@@ -213,6 +213,7 @@ void StepWatch::give_up(int exit_code) {
 void StepWatch::start_if_complete() {
   if (is_started_ || !place_ || server_->joined_count() < place_->hosts.size()) return;
   is_started_ = true;
+  server_->hide();
   server_->send_all(FrameKind::kStart, 0, "");
   if (!has_input_ || !may_read_input()) {
     server_->send_all(FrameKind::kInputEnd, input_task_, "");

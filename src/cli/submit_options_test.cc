@@ -293,6 +293,8 @@ TEST(SubmitReader, BadValuesNameTheirOption) {
   EXPECT_EQ(error_of({"--mem=1G", "--mem-per-cpu=1G"}),
             "sbatch: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n");
   EXPECT_TRUE(error_of({"--nonsense"}).starts_with("sbatch: unrecognized option '--nonsense'\n"));
+  EXPECT_EQ(error_of({"--requeue=expedite"}),
+            "sbatch: error: --requeue=expedite is not supported by Muster yet\n");
   EXPECT_EQ(error_of({"--exclusive=user"}), "sbatch: error: --exclusive=user is not supported by Muster yet\n");
 }
 
@@ -406,6 +408,7 @@ TEST(Settle, WhatNamesNothingIsRefusedAsByTheController) {
   };
   starts(Submitter::kRun, {"-w", ""}, "srun: error: Unable to allocate resources: Node count specification invalid\n");
   EXPECT_EQ(told_of(Submitter::kRun, {"-N1", "-w", ""}), "0");
+  EXPECT_EQ(told_of(Submitter::kBatch, {"--requeue=1"}), "0") << "as SBATCH_REQUEUE=1 has it";
   EXPECT_EQ(told_of(Submitter::kBatch, {"-N1", "--nodelist=", "--gpus="}), "0");
   starts(Submitter::kRun, {"--jobid=7", "-w", ""}, "srun: error: Hostlist is empty!  Can not run job.\n");
   EXPECT_EQ(told_of(Submitter::kRun, {"--jobid=7", "-p", ""}), "0");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/console.h"
 #include "cli/session.h"
 #include "cli/text_file.h"
 #include "codec/array_text.h"
@@ -430,7 +431,9 @@ Status propagate(SubmitOptions& options, Value value) {
 }
 
 Status requeue(SubmitOptions& options, Value value) {
-  if (!value.empty()) return unsupported(fmt::format("--requeue={}", value));
+  // As a variable it has a value, of which Slurm makes nothing. `--requeue=expedite` is of
+  // Slurm 25.
+  if (!is_switched_on(value)) return unsupported(fmt::format("--requeue={}", value));
   options.job.is_requeue = true;
   options.job.given |= given_option::kRequeue;
   return {};

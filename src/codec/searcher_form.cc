@@ -86,6 +86,9 @@ class SearcherReader {
     section_.number("divisor", method.divisor, 1.001, kDivisorMax);
     top(method.max_time);
     method.is_promoting = is_promoting();
+    // Scripts that ask the searcher how far to train are told; a trial that nothing stops ends
+    // there.
+    if (is_length_given_ && !method.is_promoting) out_.trial_length = method.max_time;
     concurrency();
     out_.search.method = method;
   }
@@ -107,6 +110,9 @@ class SearcherReader {
       section_.refuse("bracket_rungs", fmt::format("{} rungs with divisor {} begin below any unit of training", rungs, method.divisor));
     }
     method.is_promoting = is_promoting();
+    // Scripts that ask the searcher how far to train are told; a trial that nothing stops ends
+    // there.
+    if (is_length_given_ && !method.is_promoting) out_.trial_length = method.max_time;
     concurrency();
     out_.search.method = method;
   }
@@ -213,6 +219,7 @@ class SearcherReader {
       section_.refuse("max_length", "max_time is given too; give one of them");
     }
     if (section_.has("max_length")) {
+      is_length_given_ = true;
       if (const auto length = read_length(section_, "max_length")) take_length(*length, max_time);
       return;
     }
@@ -240,6 +247,7 @@ class SearcherReader {
 
   FormReader& section_;
   SearcherSection& out_;
+  bool is_length_given_ = false;  ///< max_length, not max_time
 };
 
 struct MethodRow {

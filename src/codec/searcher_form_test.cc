@@ -73,6 +73,12 @@ TEST(ExperimentFile, TheSpellingsOf037) {
   EXPECT_EQ(result.problems, Problems{});
   EXPECT_EQ(result.searcher.search.time_metric, "epochs");
   EXPECT_EQ(result.searcher.search.method, SearchMethodConfig(AsyncHalving{3, 9, 3, 64, true}));
+  EXPECT_EQ(result.searcher.trial_length, 0U) << "each rung tells how far";
+  const Read stopping = read(
+      "searcher: {name: adaptive_asha, metric: loss, max_trials: 9, divisor: 3, max_length: "
+      "{epochs: 9}}\n");
+  EXPECT_EQ(stopping.problems, Problems{});
+  EXPECT_EQ(stopping.searcher.trial_length, 9U) << "scripts ask how far to train at most";
   const Read single = read("searcher: {name: single, metric: loss, max_length: {batches: 500}}\n");
   EXPECT_EQ(single.problems, Problems{});
   EXPECT_EQ(single.searcher.trial_length, 500U);

@@ -30,8 +30,13 @@ cd "$code" || give_up "cannot enter $code"
 )";
 // What the entrypoint writes goes to the file alone: every node keeps it for the trial's logs. This script's own words, and srun's, are
 // kept by the first. The srun is that of the node's own programs: PATH is the user's.
-// A run that was asked to stop before its entrypoint began would never hear of it.
-constexpr std::string_view kRun = R"([ -e "${MUSTER_STOP_FILE:-/nonexistent}" ] && exit 0
+// A run that was asked to stop before its entrypoint began would never hear of it. The experiment's folder has its code, logs and
+// checkpoints: it is its owner's, until the experiment is opened to others.
+constexpr std::string_view kRun = R"sh(case "${MUSTER_VISIBILITY:-}" in
+  private) chmod go-rwx "${MUSTER_RUN_DIR%/*}" ;;
+  project | cluster) chmod "$(umask -S)" "${MUSTER_RUN_DIR%/*}" ;;
+esac
+[ -e "${MUSTER_STOP_FILE:-/nonexistent}" ] && exit 0
 if [ "${SLURM_JOB_NUM_NODES:-1}" -gt 1 ]; then
   srun="${MUSTER_PROGRAMS:+$MUSTER_PROGRAMS/}srun"
   command -v "$srun" > /dev/null || give_up "cannot find $srun, which starts the entrypoint on every node"
@@ -41,7 +46,7 @@ else
   eval "$MUSTER_ENTRYPOINT"
 fi
 exit $?
-)";
+)sh";
 
 bool is_plain(std::string_view word) {
   constexpr std::string_view kPlain = "%+,-./:=@_";
@@ -206,6 +211,7 @@ std::vector<std::string> trial_variables(const Experiment& experiment, const Tri
   add("MUSTER_TRIAL_ID", trial.id.value());
   add("MUSTER_RUN_ID", run);
   add("MUSTER_RUN_DIR", trial_folder(spec, trial.id));
+  add("MUSTER_VISIBILITY", kVisibilityNames[static_cast<std::size_t>(experiment.labels.visibility)]);
   add("MUSTER_SEED", trial.seed);
   add("MUSTER_SLOTS", slots_of(trial, spec));
   add("MUSTER_SEARCHER_METRIC", spec.metric);

@@ -80,11 +80,14 @@ TEST(TrialVariables, SayAllThatAScriptNeeds) {
   const auto variables = trial_variables(experiment, trial, 2);
   const auto has = [&](const char* variable) { return std::ranges::find(variables, variable) != variables.end(); };
   for (const char* variable :
-       {"MUSTER_EXPERIMENT_ID=3", "MUSTER_TRIAL_ID=7", "MUSTER_RUN_ID=2", "MUSTER_RUN_DIR=/home/a/runs/experiment-3/trial-7",
-        "MUSTER_SEED=5", "MUSTER_SEARCHER_METRIC=accuracy", "MUSTER_MAX_LENGTH={\"epochs\": 16}", "MUSTER_HP_LR=0.01",
-        "MUSTER_HP_NET__ACT_FN=re lu", "MUSTER_ENTRYPOINT=python3 train.py --lr 0.01",
-        "MUSTER_HPARAMS={\"lr\": 0.01, \"net\": {\"act-fn\": \"re lu\"}}", "WANDB_RUN_ID=muster-3-7",
-        "MUSTER_CHECKPOINT_STORAGE=/home/a/runs", "MUSTER_SOURCE_CHECKPOINT=abc"}) {
+       {"MUSTER_EXPERIMENT_ID=3", "MUSTER_TRIAL_ID=7", "MUSTER_RUN_ID=2",
+        "MUSTER_RUN_DIR=/home/a/runs/experiment-3/trial-7", "MUSTER_SEED=5",
+        "MUSTER_VISIBILITY=private", "MUSTER_SEARCHER_METRIC=accuracy",
+        "MUSTER_MAX_LENGTH={\"epochs\": 16}", "MUSTER_HP_LR=0.01", "MUSTER_HP_NET__ACT_FN=re lu",
+        "MUSTER_ENTRYPOINT=python3 train.py --lr 0.01",
+        "MUSTER_HPARAMS={\"lr\": 0.01, \"net\": {\"act-fn\": \"re lu\"}}",
+        "WANDB_RUN_ID=muster-3-7", "MUSTER_CHECKPOINT_STORAGE=/home/a/runs",
+        "MUSTER_SOURCE_CHECKPOINT=abc"}) {
     EXPECT_TRUE(has(variable)) << variable;
   }
 }

@@ -345,8 +345,10 @@ void Core::send_signals(const std::vector<frontend::SignalOrder>& orders, TimePo
     const Job* job = state_.jobs().find(order.step.job);
     // A script alone is sent its signal, and whoever asks is a child of it.
     const bool is_asker_spared = order.batch_only || !askers_.contains(order.step.job);
-    for (const NodeGrant& grant : job->run->find_step(order.step.step)->layout->nodes) {
-      ToAgent message = SignalStep{order.step, order.signal, order.batch_only};
+    const StepState& step = *job->run->find_step(order.step.step);
+    for (const NodeGrant& grant : step.layout->nodes) {
+      ToAgent message =
+          SignalStep{order.step, order.signal, order.batch_only, job->run->launch_key_of(step)};
       if (is_asker_spared) {
         send_when_durable(grant.node, std::move(message));
       } else {
@@ -538,6 +540,16 @@ void Core::flush(TimePoint now) {
   journal_.append(batch);
 }
 
+/// What may be lost on the way to a node is given again when that registers, by the state; of a
+/// signal the state knows nothing.
+void Core::send_or_keep(NodeIndex node, const ToAgent& message) {
+  NodeLink& link = links_[node.value()];
+  if (link.is_connected) return port_.send(node, message);
+  const auto* signal = std::get_if<SignalStep>(&message);
+  if (signal != nullptr && link.missed_signals.size() < NodeLink::kMissedSignalsMax)
+    link.missed_signals.push_back(*signal);
+}
+
 void Core::on_durable(Seq seq, TimePoint now) {
   now_ = now;
   while (!undurable_.empty() && undurable_.front().batch->seq <= seq) {
@@ -550,7 +562,7 @@ void Core::on_durable(Seq seq, TimePoint now) {
     if (auto* reply = std::get_if<0>(&out.what)) {
       port_.reply(reply->first, std::move(reply->second));
     } else if (auto* message = std::get_if<1>(&out.what)) {
-      if (links_[message->first.value()].is_connected) port_.send(message->first, message->second);
+      send_or_keep(message->first, message->second);
     } else if (auto* mail = std::get_if<Mail>(&out.what)) {
       port_.mail(std::move(*mail));
     } else {

@@ -240,11 +240,13 @@ class Core {
   void stop_before_limit(const Job& job, const Trial& trial, TimePoint now);
 
   // core_nodes.cc: agents and silence
-  void fence_step(NodeIndex node, const StepId& step, std::uint64_t launch_key);
+  bool fence_step(NodeIndex node, const StepId& step, std::uint64_t launch_key);
   void end_alone(NodeIndex node, const StepId& step, std::uint64_t launch_key);
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot);
   void launch_or_find(NodeIndex node, const RegisterNode& hello);
-  void end_stranger(NodeIndex node, const StepId& step);
+  void deliver_missed_signals(NodeIndex node);
+  bool is_wanted_on(NodeIndex node, const Job* job, const StepState* step) const;
+  void end_stranger(NodeIndex node, const StepRunning& running, TimePoint now);
   void count_losses(NodeIndex node, const StepDone& done, TimePoint now);
   void fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now);
   void fence_jobs_on(NodeIndex node);
@@ -284,6 +286,7 @@ class Core {
   /// With which batch what this turn decides becomes durable: its own, or the last one's if it has none.
   Seq due() const;
   void send_when_durable(NodeIndex node, ToAgent message);
+  void send_or_keep(NodeIndex node, const ToAgent& message);
   /// As send_when_durable; to the asker's own job only once the answer can have been read.
   void send_end(JobId job, NodeIndex node, ToAgent message, TimePoint now);
   void send_due_orders(TimePoint now);

@@ -137,11 +137,11 @@ void Core::end_with_step(JobId id, const StepEnded& ended, const StepProgress& p
   if (is_batch && is_node_fault) ending.requeue_after = job.spec->is_requeue;
   if (is_batch && is_node_fault && ending.requeue_after) ending.state = JobState::kNodeFail;
   // One that loses its supervisor wherever it runs is the fault of none of the nodes.
-  const bool is_lost_again = progress.is_lost && ending.requeue_after && job.spec->trial.value() == 0;
-  if (!is_lost_again) {
-    lost_runs_.erase(id);
-  } else if (++lost_runs_[id] >= kLossesMax) {
-    lost_runs_.erase(id);
+  const bool is_trial = job.spec->trial.value() != 0;
+  const bool is_lost_again = progress.is_lost && ending.requeue_after;
+  const bool is_own_doing = is_lost_again && ++lost_runs_[id] >= kLossesMax;
+  if (!is_lost_again || (is_own_doing && !is_trial)) lost_runs_.erase(id);
+  if (is_own_doing && !is_trial) {
     ending.hold_after = job_flag::kRequeueHeld;
     port_.warn(fmt::format("job {} is held: the supervisors of its last {} runs were lost", id.value(), kLossesMax));
   }
@@ -150,7 +150,7 @@ void Core::end_with_step(JobId id, const StepEnded& ended, const StepProgress& p
     ending.requeue_after = job.spec->is_requeue;
     ending.hold_after = job_flag::kRequeueHeld | job_flag::kSpecialExit;
   }
-  settle_trial(job, !is_node_fault, ending);
+  settle_trial(job, !is_node_fault || is_own_doing, ending);
   ending.is_clean = std::ranges::none_of(job.run->steps, &StepState::is_running);
   emit(std::move(ending), now);
 }

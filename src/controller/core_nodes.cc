@@ -39,6 +39,10 @@ std::string shortfall(const NodeConfig& config, const RegisterNode& hello) {
   return "";
 }
 
+bool has_node(const std::vector<NodeGrant>& grants, NodeIndex node) {
+  return std::ranges::find(grants, node, &NodeGrant::node) != grants.end();
+}
+
 /// The job of that attempt with its run; null: it is over, or was never.
 const Job* running_job(const ClusterState& state, JobId id, std::uint32_t attempt) {
   const Job* job = state.jobs().find(id);
@@ -184,10 +188,11 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   return *index;
 }
 
-/// The node takes no work until the step, of which the state knows nothing, has ended there.
-void Core::fence_step(NodeIndex node, const StepId& step, std::uint64_t launch_key) {
+/// The node takes no work until the step, of which the state knows nothing, has ended there. False:
+/// it was known.
+bool Core::fence_step(NodeIndex node, const StepId& step, std::uint64_t launch_key) {
   auto& fenced = links_[node.value()].fenced_steps;
-  if (fenced.size() < NodeLink::kFencedStepsMax) fenced.insert({step, launch_key});
+  return fenced.size() < NodeLink::kFencedStepsMax && fenced.insert({step, launch_key}).second;
 }
 
 /// An agent of an older version takes no EndStep: there the number, which one step alone has, says
@@ -196,7 +201,7 @@ void Core::end_alone(NodeIndex node, const StepId& step, std::uint64_t launch_ke
   if (links_[node.value()].protocol >= 1) {
     send_when_durable(node, EndStep{step, launch_key});
   } else {
-    send_when_durable(node, SignalStep{step, SIGKILL, false});
+    send_when_durable(node, SignalStep{step, SIGKILL, false, launch_key});
   }
 }
 
@@ -210,7 +215,8 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
     const Job* job = running_job(state_, known.id.job, known.id.attempt);
     const StepState* step = own_step(job, known.id, known.launch_key);
     const bool is_given_up = step != nullptr && !step->is_running() && known.phase != StepPhase::kEnded;
-    if (is_given_up) send_when_durable(node, SignalStep{known.id, SIGKILL, false});
+    if (is_given_up)
+      send_when_durable(node, SignalStep{known.id, SIGKILL, false, known.launch_key});
   }
   if (!is_same_boot) return;
   launch_or_find(node, hello);
@@ -226,8 +232,22 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
       send_when_durable(node, SuspendJob{id, job.attempt, job.state == JobState::kSuspended});
     }
     if (job.run->stop) deliver_stop(job, node);
+    for (const StepState& step : job.run->steps) {
+      if (step.is_running() && step.cancelled_by && has_node(step.layout->nodes, node))
+        send_when_durable(node, SignalStep{step.id, SIGKILL, false, job.run->launch_key_of(step)});
+    }
   }
+  deliver_missed_signals(node);
   has_freed_ = true;
+}
+
+/// What was sent to steps there while the node was away.
+void Core::deliver_missed_signals(NodeIndex node) {
+  for (SignalStep& signal : std::exchange(links_[node.value()].missed_signals, {})) {
+    const Job* job = running_job(state_, signal.id.job, signal.id.attempt);
+    const StepState* step = own_step(job, signal.id, signal.launch_key);
+    if (step != nullptr && step->is_running()) send_when_durable(node, std::move(signal));
+  }
 }
 
 /// Of the steps that are to run there and that the node does not name: one that ran, or may have
@@ -311,14 +331,6 @@ void Core::drain_for(NodeIndex index, const std::string& reason, TimePoint now) 
   mark(index, node_condition::kDrain, 0, reason, now);
 }
 
-namespace {
-
-bool has_node(const std::vector<NodeGrant>& grants, NodeIndex node) {
-  return std::ranges::find(grants, node, &NodeGrant::node) != grants.end();
-}
-
-}  // namespace
-
 /// What makes the message one about somebody else's work. Nothing for what is over, or of a run that the state here knows nothing
 /// of: that is only acknowledged.
 std::optional<std::string> Core::why_not_of(NodeIndex node, const FromAgent& message) const {
@@ -375,13 +387,7 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
   } else if (const auto* running = std::get_if<StepRunning>(&message)) {
     const Job* job = running_job(state_, running->id.job, running->id.attempt);
     const StepState* step = own_step(job, running->id, running->launch_key);
-    if (job == nullptr) {
-      end_stranger(index, running->id);
-    } else if (step == nullptr && !is_finished(job->state)) {
-      fence_step(index, running->id, running->launch_key);
-      end_alone(index, running->id, running->launch_key);
-    }
-    if (step == nullptr || !step->is_running()) return;
+    if (!is_wanted_on(index, job, step)) return end_stranger(index, *running, now);
     for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
       if (step->layout->nodes[i].node != index) continue;
       progress_[running->id].running.set(i);
@@ -391,13 +397,13 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
   } else if (const auto* done = std::get_if<StepDone>(&message)) {
     const Job* job = running_job(state_, done->id.job, done->id.attempt);
     const StepState* step = own_step(job, done->id, done->launch_key);
+    const bool was_fenced = link.fenced_steps.erase({done->id, done->launch_key}) > 0;
     if (job == nullptr || step != nullptr) {
       count_losses(index, *done, now);
       on_step_done(index, *done, now);
-      return;
+    } else {
+      send_when_durable(index, AcknowledgeStep{done->id, done->launch_key});
     }
-    send_when_durable(index, AcknowledgeStep{done->id, done->launch_key});
-    const bool was_fenced = link.fenced_steps.erase({done->id, done->launch_key}) > 0;
     welcome_back(index, now);
     if (was_fenced && !link.is_fenced()) launch_on(index);
   } else if (const auto* clean = std::get_if<JobClean>(&message)) {
@@ -465,11 +471,40 @@ void Core::note_begun(TimePoint now) {
   for (auto& [step, parts] : begun) emit(StepBegun{step, std::move(parts)}, now);
 }
 
+/// Whether the state has the step running there: neither it, nor its part, nor the job is over on
+/// that node.
+bool Core::is_wanted_on(NodeIndex node, const Job* job, const StepState* step) const {
+  if (step == nullptr || !step->is_running()) return false;
+  const auto here = std::ranges::find(step->layout->nodes, node, &NodeGrant::node);
+  if (here == step->layout->nodes.end() ||
+      !std::ranges::binary_search(state_.nodes().at(node).jobs, job->id))
+    return false;
+  const auto progress = progress_.find(step->id);
+  return progress == progress_.end() ||
+         !progress->second.done.test(static_cast<std::size_t>(here - step->layout->nodes.begin()));
+}
+
 /// A supervisor that was lost sight of has come back to its agent, and nobody wants its step any
-/// more.
-void Core::end_stranger(NodeIndex node, const StepId& step) {
-  links_[node.value()].fenced.insert({step.job, step.attempt});
-  send_when_durable(node, TerminateJob{step.job, step.attempt, "", Duration()});
+/// more. Until that is gone the node is nobody else's.
+void Core::end_stranger(NodeIndex node, const StepRunning& running, TimePoint now) {
+  const StepId& step = running.id;
+  const Job* job = running_job(state_, step.job, step.attempt);
+  const bool goes_on_there =
+      job != nullptr && std::ranges::binary_search(state_.nodes().at(node).jobs, step.job);
+  const bool is_news = goes_on_there
+                           ? fence_step(node, step, running.launch_key)
+                           : links_[node.value()].fenced.insert({step.job, step.attempt}).second;
+  if (goes_on_there) {
+    end_alone(node, step, running.launch_key);
+  } else {
+    send_when_durable(node, TerminateJob{step.job, step.attempt, "", Duration()});
+  }
+  if (!is_news) return;
+  port_.warn(fmt::format("node {} runs step {}.{}, which is over here: it is ended there",
+                         state_.nodes().at(node).config.name, step.job.value(),
+                         step.step == kBatchStep ? "batch" : std::to_string(step.step)));
+  if ((state_.nodes().at(node).status.conditions & node_condition::kNotResponding) == 0)
+    mark(node, node_condition::kNotResponding, 0, std::nullopt, now);
 }
 
 bool Core::awaits_nodes(TimePoint now) const {

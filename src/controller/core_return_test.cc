@@ -2,6 +2,7 @@
 // the queue, records that others need.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <memory>
 #include <utility>
 
@@ -310,6 +311,202 @@ TEST(CoreReturn, AReleasedRunningJobComesBackFree) {
   rig.step_done(0, StepId{job, 0, kBatchStep}, ExitStatus::signalled(SIGTERM));
   rig.plan();
   EXPECT_EQ(rig.job(job).state, JobState::kRunning);
+}
+
+// ---- what runs where the state has it no more ----
+
+/// Its only job does not go back to the queue when its node is given up.
+struct OverThere : Rig {
+  OverThere() {
+    connect_all();
+    plan();
+    auto spec = spec_of();
+    spec->is_requeue = false;
+    spec->given |= given_option::kRequeue;
+    job_id = done(submit_of(spec)).job;
+    step = batch_step(job_id);
+    key = launch_key(step);
+    hear(0, StepRunning{step});
+    core.on_agent_lost(NodeIndex(0));
+    pass(core.state().settings().slurmd_timeout + Duration::seconds(10));
+    CHECK(job(job_id).state == JobState::kNodeFail);
+    sent.clear();
+  }
+  bool is_usable(std::uint32_t node) const {
+    return (core.state().nodes().at(NodeIndex(node)).status.conditions &
+            node_condition::kNotResponding) == 0;
+  }
+  JobId job_id;
+  StepId step;
+  std::uint64_t key = 0;
+};
+
+TEST(CoreReturn, AStepOfAJobThatIsOverEndsBeforeItsNodeIsUsedAgain) {
+  OverThere rig;
+  rig.connect(0);  // its spool is older than the job: it names nothing
+  EXPECT_TRUE(rig.is_usable(0));
+  rig.hear(0, StepRunning{rig.step, rig.key});  // and then the supervisor dials in
+  EXPECT_EQ(rig.count_sent<TerminateJob>(0), 1U);
+  EXPECT_FALSE(rig.is_usable(0)) << "nobody else is put beside it";
+  EXPECT_EQ(rig.warnings.size(), 1U);
+  StepDone end;
+  end.id = rig.step;
+  end.launch_key = rig.key;
+  end.tasks = {ExitStatus::signalled(9)};
+  rig.hear(0, end);
+  rig.hear(0, JobClean{rig.job_id, 0});
+  EXPECT_TRUE(rig.is_usable(0));
+}
+
+TEST(CoreReturn, AStepThatHasEndedInARunningJobEndsBeforeItsNodeIsUsedAgain) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  const StepId id = *rig.done(PreparedStep{job, std::make_shared<StepSpec>(), {}}).step;
+  StepDone lost;
+  lost.id = id;
+  lost.tasks = {ExitStatus::signalled(9)};
+  lost.is_lost = true;
+  rig.hear(0, lost);
+  ASSERT_FALSE(rig.job(job).run->steps.at(0).is_running());
+  const std::uint64_t key = rig.launch_key(id);
+  rig.sent.clear();
+  rig.hear(0, StepRunning{id, key});
+  EXPECT_EQ(rig.count_sent<TerminateJob>(0), 0U) << "the job goes on";
+  ASSERT_EQ(rig.count_sent<EndStep>(0), 1U);
+  EXPECT_EQ(rig.last_sent<EndStep>().launch_key, key);
+}
+
+TEST(CoreReturn, ANodeIsFreeAgainAlsoWhenTheRunOfItsStrangerIsOver) {
+  Rig rig;
+  const JobId job = started(rig);
+  const StepId step = rig.batch_step(job);
+  const std::uint64_t theirs = rig.launch_key(step) + 1;
+  rig.core.on_agent_lost(NodeIndex(0));
+  rig.connect(0, {KnownStep{step, StepPhase::kRunning, theirs}});
+  const auto is_marked = [&] {
+    return (rig.core.state().nodes().at(NodeIndex(0)).status.conditions &
+            node_condition::kNotResponding) != 0;
+  };
+  ASSERT_TRUE(is_marked());
+  rig.done(control_of(JobVerb::kRequeue, selector_of(job)));
+  rig.hear(0, JobClean{job, 0});
+  ASSERT_EQ(rig.job(job).attempt, 1U);
+  StepDone end;
+  end.id = step;
+  end.launch_key = theirs;
+  end.tasks = {ExitStatus::signalled(9)};
+  rig.hear(0, end);
+  EXPECT_FALSE(is_marked());
+}
+
+// ---- signals ----
+
+/// An allocation of both nodes with a step on each.
+struct TwoSteps : Rig {
+  TwoSteps() {
+    connect_all();
+    plan();
+    auto spec = spec_of();
+    spec->kind = JobKind::kInteractive;
+    spec->min_nodes = spec->task_count = 2;
+    id = done(submit_of(std::move(spec))).job;
+    auto step = std::make_shared<StepSpec>();
+    step->min_nodes = step->task_count = 2;
+    one = *done(PreparedStep{id, step, {}}).step;
+    hear(0, StepRunning{one});
+    hear(1, StepRunning{one});
+    pass(Duration::seconds(2));  // its begin is written down
+    core.on_agent_lost(NodeIndex(1));
+    sent.clear();
+  }
+  std::vector<SignalStep> signals(std::uint32_t node) const {
+    std::vector<SignalStep> found;
+    for (const auto& [to, message] : sent) {
+      const auto* signal = std::get_if<SignalStep>(&message);
+      if (signal != nullptr && to == NodeIndex(node)) found.push_back(*signal);
+    }
+    return found;
+  }
+  JobId id;
+  StepId one;
+};
+
+TEST(CoreSignal, AStepThatIsCancelledEndsAlsoOnANodeThatWasAway) {
+  TwoSteps rig;
+  EXPECT_FALSE(rig.done(CancelStep{rig.one, SIGKILL}).error);
+  ASSERT_EQ(rig.signals(0).size(), 1U);
+  EXPECT_EQ(rig.signals(0).front().launch_key, rig.launch_key(rig.one))
+      << "not another step's of that number";
+  EXPECT_TRUE(rig.signals(1).empty());
+  rig.connect(1, {KnownStep{rig.one, StepPhase::kRunning}});
+  ASSERT_FALSE(rig.signals(1).empty());
+  EXPECT_EQ(rig.signals(1).front().signal, SIGKILL);
+}
+
+TEST(CoreSignal, AStepThatIsCancelledEndsAlsoAfterTheControllersEnd) {
+  TwoSteps rig;
+  EXPECT_FALSE(rig.done(CancelStep{rig.one, SIGKILL}).error);
+  Rig next(2, rig.stored());
+  next.connect(0, {KnownStep{rig.one, StepPhase::kRunning}});
+  ASSERT_EQ(next.count_sent<SignalStep>(0), 1U);
+  EXPECT_EQ(next.last_sent<SignalStep>().signal, SIGKILL);
+  EXPECT_EQ(next.job(rig.id).run->steps.at(0).cancelled_by, testing::kAlice.user);
+}
+
+TEST(CoreSignal, AStepThatIsCancelledBeforeItsNodeIsFreeDoesNotBegin) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  // Others' work is being ended there: launches wait.
+  rig.core.on_agent_lost(NodeIndex(0));
+  rig.connect(0, {KnownStep{StepId{JobId(1000), 0, kBatchStep}, StepPhase::kRunning, 5}});
+  const StepId id = *rig.done(PreparedStep{job, std::make_shared<StepSpec>(), {}}).step;
+  EXPECT_FALSE(rig.done(CancelStep{id, SIGKILL}).error);
+  rig.sent.clear();
+  rig.hear(0, JobClean{JobId(1000), 0});
+  ASSERT_EQ(rig.count_sent<LaunchStep>(0), 1U);
+  ASSERT_EQ(rig.count_sent<SignalStep>(0), 1U) << "its supervisor gives up before anything runs";
+  EXPECT_EQ(rig.last_sent<SignalStep>().launch_key, rig.launch_key(id));
+}
+
+TEST(CoreSignal, OthersReachANodeWhenItIsBack) {
+  TwoSteps rig;
+  EXPECT_FALSE(rig.done(CancelStep{rig.one, SIGUSR1}).error);
+  EXPECT_EQ(rig.signals(0).size(), 1U);
+  rig.connect(1, {KnownStep{rig.one, StepPhase::kRunning}});
+  ASSERT_EQ(rig.signals(1).size(), 1U);
+  EXPECT_EQ(rig.signals(1).front().signal, SIGUSR1);
+  rig.core.on_agent_lost(NodeIndex(1));
+  rig.connect(1, {KnownStep{rig.one, StepPhase::kRunning}});
+  EXPECT_EQ(rig.signals(1).size(), 1U) << "once";
+}
+
+TEST(CoreSignal, AWarningReachesAScriptWhoseNodeWasAway) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->time_limit = Duration::minutes(1);
+  spec->signal_number = SIGUSR1;
+  spec->signal_seconds = 40;
+  spec->signal_batch_only = true;
+  const JobId job = rig.done(submit_of(spec)).job;
+  rig.hear(0, StepRunning{rig.batch_step(job)});
+  rig.live(Duration::seconds(18));
+  rig.core.on_agent_lost(NodeIndex(0));
+  rig.pass(Duration::seconds(4));
+  ASSERT_NE(rig.job(job).flags & job_flag::kWarned, 0);
+  EXPECT_EQ(rig.count_sent<SignalStep>(0), 0U);
+  rig.connect(0, {KnownStep{rig.batch_step(job), StepPhase::kRunning}});
+  ASSERT_EQ(rig.count_sent<SignalStep>(0), 1U);
+  EXPECT_EQ(rig.last_sent<SignalStep>().signal, SIGUSR1);
 }
 
 }  // namespace

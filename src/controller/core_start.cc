@@ -179,7 +179,7 @@ void Core::fail_launch(const StepId& id, const std::string& why, bool is_node_fa
       links_[node.value()].fenced.insert({id.job, id.attempt});
       send_when_durable(node, TerminateJob{id.job, id.attempt, "", Duration()});
     } else {
-      send_when_durable(node, SignalStep{id, SIGKILL, false});
+      send_when_durable(node, SignalStep{id, SIGKILL, false, job->run->launch_key_of(*step)});
     }
     if (progress.running.test(i)) continue;
     const std::string cause = is_node_fault ? fmt::format("node {} {}", state_.nodes().at(node).config.name, why) : why;
@@ -325,6 +325,9 @@ bool Core::launch(const StepId& id) {
     } else {
       port_.send(grant.node, message);
     }
+    // It was asked to end before it could be told to begin.
+    if (step->cancelled_by)
+      port_.send(grant.node, SignalStep{id, SIGKILL, false, message.launch_key});
     if (over_time_limit(*job) != Duration()) port_.send(grant.node, end_of(*job));
     if (job->run->stop) deliver_stop(*job, grant.node);
   }

@@ -145,7 +145,8 @@ void Core::warn(const Job& job, TimePoint now) {
     const bool is_batch = step.id.step == kBatchStep;
     if (is_batch != job.spec->signal_batch_only) continue;
     for (const NodeGrant& grant : step.layout->nodes) {
-      send_when_durable(grant.node, SignalStep{step.id, job.spec->signal_number, is_batch});
+      send_when_durable(grant.node, SignalStep{step.id, job.spec->signal_number, is_batch,
+                                               job.run->launch_key_of(step)});
     }
   }
   JobChanged change;

@@ -139,6 +139,16 @@ class Check {
     if (event.layout == nullptr || event.layout->nodes.empty()) return wrong(fmt::format("step {} of job {} has no nodes", event.step.step, event.step.job.value()));
     return event.spec == nullptr ? Status() : check_blob(event.step.job, event.spec->environment);
   }
+  Status operator()(const StepCancelled& event) {
+    const JobFacts* job = find(event.step.job);
+    const bool is_of_run = job != nullptr && job->known != nullptr && job->has_run &&
+                           job->attempt == event.step.attempt;
+    const StepState* step = is_of_run ? job->known->run->find_step(event.step.step) : nullptr;
+    const bool is_running = step != nullptr && step->is_running();
+    return is_running ? Status()
+                      : wrong(fmt::format("step {} of job {} is cancelled while not running",
+                                          event.step.step, event.step.job.value()));
+  }
   Status operator()(const NodeChanged& event) {
     const bool is_there = event.node.value() < state_.nodes().all().size();
     return is_there ? Status() : wrong(fmt::format("there is no node {}", event.node.value()));

@@ -88,6 +88,8 @@ struct SignalStep {
   StepId id;
   std::uint16_t signal = 0;
   bool batch_only = false;  ///< the batch script's own process alone, not its descendants
+  std::uint64_t launch_key =
+      0;  ///< of its launch: nothing is sent to another step of that number. 0: whichever it is
 };
 
 /// Ask a step to save what it has and end: its stop file appears, and the signal is sent once.

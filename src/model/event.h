@@ -182,6 +182,13 @@ struct StepBegun {
   Bitmap parts;  ///< positions in the step's layout
 };
 
+/// Somebody asked for a step's end: its nodes are told until it has come, whatever of them or of us
+/// is away meanwhile.
+struct StepCancelled {
+  StepId step;
+  UserId by;
+};
+
 struct StepEnded {
   StepId step;
   JobState state = JobState::kCompleted;
@@ -386,15 +393,15 @@ struct RequestAnswered {
   std::vector<Reply> replies;
 };
 
-using EventBody =
-    std::variant<EpochStarted, ConfigApplied, NodeRegistered, NodeChanged, PartitionChanged, JobSubmitted,
-                 ArraySplit, JobStarted, JobEnding, NodeReleased, JobRequeued, JobChanged, JobSuspended,
-                 JobResumed, JobsEvicted, StepCreated, StepEnded, RequestAnswered, StopRequested,
-                 ExperimentCreated, ExperimentChanged, SearchDecided, TrialReported, TrialFlagged, TrialEnded,
-                 RunNoted, CheckpointNoted, DocumentStored, DocumentDeleted, TrialSourced, ExperimentContinued,
-                 ExperimentDeleted, CollectionBegun, CollectionEnded, LogMatched, LogRetentionSet,
-                 SearchOperated, TrialResized, ExperimentImported, TrialImported, ClockStepped, JobIdsReserved,
-                 StepsForgotten, ExperimentEnded, SearchAsked, StepBegun>;
+using EventBody = std::variant<
+    EpochStarted, ConfigApplied, NodeRegistered, NodeChanged, PartitionChanged, JobSubmitted,
+    ArraySplit, JobStarted, JobEnding, NodeReleased, JobRequeued, JobChanged, JobSuspended,
+    JobResumed, JobsEvicted, StepCreated, StepEnded, RequestAnswered, StopRequested,
+    ExperimentCreated, ExperimentChanged, SearchDecided, TrialReported, TrialFlagged, TrialEnded,
+    RunNoted, CheckpointNoted, DocumentStored, DocumentDeleted, TrialSourced, ExperimentContinued,
+    ExperimentDeleted, CollectionBegun, CollectionEnded, LogMatched, LogRetentionSet,
+    SearchOperated, TrialResized, ExperimentImported, TrialImported, ClockStepped, JobIdsReserved,
+    StepsForgotten, ExperimentEnded, SearchAsked, StepBegun, StepCancelled>;
 
 /// One fact and when it became one. Time never goes back from one event to the next.
 struct Event {

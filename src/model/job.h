@@ -32,6 +32,7 @@ struct StepState {
   /// Positions in the layout whose node is known to have taken its part; those of a second ago may
   /// be missing.
   Bitmap begun;
+  std::optional<UserId> cancelled_by;  ///< as in StepCancelled
   JobState state = JobState::kRunning;
   TimePoint start_time;
   TimePoint end_time;

@@ -62,10 +62,12 @@ void read_nodes(capnp::List<schema::NodeGrant>::Reader list, std::shared_ptr<con
   holder = std::move(fresh);
 }
 
-#define STEP_STATE_FIELDS(F, S, L, P, O)                                                    \
-  S(id, Id)                                                                                 \
-  P(spec, Spec) F(state, State) F(start_time, StartTime) F(end_time, EndTime) F(exit, Exit) \
-      S(usage, Usage) F(detail, Detail) F(begun, Begun) F(launch_key, LaunchKey)
+#define STEP_STATE_FIELDS(F, S, L, P, O)                                                        \
+  S(id, Id)                                                                                     \
+  P(spec, Spec)                                                                                 \
+  F(state, State)                                                                               \
+  F(start_time, StartTime) F(end_time, EndTime) F(exit, Exit) S(usage, Usage) F(detail, Detail) \
+      F(begun, Begun) F(launch_key, LaunchKey) O(cancelled_by, CancelledBy)
 void write(schema::StepRecord::Builder builder, const StepState& value) {
   STEP_STATE_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
   write_list(builder.initLayout(static_cast<unsigned>(value.layout->nodes.size())), value.layout->nodes);

@@ -180,6 +180,9 @@ void read(schema::StepCreated::Reader reader, StepCreated& value) {
 #define STEP_BEGUN_FIELDS(F, S, L, P, O) S(step, Step) F(parts, Parts)
 RECORD(StepBegun, schema::StepBegun, STEP_BEGUN_FIELDS)
 
+#define STEP_CANCELLED_FIELDS(F, S, L, P, O) S(step, Step) F(by, By)
+RECORD(StepCancelled, schema::StepCancelled, STEP_CANCELLED_FIELDS)
+
 #define STEP_ENDED_FIELDS(F, S, L, P, O) \
   S(step, Step) F(state, State) F(exit, Exit) S(usage, Usage) F(detail, Detail)
 RECORD(StepEnded, schema::StepEnded, STEP_ENDED_FIELDS)
@@ -293,7 +296,7 @@ RECORD(TrialImported, schema::TrialImported, TRIAL_IMPORTED_FIELDS)
   X(ExperimentImported, EXPERIMENT_IMPORTED) X(TrialImported, TRIAL_IMPORTED)                         \
   X(ClockStepped, CLOCK_STEPPED) X(JobIdsReserved, JOB_IDS_RESERVED)                                 \
   X(StepsForgotten, STEPS_FORGOTTEN) X(ExperimentEnded, EXPERIMENT_ENDED) X(SearchAsked, SEARCH_ASKED) \
-  X(StepBegun, STEP_BEGUN)
+  X(StepBegun, STEP_BEGUN) X(StepCancelled, STEP_CANCELLED)
 
 struct BodyWriter {
   schema::Event::Builder builder;

@@ -168,7 +168,7 @@ RECORD(SetLogRetention, schema::SetLogRetention, SET_LOG_RETENTION_FIELDS)
   F(cluster_id, ClusterId) F(epoch, Epoch) F(time_left, TimeLeft) F(launch_key, LaunchKey)
 RECORD(LaunchStep, schema::LaunchStep, LAUNCH_STEP_FIELDS)
 
-#define SIGNAL_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(signal, Signal) F(batch_only, BatchOnly)
+#define SIGNAL_STEP_FIELDS(F, S, L, P, O) S(id, Id) F(signal, Signal) F(batch_only, BatchOnly) F(launch_key, LaunchKey)
 RECORD(SignalStep, schema::SignalStep, SIGNAL_STEP_FIELDS)
 
 #define TERMINATE_JOB_FIELDS(F, S, L, P, O) \

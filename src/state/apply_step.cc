@@ -35,6 +35,19 @@ void EventApplier::operator()(const StepBegun& event) {
   state.jobs_.rehash(job);
 }
 
+void EventApplier::operator()(const StepCancelled& event) {
+  Job& job = job_at(event.step.job);
+  CHECK(job.run != nullptr && job.attempt == event.step.attempt, "step of another run of job {}",
+        job.id.value());
+  StepState* step = job.run->find_step(event.step.step);
+  CHECK(step != nullptr && step->is_running(), "step {} of job {} is cancelled after its end",
+        event.step.step, job.id.value());
+  job.run->steps_hash -= hash_of(*step);
+  step->cancelled_by = event.by;
+  job.run->steps_hash += hash_of(*step);
+  state.jobs_.rehash(job);
+}
+
 void EventApplier::operator()(const StepEnded& event) {
   Job& job = job_at(event.step.job);
   CHECK(job.run != nullptr && job.attempt == event.step.attempt, "step of another run of job {}", job.id.value());

@@ -61,6 +61,7 @@ struct EventApplier {
   // apply_step.cc
   void operator()(const StepCreated& event);
   void operator()(const StepBegun& event);
+  void operator()(const StepCancelled& event);
   void operator()(const StepEnded& event);
   void operator()(const StepsForgotten& event);
 

@@ -401,6 +401,7 @@ inline void add_everything(Log& log) {
   log.add({JobSuspended{first}});
   log.add({JobResumed{first}});
   log.add({StepBegun{srun, Bitmap::range(0, 1)}});
+  log.add({StepCancelled{srun, UserId(1000)}});
   log.add({StepEnded{srun, JobState::kFailed, ExitStatus::exited(3), Usage{1, 2, 3}, "why"}});
   log.end(first, JobState::kFailed, false, true);
   log.add({NodeReleased{first, NodeIndex(1), {StepPart{kBatchStep, ExitStatus::exited(4), Usage{5, 6, 7}, "part"}}}});

@@ -232,7 +232,7 @@ StepView view_of(const StepState& step, const Job& job, const ClusterState& stat
   view.end_time = step.end_time;
   view.time_limit = step.spec != nullptr && step.spec->time_limit != Duration() ? step.spec->time_limit : Duration::infinite();
   view.exit = step.exit;
-  view.cancelled_by = job.cancelled_by;
+  view.cancelled_by = step.cancelled_by.value_or(job.cancelled_by);
   view.node_list = compress_hostlist(node_names(step.layout->nodes, state));
   view.node_count = static_cast<std::uint32_t>(step.layout->nodes.size());
   for (const NodeGrant& grant : step.layout->nodes) {

@@ -67,24 +67,49 @@ class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandl
   kj::TaskSet tasks_;
 };
 
+/// The agent of one connection, which ends with it: a peer may hand us an object of our own as its
+/// agent, and what is reachable from itself would never go.
+class AgentLink {
+ public:
+  explicit AgentLink(AgentCalls* calls) : calls_(calls) {}
+  KJ_DISALLOW_COPY(AgentLink);
+  ~AgentLink() { end(); }
+  void begin(NodeIndex node, std::unique_ptr<RpcAgentSender> sender) {
+    node_ = node;
+    sender_ = std::move(sender);
+  }
+  void end() {
+    if (sender_ == nullptr) return;
+    calls_->agent_lost(node_, *sender_);
+    sender_ = nullptr;
+  }
+  bool is_registered() const { return sender_ != nullptr; }
+  void hear(const FromAgent& message) {
+    if (sender_ != nullptr) calls_->agent_message(node_, *sender_, message);
+  }
+
+ private:
+  AgentCalls* calls_;
+  NodeIndex node_;
+  std::unique_ptr<RpcAgentSender> sender_;  ///< null: not registered, or the connection is over
+};
+
 class AgentPortImpl final : public schema::AgentPort::Server {
  public:
-  AgentPortImpl(AgentCalls& calls, NodeIndex node, AgentSender& sender) : calls_(calls), node_(node), sender_(sender) {}
+  explicit AgentPortImpl(std::shared_ptr<AgentLink> link) : link_(std::move(link)) {}
   kj::Promise<void> deliver(DeliverContext context) override {
     const auto messages = context.getParams().getMessages();
     records::require_sized(messages);
     for (const auto wire : messages) {
       FromAgent message;
       read(wire, message);
-      calls_.agent_message(node_, sender_, message);
+      link_->hear(message);
     }
     return kj::READY_NOW;
   }
 
  private:
-  AgentCalls& calls_;
-  NodeIndex node_;
-  AgentSender& sender_;  ///< lives as long as the connection, as this does
+  std::shared_ptr<AgentLink> link_;
 };
 
 /// What a connection is doing, as far as it may be closed for doing nothing.
@@ -116,12 +141,16 @@ class CallCount {
 
 class ControllerImpl final : public schema::Controller::Server {
  public:
-  ControllerImpl(ClientCalls* clients, AgentCalls* agents, Identity identity, ConnectionQuota& quota,
-                 std::shared_ptr<Activity> activity, kj::Timer& timer)
-      : clients_(clients), agents_(agents), identity_(identity), quota_(quota), activity_(std::move(activity)), timer_(timer) {}
-  ~ControllerImpl() noexcept(false) {
-    if (node_ && sender_ != nullptr) agents_->agent_lost(*node_, *sender_);
-  }
+  ControllerImpl(ClientCalls* clients, AgentCalls* agents, Identity identity,
+                 ConnectionQuota& quota, std::shared_ptr<Activity> activity,
+                 std::shared_ptr<AgentLink> link, kj::Timer& timer)
+      : clients_(clients),
+        agents_(agents),
+        identity_(identity),
+        quota_(quota),
+        activity_(std::move(activity)),
+        link_(std::move(link)),
+        timer_(timer) {}
 
   kj::Promise<void> submit(SubmitContext context) override {
     auto call = begin_call();
@@ -190,7 +219,7 @@ class ControllerImpl final : public schema::Controller::Server {
 
   kj::Promise<void> registerNode(RegisterNodeContext context) override {
     KJ_REQUIRE(agents_ != nullptr, "this socket serves clients");
-    KJ_REQUIRE(!node_, "registered already");
+    KJ_REQUIRE(!link_->is_registered(), "registered already");
     FromAgent hello;
     read(context.getParams().getHello(), hello);
     KJ_REQUIRE(std::holds_alternative<RegisterNode>(hello), "not a registration");
@@ -204,9 +233,8 @@ class ControllerImpl final : public schema::Controller::Server {
       write(results.initError(), node.error());
       return kj::READY_NOW;
     }
-    node_ = *node;
-    sender_ = std::move(sender);
-    results.setController(kj::heap<AgentPortImpl>(*agents_, *node_, *sender_));
+    link_->begin(*node, std::move(sender));
+    results.setController(kj::heap<AgentPortImpl>(link_));
     return kj::READY_NOW;
   }
 
@@ -232,13 +260,16 @@ class ControllerImpl final : public schema::Controller::Server {
   Identity identity_;
   ConnectionQuota& quota_;
   std::shared_ptr<Activity> activity_;
+  std::shared_ptr<AgentLink> link_;
   kj::Timer& timer_;
-  std::optional<NodeIndex> node_;
-  std::unique_ptr<RpcAgentSender> sender_;
 };
 
 /// What the server holds of one connection. The order of the members is that in which they need each other.
 struct Connection {
+  explicit Connection(AgentCalls* agents) : link(std::make_shared<AgentLink>(agents)) {}
+  KJ_DISALLOW_COPY(Connection);
+  ~Connection() { link->end(); }
+  std::shared_ptr<AgentLink> link;
   kj::Own<kj::AsyncIoStream> stream;
   std::shared_ptr<Activity> activity = std::make_shared<Activity>();
   std::optional<BoundedMessageStream> messages;
@@ -330,7 +361,7 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
   }
 
   void serve(kj::Own<kj::AsyncIoStream> stream, const Identity& identity) {
-    auto connection = kj::heap<Connection>();
+    auto connection = kj::heap<Connection>(agents);
     Connection& it = *connection;
     kj::Timer& timer = io.provider->getTimer();
     it.stream = kj::mv(stream);
@@ -343,7 +374,9 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     hooks.arrived = [activity = it.activity, &timer] { activity->last = timer.now(); };
     it.messages.emplace(*it.stream, options.message_words_max, std::move(hooks));
     it.network.emplace(*it.messages, capnp::rpc::twoparty::Side::SERVER);
-    it.rpc.emplace(capnp::makeRpcServer(*it.network, schema::Controller::Client(kj::heap<ControllerImpl>(clients, agents, identity, quota, it.activity, timer))));
+    it.rpc.emplace(capnp::makeRpcServer(
+        *it.network, schema::Controller::Client(kj::heap<ControllerImpl>(
+                         clients, agents, identity, quota, it.activity, it.link, timer))));
     it.rpc->setFlowLimit(options.flow_limit_words);
     auto close = kj::newPromiseAndFulfiller<void>();
     it.close = kj::mv(close.fulfiller);

@@ -57,6 +57,19 @@ class FakeClients final : public ClientCalls {
   std::vector<kj::Own<kj::PromiseFulfiller<WaitAnswer>>> waiting;
 };
 
+/// Takes every agent for that of node 3.
+class FakeAgents final : public AgentCalls {
+ public:
+  ~FakeAgents() noexcept override = default;
+  Result<NodeIndex> agent_registered(const Identity&, const RegisterNode&, AgentSender&) override {
+    return NodeIndex(3);
+  }
+  ClusterIdentity cluster_identity() const override { return {"cluster", Epoch(1)}; }
+  void agent_message(NodeIndex, AgentSender&, const FromAgent&) override {}
+  void agent_lost(NodeIndex node, AgentSender&) override { lost.push_back(node); }
+  std::vector<NodeIndex> lost;
+};
+
 class DoorTest : public ::testing::Test {
  protected:
   DoorTest() : io_(kj::setupAsyncIo()) {
@@ -106,6 +119,32 @@ class DoorTest : public ::testing::Test {
   std::string folder_;
   std::unique_ptr<RpcServer> server_;
 };
+
+/// What is reachable from itself goes with its connection all the same (found by fuzzing: its node
+/// had an agent for ever).
+TEST_F(DoorTest, AnAgentThatIsAnObjectOfOurOwnIsLostWithItsConnection) {
+  FakeAgents agents;
+  const auto listening = listen_unix(path(), 0600);
+  ASSERT_TRUE(listening.has_value());
+  RpcServer server(io_, *listening, nullptr, &agents, {});
+  {
+    const auto fd = connect_to("unix:" + path());
+    ASSERT_TRUE(fd.has_value());
+    auto stream =
+        io_.lowLevelProvider->wrapSocketFd(*fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                                                    kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+    capnp::TwoPartyClient client(*stream);
+    auto controller = client.bootstrap();
+    auto call = controller.castAs<schema::Controller>().registerNodeRequest();
+    call.setAgent(controller.castAs<schema::Agent>());
+    records::write(call.initHello(), FromAgent(RegisterNode{}));
+    call.send().ignoreResult().wait(io_.waitScope);
+    EXPECT_TRUE(agents.lost.empty());
+  }
+  pass(50 * kj::MILLISECONDS);
+  EXPECT_EQ(agents.lost, std::vector{NodeIndex(3)});
+}
 
 TEST_F(DoorTest, WhoIsRefusedAConnectionReadsWhy) {
   ServerOptions options;

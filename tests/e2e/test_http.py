@@ -385,6 +385,8 @@ def test_an_experiment_is_its_owners_until_it_is_opened(web):
         return reply.status, reply.read().decode()
 
     until(lambda: "printed-secret-42" in lines(web)[1], "its output")
+    folder = experiment_folder(cluster.base / "storage-secret-46", experiment)
+    assert folder.stat().st_mode & 0o077 == 0, "as private on disk as at our doors"
     fork = {"config": json.dumps({**config, "name": "forked"}), "parentId": experiment, "activate": False}
     set_to = lambda name: cluster.run("muster", "experiment", "set", experiment, "--visibility", name)
 

@@ -309,3 +309,22 @@ def test_an_output_that_nobody_reads_keeps_no_cancelled_job(cluster):
     finally:
         srun.stdout.close()
         srun.wait(timeout=30)
+
+
+def test_a_killed_srun_leaves_nothing_in_the_folder_for_temporary_files(cluster):
+    folder = cluster.work / "temporary"
+    folder.mkdir()
+    job = cluster.sbatch(f"export TMPDIR={folder}\nsrun sh -c 'touch step-is-up; sleep 300'")
+    until((cluster.work / "step-is-up").exists, "the step")
+    assert list(folder.iterdir()) == []
+    cluster.run("scancel", job)
+    cluster.wait_ended(job)
+    assert list(folder.iterdir()) == []
+
+
+def test_quiet_is_quiet_and_a_script_without_an_end_is_refused(cluster):
+    submitted = cluster.run("sbatch", "--parsable", "--quiet", "--wrap", "true")
+    assert submitted.out == "" and submitted.err == "", submitted
+    endless = cluster.run("sbatch", "/dev/zero", check=False, timeout=120)
+    assert endless.code == 1 and "it has more than 256 MiB" in endless.err, endless
+    cluster.run("sbatch", "--wrap", "true", env={"SBATCH_REQUEUE": "1"})

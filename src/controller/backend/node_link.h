@@ -24,6 +24,9 @@ struct NodeLink {
   /// Steps there, with the keys of their launches, that the state knows nothing of though their
   /// runs go on: as fenced.
   std::set<std::pair<StepId, std::uint64_t>> fenced_steps;
+  /// For steps there, given while it was away.
+  std::vector<SignalStep> missed_signals;
+  static constexpr std::size_t kMissedSignalsMax = 1'000;
   /// One agent's word is not believed without end.
   static constexpr std::size_t kFencedStepsMax = 10'000;
   bool is_fenced() const { return !fenced.empty() || !fenced_steps.empty(); }

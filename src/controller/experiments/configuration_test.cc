@@ -124,5 +124,27 @@ TEST(Configurations, NumbersOfTrialsAndSizesOfVariablesHaveBounds) {
       << large.error().text();
 }
 
+/// As scripts of Determined's Core API up to 0.37 count: in the searcher's unit, which they report
+/// as steps alone.
+TEST(Configuration, ASearchThatDecidesNothingByTimeNeedsNoTimeMetric) {
+  for (const char* searcher : {"name: single, max_length: {epochs: 5}",
+                               "name: random, max_trials: 1, max_length: {records: 7}"}) {
+    Lab lab;
+    lab.create(
+        fmt::format("{{name: e, entrypoint: train, searcher: {{metric: acc, {}}}}}", searcher));
+    ReportTrial report;
+    report.trial = TrialId(1);
+    report.run = 1;
+    report.steps = 1;
+    report.metrics = {{"acc", 0.5}};
+    EXPECT_FALSE(lab.rig.done(report).error) << searcher;
+    lab.settle();
+    EXPECT_EQ(lab.experiment().state, ExperimentState::kActive) << lab.experiment().detail;
+    EXPECT_EQ(lab.trial(1).metric, 0.5);
+    lab.exit(1);
+    EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted) << lab.experiment().detail;
+  }
+}
+
 }  // namespace
 }  // namespace muster

@@ -653,5 +653,25 @@ TEST(Shares, TheyChangeLive) {
   EXPECT_TRUE(lab.runs(6));
 }
 
+// ---- supervisors that are lost ----
+
+TEST(TrialFailures, ARunThatLosesEachOfItsSupervisorsIsNotTriedForEver) {
+  Lab lab;
+  lab.create("{name: e, entrypoint: train, max_restarts: 1, searcher: {name: single, metric: loss}}");
+  int runs = 0;
+  for (; runs < 20 && lab.experiment().state == ExperimentState::kActive; ++runs) {
+    ASSERT_TRUE(lab.runs(1)) << runs;
+    StepDone lost;
+    lost.id = lab.rig.batch_step(lab.job(1).id);
+    lost.tasks = {ExitStatus::signalled(9)};
+    lost.is_lost = lost.is_node_fault = true;
+    lab.rig.hear(lab.job(1).run->allocation->nodes.front().node.value(), lost);
+    lab.rig.live(lab.rig.core.state().settings().requeue_delay + Duration::seconds(1));
+    lab.settle();
+  }
+  EXPECT_EQ(lab.experiment().state, ExperimentState::kError);
+  EXPECT_EQ(runs, 6) << "four are the nodes' fault, two its own: one more than it may be tried again";
+}
+
 }  // namespace
 }  // namespace muster

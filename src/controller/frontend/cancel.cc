@@ -79,6 +79,8 @@ Reply cancel_step(Draft& draft, const CancelStep& request, const Identity& ident
   } else if (request.launch_key != 0 && job->run->launch_key_of(*step) != request.launch_key) {
     reply.error = number_is_anothers(step->id);
   } else {
+    if (request.signal == SIGKILL && !step->cancelled_by)
+      draft.add(StepCancelled{step->id, identity.user});
     orders.push_back(SignalOrder{step->id, request.signal, false});
   }
   return reply;

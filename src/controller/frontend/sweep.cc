@@ -4,6 +4,8 @@
 #include <csignal>
 #include <utility>
 
+#include "codec/words.h"
+
 namespace muster::frontend {
 namespace {
 
@@ -26,6 +28,10 @@ Sweep::Sweep(Request request, const Identity& identity, const ClusterState& stat
     selectors_ = std::move(control->jobs);
   } else if (const auto& update = std::get<PreparedUpdate>(request_);
              auto selector = parse_update_selector(update.name)) {
+    // How many of an array run at once is the array's, whichever of its elements are named.
+    const bool is_of_array =
+        update.values.size() == 1 && lower(update.values.front().first) == "arraytaskthrottle";
+    if (is_of_array) selector = JobSelector{selector->job, {}, false, std::nullopt};
     selectors_.push_back(std::move(*selector));
   } else {
     refuse(Error{ErrorCode::kNotFound, "Invalid job id specified", update.name});

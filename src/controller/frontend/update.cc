@@ -43,6 +43,7 @@ struct JobEdit {
   JobChanged change;
   std::shared_ptr<JobSpec> spec;  ///< made when a text of it changes
   bool has_new_begin = false;
+  std::optional<std::uint32_t> array_throttle;  ///< of the array whose element `job` is
   std::optional<std::uint32_t> split_index;  ///< of the element that the draft splits off; `job` is its record then
 
   JobSpec& edit_spec() {
@@ -136,8 +137,13 @@ Refusal set_begin(JobEdit& edit, const std::string& value) {
 Refusal set_throttle(JobEdit& edit, const std::string& value) {
   const auto number = parse_whole32(value);
   if (!number) return invalid("Invalid array throttle", value);
-  if (edit.job.array == nullptr) return invalid("Invalid array throttle", fmt::format("job {} is not an array", edit.job.id.value()));
-  edit.change.array_throttle = *number;
+  const bool is_record = edit.job.array != nullptr && !edit.split_index;
+  const Job* record =
+      edit.job.array != nullptr ? &edit.job : edit.state.jobs().find(edit.job.array_job);
+  if (record == nullptr || record->array == nullptr)
+    return invalid("Invalid array throttle",
+                   fmt::format("job {} is not an array", edit.job.id.value()));
+  (is_record ? edit.change.array_throttle : edit.array_throttle) = *number;
   return std::nullopt;
 }
 
@@ -266,7 +272,8 @@ Status check_circle(const JobEdit& edit) {
 /// `job` is the record itself, or the array that the draft splits `id` off.
 Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
                        const Identity& identity) {
-  JobEdit edit{draft.state(), job, identity, update.past, {}, nullptr, false, std::nullopt};
+  JobEdit edit{draft.state(), job,   identity,     update.past, {},
+               nullptr,       false, std::nullopt, std::nullopt};
   edit.change.job = id;
   if (id != job.id) edit.split_index = draft.index_of(id);
   for (const auto& [name, value] : update.values) {
@@ -280,6 +287,14 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpd
   }
   for (const auto& check : {check_edited, check_circle}) {
     if (const Status sound = check(edit); !sound.has_value()) return sound.error();
+  }
+  if (edit.array_throttle) {
+    const Job& record = job.array != nullptr ? job : *draft.state().jobs().find(job.array_job);
+    JobChanged change;
+    change.job = record.id;
+    change.array_throttle = edit.array_throttle;
+    if (record.array->remaining.throttle != *edit.array_throttle) draft.add(std::move(change));
+    if (update.values.size() == 1) return std::nullopt;  // of the element itself nothing changes
   }
   settle_eligible_time(edit);
   edit.change.spec = std::move(edit.spec);

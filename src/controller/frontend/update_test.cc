@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "codec/update_keys.h"
@@ -71,6 +72,31 @@ TEST(UpdateJob, ChangesWhatIsNamed) {
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 4), 0});
   EXPECT_EQ(change_of(log, array, "ArrayTaskThrottle", "3").array_throttle, 3U);
   EXPECT_EQ(change_of(log, job, "Comment", "hello").spec->get(JobText::kComment), "hello");
+}
+
+TEST(UpdateJob, TheThrottleIsTheArraysWhicheverElementIsNamed) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 4), 1});
+  const JobId element = log.state().next_job();
+  log.add({ArraySplit{array, 1, element}});
+  log.start(element, {testing::grant_of(0, 0, 1)});
+  for (const std::string& name :
+       {fmt::format("{}", array.value()), fmt::format("{}_1", array.value()),
+        fmt::format("{}_[2-3]", array.value()), fmt::format("{}", element.value())}) {
+    const Updated updated =
+        update(log, UpdateKind::kJob, name, {{"ArrayTaskThrottle", "3"}}, kAlice);
+    ASSERT_FALSE(updated.error) << name << ": " << updated.error->text();
+    ASSERT_FALSE(updated.events.empty()) << name;
+    for (const EventBody& event : updated.events) {
+      EXPECT_EQ(std::get<JobChanged>(event).job, array)
+          << name << ": no element splits off or changes";
+      EXPECT_EQ(std::get<JobChanged>(event).array_throttle, 3U);
+    }
+  }
+  EXPECT_NE(refusal_of(log, log.submit(spec_of()), "ArrayTaskThrottle", "3")
+                .text()
+                .find("is not an array"),
+            std::string::npos);
 }
 
 TEST(UpdateJob, AnEditedTextIsBoundedAsASubmittedOne) {

@@ -292,6 +292,14 @@ std::optional<WaitAnswer> Gateway::answer_now(const WaitFor& wanted) const {
     answer.error = frontend::number_is_anothers(step->id);
     return answer;
   }
+  // Who knows its key has seen it: of this run, or of one of a lost branch of the state.
+  if (step == nullptr && wanted.launch_key != 0 && !is_past) {
+    answer.error = Error{
+        ErrorCode::kNotFound,
+        fmt::format("step {}.{} is not there any more", wanted.what.job.value(), wanted.what.step),
+        "it ended long ago, or was of a state of which an older copy was put back"};
+    return answer;
+  }
   const bool is_met = wanted.until == WaitUntil::kStarted
                           ? is_past || job->holds_resources() || is_finished(job->state)
                       : wanted.until == WaitUntil::kEnded

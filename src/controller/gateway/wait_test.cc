@@ -59,6 +59,18 @@ TEST(Wait, IsOverWhenTheStepEnds) {
   EXPECT_EQ(told->step->exit, ExitStatus::exited(3));
 }
 
+TEST(Wait, IsOverAtOnceWhenTheStepIsNotOfThisRun) {
+  OneStep rig;
+  const WaitFor lost{StepId{rig.job, 0, 5}, WaitUntil::kStepEnded,
+                     9};  // of a state of which an older copy was put back
+  const auto told = rig.wait(rig.gateway.wait(kAlice, lost));
+  ASSERT_TRUE(told && told->error);
+  EXPECT_EQ(told->error->code, ErrorCode::kNotFound);
+  EXPECT_FALSE(
+      rig.wait(rig.gateway.wait(kAlice, WaitFor{StepId{rig.job, 0, 5}, WaitUntil::kStepEnded})))
+      << "it may be on its way";
+}
+
 TEST(Wait, IsOverAtOnceWhenAnotherStepHasTheNumber) {
   OneStep rig;
   const auto told = rig.wait(8);

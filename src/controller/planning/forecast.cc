@@ -53,8 +53,49 @@ Result<ForecastTask> forecast_task(const ClusterState& state, const sched::Clust
   return task;
 }
 
+namespace {
+
+/// One of the job's elements no longer waits.
+void take_one(sched::ClusterSnapshot& snapshot, JobId job) {
+  const sched::PendingJob& pending = *snapshot.find_pending(job);
+  if (pending.element_count <= 1) return snapshot.remove_pending(job);
+  snapshot.set_elements(job, pending.element_count - 1, pending.running_count + 1);
+}
+
+/// The cluster at `time`, as the plan has it: what is expected to end before has ended, and what
+/// begins before runs.
+sched::ClusterSnapshot moved_to(const sched::ClusterSnapshot& present, const sched::Plan& plan,
+                                TimePoint time) {
+  sched::ClusterSnapshot future = present;
+  for (const sched::ExpectedEnd& end : present.ends()) {
+    if (end.end <= time) future.end_job(end.job);
+  }
+  JobId next(UINT32_MAX);  // an array's elements have no ids of their own yet
+  const auto begin = [&](JobId job, PartitionIndex partition, TimePoint end,
+                         const std::vector<sched::NodeAmount>& nodes) {
+    take_one(future, job);
+    if (end <= time) return;
+    future.start_job({next, partition, nodes, end});
+    next = JobId(next.value() - 1);
+  };
+  for (const sched::Start& start : plan.starts)
+    begin(start.job, start.partition, start.end, start.nodes);
+  for (const sched::Window& window : plan.windows) {
+    if (window.start < time && &window == plan.window_of(window.job))
+      begin(window.job, window.partition, window.end, window.nodes);
+  }
+  future.advance_time(time);
+  return future;
+}
+
+}  // namespace
+
 Reply forecast(const ForecastTask& task) {
-  const sched::Plan plan = sched::plan(task.snapshot, task.now, sched::PlanOptions::conservative());
+  sched::Plan plan = sched::plan(task.snapshot, task.now, sched::PlanOptions::conservative());
+  const TimePoint begin = task.snapshot.find_pending(task.job)->eligible_time;
+  if (begin > task.now)
+    plan = sched::plan(moved_to(task.snapshot, plan, begin), begin,
+                       sched::PlanOptions::conservative());
   const ClusterConfig& config = task.snapshot.config();
   Reply reply;
   reply.job = task.job;
@@ -70,7 +111,7 @@ Reply forecast(const ForecastTask& task) {
                              config.partitions[partition.value()].name);
   };
   for (const sched::Start& start : plan.starts) {
-    if (start.job == task.job) describe(start.partition, start.nodes, task.now);
+    if (start.job == task.job) describe(start.partition, start.nodes, plan.now);
   }
   if (const sched::Window* window = plan.window_of(task.job)) describe(window->partition, window->nodes, window->start);
   if (reply.text.empty()) {

@@ -60,6 +60,52 @@ TEST(Forecast, ABusyClusterStartsItWhenThereIsRoom) {
   EXPECT_GE(reply.expected_start, rig.now + Duration::minutes(29));
 }
 
+/// Both nodes are taken for half an hour, and another job waits to have them for the next.
+struct Busy : Planned {
+  Busy() {
+    for (int i = 0; i < 2; ++i) {
+      auto full = spec_of();
+      full->task_count = 8;
+      full->min_nodes = full->max_nodes = 2;
+      full->time_limit = Duration::minutes(30);
+      done(submit_of(full));
+    }
+    plan();
+  }
+  TimePoint start_of(Duration begin, Duration limit) const {
+    auto spec = spec_of();
+    spec->begin_time = now + begin;
+    spec->time_limit = limit;
+    const auto task = task_of(*this, question_of(spec));
+    if (!task.has_value()) return {};
+    const Reply reply = forecast(*task);
+    EXPECT_FALSE(reply.error) << reply.error->text();
+    return reply.expected_start;
+  }
+};
+
+TEST(Forecast, ABeginThatIsToComeIsWhereTheSearchBegins) {
+  Planned rig;
+  auto spec = spec_of();
+  spec->begin_time = rig.now + Duration::minutes(10);
+  const auto task = task_of(rig, question_of(spec));
+  ASSERT_TRUE(task.has_value());
+  const Reply reply = forecast(*task);
+  ASSERT_FALSE(reply.error);
+  EXPECT_EQ(reply.expected_start, rig.now + Duration::minutes(10));
+  EXPECT_EQ(reply.text, "using 1 processors on nodes n0 in partition main");
+}
+
+TEST(Forecast, WhatBeginsBeforeTheBeginHoldsItsNodesThen) {
+  const Busy rig;
+  const auto minutes = [&](std::int64_t begin) {
+    return (rig.start_of(Duration::minutes(begin), Duration::minutes(5)) - rig.now).seconds() / 60;
+  };
+  EXPECT_EQ(minutes(10), 60) << "the first ends, and then the second has the nodes";
+  EXPECT_EQ(minutes(40), 60);
+  EXPECT_EQ(minutes(70), 70) << "nobody is left";
+}
+
 TEST(Forecast, WhatSubmissionWouldRefuseIsRefused) {
   Planned rig;
   auto spec = spec_of();
