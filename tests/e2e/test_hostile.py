@@ -273,7 +273,8 @@ def test_nonsense_on_every_socket_disturbs_nobody(own_cluster):
 def test_nonsense_on_the_streams_of_a_step_disturbs_nobody(cluster, tmp_path):
     folder = tmp_path / "t"
     folder.mkdir()
-    srun = subprocess.Popen([BIN / "srun", "-n2", "sh", "-c", "read line; echo got $line; exit 5"], cwd=cluster.work, text=True,
+    # Its door is there from the beginning until all supervisors are in.
+    srun = subprocess.Popen([BIN / "srun", "-n2", "--begin=now+6", "sh", "-c", "read line; echo got $line; exit 5"], cwd=cluster.work, text=True,
                             env=cluster.env(TMPDIR=str(folder)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     path = until(lambda: next(folder.glob("muster-srun-*/io"), None))
     assert path, "srun listens nowhere"
@@ -283,6 +284,7 @@ def test_nonsense_on_the_streams_of_a_step_disturbs_nobody(cluster, tmp_path):
     wrong.sendall(struct.pack("<B3xII", 1, 0, 3) + b"x 0")
     wrong.settimeout(5)
     assert wrong.recv(1) == b""
+    assert path.exists(), "it was tried too late"
     out, err = srun.communicate("over here\n", timeout=30)
     assert out == "got over here\n" * 2 and srun.returncode == 5, err
     for link in kept:
