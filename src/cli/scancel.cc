@@ -156,7 +156,9 @@ int report(const Console& console, const O& options, const JobOutcome& outcome) 
   const bool is_over = outcome.error->code == ErrorCode::kFailedPrecondition;
   if (is_over && options.is_quiet) return 0;
   console.error(fmt::format("Kill job error on {} id {}: {}", outcome.job.step ? "job step" : "job", id, outcome.error->message));
-  return outcome.error->code == ErrorCode::kNotFound ? console.exit_error() : exit_of(*outcome.error);
+  // Of a step that is over Slurm's scancel says no more than that. Source: Slurm 22.05.8.
+  const bool is_plain = outcome.error->code == ErrorCode::kNotFound || (outcome.job.step && is_over);
+  return is_plain ? console.exit_error() : exit_of(*outcome.error);
 }
 
 void announce(const Console& console, const O& options, const JobSelector& job) {

@@ -48,6 +48,11 @@ void Core::settle_dependencies(TimePoint now) {
 
 void Core::settle_dependencies_of(const Job& job, const DependencyOutcome& outcome, TimePoint now) {
   if (outcome.is_never && job.spec->kill_on_invalid_dependency) {
+    JobChanged change;
+    change.job = job.id;
+    change.dependencies = outcome.set;
+    change.reason = PendingReason::kDependencyNeverSatisfied;
+    emit(std::move(change), now);
     end_job(job.id, JobState::kCancelled, "its dependency can never be satisfied", now);
     return;
   }

@@ -34,6 +34,24 @@ TEST(CoreDependency, ReleasesAndRefusesAsTheFirstEnds) {
   EXPECT_EQ(rig.job(ok).reason, PendingReason::kDependencyNeverSatisfied);
 }
 
+TEST(CoreDependency, WhatEndsForItSaysWhichOfItsDependenciesFailed) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  const JobId first = rig.done(submit_of(spec_of("first"))).job;
+  auto spec = spec_of("after");
+  spec->kill_on_invalid_dependency = true;
+  PreparedSubmit submit = submit_of(std::move(spec));
+  submit.dependencies.terms.push_back(DependencyTerm{DependencyKind::kAfterOk, first, {}, {}, {}});
+  const JobId after = rig.done(std::move(submit)).job;
+  rig.step_done(0, rig.batch_step(first), ExitStatus::exited(1));
+  const Job& job = rig.job(after);
+  EXPECT_EQ(job.state, JobState::kCancelled);
+  EXPECT_EQ(job.reason, PendingReason::kDependencyNeverSatisfied);
+  ASSERT_NE(job.dependencies, nullptr);
+  EXPECT_EQ(job.dependencies->terms.at(0).state, DependencyState::kFailed);
+}
+
 TEST(CoreDependency, EachElementOfACorrespondingArrayWaitsForItsOwn) {
   Rig rig;
   rig.connect_all();

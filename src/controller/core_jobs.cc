@@ -263,6 +263,7 @@ void Core::end_job(JobId id, JobState state, std::string cause, TimePoint now) {
   ending.reason = state == JobState::kTimeout ? PendingReason::kTimeLimit
                   : state == JobState::kNodeFail ? PendingReason::kNodeDown : PendingReason::kNone;
   const Job& job = *state_.jobs().find(id);
+  if (job.is_pending() && job.reason == PendingReason::kDependencyNeverSatisfied) ending.reason = job.reason;
   if (state == JobState::kNodeFail) {
     ending.requeue_after = job.spec->is_requeue && job.spec->kind == JobKind::kBatch;
     ending.exit = ExitStatus::exited(1);
