@@ -23,11 +23,13 @@ Json& section(Json& config, const char* name) {
 Json single_searcher(const ExperimentSpec& spec, const TrialView& trial) {
   Json searcher = Json::Object{{"name", "single"}, {"metric", spec.metric}, {"smaller_is_better", spec.smaller_is_better}};
   const std::string unit = spec.time_metric.empty() ? "batches" : spec.time_metric;
-  const bool is_counted = std::ranges::find(kUnits, unit) != kUnits.end() && trial.units >= 1;
+  const bool is_unit = std::ranges::find(kUnits, unit) != kUnits.end();
+  const bool is_counted = is_unit && trial.units >= 1;
   if (is_counted && !spec.time_metric.empty()) {
     searcher.member("max_length") = Json::Object{{unit, static_cast<std::int64_t>(trial.units)}};
   } else if (spec.trial_length > 0) {
-    searcher.member("max_length") = Json::Object{{is_counted ? unit : "batches", static_cast<std::int64_t>(spec.trial_length)}};
+    searcher.member("max_length") =
+        Json::Object{{is_unit ? unit : "batches", static_cast<std::int64_t>(spec.trial_length)}};
   } else if (!spec.time_metric.empty()) {
     searcher.member("time_metric") = spec.time_metric;
   }

@@ -30,8 +30,8 @@ cd "$code" || give_up "cannot enter $code"
 )";
 // What the entrypoint writes goes to the file alone: every node keeps it for the trial's logs. This script's own words, and srun's, are
 // kept by the first. The srun is that of the node's own programs: PATH is the user's.
-// A run that was asked to stop before its entrypoint began would never hear of it. The experiment's folder has its code, logs and
-// checkpoints: it is its owner's, until the experiment is opened to others.
+// A run that was asked to stop before its entrypoint began would never hear of it. The experiment's folder, with
+// its code and logs, is its owner's until the experiment is opened to others.
 constexpr std::string_view kRun = R"sh(case "${MUSTER_VISIBILITY:-}" in
   private) chmod go-rwx "${MUSTER_RUN_DIR%/*}" ;;
   project | cluster) chmod "$(umask -S)" "${MUSTER_RUN_DIR%/*}" ;;

@@ -544,8 +544,11 @@ void Core::flush(TimePoint now) {
 /// signal the state knows nothing.
 void Core::send_or_keep(NodeIndex node, const ToAgent& message) {
   NodeLink& link = links_[node.value()];
-  if (link.is_connected) return port_.send(node, message);
   const auto* signal = std::get_if<SignalStep>(&message);
+  // Where launches wait for others' work to be gone, so do signals to what is to be launched. An end is in the state.
+  const bool is_waiting = signal != nullptr && signal->signal != SIGKILL && link.is_fenced() &&
+                          !has_begun_on(node, signal->id);
+  if (link.is_connected && !is_waiting) return port_.send(node, message);
   if (signal != nullptr && link.missed_signals.size() < NodeLink::kMissedSignalsMax)
     link.missed_signals.push_back(*signal);
 }

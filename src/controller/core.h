@@ -115,7 +115,8 @@ class Core {
   Result<NodeIndex> on_register(const RegisterNode& hello, TimePoint now);
   /// A node speaks of what runs on it: what it says of anything else is logged and not obeyed. False: it was not obeyed.
   bool on_agent(NodeIndex node, const FromAgent& message, TimePoint now);
-  void on_agent_lost(NodeIndex node);
+  /// `unheard`: as AgentCalls::agent_lost.
+  void on_agent_lost(NodeIndex node, std::vector<SignalStep> unheard = {});
   void on_plan(PlanResult result, TimePoint now);
   void on_durable(Seq seq, TimePoint now);
   /// What was asked for by CorePort::fetch_blob. An error ends the launches that wait for it.
@@ -245,6 +246,7 @@ class Core {
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot);
   void launch_or_find(NodeIndex node, const RegisterNode& hello);
   void deliver_missed_signals(NodeIndex node);
+  bool has_begun_on(NodeIndex node, const StepId& step) const;
   bool is_wanted_on(NodeIndex node, const Job* job, const StepState* step) const;
   void end_stranger(NodeIndex node, const StepRunning& running, TimePoint now);
   void count_losses(NodeIndex node, const StepDone& done, TimePoint now);

@@ -161,7 +161,9 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
     const bool holds_node = std::ranges::binary_search(node.jobs, known.id.job);
     const bool goes_on_here =
         !is_foreign && job != nullptr && holds_node && !is_finished(job->state);
-    if (!is_foreign && holds_node && own_step(job, known.id, known.launch_key) != nullptr) continue;
+    const StepState* own =
+        !is_foreign && holds_node ? own_step(job, known.id, known.launch_key) : nullptr;
+    if (own != nullptr && (own->is_running() || known.phase == StepPhase::kEnded)) continue;
     if (!goes_on_here) {
       if (known.phase != StepPhase::kEnded) link.fenced.insert({known.id.job, known.id.attempt});
       continue;
@@ -241,6 +243,18 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
   has_freed_ = true;
 }
 
+/// Whether the node has said that it runs its part of the step, or has before this controller.
+bool Core::has_begun_on(NodeIndex node, const StepId& id) const {
+  const Job* job = running_job(state_, id.job, id.attempt);
+  const StepState* step = job == nullptr ? nullptr : job->run->find_step(id.step);
+  const auto progress = progress_.find(id);
+  if (step == nullptr || progress == progress_.end()) return false;
+  const auto here = std::ranges::find(step->layout->nodes, node, &NodeGrant::node);
+  return here != step->layout->nodes.end() &&
+         progress->second.running.test(
+             static_cast<std::size_t>(here - step->layout->nodes.begin()));
+}
+
 /// What was sent to steps there while the node was away.
 void Core::deliver_missed_signals(NodeIndex node) {
   for (SignalStep& signal : std::exchange(links_[node.value()].missed_signals, {})) {
@@ -291,6 +305,7 @@ void Core::launch_on(NodeIndex node) {
       if (!is_heard) outbox_.push_back(Outgoing{due(), step.id});
     }
   }
+  deliver_missed_signals(node);
 }
 
 /// A silent node is heard again: it may take work once nothing of a lost run is left on it.
@@ -521,7 +536,10 @@ bool Core::awaits_nodes(TimePoint now) const {
   return false;
 }
 
-void Core::on_agent_lost(NodeIndex node) { links_[node.value()].is_connected = false; }
+void Core::on_agent_lost(NodeIndex node, std::vector<SignalStep> unheard) {
+  links_[node.value()].is_connected = false;
+  for (const SignalStep& signal : unheard) send_or_keep(node, signal);
+}
 
 /// The node is gone: its part of every job is over, and so is every job that cannot do without it.
 void Core::fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now) {
@@ -606,7 +624,10 @@ void Core::watch_nodes(TimePoint now) {
       return;
     }
     allowance_ -= std::min(allowance_, state_.nodes().at(index).jobs.size());
-    if ((conditions & node_condition::kDown) == 0) mark(index, node_condition::kDown, 0, kNotResponding, now);
+    constexpr std::uint16_t kGone =
+        node_condition::kDown |
+        node_condition::kNotResponding;  // the second is what its next word takes back
+    if ((conditions & node_condition::kDown) == 0) mark(index, kGone, 0, kNotResponding, now);
     if (!state_.nodes().at(index).jobs.empty()) {
       fence_jobs_on(index);
       fail_jobs_on(index, fmt::format("node {} did not respond for {} s", state_.nodes().at(index).config.name,

@@ -509,5 +509,65 @@ TEST(CoreSignal, AWarningReachesAScriptWhoseNodeWasAway) {
   EXPECT_EQ(rig.last_sent<SignalStep>().signal, SIGUSR1);
 }
 
+TEST(CoreSignal, WhatASilentAgentDidNotHearReachesTheNext) {
+  TwoSteps rig;
+  rig.connect(1, {KnownStep{rig.one, StepPhase::kRunning}});
+  const SignalStep unheard{rig.one, SIGUSR2, false, rig.launch_key(rig.one)};
+  rig.sent.clear();
+  rig.core.on_agent_lost(NodeIndex(1), {unheard});
+  rig.connect(1, {KnownStep{rig.one, StepPhase::kRunning}});
+  ASSERT_EQ(rig.signals(1).size(), 1U);
+  EXPECT_EQ(rig.signals(1).front().signal, SIGUSR2);
+}
+
+TEST(CoreSignal, WaitForStepsThatWaitForTheirNode) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  rig.core.on_agent_lost(NodeIndex(0));
+  rig.connect(0, {KnownStep{StepId{JobId(1000), 0, kBatchStep}, StepPhase::kRunning, 5}});
+  const StepId id = *rig.done(PreparedStep{job, std::make_shared<StepSpec>(), {}}).step;
+  EXPECT_FALSE(rig.done(CancelStep{id, SIGUSR1}).error);
+  EXPECT_EQ(rig.count_sent<SignalStep>(0), 0U);
+  rig.sent.clear();
+  rig.hear(0, JobClean{JobId(1000), 0});
+  ASSERT_EQ(rig.count_sent<LaunchStep>(0), 1U);
+  ASSERT_EQ(rig.count_sent<SignalStep>(0), 1U);
+  EXPECT_EQ(rig.last_sent<SignalStep>().signal, SIGUSR1);
+}
+
+TEST(CoreReturn, AKnownStepThatIsOverWhileItsJobGoesOnFencesItsNode) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  const StepId id = *rig.done(PreparedStep{job, std::make_shared<StepSpec>(), {}}).step;
+  const std::uint64_t key = rig.launch_key(id);
+  rig.step_done(0, id, ExitStatus::exited(1));
+  rig.core.on_agent_lost(NodeIndex(0));
+  rig.connect(0, {KnownStep{id, StepPhase::kRunning, key}});
+  EXPECT_EQ(rig.count_sent<EndStep>(0), 1U);
+  EXPECT_NE(
+      rig.core.state().nodes().at(NodeIndex(0)).status.conditions & node_condition::kNotResponding,
+      0);
+}
+
+TEST(CoreReturn, ANodeThatIsDownBeforeItIsMarkedSilentComesBackToo) {
+  Rig rig(config_with([](ClusterSettings& settings) {
+    settings.slurmd_timeout = Duration::seconds(3);
+    settings.return_to_service = 1;
+  }));
+  rig.connect_all();
+  rig.pass(Duration::seconds(4));
+  ASSERT_NE(rig.core.state().nodes().at(NodeIndex(0)).status.conditions & node_condition::kDown, 0);
+  rig.hear(0, Heartbeat{});
+  EXPECT_EQ(rig.core.state().nodes().at(NodeIndex(0)).status.conditions, 0);
+}
+
 }  // namespace
 }  // namespace muster

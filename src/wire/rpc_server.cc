@@ -39,6 +39,12 @@ class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandl
     waiting_.push_back(message);
     if (!is_busy_) flush();
   }
+  /// Signals that the agent has not said to have heard.
+  std::vector<SignalStep> unheard() const {
+    std::vector<SignalStep> signals = under_way_;
+    for (SignalStep& signal : signals_in(waiting_)) signals.push_back(std::move(signal));
+    return signals;
+  }
 
  private:
   void flush() {
@@ -47,9 +53,11 @@ class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandl
     auto request = agent_.deliverRequest();
     auto messages = request.initMessages(static_cast<unsigned>(waiting_.size()));
     for (unsigned i = 0; i < waiting_.size(); ++i) write(messages[i], waiting_[i]);
+    under_way_ = signals_in(waiting_);
     waiting_.clear();
     tasks_.add(request.send().ignoreResult().then([this] {
       is_busy_ = false;
+      under_way_.clear();
       flush();
     }));
   }
@@ -58,11 +66,20 @@ class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandl
   void taskFailed(kj::Exception&& exception) override {
     if (exception.getType() == kj::Exception::Type::DISCONNECTED) return;
     is_busy_ = false;
+    under_way_.clear();
     flush();
+  }
+  static std::vector<SignalStep> signals_in(const std::vector<ToAgent>& messages) {
+    std::vector<SignalStep> found;
+    for (const ToAgent& message : messages) {
+      if (const auto* signal = std::get_if<SignalStep>(&message)) found.push_back(*signal);
+    }
+    return found;
   }
 
   schema::Agent::Client agent_;
   std::vector<ToAgent> waiting_;
+  std::vector<SignalStep> under_way_;  ///< in the call that is not answered yet
   bool is_busy_ = false;
   kj::TaskSet tasks_;
 };
@@ -80,7 +97,7 @@ class AgentLink {
   }
   void end() {
     if (sender_ == nullptr) return;
-    calls_->agent_lost(node_, *sender_);
+    calls_->agent_lost(node_, *sender_, sender_->unheard());
     sender_ = nullptr;
   }
   bool is_registered() const { return sender_ != nullptr; }

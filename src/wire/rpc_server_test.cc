@@ -61,13 +61,20 @@ class FakeClients final : public ClientCalls {
 class FakeAgents final : public AgentCalls {
  public:
   ~FakeAgents() noexcept override = default;
-  Result<NodeIndex> agent_registered(const Identity&, const RegisterNode&, AgentSender&) override {
+  Result<NodeIndex> agent_registered(const Identity&, const RegisterNode&,
+                                     AgentSender& to) override {
+    sender = &to;
     return NodeIndex(3);
   }
   ClusterIdentity cluster_identity() const override { return {"cluster", Epoch(1)}; }
   void agent_message(NodeIndex, AgentSender&, const FromAgent&) override {}
-  void agent_lost(NodeIndex node, AgentSender&) override { lost.push_back(node); }
+  void agent_lost(NodeIndex node, AgentSender&, std::vector<SignalStep> signals) override {
+    lost.push_back(node);
+    unheard = std::move(signals);
+  }
+  AgentSender* sender = nullptr;
   std::vector<NodeIndex> lost;
+  std::vector<SignalStep> unheard;
 };
 
 class DoorTest : public ::testing::Test {
@@ -144,6 +151,41 @@ TEST_F(DoorTest, AnAgentThatIsAnObjectOfOurOwnIsLostWithItsConnection) {
   }
   pass(50 * kj::MILLISECONDS);
   EXPECT_EQ(agents.lost, std::vector{NodeIndex(3)});
+}
+
+/// Answers no call.
+class DeafAgent final : public schema::Agent::Server {
+ public:
+  kj::Promise<void> deliver(DeliverContext) override { return kj::NEVER_DONE; }
+};
+
+TEST_F(DoorTest, SignalsThatAnAgentDidNotHearAreKnownWhenItIsLost) {
+  FakeAgents agents;
+  const auto listening = listen_unix(path(), 0600);
+  ASSERT_TRUE(listening.has_value());
+  RpcServer server(io_, *listening, nullptr, &agents, {});
+  {
+    const auto fd = connect_to("unix:" + path());
+    ASSERT_TRUE(fd.has_value());
+    auto stream =
+        io_.lowLevelProvider->wrapSocketFd(*fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                                                    kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+    capnp::TwoPartyClient client(*stream);
+    auto call = client.bootstrap().castAs<schema::Controller>().registerNodeRequest();
+    call.setAgent(kj::heap<DeafAgent>());
+    records::write(call.initHello(), FromAgent(RegisterNode{}));
+    call.send().ignoreResult().wait(io_.waitScope);
+    ASSERT_NE(agents.sender, nullptr);
+    agents.sender->send(SignalStep{StepId{JobId(1), 0, 0}, SIGUSR1});
+    agents.sender->send(ForgetJob{JobId(2), 0});
+    agents.sender->send(SignalStep{StepId{JobId(1), 0, 0}, SIGUSR2});
+    pass(20 * kj::MILLISECONDS);
+  }
+  pass(50 * kj::MILLISECONDS);
+  ASSERT_EQ(agents.unheard.size(), 2U);
+  EXPECT_EQ(agents.unheard[0].signal, SIGUSR1);
+  EXPECT_EQ(agents.unheard[1].signal, SIGUSR2);
 }
 
 TEST_F(DoorTest, WhoIsRefusedAConnectionReadsWhy) {

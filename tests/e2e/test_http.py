@@ -387,6 +387,7 @@ def test_an_experiment_is_its_owners_until_it_is_opened(web):
     until(lambda: "printed-secret-42" in lines(web)[1], "its output")
     folder = experiment_folder(cluster.base / "storage-secret-46", experiment)
     assert folder.stat().st_mode & 0o077 == 0, "as private on disk as at our doors"
+    assert (cluster.base / "storage-secret-46").stat().st_mode & 0o055 == 0o055, "others' experiments lie there too"
     fork = {"config": json.dumps({**config, "name": "forked"}), "parentId": experiment, "activate": False}
     set_to = lambda name: cluster.run("muster", "experiment", "set", experiment, "--visibility", name)
 

@@ -67,10 +67,10 @@ class CoreThread final : public AgentCalls {
     }
     schedule_end();
   }
-  void agent_lost(NodeIndex node, AgentSender& sender) override {
+  void agent_lost(NodeIndex node, AgentSender& sender, std::vector<SignalStep> unheard) override {
     if ((*senders_)[node.value()] != &sender) return;  // a newer connection of the same node
     (*senders_)[node.value()] = nullptr;
-    core_.on_agent_lost(node);
+    core_.on_agent_lost(node, std::move(unheard));
   }
 
  private:

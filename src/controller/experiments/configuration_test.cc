@@ -141,6 +141,7 @@ TEST(Configuration, ASearchThatDecidesNothingByTimeNeedsNoTimeMetric) {
     lab.settle();
     EXPECT_EQ(lab.experiment().state, ExperimentState::kActive) << lab.experiment().detail;
     EXPECT_EQ(lab.trial(1).metric, 0.5);
+    EXPECT_EQ(lab.trial(1).units, 0) << "steps are no epochs";
     lab.exit(1);
     EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted) << lab.experiment().detail;
   }

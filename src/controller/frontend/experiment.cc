@@ -489,8 +489,7 @@ Reply report_trial(Draft& draft, const ReportTrial& report, const Identity& iden
   auto units = units_of(report, *experiment.spec);
   // A search that does not decide by how far its trials are needs no such metric: a script may
   // count as it likes.
-  if (!units.has_value() && !trial.awaits && !trial.target)
-    units = static_cast<double>(report.steps);
+  if (!units.has_value() && !trial.awaits && !trial.target) units = trial.units;
   if (!units.has_value()) {
     if (is_first()) {
       end_unsearchable(draft, experiment, missing_text(report, experiment.spec->time_metric, "searcher.time_metric"));

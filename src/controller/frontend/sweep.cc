@@ -31,7 +31,13 @@ Sweep::Sweep(Request request, const Identity& identity, const ClusterState& stat
     // How many of an array run at once is the array's, whichever of its elements are named.
     const bool is_of_array =
         update.values.size() == 1 && lower(update.values.front().first) == "arraytaskthrottle";
-    if (is_of_array) selector = JobSelector{selector->job, {}, false, std::nullopt};
+    if (is_of_array) {
+      if (const auto named = name_jobs(state, *selector, nullptr); !named.has_value()) {
+        refuse(named.error());
+        return;
+      }
+      selector = JobSelector{selector->job, {}, false, std::nullopt};
+    }
     selectors_.push_back(std::move(*selector));
   } else {
     refuse(Error{ErrorCode::kNotFound, "Invalid job id specified", update.name});

@@ -93,6 +93,10 @@ TEST(UpdateJob, TheThrottleIsTheArraysWhicheverElementIsNamed) {
       EXPECT_EQ(std::get<JobChanged>(event).array_throttle, 3U);
     }
   }
+  EXPECT_TRUE(update(log, UpdateKind::kJob, fmt::format("{}_77", array.value()),
+                     {{"ArrayTaskThrottle", "3"}}, kAlice)
+                  .error)
+      << "there is none";
   EXPECT_NE(refusal_of(log, log.submit(spec_of()), "ArrayTaskThrottle", "3")
                 .text()
                 .find("is not an array"),
