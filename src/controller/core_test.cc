@@ -167,6 +167,18 @@ TEST(CoreTurn, NodesAndFollowersHearOfDurableThingsAlone) {
   EXPECT_GT(rig.planner.state().seq(), planned);
 }
 
+TEST(CoreTurn, FollowersHearNoMoreThanIsStored) {
+  Rig rig;
+  const std::size_t heard = rig.published.size();
+  rig.ask({submit_of(spec_of())});
+  rig.ask({submit_of(spec_of())});
+  ASSERT_GE(rig.journal.size(), heard + 2);
+  rig.core.on_durable(Seq(heard + 1), rig.now);
+  EXPECT_EQ(rig.published.size(), heard + 1);
+  rig.flush();
+  EXPECT_EQ(rig.published.size(), rig.journal.size());
+}
+
 // ---- an append that fails ----
 
 TEST(CoreTurn, WhatWasNeverStoredIsAskedAgainOfTheNextController) {
@@ -316,6 +328,31 @@ TEST(CoreJob, FreedRoomGoesToTheNextInTheSameTurn) {
   EXPECT_TRUE(rig.job(second).is_pending());
   rig.step_done(0, rig.batch_step(first));
   EXPECT_EQ(rig.job(second).state, JobState::kRunning);
+}
+
+TEST(CoreJob, AThrottleThatWasLoweredSinceThePlanHoldsForElementsOfTheirOwn) {
+  Rig rig;
+  rig.connect_all();
+  PreparedSubmit submit = submit_of(spec_of());
+  submit.array = ArraySpec{Bitmap::range(0, 4), 2};
+  submit.spec = [] {
+    auto held = spec_of();
+    held->is_held = true;
+    return held;
+  }();
+  const JobId array = rig.done(std::move(submit)).job;
+  for (const std::size_t index : {0U, 1U})
+    rig.done(testing::control_of(JobVerb::kRelease, testing::element_of(array, Bitmap::range(index, 1))));
+  auto planned = rig.planner.plan(rig.now);
+  ASSERT_TRUE(planned.has_value());
+  ASSERT_EQ(planned->plan->starts.size(), 2U);
+  EXPECT_FALSE(rig.done(UpdateObject{UpdateKind::kJob, std::to_string(array.value()), {{"ArrayTaskThrottle", "1"}}}).error);
+  rig.core.on_plan(std::move(*planned), rig.now);
+  rig.core.end_turn(rig.now);
+  rig.flush();
+  std::size_t running = 0;
+  rig.core.state().jobs().for_each([&](const Job& job) { running += job.state == JobState::kRunning ? 1 : 0; });
+  EXPECT_EQ(running, 1U);
 }
 
 TEST(CoreJob, CancelledWhileRunningKeepsItsNodesUntilTheyAreClean) {
