@@ -201,10 +201,10 @@ TEST(CoreDependency, EachThatWaitsIsToldBeforeTheEndedJobIsForgotten) {
   std::vector<JobId> waiting;  // more than one turn tells
   for (int i = 0; i < 600; ++i) {
     PreparedSubmit submit = submit_of(spec_of("after"));
-    submit.dependencies.terms.push_back(DependencyTerm{DependencyKind::kAfterOk, first, {}, {}, {}});
+    submit.dependencies.terms.push_back(DependencyTerm{DependencyKind::kAfterNotOk, first, {}, {}, {}});
     waiting.push_back(rig.done(std::move(submit)).job);
   }
-  rig.step_done(0, rig.batch_step(first), ExitStatus::exited(0));
+  rig.step_done(0, rig.batch_step(first), ExitStatus::exited(1));
   rig.pass(Duration::seconds(5));
   ASSERT_EQ(rig.core.state().jobs().find(first), nullptr) << "no longer remembered";
   for (const JobId id : waiting) {
