@@ -59,7 +59,7 @@ class Calls final : public ClientCalls, public AgentCalls {
     cluster().hear(node, message);
     cluster().settle();
   }
-  void agent_lost(NodeIndex, AgentSender&, std::vector<SignalStep>) override {}
+  void agent_lost(NodeIndex, AgentSender&, const std::vector<SignalStep>&) override {}
 
  private:
   kj::AsyncIoContext& io_;

@@ -47,7 +47,8 @@ SubmitJob submission(const Run& run, const StepSpec& step) {
   job->kind = JobKind::kRun;
   job->text.set(JobText::kName, step.get(StepText::kName));
   job->text.set(JobText::kCommand, fmt::format("{}", fmt::join(run.command, " ")));
-  for (const JobText stream : {JobText::kStdOut, JobText::kStdErr, JobText::kStdIn}) job->text.set(stream, "");
+  for (const JobText stream : {JobText::kStdOut, JobText::kStdErr, JobText::kStdIn})
+    job->text.set(stream, "");
   SubmitJob submit;
   submit.spec = std::move(job);
   submit.environment = as_bytes(environment_block(run.environment));
@@ -56,7 +57,8 @@ SubmitJob submission(const Run& run, const StepSpec& step) {
   return submit;
 }
 
-/// So that `squeue` right after srun no longer shows the job or step, and its CPUs are free for the next.
+/// So that `squeue` right after srun no longer shows the job or step, and its CPUs are free for the
+/// next.
 void wait_for_end(const Run& run, const WaitFor& end) {
   auto& io = run.session.io();
   auto ended = wait_until(io, run.session.cluster().controller, end).ignoreResult();
@@ -76,12 +78,14 @@ Result<StepPlace> place_of(const Run& run, const StepId& id) {
       return StepPlace{id, std::move(hosts), step.task_count, step.launch_key};
     }
   }
-  return fail(ErrorCode::kNotFound, fmt::format("step {}.{} is not there any more", id.job.value(), id.step));
+  return fail(ErrorCode::kNotFound,
+              fmt::format("step {}.{} is not there any more", id.job.value(), id.step));
 }
 
-/// Of the step of an allocation of our own: its tasks need not reach all of the allocation's nodes. A step that could not be
-/// made is nowhere; its wait will say why.
-Result<StepPlace> place_in(const Run& run, const JobView& job, const StepId& id, const StepSpec& step) {
+/// Of the step of an allocation of our own: its tasks need not reach all of the allocation's nodes.
+/// A step that could not be made is nowhere; its wait will say why.
+Result<StepPlace> place_in(const Run& run, const JobView& job, const StepId& id,
+                           const StepSpec& step) {
   std::vector<std::string> hosts = TRY(expand_hostlist(job.node_list));
   if (hosts.size() > 1) {
     auto place = place_of(run, id);
@@ -101,8 +105,11 @@ FilePatternValues file_names(const JobView& job, const StepId& id) {
 
 /// For a step in a job that others made: asked for only where a file's name needs it.
 Result<FilePatternValues> file_names(const Run& run, const StepSpec& step, const StepId& id) {
-  const auto has_symbols = [&](StepText text) { return step.get(text).find('%') != std::string_view::npos; };
-  if (!has_symbols(StepText::kStdOut) && !has_symbols(StepText::kStdErr)) return FilePatternValues{};
+  const auto has_symbols = [&](StepText text) {
+    return step.get(text).find('%') != std::string_view::npos;
+  };
+  if (!has_symbols(StepText::kStdOut) && !has_symbols(StepText::kStdErr))
+    return FilePatternValues{};
   Query query;
   query.filter.jobs.push_back(JobSelector{id.job, {}, false, std::nullopt});
   const Page page = TRY(run.session.query(query));
@@ -122,13 +129,15 @@ int run_alone(const Run& run, StepWatch& watch) {
   if (reply->error) return refuse_job(run.console, Submitter::kRun, *reply->error);
   if (run.options.is_test_only) {
     run.console.say(fmt::format("Job {} to start at {} a {}", reply->job.value(),
-                                run.options.context.time(reply->expected_start, "Unknown"), reply->text));
+                                run.options.context.time(reply->expected_start, "Unknown"),
+                                reply->text));
     return 0;
   }
   const StartWait start = wait_for_start(run.console, run.session, run.options, reply->job);
   if (!start.job) return start.exit_code;
   const StepId id{reply->job, start.job->attempt, 0};
-  const auto lease = keep_lease(run.session.io(), run.session.cluster().controller, id.job).eagerlyEvaluate([](kj::Exception&&) {});
+  const auto lease = keep_lease(run.session.io(), run.session.cluster().controller, id.job)
+                         .eagerlyEvaluate([](kj::Exception&&) {});
   auto place = place_in(run, *start.job, id, step);
   if (!place.has_value()) return run.console.fail(place.error());
   place->names = file_names(*start.job, id);
@@ -137,7 +146,8 @@ int run_alone(const Run& run, StepWatch& watch) {
   return code;
 }
 
-/// Asks for the step; while the job's resources are busy the answer waits, and the user is told why.
+/// Asks for the step; while the job's resources are busy the answer waits, and the user is told
+/// why.
 Result<Reply> create_step(const Run& run, const StepSpec& step) {
   auto& io = run.session.io();
   CreateStep create;
@@ -146,7 +156,8 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
   create.environment = as_bytes(environment_block(run.environment));
   const bool is_there = run.session.client() != nullptr;
   if (!is_there && run.session.cluster().conf.empty()) {
-    return fail(Error{ErrorCode::kUnavailable, no_controller().message, "no slurm.conf was found: SLURM_CONF or MUSTER_CONF must name it"});
+    return fail(Error{ErrorCode::kUnavailable, no_controller().message,
+                      "no slurm.conf was found: SLURM_CONF or MUSTER_CONF must name it"});
   }
   bool is_told = false;
   const auto find_why = [&]() -> kj::Promise<std::string> {
@@ -169,26 +180,61 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
                                         create.job.value(), why));
           })
           .eagerlyEvaluate(nullptr);
-  auto answered = submit_until_answered(io, run.session.cluster().controller, create).then([](Reply&& reply) { return std::optional<Reply>(std::move(reply)); });
-  auto stopped = any_signal(io.unixEventPort, {SIGINT, SIGTERM, SIGHUP, SIGQUIT}).then([](int) { return std::optional<Reply>(); });
+  auto answered =
+      submit_until_answered(io, run.session.cluster().controller, create).then([](Reply&& reply) {
+        return std::optional<Reply>(std::move(reply));
+      });
+  auto stopped = any_signal(io.unixEventPort, {SIGINT, SIGTERM, SIGHUP, SIGQUIT}).then([](int) {
+    return std::optional<Reply>();
+  });
   const std::optional<Reply> reply = answered.exclusiveJoin(kj::mv(stopped)).wait(io.waitScope);
   if (!reply) return fail(ErrorCode::kDeadlineExceeded, "Cancelled pending job step");
   if (reply->error) return fail(*reply->error);
   if (!reply->step) return fail(ErrorCode::kInternal, "the controller named no step");
-  if (is_told) run.console.say(fmt::format("Step created for StepId={}.{}", reply->step->job.value(), reply->step->step));
+  if (is_told)
+    run.console.say(
+        fmt::format("Step created for StepId={}.{}", reply->step->job.value(), reply->step->step));
   return *reply;
 }
 
 /// The job has been granted: what only a job can be asked for says nothing about a step of it.
 void warn_of_job_options(const Run& run) {
-  static constexpr std::string_view kOfJobs[] = {
-      "account",      "begin",          "constraint", "cores-per-socket",  "cpus-per-gpu",     "deadline",    "dependency",
-      "hold",         "licenses",       "mail-type",  "mail-user",         "mincpus",          "nice",        "ntasks-per-gpu",  "hint",    "ntasks-per-core", "ntasks-per-socket", "no-kill", "spread-job", "use-min-nodes",
-      "partition",    "prefer",         "priority",   "qos",               "reservation",      "extra-node-info",
-      "sockets-per-node", "threads-per-core", "time-min", "tmp",           "wckey",            "mem-per-gpu"};
+  static constexpr std::string_view kOfJobs[] = {"account",
+                                                 "begin",
+                                                 "constraint",
+                                                 "cores-per-socket",
+                                                 "cpus-per-gpu",
+                                                 "deadline",
+                                                 "dependency",
+                                                 "hold",
+                                                 "licenses",
+                                                 "mail-type",
+                                                 "mail-user",
+                                                 "mincpus",
+                                                 "nice",
+                                                 "ntasks-per-gpu",
+                                                 "hint",
+                                                 "ntasks-per-core",
+                                                 "ntasks-per-socket",
+                                                 "no-kill",
+                                                 "spread-job",
+                                                 "use-min-nodes",
+                                                 "partition",
+                                                 "prefer",
+                                                 "priority",
+                                                 "qos",
+                                                 "reservation",
+                                                 "extra-node-info",
+                                                 "sockets-per-node",
+                                                 "threads-per-core",
+                                                 "time-min",
+                                                 "tmp",
+                                                 "wckey",
+                                                 "mem-per-gpu"};
   for (const std::string& name : run.options.written) {
     if (std::ranges::find(kOfJobs, name) == std::end(kOfJobs)) continue;
-    run.console.warn(fmt::format("--{} is for a job and has no effect on a step of job {}", name, run.options.inside->value()));
+    run.console.warn(fmt::format("--{} is for a job and has no effect on a step of job {}", name,
+                                 run.options.inside->value()));
   }
 }
 
@@ -196,15 +242,19 @@ int run_inside(const Run& run, StepWatch& watch) {
   warn_of_job_options(run);
   const StepSpec step = listening_step(run, watch);
   const auto reply = create_step(run, step);
-  if (!reply.has_value() && (reply.error().code == ErrorCode::kNotFound || reply.error().message == "Job is pending execution")) {
+  if (!reply.has_value() && (reply.error().code == ErrorCode::kNotFound ||
+                             reply.error().message == "Job is pending execution")) {
     const std::uint32_t job = run.options.inside->value();
-    run.console.error(fmt::format("Unable to confirm allocation for job {}: {}", job, reply.error().message));
-    run.console.say(fmt::format("Check SLURM_JOB_ID environment variable. Expired or invalid job {}", job));
+    run.console.error(
+        fmt::format("Unable to confirm allocation for job {}: {}", job, reply.error().message));
+    run.console.say(
+        fmt::format("Check SLURM_JOB_ID environment variable. Expired or invalid job {}", job));
     return run.console.exit_error();
   }
   if (!reply.has_value()) {
     return run.console.fail(Error{reply.error().code,
-                                  fmt::format("Unable to create step for job {}: {}", run.options.inside->value(), reply.error().message),
+                                  fmt::format("Unable to create step for job {}: {}",
+                                              run.options.inside->value(), reply.error().message),
                                   reply.error().detail});
   }
   auto place = place_of(run, *reply->step);
@@ -221,17 +271,20 @@ int run_inside(const Run& run, StepWatch& watch) {
 /// The tasks' command: with --multi-prog a shell that picks each task's own.
 Result<Words> command_of(const SubmitOptions& options, const Words& operands) {
   if (!options.is_multi_prog) return operands;
-  const std::string text = TRY(read_file(operands.front(), std::size_t{64} << 20, "the configuration file "));
+  const std::string text =
+      TRY(read_file(operands.front(), std::size_t{64} << 20, "the configuration file "));
   const std::string script = TRY(multi_prog_command(text, options.job.task_count));
   return Words{"/bin/sh", "-c", script};
 }
 
-int run_step(const Console& console, const SubmitOptions& options, const SubmitScene& scene, Words command) {
+int run_step(const Console& console, const SubmitOptions& options, const SubmitScene& scene,
+             Words command) {
   auto environment = exported_environment(options, scene);
   if (!environment.has_value()) return console.fail(environment.error());
   capture_signals(step_signals());
   Session session(console);
-  const Run run{console, session, options, scene, std::move(command), std::move(environment).value()};
+  const Run run{
+      console, session, options, scene, std::move(command), std::move(environment).value()};
   auto watch = StepWatch::create(console, session, options);
   if (!watch.has_value()) return console.fail(watch.error());
   return options.inside ? run_inside(run, **watch) : run_alone(run, **watch);
@@ -267,7 +320,9 @@ int run_srun(const Words& words) {
     return console.fail(refused_option("a heterogeneous step (\":\")"));
   }
   if (options.is_program_checked && !is_program(read.operands.front(), scene.work_dir)) {
-    return console.fail(Error{ErrorCode::kNotFound, fmt::format("{}: command not found", read.operands.front()), "asked for by SLURM_TEST_EXEC"});
+    return console.fail(Error{ErrorCode::kNotFound,
+                              fmt::format("{}: command not found", read.operands.front()),
+                              "asked for by SLURM_TEST_EXEC"});
   }
   if (const auto code = settle_and_tell(console, options)) return *code;
   auto command = command_of(options, read.operands);

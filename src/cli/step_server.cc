@@ -36,7 +36,9 @@ Result<std::string> private_folder() {
     std::string name = parent + "/muster-srun-XXXXXX";
     if (!parent.empty() && ::mkdtemp(name.data()) != nullptr) return name;
   }
-  return fail(ErrorCode::kUnavailable, "cannot make a folder for the step's streams in TMPDIR or /tmp", std::strerror(errno));
+  return fail(ErrorCode::kUnavailable,
+              "cannot make a folder for the step's streams in TMPDIR or /tmp",
+              std::strerror(errno));
 }
 
 struct Peer {
@@ -48,7 +50,7 @@ struct Peer {
   std::size_t input_under_way = 0;  ///< bytes sent, or to be sent, that were not taken yet
   bool is_writing = false;
   bool is_closing = false;
-  bool is_broken = false;           ///< nothing can be sent any more; the end of reading follows
+  bool is_broken = false;  ///< nothing can be sent any more; the end of reading follows
   bool is_known = false;
   std::uint32_t node = 0;
 };
@@ -78,18 +80,20 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
   void taskFailed(kj::Exception&&) override {}  // each peer's end is handled where it is read
 
   void adopt(int fd) {
-    auto peer = std::make_shared<Peer>(io.lowLevelProvider->wrapSocketFd(
-        fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
+    auto peer = std::make_shared<Peer>(
+        io.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                  kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                                                  kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
     tasks.add(read_loop(peer).catch_([](kj::Exception&&) {}).then([this, peer] { on_end(*peer); }));
   }
 
   kj::Promise<void> read_loop(std::shared_ptr<Peer> peer) {
-    return peer->stream->tryRead(peer->buffer, 1, kBuffer).then([this, peer](std::size_t size) -> kj::Promise<void> {
-      if (size == 0) return kj::READY_NOW;
-      peer->reader.feed(std::string_view(peer->buffer, size));
-      return take_frames(peer) ? read_loop(peer) : kj::Promise<void>(kj::READY_NOW);
-    });
+    return peer->stream->tryRead(peer->buffer, 1, kBuffer)
+        .then([this, peer](std::size_t size) -> kj::Promise<void> {
+          if (size == 0) return kj::READY_NOW;
+          peer->reader.feed(std::string_view(peer->buffer, size));
+          return take_frames(peer) ? read_loop(peer) : kj::Promise<void>(kj::READY_NOW);
+        });
   }
 
   /// False: the peer is not one of ours.
@@ -129,7 +133,8 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
     events.lost(peer.node);
   }
 
-  void append(const std::shared_ptr<Peer>& peer, FrameKind kind, std::uint32_t task, std::string_view payload) {
+  void append(const std::shared_ptr<Peer>& peer, FrameKind kind, std::uint32_t task,
+              std::string_view payload) {
     if (peer->is_broken) return;
     if (kind == FrameKind::kInput) peer->input_under_way += payload.size();
     append_frame(peer->unsent, kind, task, payload);
@@ -139,14 +144,16 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
   void write(const std::shared_ptr<Peer>& peer) {
     if (peer->is_writing) return;
     if (peer->unsent.empty()) {
-      if (std::exchange(peer->is_closing, false)) kj::runCatchingExceptions([&] { peer->stream->shutdownWrite(); });
+      if (std::exchange(peer->is_closing, false))
+        kj::runCatchingExceptions([&] { peer->stream->shutdownWrite(); });
       return;
     }
     peer->is_writing = true;
     auto bytes = kj::heap<std::string>(std::exchange(peer->unsent, {}));
     // A write to a connection that has ended throws at once rather than in its promise.
     auto written = kj::evalNow([&] { return peer->stream->write(bytes->data(), bytes->size()); });
-    auto sent = written.attach(kj::mv(bytes)).then([] { return true; }, [](kj::Exception&&) { return false; });
+    auto sent = written.attach(kj::mv(bytes))
+                    .then([] { return true; }, [](kj::Exception&&) { return false; });
     tasks.add(sent.then([this, peer](bool is_sent) {
       peer->is_writing = false;
       if (is_sent) return write(peer);
@@ -158,7 +165,8 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
   }
 
   bool has_room() const {
-    return std::ranges::all_of(peers, [](const auto& entry) { return entry.second->input_under_way < kInputWindow; });
+    return std::ranges::all_of(
+        peers, [](const auto& entry) { return entry.second->input_under_way < kInputWindow; });
   }
   void wake() {
     if (waiting_for_room.get() == nullptr || !has_room()) return;
@@ -186,7 +194,8 @@ Result<std::unique_ptr<StepServer>> StepServer::create(kj::AsyncIoContext& io, S
     ::rmdir(folder.c_str());
     return muster::fail(fd.error());
   }
-  return std::unique_ptr<StepServer>(new StepServer(std::make_unique<State>(io, *fd, folder, std::move(events))));
+  return std::unique_ptr<StepServer>(
+      new StepServer(std::make_unique<State>(io, *fd, folder, std::move(events))));
 }
 
 StepServer::StepServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -197,7 +206,8 @@ const std::string& StepServer::key() const { return state_->key; }
 std::size_t StepServer::joined_count() const { return state_->peers.size(); }
 void StepServer::hide() { state_->hide(); }
 
-void StepServer::send(std::uint32_t node, FrameKind kind, std::uint32_t task, std::string_view payload) {
+void StepServer::send(std::uint32_t node, FrameKind kind, std::uint32_t task,
+                      std::string_view payload) {
   const auto peer = state_->peers.find(node);
   if (peer == state_->peers.end()) return;
   state_->append(peer->second, kind, task, payload);

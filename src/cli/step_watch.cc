@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "cli/allocation.h"
-#include "codec/hostlist.h"
 #include "codec/words.h"
 #include "env/posix/process_runner.h"
 

@@ -10,8 +10,8 @@
 #include "cli/job_request.h"
 #include "cli/submit_refusal.h"
 #include "cli/testing.h"
-#include "codec/words.h"
 #include "codec/rank_layout.h"
+#include "codec/words.h"
 
 namespace muster::cli {
 namespace {
@@ -20,18 +20,30 @@ using namespace testing;
 
 /// The names of sbatch(1), srun(1) and salloc(1) as one list.
 constexpr const char* kUniverse =
-    "accel-bind account acctg-freq array async batch bb bbf bcast bcast-exclude begin bell chdir cluster-constraint clusters comment "
-    "compress consolidate-segments constraint container container-id context contiguous core-spec cores-per-socket cpu-bind cpu-freq "
-    "cpus-per-gpu cpus-per-task deadline delay-boot dependency disable-status distribution epilog error exact exclude exclusive export "
-    "export-file external extra extra-node-info get-user-env gid gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres "
-    "gres-flags het-group hint hold ignore-pbs ignore-signals immediate input interactive job-name jobid kill-command kill-on-bad-exit "
-    "kill-on-invalid-dep label licenses mail-type mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu mem-update mincpus mpi "
-    "msg-timeout multi-prog network nice no-allocate no-bell no-kill no-requeue no-shell nodefile nodelist nodes ntasks ntasks-per-core "
-    "ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres oom-kill-step open-mode output overcommit overlap oversubscribe "
-    "parsable partition prefer preserve-env priority profile prolog propagate pty qos quiet quit-on-interrupt reboot relative requeue "
-    "reservation resources resv-ports runtime segment send-libs signal slurmd-debug sockets-per-node spread-job spread-segments stepmgr "
-    "switches task-epilog task-prolog tasks-per-node test-only thread-spec threads threads-per-core time time-min tmp treewidth tres-bind "
-    "tres-per-task uid umask unbuffered use-min-nodes wait wait-all-nodes wait-for-children wckey whole wrap x11 verbose";
+    "accel-bind account acctg-freq array async batch bb bbf bcast bcast-exclude begin bell chdir "
+    "cluster-constraint clusters comment "
+    "compress consolidate-segments constraint container container-id context contiguous core-spec "
+    "cores-per-socket cpu-bind cpu-freq "
+    "cpus-per-gpu cpus-per-task deadline delay-boot dependency disable-status distribution epilog "
+    "error exact exclude exclusive export "
+    "export-file external extra extra-node-info get-user-env gid gpu-bind gpu-freq gpus "
+    "gpus-per-node gpus-per-socket gpus-per-task gres "
+    "gres-flags het-group hint hold ignore-pbs ignore-signals immediate input interactive job-name "
+    "jobid kill-command kill-on-bad-exit "
+    "kill-on-invalid-dep label licenses mail-type mail-user mcs-label mem mem-bind mem-per-cpu "
+    "mem-per-gpu mem-update mincpus mpi "
+    "msg-timeout multi-prog network nice no-allocate no-bell no-kill no-requeue no-shell nodefile "
+    "nodelist nodes ntasks ntasks-per-core "
+    "ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres oom-kill-step open-mode "
+    "output overcommit overlap oversubscribe "
+    "parsable partition prefer preserve-env priority profile prolog propagate pty qos quiet "
+    "quit-on-interrupt reboot relative requeue "
+    "reservation resources resv-ports runtime segment send-libs signal slurmd-debug "
+    "sockets-per-node spread-job spread-segments stepmgr "
+    "switches task-epilog task-prolog tasks-per-node test-only thread-spec threads "
+    "threads-per-core time time-min tmp treewidth tres-bind "
+    "tres-per-task uid umask unbuffered use-min-nodes wait wait-all-nodes wait-for-children wckey "
+    "whole wrap x11 verbose";
 
 struct Read {
   SubmitOptions options;
@@ -69,7 +81,8 @@ TEST(SubmitRows, EveryNameIsHonouredRecordedOrRefused) {
     EXPECT_EQ(row.set == nullptr, row.use == OptionUse::kRefused) << row.name;
     EXPECT_NE(row.commands, 0) << row.name;
   }
-  for (const std::string& name : split_list(kUniverse, ' ')) EXPECT_TRUE(known.contains(name)) << name;
+  for (const std::string& name : split_list(kUniverse, ' '))
+    EXPECT_TRUE(known.contains(name)) << name;
 }
 
 TEST(SubmitRows, LettersAreUniquePerCommand) {
@@ -79,8 +92,8 @@ TEST(SubmitRows, LettersAreUniquePerCommand) {
     for (const SubmitRow& row : submit_rows()) {
       if (!has_option(row, by)) continue;
       if (row.letter != 0) {
-      EXPECT_TRUE(letters.insert(row.letter).second) << row.letter;
-    }
+        EXPECT_TRUE(letters.insert(row.letter).second) << row.letter;
+      }
       EXPECT_TRUE(names.insert(row.name).second) << row.name;
     }
   }
@@ -89,7 +102,8 @@ TEST(SubmitRows, LettersAreUniquePerCommand) {
 TEST(SubmitRows, VariablesNameOptionsOfTheirCommands) {
   for (const SubmitVariable& variable : submit_variables()) {
     for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate}) {
-      if ((variable.commands & static_cast<std::uint8_t>(by)) == 0 || variable.option == nullptr) continue;
+      if ((variable.commands & static_cast<std::uint8_t>(by)) == 0 || variable.option == nullptr)
+        continue;
       const bool is_there = std::ranges::any_of(submit_rows(), [&](const SubmitRow& row) {
         return std::string_view(row.name) == variable.option && has_option(row, by);
       });
@@ -98,43 +112,61 @@ TEST(SubmitRows, VariablesNameOptionsOfTheirCommands) {
   }
 }
 
-/// The input variables of the three manuals: after the prefix, or whole where a name stands for itself.
+/// The input variables of the three manuals: after the prefix, or whole where a name stands for
+/// itself.
 constexpr const char* kOfAll =
-    "ACCOUNT ACCTG_FREQ BURST_BUFFER CLUSTERS CLUSTER_CONSTRAINT CONSOLIDATE_SEGMENTS CONSTRAINT CORE_SPEC CPU_FREQ_REQ CPUS_PER_GPU "
-    "DELAY_BOOT EXCLUSIVE GPUS GPU_BIND GPU_FREQ GPUS_PER_NODE GPUS_PER_SOCKET GPUS_PER_TASK GRES GRES_FLAGS HINT MEM_BIND MEM_PER_CPU "
-    "MEM_PER_GPU MEM_PER_NODE NETWORK NO_KILL OVERCOMMIT PARTITION POWER PROFILE QOS REQ_SWITCH RESERVATION SEGMENT_SIZE SIGNAL SPREAD_JOB "
-    "SPREAD_SEGMENTS THREAD_SPEC THREADS_PER_CORE TIMELIMIT TRES_BIND TRES_PER_TASK USE_MIN_NODES WAIT4SWITCH WCKEY DEBUG";
-constexpr const char* kOfAllocations = "CONTAINER CONTAINER_ID CONTAINER_TYPE WAIT_ALL_NODES SLURM_CLUSTERS SLURM_HINT";
+    "ACCOUNT ACCTG_FREQ BURST_BUFFER CLUSTERS CLUSTER_CONSTRAINT CONSOLIDATE_SEGMENTS CONSTRAINT "
+    "CORE_SPEC CPU_FREQ_REQ CPUS_PER_GPU "
+    "DELAY_BOOT EXCLUSIVE GPUS GPU_BIND GPU_FREQ GPUS_PER_NODE GPUS_PER_SOCKET GPUS_PER_TASK GRES "
+    "GRES_FLAGS HINT MEM_BIND MEM_PER_CPU "
+    "MEM_PER_GPU MEM_PER_NODE NETWORK NO_KILL OVERCOMMIT PARTITION POWER PROFILE QOS REQ_SWITCH "
+    "RESERVATION SEGMENT_SIZE SIGNAL SPREAD_JOB "
+    "SPREAD_SEGMENTS THREAD_SPEC THREADS_PER_CORE TIMELIMIT TRES_BIND TRES_PER_TASK USE_MIN_NODES "
+    "WAIT4SWITCH WCKEY DEBUG";
+constexpr const char* kOfAllocations =
+    "CONTAINER CONTAINER_ID CONTAINER_TYPE WAIT_ALL_NODES SLURM_CLUSTERS SLURM_HINT";
 constexpr const char* kOfSalloc = "BELL NO_BELL IMMEDIATE KILL_CMD";
 constexpr const char* kOfSbatch =
-    "ARRAY_INX BATCH DISTRIBUTION ERROR EXPORT GET_USER_ENV INPUT JOB_NAME NO_REQUEUE OPEN_MODE OUTPUT REQUEUE WAIT";
+    "ARRAY_INX BATCH DISTRIBUTION ERROR EXPORT GET_USER_ENV INPUT JOB_NAME NO_REQUEUE OPEN_MODE "
+    "OUTPUT REQUEUE WAIT";
 constexpr const char* kOfSrun =
-    "BCAST BCAST_EXCLUDE COMPRESS CPU_BIND CPUS_PER_TASK DEPENDENCY DISABLE_STATUS DISTRIBUTION EPILOG EXACT EXPORT_ENV SRUN_EXPORT_ENV "
-    "EXTERNAL_LAUNCHER JOB_ID JOB_NAME JOB_NODELIST JOB_NUM_NODES KILL_BAD_EXIT LABELIO MPI_TYPE NCORES_PER_SOCKET NPROCS "
-    "NSOCKETS_PER_NODE NTASKS NTASKS_PER_CORE NTASKS_PER_NODE NTASKS_PER_GPU NTASKS_PER_TRES OOM_KILL_STEP OPEN_MODE OVERLAP PROLOG "
-    "REMOTE_CWD WORKING_DIR RESV_PORTS SEND_LIBS SRUN_MULTI STDERRMODE STDINMODE STDOUTMODE TASK_EPILOG TASK_PROLOG THREADS UNBUFFEREDIO "
-    "WAIT SRUN_CONTAINER SRUN_CONTAINER_ID SRUN_CONTAINER_TYPE SRUN_ERROR SRUN_INPUT SRUN_OUTPUT SRUN_SEGMENT_SIZE SLURMD_DEBUG EXIT_ERROR "
-    "EXIT_IMMEDIATE HOSTFILE ARBITRARY_NODELIST DIST_PLANESIZE STEP_GRES SRUN_REDUCE_TASK_EXIT_MSG TEST_EXEC UMASK WORKING_CLUSTER "
+    "BCAST BCAST_EXCLUDE COMPRESS CPU_BIND CPUS_PER_TASK DEPENDENCY DISABLE_STATUS DISTRIBUTION "
+    "EPILOG EXACT EXPORT_ENV SRUN_EXPORT_ENV "
+    "EXTERNAL_LAUNCHER JOB_ID JOB_NAME JOB_NODELIST JOB_NUM_NODES KILL_BAD_EXIT LABELIO MPI_TYPE "
+    "NCORES_PER_SOCKET NPROCS "
+    "NSOCKETS_PER_NODE NTASKS NTASKS_PER_CORE NTASKS_PER_NODE NTASKS_PER_GPU NTASKS_PER_TRES "
+    "OOM_KILL_STEP OPEN_MODE OVERLAP PROLOG "
+    "REMOTE_CWD WORKING_DIR RESV_PORTS SEND_LIBS SRUN_MULTI STDERRMODE STDINMODE STDOUTMODE "
+    "TASK_EPILOG TASK_PROLOG THREADS UNBUFFEREDIO "
+    "WAIT SRUN_CONTAINER SRUN_CONTAINER_ID SRUN_CONTAINER_TYPE SRUN_ERROR SRUN_INPUT SRUN_OUTPUT "
+    "SRUN_SEGMENT_SIZE SLURMD_DEBUG EXIT_ERROR "
+    "EXIT_IMMEDIATE HOSTFILE ARBITRARY_NODELIST DIST_PLANESIZE STEP_GRES SRUN_REDUCE_TASK_EXIT_MSG "
+    "TEST_EXEC UMASK WORKING_CLUSTER "
     "STEP_KILLED_MSG_NODE_ID";
 
 TEST(SubmitRows, EveryInputVariableIsHonouredOrRefused) {
   const auto expect_known = [](const char* names, Submitter by) {
     for (const std::string& name : split_list(names, ' ')) {
-      const bool is_known = std::ranges::any_of(submit_variables(), [&](const SubmitVariable& variable) {
-        return name == variable.suffix && (variable.commands & static_cast<std::uint8_t>(by)) != 0;
-      });
+      const bool is_known =
+          std::ranges::any_of(submit_variables(), [&](const SubmitVariable& variable) {
+            return name == variable.suffix &&
+                   (variable.commands & static_cast<std::uint8_t>(by)) != 0;
+          });
       EXPECT_TRUE(is_known) << variable_prefix(by) << name;
     }
   };
-  for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate}) expect_known(kOfAll, by);
-  for (const Submitter by : {Submitter::kBatch, Submitter::kAllocate}) expect_known(kOfAllocations, by);
+  for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate})
+    expect_known(kOfAll, by);
+  for (const Submitter by : {Submitter::kBatch, Submitter::kAllocate})
+    expect_known(kOfAllocations, by);
   expect_known(kOfSalloc, Submitter::kAllocate);
   expect_known(kOfSbatch, Submitter::kBatch);
   expect_known(kOfSrun, Submitter::kRun);
 }
 
 /// What is said when the variable is set; empty: it was taken.
-std::string said_of(Submitter by, const std::string& name, const std::string& value, SubmitOptions& options) {
+std::string said_of(Submitter by, const std::string& name, const std::string& value,
+                    SubmitOptions& options) {
   ::setenv(name.c_str(), value.c_str(), 1);
   options.by = by;
   options.context = test_context();
@@ -183,13 +215,15 @@ TEST(SubmitRows, VariablesOfRefusedThingsAreRefusedByName) {
     const auto row = std::ranges::find_if(submit_rows(), [&](const SubmitRow& r) {
       return variable.option != nullptr && std::string_view(r.name) == variable.option;
     });
-    const bool is_refused = variable.option == nullptr ? variable.set == nullptr : row->use == OptionUse::kRefused;
+    const bool is_refused =
+        variable.option == nullptr ? variable.set == nullptr : row->use == OptionUse::kRefused;
     if (!is_refused) continue;
     for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate}) {
       if ((variable.commands & static_cast<std::uint8_t>(by)) == 0) continue;
       const std::string name = variable_name(variable, by);
       SubmitOptions options;
-      EXPECT_NE(said_of(by, name, "3", options).find("from " + name + "=3"), std::string::npos) << name;
+      EXPECT_NE(said_of(by, name, "3", options).find("from " + name + "=3"), std::string::npos)
+          << name;
     }
   }
 }
@@ -243,23 +277,36 @@ std::string settle_error(Submitter by, const Words& words) {
 }
 
 TEST(Settle, ContradictionsAreRefused) {
-  EXPECT_NE(settle_error(Submitter::kBatch, {"--gpus=1", "-N2"}).find("--gpus=1 is less than the 2 nodes"), std::string::npos);
-  EXPECT_NE(settle_error(Submitter::kBatch, {"--gpus=2", "--ntasks-per-gpu=2", "--gpus-per-task=2"}).find("mutually exclusive"),
+  EXPECT_NE(settle_error(Submitter::kBatch, {"--gpus=1", "-N2"})
+                .find("--gpus=1 is less than the 2 nodes"),
             std::string::npos);
-  EXPECT_NE(settle_error(Submitter::kBatch, {"--hint=nomultithread", "--threads-per-core=1"}).find("mutually exclusive"), std::string::npos);
-  EXPECT_NE(settle_error(Submitter::kBatch, {"-N2", "--no-kill"}).find("--no-kill for a job of several nodes"), std::string::npos);
-  EXPECT_NE(settle_error(Submitter::kBatch, {"-n4", "--ntasks-per-socket=1", "-N2"}).find("--ntasks-per-socket"), std::string::npos);
+  EXPECT_NE(settle_error(Submitter::kBatch, {"--gpus=2", "--ntasks-per-gpu=2", "--gpus-per-task=2"})
+                .find("mutually exclusive"),
+            std::string::npos);
+  EXPECT_NE(settle_error(Submitter::kBatch, {"--hint=nomultithread", "--threads-per-core=1"})
+                .find("mutually exclusive"),
+            std::string::npos);
+  EXPECT_NE(settle_error(Submitter::kBatch, {"-N2", "--no-kill"})
+                .find("--no-kill for a job of several nodes"),
+            std::string::npos);
+  EXPECT_NE(settle_error(Submitter::kBatch, {"-n4", "--ntasks-per-socket=1", "-N2"})
+                .find("--ntasks-per-socket"),
+            std::string::npos);
   EXPECT_EQ(settle_error(Submitter::kBatch, {"-N1", "--no-kill"}), "");
-  EXPECT_NE(error_of({"-m", "block:garbage"}).find("Invalid --distribution specification"), std::string::npos);
-  EXPECT_NE(error_of({"--hint=memory_bound"}).find("not supported by Muster yet"), std::string::npos);
-  EXPECT_EQ(read(Submitter::kBatch, {"--reservation=", "-m", "block:cyclic,Pack"}).words.exit_code, std::nullopt);
+  EXPECT_NE(error_of({"-m", "block:garbage"}).find("Invalid --distribution specification"),
+            std::string::npos);
+  EXPECT_NE(error_of({"--hint=memory_bound"}).find("not supported by Muster yet"),
+            std::string::npos);
+  EXPECT_EQ(read(Submitter::kBatch, {"--reservation=", "-m", "block:cyclic,Pack"}).words.exit_code,
+            std::nullopt);
 }
 
 TEST(Settle, HintsAndBoundsOnTasks) {
   EXPECT_EQ(settled(Submitter::kBatch, {"--hint=nomultithread"}).job.threads_per_core, 1U);
   EXPECT_EQ(settled(Submitter::kBatch, {"--hint=multithread"}).job.threads_per_core, 0U);
   EXPECT_EQ(settled(Submitter::kBatch, {"-n4", "--ntasks-per-core=1"}).job.threads_per_core, 1U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-N4", "-n8", "--ntasks-per-socket=2"}).job.tasks_per_node, 2U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-N4", "-n8", "--ntasks-per-socket=2"}).job.tasks_per_node,
+            2U);
   EXPECT_EQ(settled(Submitter::kBatch, {"-n6", "--spread-job"}).job.max_nodes, 6U);
   EXPECT_EQ(settled(Submitter::kRun, {"--gres=gpu:2", "--ntasks-per-gpu=2"}).job.task_count, 4U);
 }
@@ -267,14 +314,17 @@ TEST(Settle, HintsAndBoundsOnTasks) {
 TEST(SubmitRows, EveryRefusedOptionIsNamed) {
   for (const SubmitRow& row : submit_rows()) {
     if (row.use != OptionUse::kRefused || !has_option(row, Submitter::kBatch)) continue;
-    const std::string word = "--" + std::string(row.name) + (row.takes == Takes::kNothing ? "" : "=1");
-    EXPECT_EQ(error_of({word, "x"}), "sbatch: error: --" + std::string(row.name) + " is not supported by Muster yet\n");
+    const std::string word =
+        "--" + std::string(row.name) + (row.takes == Takes::kNothing ? "" : "=1");
+    EXPECT_EQ(error_of({word, "x"}),
+              "sbatch: error: --" + std::string(row.name) + " is not supported by Muster yet\n");
   }
 }
 
 TEST(SubmitReader, FormsOfWords) {
   const SubmitOptions options =
-      settled(Submitter::kBatch, {"-n4", "--cpus-per-t=2", "-N", "2-4", "--time", "1:30:00", "--mem=4G", "-Jname", "script", "-n", "9"});
+      settled(Submitter::kBatch, {"-n4", "--cpus-per-t=2", "-N", "2-4", "--time", "1:30:00",
+                                  "--mem=4G", "-Jname", "script", "-n", "9"});
   EXPECT_EQ(options.job.task_count, 4U);
   EXPECT_EQ(options.job.cpus_per_task, 2U);
   EXPECT_EQ(options.job.min_nodes, 2U);
@@ -282,20 +332,25 @@ TEST(SubmitReader, FormsOfWords) {
   EXPECT_EQ(options.job.time_limit, Duration::minutes(90));
   EXPECT_EQ(options.job.memory_mib, 4096U);
   EXPECT_EQ(options.job.name(), "name");
-  EXPECT_EQ(read(Submitter::kBatch, {"-n4", "script", "-n", "9"}).words.operands, (Words{"script", "-n", "9"}));
+  EXPECT_EQ(read(Submitter::kBatch, {"-n4", "script", "-n", "9"}).words.operands,
+            (Words{"script", "-n", "9"}));
 }
 
 TEST(SubmitReader, BadValuesNameTheirOption) {
   EXPECT_EQ(error_of({"-n", "x"}), "sbatch: error: Invalid numeric value \"x\" for --ntasks.\n");
   EXPECT_TRUE(error_of({"--time=abc"}).starts_with("sbatch: error: Invalid --time specification"));
-  EXPECT_EQ(error_of({"--nodes=4-2"}), "sbatch: error: Maximum node count 2 is less than minimum node count 4\nsbatch: error: --nodes=4-2\n");
-  EXPECT_EQ(error_of({"--nodes=x"}), "sbatch: error: \"x\" is not a valid node count\nsbatch: error: --nodes=x\n");
+  EXPECT_EQ(error_of({"--nodes=4-2"}),
+            "sbatch: error: Maximum node count 2 is less than minimum node count 4\nsbatch: error: "
+            "--nodes=4-2\n");
+  EXPECT_EQ(error_of({"--nodes=x"}),
+            "sbatch: error: \"x\" is not a valid node count\nsbatch: error: --nodes=x\n");
   EXPECT_EQ(error_of({"--mem=1G", "--mem-per-cpu=1G"}),
             "sbatch: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n");
   EXPECT_TRUE(error_of({"--nonsense"}).starts_with("sbatch: unrecognized option '--nonsense'\n"));
   EXPECT_EQ(error_of({"--requeue=expedite"}),
             "sbatch: error: --requeue=expedite is not supported by Muster yet\n");
-  EXPECT_EQ(error_of({"--exclusive=user"}), "sbatch: error: --exclusive=user is not supported by Muster yet\n");
+  EXPECT_EQ(error_of({"--exclusive=user"}),
+            "sbatch: error: --exclusive=user is not supported by Muster yet\n");
 }
 
 /// What is said and the exit code, with SLURM_EXIT_ERROR=44.
@@ -304,30 +359,52 @@ std::string told_of(Submitter by, const Words& words) {
   Read result;
   result.options.by = by;
   result.options.context = test_context();
-  const Console console(by == Submitter::kBatch ? "sbatch" : by == Submitter::kRun ? "srun" : "salloc");
+  const Console console(by == Submitter::kBatch ? "sbatch"
+                        : by == Submitter::kRun ? "srun"
+                                                : "salloc");
   ::testing::internal::CaptureStderr();
-  std::optional<int> code = SubmitReader(console, result.options).read(words, OptionSource::kCommandLine).exit_code;
+  std::optional<int> code =
+      SubmitReader(console, result.options).read(words, OptionSource::kCommandLine).exit_code;
   if (!code) code = settle_and_tell(console, result.options);
   ::unsetenv("SLURM_EXIT_ERROR");
   return fmt::format("{}{}", ::testing::internal::GetCapturedStderr(), code.value_or(0));
 }
 
 TEST(SubmitReader, ExitCodesAreThoseOfSlurm) {
-  const std::pair<Words, int> cases[] = {
-      {{"--nosuch"}, 255},       {{"-t", "x"}, 255},       {{"--mem=x"}, 255},        {{"-N", "x"}, 255},   {{"-n", "x"}, 1},
-      {{"-c", "0"}, 1},          {{"--signal=x"}, 255},    {{"--hint=x"}, 44},        {{"-d", "x"}, 44},    {{"-C", "["}, 44},
-      {{"--gres=x:y:z:w"}, 44},  {{"--mail-type=x"}, 255}, {{"--exclusive=x"}, 44},   {{"-M", "nosuch"}, 44},
-      {{"--mem=1G", "--mem-per-cpu=1G"}, 1}, {{"--gpus-per-task=1", "--ntasks-per-gpu=1"}, 1}, {{"-n1"}, 0}};
+  const std::pair<Words, int> cases[] = {{{"--nosuch"}, 255},
+                                         {{"-t", "x"}, 255},
+                                         {{"--mem=x"}, 255},
+                                         {{"-N", "x"}, 255},
+                                         {{"-n", "x"}, 1},
+                                         {{"-c", "0"}, 1},
+                                         {{"--signal=x"}, 255},
+                                         {{"--hint=x"}, 44},
+                                         {{"-d", "x"}, 44},
+                                         {{"-C", "["}, 44},
+                                         {{"--gres=x:y:z:w"}, 44},
+                                         {{"--mail-type=x"}, 255},
+                                         {{"--exclusive=x"}, 44},
+                                         {{"-M", "nosuch"}, 44},
+                                         {{"--mem=1G", "--mem-per-cpu=1G"}, 1},
+                                         {{"--gpus-per-task=1", "--ntasks-per-gpu=1"}, 1},
+                                         {{"-n1"}, 0}};
   for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate}) {
     for (const auto& [words, code] : cases) {
       const std::string told = told_of(by, words);
-      EXPECT_EQ(told.substr(told.rfind('\n') + 1), std::to_string(code)) << words.front() << ": " << told;
+      EXPECT_EQ(told.substr(told.rfind('\n') + 1), std::to_string(code))
+          << words.front() << ": " << told;
     }
   }
-  EXPECT_TRUE(told_of(Submitter::kBatch, {"-a", "x"}).starts_with("sbatch: error: Batch job submission failed: Invalid job array specification\n"));
-  EXPECT_TRUE(told_of(Submitter::kRun, {"-d", "x"}).starts_with("srun: error: Unable to allocate resources: Job dependency problem\n"));
+  EXPECT_TRUE(
+      told_of(Submitter::kBatch, {"-a", "x"})
+          .starts_with(
+              "sbatch: error: Batch job submission failed: Invalid job array specification\n"));
+  EXPECT_TRUE(
+      told_of(Submitter::kRun, {"-d", "x"})
+          .starts_with("srun: error: Unable to allocate resources: Job dependency problem\n"));
   EXPECT_TRUE(told_of(Submitter::kAllocate, {"--deadline=2001-01-01"})
-                  .starts_with("salloc: error: Job submit/allocate failed: Requested time limit is invalid (missing or exceeds some limit)\n"));
+                  .starts_with("salloc: error: Job submit/allocate failed: Requested time limit is "
+                               "invalid (missing or exceeds some limit)\n"));
 }
 
 TEST(SubmitReader, VariablesThatCannotBeReadEndAsTheirOptionsDo) {
@@ -347,12 +424,17 @@ TEST(SubmitReader, VariablesThatCannotBeReadEndAsTheirOptionsDo) {
 
 TEST(Settle, WhatSlurmRefusesIsRefusedInItsWords) {
   constexpr Submitter kRun = Submitter::kRun;
-  EXPECT_EQ(told_of(kRun, {"--relative=0"}), "srun: fatal: --relative option invalid for job allocation request\n1");
+  EXPECT_EQ(told_of(kRun, {"--relative=0"}),
+            "srun: fatal: --relative option invalid for job allocation request\n1");
   EXPECT_EQ(told_of(kRun, {"--jobid=7", "--relative=0"}), "0");
   for (const Submitter by : {Submitter::kBatch, kRun, Submitter::kAllocate}) {
     const std::string told = told_of(by, {"-c4", "--cpus-per-gpu=2", "--gpus=1"});
-    EXPECT_NE(told.find(": error: --cpus-per-gpu is mutually exclusive with --cpus-per-task\n"), std::string::npos) << told;
-    EXPECT_NE(told.find(": error: Invalid generic resource (gres) specification\n44"), std::string::npos) << told;
+    EXPECT_NE(told.find(": error: --cpus-per-gpu is mutually exclusive with --cpus-per-task\n"),
+              std::string::npos)
+        << told;
+    EXPECT_NE(told.find(": error: Invalid generic resource (gres) specification\n44"),
+              std::string::npos)
+        << told;
   }
   constexpr Submitter kBatch = Submitter::kBatch;
   const auto has_line = [](const std::string& told, std::string_view line) {
@@ -395,10 +477,14 @@ TEST(Settle, WhatSlurmRefusesIsRefusedInItsWords) {
             "0");  // as sbatch has it; a step of it would lack its GPUs
   EXPECT_TRUE(has_line(told_of(kRun, {"--cpus-per-gpu=2"}), kNoGres));
   EXPECT_EQ(told_of(kRun, {"--cpus-per-gpu=2", "--gpus=1"}), "0");
-  EXPECT_EQ(told_of(kRun, {"--overlap", "--exclusive"}), "srun: error: --exclusive and --overlap are mutually exclusive\n44");
-  EXPECT_EQ(told_of(kRun, {"--jobid=7", "--overlap", "--exclusive"}), "srun: error: --exclusive and --overlap are mutually exclusive\n44");
-  EXPECT_EQ(told_of(kRun, {"--exclusive", "--whole"}), "srun: error: --exact and --whole are mutually exclusive.\n44");
-  EXPECT_EQ(told_of(kRun, {"--exact", "--whole"}), "srun: error: --exact and --whole are mutually exclusive.\n44");
+  EXPECT_EQ(told_of(kRun, {"--overlap", "--exclusive"}),
+            "srun: error: --exclusive and --overlap are mutually exclusive\n44");
+  EXPECT_EQ(told_of(kRun, {"--jobid=7", "--overlap", "--exclusive"}),
+            "srun: error: --exclusive and --overlap are mutually exclusive\n44");
+  EXPECT_EQ(told_of(kRun, {"--exclusive", "--whole"}),
+            "srun: error: --exact and --whole are mutually exclusive.\n44");
+  EXPECT_EQ(told_of(kRun, {"--exact", "--whole"}),
+            "srun: error: --exact and --whole are mutually exclusive.\n44");
 }
 
 TEST(Settle, WhatNamesNothingIsRefusedAsByTheController) {
@@ -406,22 +492,29 @@ TEST(Settle, WhatNamesNothingIsRefusedAsByTheController) {
     const std::string told = told_of(by, words);
     EXPECT_TRUE(told.starts_with(text) && told.ends_with("\n44")) << told;
   };
-  starts(Submitter::kRun, {"-w", ""}, "srun: error: Unable to allocate resources: Node count specification invalid\n");
+  starts(Submitter::kRun, {"-w", ""},
+         "srun: error: Unable to allocate resources: Node count specification invalid\n");
   EXPECT_EQ(told_of(Submitter::kRun, {"-N1", "-w", ""}), "0");
   EXPECT_EQ(told_of(Submitter::kBatch, {"--requeue=1"}), "0") << "as SBATCH_REQUEUE=1 has it";
   EXPECT_EQ(told_of(Submitter::kBatch, {"-N1", "--nodelist=", "--gpus="}), "0");
-  starts(Submitter::kRun, {"--jobid=7", "-w", ""}, "srun: error: Hostlist is empty!  Can not run job.\n");
+  starts(Submitter::kRun, {"--jobid=7", "-w", ""},
+         "srun: error: Hostlist is empty!  Can not run job.\n");
   EXPECT_EQ(told_of(Submitter::kRun, {"--jobid=7", "-p", ""}), "0");
   starts(Submitter::kBatch, {"-p", ""},
-         "sbatch: error: invalid partition specified: (null)\nsbatch: error: Batch job submission failed: Invalid partition name specified\n");
+         "sbatch: error: invalid partition specified: (null)\nsbatch: error: Batch job submission "
+         "failed: Invalid partition name specified\n");
   starts(Submitter::kAllocate, {"-w", "a,b", "-x", "b"},
-         "salloc: error: Job submit/allocate failed: Invalid node name specified\nsalloc: error: node b stands in --nodelist and in --exclude");
+         "salloc: error: Job submit/allocate failed: Invalid node name specified\nsalloc: error: "
+         "node b stands in --nodelist and in --exclude");
   starts(Submitter::kRun, {"--jobid=7", "-w", "a", "-x", "a"},
-         "srun: error: Requested node a is also in the excluded list.\nsrun: error: Job not submitted.\n");
+         "srun: error: Requested node a is also in the excluded list.\nsrun: error: Job not "
+         "submitted.\n");
   starts(Submitter::kRun, {"--reservation=nosuch"},
-         "srun: error: Unable to allocate resources: Requested reservation is invalid\nsrun: error: there is no reservation 'nosuch'");
+         "srun: error: Unable to allocate resources: Requested reservation is invalid\nsrun: "
+         "error: there is no reservation 'nosuch'");
   starts(Submitter::kBatch, {"-L", "nosuch"},
-         "sbatch: error: Batch job submission failed: Invalid license specification\nsbatch: error: there is no license 'nosuch'");
+         "sbatch: error: Batch job submission failed: Invalid license specification\nsbatch: "
+         "error: there is no license 'nosuch'");
   EXPECT_EQ(told_of(Submitter::kRun, {"-x", ""}), "0");
 }
 
@@ -432,13 +525,18 @@ TEST(RefuseJob, SlurmsLinesStandAloneAndFirst) {
     refuse_job(console, Submitter::kRun, error);
     return ::testing::internal::GetCapturedStderr();
   };
-  EXPECT_TRUE(told({ErrorCode::kInvalidArgument, "Invalid partition name specified", "invalid partition specified: nosuch"})
-                  .starts_with("srun: error: invalid partition specified: nosuch\n"
-                               "srun: error: Unable to allocate resources: Invalid partition name specified\n"));
-  EXPECT_EQ(told({ErrorCode::kInvalidArgument, "Requested node configuration is not available", "memory (MiB): 9 asked for, the best node has 4"}),
-            "srun: error: Memory specification can not be satisfied\n"
-            "srun: error: Unable to allocate resources: Requested node configuration is not available\n"
-            "srun: error: memory (MiB): 9 asked for, the best node has 4\n");
+  EXPECT_TRUE(
+      told({ErrorCode::kInvalidArgument, "Invalid partition name specified",
+            "invalid partition specified: nosuch"})
+          .starts_with(
+              "srun: error: invalid partition specified: nosuch\n"
+              "srun: error: Unable to allocate resources: Invalid partition name specified\n"));
+  EXPECT_EQ(
+      told({ErrorCode::kInvalidArgument, "Requested node configuration is not available",
+            "memory (MiB): 9 asked for, the best node has 4"}),
+      "srun: error: Memory specification can not be satisfied\n"
+      "srun: error: Unable to allocate resources: Requested node configuration is not available\n"
+      "srun: error: memory (MiB): 9 asked for, the best node has 4\n");
 }
 
 TEST(SubmitReader, UsageBeginsAsSlurms) {
@@ -447,10 +545,16 @@ TEST(SubmitReader, UsageBeginsAsSlurms) {
     EXPECT_EQ(read(by, {"--usage"}).words.exit_code, 0);
     return ::testing::internal::GetCapturedStdout();
   };
-  EXPECT_TRUE(usage(Submitter::kBatch).starts_with("Usage: sbatch [-N nnodes] [-n ntasks]\n              [--account=value] [--array=value]"))
+  EXPECT_TRUE(usage(Submitter::kBatch)
+                  .starts_with("Usage: sbatch [-N nnodes] [-n ntasks]\n              "
+                               "[--account=value] [--array=value]"))
       << usage(Submitter::kBatch);
-  EXPECT_TRUE(usage(Submitter::kRun).starts_with("Usage: srun [-N nnodes] [-n ntasks] [-i in] [-o out] [-e err]\n            [--account=value]"));
-  EXPECT_TRUE(usage(Submitter::kAllocate).starts_with("Usage: salloc [-N numnodes|[min nodes]-[max nodes]] [-n num-processors]\n"));
+  EXPECT_TRUE(usage(Submitter::kRun)
+                  .starts_with("Usage: srun [-N nnodes] [-n ntasks] [-i in] [-o out] [-e err]\n    "
+                               "        [--account=value]"));
+  EXPECT_TRUE(usage(Submitter::kAllocate)
+                  .starts_with(
+                      "Usage: salloc [-N numnodes|[min nodes]-[max nodes]] [-n num-processors]\n"));
 }
 
 TEST(SubmitReader, AListThatIsNoFileSaysWhy) {
@@ -458,7 +562,8 @@ TEST(SubmitReader, AListThatIsNoFileSaysWhy) {
     const std::string folder = error_of({option + std::string("/tmp")});
     EXPECT_NE(folder.find("cannot read the node file /tmp"), std::string::npos) << folder;
     EXPECT_NE(folder.find("Is a directory"), std::string::npos) << folder;
-    EXPECT_NE(error_of({option + std::string("/no/such/file")}).find("No such file"), std::string::npos);
+    EXPECT_NE(error_of({option + std::string("/no/such/file")}).find("No such file"),
+              std::string::npos);
   }
 }
 
@@ -472,7 +577,8 @@ TEST(SubmitReader, StrongerSourceReplaces) {
   EXPECT_FALSE(reader.read_environment().has_value());
   ::unsetenv("SBATCH_JOB_NAME");
   EXPECT_EQ(options.job.name(), "variable");
-  EXPECT_FALSE(reader.read({"--mem-per-cpu=2G", "-J", "line"}, OptionSource::kCommandLine).exit_code.has_value());
+  EXPECT_FALSE(reader.read({"--mem-per-cpu=2G", "-J", "line"}, OptionSource::kCommandLine)
+                   .exit_code.has_value());
   EXPECT_EQ(options.job.memory_scope, MemoryScope::kPerCpu);
   EXPECT_EQ(options.job.name(), "line");
   EXPECT_EQ(options.job.task_count, 2U);
@@ -488,7 +594,8 @@ TEST(SubmitReader, GpusWrittenOnTheLineReplaceThoseOfTheEnclosingJob) {
   EXPECT_FALSE(reader.read_environment().has_value());
   ::unsetenv("SLURM_GPUS_PER_NODE");
   EXPECT_EQ(options.gpus_per_node.size(), 1U);
-  EXPECT_FALSE(reader.read({"--gpus=1", "--gres=nic:1", "true"}, OptionSource::kCommandLine).exit_code.has_value());
+  EXPECT_FALSE(reader.read({"--gpus=1", "--gres=nic:1", "true"}, OptionSource::kCommandLine)
+                   .exit_code.has_value());
   EXPECT_TRUE(options.gpus_per_node.empty());
   EXPECT_EQ(options.gpus.size(), 1U);
   EXPECT_EQ(options.gres.size(), 1U);
@@ -522,11 +629,26 @@ TEST(Settle, AListOfMoreNodesThanTasksIsCutDown) {
     const char* warning;
   };
   const Case kCases[] = {
-      {{"-w", "n[1-2]", "-n1", "x"}, "n1", 1, "can't run 1 processes on 2 nodes, setting nnodes to 1"},
-      {{"-w", "n3,n1", "-n1", "x"}, "n1", 1, "can't run 1 processes on 2 nodes, setting nnodes to 1"},
-      {{"-w", "n[2-4],n1", "-n2", "x"}, "n[1-2]", 2, "can't run 2 processes on 4 nodes, setting nnodes to 2"},
-      {{"-w", "n[1-3]", "-n2", "-N3", "x"}, "n[1-2]", 2, "can't run 2 processes on 3 nodes, setting nnodes to 2"},
-      {{"-w", "n[1-2]", "-n1", "-N1-2", "x"}, "n1", 1, "can't run 1 processes on 2 nodes, setting nnodes to 1"},
+      {{"-w", "n[1-2]", "-n1", "x"},
+       "n1",
+       1,
+       "can't run 1 processes on 2 nodes, setting nnodes to 1"},
+      {{"-w", "n3,n1", "-n1", "x"},
+       "n1",
+       1,
+       "can't run 1 processes on 2 nodes, setting nnodes to 1"},
+      {{"-w", "n[2-4],n1", "-n2", "x"},
+       "n[1-2]",
+       2,
+       "can't run 2 processes on 4 nodes, setting nnodes to 2"},
+      {{"-w", "n[1-3]", "-n2", "-N3", "x"},
+       "n[1-2]",
+       2,
+       "can't run 2 processes on 3 nodes, setting nnodes to 2"},
+      {{"-w", "n[1-2]", "-n1", "-N1-2", "x"},
+       "n1",
+       1,
+       "can't run 1 processes on 2 nodes, setting nnodes to 1"},
       {{"-w", "n[1-2]", "-n3", "x"}, "n[1-2]", 2, ""},
       {{"-w", "n[1-2]", "x"}, "n[1-2]", 2, ""},
       {{"-w", "n[1-2]", "-N4", "x"}, "n[1-2]", 4, ""},
@@ -547,12 +669,20 @@ TEST(Settle, AListOfMoreNodesThanTasksIsCutDown) {
 // The places that -B names are as many tasks; what 22.05.8 says for each.
 TEST(Settle, ExtraNodeInfoMeansATaskForEachPlace) {
   const std::pair<Words, std::uint32_t> kCases[] = {
-      {{"-B", "2:2:1"}, 4},       {{"-B", "2"}, 2},           {{"-B", "2:2"}, 4},          {{"-B", "2:2:2"}, 8},
-      {{"-B", "*:2:1"}, 2},       {{"-B", "2:*:1"}, 2},       {{"-B", "2:2:1", "-N2"}, 8}, {{"-B", "2:2:1", "-n2"}, 2},
-      {{"-B", "2:2:1", "-c2"}, 4}, {{"-B", "2:4:2", "--ntasks-per-node=3"}, 3},
+      {{"-B", "2:2:1"}, 4},
+      {{"-B", "2"}, 2},
+      {{"-B", "2:2"}, 4},
+      {{"-B", "2:2:2"}, 8},
+      {{"-B", "*:2:1"}, 2},
+      {{"-B", "2:*:1"}, 2},
+      {{"-B", "2:2:1", "-N2"}, 8},
+      {{"-B", "2:2:1", "-n2"}, 2},
+      {{"-B", "2:2:1", "-c2"}, 4},
+      {{"-B", "2:4:2", "--ntasks-per-node=3"}, 3},
       {{"--sockets-per-node=2", "--cores-per-socket=2"}, 1},
   };
-  for (const auto& [words, count] : kCases) EXPECT_EQ(settled(Submitter::kBatch, words).job.task_count, count) << words[1];
+  for (const auto& [words, count] : kCases)
+    EXPECT_EQ(settled(Submitter::kBatch, words).job.task_count, count) << words[1];
   EXPECT_EQ(settled(Submitter::kBatch, {"-B", "2:2:1"}).job.threads_per_core, 1U);
 }
 
@@ -561,7 +691,8 @@ TEST(Settle, TasksPerNodeOnARangeOfNodesNameNoTotal) {
   EXPECT_EQ(range.job.task_count, 4U) << "what it needs at least";
   EXPECT_EQ(range.job.given & given_option::kTaskCount, 0U);
   EXPECT_TRUE(follows_nodes(range.job));
-  EXPECT_FALSE(follows_nodes(settled(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2", "-n5"}).job));
+  EXPECT_FALSE(
+      follows_nodes(settled(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2", "-n5"}).job));
   EXPECT_FALSE(follows_nodes(settled(Submitter::kBatch, {"-N2", "--ntasks-per-node=2"}).job));
   EXPECT_FALSE(follows_nodes(settled(Submitter::kBatch, {"-N2-4"}).job));
 }
@@ -573,16 +704,22 @@ TEST(Settle, MoreTasksThanTasksPerNodeAllowCountForMore) {
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_NE(warnings.front().find("Ignoring --ntasks-per-node"), std::string::npos);
   EXPECT_EQ(result.options.job.tasks_per_node, 0U);
-  EXPECT_EQ(settled(Submitter::kRun, {"-N2", "-n2", "--ntasks-per-node=1", "true"}).job.tasks_per_node, 1U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"--gpus=4", "--gpus-per-task=1", "--ntasks-per-node=2"}).job.min_nodes, 2U);
+  EXPECT_EQ(
+      settled(Submitter::kRun, {"-N2", "-n2", "--ntasks-per-node=1", "true"}).job.tasks_per_node,
+      1U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"--gpus=4", "--gpus-per-task=1", "--ntasks-per-node=2"})
+                .job.min_nodes,
+            2U);
 }
 
 TEST(Settle, Gres) {
-  const SubmitOptions options = settled(Submitter::kBatch, {"--gres=nic:1", "--gpus-per-node=h100:2"});
+  const SubmitOptions options =
+      settled(Submitter::kBatch, {"--gres=nic:1", "--gpus-per-node=h100:2"});
   EXPECT_EQ(options.job.get(JobText::kGresPerNode), "gpu:h100:2,nic:1");
   Read conflict = read(Submitter::kBatch, {"--gres=gpu:1", "--gpus-per-node=2"});
   Words warnings;
-  EXPECT_EQ(settle(conflict.options, warnings).error().message, "--gpus-per-node and --gres=gpu are mutually exclusive.");
+  EXPECT_EQ(settle(conflict.options, warnings).error().message,
+            "--gpus-per-node and --gres=gpu are mutually exclusive.");
 }
 
 SubmitScene test_scene() {
@@ -591,12 +728,14 @@ SubmitScene test_scene() {
   scene.work_dir = "/home/ada";
   scene.host = "login";
   scene.limits = "NOFILE=1024,CORE=0";
-  scene.environment = {"PATH=/bin", "SLURM_JOB_ID=7", "SLURM_NTASKS=3", "SLURM_CONF=/c", "SBATCH_QOS=q", "SLURM_JWT=secret"};
+  scene.environment = {"PATH=/bin",     "SLURM_JOB_ID=7", "SLURM_NTASKS=3",
+                       "SLURM_CONF=/c", "SBATCH_QOS=q",   "SLURM_JWT=secret"};
   return scene;
 }
 
 TEST(JobRequest, FillsWhereItComesFrom) {
-  const JobSpec job = job_of(settled(Submitter::kBatch, {"-n4", "-D", "sub", "--propagate=CORE"}), test_scene());
+  const JobSpec job =
+      job_of(settled(Submitter::kBatch, {"-n4", "-D", "sub", "--propagate=CORE"}), test_scene());
   EXPECT_EQ(job.get(JobText::kWorkDir), "/home/ada/sub");
   EXPECT_EQ(job.get(JobText::kSubmitLine), "sbatch -n4 x.sh");
   EXPECT_EQ(job.get(JobText::kRlimits), "CORE=0");
@@ -612,7 +751,8 @@ TEST(JobRequest, NestedSubmissionDropsTheJobsVariables) {
 }
 
 TEST(JobRequest, StepsTakeTheirStreamsAndExactness) {
-  const SubmitOptions options = settled(Submitter::kRun, {"-n4", "-c2", "-o", "none", "-i", "3", "--jobid=7", "python", "-u"});
+  const SubmitOptions options = settled(
+      Submitter::kRun, {"-n4", "-c2", "-o", "none", "-i", "3", "--jobid=7", "python", "-u"});
   const StepSpec step = step_of(options, test_scene(), {"python", "-u"});
   EXPECT_TRUE(step.is_exact);
   EXPECT_EQ(step.get(StepText::kStdOut), "/dev/null");
@@ -621,11 +761,14 @@ TEST(JobRequest, StepsTakeTheirStreamsAndExactness) {
   EXPECT_EQ(step.get(StepText::kCommand), std::string_view("python\0-u", 9));
   EXPECT_EQ(step.get(StepText::kName), "python");
   EXPECT_EQ(step.cpus_per_task, 2U);
-  EXPECT_FALSE(step_of(settled(Submitter::kRun, {"-c2", "--whole", "a"}), test_scene(), {"a"}).is_exact);
+  EXPECT_FALSE(
+      step_of(settled(Submitter::kRun, {"-c2", "--whole", "a"}), test_scene(), {"a"}).is_exact);
 }
 
 TEST(JobRequest, ATasksNumberIsThatTasksStreamAlone) {
-  const auto step_with = [](const Words& words) { return step_of(settled(Submitter::kRun, words), test_scene(), {"a"}); };
+  const auto step_with = [](const Words& words) {
+    return step_of(settled(Submitter::kRun, words), test_scene(), {"a"});
+  };
   const StepSpec first = step_with({"-n2", "-o", "1", "-e", "err.txt", "a"});
   EXPECT_EQ(first.get(StepText::kOutputTask), "1");
   EXPECT_EQ(first.get(StepText::kStdOut), "");
@@ -639,13 +782,16 @@ TEST(JobRequest, ATasksNumberIsThatTasksStreamAlone) {
 }
 
 TEST(JobRequest, TheFolderOfSubmissionIsKeptWhereTheJobRunsElsewhere) {
-  EXPECT_EQ(job_of(settled(Submitter::kBatch, {"-D", "sub"}), test_scene()).get(JobText::kSubmitDir), "/home/ada");
+  EXPECT_EQ(
+      job_of(settled(Submitter::kBatch, {"-D", "sub"}), test_scene()).get(JobText::kSubmitDir),
+      "/home/ada");
   EXPECT_EQ(job_of(settled(Submitter::kBatch, {}), test_scene()).get(JobText::kSubmitDir), "");
 }
 
 TEST(JobRequest, NoDevicesIsNotNothingSaid) {
   const auto gres_of = [](const Words& words) {
-    return std::string(step_of(settled(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGresPerStep));
+    return std::string(
+        step_of(settled(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGresPerStep));
   };
   EXPECT_EQ(gres_of({"a"}), "");
   EXPECT_EQ(gres_of({"--gres=none", "a"}), "none");
@@ -655,7 +801,8 @@ TEST(JobRequest, NoDevicesIsNotNothingSaid) {
 
 TEST(JobRequest, TasksPerGpuBindUnlessABindingIsGiven) {
   const auto bind_of = [](const Words& words) {
-    return std::string(step_of(settled(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGpuBind));
+    return std::string(
+        step_of(settled(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGpuBind));
   };
   EXPECT_EQ(bind_of({"-G2", "--ntasks-per-gpu=2", "a"}), "single:2");
   EXPECT_EQ(bind_of({"-G2", "--ntasks-per-gpu=2", "--gpu-bind=none", "a"}), "none");
@@ -669,11 +816,13 @@ std::string srun_error_of(const Words& words) {
 }
 
 TEST(SubmitReader, BindingsThatAreNotHonouredAreRefusedByName) {
-  EXPECT_EQ(srun_error_of({"--cpu-bind=ldoms", "a"}), "sbatch: error: --cpu-bind=ldoms is not supported by Muster yet\n");
+  EXPECT_EQ(srun_error_of({"--cpu-bind=ldoms", "a"}),
+            "sbatch: error: --cpu-bind=ldoms is not supported by Muster yet\n");
   EXPECT_NE(srun_error_of({"--cpu-bind=bogus", "a"}).find("bogus"), std::string::npos);
   EXPECT_NE(srun_error_of({"--gpu-bind=bogus", "a"}).find("bogus"), std::string::npos);
   EXPECT_EQ(error_of({"--signal=R:USR1@30", "x"}),
-            "sbatch: error: --signal=R:USR1@30 (at a reservation's start) is not supported by Muster yet\n");
+            "sbatch: error: --signal=R:USR1@30 (at a reservation's start) is not supported by "
+            "Muster yet\n");
   EXPECT_NE(error_of({"--propagate=BOGUS", "x"}).find("BOGUS"), std::string::npos);
 }
 
@@ -690,12 +839,14 @@ SubmitOptions inherited(const std::vector<std::pair<const char*, const char*>>& 
 }
 
 TEST(SubmitReader, APlaneIsInheritedFromTwoVariables) {
-  const SubmitOptions options = inherited({{"SLURM_DISTRIBUTION", "plane"}, {"SLURM_DIST_PLANESIZE", "3"}});
+  const SubmitOptions options =
+      inherited({{"SLURM_DISTRIBUTION", "plane"}, {"SLURM_DIST_PLANESIZE", "3"}});
   EXPECT_EQ(options.step.get(StepText::kDistribution), "plane=3");
 }
 
 TEST(SubmitReader, CpusPerTaskAreStrongerThanTresPerTask) {
-  const SubmitOptions options = inherited({{"SLURM_TRES_PER_TASK", "cpu=4,gres/gpu=1"}, {"SLURM_CPUS_PER_TASK", "1"}});
+  const SubmitOptions options =
+      inherited({{"SLURM_TRES_PER_TASK", "cpu=4,gres/gpu=1"}, {"SLURM_CPUS_PER_TASK", "1"}});
   EXPECT_EQ(options.job.cpus_per_task, 1U);
   EXPECT_EQ(options.gpus_per_task.size(), 1U);
 }

@@ -85,10 +85,7 @@ class SearcherReader {
     trials(method.max_trials);
     section_.number("divisor", method.divisor, 1.001, kDivisorMax);
     top(method.max_time);
-    method.is_promoting = is_promoting();
-    // Scripts that ask the searcher how far to train are told; a trial that nothing stops ends
-    // there.
-    if (is_length_given_ && !method.is_promoting) out_.trial_length = method.max_time;
+    promote_or_stop(method);
     concurrency();
     out_.search.method = method;
   }
@@ -109,10 +106,7 @@ class SearcherReader {
       if (std::pow(method.divisor, rungs - 1) <= static_cast<double>(kUnitsMax)) continue;
       section_.refuse("bracket_rungs", fmt::format("{} rungs with divisor {} begin below any unit of training", rungs, method.divisor));
     }
-    method.is_promoting = is_promoting();
-    // Scripts that ask the searcher how far to train are told; a trial that nothing stops ends
-    // there.
-    if (is_length_given_ && !method.is_promoting) out_.trial_length = method.max_time;
+    promote_or_stop(method);
     concurrency();
     out_.search.method = method;
   }
@@ -208,6 +202,13 @@ class SearcherReader {
     }
     if (!length.unit.empty()) out_.search.time_metric = length.unit;
     if (out_.search.time_metric.empty()) out_.search.time_metric = "batches";
+  }
+  /// A script that asks its searcher how far to train is told the next rung where trials are promoted,
+  /// else the length of the file: a trial that nothing stops ends there.
+  template <class Halving>
+  void promote_or_stop(Halving& method) {
+    method.is_promoting = is_promoting();
+    if (is_length_given_ && !method.is_promoting) out_.trial_length = method.max_time;
   }
   void trial_length() {
     if (const auto length = read_length(section_, "max_length")) take_length(*length, out_.trial_length);

@@ -115,8 +115,10 @@ class Core {
   Result<NodeIndex> on_register(const RegisterNode& hello, TimePoint now);
   /// A node speaks of what runs on it: what it says of anything else is logged and not obeyed. False: it was not obeyed.
   bool on_agent(NodeIndex node, const FromAgent& message, TimePoint now);
-  /// `unheard`: as AgentCalls::agent_lost.
-  void on_agent_lost(NodeIndex node, std::vector<SignalStep> unheard = {});
+  void on_agent_lost(NodeIndex node);
+  /// Signals sent there of which nobody knows whether they arrived: a connection of the node is
+  /// over, perhaps not its last.
+  void on_unheard(NodeIndex node, const std::vector<SignalStep>& signals);
   void on_plan(PlanResult result, TimePoint now);
   void on_durable(Seq seq, TimePoint now);
   /// What was asked for by CorePort::fetch_blob. An error ends the launches that wait for it.
@@ -241,6 +243,7 @@ class Core {
   void stop_before_limit(const Job& job, const Trial& trial, TimePoint now);
 
   // core_nodes.cc: agents and silence
+  bool fence_job(NodeIndex node, JobId job, std::uint32_t attempt);
   bool fence_step(NodeIndex node, const StepId& step, std::uint64_t launch_key);
   void end_alone(NodeIndex node, const StepId& step, std::uint64_t launch_key);
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot);

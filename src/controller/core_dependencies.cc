@@ -6,9 +6,10 @@
 
 namespace muster {
 
-/// Elements of one outcome stay together on the record: those that still wait, or else the most. The others split off.
-/// Returns what the record has come to.
-DependencyOutcome Core::settle_elements_of(const Job& record, const std::optional<std::set<std::uint32_t>>& affected,
+/// Elements of one outcome stay together on the record: those that still wait, or else the most.
+/// The others split off. Returns what the record has come to.
+DependencyOutcome Core::settle_elements_of(const Job& record,
+                                           const std::optional<std::set<std::uint32_t>>& affected,
                                            TimePoint now) {
   const JobId id = record.id;
   const Bitmap& remaining = record.array->remaining.indices;
@@ -30,18 +31,23 @@ DependencyOutcome Core::settle_elements_of(const Job& record, const std::optiona
   const std::size_t kept = is_one_waiting ? 0 : groups[1].size() >= groups[2].size() ? 1 : 2;
   for (std::size_t group = 1; group < groups.size(); ++group) {
     if (group == kept) continue;
-    for (const std::uint32_t element : groups[group]) emit(ArraySplit{id, element, state_.next_job()}, now);
+    for (const std::uint32_t element : groups[group])
+      emit(ArraySplit{id, element, state_.next_job()}, now);
   }
-  return kept == 0 ? dependencies_.evaluate(record, state_) : dependencies_.evaluate(record, state_, groups[kept].front());
+  return kept == 0 ? dependencies_.evaluate(record, state_)
+                   : dependencies_.evaluate(record, state_, groups[kept].front());
 }
 
 void Core::settle_dependencies(TimePoint now) {
   for (const AffectedJob& affected : dependencies_.take_affected(allowance_)) {
     --allowance_;
     const Job* job = state_.jobs().find(affected.job);
-    if (job == nullptr || !job->is_pending() || job->dependencies == nullptr || job->eligible_time.is_set()) continue;
+    if (job == nullptr || !job->is_pending() || job->dependencies == nullptr ||
+        job->eligible_time.is_set())
+      continue;
     DependencyOutcome outcome = dependencies_.evaluate(*job, state_);
-    if (!outcome.is_decided() && waits_by_element(*job)) outcome = settle_elements_of(*job, affected.elements, now);
+    if (!outcome.is_decided() && waits_by_element(*job))
+      outcome = settle_elements_of(*job, affected.elements, now);
     settle_dependencies_of(*job, outcome, now);
   }
 }
@@ -57,7 +63,9 @@ void Core::settle_dependencies_of(const Job& job, const DependencyOutcome& outco
     return;
   }
   const bool is_known_never = job.reason == PendingReason::kDependencyNeverSatisfied;
-  if (outcome.set == *job.dependencies && !outcome.is_satisfied && outcome.is_never == is_known_never) return;
+  if (outcome.set == *job.dependencies && !outcome.is_satisfied &&
+      outcome.is_never == is_known_never)
+    return;
   JobChanged change;
   change.job = job.id;
   change.dependencies = outcome.set;

@@ -43,6 +43,14 @@ bool has_node(const std::vector<NodeGrant>& grants, NodeIndex node) {
   return std::ranges::find(grants, node, &NodeGrant::node) != grants.end();
 }
 
+/// The position in the step's layout that is on the node.
+std::optional<std::size_t> part_on(const StepState& step, NodeIndex node) {
+  const auto& nodes = step.layout->nodes;
+  const auto here = std::ranges::find(nodes, node, &NodeGrant::node);
+  return here == nodes.end() ? std::nullopt
+                             : std::optional(static_cast<std::size_t>(here - nodes.begin()));
+}
+
 /// The job of that attempt with its run; null: it is over, or was never.
 const Job* running_job(const ClusterState& state, JobId id, std::uint32_t attempt) {
   const Job* job = state.jobs().find(id);
@@ -165,7 +173,7 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
         !is_foreign && holds_node ? own_step(job, known.id, known.launch_key) : nullptr;
     if (own != nullptr && (own->is_running() || known.phase == StepPhase::kEnded)) continue;
     if (!goes_on_here) {
-      if (known.phase != StepPhase::kEnded) link.fenced.insert({known.id.job, known.id.attempt});
+      if (known.phase != StepPhase::kEnded) fence_job(*index, known.id.job, known.id.attempt);
       continue;
     }
     // One that has ended is in nobody's way, unless another is to be started under its number.
@@ -194,7 +202,13 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
 /// it was known.
 bool Core::fence_step(NodeIndex node, const StepId& step, std::uint64_t launch_key) {
   auto& fenced = links_[node.value()].fenced_steps;
-  return fenced.size() < NodeLink::kFencedStepsMax && fenced.insert({step, launch_key}).second;
+  return fenced.size() < NodeLink::kFencedMax && fenced.insert({step, launch_key}).second;
+}
+
+/// The same for a whole run.
+bool Core::fence_job(NodeIndex node, JobId job, std::uint32_t attempt) {
+  auto& fenced = links_[node.value()].fenced;
+  return fenced.size() < NodeLink::kFencedMax && fenced.insert({job, attempt}).second;
 }
 
 /// An agent of an older version takes no EndStep: there the number, which one step alone has, says
@@ -247,12 +261,9 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
 bool Core::has_begun_on(NodeIndex node, const StepId& id) const {
   const Job* job = running_job(state_, id.job, id.attempt);
   const StepState* step = job == nullptr ? nullptr : job->run->find_step(id.step);
+  const auto part = step == nullptr ? std::nullopt : part_on(*step, node);
   const auto progress = progress_.find(id);
-  if (step == nullptr || progress == progress_.end()) return false;
-  const auto here = std::ranges::find(step->layout->nodes, node, &NodeGrant::node);
-  return here != step->layout->nodes.end() &&
-         progress->second.running.test(
-             static_cast<std::size_t>(here - step->layout->nodes.begin()));
+  return part && progress != progress_.end() && progress->second.running.test(*part);
 }
 
 /// What was sent to steps there while the node was away.
@@ -273,15 +284,14 @@ void Core::launch_or_find(NodeIndex node, const RegisterNode& hello) {
   for (const JobId id : state_.nodes().at(node).jobs) {
     const Job& job = *state_.jobs().find(id);
     for (const StepState& step : job.run->steps) {
-      const auto here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node);
-      if (!step.is_running() || here == step.layout->nodes.end()) continue;
+      const auto part = part_on(step, node);
+      if (!step.is_running() || !part) continue;
       const bool is_named = std::ranges::any_of(hello.steps, [&](const KnownStep& known) {
         return known.id == step.id && known.launch_key == job.run->launch_key_of(step);
       });
       if (is_named) continue;
-      const auto part = static_cast<std::size_t>(here - step.layout->nodes.begin());
-      if (may_have_forgotten || progress_[step.id].running.test(part)) {
-        progress_[step.id].running.set(part);
+      if (may_have_forgotten || progress_[step.id].running.test(*part)) {
+        progress_[step.id].running.set(*part);
         wanted.steps.push_back({step.id, StepPhase::kRunning, job.run->launch_key_of(step)});
       } else if (!is_finished(job.state)) {
         outbox_.push_back(Outgoing{due(), step.id});
@@ -297,11 +307,11 @@ void Core::launch_on(NodeIndex node) {
     const Job& job = *state_.jobs().find(id);
     if (is_finished(job.state)) continue;
     for (const StepState& step : job.run->steps) {
-      const auto here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node);
-      if (!step.is_running() || here == step.layout->nodes.end()) continue;
+      const auto part = part_on(step, node);
+      if (!step.is_running() || !part) continue;
       const auto progress = progress_.find(step.id);
-      const auto part = static_cast<std::size_t>(here - step.layout->nodes.begin());
-      const bool is_heard = progress != progress_.end() && (progress->second.running.test(part) || progress->second.done.test(part));
+      const bool is_heard = progress != progress_.end() && (progress->second.running.test(*part) ||
+                                                            progress->second.done.test(*part));
       if (!is_heard) outbox_.push_back(Outgoing{due(), step.id});
     }
   }
@@ -489,14 +499,10 @@ void Core::note_begun(TimePoint now) {
 /// Whether the state has the step running there: neither it, nor its part, nor the job is over on
 /// that node.
 bool Core::is_wanted_on(NodeIndex node, const Job* job, const StepState* step) const {
-  if (step == nullptr || !step->is_running()) return false;
-  const auto here = std::ranges::find(step->layout->nodes, node, &NodeGrant::node);
-  if (here == step->layout->nodes.end() ||
-      !std::ranges::binary_search(state_.nodes().at(node).jobs, job->id))
-    return false;
+  const auto part = step == nullptr || !step->is_running() ? std::nullopt : part_on(*step, node);
+  if (!part || !std::ranges::binary_search(state_.nodes().at(node).jobs, job->id)) return false;
   const auto progress = progress_.find(step->id);
-  return progress == progress_.end() ||
-         !progress->second.done.test(static_cast<std::size_t>(here - step->layout->nodes.begin()));
+  return progress == progress_.end() || !progress->second.done.test(*part);
 }
 
 /// A supervisor that was lost sight of has come back to its agent, and nobody wants its step any
@@ -506,9 +512,8 @@ void Core::end_stranger(NodeIndex node, const StepRunning& running, TimePoint no
   const Job* job = running_job(state_, step.job, step.attempt);
   const bool goes_on_there =
       job != nullptr && std::ranges::binary_search(state_.nodes().at(node).jobs, step.job);
-  const bool is_news = goes_on_there
-                           ? fence_step(node, step, running.launch_key)
-                           : links_[node.value()].fenced.insert({step.job, step.attempt}).second;
+  const bool is_news = goes_on_there ? fence_step(node, step, running.launch_key)
+                                     : fence_job(node, step.job, step.attempt);
   if (goes_on_there) {
     end_alone(node, step, running.launch_key);
   } else {
@@ -536,9 +541,10 @@ bool Core::awaits_nodes(TimePoint now) const {
   return false;
 }
 
-void Core::on_agent_lost(NodeIndex node, std::vector<SignalStep> unheard) {
-  links_[node.value()].is_connected = false;
-  for (const SignalStep& signal : unheard) send_or_keep(node, signal);
+void Core::on_agent_lost(NodeIndex node) { links_[node.value()].is_connected = false; }
+
+void Core::on_unheard(NodeIndex node, const std::vector<SignalStep>& signals) {
+  for (const SignalStep& signal : signals) send_or_keep(node, signal);
 }
 
 /// The node is gone: its part of every job is over, and so is every job that cannot do without it.
@@ -624,9 +630,8 @@ void Core::watch_nodes(TimePoint now) {
       return;
     }
     allowance_ -= std::min(allowance_, state_.nodes().at(index).jobs.size());
-    constexpr std::uint16_t kGone =
-        node_condition::kDown |
-        node_condition::kNotResponding;  // the second is what its next word takes back
+    // The second is what its next word takes back.
+    constexpr std::uint16_t kGone = node_condition::kDown | node_condition::kNotResponding;
     if ((conditions & node_condition::kDown) == 0) mark(index, kGone, 0, kNotResponding, now);
     if (!state_.nodes().at(index).jobs.empty()) {
       fence_jobs_on(index);

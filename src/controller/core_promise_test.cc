@@ -1,5 +1,6 @@
-// What the core promises when clocks, pauses, nodes and disks do what they like: nobody is judged by a pause of our own,
-// a launch has an end, a node belongs to one cluster and one agent, nothing leaves memory before history has it.
+// What the core promises when clocks, pauses, nodes and disks do what they like: nobody is judged
+// by a pause of our own, a launch has an end, a node belongs to one cluster and one agent, nothing
+// leaves memory before history has it.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -28,9 +29,12 @@ struct Running : Rig {
   }
   void confirm() { hear(0, StepRunning{batch_step(id)}); }
   bool is_drained(std::uint32_t node) const {
-    return (core.state().nodes().at(NodeIndex(node)).status.conditions & node_condition::kDrain) != 0;
+    return (core.state().nodes().at(NodeIndex(node)).status.conditions & node_condition::kDrain) !=
+           0;
   }
-  const std::string& reason(std::uint32_t node) const { return core.state().nodes().at(NodeIndex(node)).status.reason; }
+  const std::string& reason(std::uint32_t node) const {
+    return core.state().nodes().at(NodeIndex(node)).status.reason;
+  }
   JobId id;
 };
 
@@ -46,21 +50,21 @@ TEST(CorePause, AStoppedControllerJudgesNobodyByItsOwnPause) {
   rig.pass(Duration::seconds(4));
   EXPECT_EQ(rig.core.state().nodes().at(NodeIndex(0)).status.conditions, 0);
   rig.pass(Duration::seconds(2));
-  EXPECT_EQ(rig.core.state().nodes().at(NodeIndex(0)).status.conditions, node_condition::kNotResponding);
+  EXPECT_EQ(rig.core.state().nodes().at(NodeIndex(0)).status.conditions,
+            node_condition::kNotResponding);
 }
 
 TEST(CorePause, AnAllocationOutlivesAPause) {
   Rig rig;
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  const JobId id = rig.done(submit_of(spec)).job;
+  const JobId id = rig.allocate();
   rig.stand_still(Duration::minutes(10));
   rig.pass(Duration::seconds(50));
   EXPECT_FALSE(is_finished(rig.job(id).state));
   rig.pass(Duration::seconds(15));
-  EXPECT_EQ(rig.job(id).state, JobState::kCancelled) << "its client has not been heard for a whole lease";
+  EXPECT_EQ(rig.job(id).state, JobState::kCancelled)
+      << "its client has not been heard for a whole lease";
 }
 
 TEST(CorePause, AnEndThatWasOnItsWayComesBeforeTheLimit) {
@@ -101,7 +105,8 @@ TEST(CoreClock, AStepMovesWhatRunsAlong) {
   for (const Duration step : {Duration::hours(24 * 30), Duration::hours(-1)}) {
     Rig next(testing::config_of(2), rig.stored(), Duration(), CoreStart{"", step});
     EXPECT_EQ(next.core.state().time(), rig.core.state().time() + step);
-    EXPECT_EQ(next.job(rig.id).end_time - next.now, left) << "the limit is neither nearer nor farther";
+    EXPECT_EQ(next.job(rig.id).end_time - next.now, left)
+        << "the limit is neither nearer nor farther";
     EXPECT_EQ(next.job(rig.id).submit_time, rig.job(rig.id).submit_time + step);
     next.connect(0, {KnownStep{next.batch_step(rig.id), StepPhase::kRunning}});
     next.connect(1);
@@ -169,7 +174,9 @@ TEST(CoreLaunch, APartThatBeganAndEndedStandsForNoOtherPart) {
   rig.hear(0, part);
   rig.hear(1, StepRunning{id});
   rig.live(Duration::seconds(62));
-  const auto conditions = [&](std::uint32_t node) { return rig.core.state().nodes().at(NodeIndex(node)).status.conditions; };
+  const auto conditions = [&](std::uint32_t node) {
+    return rig.core.state().nodes().at(NodeIndex(node)).status.conditions;
+  };
   EXPECT_NE(conditions(2) & node_condition::kDrain, 0) << "nothing was heard of its part";
   EXPECT_EQ(conditions(0) & node_condition::kDrain, 0);
 }
@@ -209,7 +216,8 @@ TEST(CoreLaunch, ANodeThatLosesEachSupervisorIsDrained) {
   EXPECT_TRUE(rig.is_drained());
   EXPECT_TRUE(rig.job(second).is_pending()) << "the job waits for a node that works";
   EXPECT_FALSE(rig.job(second).is_held());
-  EXPECT_NE(rig.status().reason.find("supervisors of 5 steps in a row"), std::string::npos) << rig.status().reason;
+  EXPECT_NE(rig.status().reason.find("supervisors of 5 steps in a row"), std::string::npos)
+      << rig.status().reason;
 }
 
 TEST(CoreLaunch, AJobThatLosesEachOfItsSupervisorsIsHeld) {
@@ -239,7 +247,9 @@ TEST(CoreLaunch, LossesOfOneMomentCountOnceAndAnEndBetweenThemEndsTheCount) {
   auto spec = spec_of();
   spec->kind = JobKind::kInteractive;
   const JobId jobs[2] = {rig.done(submit_of(spec)).job, rig.done(submit_of(spec)).job};
-  const auto conditions = [&] { return rig.core.state().nodes().at(NodeIndex(0)).status.conditions; };
+  const auto conditions = [&] {
+    return rig.core.state().nodes().at(NodeIndex(0)).status.conditions;
+  };
   int turn = 0;
   const auto end_one = [&](bool is_lost) {
     const auto step = std::make_shared<StepSpec>();
@@ -372,7 +382,8 @@ TEST(CoreIdentity, AnotherMachineTakesNoNodeWhoseOwnMayComeBack) {
   rig.pass(Duration::seconds(6));
   EXPECT_FALSE(rig.greet(stranger).has_value()) << "it may only be starting anew";
   rig.pass(rig.core.state().settings().slurmd_timeout);
-  EXPECT_TRUE(rig.greet(stranger).has_value()) << "its own machine has been silent for too long: this one has taken its place";
+  EXPECT_TRUE(rig.greet(stranger).has_value())
+      << "its own machine has been silent for too long: this one has taken its place";
   EXPECT_TRUE(rig.job(job).is_pending());
 }
 
@@ -390,7 +401,8 @@ TEST(CoreIdentity, AnOlderStateLeavesTheIdsThatANodeKnows) {
 }
 
 TEST(CoreIdentity, AnotherRunOfTheSameNumberIsNotTakenForOurs) {
-  // An older copy of the state was put back: it has given a number again that a process on the node goes by.
+  // An older copy of the state was put back: it has given a number again that a process on the node
+  // goes by.
   Running rig;
   rig.core.on_agent_lost(NodeIndex(0));
   const std::uint64_t ours = rig.launch_key(rig.batch_step(rig.id));
@@ -415,7 +427,8 @@ TEST(CoreIdentity, AnotherRunOfTheSameNumberIsNotTakenForOurs) {
   theirs.launch_key = ours;
   theirs.is_lost = theirs.is_node_fault = true;
   rig.hear(0, theirs);
-  EXPECT_EQ(rig.job(rig.id).attempt, 1U) << "the node could not start it under that number: it begins anew";
+  EXPECT_EQ(rig.job(rig.id).attempt, 1U)
+      << "the node could not start it under that number: it begins anew";
   EXPECT_FALSE(is_finished(rig.job(rig.id).state));
 }
 
@@ -425,14 +438,9 @@ TEST(CoreIdentity, AStepOfALostBranchEndsAloneAndItsNumberIsFree) {
   Rig rig(2);
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  spec->min_nodes = spec->task_count = 2;
-  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  const JobId job = rig.allocate(2);
   const auto copy = rig.stored();
-  auto step = std::make_shared<StepSpec>();
-  step->min_nodes = step->task_count = 2;
-  const StepId id = *rig.done(PreparedStep{job, step, {}}).step;
+  const StepId id = rig.begin_step(job, 2);
   const std::uint64_t theirs = rig.launch_key(id);
   Rig next(2, copy);
   next.connect(0, {KnownStep{id, StepPhase::kRunning, theirs}});
@@ -440,8 +448,7 @@ TEST(CoreIdentity, AStepOfALostBranchEndsAloneAndItsNumberIsFree) {
   EXPECT_EQ(next.warnings.size(), 1U);
   EXPECT_EQ(next.count_sent<EndStep>(0), 1U);
   EXPECT_EQ(next.count_sent<TerminateJob>(0), 0U);
-  const Reply reply = next.done(PreparedStep{job, step, {}});
-  ASSERT_EQ(*reply.step, id) << "the number is given again";
+  ASSERT_EQ(next.begin_step(job, 2), id) << "the number is given again";
   EXPECT_EQ(next.count_sent<LaunchStep>(0), 0U) << "not before the other is gone";
   EXPECT_EQ(next.count_sent<LaunchStep>(1), 1U);
   StepDone end;
@@ -522,7 +529,8 @@ TEST(CoreIdentity, NothingIsLaunchedBesideWhatIsBeingEnded) {
   rig.core.on_agent_lost(NodeIndex(0));
   const std::size_t launches = rig.count_sent<LaunchStep>(0);
   rig.connect(0, {KnownStep{StepId{JobId(1000), 0, kBatchStep}, StepPhase::kRunning, 5}});
-  EXPECT_EQ(rig.count_sent<LaunchStep>(0), launches) << "its CPUs may be in use by what nobody knows";
+  EXPECT_EQ(rig.count_sent<LaunchStep>(0), launches)
+      << "its CPUs may be in use by what nobody knows";
   rig.hear(0, JobClean{JobId(1000), 0});
   EXPECT_EQ(rig.count_sent<LaunchStep>(0), launches + 1);
 }
@@ -558,7 +566,8 @@ TEST(CoreIdentity, WhatNoLostStateExplainsIsNotBelieved) {
     hello.job_floor = JobId(floor);
     const auto refused = rig.greet(hello);
     ASSERT_FALSE(refused.has_value());
-    EXPECT_NE(refused.error().text().find("not believed"), std::string::npos) << refused.error().text();
+    EXPECT_NE(refused.error().text().find("not believed"), std::string::npos)
+        << refused.error().text();
     EXPECT_EQ(rig.core.state().next_job(), next);
   }
   hello.job_floor = {};
@@ -601,7 +610,8 @@ TEST(CoreLaunch, TheChosenPartitionsDefaultMemoryIsTold) {
   Rig rig(config);
   rig.connect_all();
   rig.plan();
-  for (const auto& [names, memory] : {std::pair("main,other", 50U), std::pair("other,main", 100U)}) {
+  for (const auto& [names, memory] :
+       {std::pair("main,other", 50U), std::pair("other,main", 100U)}) {
     auto spec = spec_of();
     spec->text.set(JobText::kPartition, names);
     const JobId job = rig.done(submit_of(spec)).job;

@@ -128,13 +128,8 @@ TEST(CoreReturn, APartThatEndedWhileOthersRunOnIsKnownToHaveBegun) {
   Rig rig(3);
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  spec->min_nodes = spec->task_count = 3;
-  const JobId job = rig.done(submit_of(std::move(spec))).job;
-  auto step = std::make_shared<StepSpec>();
-  step->min_nodes = step->task_count = 3;
-  const StepId id = *rig.done(PreparedStep{job, step, {}}).step;
+  const JobId job = rig.allocate(3);
+  const StepId id = rig.begin_step(job, 3);
   StepDone end;
   end.id = id;
   end.tasks = {ExitStatus::exited(0)};
@@ -362,10 +357,8 @@ TEST(CoreReturn, AStepThatHasEndedInARunningJobEndsBeforeItsNodeIsUsedAgain) {
   Rig rig;
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  const JobId job = rig.done(submit_of(std::move(spec))).job;
-  const StepId id = *rig.done(PreparedStep{job, std::make_shared<StepSpec>(), {}}).step;
+  const JobId job = rig.allocate();
+  const StepId id = rig.begin_step(job);
   StepDone lost;
   lost.id = id;
   lost.tasks = {ExitStatus::signalled(9)};
@@ -410,13 +403,8 @@ struct TwoSteps : Rig {
   TwoSteps() {
     connect_all();
     plan();
-    auto spec = spec_of();
-    spec->kind = JobKind::kInteractive;
-    spec->min_nodes = spec->task_count = 2;
-    id = done(submit_of(std::move(spec))).job;
-    auto step = std::make_shared<StepSpec>();
-    step->min_nodes = step->task_count = 2;
-    one = *done(PreparedStep{id, step, {}}).step;
+    id = allocate(2);
+    one = begin_step(id, 2);
     hear(0, StepRunning{one});
     hear(1, StepRunning{one});
     pass(Duration::seconds(2));  // its begin is written down
@@ -461,13 +449,11 @@ TEST(CoreSignal, AStepThatIsCancelledBeforeItsNodeIsFreeDoesNotBegin) {
   Rig rig;
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  const JobId job = rig.allocate();
   // Others' work is being ended there: launches wait.
   rig.core.on_agent_lost(NodeIndex(0));
   rig.connect(0, {KnownStep{StepId{JobId(1000), 0, kBatchStep}, StepPhase::kRunning, 5}});
-  const StepId id = *rig.done(PreparedStep{job, std::make_shared<StepSpec>(), {}}).step;
+  const StepId id = rig.begin_step(job);
   EXPECT_FALSE(rig.done(CancelStep{id, SIGKILL}).error);
   rig.sent.clear();
   rig.hear(0, JobClean{JobId(1000), 0});
@@ -514,22 +500,24 @@ TEST(CoreSignal, WhatASilentAgentDidNotHearReachesTheNext) {
   rig.connect(1, {KnownStep{rig.one, StepPhase::kRunning}});
   const SignalStep unheard{rig.one, SIGUSR2, false, rig.launch_key(rig.one)};
   rig.sent.clear();
-  rig.core.on_agent_lost(NodeIndex(1), {unheard});
+  rig.core.on_agent_lost(NodeIndex(1));
+  rig.core.on_unheard(NodeIndex(1), {unheard});
+  EXPECT_TRUE(rig.signals(1).empty());
   rig.connect(1, {KnownStep{rig.one, StepPhase::kRunning}});
   ASSERT_EQ(rig.signals(1).size(), 1U);
   EXPECT_EQ(rig.signals(1).front().signal, SIGUSR2);
+  rig.core.on_unheard(NodeIndex(1), {unheard});  // of a connection that a newer one had replaced
+  EXPECT_EQ(rig.signals(1).size(), 2U);
 }
 
 TEST(CoreSignal, WaitForStepsThatWaitForTheirNode) {
   Rig rig;
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  const JobId job = rig.allocate();
   rig.core.on_agent_lost(NodeIndex(0));
   rig.connect(0, {KnownStep{StepId{JobId(1000), 0, kBatchStep}, StepPhase::kRunning, 5}});
-  const StepId id = *rig.done(PreparedStep{job, std::make_shared<StepSpec>(), {}}).step;
+  const StepId id = rig.begin_step(job);
   EXPECT_FALSE(rig.done(CancelStep{id, SIGUSR1}).error);
   EXPECT_EQ(rig.count_sent<SignalStep>(0), 0U);
   rig.sent.clear();
@@ -543,10 +531,8 @@ TEST(CoreReturn, AKnownStepThatIsOverWhileItsJobGoesOnFencesItsNode) {
   Rig rig;
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  const JobId job = rig.done(submit_of(std::move(spec))).job;
-  const StepId id = *rig.done(PreparedStep{job, std::make_shared<StepSpec>(), {}}).step;
+  const JobId job = rig.allocate();
+  const StepId id = rig.begin_step(job);
   const std::uint64_t key = rig.launch_key(id);
   rig.step_done(0, id, ExitStatus::exited(1));
   rig.core.on_agent_lost(NodeIndex(0));

@@ -300,9 +300,7 @@ TEST(CoreSteps, LeaveTheRecordOnceHistoryHasThem) {
   Rig rig(1);
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  const JobId job = rig.done(submit_of(spec)).job;
+  const JobId job = rig.allocate();
   const auto step = std::make_shared<StepSpec>();
   rig.is_history_behind = true;
   const auto run_steps = [&](std::size_t count) {

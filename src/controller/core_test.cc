@@ -105,9 +105,7 @@ TEST(CoreAgents, WhatANodeSaysOfAnothersWorkIsLoggedAndNotObeyed) {
 
 TEST(CoreLeases, ALeaseIsItsOwnersToRenew) {
   Rig rig;
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  const JobId job = rig.done(submit_of(spec)).job;
+  const JobId job = rig.allocate();
   EXPECT_EQ(rig.done(RenewLease{job}, kAlice).error, std::nullopt);
   EXPECT_EQ(rig.done(RenewLease{job}, kRoot).error, std::nullopt);
   ASSERT_TRUE(rig.done(RenewLease{job}, kBob).error);
@@ -475,9 +473,7 @@ TEST(CoreJob, AnAllocationLivesByItsLease) {
   Rig rig;
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  const JobId job = rig.allocate();
   const auto wait = [&](int seconds) {
     for (int i = 0; i < seconds; ++i) {
       rig.hear(0, Heartbeat{});
@@ -540,13 +536,8 @@ TEST(CoreJob, APartThatIsToldAgainCountsOnce) {
   Rig rig;
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  spec->min_nodes = spec->task_count = 2;
-  const JobId job = rig.done(submit_of(std::move(spec))).job;
-  auto step = std::make_shared<StepSpec>();
-  step->min_nodes = step->task_count = 2;
-  const StepId id = *rig.done(PreparedStep{job, step, {}}).step;
+  const JobId job = rig.allocate(2);
+  const StepId id = rig.begin_step(job, 2);
   rig.done(cancel_of(job));
   StepDone part;
   part.id = id;
@@ -565,9 +556,7 @@ TEST(CoreStep, WaitsForBusyCpusAndIsAnsweredWhenTheyAreFree) {
   Rig rig(1);
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  const JobId job = rig.allocate();
   const auto step = std::make_shared<StepSpec>();
   const Reply first = rig.done(PreparedStep{job, step, {}});
   ASSERT_TRUE(first.step.has_value());
@@ -583,9 +572,7 @@ TEST(CoreStep, WaitingStepsAreRefusedWhenTheJobEnds) {
   Rig rig(1);
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  const JobId job = rig.allocate();
   const auto step = std::make_shared<StepSpec>();
   rig.done(PreparedStep{job, step, {}});
   const auto waiting = rig.ask({PreparedStep{job, step, {}}});
@@ -598,9 +585,7 @@ TEST(CoreStep, ImmediateIsRefusedInsteadOfWaiting) {
   Rig rig(1);
   rig.connect_all();
   rig.plan();
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  const JobId job = rig.done(submit_of(std::move(spec))).job;
+  const JobId job = rig.allocate();
   const auto step = std::make_shared<StepSpec>();
   rig.done(PreparedStep{job, step, {}});
   const auto hasty = std::make_shared<StepSpec>(*step);

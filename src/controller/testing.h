@@ -1,5 +1,5 @@
-// Builders for the controller's tests: callers, prepared requests, and a core whose journal and nodes do what the test
-// says. Not for production code.
+// Builders for the controller's tests: callers, prepared requests, and a core whose journal and
+// nodes do what the test says. Not for production code.
 #pragma once
 
 #include <map>
@@ -19,7 +19,8 @@ inline constexpr Identity kRoot{UserId(0), GroupId(0), true};
 inline constexpr Identity kAlice{UserId(1000), GroupId(100), false};
 inline constexpr Identity kBob{UserId(1001), GroupId(100), false};
 
-inline PreparedSubmit submit_of(std::shared_ptr<JobSpec> spec, const std::string& script = "#!/bin/sh\n") {
+inline PreparedSubmit submit_of(std::shared_ptr<JobSpec> spec,
+                                const std::string& script = "#!/bin/sh\n") {
   PreparedSubmit submit;
   submit.spec = std::move(spec);
   submit.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
@@ -37,18 +38,23 @@ inline JobSelector element_of(JobId job, Bitmap indices) {
   selector.indices = std::move(indices);
   return selector;
 }
-inline ControlJobs control_of(JobVerb verb, JobSelector job) { return ControlJobs{verb, {std::move(job)}}; }
+inline ControlJobs control_of(JobVerb verb, JobSelector job) {
+  return ControlJobs{verb, {std::move(job)}};
+}
 inline CancelJobs cancel_of(JobId job) {
   CancelJobs cancel;
   cancel.filter.jobs.push_back(selector_of(job));
   return cancel;
 }
 
-/// A core over a journal that keeps what it is given until the test says how much of it is on stable storage.
+/// A core over a journal that keeps what it is given until the test says how much of it is on
+/// stable storage.
 class Rig : public JournalPort, public CorePort {
  public:
-  /// A cluster of `nodes` nodes (state/testing.h), or the one that `stored` batches make: a start after a crash.
-  explicit Rig(std::uint32_t nodes = 2, std::vector<EventBatchRef> stored = {}) : Rig(config_of(nodes), std::move(stored)) {}
+  /// A cluster of `nodes` nodes (state/testing.h), or the one that `stored` batches make: a start
+  /// after a crash.
+  explicit Rig(std::uint32_t nodes = 2, std::vector<EventBatchRef> stored = {})
+      : Rig(config_of(nodes), std::move(stored)) {}
   /// `away`: how long no controller was there before this one.
   explicit Rig(std::shared_ptr<const ClusterConfig> config, std::vector<EventBatchRef> stored = {},
                Duration away = {}, const CoreStart& beginning = {}, bool is_behind = false)
@@ -80,7 +86,8 @@ class Rig : public JournalPort, public CorePort {
     return {journal.begin(), journal.begin() + static_cast<std::ptrdiff_t>(durable_)};
   }
   /// A turn of its own. The answer is the token under which the reply will come.
-  std::uint64_t ask(std::vector<PreparedRequest> requests, Identity who = kAlice, RequestId id = {}) {
+  std::uint64_t ask(std::vector<PreparedRequest> requests, Identity who = kAlice,
+                    RequestId id = {}) {
     core.on_command(Command{++token_, who, id, std::move(requests)}, now);
     core.end_turn(now);
     return token_;
@@ -91,6 +98,19 @@ class Rig : public JournalPort, public CorePort {
     flush();
     work();
     return replies.at(token).at(0);
+  }
+  /// As salloc: so many nodes, a task on each.
+  JobId allocate(std::uint32_t nodes = 1) {
+    auto spec = spec_of();
+    spec->kind = JobKind::kInteractive;
+    spec->min_nodes = spec->task_count = nodes;
+    return done(submit_of(std::move(spec))).job;
+  }
+  /// As srun in that allocation, on so many of its nodes.
+  StepId begin_step(JobId job, std::uint32_t nodes = 1) {
+    auto step = std::make_shared<StepSpec>();
+    step->min_nodes = step->task_count = nodes;
+    return *done(PreparedStep{job, std::move(step), {}}).step;
   }
   /// Whatever takes several turns is finished. Returns how many it took.
   std::size_t work() {
@@ -119,7 +139,8 @@ class Rig : public JournalPort, public CorePort {
     flush();
     return answer;
   }
-  void connect(std::uint32_t node, std::vector<KnownStep> steps = {}, const std::string& boot = "boot") {
+  void connect(std::uint32_t node, std::vector<KnownStep> steps = {},
+               const std::string& boot = "boot") {
     RegisterNode hello = hello_of(node);
     hello.boot_id = boot;
     for (KnownStep& step : steps) name_launch(step);
@@ -157,7 +178,8 @@ class Rig : public JournalPort, public CorePort {
   void confirm_launches() {
     for (; confirmed_ < sent.size(); ++confirmed_) {
       const auto [node, message] = sent[confirmed_];
-      if (const auto* launch = std::get_if<LaunchStep>(&message)) hear(node.value(), StepRunning{launch->id});
+      if (const auto* launch = std::get_if<LaunchStep>(&message))
+        hear(node.value(), StepRunning{launch->id});
     }
   }
   void step_done(std::uint32_t node, const StepId& step, ExitStatus exit = {}) {
@@ -205,7 +227,8 @@ class Rig : public JournalPort, public CorePort {
   template <class Message>
   std::size_t count_sent(std::uint32_t node) const {
     std::size_t count = 0;
-    for (const auto& [to, message] : sent) count += to == NodeIndex(node) && std::holds_alternative<Message>(message) ? 1 : 0;
+    for (const auto& [to, message] : sent)
+      count += to == NodeIndex(node) && std::holds_alternative<Message>(message) ? 1 : 0;
     return count;
   }
 
@@ -213,14 +236,17 @@ class Rig : public JournalPort, public CorePort {
   template <class Message>
   const Message& last_sent() const {
     for (auto message = sent.rbegin(); message != sent.rend(); ++message) {
-      if (std::holds_alternative<Message>(message->second)) return std::get<Message>(message->second);
+      if (std::holds_alternative<Message>(message->second))
+        return std::get<Message>(message->second);
     }
     CHECK(false, "no such message was sent");
   }
 
   // ---- JournalPort, CorePort ----
   void append(EventBatchRef batch) override { journal.push_back(std::move(batch)); }
-  void reply(std::uint64_t token, std::vector<Reply> answer) override { replies[token] = std::move(answer); }
+  void reply(std::uint64_t token, std::vector<Reply> answer) override {
+    replies[token] = std::move(answer);
+  }
   void send(NodeIndex node, const ToAgent& message) override { sent.emplace_back(node, message); }
   void publish(DurableUpdate update) override {
     planner.apply(*update.batch);

@@ -16,6 +16,7 @@
 #include "codec/service_text.h"
 #include "codec/spool_path.h"
 #include "codec/words.h"
+#include "stepd/private_folder.h"
 #include "stepd/task_environment.h"
 #include "stepd/task_view.h"
 
@@ -66,30 +67,12 @@ class Files {
     const std::string path = absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
     if (const auto found = open_.find(path); found != open_.end()) return found->second;
     const std::string folder = path.substr(0, path.rfind('/'));
-    TRY(make_private_folder());
+    TRY(make_private_folder(launch_, user_));
     if (!folder.empty()) TRY(make_folders_as(user_, folder, 0777 & ~launch_.job->umask));
     const int mode = is_append ? O_APPEND : O_TRUNC;
     const int fd = TRY(open_as(user_, path, O_WRONLY | O_CREAT | O_APPEND | mode, 0666 & ~launch_.job->umask));
     open_[path] = fd;
     return fd;
-  }
-  /// That of a private experiment is closed before anything lies in it: who stands in a folder
-  /// stays there.
-  Status make_private_folder() const {
-    const auto value_of = [&](std::string_view name) -> std::string_view {
-      for (const std::string& variable : launch_.variables) {
-        if (variable.size() > name.size() && variable.starts_with(name) &&
-            variable[name.size()] == '=')
-          return std::string_view(variable).substr(name.size() + 1);
-      }
-      return {};
-    };
-    const std::string run(value_of("MUSTER_RUN_DIR"));
-    if (value_of("MUSTER_VISIBILITY") != "private" || run.find('/') == std::string::npos) return {};
-    const std::string experiment = run.substr(0, run.rfind('/'));
-    const std::string storage = experiment.substr(0, experiment.rfind('/'));
-    if (!storage.empty()) TRY(make_folders_as(user_, storage, 0777 & ~launch_.job->umask));
-    return make_folders_as(user_, experiment, 0700);
   }
   Result<int> input(std::string_view pattern, std::uint32_t rank) {
     const std::string path = absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));

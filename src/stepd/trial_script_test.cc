@@ -1,5 +1,6 @@
 // The script of a trial's run, run by the shell as a node does.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,36 @@ TEST(TrialScript, ARunThatWasAskedToStopBeforeItBeganEnds) {
   EXPECT_EQ(exit_of(path + ".none"), 7);
   EXPECT_EQ(exit_of(""), 7);
   std::remove(path.c_str());
+}
+
+/// A change of the experiment's visibility holds on disk from its next run on.
+TEST(TrialScript, TheExperimentsFolderIsOpenToThoseWhomTheExperimentIsOpenTo) {
+  const std::string folder = ::testing::TempDir() + "experiment." + std::to_string(::getpid());
+  ASSERT_EQ(::mkdir(folder.c_str(), 0755), 0);
+  const std::string path = folder + "/script";
+  std::ofstream(path) << trial_script("");
+  const auto mode_after = [&](const std::string& visibility) {
+    ProcessSpec spec;
+    spec.arguments = {"/bin/sh", path};
+    spec.environment = {"PATH=/usr/bin:/bin", "MUSTER_ENTRYPOINT=true",
+                        "MUSTER_RUN_DIR=" + folder + "/trial-1", "MUSTER_VISIBILITY=" + visibility};
+    spec.work_dir = "/";
+    spec.umask = 027;
+    spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
+    const auto pid = start_process(spec);
+    EXPECT_TRUE(pid.has_value());
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid.value_or(-1), &status, 0), pid.value_or(0));
+    EXPECT_EQ(status, 0);
+    struct stat found {};
+    EXPECT_EQ(::stat(folder.c_str(), &found), 0);
+    return found.st_mode & 0777U;
+  };
+  EXPECT_EQ(mode_after("private"), 0700U);
+  EXPECT_EQ(mode_after("cluster"), 0750U) << "as the user's mask leaves it";
+  EXPECT_EQ(mode_after("private"), 0700U);
+  std::remove(path.c_str());
+  ::rmdir(folder.c_str());
 }
 
 }  // namespace

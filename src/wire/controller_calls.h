@@ -74,7 +74,8 @@ class AgentCalls {
   /// From the agent that `sender` leads to: another one may have taken the node over meanwhile.
   virtual void agent_message(NodeIndex node, AgentSender& sender, const FromAgent& message) = 0;
   /// `unheard`: signals sent there of which nobody knows whether they arrived.
-  virtual void agent_lost(NodeIndex node, AgentSender& sender, std::vector<SignalStep> unheard) = 0;
+  virtual void agent_lost(NodeIndex node, AgentSender& sender,
+                          const std::vector<SignalStep>& unheard) = 0;
 };
 
 }  // namespace muster

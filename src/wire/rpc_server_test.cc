@@ -1,4 +1,5 @@
-// The door itself, over a real socket: what it bounds and how it says so. Runs as whoever runs the tests.
+// The door itself, over a real socket: what it bounds and how it says so. Runs as whoever runs the
+// tests.
 #include "wire/rpc_server.h"
 
 #include <capnp/rpc-twoparty.h>
@@ -26,14 +27,17 @@ namespace {
 class FakeClients final : public ClientCalls {
  public:
   ~FakeClients() noexcept override = default;
-  kj::Promise<std::vector<Reply>> submit(const Identity&, std::vector<Request> requests, RequestId) override {
+  kj::Promise<std::vector<Reply>> submit(const Identity&, std::vector<Request> requests,
+                                         RequestId) override {
     ++batches;
     return std::vector<Reply>(requests.size());
   }
   /// Pages without an end, as long as there is somebody to read them.
   kj::Promise<std::optional<Error>> query(const Identity&, Query, SendPage send) override {
     ++queries;
-    return send_on(std::move(send)).then([]() -> std::optional<Error> { return std::nullopt; }).attach(kj::defer([this] { --queries; }));
+    return send_on(std::move(send))
+        .then([]() -> std::optional<Error> { return std::nullopt; })
+        .attach(kj::defer([this] { --queries; }));
   }
   kj::Promise<void> send_on(SendPage send) {
     if (is_over) return kj::READY_NOW;
@@ -46,11 +50,13 @@ class FakeClients final : public ClientCalls {
     waiting.push_back(kj::mv(paf.fulfiller));
     return kj::mv(paf.promise);
   }
-  kj::Promise<Result<LogAnswer>> read_logs(const Identity&, LogQuery, Duration) override { return Result<LogAnswer>(LogAnswer{}); }
+  kj::Promise<Result<LogAnswer>> read_logs(const Identity&, LogQuery, Duration) override {
+    return Result<LogAnswer>(LogAnswer{});
+  }
 
   std::string page = std::string(100'000, 'x');
   bool is_over = false;  ///< no further page
-  WaitFor wanted;  ///< last
+  WaitFor wanted;        ///< last
   int batches = 0;
   int queries = 0;  ///< under way
   int pages = 0;
@@ -68,9 +74,9 @@ class FakeAgents final : public AgentCalls {
   }
   ClusterIdentity cluster_identity() const override { return {"cluster", Epoch(1)}; }
   void agent_message(NodeIndex, AgentSender&, const FromAgent&) override {}
-  void agent_lost(NodeIndex node, AgentSender&, std::vector<SignalStep> signals) override {
+  void agent_lost(NodeIndex node, AgentSender&, const std::vector<SignalStep>& signals) override {
     lost.push_back(node);
-    unheard = std::move(signals);
+    unheard = signals;
   }
   AgentSender* sender = nullptr;
   std::vector<NodeIndex> lost;
@@ -81,7 +87,9 @@ class DoorTest : public ::testing::Test {
  protected:
   DoorTest() : io_(kj::setupAsyncIo()) {
     ::signal(SIGPIPE, SIG_IGN);  // as every daemon has it
-    std::string folder = (std::getenv("TMPDIR") != nullptr ? std::string(std::getenv("TMPDIR")) : std::string("/tmp")) + "/door-XXXXXX";
+    std::string folder = (std::getenv("TMPDIR") != nullptr ? std::string(std::getenv("TMPDIR"))
+                                                           : std::string("/tmp")) +
+                         "/door-XXXXXX";
     EXPECT_NE(::mkdtemp(folder.data()), nullptr);
     folder_ = folder;
   }
@@ -127,65 +135,72 @@ class DoorTest : public ::testing::Test {
   std::unique_ptr<RpcServer> server_;
 };
 
-/// What is reachable from itself goes with its connection all the same (found by fuzzing: its node
-/// had an agent for ever).
-TEST_F(DoorTest, AnAgentThatIsAnObjectOfOurOwnIsLostWithItsConnection) {
-  FakeAgents agents;
-  const auto listening = listen_unix(path(), 0600);
-  ASSERT_TRUE(listening.has_value());
-  RpcServer server(io_, *listening, nullptr, &agents, {});
-  {
-    const auto fd = connect_to("unix:" + path());
-    ASSERT_TRUE(fd.has_value());
-    auto stream =
-        io_.lowLevelProvider->wrapSocketFd(*fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                                                    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                                                    kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
-    capnp::TwoPartyClient client(*stream);
-    auto controller = client.bootstrap();
-    auto call = controller.castAs<schema::Controller>().registerNodeRequest();
-    call.setAgent(controller.castAs<schema::Agent>());
-    records::write(call.initHello(), FromAgent(RegisterNode{}));
-    call.send().ignoreResult().wait(io_.waitScope);
-    EXPECT_TRUE(agents.lost.empty());
-  }
-  pass(50 * kj::MILLISECONDS);
-  EXPECT_EQ(agents.lost, std::vector{NodeIndex(3)});
-}
-
 /// Answers no call.
 class DeafAgent final : public schema::Agent::Server {
  public:
   kj::Promise<void> deliver(DeliverContext) override { return kj::NEVER_DONE; }
 };
 
-TEST_F(DoorTest, SignalsThatAnAgentDidNotHearAreKnownWhenItIsLost) {
-  FakeAgents agents;
-  const auto listening = listen_unix(path(), 0600);
-  ASSERT_TRUE(listening.has_value());
-  RpcServer server(io_, *listening, nullptr, &agents, {});
-  {
+/// A door for agents, and one that has registered.
+class AgentDoorTest : public DoorTest {
+ protected:
+  ~AgentDoorTest() noexcept override {
+    hang_up();
+    server_ = nullptr;
+  }
+  /// `agent`: null for an object of the server's own.
+  void register_agent(kj::Own<schema::Agent::Server> agent) {
+    const auto listening = listen_unix(path(), 0600);
+    ASSERT_TRUE(listening.has_value());
+    server_ = std::make_unique<RpcServer>(io_, *listening, nullptr, &agents_, ServerOptions{});
     const auto fd = connect_to("unix:" + path());
     ASSERT_TRUE(fd.has_value());
-    auto stream =
+    stream_ =
         io_.lowLevelProvider->wrapSocketFd(*fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
                                                     kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
                                                     kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
-    capnp::TwoPartyClient client(*stream);
-    auto call = client.bootstrap().castAs<schema::Controller>().registerNodeRequest();
-    call.setAgent(kj::heap<DeafAgent>());
+    client_ = kj::heap<capnp::TwoPartyClient>(*stream_);
+    auto controller = client_->bootstrap();
+    auto call = controller.castAs<schema::Controller>().registerNodeRequest();
+    if (agent.get() == nullptr) {
+      call.setAgent(controller.castAs<schema::Agent>());
+    } else {
+      call.setAgent(kj::mv(agent));
+    }
     records::write(call.initHello(), FromAgent(RegisterNode{}));
     call.send().ignoreResult().wait(io_.waitScope);
-    ASSERT_NE(agents.sender, nullptr);
-    agents.sender->send(SignalStep{StepId{JobId(1), 0, 0}, SIGUSR1});
-    agents.sender->send(ForgetJob{JobId(2), 0});
-    agents.sender->send(SignalStep{StepId{JobId(1), 0, 0}, SIGUSR2});
-    pass(20 * kj::MILLISECONDS);
   }
-  pass(50 * kj::MILLISECONDS);
-  ASSERT_EQ(agents.unheard.size(), 2U);
-  EXPECT_EQ(agents.unheard[0].signal, SIGUSR1);
-  EXPECT_EQ(agents.unheard[1].signal, SIGUSR2);
+  void hang_up() {
+    client_ = nullptr;
+    stream_ = nullptr;
+    pass(50 * kj::MILLISECONDS);
+  }
+
+  FakeAgents agents_;
+  kj::Own<kj::AsyncIoStream> stream_;
+  kj::Own<capnp::TwoPartyClient> client_;
+};
+
+/// What is reachable from itself goes with its connection all the same: else its node had an agent
+/// for ever.
+TEST_F(AgentDoorTest, AnAgentThatIsAnObjectOfOurOwnIsLostWithItsConnection) {
+  ASSERT_NO_FATAL_FAILURE(register_agent(kj::Own<schema::Agent::Server>()));
+  EXPECT_TRUE(agents_.lost.empty());
+  hang_up();
+  EXPECT_EQ(agents_.lost, std::vector{NodeIndex(3)});
+}
+
+TEST_F(AgentDoorTest, SignalsThatAnAgentDidNotHearAreKnownWhenItIsLost) {
+  ASSERT_NO_FATAL_FAILURE(register_agent(kj::heap<DeafAgent>()));
+  ASSERT_NE(agents_.sender, nullptr);
+  agents_.sender->send(SignalStep{StepId{JobId(1), 0, 0}, SIGUSR1});
+  agents_.sender->send(ForgetJob{JobId(2), 0});
+  agents_.sender->send(SignalStep{StepId{JobId(1), 0, 0}, SIGUSR2});
+  pass(20 * kj::MILLISECONDS);
+  hang_up();
+  ASSERT_EQ(agents_.unheard.size(), 2U);
+  EXPECT_EQ(agents_.unheard[0].signal, SIGUSR1);
+  EXPECT_EQ(agents_.unheard[1].signal, SIGUSR2);
 }
 
 TEST_F(DoorTest, WhoIsRefusedAConnectionReadsWhy) {
@@ -200,7 +215,9 @@ TEST_F(DoorTest, WhoIsRefusedAConnectionReadsWhy) {
   const auto refused = submit(*third, 1);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
-  EXPECT_NE(refused.error().message.find("Unable to contact slurm controller (too many connections: 2 are open"), std::string::npos)
+  EXPECT_NE(refused.error().message.find(
+                "Unable to contact slurm controller (too many connections: 2 are open"),
+            std::string::npos)
       << refused.error().text();
   first.reset();
   pass(50 * kj::MILLISECONDS);
@@ -245,7 +262,8 @@ TEST_F(DoorTest, ABatchHasAThousandRequestsAtMost) {
   EXPECT_TRUE(submit(*one, kRequestsMax).has_value());
   const auto refused = submit(*one, kRequestsMax + 1);
   ASSERT_FALSE(refused.has_value());
-  EXPECT_NE(refused.error().message.find("too many requests in one batch"), std::string::npos) << refused.error().text();
+  EXPECT_NE(refused.error().message.find("too many requests in one batch"), std::string::npos)
+      << refused.error().text();
   EXPECT_TRUE(submit(*one, 1).has_value());  // the connection is of use as before
   EXPECT_EQ(clients_.batches, 2);
 }
@@ -277,7 +295,8 @@ class FullSink final : public schema::PageSink::Server {
 class SlowClient {
  public:
   SlowClient(kj::AsyncIoContext& io, int fd)
-      : stream_(io.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP)), client_(*stream_) {}
+      : stream_(io.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP)),
+        client_(*stream_) {}
   kj::Promise<void> ask() {
     auto call = client_.bootstrap().castAs<schema::Controller>().queryRequest();
     call.setSink(kj::heap<FullSink>());

@@ -12,8 +12,9 @@ namespace {
 
 constexpr kj::Duration kTick = 100 * kj::MILLISECONDS;
 constexpr int kTicksPerFacts = 10;
-/// Messages that may wait for a thread that follows the core before no further command is taken up: who asked waits, and what is in
-/// memory stays bounded. Those who may be busy for seconds with a plan or a query have more.
+/// Messages that may wait for a thread that follows the core before no further command is taken up:
+/// who asked waits, and what is in memory stays bounded. Those who may be busy for seconds with a
+/// plan or a query have more.
 constexpr std::size_t kBehindMax = 20'000;
 constexpr std::size_t kFarBehindMax = 100'000;
 
@@ -22,8 +23,12 @@ class CoreThread final : public AgentCalls {
  public:
   ~CoreThread() noexcept override = default;
   CoreThread(Channels& channels, Core& core, ClusterClock clock, kj::AsyncIoContext& io)
-      : channels_(channels), core_(core), clock_(clock), io_(io),
-        observer_(io.unixEventPort, channels.core.fd(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
+      : channels_(channels),
+        core_(core),
+        clock_(clock),
+        io_(io),
+        observer_(io.unixEventPort, channels.core.fd(),
+                  kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
 
   void attach(std::vector<AgentSender*>& senders) { senders_ = &senders; }
 
@@ -48,9 +53,11 @@ class CoreThread final : public AgentCalls {
     });
   }
 
-  Result<NodeIndex> agent_registered(const Identity& identity, const RegisterNode& hello, AgentSender& sender) override {
+  Result<NodeIndex> agent_registered(const Identity& identity, const RegisterNode& hello,
+                                     AgentSender& sender) override {
     if (!identity.is_operator) {
-      return fail(ErrorCode::kPermissionDenied, "nodes register from root or the controller's user alone");
+      return fail(ErrorCode::kPermissionDenied,
+                  "nodes register from root or the controller's user alone");
     }
     auto node = core_.on_register(hello, cluster_now());
     if (node.has_value()) (*senders_)[node->value()] = &sender;
@@ -60,17 +67,22 @@ class CoreThread final : public AgentCalls {
   }
   ClusterIdentity cluster_identity() const override { return core_.identity(); }
   void agent_message(NodeIndex node, AgentSender& sender, const FromAgent& message) override {
-    if ((*senders_)[node.value()] != &sender) return;  // another agent of the node has taken its place
+    if ((*senders_)[node.value()] != &sender)
+      return;  // another agent of the node has taken its place
     const bool is_obeyed = core_.on_agent(node, message, cluster_now());
     if (const auto* output = std::get_if<OutputSent>(&message); output != nullptr && is_obeyed) {
       channels_.logs.push(OutputPush{node, output->fragment});
     }
     schedule_end();
   }
-  void agent_lost(NodeIndex node, AgentSender& sender, std::vector<SignalStep> unheard) override {
-    if ((*senders_)[node.value()] != &sender) return;  // a newer connection of the same node
-    (*senders_)[node.value()] = nullptr;
-    core_.on_agent_lost(node, std::move(unheard));
+  void agent_lost(NodeIndex node, AgentSender& sender,
+                  const std::vector<SignalStep>& unheard) override {
+    // Else a newer connection of the same node has its place.
+    if ((*senders_)[node.value()] == &sender) {
+      (*senders_)[node.value()] = nullptr;
+      core_.on_agent_lost(node);
+    }
+    core_.on_unheard(node, unheard);
   }
 
  private:
@@ -90,21 +102,25 @@ class CoreThread final : public AgentCalls {
   }
 
   bool is_congested() const {
-    return channels_.journal.size() > kBehindMax || channels_.gateway.size() > kBehindMax || channels_.search.size() > kBehindMax ||
-           channels_.logs.size() > kBehindMax || channels_.planner.size() > kFarBehindMax || channels_.history.size() > kFarBehindMax;
+    return channels_.journal.size() > kBehindMax || channels_.gateway.size() > kBehindMax ||
+           channels_.search.size() > kBehindMax || channels_.logs.size() > kBehindMax ||
+           channels_.planner.size() > kFarBehindMax || channels_.history.size() > kFarBehindMax;
   }
-  /// In the order in which they came. What agents say is taken whatever waits: it is bounded by what runs.
+  /// In the order in which they came. What agents say is taken whatever waits: it is bounded by
+  /// what runs.
   void take_commands() {
     if (commands_.empty() || is_congested() || core_.awaits_nodes(cluster_now())) return;
-    for (Command& command : std::exchange(commands_, {})) core_.on_command(std::move(command), cluster_now());
+    for (Command& command : std::exchange(commands_, {}))
+      core_.on_command(std::move(command), cluster_now());
   }
   void keep_time() {
     clock_.update(read_clocks());
     set_cluster_offset(clock_.offset());
     const bool has_jumped = clock_.jump() != Duration();
     if (has_jumped && !std::exchange(is_jump_told_, true)) {
-      log_line(fmt::format("the wall clock jumped by {} s: not followed before it has stood for {} s", clock_.jump().seconds(),
-                           ClusterClock::believed_after(clock_.jump()).seconds()));
+      log_line(fmt::format(
+          "the wall clock jumped by {} s: not followed before it has stood for {} s",
+          clock_.jump().seconds(), ClusterClock::believed_after(clock_.jump()).seconds()));
     } else if (!has_jumped && std::exchange(is_jump_told_, false)) {
       log_line("the wall clock is back");
     }
@@ -117,16 +133,19 @@ class CoreThread final : public AgentCalls {
     schedule_work();
   }
   void schedule_work() {
-    if (core_.has_work() && !std::exchange(is_working_, true)) work_ = work().eagerlyEvaluate(nullptr);
+    if (core_.has_work() && !std::exchange(is_working_, true))
+      work_ = work().eagerlyEvaluate(nullptr);
   }
   /// What has arrived in the meantime is read before the next part of a long piece of work.
   kj::Promise<void> work() {
-    return io_.provider->getTimer().afterDelay(0 * kj::MILLISECONDS).then([this]() -> kj::Promise<void> {
-      core_.on_work(cluster_now());
-      end_turn();
-      is_working_ = core_.has_work();
-      return is_working_ ? work() : kj::Promise<void>(kj::READY_NOW);
-    });
+    return io_.provider->getTimer()
+        .afterDelay(0 * kj::MILLISECONDS)
+        .then([this]() -> kj::Promise<void> {
+          core_.on_work(cluster_now());
+          end_turn();
+          is_working_ = core_.has_work();
+          return is_working_ ? work() : kj::Promise<void>(kj::READY_NOW);
+        });
   }
   /// Messages that arrive in one round of the loop share a turn.
   void schedule_end() {
@@ -159,17 +178,20 @@ class CoreThread final : public AgentCalls {
 
 }  // namespace
 
-void run_core(Channels& channels, Core& core, ChannelCorePort& port, const DaemonOptions& options, int listen_fd,
-              CoreBeginning beginning) {
+void run_core(Channels& channels, Core& core, ChannelCorePort& port, const DaemonOptions& options,
+              int listen_fd, CoreBeginning beginning) {
   auto io = kj::setupAsyncIo();
   auto thread = kj::heap<CoreThread>(channels, core, beginning.clock, io);
   thread->attach(port.senders());
   if (port.crash_note() != nullptr) port.crash_note()->watch_this_thread();
-  core.start(beginning.epoch, std::move(beginning.config), cluster_now() - beginning.core.clock_step, beginning.core);
-  port.senders().resize(core.state().nodes().all().size());  // with those that the file no longer names
+  core.start(beginning.epoch, std::move(beginning.config),
+             cluster_now() - beginning.core.clock_step, beginning.core);
+  port.senders().resize(
+      core.state().nodes().all().size());  // with those that the file no longer names
   ServerOptions server_options;
   server_options.quota = agent_limits(open_files_max());
-  server_options.operators = {options.operator_uid};  // agents run as root or as whom this runs as, not as any operator
+  server_options.operators = {
+      options.operator_uid};  // agents run as root or as whom this runs as, not as any operator
   RpcServer server(io, listen_fd, nullptr, thread.get(), server_options);
   thread->pump().exclusiveJoin(thread->tick()).wait(io.waitScope);
 }

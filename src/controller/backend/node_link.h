@@ -28,7 +28,7 @@ struct NodeLink {
   std::vector<SignalStep> missed_signals;
   static constexpr std::size_t kMissedSignalsMax = 1'000;
   /// One agent's word is not believed without end.
-  static constexpr std::size_t kFencedStepsMax = 10'000;
+  static constexpr std::size_t kFencedMax = 10'000;
   bool is_fenced() const { return !fenced.empty() || !fenced_steps.empty(); }
   std::uint32_t losses =
       0;  ///< of supervisors, one launch after the other, without an end in between
