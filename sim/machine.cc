@@ -29,12 +29,7 @@ Supervised::Supervised(Machine& node, LaunchStep launch, std::string log)
     : node_(node), launch_(std::move(launch)), log_(std::move(log)), logic_(launch_, *this, node_.world().timeline.now()) {}
 
 /// What a task does is a function of seed and identity, so that it is the same whenever it is asked.
-void Supervised::start_tasks(bool is_late) {
-  if (is_late) {
-    logic_.on_started(0, Error{ErrorCode::kDeadlineExceeded, "the step's supervisor came up too late", ""},
-                      node_.world().timeline.now());
-    return;
-  }
+void Supervised::start_tasks() {
   const Options& options = node_.world().options;
   const std::size_t count = launch_.step == nullptr ? 1 : std::max(1U, launch_.step_grant.task_count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -344,12 +339,13 @@ Status Machine::launch(const std::vector<LaunchStep>& steps) {
 }
 
 void Machine::spawn(const LaunchStep& launch, const std::string& log, bool is_late) {
+  if (is_late || has_supervisor(launch.id)) return;  // as the real one does
   world_.checker.spawned(index_, host_, launch.id);
   auto step = std::make_unique<Supervised>(*this, launch, log);
   Supervised* raw = step.get();
   steps_[launch.id] = std::move(step);
   link_step(launch.id);
-  if (find(launch.id) == raw) raw->start_tasks(is_late);
+  if (find(launch.id) == raw) raw->start_tasks();
 }
 
 /// What the spool has lost may not be found again.

@@ -21,7 +21,7 @@ class Supervised final : public StepPort {
  public:
   /// `log`: where it writes its end.
   Supervised(Machine& node, LaunchStep launch, std::string log);
-  void start_tasks(bool is_late);
+  void start_tasks();
   void on_message(const ToAgent& message);
   void tick();
   /// The supervisor alone is gone: its tasks run on.

@@ -100,17 +100,24 @@ class Node {
 
   StepDone wait(std::uint32_t job) {
     for (int i = 0; i < 600; ++i) {
-      std::optional<StepDone> found;
-      records::each_log_record(text_of(folder_ / "spool" / "exits"), [&](std::string_view record) {
-        const auto message = records::decode_from_agent(record);
-        if (!message.has_value()) return;
-        if (const auto* done = std::get_if<StepDone>(&*message); done != nullptr && done->id.job == JobId(job)) found = *done;
-      });
-      if (found) return *found;
+      const std::vector<StepDone> ends = ends_of(job);
+      if (!ends.empty()) return ends.back();
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     ADD_FAILURE() << "job " << job << " did not end";
     return {};
+  }
+
+  /// All that the exit log has of it.
+  std::vector<StepDone> ends_of(std::uint32_t job) const {
+    std::vector<StepDone> ends;
+    records::each_log_record(text_of(folder_ / "spool" / "exits"), [&](std::string_view record) {
+      const auto message = records::decode_from_agent(record);
+      if (!message.has_value()) return;
+      const auto* done = std::get_if<StepDone>(&*message);
+      if (done != nullptr && done->id.job == JobId(job)) ends.push_back(*done);
+    });
+    return ends;
   }
 
   StepDone run(const LaunchStep& step) {
@@ -349,6 +356,21 @@ TEST_P(StepdTest, AFifoWithAPartnerIsAFileLikeAnyOther) {
   EXPECT_EQ(node->run(reader).error, "");
   EXPECT_EQ(node->printed(2), "got hello\n");
   ::close(partner);
+}
+
+/// An agent whose spool has lost the first launch may be told to launch the step again.
+TEST_P(StepdTest, ASecondSupervisorOfAStepLeavesTheFirstAlone) {
+  const LaunchStep step = node->script(1, "echo begins\nsleep 2\necho ends\n");
+  node->launch(step);
+  for (int i = 0; i < 200 && node->printed(1).empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  node->launch(step);
+  const StepDone done = node->wait(1);
+  EXPECT_FALSE(done.is_lost) << done.error;
+  EXPECT_EQ(done.tasks, std::vector{ExitStatus::exited(0)});
+  EXPECT_EQ(node->printed(1), "begins\nends\n");
+  EXPECT_TRUE(node->is_spool_clean());
+  EXPECT_EQ(node->ends_of(1).size(), 1U);
 }
 
 TEST_P(StepdTest, AnAddressIsDialledWithTheRightsOfItsUser) {

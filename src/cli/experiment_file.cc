@@ -22,6 +22,16 @@ Result<YamlDocument> read_yaml(const std::string& path) {
   return document;
 }
 
+/// Who gives the name of a stored template learns how to make a file of it.
+Error template_error(Error error, const std::string& path) {
+  const bool is_name = path.find_first_of("./") == std::string::npos;
+  if (error.code == ErrorCode::kNotFound && is_name) {
+    error.detail += fmt::format(
+        "; a stored template is made a file by: muster template describe {0} > {0}.yaml", path);
+  }
+  return error;
+}
+
 }  // namespace
 
 std::vector<std::string> ExperimentFile::problems(const YamlDocument& document) const {
@@ -57,8 +67,9 @@ Result<YamlDocument> ExperimentFile::read() const {
     std::erase_if(document.lines, [&](const auto& line) { return line.first == path_set || line.first.starts_with(path_set + "."); });
   }
   if (template_path.empty()) return document;
-  const YamlDocument under = TRY(read_yaml(template_path));
-  document.root = merge_layers(document.root, under.root);
+  auto under = read_yaml(template_path);
+  if (!under.has_value()) return fail(template_error(under.error(), template_path));
+  document.root = merge_layers(document.root, under->root);
   return document;
 }
 

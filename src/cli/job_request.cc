@@ -1,9 +1,10 @@
 #include "cli/job_request.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fcntl.h>
 #include <pwd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -336,6 +337,7 @@ SubmitScene submit_scene(Words command_line) {
   const mode_t mask = ::umask(0);
   ::umask(mask);
   scene.umask = mask;
+  scene.nice = ::getpriority(PRIO_PROCESS, 0);
   scene.limits = current_limits();
   scene.environment = current_environment();
   return scene;
@@ -574,6 +576,7 @@ Result<Environment> exported_environment(const SubmitOptions& options, const Sub
   if (!gpu_bind.empty()) set_variable(exported.variables, "SLURM_GPU_BIND", gpu_bind);
   if (options.job.is_overcommit) set_variable(exported.variables, "SLURM_OVERCOMMIT", "1");
   if (!options.hint.empty()) set_variable(exported.variables, "SLURM_HINT", options.hint);
+  set_variable(exported.variables, "SLURM_PRIO_PROCESS", std::to_string(scene.nice));
   if (options.is_login_environment) TRY(add_user_environment(exported.variables));
   return exported.variables;
 }

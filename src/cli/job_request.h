@@ -21,6 +21,7 @@ struct SubmitScene {
   std::string address = {};        ///< the host's, where tasks reach it
   std::uint32_t session = 0;
   std::uint32_t umask = 022;
+  int nice = 0;                    ///< the kernel's, of this process
   std::string limits = {};         ///< "NOFILE=1024,..."
   Environment environment = {};
   bool is_inside_job() const { return get_variable(environment, "SLURM_JOB_ID").has_value(); }

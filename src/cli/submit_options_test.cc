@@ -743,8 +743,11 @@ TEST(JobRequest, FillsWhereItComesFrom) {
 }
 
 TEST(JobRequest, NestedSubmissionDropsTheJobsVariables) {
-  const auto nested = exported_environment(settled(Submitter::kBatch, {}), test_scene());
-  EXPECT_EQ(nested.value(), (Environment{"PATH=/bin", "SLURM_CONF=/c", "SBATCH_QOS=q"}));
+  SubmitScene scene = test_scene();
+  scene.nice = 5;
+  const auto nested = exported_environment(settled(Submitter::kBatch, {}), scene);
+  EXPECT_EQ(nested.value(),
+            (Environment{"PATH=/bin", "SLURM_CONF=/c", "SBATCH_QOS=q", "SLURM_PRIO_PROCESS=5"}));
   const auto step = exported_environment(settled(Submitter::kRun, {"true"}), test_scene());
   EXPECT_TRUE(get_variable(step.value(), "SLURM_NTASKS").has_value());
   EXPECT_FALSE(get_variable(step.value(), "SLURM_JWT").has_value());

@@ -21,7 +21,7 @@ namespace muster {
 
 /// A supervisor that the agent has not heard of for so long after its launch is lost, and its place may be given away.
 inline constexpr Duration kSupervisorLostAfter = Duration::seconds(5);
-/// A supervisor that comes up later than this after its launch therefore starts no task.
+/// A supervisor that comes up later than this after its launch therefore leaves without a word.
 inline constexpr Duration kSupervisorStartsWithin = Duration::seconds(4);
 
 // ---- controller → agent ----

@@ -69,18 +69,13 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
 
   ~StepProgram() noexcept override = default;
 
-  void run() {
-    // Held before the time is looked at: who finds nobody here after that time may give the step's place away.
-    const Status held = hold_key(supervisors_lock_path(options_.spool), supervisor_key(launch_.id));
+  /// `held`: whether its key could be locked.
+  void run(const Status& held) {
     tasks_.add(agent_loop());
     tasks_.add(reap_loop());
     tasks_.add(tick_loop());
     if (!held.has_value()) {
-      // Another supervisor of this number lives: the run may begin elsewhere.
-      const bool is_taken = held.error().code == ErrorCode::kAlreadyExists;
-      supervisor_.on_started(0, Error{is_taken ? ErrorCode::kDeadlineExceeded : held.error().code, held.error().message, held.error().detail}, steady_now());
-    } else if (steady_now() - options_.launch_time > kSupervisorStartsWithin) {
-      supervisor_.on_started(0, Error{ErrorCode::kDeadlineExceeded, "the step's supervisor came up too late", ""}, steady_now());
+      supervisor_.on_started(0, held.error(), steady_now());
     } else if (launch_.step != nullptr && !launch_.step->get(StepText::kIoAddress).empty()) {
       dial_srun();
     } else {
@@ -522,11 +517,34 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
 
 }  // namespace
 
+namespace {
+
+/// Who must leave without a word: the step's container, files and end are another's by now, or the
+/// agent's, who finds nobody here and says that the step is lost. nullptr: may start it.
+const char* why_not_here(const Status& held, const StepdOptions& options) {
+  // It was launched before, and the spool has lost that since.
+  if (!held.has_value() && held.error().code == ErrorCode::kAlreadyExists)
+    return "it has a supervisor";
+  if (steady_now() - options.launch_time > kSupervisorStartsWithin)
+    return "this supervisor came up too late";
+  return nullptr;
+}
+
+}  // namespace
+
 int run_step(const LaunchStep& launch, const StepdOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);
   kj::UnixEventPort::captureSignal(SIGCHLD);
+  // Held before the time is looked at: who finds nobody here after that time may give the step's
+  // place away.
+  const Status held = hold_key(supervisors_lock_path(options.spool), supervisor_key(launch.id));
+  if (const char* reason = why_not_here(held, options)) {
+    fmt::print(stderr, "muster-stepd: step {}.{} is not started: {}\n", launch.id.job.value(),
+               launch.id.step, reason);
+    return 0;
+  }
   auto io = kj::setupAsyncIo();
-  StepProgram(launch, options, io).run();
+  StepProgram(launch, options, io).run(held);
   return 0;
 }
 

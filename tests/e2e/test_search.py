@@ -44,6 +44,9 @@ def test_check_of_a_whole_file_with_a_template_under_it(cluster):
     result = cluster.run("muster", "experiment", "check", "asha.yaml", "--template", "site.yaml",
                          "--config", "environment.image=my/image", check=False)
     assert result.code == 1 and "error: asha.yaml over site.yaml: environment.image: trials run without containers; take it out" in result.err
+    result = cluster.run("muster", "experiment", "check", "asha.yaml", "--template", "small", check=False)
+    assert result.code == 1 and "cannot read small: No such file or directory; " in result.err
+    assert "muster template describe small > small.yaml" in result.err
     assert cluster.run("muster", "experiment", "fly", check=False).err == \
         "muster experiment: error: there is no verb 'fly'; see muster experiment --help\n"
 
