@@ -180,6 +180,7 @@ RegisterNode Machine::inventory() const {
   self.machine_id = fmt::format("machine-{}", host_);
   self.boot_time = boot_time_;
   self.agent_start_time = world_.timeline.now();
+  self.protocol = kAgentProtocol;
   self.cpus = config.cpus;
   self.memory_mib = config.memory_mib;
   self.gres = config.gres;

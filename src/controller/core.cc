@@ -550,8 +550,21 @@ void Core::send_or_keep(NodeIndex node, const ToAgent& message) {
   const bool is_waiting = signal != nullptr && signal->signal != SIGKILL && link.is_fenced() &&
                           !has_begun_on(node, signal->id);
   if (link.is_connected && !is_waiting) return port_.send(node, message);
-  if (signal != nullptr && link.missed_signals.size() < NodeLink::kMissedSignalsMax)
-    link.missed_signals.push_back(*signal);
+  if (signal != nullptr) keep_signal(node, *signal);
+}
+
+/// Once is enough: a signal that is pending is not sent again by the kernel either.
+void Core::keep_signal(NodeIndex node, const SignalStep& signal) {
+  auto& missed = links_[node.value()].missed_signals;
+  const bool is_kept = std::ranges::any_of(missed, [&](const SignalStep& one) {
+    return one.id == signal.id && one.launch_key == signal.launch_key &&
+           one.signal == signal.signal && one.batch_only == signal.batch_only;
+  });
+  if (is_kept) return;
+  if (missed.size() < NodeLink::kMissedSignalsMax) return missed.push_back(signal);
+  port_.warn(fmt::format(
+      "node {} is away and signals to it are many: signal {} to step {}.{} is lost",
+      state_.nodes().at(node).config.name, signal.signal, signal.id.job.value(), signal.id.step));
 }
 
 void Core::on_durable(Seq seq, TimePoint now) {

@@ -249,6 +249,7 @@ class Core {
   void reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot);
   void launch_or_find(NodeIndex node, const RegisterNode& hello);
   void deliver_missed_signals(NodeIndex node);
+  void keep_signal(NodeIndex node, const SignalStep& signal);
   bool has_begun_on(NodeIndex node, const StepId& step) const;
   bool is_wanted_on(NodeIndex node, const Job* job, const StepState* step) const;
   void end_stranger(NodeIndex node, const StepRunning& running, TimePoint now);

@@ -462,6 +462,18 @@ TEST(CoreSignal, AStepThatIsCancelledBeforeItsNodeIsFreeDoesNotBegin) {
   EXPECT_EQ(rig.last_sent<SignalStep>().launch_key, rig.launch_key(id));
 }
 
+TEST(CoreSignal, OnesThatAreSentAgainAndAgainLeaveRoomForThoseOfOthers) {
+  TwoSteps rig;
+  for (std::size_t i = 0; i <= NodeLink::kMissedSignalsMax; ++i)
+    rig.done(CancelStep{rig.one, SIGUSR1});
+  rig.done(CancelStep{rig.one, SIGUSR2});
+  rig.sent.clear();
+  rig.connect(1, {KnownStep{rig.one, StepPhase::kRunning}});
+  ASSERT_EQ(rig.signals(1).size(), 2U);
+  EXPECT_EQ(rig.signals(1)[0].signal, SIGUSR1);
+  EXPECT_EQ(rig.signals(1)[1].signal, SIGUSR2);
+}
+
 TEST(CoreSignal, OthersReachANodeWhenItIsBack) {
   TwoSteps rig;
   EXPECT_FALSE(rig.done(CancelStep{rig.one, SIGUSR1}).error);

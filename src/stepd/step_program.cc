@@ -455,6 +455,11 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     if (srun_ != nullptr) {
       srun_->send(FrameKind::kDone, 0, "");
       done = srun_->flushed();
+      // An srun that reads nothing keeps no supervisor of a step that was ended, either.
+      kj::Timer& timer = io_.provider->getTimer();
+      if (supervisor_.is_ended_by_order())
+        done =
+            done.exclusiveJoin(timer.afterDelay(kUnreadOutput.microseconds() * kj::MICROSECONDS));
     }
     tasks_.add(done.then([this]() -> kj::Promise<void> {
                      if (agent_ == nullptr) return kj::READY_NOW;  // the agent reads the spool when it is back

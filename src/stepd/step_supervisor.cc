@@ -79,6 +79,7 @@ void StepSupervisor::terminate(const std::string& cause, Duration kill_wait, Tim
     return;
   }
   if (phase_ == Phase::kKilling || phase_ == Phase::kEnded) return;
+  is_ended_by_order_ = true;
   if (is_suspended_) port_.suspend(false);
   is_suspended_ = false;
   if (phase_ == Phase::kRunning && !cause.empty()) port_.notice(cause);

@@ -49,9 +49,7 @@ class StepSupervisor {
   bool is_ended() const { return phase_ == Phase::kEnded; }
   /// Somebody asked for the end, or a limit did: it is due, whoever still reads what the tasks
   /// wrote.
-  bool is_ended_by_order() const {
-    return phase_ == Phase::kTerminating || phase_ == Phase::kKilling;
-  }
+  bool is_ended_by_order() const { return is_ended_by_order_; }
   /// When on_tick is next needed; never: not before something happens.
   TimePoint next_tick() const;
 
@@ -67,6 +65,7 @@ class StepSupervisor {
   std::uint32_t node_rank_;
   StepPort& port_;
   Phase phase_ = Phase::kStarting;
+  bool is_ended_by_order_ = false;
   std::vector<ExitStatus> statuses_;
   std::size_t running_ = 0;
   TimePoint kill_time_ = TimePoint::never();

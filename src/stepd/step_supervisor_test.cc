@@ -106,6 +106,9 @@ TEST_F(StepSupervisorTest, SaysWhetherItsEndWasAskedFor) {
   EXPECT_TRUE(step.is_ended_by_order());
   step.on_message(SignalStep{StepId{JobId(1), 0, 0}, SIGKILL, false}, at(2));
   EXPECT_TRUE(step.is_ended_by_order());
+  step.on_empty(Usage(), false);
+  ASSERT_TRUE(step.is_ended());
+  EXPECT_TRUE(step.is_ended_by_order()) << "also when it is over";
 }
 
 TEST_F(StepSupervisorTest, KillDoesNotWait) {

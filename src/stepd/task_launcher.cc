@@ -16,7 +16,7 @@
 #include "codec/service_text.h"
 #include "codec/spool_path.h"
 #include "codec/words.h"
-#include "stepd/private_folder.h"
+#include "stepd/experiment_folder.h"
 #include "stepd/task_environment.h"
 #include "stepd/task_view.h"
 
@@ -67,7 +67,7 @@ class Files {
     const std::string path = absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
     if (const auto found = open_.find(path); found != open_.end()) return found->second;
     const std::string folder = path.substr(0, path.rfind('/'));
-    TRY(make_private_folder(launch_, user_));
+    TRY(make_experiment_folder(launch_, user_));
     if (!folder.empty()) TRY(make_folders_as(user_, folder, 0777 & ~launch_.job->umask));
     const int mode = is_append ? O_APPEND : O_TRUNC;
     const int fd = TRY(open_as(user_, path, O_WRONLY | O_CREAT | O_APPEND | mode, 0666 & ~launch_.job->umask));

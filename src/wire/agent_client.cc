@@ -18,11 +18,10 @@ class AgentImpl final : public schema::Agent::Server {
  public:
   explicit AgentImpl(std::function<void(const ToAgent&)>& receive) : receive_(receive) {}
   kj::Promise<void> deliver(DeliverContext context) override {
-    for (const auto wire : context.getParams().getMessages()) {
-      ToAgent message;
-      read(wire, message);
-      receive_(message);
-    }
+    // All are read before any is obeyed: of a call that fails nothing was done.
+    std::vector<ToAgent> messages;
+    for (const auto wire : context.getParams().getMessages()) read(wire, messages.emplace_back());
+    for (const ToAgent& message : messages) receive_(message);
     return kj::READY_NOW;
   }
 
@@ -36,12 +35,15 @@ struct AgentClient::State final : kj::TaskSet::ErrorHandler {
   State(kj::AsyncIoContext& io, int fd, std::function<void(const ToAgent&)> r)
       : receive(std::move(r)),
         stream(io.lowLevelProvider->wrapSocketFd(
-            fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+            fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
                     kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK)),
         client(*stream),
         controller(client.bootstrap().castAs<schema::Controller>()),
+        over(kj::newPromiseAndFulfiller<void>()),
         tasks(*this) {}
-  void taskFailed(kj::Exception&&) override {}  // on_disconnect tells
+  /// The next call would fail as well: what is told anew after the next registration may be taken.
+  void taskFailed(kj::Exception&& exception) override { over.fulfiller->reject(kj::mv(exception)); }
 
   void flush() {
     if (waiting.empty()) return;
@@ -65,6 +67,7 @@ struct AgentClient::State final : kj::TaskSet::ErrorHandler {
   kj::Maybe<schema::AgentPort::Client> registered;
   std::vector<FromAgent> waiting;
   bool is_busy = false;
+  kj::PromiseFulfillerPair<void> over;  ///< rejected when the controller refuses what it is told
   kj::TaskSet tasks;
 };
 
@@ -94,6 +97,8 @@ void AgentClient::send(const FromAgent& message) {
   if (!state_->is_busy) state_->flush();
 }
 
-kj::Promise<void> AgentClient::on_disconnect() { return state_->client.onDisconnect(); }
+kj::Promise<void> AgentClient::on_disconnect() {
+  return state_->client.onDisconnect().exclusiveJoin(kj::mv(state_->over.promise));
+}
 
 }  // namespace muster

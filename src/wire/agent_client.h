@@ -25,7 +25,7 @@ class AgentClient {
   kj::Promise<Answer> register_node(const RegisterNode& hello);
   /// In order; batched while one call is in flight.
   void send(const FromAgent& message);
-  /// Fulfilled when the connection is gone.
+  /// Fulfilled when the connection is gone; broken when the controller refuses what it is told.
   kj::Promise<void> on_disconnect();
 
  private:

@@ -7,6 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <deque>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -28,10 +31,17 @@ constexpr std::uint32_t kRefusalsMax = 256;
 using records::read;
 using records::write;
 
-/// Messages for an agent, batched: one call is in flight, the next takes all that gathered meanwhile.
+/// What one call to an agent holds at most, unless a message alone has more: an agent reads 64 MiB.
+constexpr std::size_t kDeliveryWordsMax = std::size_t{16} << 17;
+
+/// Messages for an agent, batched: one call is in flight, the next takes what gathered meanwhile.
 class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandler {
  public:
-  explicit RpcAgentSender(schema::Agent::Client agent) : agent_(kj::mv(agent)), tasks_(*this) {}
+  /// Called with each message that the agent does not take, and what it said.
+  using Refused = std::function<void(const ToAgent&, const std::string&)>;
+
+  RpcAgentSender(schema::Agent::Client agent, Refused refused)
+      : agent_(kj::mv(agent)), refused_(std::move(refused)), tasks_(*this) {}
 
   ~RpcAgentSender() noexcept override = default;
 
@@ -41,45 +51,72 @@ class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandl
   }
   /// Signals that the agent has not said to have heard.
   std::vector<SignalStep> unheard() const {
-    std::vector<SignalStep> signals = under_way_;
-    for (SignalStep& signal : signals_in(waiting_)) signals.push_back(std::move(signal));
+    std::vector<SignalStep> signals;
+    for (const auto* messages : {&under_way_, &waiting_}) {
+      for (const ToAgent& message : *messages) {
+        if (const auto* signal = std::get_if<SignalStep>(&message)) signals.push_back(*signal);
+      }
+    }
     return signals;
   }
 
  private:
+  using Parcel = std::unique_ptr<capnp::MallocMessageBuilder>;
+
+  /// The first of those that wait, as many as one call may hold. How large a message is shows when
+  /// it is written.
+  std::vector<Parcel> pack() {
+    std::vector<Parcel> parcels;
+    const std::size_t most = alone_ > 0 ? 1 : waiting_.size();
+    std::size_t words = 0;
+    while (parcels.size() < most) {
+      auto parcel = std::make_unique<capnp::MallocMessageBuilder>();
+      write(parcel->initRoot<schema::AgentMessage>(), waiting_[parcels.size()]);
+      words += parcel->sizeInWords();
+      if (!parcels.empty() && words > kDeliveryWordsMax) break;
+      parcels.push_back(std::move(parcel));
+    }
+    return parcels;
+  }
   void flush() {
     if (waiting_.empty()) return;
     is_busy_ = true;
+    const std::vector<Parcel> parcels = pack();
     auto request = agent_.deliverRequest();
-    auto messages = request.initMessages(static_cast<unsigned>(waiting_.size()));
-    for (unsigned i = 0; i < waiting_.size(); ++i) write(messages[i], waiting_[i]);
-    under_way_ = signals_in(waiting_);
-    waiting_.clear();
+    auto messages = request.initMessages(static_cast<unsigned>(parcels.size()));
+    for (unsigned i = 0; i < parcels.size(); ++i)
+      messages.setWithCaveats(i, parcels[i]->getRoot<schema::AgentMessage>().asReader());
+    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(parcels.size());
+    under_way_.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
+    waiting_.erase(waiting_.begin(), end);
+    if (alone_ > 0) --alone_;
     tasks_.add(request.send().ignoreResult().then([this] {
       is_busy_ = false;
       under_way_.clear();
       flush();
     }));
   }
-  /// A connection that is gone takes nothing more. An agent that refused a call, being of another version perhaps, is
-  /// still told what comes after it.
+  /// A connection that is gone takes nothing more. Of what an agent refused, being of another
+  /// version perhaps, it is given each message alone: only what it refuses then is lost.
   void taskFailed(kj::Exception&& exception) override {
     if (exception.getType() == kj::Exception::Type::DISCONNECTED) return;
     is_busy_ = false;
+    if (under_way_.size() == 1) {
+      refused_(under_way_.front(), exception.getDescription().cStr());
+    } else {
+      alone_ = under_way_.size();
+      waiting_.insert(waiting_.begin(), std::make_move_iterator(under_way_.begin()),
+                      std::make_move_iterator(under_way_.end()));
+    }
     under_way_.clear();
     flush();
   }
-  static std::vector<SignalStep> signals_in(const std::vector<ToAgent>& messages) {
-    std::vector<SignalStep> found;
-    for (const ToAgent& message : messages) {
-      if (const auto* signal = std::get_if<SignalStep>(&message)) found.push_back(*signal);
-    }
-    return found;
-  }
 
   schema::Agent::Client agent_;
-  std::vector<ToAgent> waiting_;
-  std::vector<SignalStep> under_way_;  ///< in the call that is not answered yet
+  Refused refused_;
+  std::deque<ToAgent> waiting_;
+  std::deque<ToAgent> under_way_;  ///< in the call that is not answered yet
+  std::size_t alone_ = 0;          ///< so many of those that wait go one by one
   bool is_busy_ = false;
   kj::TaskSet tasks_;
 };
@@ -101,6 +138,9 @@ class AgentLink {
     sender_ = nullptr;
   }
   bool is_registered() const { return sender_ != nullptr; }
+  void refuse(const ToAgent& message, const std::string& why) {
+    if (sender_ != nullptr) calls_->agent_refused(node_, message, why);
+  }
   void hear(const FromAgent& message) {
     if (sender_ != nullptr) calls_->agent_message(node_, *sender_, message);
   }
@@ -240,7 +280,11 @@ class ControllerImpl final : public schema::Controller::Server {
     FromAgent hello;
     read(context.getParams().getHello(), hello);
     KJ_REQUIRE(std::holds_alternative<RegisterNode>(hello), "not a registration");
-    auto sender = std::make_unique<RpcAgentSender>(context.getParams().getAgent());
+    auto sender = std::make_unique<RpcAgentSender>(
+        context.getParams().getAgent(),
+        [link = link_.get()](const ToAgent& message, const std::string& why) {
+          link->refuse(message, why);
+        });
     auto results = context.getResults();
     const auto node = agents_->agent_registered(identity_, std::get<RegisterNode>(hello), *sender);
     const ClusterIdentity cluster = agents_->cluster_identity();

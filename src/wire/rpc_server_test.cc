@@ -7,16 +7,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "records/fields.h"
 #include "records/page_codec.h"
 #include "records/wire_records.h"
+#include "wire/agent_client.h"
 #include "wire/controller_client.h"
 #include "wire/socket.h"
 
@@ -74,6 +77,9 @@ class FakeAgents final : public AgentCalls {
   }
   ClusterIdentity cluster_identity() const override { return {"cluster", Epoch(1)}; }
   void agent_message(NodeIndex, AgentSender&, const FromAgent&) override {}
+  void agent_refused(NodeIndex, const ToAgent& message, const std::string&) override {
+    refused.push_back(message);
+  }
   void agent_lost(NodeIndex node, AgentSender&, const std::vector<SignalStep>& signals) override {
     lost.push_back(node);
     unheard = signals;
@@ -81,6 +87,7 @@ class FakeAgents final : public AgentCalls {
   AgentSender* sender = nullptr;
   std::vector<NodeIndex> lost;
   std::vector<SignalStep> unheard;
+  std::vector<ToAgent> refused;
 };
 
 class DoorTest : public ::testing::Test {
@@ -201,6 +208,112 @@ TEST_F(AgentDoorTest, SignalsThatAnAgentDidNotHearAreKnownWhenItIsLost) {
   ASSERT_EQ(agents_.unheard.size(), 2U);
   EXPECT_EQ(agents_.unheard[0].signal, SIGUSR1);
   EXPECT_EQ(agents_.unheard[1].signal, SIGUSR2);
+}
+
+/// Keeps what it is told; the first call is answered late, so that what follows gathers.
+class KeepingAgent final : public schema::Agent::Server {
+ public:
+  struct Heard {
+    std::vector<ToAgent> messages;
+    std::vector<std::size_t> call_bytes;
+  };
+  /// `is_refused`: whether a call that has such a message fails.
+  KeepingAgent(Heard& heard, kj::Timer& timer, std::function<bool(const ToAgent&)> is_refused)
+      : heard_(heard), timer_(timer), is_refused_(std::move(is_refused)) {}
+  kj::Promise<void> deliver(DeliverContext context) override {
+    heard_.call_bytes.push_back(context.getParams().totalSize().wordCount * 8);
+    std::vector<ToAgent> messages;
+    for (const auto wire : context.getParams().getMessages())
+      records::read(wire, messages.emplace_back());
+    KJ_REQUIRE(std::ranges::none_of(messages, is_refused_), "it is not understood");
+    for (ToAgent& message : messages) heard_.messages.push_back(std::move(message));
+    if (heard_.call_bytes.size() > 1) return kj::READY_NOW;
+    return timer_.afterDelay(50 * kj::MILLISECONDS);
+  }
+
+ private:
+  Heard& heard_;
+  kj::Timer& timer_;
+  std::function<bool(const ToAgent&)> is_refused_;
+};
+
+std::uint32_t job_of(const ToAgent& message) {
+  if (const auto* launch = std::get_if<LaunchStep>(&message)) return launch->id.job.value();
+  const auto* forget = std::get_if<ForgetJob>(&message);
+  return forget == nullptr ? 0 : forget->job.value();
+}
+
+TEST_F(AgentDoorTest, LaunchesThatAreLargeTogetherComeInSeveralCalls) {
+  KeepingAgent::Heard heard;
+  const auto none = [](const ToAgent&) { return false; };
+  ASSERT_NO_FATAL_FAILURE(
+      register_agent(kj::heap<KeepingAgent>(heard, io_.provider->getTimer(), none)));
+  LaunchStep launch;
+  launch.job = std::make_shared<JobSpec>();
+  launch.script = std::make_shared<const std::string>(std::size_t{7} << 20, '#');
+  for (std::uint32_t job = 1; job <= 20; ++job) {
+    launch.id = StepId{JobId(job), 0, kBatchStep};
+    agents_.sender->send(launch);
+    agents_.sender->send(ForgetJob{JobId(100 + job), 0});
+  }
+  for (int i = 0; i < 200 && heard.messages.size() < 40; ++i) pass(20 * kj::MILLISECONDS);
+  ASSERT_EQ(heard.messages.size(), 40U);
+  for (std::uint32_t job = 1; job <= 20; ++job) {
+    EXPECT_EQ(job_of(heard.messages[2 * job - 2]), job);
+    EXPECT_EQ(job_of(heard.messages[2 * job - 1]), 100 + job);
+  }
+  for (const std::size_t bytes : heard.call_bytes) EXPECT_LE(bytes, std::size_t{17} << 20);
+  EXPECT_TRUE(agents_.refused.empty() && agents_.lost.empty());
+}
+
+TEST_F(AgentDoorTest, WhatAnAgentDoesNotTakeTakesNothingElseAlong) {
+  KeepingAgent::Heard heard;
+  const auto is_third = [](const ToAgent& message) { return job_of(message) == 3; };
+  ASSERT_NO_FATAL_FAILURE(
+      register_agent(kj::heap<KeepingAgent>(heard, io_.provider->getTimer(), is_third)));
+  for (std::uint32_t job = 1; job <= 5; ++job) agents_.sender->send(ForgetJob{JobId(job), 0});
+  for (int i = 0; i < 100 && heard.messages.size() < 4; ++i) pass(20 * kj::MILLISECONDS);
+  std::vector<std::uint32_t> jobs;
+  for (const ToAgent& message : heard.messages) jobs.push_back(job_of(message));
+  EXPECT_EQ(jobs, (std::vector<std::uint32_t>{1, 2, 4, 5}));
+  ASSERT_EQ(agents_.refused.size(), 1U);
+  EXPECT_EQ(job_of(agents_.refused.front()), 3U);
+  EXPECT_TRUE(agents_.lost.empty());
+}
+
+/// Answers each registration, and refuses whatever is told then.
+class DeafController final : public schema::Controller::Server {
+ public:
+  kj::Promise<void> registerNode(RegisterNodeContext context) override {
+    context.getResults().setController(kj::heap<RefusingPort>());
+    return kj::READY_NOW;
+  }
+
+ private:
+  class RefusingPort final : public schema::AgentPort::Server {
+    kj::Promise<void> deliver(DeliverContext) override { KJ_FAIL_REQUIRE("not understood"); }
+  };
+};
+
+/// Else it would say nothing any more on a connection that stands, until it counted as dead.
+TEST_F(DoorTest, AnAgentThatIsNotUnderstoodGivesItsConnectionUp) {
+  int fds[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+  auto stream =
+      io_.lowLevelProvider->wrapSocketFd(fds[0], kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                     kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                                                     kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+  capnp::TwoPartyServer server(kj::heap<DeafController>());
+  auto served = server.accept(*stream).eagerlyEvaluate(nullptr);
+  AgentClient agent(io_, fds[1], [](const ToAgent&) {});
+  ASSERT_FALSE(agent.register_node(RegisterNode{}).wait(io_.waitScope).refusal);
+  bool is_given_up = false;
+  auto over = agent.on_disconnect()
+                  .then([] {}, [&](kj::Exception&&) { is_given_up = true; })
+                  .eagerlyEvaluate(nullptr);
+  agent.send(Heartbeat{});
+  for (int i = 0; i < 50 && !is_given_up; ++i) pass(20 * kj::MILLISECONDS);
+  EXPECT_TRUE(is_given_up);
 }
 
 TEST_F(DoorTest, WhoIsRefusedAConnectionReadsWhy) {

@@ -225,6 +225,19 @@ def test_variables_of_the_request(cluster):
     assert rows == [f"{cluster.work} /tmp plane 1 2 cpu=1"] * 3, rows
 
 
+def supervisors(cluster):
+    """Processes of muster-stepd: supervisors, and the spawners of the nodes."""
+    found = []
+    for folder in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = open(f"/proc/{folder}/cmdline").read()
+        except OSError:
+            continue
+        if "muster-stepd" in words and str(cluster.dir) in words:
+            found.append(int(folder))
+    return found
+
+
 def test_input_is_not_heaped_up_and_an_ended_task_holds_nobody_up(cluster):
     reader = '[ $SLURM_PROCID = 0 ] && { head -c 1000 >/dev/null; exit 0; }; wc -c'
     for _ in range(3):
@@ -233,14 +246,12 @@ def test_input_is_not_heaped_up_and_an_ended_task_holds_nobody_up(cluster):
     step = cluster.popen("sh", "-c", "head -c 300000000 /dev/zero | srun -n1 sleep 4; echo $?")
     time.sleep(3)
     sizes = []
-    for folder in os.listdir("/proc"):
+    for pid in supervisors(cluster):
         try:
-            words = open(f"/proc/{folder}/cmdline").read()
-            if "muster-stepd" in words and str(cluster.dir) in words:
-                status = open(f"/proc/{folder}/status").read()
-                sizes += [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")]
+            status = open(f"/proc/{pid}/status").read()
         except OSError:
             continue
+        sizes += [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")]
     assert sizes and max(sizes) < 60_000, sizes
     assert step.communicate(timeout=30)[0] == "0\n"
 
@@ -298,6 +309,7 @@ def test_a_fifo_that_nobody_reads_ends_srun_with_the_reason(cluster):
 
 def test_an_output_that_nobody_reads_keeps_no_cancelled_job(cluster):
     """Its nodes are for others when its processes are gone, whoever still holds the pipe."""
+    before = len(supervisors(cluster))
     srun = cluster.popen("srun", "-J", "unread", "-n1", "sh", "-c", "yes; true")
     try:
         until(lambda: cluster.run("squeue", "-h", "-n", "unread", "-t", "R", "-o", "%i").out.strip(), "its start")
@@ -306,6 +318,7 @@ def test_an_output_that_nobody_reads_keeps_no_cancelled_job(cluster):
         cluster.run("scancel", job)
         until(lambda: cluster.run("squeue", "-h", "-j", job, "-t", "R,CG").out.strip() == "", "its end", timeout=30)
         assert cluster.wait_ended(job)["State"].startswith("CANCELLED")
+        until(lambda: len(supervisors(cluster)) <= before, "its supervisor's end", timeout=30)
     finally:
         srun.stdout.close()
         srun.wait(timeout=30)

@@ -333,7 +333,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
         .then([this](AgentClient::Answer answer) -> kj::Promise<void> {
           const bool may_serve = answer.cluster.cluster_id.empty() || agent_->on_cluster(answer.cluster, steady_now());
           if (answer.refusal) {
-            if (answer.refusal->text() != last_refusal_) fmt::print(stderr, "muster-agent: {}\n", answer.refusal->text());
+            if (answer.refusal->text() != last_refusal_)
+              fmt::print(stderr, "muster-agent: {}\n", answer.refusal->text());
             last_refusal_ = answer.refusal->text();
           }
           if (answer.refusal || !may_serve) return kj::READY_NOW;
@@ -341,7 +342,11 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
           agent_->on_registered(steady_now());
           return controller_->on_disconnect();
         })
-        .catch_([](kj::Exception&&) {})
+        .catch_([](kj::Exception&& exception) {
+          if (exception.getType() == kj::Exception::Type::DISCONNECTED) return;
+          fmt::print(stderr, "muster-agent: the connection to the controller is given up: {}\n",
+                     exception.getDescription().cStr());
+        })
         .then([this] {
           agent_->on_disconnected();
           shipper_.on_disconnected();

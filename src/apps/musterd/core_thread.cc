@@ -84,6 +84,15 @@ class CoreThread final : public AgentCalls {
     }
     core_.on_unheard(node, unheard);
   }
+  void agent_refused(NodeIndex node, const ToAgent& message, const std::string& why) override {
+    const auto* launch = std::get_if<LaunchStep>(&message);
+    const std::string what =
+        launch == nullptr
+            ? "an order"
+            : fmt::format("the launch of step {}.{}", launch->id.job.value(), launch->id.step);
+    log_line(fmt::format("the agent of node {} does not take {}: {}",
+                         core_.state().nodes().at(node).config.name, what, why));
+  }
 
  private:
   void receive(Command& command) { commands_.push_back(std::move(command)); }

@@ -293,7 +293,13 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpd
     JobChanged change;
     change.job = record.id;
     change.array_throttle = edit.array_throttle;
-    if (record.array->remaining.throttle != *edit.array_throttle) draft.add(std::move(change));
+    // A sweep over elements comes here once for each.
+    const auto* last =
+        draft.events.empty() ? nullptr : std::get_if<JobChanged>(&draft.events.back());
+    const bool is_said =
+        last != nullptr && last->job == record.id && last->array_throttle == change.array_throttle;
+    if (record.array->remaining.throttle != *edit.array_throttle && !is_said)
+      draft.add(std::move(change));
     if (update.values.size() == 1) return std::nullopt;  // of the element itself nothing changes
   }
   settle_eligible_time(edit);

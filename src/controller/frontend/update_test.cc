@@ -86,7 +86,7 @@ TEST(UpdateJob, TheThrottleIsTheArraysWhicheverElementIsNamed) {
     const Updated updated =
         update(log, UpdateKind::kJob, name, {{"ArrayTaskThrottle", "3"}}, kAlice);
     ASSERT_FALSE(updated.error) << name << ": " << updated.error->text();
-    ASSERT_FALSE(updated.events.empty()) << name;
+    ASSERT_EQ(updated.events.size(), 1U) << name << ": however many elements it names";
     for (const EventBody& event : updated.events) {
       EXPECT_EQ(std::get<JobChanged>(event).job, array)
           << name << ": no element splits off or changes";

@@ -194,9 +194,14 @@ void SnapshotFeed::refresh_array_of(JobId id, const ClusterState& state) {
   if (record == nullptr || record->array == nullptr) return;
   if (record->id != id) refresh_pending(record->id, record, state);
   const auto waiting = waiting_elements_.find(record->id);
-  if (record->array->remaining.throttle == 0 || waiting == waiting_elements_.end()) return;
+  if (waiting == waiting_elements_.end()) return;
+  const bool is_free = record->array->remaining.throttle == 0;
   for (const JobId element : std::set<JobId>(waiting->second)) {
-    if (element != id) refresh_pending(element, state.jobs().find(element), state);
+    if (element == id) continue;
+    // Without a throttle nothing of them changes; they are alike, so one tells of all.
+    const sched::PendingJob* known = snapshot_.find_pending(element);
+    if (is_free && known != nullptr && known->throttle == 0) return;
+    refresh_pending(element, state.jobs().find(element), state);
   }
 }
 

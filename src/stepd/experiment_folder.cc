@@ -1,0 +1,42 @@
+#include "stepd/experiment_folder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <string>
+
+#include "codec/environment_text.h"
+
+namespace muster {
+namespace {
+
+/// A link may lead to a folder, but must be the user's own as well.
+Status check_owner(const std::string& path, const ProcessUser& user) {
+  struct stat link {};
+  struct stat folder {};
+  const int error = TRY(act_as(user, [&] {
+    return ::lstat(path.c_str(), &link) == 0 && ::stat(path.c_str(), &folder) == 0;
+  }));
+  if (error == 0 && link.st_uid == user.uid && folder.st_uid == user.uid) return {};
+  return fail(
+      ErrorCode::kPermissionDenied,
+      fmt::format("the experiment's folder {} is not of its owner, who is uid {}", path, user.uid),
+      "somebody else made it, and could change what runs there: take it away, or keep "
+      "checkpoints where others cannot make folders");
+}
+
+}  // namespace
+
+Status make_experiment_folder(const LaunchStep& launch, const ProcessUser& user) {
+  const std::string run(get_variable(launch.variables, "MUSTER_RUN_DIR").value_or(""));
+  const std::string experiment = run.substr(0, run.rfind('/'));
+  const std::string above = experiment.substr(0, experiment.rfind('/'));
+  if (above.empty()) return {};
+  const unsigned open = 0777 & ~launch.job->umask;
+  TRY(make_folders_as(user, above, open));
+  const bool is_private = get_variable(launch.variables, "MUSTER_VISIBILITY") == "private";
+  TRY(make_folders_as(user, experiment, is_private ? 0700 : open));
+  return check_owner(experiment, user);
+}
+
+}  // namespace muster
