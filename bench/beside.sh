@@ -5,6 +5,7 @@
 #   beside.sh BUILD test-only [JOBS] [NODES]    `sbatch --test-only` without pause, each with all of the queue to plan; of more nodes
 #                                               than four the agents are pretended
 #   beside.sh BUILD connections [JOBS] [COUNT]  COUNT (8,000) connections of one user, opened again when they are closed
+#   beside.sh BUILD launches [JOBS] [NODES]     a job on each of NODES (600) nodes at once, each with a script of 4 MB; pretended agents
 #   beside.sh BUILD sacct [JOBS]                `sacct -a` without pause, over as many jobs that have ended
 #   beside.sh BUILD squeue [JOBS]               `squeue` without pause, over as many that wait
 set -euo pipefail
@@ -48,6 +49,7 @@ EOF
 
 nodes=4
 [ "$what" = test-only ] && nodes=${4:-4}
+[ "$what" = launches ] && nodes=${4:-600}
 if [ "$nodes" -gt 4 ]; then
   start_large "$nodes"
 else
@@ -77,8 +79,16 @@ case $what in
   squeue) beside=$(ask_on "squeue -h" "$jobs") ;;
   cancel) beside="sleep 2; scancel --state=PENDING --user=$(id -un)" ;;
   test-only) beside='for i in $(seq 1000000); do sbatch --test-only -c 2 --wrap true > /dev/null 2>&1; done' ;;
+  launches)
+    queue=1
+    { echo '#!/bin/sh'; head -c 4000000 /dev/zero | tr '\0' '#' | fold -w 1000; } > "$folder/large.sh"
+    beside="sleep 2; sbatch -c 4 --array=0-$((nodes - 1)) -o /dev/null '$folder/large.sh'"
+    ;;
   connections) beside="python3 '$here/crowd.py' '$folder/controller.sock' ${4:-8000} 30" ;;
-  *) echo "beside.sh: cancel, test-only, connections, sacct or squeue" >&2; exit 2 ;;
+  *) echo "beside.sh: cancel, test-only, connections, launches, sacct or squeue" >&2; exit 2 ;;
 esac
 "$build/bin/latency_bench" "unix:$folder/controller.sock" --queue "$queue" --rate 100 --seconds 20 --beside "$beside"
+if [ "$what" = launches ]; then
+  echo "running=$(squeue -h -r -t R | wc -l) controller_$(awk '/VmHWM/ {print "peak_mib=" int($2 / 1024)}' "/proc/${started[0]}/status")"
+fi
 if [ -f "$folder/answers" ]; then echo "answers=$(cat "$folder/answers")"; fi

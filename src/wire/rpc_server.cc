@@ -7,9 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <deque>
-#include <functional>
-#include <iterator>
 #include <optional>
 #include <set>
 
@@ -17,6 +14,7 @@
 #include "records/fields.h"
 #include "records/wire_records.h"
 #include "wire/acceptor.h"
+#include "wire/agent_sender.h"
 #include "wire/bounded_stream.h"
 #include "wire/socket.h"
 
@@ -30,96 +28,6 @@ constexpr std::uint32_t kRefusalsMax = 256;
 
 using records::read;
 using records::write;
-
-/// What one call to an agent holds at most, unless a message alone has more: an agent reads 64 MiB.
-constexpr std::size_t kDeliveryWordsMax = std::size_t{16} << 17;
-
-/// Messages for an agent, batched: one call is in flight, the next takes what gathered meanwhile.
-class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandler {
- public:
-  /// Called with each message that the agent does not take, and what it said.
-  using Refused = std::function<void(const ToAgent&, const std::string&)>;
-
-  RpcAgentSender(schema::Agent::Client agent, Refused refused)
-      : agent_(kj::mv(agent)), refused_(std::move(refused)), tasks_(*this) {}
-
-  ~RpcAgentSender() noexcept override = default;
-
-  void send(const ToAgent& message) override {
-    waiting_.push_back(message);
-    if (!is_busy_) flush();
-  }
-  /// Signals that the agent has not said to have heard.
-  std::vector<SignalStep> unheard() const {
-    std::vector<SignalStep> signals;
-    for (const auto* messages : {&under_way_, &waiting_}) {
-      for (const ToAgent& message : *messages) {
-        if (const auto* signal = std::get_if<SignalStep>(&message)) signals.push_back(*signal);
-      }
-    }
-    return signals;
-  }
-
- private:
-  using Parcel = std::unique_ptr<capnp::MallocMessageBuilder>;
-
-  /// The first of those that wait, as many as one call may hold. How large a message is shows when
-  /// it is written.
-  std::vector<Parcel> pack() {
-    std::vector<Parcel> parcels;
-    const std::size_t most = alone_ > 0 ? 1 : waiting_.size();
-    std::size_t words = 0;
-    while (parcels.size() < most) {
-      auto parcel = std::make_unique<capnp::MallocMessageBuilder>();
-      write(parcel->initRoot<schema::AgentMessage>(), waiting_[parcels.size()]);
-      words += parcel->sizeInWords();
-      if (!parcels.empty() && words > kDeliveryWordsMax) break;
-      parcels.push_back(std::move(parcel));
-    }
-    return parcels;
-  }
-  void flush() {
-    if (waiting_.empty()) return;
-    is_busy_ = true;
-    const std::vector<Parcel> parcels = pack();
-    auto request = agent_.deliverRequest();
-    auto messages = request.initMessages(static_cast<unsigned>(parcels.size()));
-    for (unsigned i = 0; i < parcels.size(); ++i)
-      messages.setWithCaveats(i, parcels[i]->getRoot<schema::AgentMessage>().asReader());
-    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(parcels.size());
-    under_way_.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
-    waiting_.erase(waiting_.begin(), end);
-    if (alone_ > 0) --alone_;
-    tasks_.add(request.send().ignoreResult().then([this] {
-      is_busy_ = false;
-      under_way_.clear();
-      flush();
-    }));
-  }
-  /// A connection that is gone takes nothing more. Of what an agent refused, being of another
-  /// version perhaps, it is given each message alone: only what it refuses then is lost.
-  void taskFailed(kj::Exception&& exception) override {
-    if (exception.getType() == kj::Exception::Type::DISCONNECTED) return;
-    is_busy_ = false;
-    if (under_way_.size() == 1) {
-      refused_(under_way_.front(), exception.getDescription().cStr());
-    } else {
-      alone_ = under_way_.size();
-      waiting_.insert(waiting_.begin(), std::make_move_iterator(under_way_.begin()),
-                      std::make_move_iterator(under_way_.end()));
-    }
-    under_way_.clear();
-    flush();
-  }
-
-  schema::Agent::Client agent_;
-  Refused refused_;
-  std::deque<ToAgent> waiting_;
-  std::deque<ToAgent> under_way_;  ///< in the call that is not answered yet
-  std::size_t alone_ = 0;          ///< so many of those that wait go one by one
-  bool is_busy_ = false;
-  kj::TaskSet tasks_;
-};
 
 /// The agent of one connection, which ends with it: a peer may hand us an object of our own as its
 /// agent, and what is reachable from itself would never go.
@@ -199,12 +107,13 @@ class CallCount {
 class ControllerImpl final : public schema::Controller::Server {
  public:
   ControllerImpl(ClientCalls* clients, AgentCalls* agents, Identity identity,
-                 ConnectionQuota& quota, std::shared_ptr<Activity> activity,
+                 ConnectionQuota& quota, DeliveryBudget& budget, std::shared_ptr<Activity> activity,
                  std::shared_ptr<AgentLink> link, kj::Timer& timer)
       : clients_(clients),
         agents_(agents),
         identity_(identity),
         quota_(quota),
+        budget_(budget),
         activity_(std::move(activity)),
         link_(std::move(link)),
         timer_(timer) {}
@@ -281,7 +190,7 @@ class ControllerImpl final : public schema::Controller::Server {
     read(context.getParams().getHello(), hello);
     KJ_REQUIRE(std::holds_alternative<RegisterNode>(hello), "not a registration");
     auto sender = std::make_unique<RpcAgentSender>(
-        context.getParams().getAgent(),
+        context.getParams().getAgent(), budget_,
         [link = link_.get()](const ToAgent& message, const std::string& why) {
           link->refuse(message, why);
         });
@@ -320,6 +229,7 @@ class ControllerImpl final : public schema::Controller::Server {
   AgentCalls* agents_;
   Identity identity_;
   ConnectionQuota& quota_;
+  DeliveryBudget& budget_;
   std::shared_ptr<Activity> activity_;
   std::shared_ptr<AgentLink> link_;
   kj::Timer& timer_;
@@ -358,6 +268,7 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
         agents(a),
         options(std::move(o)),
         quota(options.quota),
+        budget(options.delivery_bytes_max, context.provider->getTimer()),
         acceptor(context, fd, [this](int connection) { adopt(connection); }),
         tasks(*this) {
     tasks.add(acceptor.run());
@@ -437,7 +348,7 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     it.network.emplace(*it.messages, capnp::rpc::twoparty::Side::SERVER);
     it.rpc.emplace(capnp::makeRpcServer(
         *it.network, schema::Controller::Client(kj::heap<ControllerImpl>(
-                         clients, agents, identity, quota, it.activity, it.link, timer))));
+                         clients, agents, identity, quota, budget, it.activity, it.link, timer))));
     it.rpc->setFlowLimit(options.flow_limit_words);
     auto close = kj::newPromiseAndFulfiller<void>();
     it.close = kj::mv(close.fulfiller);
@@ -455,6 +366,7 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
   AgentCalls* agents;
   ServerOptions options;
   ConnectionQuota quota;
+  DeliveryBudget budget;
   std::set<Connection*> connections;
   std::uint32_t refusals = 0;  ///< under way
   Acceptor acceptor;

@@ -262,8 +262,29 @@ TEST_F(AgentDoorTest, LaunchesThatAreLargeTogetherComeInSeveralCalls) {
     EXPECT_EQ(job_of(heard.messages[2 * job - 2]), job);
     EXPECT_EQ(job_of(heard.messages[2 * job - 1]), 100 + job);
   }
-  for (const std::size_t bytes : heard.call_bytes) EXPECT_LE(bytes, std::size_t{17} << 20);
+  for (const std::size_t bytes : heard.call_bytes) EXPECT_LE(bytes, std::size_t{8} << 20);
   EXPECT_TRUE(agents_.refused.empty() && agents_.lost.empty());
+}
+
+TEST_F(AgentDoorTest, SmallOnesShareCallsOfBoundedSize) {
+  KeepingAgent::Heard heard;
+  const auto none = [](const ToAgent&) { return false; };
+  ASSERT_NO_FATAL_FAILURE(
+      register_agent(kj::heap<KeepingAgent>(heard, io_.provider->getTimer(), none)));
+  LaunchStep launch;
+  launch.job = std::make_shared<JobSpec>();
+  launch.environment = std::make_shared<const std::string>(60'000, 'x');
+  constexpr std::uint32_t kLaunches = 200;
+  for (std::uint32_t job = 1; job <= kLaunches; ++job) {
+    launch.id = StepId{JobId(job), 0, kBatchStep};
+    agents_.sender->send(launch);
+  }
+  for (int i = 0; i < 200 && heard.messages.size() < kLaunches; ++i) pass(20 * kj::MILLISECONDS);
+  ASSERT_EQ(heard.messages.size(), kLaunches);
+  for (std::uint32_t job = 1; job <= kLaunches; ++job)
+    EXPECT_EQ(job_of(heard.messages[job - 1]), job);
+  for (const std::size_t bytes : heard.call_bytes) EXPECT_LE(bytes, std::size_t{5} << 20);
+  EXPECT_LE(heard.call_bytes.size(), 10U) << "many in one";
 }
 
 TEST_F(AgentDoorTest, WhatAnAgentDoesNotTakeTakesNothingElseAlong) {

@@ -1,0 +1,105 @@
+#include "wire/agent_sender.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "records/wire_records.h"
+
+namespace muster {
+namespace {
+
+/// What one call holds at most, unless a message alone has more: an agent reads 64 MiB.
+constexpr std::size_t kCallBytes = std::size_t{4} << 20;
+/// A message that has as much goes alone, and when the budget allows.
+constexpr std::size_t kLarge = std::size_t{64} << 10;
+
+/// What may be large of a message; the rest is little beside it.
+std::size_t bulk_of(const ToAgent& message) {
+  const auto* launch = std::get_if<LaunchStep>(&message);
+  if (launch == nullptr) return 0;
+  return (launch->script == nullptr ? 0 : launch->script->size()) +
+         (launch->environment == nullptr ? 0 : launch->environment->size());
+}
+
+}  // namespace
+
+RpcAgentSender::RpcAgentSender(schema::Agent::Client agent, DeliveryBudget& budget, Refused refused)
+    : agent_(kj::mv(agent)), budget_(budget), refused_(std::move(refused)), tasks_(*this) {}
+
+void RpcAgentSender::send(const ToAgent& message) {
+  waiting_.push_back(message);
+  if (!is_busy_) flush();
+}
+
+std::vector<SignalStep> RpcAgentSender::unheard() const {
+  std::vector<SignalStep> signals;
+  for (const auto* messages : {&under_way_, &waiting_}) {
+    for (const ToAgent& message : *messages) {
+      if (const auto* signal = std::get_if<SignalStep>(&message)) signals.push_back(*signal);
+    }
+  }
+  return signals;
+}
+
+/// The first of those that wait, as many as one call may hold. How large a message is shows when it
+/// is written; one that is large goes alone, and is not written twice.
+std::vector<RpcAgentSender::Parcel> RpcAgentSender::pack() const {
+  std::vector<Parcel> parcels;
+  const std::size_t most = alone_ > 0 ? 1 : waiting_.size();
+  std::size_t bytes = 0;
+  while (parcels.size() < most && bulk_of(waiting_[parcels.size()]) < kLarge) {
+    auto parcel = std::make_unique<capnp::MallocMessageBuilder>();
+    records::write(parcel->initRoot<schema::AgentMessage>(), waiting_[parcels.size()]);
+    bytes += parcel->sizeInWords() * sizeof(capnp::word);
+    if (!parcels.empty() && bytes > kCallBytes) break;
+    parcels.push_back(std::move(parcel));
+  }
+  return parcels;
+}
+
+void RpcAgentSender::flush() {
+  if (waiting_.empty()) return;
+  is_busy_ = true;
+  const std::size_t bytes = bulk_of(waiting_.front());
+  if (bytes < kLarge) return tasks_.add(deliver());
+  tasks_.add(budget_.take(bytes).then(
+      [this](kj::Own<DeliveryBudget::Share> share) { return deliver().attach(kj::mv(share)); }));
+}
+
+kj::Promise<void> RpcAgentSender::deliver() {
+  const std::vector<Parcel> parcels = pack();
+  const std::size_t count = std::max<std::size_t>(1, parcels.size());
+  auto request = agent_.deliverRequest();
+  auto messages = request.initMessages(static_cast<unsigned>(count));
+  if (parcels.empty()) records::write(messages[0], waiting_.front());
+  for (unsigned i = 0; i < parcels.size(); ++i)
+    messages.setWithCaveats(i, parcels[i]->getRoot<schema::AgentMessage>().asReader());
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(count);
+  under_way_.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
+  waiting_.erase(waiting_.begin(), end);
+  if (alone_ > 0) --alone_;
+  return request.send().ignoreResult().then([this] {
+    is_busy_ = false;
+    under_way_.clear();
+    flush();
+  });
+}
+
+/// A connection that is gone takes nothing more. Of what an agent refused, being of another version
+/// perhaps, it is given each message alone: only what it refuses then is lost.
+void RpcAgentSender::taskFailed(kj::Exception&& exception) {
+  if (exception.getType() == kj::Exception::Type::DISCONNECTED) return;
+  is_busy_ = false;
+  if (under_way_.size() == 1) {
+    refused_(under_way_.front(), exception.getDescription().cStr());
+  } else {
+    alone_ = under_way_.size();
+    waiting_.insert(waiting_.begin(), std::make_move_iterator(under_way_.begin()),
+                    std::make_move_iterator(under_way_.end()));
+  }
+  under_way_.clear();
+  flush();
+}
+
+}  // namespace muster

@@ -1,0 +1,51 @@
+// Messages for the agent of one connection, batched: one call is in flight, the next takes what
+// gathered meanwhile, as far as an agent reads it in one piece.
+#pragma once
+
+#include <capnp/message.h>
+#include <kj/async.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/agent_message.h"
+#include "schema/wire.capnp.h"
+#include "wire/controller_calls.h"
+#include "wire/delivery_budget.h"
+
+namespace muster {
+
+class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandler {
+ public:
+  /// Called with each message that the agent does not take, and what it said.
+  using Refused = std::function<void(const ToAgent&, const std::string&)>;
+
+  /// Requires: `budget` outlives it.
+  RpcAgentSender(schema::Agent::Client agent, DeliveryBudget& budget, Refused refused);
+  ~RpcAgentSender() noexcept override = default;
+
+  void send(const ToAgent& message) override;
+  /// Signals that the agent has not said to have heard.
+  std::vector<SignalStep> unheard() const;
+
+ private:
+  using Parcel = std::unique_ptr<capnp::MallocMessageBuilder>;
+  std::vector<Parcel> pack() const;
+  void flush();
+  kj::Promise<void> deliver();
+  void taskFailed(kj::Exception&& exception) override;
+
+  schema::Agent::Client agent_;
+  DeliveryBudget& budget_;
+  Refused refused_;
+  std::deque<ToAgent> waiting_;
+  std::deque<ToAgent> under_way_;  ///< in the call that is not answered yet
+  std::size_t alone_ = 0;          ///< so many of those that wait go one by one
+  bool is_busy_ = false;
+  kj::TaskSet tasks_;
+};
+
+}  // namespace muster
