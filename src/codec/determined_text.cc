@@ -24,8 +24,8 @@ constexpr std::uint32_t kPortPlaces = 1000;
 constexpr std::array<std::string_view, 5> kS3Settings{"bucket", "access_key", "secret_key", "endpoint_url", "prefix"};
 
 Json parsed(const std::string& text) {
-  auto document = parse_yaml(text);
-  return document.has_value() ? std::move(document->root) : Json(Json::Object{});
+  Json json = stored_json(text);
+  return json.object() != nullptr ? std::move(json) : Json(Json::Object{});
 }
 
 Json numbers(const std::vector<std::uint32_t>& values) {

@@ -7,6 +7,7 @@
 
 #include "codec/hyperparameter_form.h"
 #include "codec/json_reader.h"
+#include "codec/json_text.h"
 #include "codec/metric_direction.h"
 #include "codec/output_metrics.h"
 #include "codec/searcher_form.h"
@@ -350,8 +351,50 @@ void read_search(FormReader& top, ExperimentConfig& out) {
   out.source_checkpoint_uuid = std::move(searcher.source_checkpoint_uuid);
 }
 
+/// At most; nothing where the search itself decides.
+std::uint64_t trial_count(const SearchMethodConfig& method, const HyperSpace& space) {
+  if (std::holds_alternative<GridSearch>(method)) {
+    std::uint64_t points = 1;
+    for (const Hyperparameter& one : space) {
+      std::uint64_t values = 1;
+      std::visit(
+          [&values](const auto& domain) {
+            if constexpr (requires { domain.vals; }) values = domain.vals.size();
+            if constexpr (requires { domain.count; }) values = domain.count.value_or(1);
+          },
+          one.domain);
+      points = std::min<std::uint64_t>(kTrialMax, points * std::max<std::uint64_t>(1, values));
+    }
+    return points;
+  }
+  return std::visit(
+      [](const auto& search) -> std::uint64_t {
+        if constexpr (requires { search.max_trials; }) return search.max_trials;
+        if constexpr (requires { search.population_size; })
+          return std::uint64_t{search.population_size} * search.num_rounds;
+        return 1;
+      },
+      method);
+}
+
+/// Each trial's are kept in memory for as long as the experiment is.
+Status check_hparams_together(const ExperimentConfig& config, const Json& longest) {
+  constexpr std::uint64_t kMost = std::uint64_t{64} << 20;
+  const std::uint64_t trials = trial_count(config.search.method, config.hyperparameters);
+  const std::uint64_t bytes = json_text(longest).size();
+  if (trials * bytes <= kMost) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} trials with {} bytes each are more than {} MiB in all", trials, bytes,
+                          kMost >> 20),
+              "keep what is large in a file beside the code");
+}
+
 /// Only where the hyperparameters themselves are right.
 void check_hparams_of(FormReader& top, const ExperimentConfig& config) {
+  const Json longest = longest_hparams(config.hyperparameters);
+  const Status one = check_hparams_size(entrypoint_line(config.entrypoint), longest);
+  const Status all = one.has_value() ? check_hparams_together(config, longest) : one;
+  if (!all.has_value()) top.refuse("hyperparameters", all.error().text());
   for (const std::string& name : unknown_hparams(entrypoint_line(config.entrypoint), config.hyperparameters)) {
     top.refuse("entrypoint", fmt::format("{{{{hp.{}}}}} is no hyperparameter; see 'hyperparameters'", name));
   }

@@ -9,6 +9,20 @@
 
 namespace muster {
 
+Status check_launch_size(const LaunchStep& launch) {
+  constexpr std::size_t kRestBytes = std::size_t{1} << 20;
+  std::size_t bytes = 0;
+  for (const Bytes& one : {launch.script, launch.environment})
+    bytes += one == nullptr ? 0 : one->size();
+  for (const std::string& variable : launch.variables) bytes += variable.size();
+  for (const TaskFile& file : launch.files) bytes += file.text.size();
+  if (bytes <= kLaunchBytesMax - kRestBytes) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("what its node is to be told comes to {} bytes, more than {}", bytes,
+                          kLaunchBytesMax - kRestBytes),
+              "keep what is large in files");
+}
+
 Status check_code_size(std::size_t bytes) {
   if (bytes <= kCodeBytesMax) return {};
   return fail(ErrorCode::kInvalidArgument, fmt::format("the code comes to more than {} MiB", kCodeBytesMax >> 20),

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "codec/json_text.h"
+#include "codec/launch_size.h"
 #include "codec/words.h"
 #include "codec/yaml_text.h"
 
@@ -104,18 +105,8 @@ std::string length_text(std::string_view unit, std::uint64_t length) {
   return unit.empty() ? std::to_string(length) : fmt::format("{{{}: {}}}", json_quoted(unit), length);
 }
 
-}  // namespace
-
-std::string shell_quoted(std::string_view word) {
-  if (is_plain(word) || word.starts_with("{{hp.")) return std::string(word);
-  std::string out = "'";
-  for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
-  return out + "'";
-}
-
-std::string s3_settings(const ExperimentSpec& spec) {
-  const auto config = parse_yaml(spec.config);
-  const Json* storage = config.has_value() ? config->root.find("checkpoint_storage") : nullptr;
+std::string bucket_of(const Json& config) {
+  const Json* storage = config.find("checkpoint_storage");
   const Json* type = storage == nullptr ? nullptr : storage->find("type");
   if (type == nullptr || *type != Json("s3")) return {};
   Json::Object settings;
@@ -125,9 +116,8 @@ std::string s3_settings(const ExperimentSpec& spec) {
   return json_text(settings);
 }
 
-std::string profiling_settings(const ExperimentSpec& spec) {
-  const auto config = parse_yaml(spec.config);
-  const Json* profiling = config.has_value() ? config->root.find("profiling") : nullptr;
+std::string profiling_of(const Json& config) {
+  const Json* profiling = config.find("profiling");
   const Json* enabled = profiling == nullptr ? nullptr : profiling->find("enabled");
   if (enabled == nullptr || *enabled != Json(true)) return {};
   Json::Object settings;
@@ -136,6 +126,22 @@ std::string profiling_settings(const ExperimentSpec& spec) {
     if (value != nullptr && !value->is_null()) settings.push_back({std::string(name), *value});
   }
   return json_text(Json(std::move(settings)));
+}
+
+}  // namespace
+
+std::string shell_quoted(std::string_view word) {
+  if (is_plain(word) || word.starts_with("{{hp.")) return std::string(word);
+  std::string out = "'";
+  for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
+  return out + "'";
+}
+
+std::string s3_settings(const ExperimentSpec& spec) { return bucket_of(stored_json(spec.config)); }
+
+TrialSettings trial_settings(const ExperimentSpec& spec) {
+  const Json config = stored_json(spec.config);
+  return {bucket_of(config), profiling_of(config)};
 }
 
 std::string checkpoint_root(const ExperimentSpec& spec) { return spec.run_folder.substr(0, spec.run_folder.rfind('/')); }
@@ -186,6 +192,41 @@ std::string with_hparams(std::string_view line, const Json& hparams) {
   });
 }
 
+Json longest_hparams(const HyperSpace& space) {
+  const Json longest_number(-1.2345678901234567e-300);
+  Json hparams{Json::Object{}};
+  for (const Hyperparameter& one : space) {
+    Json& value = hparams.at(one.path);
+    value = longest_number;
+    if (const auto* constant = std::get_if<ConstDomain>(&one.domain)) value = constant->val;
+    if (const auto* choice = std::get_if<CategoricalDomain>(&one.domain)) {
+      value = *std::ranges::max_element(choice->vals, {}, [](const Json& val) { return value_text(val).size(); });
+    }
+  }
+  return hparams;
+}
+
+Status check_hparams_size(std::string_view entrypoint, const Json& hparams) {
+  constexpr std::size_t kNameBytes = 64;  // of the variables that they are told in
+  constexpr std::size_t kMost = kVariableBytesMax - kNameBytes;
+  constexpr std::string_view kWayOut = "no program could be started with it: keep what is large in a file beside the code";
+  const std::size_t bytes = json_text(hparams).size();
+  if (bytes > kMost) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("the hyperparameters of one trial come to {} bytes, more than {}", bytes, kMost), std::string(kWayOut));
+  }
+  // What is put in is counted rather than written: it may be a thousand times the line.
+  std::size_t size = entrypoint.size();
+  replaced(entrypoint, [&](std::string_view name) -> std::optional<std::string> {
+    const Json* value = size > kMost ? nullptr : hparams.find(split_path(name));
+    if (value != nullptr) size += value_text(*value).size();
+    return std::nullopt;
+  });
+  if (size <= kMost) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("the entrypoint, with hyperparameters put in, comes to more than {} bytes", kMost), std::string(kWayOut));
+}
+
 std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace& space) {
   std::vector<std::string> unknown;
   replaced(line, [&](std::string_view name) -> std::optional<std::string> {
@@ -201,10 +242,12 @@ std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace
 
 std::string trial_folder(const ExperimentSpec& spec, TrialId trial) { return fmt::format("{}/trial-{}", spec.run_folder, trial.value()); }
 
-std::vector<std::string> trial_variables(const Experiment& experiment, const Trial& trial, std::uint32_t run) {
+Result<std::vector<std::string>> trial_variables(const Experiment& experiment, const Trial& trial, std::uint32_t run,
+                                                 const TrialSettings& settings) {
   const ExperimentSpec& spec = *experiment.spec;
-  const auto parsed = parse_yaml(trial.hparams);
-  const Json hparams = parsed.has_value() && parsed->root.object() != nullptr ? parsed->root : Json(Json::Object{});
+  const Json stored = stored_json(trial.hparams);
+  const Json hparams = stored.object() != nullptr ? stored : Json(Json::Object{});
+  TRY(check_hparams_size(spec.entrypoint, hparams));
   std::vector<std::string> out;
   const auto add = [&out](std::string_view name, const auto& value) { out.push_back(fmt::format("{}={}", name, value)); };
   add("MUSTER_EXPERIMENT_ID", experiment.id.value());
@@ -221,10 +264,9 @@ std::vector<std::string> trial_variables(const Experiment& experiment, const Tri
   add("MUSTER_ENTRYPOINT", with_hparams(spec.entrypoint, hparams));
   add("MUSTER_HPARAMS", trial.hparams);
   append_hparam_variables(hparams, "MUSTER_HP_", out);
-  const std::string bucket = s3_settings(spec);
-  add("MUSTER_CHECKPOINT_STORAGE", bucket.empty() ? checkpoint_root(spec) : bucket);
+  add("MUSTER_CHECKPOINT_STORAGE", settings.bucket.empty() ? checkpoint_root(spec) : settings.bucket);
   if (!trial.source.empty()) add("MUSTER_SOURCE_CHECKPOINT", trial.source);
-  if (const std::string profiling = profiling_settings(spec); !profiling.empty()) add("MUSTER_PROFILING", profiling);
+  if (!settings.profiling.empty()) add("MUSTER_PROFILING", settings.profiling);
   // Trackers of others go on with one run of theirs for all runs of a trial.
   add("WANDB_RUN_ID", fmt::format("muster-{}-{}", experiment.id.value(), trial.id.value()));
   add("WANDB_RESUME", "allow");

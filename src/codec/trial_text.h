@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "model/experiment.h"
 #include "model/experiment_config.h"
 
@@ -31,11 +32,24 @@ std::string with_hparams(std::string_view line, const Json& hparams);
 /// The names that {{hp.NAME}} uses and `space` has not.
 std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace& space);
 
-/// NAME=VALUE for the environment of a trial's run; `run` counts from 1. python/README.md says what each means.
-std::vector<std::string> trial_variables(const Experiment& experiment, const Trial& trial, std::uint32_t run);
+/// The hyperparameters of a trial of the space that is longest as text.
+Json longest_hparams(const HyperSpace& space);
 
-/// What of the run is profiled, a JSON object with begin_on_batch and end_after_batch; empty: nothing.
-std::string profiling_settings(const ExperimentSpec& spec);
+/// Whether a program can be started with them. Errors: kInvalidArgument: they, or the entrypoint with them put in, are longer than a
+/// variable of the environment may be, with the way out. Source: execve(2), MAX_ARG_STRLEN.
+Status check_hparams_size(std::string_view entrypoint, const Json& hparams);
+
+/// What a configuration says to every run, read once for all of them.
+struct TrialSettings {
+  std::string bucket;     ///< as s3_settings
+  std::string profiling;  ///< a JSON object with begin_on_batch and end_after_batch; empty: nothing is profiled
+};
+TrialSettings trial_settings(const ExperimentSpec& spec);
+
+/// NAME=VALUE for the environment of a trial's run; `run` counts from 1. python/README.md says what each means. Errors: as
+/// check_hparams_size.
+Result<std::vector<std::string>> trial_variables(const Experiment& experiment, const Trial& trial, std::uint32_t run,
+                                                 const TrialSettings& settings);
 
 /// Where an experiment's checkpoints go in S3, a JSON object with its keys; empty: they go to a folder.
 std::string s3_settings(const ExperimentSpec& spec);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codec/json_text.h"
 #include "codec/yaml_text.h"
 
 namespace muster {
@@ -77,7 +78,7 @@ TEST(TrialVariables, SayAllThatAScriptNeeds) {
   trial.hparams = R"({"lr": 0.01, "net": {"act-fn": "re lu"}})";
   trial.target = 16;
   trial.source = "abc";
-  const auto variables = trial_variables(experiment, trial, 2);
+  const auto variables = trial_variables(experiment, trial, 2, {}).value();
   const auto has = [&](const char* variable) { return std::ranges::find(variables, variable) != variables.end(); };
   for (const char* variable :
        {"MUSTER_EXPERIMENT_ID=3", "MUSTER_TRIAL_ID=7", "MUSTER_RUN_ID=2",
@@ -98,7 +99,8 @@ TEST(TrialVariables, SayWhatIsProfiled) {
     spec->config = config;
     Experiment experiment;
     experiment.spec = spec;
-    for (const std::string& variable : trial_variables(experiment, Trial(), 1)) {
+    const auto variables = trial_variables(experiment, Trial(), 1, trial_settings(*spec)).value();
+    for (const std::string& variable : variables) {
       if (variable.starts_with("MUSTER_PROFILING=")) return variable.substr(17);
     }
     return std::string("nothing");
@@ -116,10 +118,46 @@ TEST(TrialVariables, NameAStorageThatIsNoFolder) {
   Experiment experiment;
   experiment.spec = spec;
   Trial trial;
-  const auto variables = trial_variables(experiment, trial, 1);
+  const auto variables = trial_variables(experiment, trial, 1, trial_settings(*spec)).value();
   const std::string expected =
       R"(MUSTER_CHECKPOINT_STORAGE={"type": "s3", "bucket": "b", "access_key": "k", "secret_key": "s"})";
   EXPECT_EQ(std::ranges::count(variables, expected), 1);
+}
+
+/// The kernel starts no program with a longer variable, and a line may grow a thousandfold.
+TEST(TrialVariables, AreNoLongerThanAProgramMayBeToldThem) {
+  const std::string large(100'000, 'x');
+  const Json hparams{Json::Object{{"a", large}}};
+  EXPECT_TRUE(check_hparams_size("python3 train.py {{hp.a}}", hparams).has_value());
+  std::string often;
+  for (int i = 0; i < 7000; ++i) often += "{{hp.a}}";
+  const Status grown = check_hparams_size(often, hparams);
+  ASSERT_FALSE(grown.has_value());
+  EXPECT_NE(grown.error().message.find("the entrypoint, with hyperparameters put in"),
+            std::string::npos);
+  const Status both = check_hparams_size("true", Json{Json::Object{{"a", large}, {"b", large}}});
+  ASSERT_FALSE(both.has_value());
+  EXPECT_NE(both.error().message.find("come to 200022 bytes"), std::string::npos)
+      << both.error().text();
+
+  auto spec = std::make_shared<ExperimentSpec>();
+  spec->entrypoint = often;
+  Experiment experiment;
+  experiment.spec = spec;
+  Trial trial;
+  trial.hparams = json_text(hparams);
+  EXPECT_FALSE(trial_variables(experiment, trial, 1, {}).has_value());
+}
+
+TEST(TrialVariables, TheLongestHyperparametersOfASpace) {
+  const HyperSpace space{
+      {{"a"}, ConstDomain{Json("constant")}},
+      {{"b", "c"}, CategoricalDomain{{Json("x"), Json("longest"), Json("long")}}},
+      {{"b", "d"}, DoubleDomain{0, 1, {}}}};
+  const Json longest = longest_hparams(space);
+  EXPECT_EQ(*longest.find("a"), Json("constant"));
+  EXPECT_EQ(*longest.find("b")->find("c"), Json("longest"));
+  EXPECT_GE(json_text(*longest.find("b")->find("d")).size(), 23U);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "codec/json_reader.h"
 #include "codec/words.h"
 
 namespace muster {
@@ -265,6 +266,12 @@ Result<YamlDocument> parse_yaml(std::string_view text) {
   } catch (const YAML::Exception& problem) {
     return refusal(line_of(problem.mark), fmt::format("not YAML: {}", problem.msg));
   }
+}
+
+Json stored_json(std::string_view text) {
+  if (auto json = parse_json(text); json.has_value()) return std::move(*json);
+  auto yaml = parse_yaml(text);
+  return yaml.has_value() ? std::move(yaml->root) : Json();
 }
 
 }  // namespace muster

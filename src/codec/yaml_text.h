@@ -25,6 +25,10 @@ struct YamlDocument {
 /// or 16 MiB with all aliases and paths unfolded.
 Result<YamlDocument> parse_yaml(std::string_view text);
 
+/// What is stored of a configuration: as json_text wrote it, or as YAML in journals of the first
+/// versions. Null: neither.
+Json stored_json(std::string_view text);
+
 /// What a plain scalar stands for: null, a boolean, a whole number, a number, else a text.
 Json yaml_scalar(std::string_view text);
 

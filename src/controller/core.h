@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "codec/trial_text.h"
 #include "controller/backend/blob_cache.h"
 #include "controller/backend/dependency_index.h"
 #include "controller/backend/mail.h"
@@ -119,6 +120,8 @@ class Core {
   /// Signals sent there of which nobody knows whether they arrived: a connection of the node is
   /// over, perhaps not its last.
   void on_unheard(NodeIndex node, const std::vector<SignalStep>& signals);
+  /// The node's agent does not take it, and says why.
+  void on_refused(NodeIndex node, const LaunchStep& launch, const std::string& why);
   void on_plan(PlanResult result, TimePoint now);
   void on_durable(Seq seq, TimePoint now);
   /// What was asked for by CorePort::fetch_blob. An error ends the launches that wait for it.
@@ -201,6 +204,7 @@ class Core {
   void watch_launch(const StepId& step);
   void forget_launch(const StepId& step);
   void watch_launches(TimePoint now);
+  const TrialSettings& settings_of(const Experiment& experiment);
   void note_begun(TimePoint now);
   void fail_launch(const StepId& step, const std::string& why, bool is_node_fault, TimePoint now);
   bool launch(const StepId& step);
@@ -352,6 +356,13 @@ class Core {
   /// When a step that no node has said to run yet is given up.
   std::map<StepId, TimePoint> launch_deadlines_;
   std::set<std::pair<TimePoint, StepId>> launch_watch_;
+  /// Launches that cannot be, until the next tick ends them.
+  struct Doom {
+    std::string why;
+    bool is_node_fault = false;
+  };
+  std::map<StepId, Doom> doomed_launches_;
+  std::map<ExperimentId, std::pair<ExperimentSpecRef, TrialSettings>> trial_settings_;
   /// Ended jobs on their way out of memory.
   struct Eviction {
     TimePoint at;

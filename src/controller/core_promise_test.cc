@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "codec/launch_size.h"
 #include "controller/testing.h"
 
 namespace muster {
@@ -683,6 +684,31 @@ TEST(CoreIdentity, NoCommandIsTakenUpBeforeTheNodesThatWereThereHaveBeenHeard) {
   EXPECT_FALSE(fresh.core.awaits_nodes(fresh.now + Duration::seconds(5)));
   fresh.connect_all();
   EXPECT_FALSE(fresh.core.awaits_nodes(fresh.now));
+}
+
+/// Its message is lost: what was to be started ends at once, with what the agent said.
+TEST(CoreLaunch, OneThatAnAgentDoesNotTakeEndsAtOnce) {
+  for (const bool is_too_large : {false, true}) {
+    Rig rig;
+    rig.connect_all();
+    const JobId job = rig.done(submit_of(spec_of())).job;
+    rig.plan();
+    LaunchStep launch = rig.last_sent<LaunchStep>();
+    const std::size_t bytes = is_too_large ? kLaunchBytesMax : 10;
+    launch.script = std::make_shared<const std::string>(bytes, '#');
+    const NodeIndex node = rig.job(job).run->allocation->nodes.front().node;
+    rig.core.on_refused(node, launch, "text blob too big");
+    rig.pass(Duration::seconds(1));
+    const bool is_drained =
+        (rig.core.state().nodes().at(node).status.conditions & node_condition::kDrain) != 0;
+    EXPECT_EQ(is_drained, !is_too_large) << "what is too large is too large everywhere";
+    EXPECT_EQ(is_finished(rig.job(job).state), is_too_large);
+    if (is_too_large) {
+      EXPECT_EQ(rig.job(job).state, JobState::kFailed);
+      ASSERT_NE(rig.job(job).detail, nullptr);
+      EXPECT_NE(rig.job(job).detail->find("text blob too big"), std::string::npos);
+    }
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "codec/hostlist.h"
+#include "codec/launch_size.h"
 #include "codec/rank_layout.h"
 #include "codec/service_text.h"
 #include "codec/trial_text.h"
@@ -153,8 +154,31 @@ void Core::forget_launch(const StepId& step) {
   launch_deadlines_.erase(found);
 }
 
+/// Read once for the trials of an experiment that begin one after the other.
+const TrialSettings& Core::settings_of(const Experiment& experiment) {
+  constexpr std::size_t kMost = 64;
+  auto& known = trial_settings_[experiment.id];
+  if (known.first != experiment.spec) {
+    if (trial_settings_.size() > kMost) trial_settings_.clear();
+    auto& fresh = trial_settings_[experiment.id];
+    fresh = {experiment.spec, trial_settings(*experiment.spec)};
+    return fresh.second;
+  }
+  return known.second;
+}
+
+/// What cannot be told to any node is its job's fault.
+void Core::on_refused(NodeIndex, const LaunchStep& launch, const std::string& why) {
+  doomed_launches_[launch.id] = {"its agent does not take the launch: " + why,
+                                 check_launch_size(launch).has_value()};
+}
+
 /// A launch is a promise: within its time there is a process, or an end with its cause.
 void Core::watch_launches(TimePoint now) {
+  for (const auto& [step, doom] : std::exchange(doomed_launches_, {})) {
+    forget_launch(step);
+    fail_launch(step, doom.why, doom.is_node_fault, now);
+  }
   while (!launch_watch_.empty() && launch_watch_.begin()->first <= now) {
     const StepId step = launch_watch_.begin()->second;
     forget_launch(step);
@@ -275,9 +299,6 @@ LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& 
   message.launch_key = job.run->launch_key_of(step);
   message.is_file_append = state.settings().is_job_file_append;
   message.kill_on_bad_exit = state.settings().kill_on_bad_exit;
-  if (const Trial* trial = trial_of(state, job)) {
-    message.variables = trial_variables(*state.experiments().find(trial->experiment), *trial, run_number(job));
-  }
   return message;
 }
 
@@ -304,6 +325,19 @@ bool Core::launch(const StepId& id) {
   message.time_left = message.end_time - std::max(now_, state_.time());
   message.script = script;
   message.environment = environment_bytes;
+  if (const Trial* trial = trial_of(state_, *job)) {
+    const Experiment& experiment = *state_.experiments().find(trial->experiment);
+    auto variables = trial_variables(experiment, *trial, run_number(*job), settings_of(experiment));
+    if (!variables.has_value()) {
+      doomed_launches_[id] = {variables.error().text(), false};
+      return true;
+    }
+    message.variables = std::move(*variables);
+  }
+  if (const Status sized = check_launch_size(message); !sized.has_value()) {
+    doomed_launches_[id] = {sized.error().text(), false};
+    return true;
+  }
   if (service_kind(*job->spec) && !http_.master.empty()) connect_service(message, *job);
   const StepProgress& progress = progress_[id];
   for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {

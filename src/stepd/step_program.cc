@@ -62,9 +62,14 @@ std::string local_time_text() {
 
 class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
  public:
-  StepProgram(const LaunchStep& launch, const StepdOptions& options, kj::AsyncIoContext& io)
-      : launch_(launch), options_(options), io_(io), layout_(step_layout(launch)), supervisor_(launch, *this, steady_now()),
-        container_(make_container(options.container, container_name(launch))), capture_(OutputCapture::make(launch, options)),
+  StepProgram(LaunchStep& launch, const StepdOptions& options, kj::AsyncIoContext& io)
+      : launch_(launch),
+        options_(options),
+        io_(io),
+        layout_(step_layout(launch)),
+        supervisor_(launch, *this, steady_now()),
+        container_(make_container(options.container, container_name(launch))),
+        capture_(OutputCapture::make(launch, options)),
         tasks_(*this) {}
 
   ~StepProgram() noexcept override = default;
@@ -282,6 +287,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       return;
     }
     started_ = std::move(started).value();
+    launch_.script = nullptr;  // it lies in its file, and may be the most of our memory
     open_streams_ = 0;
     for (const StartedTask& task : started_.tasks) {
       watch(task.output, FrameKind::kOutput, task.rank, task.output_file);
@@ -493,7 +499,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     check_end();
   }
 
-  const LaunchStep& launch_;
+  LaunchStep& launch_;
   const StepdOptions& options_;
   kj::AsyncIoContext& io_;
   RankLayout layout_;
@@ -537,15 +543,17 @@ const char* why_not_here(const Status& held, const StepdOptions& options) {
 
 }  // namespace
 
-int run_step(const LaunchStep& launch, const StepdOptions& options) {
+int run_step(LaunchStep launch, const StepdOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);
   kj::UnixEventPort::captureSignal(SIGCHLD);
   // Held before the time is looked at: who finds nobody here after that time may give the step's
   // place away.
   const Status held = hold_key(supervisors_lock_path(options.spool), supervisor_key(launch.id));
   if (const char* reason = why_not_here(held, options)) {
-    fmt::print(stderr, "muster-stepd: step {}.{} is not started: {}\n", launch.id.job.value(),
-               launch.id.step, reason);
+    const std::string step =
+        launch.id.step == kBatchStep ? "batch" : std::to_string(launch.id.step);
+    fmt::print(stderr, "muster-stepd: step {}.{} is not started: {}\n", launch.id.job.value(), step,
+               reason);
     return 0;
   }
   auto io = kj::setupAsyncIo();

@@ -22,6 +22,6 @@ struct StepdOptions {
 };
 
 /// Runs the step to its end. The exit status of the supervisor: 0.
-int run_step(const LaunchStep& launch, const StepdOptions& options);
+int run_step(LaunchStep launch, const StepdOptions& options);
 
 }  // namespace muster

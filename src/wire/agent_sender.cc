@@ -18,8 +18,11 @@ constexpr std::size_t kLarge = std::size_t{64} << 10;
 std::size_t bulk_of(const ToAgent& message) {
   const auto* launch = std::get_if<LaunchStep>(&message);
   if (launch == nullptr) return 0;
-  return (launch->script == nullptr ? 0 : launch->script->size()) +
-         (launch->environment == nullptr ? 0 : launch->environment->size());
+  std::size_t bytes = (launch->script == nullptr ? 0 : launch->script->size()) +
+                      (launch->environment == nullptr ? 0 : launch->environment->size());
+  for (const std::string& variable : launch->variables) bytes += variable.size();
+  for (const TaskFile& file : launch->files) bytes += file.text.size();
+  return bytes;
 }
 
 }  // namespace
@@ -44,13 +47,16 @@ std::vector<SignalStep> RpcAgentSender::unheard() const {
 
 /// The first of those that wait, as many as one call may hold. How large a message is shows when it
 /// is written; one that is large goes alone, and is not written twice.
-std::vector<RpcAgentSender::Parcel> RpcAgentSender::pack() const {
+std::vector<RpcAgentSender::Parcel> RpcAgentSender::pack() {
   std::vector<Parcel> parcels;
   const std::size_t most = alone_ > 0 ? 1 : waiting_.size();
   std::size_t bytes = 0;
   while (parcels.size() < most && bulk_of(waiting_[parcels.size()]) < kLarge) {
     auto parcel = std::make_unique<capnp::MallocMessageBuilder>();
-    records::write(parcel->initRoot<schema::AgentMessage>(), waiting_[parcels.size()]);
+    if (!write(parcel->initRoot<schema::AgentMessage>(), waiting_[parcels.size()])) {
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(parcels.size()));
+      return parcels;
+    }
     bytes += parcel->sizeInWords() * sizeof(capnp::word);
     if (!parcels.empty() && bytes > kCallBytes) break;
     parcels.push_back(std::move(parcel));
@@ -58,7 +64,22 @@ std::vector<RpcAgentSender::Parcel> RpcAgentSender::pack() const {
   return parcels;
 }
 
+/// False: it is larger than any message may be, and refused.
+bool RpcAgentSender::write(schema::AgentMessage::Builder wire, const ToAgent& message) {
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&] { records::write(wire, message); })) {
+    refuse(message, exception->getDescription().cStr());
+    return false;
+  }
+  return true;
+}
+
+/// Not at once: who sends is in the middle of its own work.
+void RpcAgentSender::refuse(const ToAgent& message, const std::string& why) {
+  tasks_.add(kj::evalLater([this, message, why] { refused_(message, why); }));
+}
+
 void RpcAgentSender::flush() {
+  is_busy_ = false;
   if (waiting_.empty()) return;
   is_busy_ = true;
   const std::size_t bytes = bulk_of(waiting_.front());
@@ -68,11 +89,17 @@ void RpcAgentSender::flush() {
 }
 
 kj::Promise<void> RpcAgentSender::deliver() {
-  const std::vector<Parcel> parcels = pack();
-  const std::size_t count = std::max<std::size_t>(1, parcels.size());
+  const bool is_large = bulk_of(waiting_.front()) >= kLarge;
+  const std::vector<Parcel> parcels = is_large ? std::vector<Parcel>() : pack();
+  const std::size_t count = is_large ? 1 : parcels.size();
   auto request = agent_.deliverRequest();
   auto messages = request.initMessages(static_cast<unsigned>(count));
-  if (parcels.empty()) records::write(messages[0], waiting_.front());
+  const bool is_refused = is_large && !write(messages[0], waiting_.front());
+  if (is_refused) waiting_.pop_front();
+  if (is_refused || count == 0) {
+    flush();
+    return kj::READY_NOW;
+  }
   for (unsigned i = 0; i < parcels.size(); ++i)
     messages.setWithCaveats(i, parcels[i]->getRoot<schema::AgentMessage>().asReader());
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(count);
@@ -80,7 +107,6 @@ kj::Promise<void> RpcAgentSender::deliver() {
   waiting_.erase(waiting_.begin(), end);
   if (alone_ > 0) --alone_;
   return request.send().ignoreResult().then([this] {
-    is_busy_ = false;
     under_way_.clear();
     flush();
   });
@@ -90,9 +116,8 @@ kj::Promise<void> RpcAgentSender::deliver() {
 /// perhaps, it is given each message alone: only what it refuses then is lost.
 void RpcAgentSender::taskFailed(kj::Exception&& exception) {
   if (exception.getType() == kj::Exception::Type::DISCONNECTED) return;
-  is_busy_ = false;
   if (under_way_.size() == 1) {
-    refused_(under_way_.front(), exception.getDescription().cStr());
+    refuse(under_way_.front(), exception.getDescription().cStr());
   } else {
     alone_ = under_way_.size();
     waiting_.insert(waiting_.begin(), std::make_move_iterator(under_way_.begin()),

@@ -33,9 +33,11 @@ class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandl
 
  private:
   using Parcel = std::unique_ptr<capnp::MallocMessageBuilder>;
-  std::vector<Parcel> pack() const;
+  std::vector<Parcel> pack();
   void flush();
   kj::Promise<void> deliver();
+  bool write(schema::AgentMessage::Builder wire, const ToAgent& message);
+  void refuse(const ToAgent& message, const std::string& why);
   void taskFailed(kj::Exception&& exception) override;
 
   schema::Agent::Client agent_;

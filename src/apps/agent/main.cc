@@ -342,10 +342,15 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
           agent_->on_registered(steady_now());
           return controller_->on_disconnect();
         })
-        .catch_([](kj::Exception&& exception) {
+        .catch_([this](kj::Exception&& exception) {
           if (exception.getType() == kj::Exception::Type::DISCONNECTED) return;
-          fmt::print(stderr, "muster-agent: the connection to the controller is given up: {}\n",
-                     exception.getDescription().cStr());
+          const std::string why = exception.getDescription().cStr();
+          if (why != last_refusal_) {
+            fmt::print(stderr, "muster-agent: the connection to the controller is given up: {}\n",
+                       why);
+          }
+          last_refusal_ = why;
+          is_given_up_ = true;
         })
         .then([this] {
           agent_->on_disconnected();
@@ -355,7 +360,9 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
         });
   }
   kj::Promise<void> redial() {
-    return io_.provider->getTimer().afterDelay(kRedial).then([this] { return controller_loop(); });
+    // What was not understood once may not be the next time, either.
+    const kj::Duration pause = std::exchange(is_given_up_, false) ? 25 * kRedial : kRedial;
+    return io_.provider->getTimer().afterDelay(pause).then([this] { return controller_loop(); });
   }
 
   void schedule_end() {
@@ -395,6 +402,7 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   std::map<StepId, MessageLink*> links_;
   std::unique_ptr<AgentClient> controller_;
   std::string last_refusal_;
+  bool is_given_up_ = false;  ///< by us, for what the controller said
   bool is_end_scheduled_ = false;
   kj::TaskSet tasks_;
 };

@@ -89,7 +89,10 @@ class CoreThread final : public AgentCalls {
     const std::string what =
         launch == nullptr
             ? "an order"
-            : fmt::format("the launch of step {}.{}", launch->id.job.value(), launch->id.step);
+            : fmt::format(
+                  "the launch of step {}.{}", launch->id.job.value(),
+                  launch->id.step == kBatchStep ? "batch" : std::to_string(launch->id.step));
+    if (launch != nullptr) core_.on_refused(node, *launch, why);
     log_line(fmt::format("the agent of node {} does not take {}: {}",
                          core_.state().nodes().at(node).config.name, what, why));
   }

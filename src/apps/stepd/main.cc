@@ -30,16 +30,17 @@ constexpr const char* kHelp =
     "  -V, --version    print the version\n";
 
 /// A launch message: the exit log's path, a NUL, the time of the launch in microseconds, a NUL, the encoded LaunchStep.
-int supervise(const std::string& bytes, const std::filesystem::path& start_folder,
+int supervise(std::string bytes, const std::filesystem::path& start_folder,
               muster::StepdOptions options) {
   const std::size_t path_end = bytes.find('\0');
   const std::size_t time_end = bytes.find('\0', path_end + 1);
   if (time_end == std::string::npos) return 1;
-  const auto order = muster::records::decode_to_agent(std::string_view(bytes).substr(time_end + 1));
+  auto order = muster::records::decode_to_agent(std::string_view(bytes).substr(time_end + 1));
   if (!order.has_value()) return 1;
   options.exit_log = start_folder / bytes.substr(0, path_end);
   options.launch_time = muster::TimePoint::from_microseconds(std::strtoll(bytes.c_str() + path_end + 1, nullptr, 10));
-  return muster::run_step(std::get<muster::LaunchStep>(*order), options);
+  std::string().swap(bytes);  // it may be 60 MB, and we live as long as the step
+  return muster::run_step(std::get<muster::LaunchStep>(std::move(*order)), options);
 }
 
 muster::NodeShape shape_of(const char* text) {
@@ -98,8 +99,9 @@ int main(int argc, char** argv) {
     if (!path->empty()) *path = start_folder / *path;
   }
   options.container = muster::find_container_host(cluster, options.spool);
-  const int code = muster::run_spawner(
-      STDIN_FILENO, [&](std::string bytes) { return supervise(bytes, start_folder, options); });
+  const int code = muster::run_spawner(STDIN_FILENO, [&](std::string bytes) {
+    return supervise(std::move(bytes), start_folder, options);
+  });
   muster::release_container_host(options.container);
   return code;
 }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "codec/experiment_form.h"
+#include "codec/launch_size.h"
 #include "controller/experiments/search_role.h"
 #include "controller/experiments/testing.h"
 #include "controller/prepare_experiment.h"
@@ -89,6 +90,60 @@ TEST(Configurations, OneWhoseStoredTextCannotBeReadEndsAloneAndSaysWhy) {
   EXPECT_EQ(lab.experiment().state, ExperimentState::kStoppingError);
   EXPECT_NE(lab.experiment().detail.find("its search cannot go on"), std::string::npos)
       << lab.experiment().detail;
+}
+
+/// A variable that is longer starts no program, and what is put into the entrypoint may be put in a
+/// thousand times.
+TEST(Configurations, WhatNoProgramCouldBeToldIsRefused) {
+  const std::string large(100'000, 'x');
+  std::string often;
+  for (int i = 0; i < 7000; ++i) often += "{{hp.a}}";
+  const auto refused = [](const std::string& entrypoint, const std::string& hyperparameters,
+                          std::uint32_t trials) {
+    Lab lab;
+    const Reply reply = lab.ask(
+        fmt::format("entrypoint: '{}'\nsearcher: {{name: random, metric: loss, max_trials: {}}}\n"
+                    "hyperparameters: {}\n",
+                    entrypoint, trials, hyperparameters));
+    return reply.error ? reply.error->text() : "";
+  };
+  EXPECT_NE(refused(often, "{a: " + large + "}", 1)
+                .find("hyperparameters: the entrypoint, with hyperparameters put in"),
+            std::string::npos);
+  EXPECT_NE(refused("true", "{a: " + large + ", b: " + large + "}", 1)
+                .find("the hyperparameters of one trial come to 2000"),
+            std::string::npos);
+  EXPECT_NE(refused("true", "{a: " + large + "}", 2048)
+                .find("2048 trials with 100009 bytes each are more than 64 MiB in all"),
+            std::string::npos);
+  EXPECT_EQ(refused("true {{hp.a}}", "{a: " + large + "}", 100), "");
+}
+
+/// What the door did not see: an experiment of an older version, or of a search that is the user's
+/// own.
+TEST(Configurations, ATrialThatCannotBeStartedEndsWithTheReasonAndDrainsNoNode) {
+  Lab lab;
+  CreateExperiment create;
+  create.config = random_search(1, 1);
+  create.job = testing::spec_of("base");
+  LastBlob last;
+  auto prepared =
+      prepare_experiment(std::move(create), testing::kAlice, CallerNames{"alice", "users"}, last);
+  ASSERT_TRUE(prepared.has_value());
+  auto spec = std::make_shared<ExperimentSpec>(*prepared->spec);
+  spec->entrypoint = std::string(kVariableBytesMax, '#');
+  prepared->spec = std::move(spec);
+  ASSERT_FALSE(lab.rig.done(std::move(*prepared)).error);
+  for (int i = 0; i < 20; ++i) {
+    lab.settle();
+    lab.rig.pass(Duration::seconds(1));
+  }
+  EXPECT_EQ(lab.rig.count_sent<LaunchStep>(0) + lab.rig.count_sent<LaunchStep>(1), 0U);
+  EXPECT_EQ(lab.trial(1).state, TrialState::kError);
+  EXPECT_NE(lab.trial(1).detail.find("with hyperparameters put in"), std::string::npos)
+      << lab.trial(1).detail;
+  for (const Node& node : lab.rig.core.state().nodes().all())
+    EXPECT_EQ(node.status.conditions & node_condition::kDrain, 0);
 }
 
 TEST(Configurations, ANulIsRefusedWhereverItStands) {
