@@ -137,7 +137,7 @@ TEST(TrialVariables, AreNoLongerThanAProgramMayBeToldThem) {
             std::string::npos);
   const Status both = check_hparams_size("true", Json{Json::Object{{"a", large}, {"b", large}}});
   ASSERT_FALSE(both.has_value());
-  EXPECT_NE(both.error().message.find("come to 200022 bytes"), std::string::npos)
+  EXPECT_NE(both.error().message.find("come to 200018 bytes"), std::string::npos)
       << both.error().text();
 
   auto spec = std::make_shared<ExperimentSpec>();
