@@ -60,7 +60,7 @@ class Calls final : public ClientCalls, public AgentCalls {
     cluster().settle();
   }
   void agent_lost(NodeIndex, AgentSender&, const std::vector<SignalStep>&) override {}
-  void agent_refused(NodeIndex, const ToAgent&, const std::string&) override {}
+  void agent_refused(NodeIndex, AgentSender&, const ToAgent&, const std::string&) override {}
 
  private:
   kj::AsyncIoContext& io_;

@@ -81,8 +81,11 @@ void Workload::call(Request request, bool is_operator, Done done) {
   send(call);
 }
 
-/// Sends it, and sends it again under the same number until somebody answers.
+/// Sends it, and sends it again under the same number until somebody answers, or for as long as a
+/// repeat is known for one.
 void Workload::send(const std::shared_ptr<Call>& call) {
+  constexpr Duration kRepeats = Duration::minutes(9);
+  if (call->first && world_.timeline.now() - call->first_time > kRepeats) return take_answer(call);
   const std::uint64_t token = next_token_++;
   tokens_[token] = call;
   const bool is_lost = world_.rng.chance(world_.options.client_loss);
@@ -129,13 +132,16 @@ void Workload::on_reply(std::uint64_t token, std::vector<Reply> replies) {
           call->first->front().job.value());
   }
   const bool is_repeat = call->first.has_value();
-  call->first = replies;
+  if (!is_repeat) call->first_time = world_.timeline.now();
+  call->first = std::move(replies);
   if (world_.rng.chance(world_.options.client_loss)) return;  // the answer is lost: the client asks again
-  if (calls_.erase(call->id.low) == 0 || is_repeat) {
-    if (!is_repeat) return;
-  }
+  if (!calls_.contains(call->id.low) && !is_repeat) return;
+  take_answer(call);
+}
+
+void Workload::take_answer(const std::shared_ptr<Call>& call) {
   calls_.erase(call->id.low);
-  if (auto done = std::exchange(call->done, nullptr)) done(replies.front());
+  if (auto done = std::exchange(call->done, nullptr)) done(call->first->front());
 }
 
 // ---- jobs ----

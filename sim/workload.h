@@ -64,11 +64,13 @@ class Workload {
     Request request;
     Done done;
     std::optional<std::vector<Reply>> first;  ///< answer, kept for repeats
+    TimePoint first_time;                     ///< when it came
     bool is_patient = false;                  ///< a step that waits for room
   };
   void next();
   void call(Request request, bool is_operator, Done done);
   void send(const std::shared_ptr<Call>& call);
+  void take_answer(const std::shared_ptr<Call>& call);
   void submit();
   void submitted(JobId job, const JobFacts& facts);
   void run_allocation(JobId job);

@@ -73,14 +73,19 @@ bool World::has_lost_power() {
 }
 
 void World::back_up() {
-  if (disk != nullptr && !disk->is_gone()) backup_ = {disk->image(), journal.stored(), checker.knowledge(), workload->jobs()};
+  if (disk != nullptr && !disk->is_gone())
+    backup_ = {disk->image(), journal.stored(), checker.knowledge(), workload->jobs(),
+               history_branch_};
 }
 
 void World::put_back(bool is_empty) {
   if (disk == nullptr || controller == nullptr || (!is_empty && !backup_)) return;
   crash_controller();
   Backup what = is_empty ? Backup() : *backup_;
-  const bool keeps_history = rng.chance(0.3);
+  // What was begun anew has nothing of what an older copy of the state remembers.
+  const bool is_same_history = is_empty || what.history_branch == history_branch_;
+  const bool keeps_history = rng.chance(0.3) && is_same_history;
+  if (!keeps_history) history_branch_ = is_empty ? ++history_branches_ : what.history_branch;
   if (keeps_history) {
     const auto is_of_history = [](const auto& file) { return file.first.starts_with("history.db"); };
     std::erase_if(what.image, is_of_history);

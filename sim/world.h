@@ -80,8 +80,11 @@ struct World {
     std::vector<EventBatchRef> stored;
     Knowledge knowledge;
     Workload::Jobs jobs;
+    std::uint64_t history_branch = 0;
   };
   std::optional<Backup> backup_;
+  std::uint64_t history_branch_ = 0;  ///< another one since history was begun anew
+  std::uint64_t history_branches_ = 0;
 };
 
 }  // namespace muster::sim

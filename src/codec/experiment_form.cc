@@ -351,22 +351,26 @@ void read_search(FormReader& top, ExperimentConfig& out) {
   out.source_checkpoint_uuid = std::move(searcher.source_checkpoint_uuid);
 }
 
-/// At most; nothing where the search itself decides.
+/// As search/hyperband.h has its brackets.
+std::uint64_t hyperband_trials(const Hyperband& config) {
+  std::uint64_t brackets = 1;
+  for (std::uint64_t power = config.divisor; power <= config.max_time; power *= config.divisor)
+    ++brackets;
+  std::uint64_t trials = 0;
+  std::uint64_t power = 1;
+  for (std::uint64_t s = 0; s < brackets; ++s, power *= config.divisor)
+    trials += (brackets * power + s) / (s + 1);
+  return trials;
+}
+
+/// At most; 1 where that is not known beforehand: a custom search says it as it goes.
 std::uint64_t trial_count(const SearchMethodConfig& method, const HyperSpace& space) {
   if (std::holds_alternative<GridSearch>(method)) {
-    std::uint64_t points = 1;
-    for (const Hyperparameter& one : space) {
-      std::uint64_t values = 1;
-      std::visit(
-          [&values](const auto& domain) {
-            if constexpr (requires { domain.vals; }) values = domain.vals.size();
-            if constexpr (requires { domain.count; }) values = domain.count.value_or(1);
-          },
-          one.domain);
-      points = std::min<std::uint64_t>(kTrialMax, points * std::max<std::uint64_t>(1, values));
-    }
-    return points;
+    double points = 1;
+    for (const Hyperparameter& one : space) points *= points_of(one.domain);
+    return static_cast<std::uint64_t>(points);
   }
+  if (const auto* hyperband = std::get_if<Hyperband>(&method)) return hyperband_trials(*hyperband);
   return std::visit(
       [](const auto& search) -> std::uint64_t {
         if constexpr (requires { search.max_trials; }) return search.max_trials;
@@ -379,7 +383,7 @@ std::uint64_t trial_count(const SearchMethodConfig& method, const HyperSpace& sp
 
 /// Each trial's are kept in memory for as long as the experiment is.
 Status check_hparams_together(const ExperimentConfig& config, const Json& longest) {
-  constexpr std::uint64_t kMost = std::uint64_t{64} << 20;
+  constexpr std::uint64_t kMost = std::uint64_t{128} << 20;
   const std::uint64_t trials = trial_count(config.search.method, config.hyperparameters);
   const std::uint64_t bytes = json_text(longest).size();
   if (trials * bytes <= kMost) return {};
@@ -389,12 +393,16 @@ Status check_hparams_together(const ExperimentConfig& config, const Json& longes
               "keep what is large in a file beside the code");
 }
 
-/// Only where the hyperparameters themselves are right.
-void check_hparams_of(FormReader& top, const ExperimentConfig& config) {
+/// Of what is new: what is stored goes on as it was.
+void check_hparams_sizes(FormReader& top, const ExperimentConfig& config) {
   const Json longest = longest_hparams(config.hyperparameters);
   const Status one = check_hparams_size(entrypoint_line(config.entrypoint), longest);
   const Status all = one.has_value() ? check_hparams_together(config, longest) : one;
   if (!all.has_value()) top.refuse("hyperparameters", all.error().text());
+}
+
+/// Only where the hyperparameters themselves are right.
+void check_hparams_of(FormReader& top, const ExperimentConfig& config) {
   for (const std::string& name : unknown_hparams(entrypoint_line(config.entrypoint), config.hyperparameters)) {
     top.refuse("entrypoint", fmt::format("{{{{hp.{}}}}} is no hyperparameter; see 'hyperparameters'", name));
   }
@@ -402,7 +410,7 @@ void check_hparams_of(FormReader& top, const ExperimentConfig& config) {
 
 }  // namespace
 
-ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
+ExperimentForm read_experiment(const Json& merged, const LineMap& lines, bool is_stored) {
   constexpr std::array<std::string_view, 3> kPolicies{"best", "all", "none"};
   ExperimentForm form;
   FormContext context{lines, {}};
@@ -429,6 +437,7 @@ ExperimentForm read_experiment(const Json& merged, const LineMap& lines) {
   read_the_rest(top);
   top.finish();
   if (context.problems.empty()) check_hparams_of(top, config);
+  if (context.problems.empty() && !is_stored) check_hparams_sizes(top, config);
   form.problems = std::move(context.problems);
   if (const auto line = lines.find("profiling.sync_timings"); line != lines.end()) {
     form.warnings.push_back({"profiling.sync_timings", "it changes nothing: no timings of batches are taken. Leave it out", line->second});

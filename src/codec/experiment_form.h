@@ -19,7 +19,8 @@ struct ExperimentForm {
   std::vector<FormProblem> problems;
   std::vector<FormProblem> warnings;  ///< what is allowed and hardly meant
 };
-ExperimentForm read_experiment(const Json& merged, const LineMap& lines);
+/// `is_stored`: it was taken before, perhaps by a version with other bounds on sizes.
+ExperimentForm read_experiment(const Json& merged, const LineMap& lines, bool is_stored = false);
 
 /// Configurations are read where everybody waits. Errors: kInvalidArgument: it is larger than one is ever read.
 Status check_config_size(std::string_view config);

@@ -116,7 +116,8 @@ bool needs_count(const HyperDomain& domain) {
   return false;
 }
 
-/// How many points the dimension has on a grid. Requires: it has a count if it needs one.
+}  // namespace
+
 double points_of(const HyperDomain& domain) {
   if (const auto* whole = std::get_if<IntDomain>(&domain)) {
     return std::min<double>(*whole->count, static_cast<double>(whole->maxval - whole->minval) + 1);
@@ -126,8 +127,6 @@ double points_of(const HyperDomain& domain) {
   if (const auto* categorical = std::get_if<CategoricalDomain>(&domain)) return static_cast<double>(categorical->vals.size());
   return 1;
 }
-
-}  // namespace
 
 HyperSpace read_hyperparameters(FormReader& section) {
   HyperSpace space;

@@ -10,6 +10,9 @@ namespace muster {
 /// What is wrong is noted and left out. Shape: rising by path.
 HyperSpace read_hyperparameters(FormReader& section);
 
+/// How many points the dimension has on a grid. Requires: it has a count if it needs one.
+double points_of(const HyperDomain& domain);
+
 /// Notes each hyperparameter that has no `count` and needs one to be put on a grid.
 void check_grid(const HyperSpace& space, FormReader& section);
 

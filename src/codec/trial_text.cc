@@ -101,6 +101,18 @@ void append_hparam_variables(const Json& value, const std::string& prefix, std::
   }
 }
 
+/// Of what append_hparam_variables makes: a name is repeated for each of its members. Counted no further than beyond `most`.
+std::size_t hparam_variable_bytes(const Json& value, std::size_t prefix, std::size_t most) {
+  std::size_t bytes = 0;
+  for (const Json::Member& member : *value.object()) {
+    if (bytes > most) break;
+    const std::size_t name = prefix + member.name.size() + 2;
+    bytes += member.value.object() != nullptr ? hparam_variable_bytes(member.value, name, most - bytes)
+                                              : name + value_text(member.value).size();
+  }
+  return bytes;
+}
+
 std::string length_text(std::string_view unit, std::uint64_t length) {
   return unit.empty() ? std::to_string(length) : fmt::format("{{{}: {}}}", json_quoted(unit), length);
 }
@@ -200,7 +212,12 @@ Json longest_hparams(const HyperSpace& space) {
     value = longest_number;
     if (const auto* constant = std::get_if<ConstDomain>(&one.domain)) value = constant->val;
     if (const auto* choice = std::get_if<CategoricalDomain>(&one.domain)) {
-      value = *std::ranges::max_element(choice->vals, {}, [](const Json& val) { return value_text(val).size(); });
+      value = *std::ranges::max_element(choice->vals, {}, [](const Json& val) { return json_text(val).size(); });
+    }
+    if (const auto* whole = std::get_if<IntDomain>(&one.domain)) {
+      const Json least(whole->minval);
+      const Json most(whole->maxval);
+      value = json_text(least).size() > json_text(most).size() ? least : most;
     }
   }
   return hparams;
@@ -209,17 +226,23 @@ Json longest_hparams(const HyperSpace& space) {
 Status check_hparams_size(std::string_view entrypoint, const Json& hparams) {
   constexpr std::size_t kNameBytes = 64;  // of the variables that they are told in
   constexpr std::size_t kMost = kVariableBytesMax - kNameBytes;
+  constexpr std::size_t kTogether = std::size_t{512} << 10;
   constexpr std::string_view kWayOut = "no program could be started with it: keep what is large in a file beside the code";
   const std::size_t bytes = json_text(hparams).size();
   if (bytes > kMost) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("the hyperparameters of one trial come to {} bytes, more than {}", bytes, kMost), std::string(kWayOut));
   }
+  if (hparam_variable_bytes(hparams, kNameBytes, kTogether) > kTogether) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("the hyperparameters of one trial, each told in a variable of its own, come to more than {} KiB", kTogether >> 10),
+                "give nested ones shorter names, or keep them in a file beside the code");
+  }
   // What is put in is counted rather than written: it may be a thousand times the line.
   std::size_t size = entrypoint.size();
   replaced(entrypoint, [&](std::string_view name) -> std::optional<std::string> {
     const Json* value = size > kMost ? nullptr : hparams.find(split_path(name));
-    if (value != nullptr) size += value_text(*value).size();
+    if (value != nullptr) size += json_text(*value).size();
     return std::nullopt;
   });
   if (size <= kMost) return {};

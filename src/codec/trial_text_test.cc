@@ -140,6 +140,14 @@ TEST(TrialVariables, AreNoLongerThanAProgramMayBeToldThem) {
   EXPECT_NE(both.error().message.find("come to 200018 bytes"), std::string::npos)
       << both.error().text();
 
+  Json::Object leaves;
+  for (int i = 0; i < 1000; ++i) leaves.push_back({std::to_string(i), Json(1)});
+  const Status nested =
+      check_hparams_size("true", Json{Json::Object{{std::string(64'000, 'n'), Json(leaves)}}});
+  ASSERT_FALSE(nested.has_value());
+  EXPECT_NE(nested.error().message.find("each told in a variable of its own"), std::string::npos);
+  EXPECT_TRUE(check_hparams_size("true", Json(leaves)).has_value());
+
   auto spec = std::make_shared<ExperimentSpec>();
   spec->entrypoint = often;
   Experiment experiment;
@@ -153,11 +161,15 @@ TEST(TrialVariables, TheLongestHyperparametersOfASpace) {
   const HyperSpace space{
       {{"a"}, ConstDomain{Json("constant")}},
       {{"b", "c"}, CategoricalDomain{{Json("x"), Json("longest"), Json("long")}}},
-      {{"b", "d"}, DoubleDomain{0, 1, {}}}};
+      {{"b", "d"}, DoubleDomain{0, 1, {}}},
+      {{"e"}, IntDomain{-1000, 9, {}}},
+      {{"f"}, CategoricalDomain{{Json("aaaa"), Json("\x7f\x01")}}}};
   const Json longest = longest_hparams(space);
   EXPECT_EQ(*longest.find("a"), Json("constant"));
   EXPECT_EQ(*longest.find("b")->find("c"), Json("longest"));
   EXPECT_GE(json_text(*longest.find("b")->find("d")).size(), 23U);
+  EXPECT_EQ(*longest.find("e"), Json(std::int64_t{-1000}));
+  EXPECT_EQ(*longest.find("f"), Json("\x7f\x01")) << "as JSON";
 }
 
 }  // namespace

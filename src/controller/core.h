@@ -206,7 +206,8 @@ class Core {
   void watch_launches(TimePoint now);
   const TrialSettings& settings_of(const Experiment& experiment);
   void note_begun(TimePoint now);
-  void fail_launch(const StepId& step, const std::string& why, bool is_node_fault, TimePoint now);
+  void fail_launch(const StepId& step, const std::string& why, bool is_node_fault, TimePoint now,
+                   std::optional<NodeIndex> culprit = std::nullopt);
   bool launch(const StepId& step);
   void connect_trial(LaunchStep& message, const Job& job, const Trial& trial) const;
   void connect_service(LaunchStep& message, const Job& job) const;
@@ -359,7 +360,8 @@ class Core {
   /// Launches that cannot be, until the next tick ends them.
   struct Doom {
     std::string why;
-    bool is_node_fault = false;
+    std::uint64_t launch_key = 0;
+    std::optional<NodeIndex> node = {};  ///< whose fault it is; none: the job's own
   };
   std::map<StepId, Doom> doomed_launches_;
   std::map<ExperimentId, std::pair<ExperimentSpecRef, TrialSettings>> trial_settings_;

@@ -686,6 +686,30 @@ TEST(CoreIdentity, NoCommandIsTakenUpBeforeTheNodesThatWereThereHaveBeenHeard) {
   EXPECT_FALSE(fresh.core.awaits_nodes(fresh.now));
 }
 
+TEST(CoreLaunch, OneThatOneAgentDoesNotTakeIsNotTheOtherNodesFault) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  const JobId job = rig.allocate(2);
+  const StepId step = rig.begin_step(job, 2);
+  LaunchStep launch = rig.last_sent<LaunchStep>();
+  ASSERT_EQ(launch.id, step);
+  rig.core.on_refused(NodeIndex(1), launch, "no memory");
+  rig.pass(Duration::seconds(1));
+  const auto is_drained = [&](std::uint32_t node) {
+    return (rig.core.state().nodes().at(NodeIndex(node)).status.conditions &
+            node_condition::kDrain) != 0;
+  };
+  EXPECT_FALSE(is_drained(0));
+  EXPECT_TRUE(is_drained(1));
+  const StepId next = rig.begin_step(job, 2);
+  launch = rig.last_sent<LaunchStep>();
+  rig.hear(1, StepRunning{next, launch.launch_key});
+  rig.core.on_refused(NodeIndex(1), launch, "no memory");
+  rig.pass(Duration::seconds(1));
+  EXPECT_TRUE(rig.job(job).run->find_step(next.step)->is_running()) << "it was told again";
+}
+
 /// Its message is lost: what was to be started ends at once, with what the agent said.
 TEST(CoreLaunch, OneThatAnAgentDoesNotTakeEndsAtOnce) {
   for (const bool is_too_large : {false, true}) {

@@ -168,16 +168,22 @@ const TrialSettings& Core::settings_of(const Experiment& experiment) {
 }
 
 /// What cannot be told to any node is its job's fault.
-void Core::on_refused(NodeIndex, const LaunchStep& launch, const std::string& why) {
-  doomed_launches_[launch.id] = {"its agent does not take the launch: " + why,
-                                 check_launch_size(launch).has_value()};
+void Core::on_refused(NodeIndex node, const LaunchStep& launch, const std::string& why) {
+  Doom doom{"its agent does not take the launch: " + why, launch.launch_key};
+  if (check_launch_size(launch).has_value()) doom.node = node;
+  doomed_launches_[launch.id] = std::move(doom);
 }
 
 /// A launch is a promise: within its time there is a process, or an end with its cause.
 void Core::watch_launches(TimePoint now) {
-  for (const auto& [step, doom] : std::exchange(doomed_launches_, {})) {
-    forget_launch(step);
-    fail_launch(step, doom.why, doom.is_node_fault, now);
+  for (const auto& [id, doom] : std::exchange(doomed_launches_, {})) {
+    const Job* job = state_.jobs().find(id.job);
+    const bool is_run = job != nullptr && job->run != nullptr && job->attempt == id.attempt;
+    const StepState* step = is_run ? job->run->find_step(id.step) : nullptr;
+    if (step == nullptr || job->run->launch_key_of(*step) != doom.launch_key) continue;
+    if (doom.node && has_begun_on(*doom.node, id)) continue;  // it was told another time
+    forget_launch(id);
+    fail_launch(id, doom.why, doom.node.has_value(), now, doom.node);
   }
   while (!launch_watch_.empty() && launch_watch_.begin()->first <= now) {
     const StepId step = launch_watch_.begin()->second;
@@ -186,9 +192,11 @@ void Core::watch_launches(TimePoint now) {
   }
 }
 
-/// Ends the step on every node that has not said that it runs there. `is_node_fault`: those nodes are not to be trusted
-/// with another one, and the job may run elsewhere.
-void Core::fail_launch(const StepId& id, const std::string& why, bool is_node_fault, TimePoint now) {
+/// Ends the step on every node that has not said that it runs there. `is_node_fault`: those nodes
+/// are not to be trusted with another one, and the job may run elsewhere. `culprit`: of those nodes
+/// the one that alone is at fault.
+void Core::fail_launch(const StepId& id, const std::string& why, bool is_node_fault, TimePoint now,
+                       std::optional<NodeIndex> culprit) {
   const Job* job = state_.jobs().find(id.job);
   const StepState* step = job == nullptr || job->run == nullptr || job->attempt != id.attempt ? nullptr : job->run->find_step(id.step);
   if (step == nullptr || !step->is_running()) return;
@@ -206,8 +214,10 @@ void Core::fail_launch(const StepId& id, const std::string& why, bool is_node_fa
       send_when_durable(node, SignalStep{id, SIGKILL, false, job->run->launch_key_of(*step)});
     }
     if (progress.running.test(i)) continue;
-    const std::string cause = is_node_fault ? fmt::format("node {} {}", state_.nodes().at(node).config.name, why) : why;
-    if (is_node_fault) {
+    const std::string& blamed = state_.nodes().at(culprit.value_or(node)).config.name;
+    const std::string cause = is_node_fault ? fmt::format("node {} {}", blamed, why) : why;
+    const bool is_to_blame = is_node_fault && culprit.value_or(node) == node;
+    if (is_to_blame) {
       drain_for(node, fmt::format("Launch failure: step {}.{} of attempt {}: {}", id.job.value(), id.step == kBatchStep ? "batch" : std::to_string(id.step),
                                   id.attempt, why), now);
     }
@@ -215,7 +225,7 @@ void Core::fail_launch(const StepId& id, const std::string& why, bool is_node_fa
     gone.id = id;
     gone.tasks = {ExitStatus::exited(1)};
     gone.error = cause;
-    gone.is_node_fault = is_node_fault;
+    gone.is_node_fault = is_to_blame;
     on_step_done(node, gone, now);
   }
 }
@@ -329,13 +339,13 @@ bool Core::launch(const StepId& id) {
     const Experiment& experiment = *state_.experiments().find(trial->experiment);
     auto variables = trial_variables(experiment, *trial, run_number(*job), settings_of(experiment));
     if (!variables.has_value()) {
-      doomed_launches_[id] = {variables.error().text(), false};
+      doomed_launches_[id] = {variables.error().text(), message.launch_key};
       return true;
     }
     message.variables = std::move(*variables);
   }
   if (const Status sized = check_launch_size(message); !sized.has_value()) {
-    doomed_launches_[id] = {sized.error().text(), false};
+    doomed_launches_[id] = {sized.error().text(), message.launch_key};
     return true;
   }
   if (service_kind(*job->spec) && !http_.master.empty()) connect_service(message, *job);

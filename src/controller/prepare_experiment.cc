@@ -50,12 +50,12 @@ Status check_no_nul(const Json& value, const std::string& path) {
   return {};
 }
 
-Result<ReadConfig> read_config(const Json& config, const LineMap& lines) {
+Result<ReadConfig> read_config(const Json& config, const LineMap& lines, bool is_stored = false) {
   if (config.object() == nullptr) return fail(wrong("it is not a map; give fields such as entrypoint: python3 train.py"));
   TRY(check_no_nul(config, ""));
   ReadConfig read;
   read.merged = merge_layers(config, experiment_defaults());
-  read.form = read_experiment(read.merged, lines);
+  read.form = read_experiment(read.merged, lines, is_stored);
   return read;
 }
 
@@ -69,9 +69,9 @@ Status check(const ExperimentForm& form) {
 /// As json_text wrote it; as YAML in journals of the first versions.
 Result<ReadConfig> read_stored(std::string_view text) {
   auto json = parse_json(text);
-  if (json.has_value()) return read_config(*json, {});
+  if (json.has_value()) return read_config(*json, {}, true);
   const YamlDocument document = TRY(parse_yaml(text));
-  return read_config(document.root, document.lines);
+  return read_config(document.root, document.lines, true);
 }
 
 /// What is stored of a configuration: the text that every later start reads. Errors: kInvalidArgument: it could not be read again, because
@@ -320,6 +320,7 @@ Status check_operations(const OperationsInput& input) {
                   hparams.has_value() ? "" : hparams.error().text());
     }
     TRY(check_no_nul(*hparams, "hyperparams"));
+    TRY(check_hparams_size("", *hparams));
   }
   return {};
 }

@@ -77,7 +77,8 @@ class AgentCalls {
   virtual void agent_lost(NodeIndex node, AgentSender& sender,
                           const std::vector<SignalStep>& unheard) = 0;
   /// An order that the node's agent does not take, and what it says: it is lost.
-  virtual void agent_refused(NodeIndex node, const ToAgent& message, const std::string& why) = 0;
+  virtual void agent_refused(NodeIndex node, AgentSender& sender, const ToAgent& message,
+                             const std::string& why) = 0;
 };
 
 }  // namespace muster

@@ -47,7 +47,7 @@ class AgentLink {
   }
   bool is_registered() const { return sender_ != nullptr; }
   void refuse(const ToAgent& message, const std::string& why) {
-    if (sender_ != nullptr) calls_->agent_refused(node_, message, why);
+    if (sender_ != nullptr) calls_->agent_refused(node_, *sender_, message, why);
   }
   void hear(const FromAgent& message) {
     if (sender_ != nullptr) calls_->agent_message(node_, *sender_, message);

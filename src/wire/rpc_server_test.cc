@@ -77,7 +77,7 @@ class FakeAgents final : public AgentCalls {
   }
   ClusterIdentity cluster_identity() const override { return {"cluster", Epoch(1)}; }
   void agent_message(NodeIndex, AgentSender&, const FromAgent&) override {}
-  void agent_refused(NodeIndex, const ToAgent& message, const std::string&) override {
+  void agent_refused(NodeIndex, AgentSender&, const ToAgent& message, const std::string&) override {
     refused.push_back(message);
   }
   void agent_lost(NodeIndex node, AgentSender&, const std::vector<SignalStep>& signals) override {

@@ -84,7 +84,8 @@ class CoreThread final : public AgentCalls {
     }
     core_.on_unheard(node, unheard);
   }
-  void agent_refused(NodeIndex node, const ToAgent& message, const std::string& why) override {
+  void agent_refused(NodeIndex node, AgentSender& sender, const ToAgent& message,
+                     const std::string& why) override {
     const auto* launch = std::get_if<LaunchStep>(&message);
     const std::string what =
         launch == nullptr
@@ -92,7 +93,8 @@ class CoreThread final : public AgentCalls {
             : fmt::format(
                   "the launch of step {}.{}", launch->id.job.value(),
                   launch->id.step == kBatchStep ? "batch" : std::to_string(launch->id.step));
-    if (launch != nullptr) core_.on_refused(node, *launch, why);
+    const bool is_current = (*senders_)[node.value()] == &sender;
+    if (launch != nullptr && is_current) core_.on_refused(node, *launch, why);
     log_line(fmt::format("the agent of node {} does not take {}: {}",
                          core_.state().nodes().at(node).config.name, what, why));
   }

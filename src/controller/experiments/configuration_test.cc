@@ -114,7 +114,7 @@ TEST(Configurations, WhatNoProgramCouldBeToldIsRefused) {
                 .find("the hyperparameters of one trial come to 2000"),
             std::string::npos);
   EXPECT_NE(refused("true", "{a: " + large + "}", 2048)
-                .find("2048 trials with 100009 bytes each are more than 64 MiB in all"),
+                .find("2048 trials with 100009 bytes each are more than 128 MiB in all"),
             std::string::npos);
   EXPECT_EQ(refused("true {{hp.a}}", "{a: " + large + "}", 100), "");
 }
