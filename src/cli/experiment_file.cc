@@ -18,7 +18,8 @@ constexpr std::size_t kMost = std::size_t{16} << 20;
 Result<YamlDocument> read_yaml(const std::string& path) {
   const std::string text = TRY(read_file(path, kMost));
   auto document = parse_yaml(text);
-  if (!document.has_value()) return fail(document.error().code, fmt::format("{}: {}", path, document.error().message));
+  if (!document.has_value())
+    return fail(document.error().code, fmt::format("{}: {}", path, document.error().message));
   return document;
 }
 
@@ -35,19 +36,25 @@ Error template_error(Error error, const std::string& path) {
 }  // namespace
 
 std::vector<std::string> ExperimentFile::problems(const YamlDocument& document) const {
-  const ExperimentForm form = read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
+  const ExperimentForm form =
+      read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
   std::vector<std::string> lines;
   // What has no line may stand in the template.
-  const std::string both = template_path.empty() ? path : fmt::format("{} over {}", path, template_path);
-  for (const FormProblem& problem : form.problems) lines.push_back(fmt::format("{}: {}", problem.line == 0 ? both : path, problem.text()));
-  if (const Status sized = check_config_size(json_text(document.root)); !sized.has_value()) lines.push_back(fmt::format("{}: {}", path, sized.error().detail));
+  const std::string both =
+      template_path.empty() ? path : fmt::format("{} over {}", path, template_path);
+  for (const FormProblem& problem : form.problems)
+    lines.push_back(fmt::format("{}: {}", problem.line == 0 ? both : path, problem.text()));
+  if (const Status sized = check_config_size(json_text(document.root)); !sized.has_value())
+    lines.push_back(fmt::format("{}: {}", path, sized.error().detail));
   return lines;
 }
 
 std::vector<std::string> ExperimentFile::warnings(const YamlDocument& document) const {
-  const ExperimentForm form = read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
+  const ExperimentForm form =
+      read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
   std::vector<std::string> lines;
-  for (const FormProblem& warning : form.warnings) lines.push_back(fmt::format("{}: {}", path, warning.text()));
+  for (const FormProblem& warning : form.warnings)
+    lines.push_back(fmt::format("{}: {}", path, warning.text()));
   return lines;
 }
 
@@ -56,7 +63,8 @@ Result<std::string> ExperimentFile::text() const { return read_file(path, kMost)
 void ExperimentFile::add_to(CLI::App& app) {
   app.add_option("FILE", path, "the experiment's file; - reads standard input")->required();
   app.add_option("--template", template_path, "a file whose values hold where FILE says nothing");
-  app.add_option("--config", overrides, "NAME.NAME=VALUE: set one value; may be repeated")->allow_extra_args(false);
+  app.add_option("--config", overrides, "NAME.NAME=VALUE: set one value; may be repeated")
+      ->allow_extra_args(false);
 }
 
 Result<YamlDocument> ExperimentFile::read() const {
@@ -64,7 +72,9 @@ Result<YamlDocument> ExperimentFile::read() const {
   for (const std::string& override_text : overrides) {
     TRY(apply_override(document.root, override_text));
     const std::string path_set = override_text.substr(0, override_text.find('='));
-    std::erase_if(document.lines, [&](const auto& line) { return line.first == path_set || line.first.starts_with(path_set + "."); });
+    std::erase_if(document.lines, [&](const auto& line) {
+      return line.first == path_set || line.first.starts_with(path_set + ".");
+    });
   }
   if (template_path.empty()) return document;
   auto under = read_yaml(template_path);

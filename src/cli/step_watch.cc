@@ -47,7 +47,9 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
-bool contains(const std::vector<std::uint32_t>& nodes, std::uint32_t node) { return std::ranges::find(nodes, node) != nodes.end(); }
+bool contains(const std::vector<std::uint32_t>& nodes, std::uint32_t node) {
+  return std::ranges::find(nodes, node) != nodes.end();
+}
 
 unsigned file_mask() {
   const mode_t mask = ::umask(0);
@@ -68,20 +70,29 @@ bool is_observable(int fd) {
 }  // namespace
 
 const std::vector<int>& step_signals() {
-  static const std::vector<int> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+  static const std::vector<int> signals = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                           SIGUSR1, SIGUSR2, SIGALRM};
   return signals;
 }
 
 StepWatch::StepWatch(const Console& console, Session& session, const SubmitOptions& options)
-    : console_(console), session_(session), options_(options), output_(options.step.is_label, 1),
-      errors_(options.step.is_label, 1), report_(1), tasks_(*this) {}
+    : console_(console),
+      session_(session),
+      options_(options),
+      output_(options.step.is_label, 1),
+      errors_(options.step.is_label, 1),
+      report_(1),
+      tasks_(*this) {}
 
-Result<std::unique_ptr<StepWatch>> StepWatch::create(const Console& console, Session& session, const SubmitOptions& options) {
+Result<std::unique_ptr<StepWatch>> StepWatch::create(const Console& console, Session& session,
+                                                     const SubmitOptions& options) {
   std::unique_ptr<StepWatch> watch(new StepWatch(console, session, options));
   StepWatch* self = watch.get();
   StepEvents events;
   events.joined = [self](std::uint32_t) { self->start_if_complete(); };
-  events.frame = [self](std::uint32_t node, Frame frame) { self->on_frame(node, std::move(frame)); };
+  events.frame = [self](std::uint32_t node, Frame frame) {
+    self->on_frame(node, std::move(frame));
+  };
   events.lost = [self](std::uint32_t node) { self->on_lost(node); };
   events.shortage = [self](int error) { self->on_shortage(error); };
   watch->server_ = TRY(StepServer::create(session.io(), std::move(events)));
@@ -93,7 +104,8 @@ void StepWatch::taskFailed(kj::Exception&& exception) {
 }
 
 std::string StepWatch::step_name() const {
-  return place_ ? fmt::format("StepId={}.{}", place_->id.job.value(), place_->id.step) : std::string("the step");
+  return place_ ? fmt::format("StepId={}.{}", place_->id.job.value(), place_->id.step)
+                : std::string("the step");
 }
 std::string StepWatch::host(std::uint32_t node) const {
   return place_ && node < place_->hosts.size() ? place_->hosts[node] : fmt::format("node{}", node);
@@ -111,7 +123,8 @@ int StepWatch::run(StepPlace place, const StepSpec& spec) {
     return *forced_exit_;
   }
   has_input_ = spec.get(StepText::kStdIn).empty();
-  kills_on_bad_exit_ = spec.kill_on_bad_exit < 0 ? session_.cluster().kills_on_bad_exit : spec.kill_on_bad_exit == 1;
+  kills_on_bad_exit_ =
+      spec.kill_on_bad_exit < 0 ? session_.cluster().kills_on_bad_exit : spec.kill_on_bad_exit == 1;
   wait_seconds_ = spec.wait_seconds;
   if (const auto task = parse_whole32(spec.get(StepText::kInputTask))) input_task_ = *task;
   auto paf = kj::newPromiseAndFulfiller<void>();
@@ -137,7 +150,8 @@ Status StepWatch::open_files(const StepSpec& step) {
     std::string path = expand_file_pattern(step.get(pattern), place_->names);
     if (path.front() != '/') path = fmt::format("{}/{}", step.get(StepText::kWorkDir), path);
     const int mode = step.open_mode == kAppend ? 0 : O_TRUNC;
-    const Status made = make_folders_as(ProcessUser{::getuid(), ::getgid(), ""}, path.substr(0, path.rfind('/')), 0777 & ~file_mask());
+    const Status made = make_folders_as(ProcessUser{::getuid(), ::getgid(), ""},
+                                        path.substr(0, path.rfind('/')), 0777 & ~file_mask());
     // Without waiting: a FIFO that nobody reads would keep every signal waiting, too.
     const int fd = made.has_value()
                        ? ::open(path.c_str(),
@@ -161,7 +175,9 @@ Status StepWatch::open_files(const StepSpec& step) {
     output_file_ = kj::AutoCloseFd(TRY(open_one(StepText::kStdOut)));
     output_fd_ = output_file_.get();
   }
-  if (step.get(StepText::kStdErr).empty() && step.get(StepText::kErrorTask).empty() && output_fd_ != 1) error_fd_ = output_fd_;
+  if (step.get(StepText::kStdErr).empty() && step.get(StepText::kErrorTask).empty() &&
+      output_fd_ != 1)
+    error_fd_ = output_fd_;
   if (step.get(StepText::kStdErr) == step.get(StepText::kStdOut) && output_fd_ != 1) {
     error_fd_ = output_fd_;
   } else if (is_gathered(step.get(StepText::kStdErr))) {
@@ -177,7 +193,8 @@ void StepWatch::show(int fd, std::string_view bytes) {
   if (const int error = write_all(fd, bytes); error != 0) on_unwritable(fd, error);
 }
 
-/// The tasks' work goes on without a reader, as under Slurm; tasks that do nothing but write are told as in a pipeline.
+/// The tasks' work goes on without a reader, as under Slurm; tasks that do nothing but write are
+/// told as in a pipeline.
 void StepWatch::drop(std::size_t bytes) {
   constexpr std::uint64_t kDroppedMax = 64 << 20;
   const bool was_within = dropped_ <= kDroppedMax;
@@ -191,7 +208,8 @@ void StepWatch::drop(std::size_t bytes) {
 void StepWatch::on_unwritable(int fd, int error) {
   unwritable_.push_back(fd);
   is_unread_ = is_unread_ || error == EPIPE;
-  if (error != EPIPE) console_.error(fmt::format("cannot write the step's output: {}", std::strerror(error)));
+  if (error != EPIPE)
+    console_.error(fmt::format("cannot write the step's output: {}", std::strerror(error)));
 }
 
 /// Before anything runs.
@@ -242,7 +260,8 @@ void StepWatch::on_frame(std::uint32_t node, Frame frame) {
 void StepWatch::on_task_exit(std::uint32_t node, const Frame& frame) {
   const auto words = split_words(frame.payload, ' ');
   TaskEnd end;
-  if (!words.empty()) end.status.raw = static_cast<std::int32_t>(parse_whole32(words[0]).value_or(0));
+  if (!words.empty())
+    end.status.raw = static_cast<std::int32_t>(parse_whole32(words[0]).value_or(0));
   end.is_out_of_memory = words.size() > 1 && words[1] == "oom";
   report_.add(frame.task, host(node), end);
   report_ends_soon();
@@ -259,13 +278,15 @@ void StepWatch::on_task_exit(std::uint32_t node, const Frame& frame) {
 void StepWatch::after_first_end() {
   is_first_end_seen_ = true;
   if (wait_seconds_ == 0) return;
-  tasks_.add(session_.io().provider->getTimer().afterDelay(wait_seconds_ * kj::SECONDS).then([this] {
-    if (is_terminating_ || report_.ended_count() == 0) return;
-    console_.say(fmt::format("First task exited {}s ago", wait_seconds_));
-    for (const std::string& line : report_.status_lines()) console_.say(fmt::format("{} {}", step_name(), line));
-    say_terminating();
-    kill_at_once();
-  }));
+  tasks_.add(
+      session_.io().provider->getTimer().afterDelay(wait_seconds_ * kj::SECONDS).then([this] {
+        if (is_terminating_ || report_.ended_count() == 0) return;
+        console_.say(fmt::format("First task exited {}s ago", wait_seconds_));
+        for (const std::string& line : report_.status_lines())
+          console_.say(fmt::format("{} {}", step_name(), line));
+        say_terminating();
+        kill_at_once();
+      }));
 }
 
 void StepWatch::report_ends() {
@@ -295,7 +316,8 @@ void StepWatch::on_shortage(int error) {
 }
 
 void StepWatch::finish_if_done() {
-  if (place_ && done_.size() >= place_->hosts.size() && finished_.get() != nullptr) finished_->fulfill();
+  if (place_ && done_.size() >= place_->hosts.size() && finished_.get() != nullptr)
+    finished_->fulfill();
 }
 
 /// The controller knows the end. Supervisors that are there still deliver; of those that never came
@@ -351,16 +373,16 @@ void StepWatch::terminate() {
   server_->send_all(FrameKind::kSignal, SIGCONT, "");
   server_->send_all(FrameKind::kSignal, SIGTERM, "");
   const auto kill_wait = session_.cluster().kill_wait.microseconds() * kj::MICROSECONDS;
-  tasks_.add(session_.io().provider->getTimer().afterDelay(kill_wait).then([this] {
-    server_->send_all(FrameKind::kSignal, SIGKILL, "");
-  }));
+  tasks_.add(session_.io().provider->getTimer().afterDelay(kill_wait).then(
+      [this] { server_->send_all(FrameKind::kSignal, SIGKILL, ""); }));
 }
 
 /// Once, however often and by whomever the step is ended.
 void StepWatch::tell_abort() {
   if (std::exchange(is_abort_told_, true)) return;
   const std::int64_t seconds = (session_.cluster().kill_wait + kEndMargin).seconds();
-  console_.say(fmt::format("Job step aborted: Waiting up to {} seconds for job step to finish.", seconds));
+  console_.say(
+      fmt::format("Job step aborted: Waiting up to {} seconds for job step to finish.", seconds));
 }
 
 kj::Promise<void> StepWatch::signal_loop() {
@@ -379,7 +401,8 @@ void StepWatch::on_signal(int number) {
     on_interrupt();
     return;
   }
-  const bool is_ignored = std::ranges::find(options_.ignored_signals, number) != options_.ignored_signals.end();
+  const bool is_ignored =
+      std::ranges::find(options_.ignored_signals, number) != options_.ignored_signals.end();
   if (is_ignored) return;
   if (number == SIGTERM || number == SIGHUP || number == SIGQUIT) {
     console_.say("forcing job termination");
@@ -400,7 +423,8 @@ void StepWatch::on_interrupt() {
   }
   if (!is_second && !options_.is_quit_on_interrupt) {
     console_.say("interrupt (one more within 1 sec to abort)");
-    for (const std::string& line : report_.status_lines()) console_.say(fmt::format("{} {}", step_name(), line));
+    for (const std::string& line : report_.status_lines())
+      console_.say(fmt::format("{} {}", step_name(), line));
     return;
   }
   if (is_terminating_) {
@@ -420,11 +444,13 @@ void StepWatch::send_input(std::string_view bytes) {
   server_->send_all(kind, input_task_, bytes);
 }
 
-/// Reads what is there, sends it, waits for room. Never makes standard input non-blocking: it is shared with the shell.
+/// Reads what is there, sends it, waits for room. Never makes standard input non-blocking: it is
+/// shared with the shell.
 kj::Promise<void> StepWatch::input_loop() {
   kj::Promise<void> ready = kj::READY_NOW;
   if (is_observable(0)) {
-    auto observer = kj::heap<kj::UnixEventPort::FdObserver>(session_.io().unixEventPort, 0, kj::UnixEventPort::FdObserver::OBSERVE_READ);
+    auto observer = kj::heap<kj::UnixEventPort::FdObserver>(
+        session_.io().unixEventPort, 0, kj::UnixEventPort::FdObserver::OBSERVE_READ);
     auto readable = observer->whenBecomesReadable();
     ready = readable.attach(kj::mv(observer));
   }

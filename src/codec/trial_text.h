@@ -1,4 +1,5 @@
-// What a trial is told and how it is started: its variables, its command, its batch script. All texts, made from values.
+// What a trial is told and how it is started: its variables, its command, its batch script. All
+// texts, made from values.
 #pragma once
 
 #include <string>
@@ -11,9 +12,10 @@
 
 namespace muster {
 
-/// The batch script of an experiment's trials. It unpacks the code behind it into $MUSTER_RUN_DIR/code and runs $MUSTER_ENTRYPOINT
-/// there, once on each node; requests to stop reach the command alone. `archive`: a tar file, compressed by gzip or not; empty:
-/// the command runs in the job's working directory.
+/// The batch script of an experiment's trials. It unpacks the code behind it into
+/// $MUSTER_RUN_DIR/code and runs $MUSTER_ENTRYPOINT there, once on each node; requests to stop
+/// reach the command alone. `archive`: a tar file, compressed by gzip or not; empty: the command
+/// runs in the job's working directory.
 std::string trial_script(std::string_view archive);
 
 /// The archive in such a script; empty: it has none.
@@ -25,8 +27,8 @@ std::string shell_quoted(std::string_view word);
 /// The entrypoint as one line for the shell: words are quoted.
 std::string entrypoint_line(const EntryPoint& entrypoint);
 
-/// The line with {{hp.NAME}} replaced by the hyperparameters' values; nested names are joined by dots. A name that is not there
-/// stays as it is. `hparams`: an object.
+/// The line with {{hp.NAME}} replaced by the hyperparameters' values; nested names are joined by
+/// dots. A name that is not there stays as it is. `hparams`: an object.
 std::string with_hparams(std::string_view line, const Json& hparams);
 
 /// The names that {{hp.NAME}} uses and `space` has not.
@@ -35,23 +37,26 @@ std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace
 /// The hyperparameters of a trial of the space that is longest as text.
 Json longest_hparams(const HyperSpace& space);
 
-/// Whether a program can be started with them. Errors: kInvalidArgument: they, or the entrypoint with them put in, are longer than a
-/// variable of the environment may be, with the way out. Source: execve(2), MAX_ARG_STRLEN.
+/// Whether a program can be started with them. Errors: kInvalidArgument: they, or the entrypoint
+/// with them put in, are longer than a variable of the environment may be, with the way out.
+/// Source: execve(2), MAX_ARG_STRLEN.
 Status check_hparams_size(std::string_view entrypoint, const Json& hparams);
 
 /// What a configuration says to every run, read once for all of them.
 struct TrialSettings {
   std::string bucket;     ///< as s3_settings
-  std::string profiling;  ///< a JSON object with begin_on_batch and end_after_batch; empty: nothing is profiled
+  std::string profiling;  ///< a JSON object with begin_on_batch and end_after_batch; empty: nothing
+                          ///< is profiled
 };
 TrialSettings trial_settings(const ExperimentSpec& spec);
 
-/// NAME=VALUE for the environment of a trial's run; `run` counts from 1. python/README.md says what each means. Errors: as
-/// check_hparams_size.
-Result<std::vector<std::string>> trial_variables(const Experiment& experiment, const Trial& trial, std::uint32_t run,
-                                                 const TrialSettings& settings);
+/// NAME=VALUE for the environment of a trial's run; `run` counts from 1. python/README.md says what
+/// each means. Errors: as check_hparams_size.
+Result<std::vector<std::string>> trial_variables(const Experiment& experiment, const Trial& trial,
+                                                 std::uint32_t run, const TrialSettings& settings);
 
-/// Where an experiment's checkpoints go in S3, a JSON object with its keys; empty: they go to a folder.
+/// Where an experiment's checkpoints go in S3, a JSON object with its keys; empty: they go to a
+/// folder.
 std::string s3_settings(const ExperimentSpec& spec);
 /// The folder that they go to otherwise, each under its uuid.
 std::string checkpoint_root(const ExperimentSpec& spec);

@@ -19,7 +19,8 @@ namespace muster {
 struct Core::Recorder final : ApplyObserver {
   explicit Recorder(Core& owner) : core(owner) {}
   void attempt_ended(const Job& job, TimePoint) override {
-    core.history_.push_back({Seq(core.state_.seq().value() + 1), view_of(job, core.state_, QueryDetail::kFull)});
+    core.history_.push_back(
+        {Seq(core.state_.seq().value() + 1), view_of(job, core.state_, QueryDetail::kFull)});
   }
   void step_ended(const Job& job, const StepState& step, TimePoint) override {
     core.history_.push_back({Seq(core.state_.seq().value() + 1), view_of(step, job, core.state_)});
@@ -30,7 +31,8 @@ struct Core::Recorder final : ApplyObserver {
 Core::Core(Options options, JournalPort& journal, CorePort& port)
     : options_(std::move(options)), journal_(journal), port_(port) {}
 
-void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now, const CoreStart& beginning) {
+void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now,
+                 const CoreStart& beginning) {
   now_ = start_time_ = patience_since_ = last_tick_ = now;
   is_started_ = true;
   const Seq recovered = state_.seq();
@@ -46,11 +48,13 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
   dependencies_.load(state_);
   emit(ConfigApplied{aligned_config(state_, config)}, now);
   for (NodeChanged& change : changes_of_named_nodes(state_, *config)) emit(std::move(change), now);
-  if (beginning.job_floor >= state_.next_job()) emit(JobIdsReserved{JobId(beginning.job_floor.value() + 1)}, now);
+  if (beginning.job_floor >= state_.next_job())
+    emit(JobIdsReserved{JobId(beginning.job_floor.value() + 1)}, now);
   recover_retentions(now);
   links_.resize(state_.nodes().all().size());
   state_.jobs().for_each([&](const Job& job) {
-    // History has what ended before this start; it hears of the start itself only with the next end.
+    // History has what ended before this start; it hears of the start itself only with the next
+    // end.
     if (job.is_over()) {
       evictions_.insert({job.end_time + state_.settings().min_job_age, job.id, recovered});
     } else {
@@ -62,12 +66,14 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
       if (!step.is_running()) ended_steps_.push_back({state_.seq(), step.id});
       if (!step.is_running()) continue;
       if (!step.begun.empty()) progress_[step.id].running = step.begun;
-      if (!is_finished(job.state) && step.begun.count() < step.layout->nodes.size()) watch_launch(step.id);
+      if (!is_finished(job.state) && step.begun.count() < step.layout->nodes.size())
+        watch_launch(step.id);
     }
   });
   for (std::uint32_t i = 0; i < state_.nodes().all().size(); ++i) {
     const Node& node = state_.nodes().at(NodeIndex(i));
-    if ((node.status.conditions & node_condition::kDown) != 0 && !node.jobs.empty()) downed_.push_back(NodeIndex(i));
+    if ((node.status.conditions & node_condition::kDown) != 0 && !node.jobs.empty())
+      downed_.push_back(NodeIndex(i));
   }
   // A crash may have come between an experiment's change and that of its trials.
   for (const auto& [id, experiment] : state_.experiments().experiments()) {
@@ -79,31 +85,39 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
   end_turn(now);
 }
 
-/// A job over which this process died again and again waits until an operator has looked at it; all others go on.
+/// A job over which this process died again and again waits until an operator has looked at it; all
+/// others go on.
 void Core::hold_suspect(JobId suspect, TimePoint now) {
   const Job* job = state_.jobs().find(suspect);
-  const std::string died = fmt::format("the controller stopped twice while it worked on job {}", suspect.value());
+  const std::string died =
+      fmt::format("the controller stopped twice while it worked on job {}", suspect.value());
   if (job == nullptr || job->is_over()) {
     port_.warn(died + ", which is not in its state: see what this log says of the stop");
   } else if (!job->is_pending()) {
-    port_.warn(fmt::format("{}, which has begun and cannot be held: if it does so again, stop it and run `musterd --drop-job {}`", died, suspect.value()));
+    port_.warn(
+        fmt::format("{}, which has begun and cannot be held: if it does so again, stop it and run "
+                    "`musterd --drop-job {}`",
+                    died, suspect.value()));
   } else {
     auto spec = std::make_shared<JobSpec>(*job->spec);
     spec->text.set(JobText::kAdminComment, "held: " + died);
     JobChanged change;
     change.job = suspect;
     change.spec = std::move(spec);
-    change.flags = static_cast<std::uint16_t>((job->flags & job_flag::kAnyHold) | job_flag::kAdminHeld);
+    change.flags =
+        static_cast<std::uint16_t>((job->flags & job_flag::kAnyHold) | job_flag::kAdminHeld);
     change.priority = 0;
     change.reason = PendingReason::kJobHeldAdmin;
     emit(std::move(change), now);
-    port_.warn(fmt::format("{}: it is held. Release it with `scontrol release {}`, or cancel it", died, suspect.value()));
+    port_.warn(fmt::format("{}: it is held. Release it with `scontrol release {}`, or cancel it",
+                           died, suspect.value()));
   }
 }
 
 void Core::append_event(EventBody body, TimePoint now) {
   Recorder recorder(*this);
-  if (const JobId job = starting_.value() != 0 ? starting_ : job_of(body); job.value() != 0) port_.works_on(job);
+  if (const JobId job = starting_.value() != 0 ? starting_ : job_of(body); job.value() != 0)
+    port_.works_on(job);
   events_.push_back(Event{std::max(now, state_.time()), std::move(body)});
   state_.apply(events_.back(), &recorder);
 }
@@ -118,7 +132,8 @@ void Core::emit(EventBody body, TimePoint now) {
   const Experiment& experiment = *state_.experiments().find(*concerned);
   const auto ended = end_state(experiment);
   if (!ended) return;
-  if (std::string doubt = unheard_metric_text(experiment, state_); *ended == ExperimentState::kCompleted && !doubt.empty()) {
+  if (std::string doubt = unheard_metric_text(experiment, state_);
+      *ended == ExperimentState::kCompleted && !doubt.empty()) {
     ExperimentChanged change;
     change.experiment = *concerned;
     change.detail = std::move(doubt);
@@ -128,7 +143,8 @@ void Core::emit(EventBody body, TimePoint now) {
   emit(ExperimentEnded{*concerned, *ended}, now);
 }
 
-/// Derived indexes follow each event at once; what the event sets in motion is noted for the end of the turn.
+/// Derived indexes follow each event at once; what the event sets in motion is noted for the end of
+/// the turn.
 void Core::after_event(const Event& event) {
   feed_.on_event(event, state_);
   dependencies_.on_event(event, state_);
@@ -146,7 +162,8 @@ void Core::after_event(const Event& event) {
     candidates_.push_back(changed->job);
     const Job& job = *state_.jobs().find(changed->job);
     arm(job);
-    if (changed->time_limit && job.holds_resources() && !is_finished(job.state)) tell_nodes(job, end_of(job));
+    if (changed->time_limit && job.holds_resources() && !is_finished(job.state))
+      tell_nodes(job, end_of(job));
   } else if (const auto* requeued = std::get_if<JobRequeued>(&event.body)) {
     candidates_.push_back(requeued->job);
     timers_.drop(requeued->job);  // of the attempt that is over
@@ -173,7 +190,8 @@ void Core::after_event(const Event& event) {
     tell_nodes(job, end_of(job));
     tell_nodes(job, SuspendJob{job.id, job.attempt, false});
     if (!waiting_steps_.empty()) room_for_steps_.push_back(job.id);
-  } else if (std::holds_alternative<NodeReleased>(event.body) || std::holds_alternative<NodeChanged>(event.body) ||
+  } else if (std::holds_alternative<NodeReleased>(event.body) ||
+             std::holds_alternative<NodeChanged>(event.body) ||
              std::holds_alternative<NodeRegistered>(event.body)) {
     has_freed_ = true;
   }
@@ -191,7 +209,8 @@ void Core::tell_nodes(const Job& job, const ToAgent& message) {
 
 /// When the nodes themselves may end the job, should nobody reach them.
 ChangeEnd Core::end_of(const Job& job) const {
-  const TimePoint end = job.end_time.is_set() ? job.end_time + over_time_limit(job) : TimePoint::never();
+  const TimePoint end =
+      job.end_time.is_set() ? job.end_time + over_time_limit(job) : TimePoint::never();
   return ChangeEnd{job.id, job.attempt, end, end - std::max(now_, state_.time())};
 }
 
@@ -239,8 +258,10 @@ void Core::take(Command command, TimePoint now) {
 namespace {
 
 bool is_new_work(const PreparedRequest& request) {
-  return std::holds_alternative<PreparedSubmit>(request) || std::holds_alternative<PreparedStep>(request) ||
-         std::holds_alternative<PreparedExperiment>(request) || std::holds_alternative<SearchDecision>(request);
+  return std::holds_alternative<PreparedSubmit>(request) ||
+         std::holds_alternative<PreparedStep>(request) ||
+         std::holds_alternative<PreparedExperiment>(request) ||
+         std::holds_alternative<SearchDecision>(request);
 }
 
 }  // namespace
@@ -275,13 +296,15 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
   } else if (const auto* renew = std::get_if<RenewLease>(&request)) {
     const Job* job = state_.jobs().find(renew->job);
     if (job != nullptr && !frontend::may_control(*job, identity)) {
-      reply.error = Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only its owner or an operator may keep an allocation"};
+      reply.error = Error{ErrorCode::kPermissionDenied, "Access/permission denied",
+                          "only its owner or an operator may keep an allocation"};
     } else if (const auto lease = leases_.find(renew->job); lease != leases_.end()) {
       lease->second = now + options_.lease;
     }
   } else if (std::holds_alternative<Reconfigure>(request)) {
     if (!identity.is_operator) {
-      reply.error = Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only an operator may reconfigure"};
+      reply.error = Error{ErrorCode::kPermissionDenied, "Access/permission denied",
+                          "only an operator may reconfigure"};
     } else if (const Status read = port_.reconfigure(); !read.has_value()) {
       reply.error = read.error();
     }
@@ -296,30 +319,39 @@ void Core::check_changes(const Draft& draft, std::size_t from, Reply& reply) con
   for (std::size_t i = from; i < draft.events.size() && !reply.error; ++i) {
     const auto* change = std::get_if<JobChanged>(&draft.events[i]);
     if (change == nullptr) continue;
-    if (const Status possible = check_change(*change); !possible.has_value()) reply.error = possible.error();
+    if (const Status possible = check_change(*change); !possible.has_value())
+      reply.error = possible.error();
   }
 }
 
-/// An update that makes a waiting job impossible is refused. One that was impossible before may still be renamed.
+/// An update that makes a waiting job impossible is refused. One that was impossible before may
+/// still be renamed.
 Status Core::check_change(const JobChanged& change) const {
   const Job* job = state_.jobs().find(change.job);
-  if (job == nullptr || !job->is_pending() || (change.spec == nullptr && !change.partitions)) return {};
+  if (job == nullptr || !job->is_pending() || (change.spec == nullptr && !change.partitions))
+    return {};
   const auto& partitions = change.partitions ? *change.partitions : job->partitions.to_vector();
-  const Status possible = check_satisfiable(change.spec != nullptr ? *change.spec : *job->spec, partitions);
-  if (possible.has_value() || !check_satisfiable(*job->spec, job->partitions.to_vector()).has_value()) return {};
+  const Status possible =
+      check_satisfiable(change.spec != nullptr ? *change.spec : *job->spec, partitions);
+  if (possible.has_value() ||
+      !check_satisfiable(*job->spec, job->partitions.to_vector()).has_value())
+    return {};
   return possible;
 }
 
 namespace {
 
-/// Of several requests together; more would make a turn long. What concerns many jobs is asked for by itself, and done part by part. One about
-/// an experiment or about nodes is done at once, however much it is: half of a decision of a search is none.
+/// Of several requests together; more would make a turn long. What concerns many jobs is asked for
+/// by itself, and done part by part. One about an experiment or about nodes is done at once,
+/// however much it is: half of a decision of a search is none.
 constexpr std::size_t kEventsPerBatch = 4096;
 
-/// Each is drafted against the state as it is, so that two about one experiment might contradict each other; a filter may mean any
-/// number of jobs.
+/// Each is drafted against the state as it is, so that two about one experiment might contradict
+/// each other; a filter may mean any number of jobs.
 bool must_stand_alone(const PreparedRequest& request) {
-  if (const auto* cancel = std::get_if<CancelJobs>(&request); cancel != nullptr && cancel->filter.jobs.empty()) return true;
+  if (const auto* cancel = std::get_if<CancelJobs>(&request);
+      cancel != nullptr && cancel->filter.jobs.empty())
+    return true;
   return std::visit(
       [](const auto& one) {
         using Kind = std::decay_t<decltype(one)>;
@@ -360,21 +392,25 @@ void Core::send_signals(const std::vector<frontend::SignalOrder>& orders, TimePo
   }
 }
 
-/// A batch is atomic: when one request is refused, none of it is applied. A request about many jobs that stands alone is not: it is
-/// done part by part.
+/// A batch is atomic: when one request is refused, none of it is applied. A request about many jobs
+/// that stands alone is not: it is done part by part.
 void Core::answer(Command& command, TimePoint now) {
   if (command.requests.size() > 1 && std::ranges::any_of(command.requests, must_stand_alone)) {
     Reply refusal;
-    refusal.error = Error{ErrorCode::kInvalidArgument, "a request about experiments, or about all jobs of a filter, stands alone",
-                          "make several requests of it"};
+    refusal.error =
+        Error{ErrorCode::kInvalidArgument,
+              "a request about experiments, or about all jobs of a filter, stands alone",
+              "make several requests of it"};
     replies_.emplace_back(command.token, std::vector<Reply>(command.requests.size(), refusal));
     return;
   }
-  if (command.requests.size() == 1 && std::holds_alternative<PreparedStep>(command.requests.front())) {
+  if (command.requests.size() == 1 &&
+      std::holds_alternative<PreparedStep>(command.requests.front())) {
     const PreparedStep request = std::get<PreparedStep>(command.requests.front());
     const std::uint64_t token = command.token;
     Reply reply = create_step(request, command.identity, now, command);
-    if (reply.error && reply.error->code == ErrorCode::kUnavailable) return;  // kept until a step ends
+    if (reply.error && reply.error->code == ErrorCode::kUnavailable)
+      return;  // kept until a step ends
     replies_.emplace_back(token, std::vector<Reply>{std::move(reply)});
     return;
   }
@@ -386,8 +422,11 @@ void Core::answer(Command& command, TimePoint now) {
   for (const PreparedRequest& request : command.requests) {
     if (const JobId asker = asking_job(request); asker.value() != 0) askers_.insert(asker);
     replies.push_back(handle(draft, request, command.identity, orders, now));
-    if (command.requests.size() > 1 && draft.events.size() > kEventsPerBatch && !replies.back().error) {
-      replies.back().error = Error{ErrorCode::kInvalidArgument, "the requests of one batch concern too many jobs", "make several requests of it"};
+    if (command.requests.size() > 1 && draft.events.size() > kEventsPerBatch &&
+        !replies.back().error) {
+      replies.back().error =
+          Error{ErrorCode::kInvalidArgument, "the requests of one batch concern too many jobs",
+                "make several requests of it"};
     }
     if (replies.back().error) draft.events.clear();  // nothing of it will be applied
     is_refused = is_refused || replies.back().error.has_value();
@@ -403,7 +442,8 @@ void Core::answer(Command& command, TimePoint now) {
     for (Reply& reply : replies) {
       if (reply.error) continue;
       reply = Reply();
-      reply.error = Error{ErrorCode::kFailedPrecondition, "Not done", "another request of the same batch was refused"};
+      reply.error = Error{ErrorCode::kFailedPrecondition, "Not done",
+                          "another request of the same batch was refused"};
     }
   } else {
     send_signals(orders, now);
@@ -421,7 +461,8 @@ void Core::answer(Command& command, TimePoint now) {
   replies_.emplace_back(command.token, std::move(replies));
 }
 
-Reply Core::create_step(const PreparedStep& request, const Identity& identity, TimePoint now, Command& command) {
+Reply Core::create_step(const PreparedStep& request, const Identity& identity, TimePoint now,
+                        Command& command) {
   Reply reply;
   if (refusal_) {
     reply.error = refusal_;
@@ -474,7 +515,8 @@ void Core::send_end(JobId job, NodeIndex node, ToAgent message, TimePoint now) {
 /// Scripts often exit once they have asked for their end.
 bool Core::is_to_be_terminated(const TerminateJob& order, NodeIndex node) const {
   const Job* job = state_.jobs().find(order.job);
-  return job != nullptr && job->attempt == order.attempt && job->is_completing() && is_running_on(*job, node);
+  return job != nullptr && job->attempt == order.attempt && job->is_completing() &&
+         is_running_on(*job, node);
 }
 
 void Core::send_due_orders(TimePoint now) {
@@ -482,7 +524,8 @@ void Core::send_due_orders(TimePoint now) {
     auto [node, message] = std::move(later_orders_.begin()->second);
     later_orders_.erase(later_orders_.begin());
     const auto* terminate = std::get_if<TerminateJob>(&message);
-    if (terminate == nullptr || is_to_be_terminated(*terminate, node)) send_when_durable(node, std::move(message));
+    if (terminate == nullptr || is_to_be_terminated(*terminate, node))
+      send_when_durable(node, std::move(message));
   }
 }
 
@@ -497,8 +540,8 @@ void Core::end_turn(TimePoint now) {
 }
 
 void Core::settle(TimePoint now) {
-  // Each round may set the next in motion: an end frees nodes, a start may satisfy a dependency. Every round consumes
-  // what it handles, and starts are bounded by what is free, so this ends.
+  // Each round may set the next in motion: an end frees nodes, a start may satisfy a dependency.
+  // Every round consumes what it handles, and starts are bounded by what is free, so this ends.
   for (bool is_quiet = false; !is_quiet;) {
     const std::size_t before = events_.size();
     end_jobs_on_downed(now);
@@ -546,7 +589,8 @@ void Core::flush(TimePoint now) {
 void Core::send_or_keep(NodeIndex node, const ToAgent& message) {
   NodeLink& link = links_[node.value()];
   const auto* signal = std::get_if<SignalStep>(&message);
-  // Where launches wait for others' work to be gone, so do signals to what is to be launched. An end is in the state.
+  // Where launches wait for others' work to be gone, so do signals to what is to be launched. An
+  // end is in the state.
   const bool is_waiting = signal != nullptr && signal->signal != SIGKILL && link.is_fenced() &&
                           !has_begun_on(node, signal->id);
   if (link.is_connected && !is_waiting) return port_.send(node, message);

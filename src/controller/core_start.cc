@@ -157,14 +157,13 @@ void Core::forget_launch(const StepId& step) {
 /// Read once for the trials of an experiment that begin one after the other.
 const TrialSettings& Core::settings_of(const Experiment& experiment) {
   constexpr std::size_t kMost = 64;
-  auto& known = trial_settings_[experiment.id];
-  if (known.first != experiment.spec) {
+  auto known = trial_settings_.find(experiment.id);
+  if (known == trial_settings_.end() || known->second.first != experiment.spec) {
     if (trial_settings_.size() > kMost) trial_settings_.clear();
-    auto& fresh = trial_settings_[experiment.id];
-    fresh = {experiment.spec, trial_settings(*experiment.spec)};
-    return fresh.second;
+    const std::pair fresh(experiment.spec, trial_settings(*experiment.spec));
+    known = trial_settings_.insert_or_assign(experiment.id, fresh).first;
   }
-  return known.second;
+  return known->second.second;
 }
 
 /// What cannot be told to any node is its job's fault.

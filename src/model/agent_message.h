@@ -1,5 +1,6 @@
-// What controller and node agents tell each other. Every message is idempotent: it names job, attempt and step,
-// and receiving it twice, late or after a restart of either side changes nothing more.
+// What controller and node agents tell each other. Every message is idempotent: it names job,
+// attempt and step, and receiving it twice, late or after a restart of either side changes nothing
+// more.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@
 
 namespace muster {
 
-/// A supervisor that the agent has not heard of for so long after its launch is lost, and its place may be given away.
+/// A supervisor that the agent has not heard of for so long after its launch is lost, and its place
+/// may be given away.
 inline constexpr Duration kSupervisorLostAfter = Duration::seconds(5);
 /// A supervisor that comes up later than this after its launch therefore leaves without a word.
 inline constexpr Duration kSupervisorStartsWithin = Duration::seconds(4);
@@ -39,42 +41,44 @@ struct TaskBind {
   bool is_read_only = false;
 };
 
-/// Run this node's part of a step. Carries all that the supervisor needs, so that it can outlive both sides.
+/// Run this node's part of a step. Carries all that the supervisor needs, so that it can outlive
+/// both sides.
 struct LaunchStep {
   StepId id;
   JobSpecRef job;
-  StepSpecRef step;           ///< null: the batch script
+  StepSpecRef step;  ///< null: the batch script
   Bytes script;
   Bytes environment;
   std::string cluster_name;
-  std::string node_name;      ///< of this node
-  std::uint32_t node_rank = 0;              ///< this node's place in the step
-  std::uint32_t job_node_rank = 0;          ///< and in the job
-  std::string job_node_list;                ///< host list text
-  std::vector<std::uint32_t> job_cpus;      ///< CPUs per node of the job
-  std::vector<std::uint32_t> job_tasks;     ///< tasks per node of the job
+  std::string node_name;                 ///< of this node
+  std::uint32_t node_rank = 0;           ///< this node's place in the step
+  std::uint32_t job_node_rank = 0;       ///< and in the job
+  std::string job_node_list;             ///< host list text
+  std::vector<std::uint32_t> job_cpus;   ///< CPUs per node of the job
+  std::vector<std::uint32_t> job_tasks;  ///< tasks per node of the job
   std::string step_node_list;
-  std::vector<std::uint32_t> step_tasks;    ///< tasks per node of the step
-  NodeGrant job_grant;        ///< the job's on this node
-  NodeGrant step_grant;       ///< the step's on this node
-  std::vector<GresPool> pools;  ///< this node's devices, for their files
+  std::vector<std::uint32_t> step_tasks;  ///< tasks per node of the step
+  NodeGrant job_grant;                    ///< the job's on this node
+  NodeGrant step_grant;                   ///< the step's on this node
+  std::vector<GresPool> pools;            ///< this node's devices, for their files
   std::string partition;
-  TimePoint start_time;       ///< of this run of the job
-  TimePoint end_time;         ///< its limit; never: none
-  JobId array_job;            ///< zero: no array
+  TimePoint start_time;  ///< of this run of the job
+  TimePoint end_time;    ///< its limit; never: none
+  JobId array_job;       ///< zero: no array
   std::uint32_t array_index = 0;
   ArrayFacts array;
   std::uint32_t restart_count = 0;
   Duration kill_wait;
   bool is_file_append = false;
   std::uint8_t kill_on_bad_exit = 0;
-  std::vector<std::string> variables;       ///< NAME=VALUE, over the job's environment: what its trial is told
-  /// Absolute. Each stands in the tasks' view as an empty folder of the step's own, shared by its tasks on this node,
-  /// which nobody else sees and which ends with the step.
+  std::vector<std::string>
+      variables;  ///< NAME=VALUE, over the job's environment: what its trial is told
+  /// Absolute. Each stands in the tasks' view as an empty folder of the step's own, shared by its
+  /// tasks on this node, which nobody else sees and which ends with the step.
   std::vector<std::string> private_folders;
   std::vector<TaskFile> files;
   std::vector<TaskBind> binds;
-  std::string cluster_id;     ///< whose order it is
+  std::string cluster_id;  ///< whose order it is
   Epoch epoch;
   /// Until `end_time`, which is a time on the controller's clock; infinite: no limit.
   Duration time_left = Duration::infinite();
@@ -96,22 +100,22 @@ struct SignalStep {
 struct StopStep {
   StepId id;
   StopCall call = StopCall::kPreempt;
-  TimePoint deadline;          ///< when it will be ended
-  std::uint16_t signal = 0;    ///< 0: none
+  TimePoint deadline;        ///< when it will be ended
+  std::uint16_t signal = 0;  ///< 0: none
 };
 
 /// End the job here: SIGCONT, SIGTERM, KillWait, SIGKILL to every step, then report JobClean.
 struct TerminateJob {
   JobId job;
   std::uint32_t attempt = 0;
-  std::string cause;        ///< for the job's own error stream: "DUE TO TIME LIMIT"; empty: silent
-  Duration kill_wait;       ///< zero: SIGKILL at once
+  std::string cause;   ///< for the job's own error stream: "DUE TO TIME LIMIT"; empty: silent
+  Duration kill_wait;  ///< zero: SIGKILL at once
 };
 
 struct SuspendJob {
   JobId job;
   std::uint32_t attempt = 0;
-  bool is_suspend = true;   ///< false: resume
+  bool is_suspend = true;  ///< false: resume
 };
 
 enum class StepPhase : std::uint8_t { kStarting = 0, kRunning = 1, kEnded = 2, kLost = 3 };
@@ -181,18 +185,18 @@ struct RegisterNode {
   std::string version;
   std::string arch;
   std::string os;
-  std::uint32_t cpus = 0;            ///< found
+  std::uint32_t cpus = 0;  ///< found
   std::uint32_t sockets = 0;
   std::uint32_t cores_per_socket = 0;
   std::uint32_t threads_per_core = 0;
   std::uint64_t memory_mib = 0;
   std::vector<GresPool> gres;
   std::vector<KnownStep> steps;
-  std::string cluster_id;            ///< of the controller that the node served last; empty: none
-  Epoch epoch;                       ///< the highest that it has met there
-  JobId job_floor;                   ///< the highest job that it was told to start there
-  std::uint64_t agent_id = 0;        ///< drawn when the agent started: tells two agents of one name apart
-  std::string machine_id;            ///< the same after a reboot; empty: not known
+  std::string cluster_id;      ///< of the controller that the node served last; empty: none
+  Epoch epoch;                 ///< the highest that it has met there
+  JobId job_floor;             ///< the highest job that it was told to start there
+  std::uint64_t agent_id = 0;  ///< drawn when the agent started: tells two agents of one name apart
+  std::string machine_id;      ///< the same after a reboot; empty: not known
   /// In the spool alone: bytes of it that could not be read when the controller last told what they
   /// may have held.
   std::uint64_t known_damage = 0;
@@ -212,11 +216,11 @@ struct ClusterIdentity {
 struct Heartbeat {
   std::uint32_t load_hundredths = 0;  ///< one-minute load average * 100
   std::uint64_t free_memory_mib = 0;
-  std::string fault;                  ///< what keeps the node from starting anything; empty: nothing
+  std::string fault;  ///< what keeps the node from starting anything; empty: nothing
 };
 
-/// This node has the step and runs it: a supervisor's first word to its agent, and told to the controller again after a
-/// connection was lost.
+/// This node has the step and runs it: a supervisor's first word to its agent, and told to the
+/// controller again after a connection was lost.
 struct StepRunning {
   StepId id;
   std::uint64_t launch_key = 0;  ///< of its launch
@@ -226,14 +230,14 @@ struct StepRunning {
 struct StepDone {
   StepId id;
   std::uint32_t node_rank = 0;
-  std::vector<ExitStatus> tasks;   ///< by local task number
+  std::vector<ExitStatus> tasks;  ///< by local task number
   Usage usage;
   bool is_out_of_memory = false;
-  bool is_lost = false;            ///< supervisor gone without a record: never started, or its end is unknown
-  std::string error;               ///< why it could not be started; empty: it ran
-  bool is_node_fault = false;      ///< the error is the node's, not the job's: requeue elsewhere
-  bool is_timeout = false;         ///< ended because the step's own time limit was over
-  std::uint64_t launch_key = 0;    ///< of its launch
+  bool is_lost = false;  ///< supervisor gone without a record: never started, or its end is unknown
+  std::string error;     ///< why it could not be started; empty: it ran
+  bool is_node_fault = false;    ///< the error is the node's, not the job's: requeue elsewhere
+  bool is_timeout = false;       ///< ended because the step's own time limit was over
+  std::uint64_t launch_key = 0;  ///< of its launch
 };
 
 /// Nothing of this job's attempt runs on the node any more.
@@ -247,6 +251,7 @@ struct OutputSent {
   LogFragment fragment;
 };
 
-using FromAgent = std::variant<RegisterNode, Heartbeat, StepRunning, StepDone, JobClean, OutputSent>;
+using FromAgent =
+    std::variant<RegisterNode, Heartbeat, StepRunning, StepDone, JobClean, OutputSent>;
 
 }  // namespace muster

@@ -13,13 +13,16 @@ namespace muster {
 namespace {
 
 /// Storage that maps owners (NFS that squashes root, say) gives what the user makes another number:
-/// the one that a folder has which is made in `folder` now.
+/// the one that a file has which is made in `folder` now. It is asked by the file that is open: by
+/// its name, the folder's owner could put one of his own before us.
 std::uint32_t own_number(const std::string& folder, const ProcessUser& user) {
-  std::string trial = folder + "/.owner-XXXXXX";
+  std::string path = folder + "/.owner-XXXXXX";
   struct stat made {};
-  if (::mkdtemp(trial.data()) == nullptr) return user.uid;
-  const bool is_known = ::stat(trial.c_str(), &made) == 0;
-  ::rmdir(trial.c_str());
+  const int fd = ::mkstemp(path.data());
+  if (fd < 0) return user.uid;
+  const bool is_known = ::fstat(fd, &made) == 0;
+  ::close(fd);
+  ::unlink(path.c_str());
   return is_known ? made.st_uid : user.uid;
 }
 

@@ -43,7 +43,8 @@ constexpr kj::Duration kTick = 100 * kj::MILLISECONDS;
 constexpr Duration kPause = Duration::seconds(2);
 /// How long a task's exit waits for the end of its output.
 constexpr Duration kLingeringOutput = Duration::milliseconds(300);
-/// How long the end of a step without srun waits for the end of its output when no process of it is left.
+/// How long the end of a step without srun waits for the end of its output when no process of it is
+/// left.
 constexpr Duration kOrphanedOutput = Duration::seconds(2);
 /// How long the end of a step that was ended by order waits for a srun that takes no more output.
 constexpr Duration kUnreadOutput = Duration::seconds(10);
@@ -92,7 +93,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     paf.promise.wait(io_.waitScope);
     container_->remove();
     remove_task_view(launch_, options_);
-    if (agent_ == nullptr) release_container_host(options_.container);  // nobody is there to start another step
+    if (agent_ == nullptr)
+      release_container_host(options_.container);  // nobody is there to start another step
   }
 
   // ---- StepPort ----
@@ -110,7 +112,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   void show_stop(StopCall call) override {
     const std::string path = stop_path(options_.spool, launch_.id);
     ::mkdir(run_folder(options_.spool, launch_.id).c_str(), 0755);
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    const int fd =
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) return;  // the signal and the deadline are left
     const std::string line = std::string(stop_call_name(call)) + "\n";
     [[maybe_unused]] const auto ignored = ::write(fd, line.data(), line.size());
@@ -118,11 +121,12 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
   void notice(const std::string& cause) override {
     if (launch_.node_rank != noticing_node()) return;  // one line for the whole step
-    const std::string what = launch_.step == nullptr
-                                 ? fmt::format("JOB {}", launch_.id.job.value())
-                                 : fmt::format("STEP {}.{}", launch_.id.job.value(), launch_.id.step);
-    const std::string line = fmt::format("slurmstepd: error: *** {} ON {} CANCELLED AT {} {} ***\n", what,
-                                         launch_.node_name, local_time_text(), cause);
+    const std::string what =
+        launch_.step == nullptr
+            ? fmt::format("JOB {}", launch_.id.job.value())
+            : fmt::format("STEP {}.{}", launch_.id.job.value(), launch_.id.step);
+    const std::string line = fmt::format("slurmstepd: error: *** {} ON {} CANCELLED AT {} {} ***\n",
+                                         what, launch_.node_name, local_time_text(), cause);
     write_file(started_.notice_fd, line);
     if (capture_ != nullptr && launch_.step == nullptr) capture_->add(0, LogStream::kStderr, line);
     if (srun_ != nullptr) srun_->send(FrameKind::kNotice, 0, line);
@@ -144,18 +148,21 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     return wanted && *wanted < layout_.size() ? *wanted : 0;
   }
   static std::string container_name(const LaunchStep& launch) {
-    return fmt::format("{}_{}.{}.{}", launch.node_name, launch.id.job.value(), launch.id.attempt, launch.id.step);
+    return fmt::format("{}_{}.{}.{}", launch.node_name, launch.id.job.value(), launch.id.attempt,
+                       launch.id.step);
   }
 
   // ---- the end is kept in the spool before anybody is told ----
-  /// What a full disk refuses is tried again until it is kept, or the agent has it. Where the spool itself is gone, so is
-  /// whoever would have looked there.
+  /// What a full disk refuses is tried again until it is kept, or the agent has it. Where the spool
+  /// itself is gone, so is whoever would have looked there.
   void keep_exit() {
     if (unkept_.empty()) return;
-    const int fd = ::open(options_.exit_log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int fd = ::open(options_.exit_log.c_str(),
+                          O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == ENOENT) unkept_.clear();
     if (fd < 0) return;
-    if (::write(fd, unkept_.data(), unkept_.size()) == static_cast<ssize_t>(unkept_.size())) unkept_.clear();
+    if (::write(fd, unkept_.data(), unkept_.size()) == static_cast<ssize_t>(unkept_.size()))
+      unkept_.clear();
     ::close(fd);
   }
 
@@ -172,8 +179,10 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
           const auto message = records::decode_to_agent(bytes);
           if (message.has_value()) supervisor_.on_message(*message, steady_now());
           // Proof that we are alive: an agent that hears nothing after this order ends us.
-          const bool is_order = message.has_value() && std::holds_alternative<TerminateJob>(*message);
-          if (is_order && !supervisor_.is_ended() && agent_ != nullptr) agent_->send(records::encode_message(FromAgent(hello())));
+          const bool is_order =
+              message.has_value() && std::holds_alternative<TerminateJob>(*message);
+          if (is_order && !supervisor_.is_ended() && agent_ != nullptr)
+            agent_->send(records::encode_message(FromAgent(hello())));
           check_end();
         })
         .then([this] {
@@ -186,21 +195,28 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
 
   // ---- srun ----
   void dial_srun() {
-    // The address is the user's word: what he may not reach, we do not reach for him, and nobody there takes us for root.
+    // The address is the user's word: what he may not reach, we do not reach for him, and nobody
+    // there takes us for root.
     const JobSpec& job = *launch_.job;
-    const ProcessUser user{job.user.value(), job.group.value(), std::string(job.get(JobText::kUserName))};
+    const ProcessUser user{job.user.value(), job.group.value(),
+                           std::string(job.get(JobText::kUserName))};
     Result<int> fd = fail(ErrorCode::kUnavailable, "cannot take the user's rights", "");
     [[maybe_unused]] const auto acted = act_as(user, [&] {
       fd = connect_at_once(std::string(launch_.step->get(StepText::kIoAddress)));
       return true;
     });
     if (!fd.has_value()) {
-      supervisor_.on_started(0, Error{ErrorCode::kInvalidArgument, "cannot reach srun", fd.error().text()}, steady_now());
+      supervisor_.on_started(
+          0, Error{ErrorCode::kInvalidArgument, "cannot reach srun", fd.error().text()},
+          steady_now());
       return;
     }
     srun_ = std::make_unique<SrunLink>(wrap(*fd));
-    srun_->send(FrameKind::kHello, 0, fmt::format("{} {}", launch_.step->get(StepText::kIoKey), launch_.node_rank));
-    tasks_.add(srun_->run([this](Frame frame) { on_frame(std::move(frame)); }).then([this] { on_srun_gone(); }));
+    srun_->send(FrameKind::kHello, 0,
+                fmt::format("{} {}", launch_.step->get(StepText::kIoKey), launch_.node_rank));
+    tasks_.add(srun_->run([this](Frame frame) { on_frame(std::move(frame)); }).then([this] {
+      on_srun_gone();
+    }));
   }
   void on_frame(Frame frame) {
     switch (frame.kind) {
@@ -210,7 +226,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       case FrameKind::kInput: feed(std::move(frame)); break;
       case FrameKind::kInputEnd: end_input(frame.task); break;
       case FrameKind::kSignal:
-        supervisor_.on_message(SignalStep{launch_.id, static_cast<std::uint16_t>(frame.task), false}, steady_now());
+        supervisor_.on_message(
+            SignalStep{launch_.id, static_cast<std::uint16_t>(frame.task), false}, steady_now());
         break;
       default: break;
     }
@@ -224,9 +241,12 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       return;
     }
     if (started_.tasks.empty()) {
-      supervisor_.on_started(0, Error{ErrorCode::kInvalidArgument, "srun has gone away before the step started", ""}, steady_now());
+      supervisor_.on_started(
+          0, Error{ErrorCode::kInvalidArgument, "srun has gone away before the step started", ""},
+          steady_now());
     } else {
-      supervisor_.on_message(TerminateJob{launch_.id.job, launch_.id.attempt, "", launch_.kill_wait}, steady_now());
+      supervisor_.on_message(
+          TerminateJob{launch_.id.job, launch_.id.attempt, "", launch_.kill_wait}, steady_now());
     }
     check_end();
   }
@@ -240,7 +260,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     kj::Own<kj::AsyncOutputStream> stream;
     kj::Promise<void> tail = kj::READY_NOW;
   };
-  /// The bytes of one input frame, until every task that they are for has them or will not read them any more.
+  /// The bytes of one input frame, until every task that they are for has them or will not read
+  /// them any more.
   struct InputChunk {
     std::string bytes;
     std::size_t waiting_tasks = 1;  ///< one for the feeding itself
@@ -264,13 +285,15 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     on_taken(*chunk);
   }
   void on_taken(InputChunk& chunk) {
-    if (--chunk.waiting_tasks == 0) srun_->send(FrameKind::kInputTaken, static_cast<std::uint32_t>(chunk.bytes.size()), "");
+    if (--chunk.waiting_tasks == 0)
+      srun_->send(FrameKind::kInputTaken, static_cast<std::uint32_t>(chunk.bytes.size()), "");
   }
   void end_input(std::uint32_t task) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if ((task != kAllTasks && started_.tasks[i].rank != task) || inputs_[i] == nullptr) continue;
       Input* input = inputs_[i].get();
-      input->tail = input->tail.then([input] { input->stream = nullptr; }).eagerlyEvaluate([](kj::Exception&&) {});
+      input->tail = input->tail.then([input] { input->stream = nullptr; })
+                        .eagerlyEvaluate([](kj::Exception&&) {});
     }
   }
 
@@ -295,8 +318,9 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       std::unique_ptr<Input> input;
       if (task.input >= 0) {
         input = std::make_unique<Input>();
-        input->stream = io_.lowLevelProvider->wrapOutputFd(task.input, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                                                                           kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC);
+        input->stream = io_.lowLevelProvider->wrapOutputFd(
+            task.input, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                            kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC);
       }
       inputs_.push_back(std::move(input));
     }
@@ -308,9 +332,12 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     for (const std::uint32_t rank : layout_[launch_.node_rank])
       srun_->send(FrameKind::kTaskExit, rank, std::to_string(status.raw));
   }
-  /// Where a task's stream goes: to srun, or into a file of this node, line by line with its label where that is asked for.
+  /// Where a task's stream goes: to srun, or into a file of this node, line by line with its label
+  /// where that is asked for.
   struct Relay {
-    Relay(int fd, const StepSpec* step) : file(fd), output(step != nullptr && step->is_label, step == nullptr ? 0 : step->task_count) {}
+    Relay(int fd, const StepSpec* step)
+        : file(fd),
+          output(step != nullptr && step->is_label, step == nullptr ? 0 : step->task_count) {}
     kj::AutoCloseFd file;
     TaskOutput output;
     char buffer[64 * 1024];
@@ -319,8 +346,9 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     if (fd < 0) return;
     ++open_streams_;
     ++open_streams_of_[rank];
-    auto stream = io_.lowLevelProvider->wrapInputFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                                                            kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC);
+    auto stream =
+        io_.lowLevelProvider->wrapInputFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                  kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC);
     auto to = kj::heap<Relay>(file, launch_.step.get());
     auto* raw = stream.get();
     Relay& target = *to;
@@ -333,23 +361,28 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
                    })
                    .attach(kj::mv(stream), kj::mv(to)));
   }
-  kj::Promise<void> relay(kj::AsyncInputStream& stream, Relay& to, FrameKind kind, std::uint32_t rank) {
-    return stream.tryRead(to.buffer, 1, sizeof to.buffer).then([this, &stream, &to, kind, rank](std::size_t n) -> kj::Promise<void> {
-      if (n == 0) return kj::READY_NOW;
-      const std::string_view bytes(to.buffer, n);
-      if (capture_ != nullptr) {
-        capture_->add(rank, kind == FrameKind::kOutput ? LogStream::kStdout : LogStream::kStderr, bytes);
-      }
-      if (to.file.get() >= 0) {
-        write_file(to.file, to.output.add(rank, bytes));
-        return relay(stream, to, kind, rank);
-      }
-      srun_->send(kind, rank, bytes);
-      return srun_->room().then([this, &stream, &to, kind, rank] { return relay(stream, to, kind, rank); });
-    });
+  kj::Promise<void> relay(kj::AsyncInputStream& stream, Relay& to, FrameKind kind,
+                          std::uint32_t rank) {
+    return stream.tryRead(to.buffer, 1, sizeof to.buffer)
+        .then([this, &stream, &to, kind, rank](std::size_t n) -> kj::Promise<void> {
+          if (n == 0) return kj::READY_NOW;
+          const std::string_view bytes(to.buffer, n);
+          if (capture_ != nullptr) {
+            capture_->add(
+                rank, kind == FrameKind::kOutput ? LogStream::kStdout : LogStream::kStderr, bytes);
+          }
+          if (to.file.get() >= 0) {
+            write_file(to.file, to.output.add(rank, bytes));
+            return relay(stream, to, kind, rank);
+          }
+          srun_->send(kind, rank, bytes);
+          return srun_->room().then(
+              [this, &stream, &to, kind, rank] { return relay(stream, to, kind, rank); });
+        });
   }
-  /// Files take all or fail; what a full disk does not take is lost, as it is for a task that writes itself. So is what a FIFO or a
-  /// terminal does not take soon: nobody else's step stands still for one who does not read.
+  /// Files take all or fail; what a full disk does not take is lost, as it is for a task that
+  /// writes itself. So is what a FIFO or a terminal does not take soon: nobody else's step stands
+  /// still for one who does not read.
   static void write_file(int fd, std::string_view bytes) {
     while (fd >= 0 && !bytes.empty()) {
       pollfd polled{fd, POLLOUT, 0};
@@ -392,13 +425,15 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
 
   kj::Promise<void> tick_loop() {
     return io_.provider->getTimer().afterDelay(kTick).then([this] {
-      if (!has_stood_still() && supervisor_.next_tick() <= steady_now()) supervisor_.on_tick(steady_now());
+      if (!has_stood_still() && supervisor_.next_tick() <= steady_now())
+        supervisor_.on_tick(steady_now());
       check_end();
       return tick_loop();
     });
   }
 
-  /// This process was stopped, or its machine: what was sent to it meanwhile is read before anything is judged.
+  /// This process was stopped, or its machine: what was sent to it meanwhile is read before
+  /// anything is judged.
   bool has_stood_still() {
     const TimePoint now = steady_now();
     return now - std::exchange(last_tick_, now) > kPause;
@@ -420,8 +455,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     keep_exit();
     if (supervisor_.is_ended()) finish();
   }
-  /// A stream that somebody outside of the container holds open need never end: where nobody watches it, it is waited for
-  /// a little.
+  /// A stream that somebody outside of the container holds open need never end: where nobody
+  /// watches it, it is waited for a little.
   bool is_output_awaited() {
     if (open_streams_ == 0 || is_srun_gone_) return false;
     if (srun_ != nullptr && !supervisor_.is_ended_by_order()) return true;
@@ -438,7 +473,8 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     std::erase(pids, ::getpid());
     return pids;
   }
-  /// A task's exit is told after its last output; where something that it left behind keeps its streams open, soon.
+  /// A task's exit is told after its last output; where something that it left behind keeps its
+  /// streams open, soon.
   void flush_exits() {
     if (srun_ == nullptr) return;
     const TimePoint now = steady_now();
@@ -468,12 +504,14 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
             done.exclusiveJoin(timer.afterDelay(kUnreadOutput.microseconds() * kj::MICROSECONDS));
     }
     tasks_.add(done.then([this]() -> kj::Promise<void> {
-                     if (agent_ == nullptr) return kj::READY_NOW;  // the agent reads the spool when it is back
+                     if (agent_ == nullptr)
+                       return kj::READY_NOW;  // the agent reads the spool when it is back
                      return agent_->flushed().ignoreResult();
-                   }).then([this] {
-      is_flushed_ = true;
-      finish();
-    }));
+                   })
+                   .then([this] {
+                     is_flushed_ = true;
+                     finish();
+                   }));
   }
 
   /// The spool takes nothing: the end is safe when the agent has it.
@@ -488,9 +526,10 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
 
   kj::Own<kj::AsyncIoStream> wrap(int fd) {
-    return io_.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                                                      kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                                                      kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+    return io_.lowLevelProvider->wrapSocketFd(fd,
+                                              kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                  kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                                                  kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
   }
   void taskFailed(kj::Exception&& exception) override {
     if (exception.getType() != kj::Exception::Type::DISCONNECTED) {

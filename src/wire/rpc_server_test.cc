@@ -243,11 +243,23 @@ std::uint32_t job_of(const ToAgent& message) {
   return forget == nullptr ? 0 : forget->job.value();
 }
 
-TEST_F(AgentDoorTest, LaunchesThatAreLargeTogetherComeInSeveralCalls) {
+/// An agent that keeps what it is told.
+class KeepingDoorTest : public AgentDoorTest {
+ protected:
+  void register_keeping(std::function<bool(const ToAgent&)> is_refused = [](const ToAgent&) {
+    return false;
+  }) {
+    register_agent(kj::heap<KeepingAgent>(heard, io_.provider->getTimer(), std::move(is_refused)));
+  }
+  void await(std::size_t count) {
+    for (int i = 0; i < 200 && heard.messages.size() < count; ++i) pass(20 * kj::MILLISECONDS);
+    ASSERT_EQ(heard.messages.size(), count);
+  }
   KeepingAgent::Heard heard;
-  const auto none = [](const ToAgent&) { return false; };
-  ASSERT_NO_FATAL_FAILURE(
-      register_agent(kj::heap<KeepingAgent>(heard, io_.provider->getTimer(), none)));
+};
+
+TEST_F(KeepingDoorTest, LaunchesThatAreLargeTogetherComeInSeveralCalls) {
+  ASSERT_NO_FATAL_FAILURE(register_keeping());
   LaunchStep launch;
   launch.job = std::make_shared<JobSpec>();
   launch.script = std::make_shared<const std::string>(std::size_t{7} << 20, '#');
@@ -256,8 +268,7 @@ TEST_F(AgentDoorTest, LaunchesThatAreLargeTogetherComeInSeveralCalls) {
     agents_.sender->send(launch);
     agents_.sender->send(ForgetJob{JobId(100 + job), 0});
   }
-  for (int i = 0; i < 200 && heard.messages.size() < 40; ++i) pass(20 * kj::MILLISECONDS);
-  ASSERT_EQ(heard.messages.size(), 40U);
+  ASSERT_NO_FATAL_FAILURE(await(40));
   for (std::uint32_t job = 1; job <= 20; ++job) {
     EXPECT_EQ(job_of(heard.messages[2 * job - 2]), job);
     EXPECT_EQ(job_of(heard.messages[2 * job - 1]), 100 + job);
@@ -266,11 +277,8 @@ TEST_F(AgentDoorTest, LaunchesThatAreLargeTogetherComeInSeveralCalls) {
   EXPECT_TRUE(agents_.refused.empty() && agents_.lost.empty());
 }
 
-TEST_F(AgentDoorTest, SmallOnesShareCallsOfBoundedSize) {
-  KeepingAgent::Heard heard;
-  const auto none = [](const ToAgent&) { return false; };
-  ASSERT_NO_FATAL_FAILURE(
-      register_agent(kj::heap<KeepingAgent>(heard, io_.provider->getTimer(), none)));
+TEST_F(KeepingDoorTest, SmallOnesShareCallsOfBoundedSize) {
+  ASSERT_NO_FATAL_FAILURE(register_keeping());
   LaunchStep launch;
   launch.job = std::make_shared<JobSpec>();
   launch.environment = std::make_shared<const std::string>(60'000, 'x');
@@ -279,21 +287,18 @@ TEST_F(AgentDoorTest, SmallOnesShareCallsOfBoundedSize) {
     launch.id = StepId{JobId(job), 0, kBatchStep};
     agents_.sender->send(launch);
   }
-  for (int i = 0; i < 200 && heard.messages.size() < kLaunches; ++i) pass(20 * kj::MILLISECONDS);
-  ASSERT_EQ(heard.messages.size(), kLaunches);
+  ASSERT_NO_FATAL_FAILURE(await(kLaunches));
   for (std::uint32_t job = 1; job <= kLaunches; ++job)
     EXPECT_EQ(job_of(heard.messages[job - 1]), job);
   for (const std::size_t bytes : heard.call_bytes) EXPECT_LE(bytes, std::size_t{5} << 20);
   EXPECT_LE(heard.call_bytes.size(), 10U) << "many in one";
 }
 
-TEST_F(AgentDoorTest, WhatAnAgentDoesNotTakeTakesNothingElseAlong) {
-  KeepingAgent::Heard heard;
+TEST_F(KeepingDoorTest, WhatAnAgentDoesNotTakeTakesNothingElseAlong) {
   const auto is_third = [](const ToAgent& message) { return job_of(message) == 3; };
-  ASSERT_NO_FATAL_FAILURE(
-      register_agent(kj::heap<KeepingAgent>(heard, io_.provider->getTimer(), is_third)));
+  ASSERT_NO_FATAL_FAILURE(register_keeping(is_third));
   for (std::uint32_t job = 1; job <= 5; ++job) agents_.sender->send(ForgetJob{JobId(job), 0});
-  for (int i = 0; i < 100 && heard.messages.size() < 4; ++i) pass(20 * kj::MILLISECONDS);
+  ASSERT_NO_FATAL_FAILURE(await(4));
   std::vector<std::uint32_t> jobs;
   for (const ToAgent& message : heard.messages) jobs.push_back(job_of(message));
   EXPECT_EQ(jobs, (std::vector<std::uint32_t>{1, 2, 4, 5}));

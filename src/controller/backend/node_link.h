@@ -1,4 +1,5 @@
-// What the core knows of a node's agent beside the state: derived, lost on restart, rebuilt by the agents' messages.
+// What the core knows of a node's agent beside the state: derived, lost on restart, rebuilt by the
+// agents' messages.
 #pragma once
 
 #include <map>
@@ -12,14 +13,15 @@ namespace muster {
 
 struct NodeLink {
   bool is_connected = false;
-  std::uint64_t agent_id = 0;         ///< of the agent that is connected, or was last
-  std::uint32_t protocol = 0;         ///< as in its registration
-  TimePoint last_contact;             ///< unset: nothing heard since the controller started
+  std::uint64_t agent_id = 0;  ///< of the agent that is connected, or was last
+  std::uint32_t protocol = 0;  ///< as in its registration
+  TimePoint last_contact;      ///< unset: nothing heard since the controller started
   std::uint32_t load_hundredths = 0;
   std::uint64_t free_memory_mib = 0;
-  bool has_moved_ids = false;         ///< it knew ids beyond our state's, and they were believed
-  TimePoint warned;                   ///< when it was last logged that it spoke of what is not its own
-  /// Attempts that ran on while the node counted as lost: until they are gone the node takes no work.
+  bool has_moved_ids = false;  ///< it knew ids beyond our state's, and they were believed
+  TimePoint warned;            ///< when it was last logged that it spoke of what is not its own
+  /// Attempts that ran on while the node counted as lost: until they are gone the node takes no
+  /// work.
   std::set<std::pair<JobId, std::uint32_t>> fenced;
   /// Steps there, with the keys of their launches, that the state knows nothing of though their
   /// runs go on: as fenced.
@@ -33,14 +35,15 @@ struct NodeLink {
   std::uint32_t losses =
       0;  ///< of supervisors, one launch after the other, without an end in between
   TimePoint last_loss;
-  std::set<JobId> lost_jobs;          ///< whose these were
+  std::set<JobId> lost_jobs;  ///< whose these were
 };
 
 /// How far a running step has come on its nodes, by place in its layout.
 struct StepProgress {
   Bitmap running;
   Bitmap done;
-  std::map<std::size_t, StepPart> parts;  ///< of nodes that are done and not released: a release journals its part
+  std::map<std::size_t, StepPart>
+      parts;  ///< of nodes that are done and not released: a release journals its part
   bool is_out_of_memory = false;
   bool is_lost = false;
   bool is_node_fault = false;
