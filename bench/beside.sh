@@ -5,7 +5,8 @@
 #   beside.sh BUILD test-only [JOBS] [NODES]    `sbatch --test-only` without pause, each with all of the queue to plan; of more nodes
 #                                               than four the agents are pretended
 #   beside.sh BUILD connections [JOBS] [COUNT]  COUNT (8,000) connections of one user, opened again when they are closed
-#   beside.sh BUILD launches [JOBS] [NODES]     a job on each of NODES (600) nodes at once, each with a script of 4 MB; pretended agents
+#   beside.sh BUILD launches [JOBS] [NODES] [BYTES]  a job on each of NODES (600) nodes at once, each with a script of BYTES (4,000,000); pretended
+#                                               agents
 #   beside.sh BUILD sacct [JOBS]                `sacct -a` without pause, over as many jobs that have ended
 #   beside.sh BUILD squeue [JOBS]               `squeue` without pause, over as many that wait
 set -euo pipefail
@@ -36,6 +37,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 NodeName=n[0-$(($1 - 1))] CPUs=8 RealMemory=1000
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=1-00:00:00 State=UP
+SchedulerParameters=max_script_size=50000000
 EOF
   musterd -f "$folder/slurm.conf" > "$folder/controller.log" 2>&1 &
   started+=($!)
@@ -81,7 +83,7 @@ case $what in
   test-only) beside='for i in $(seq 1000000); do sbatch --test-only -c 2 --wrap true > /dev/null 2>&1; done' ;;
   launches)
     queue=1
-    { echo '#!/bin/sh'; head -c 4000000 /dev/zero | tr '\0' '#' | fold -w 1000; } > "$folder/large.sh"
+    { echo '#!/bin/sh'; head -c "${5:-4000000}" /dev/zero | tr '\0' '#' | fold -w 1000; } > "$folder/large.sh"
     beside="sleep 2; sbatch -c 4 --array=0-$((nodes - 1)) -o /dev/null '$folder/large.sh'"
     ;;
   connections) beside="python3 '$here/crowd.py' '$folder/controller.sock' ${4:-8000} 30" ;;
@@ -89,6 +91,7 @@ case $what in
 esac
 "$build/bin/latency_bench" "unix:$folder/controller.sock" --queue "$queue" --rate 100 --seconds 20 --beside "$beside"
 if [ "$what" = launches ]; then
-  echo "running=$(squeue -h -r -t R | wc -l) controller_$(awk '/VmHWM/ {print "peak_mib=" int($2 / 1024)}' "/proc/${started[0]}/status")"
+  # One that was launched again had not been sent in time: none should be, however many there are.
+  echo "running=$(squeue -h -r -t R | wc -l) drained=$(sinfo -h -N -t drain | wc -l) again=$(squeue -h -r -O RestartCnt | grep -vc '^0') controller_$(awk '/VmHWM/ {print "peak_mib=" int($2 / 1024)}' "/proc/${started[0]}/status")"
 fi
 if [ -f "$folder/answers" ]; then echo "answers=$(cat "$folder/answers")"; fi

@@ -60,6 +60,7 @@ class Calls final : public ClientCalls, public AgentCalls {
     cluster().settle();
   }
   void agent_lost(NodeIndex, AgentSender&, const std::vector<SignalStep>&) override {}
+  void agent_received(NodeIndex, AgentSender&, const StepId&) override {}
   void agent_refused(NodeIndex, AgentSender&, const ToAgent&, const std::string&) override {}
 
  private:

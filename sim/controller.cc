@@ -18,10 +18,18 @@ bool may_repeat(const ToAgent& message) {
          std::holds_alternative<AcknowledgeStep>(message);
 }
 
+/// Scripts are short here: every other controller takes its launches for large ones, of which few
+/// may be under way at once.
+Core::Options options_of(std::uint64_t incarnation) {
+  Core::Options options{"sim"};
+  if (incarnation % 2 == 1) options.launches = {.large = 0, .under_way = 1000};
+  return options;
+}
+
 }  // namespace
 
 Controller::Controller(World& world, std::uint64_t incarnation)
-    : world_(world), incarnation_(incarnation), core_(Core::Options{"sim"}, *this, *this) {
+    : world_(world), incarnation_(incarnation), core_(options_of(incarnation), *this, *this) {
   const HistoryMark mark = history_mark();
   const Epoch epoch = world_.journal.take_lead(std::max(mark.epoch, std::exchange(world_.lead_beyond, Epoch())));
   const JobId job_floor = recover_state(epoch, mark);
@@ -196,6 +204,14 @@ void Controller::agent_message(const LinkRef& link, const FromAgent& message) {
   when_running([this, link, message] {
     if (links_[link->node.value()] != link) return;
     core_.on_agent(link->node, message, now());
+    schedule_end();
+  });
+}
+
+void Controller::agent_received(const LinkRef& link, const StepId& step) {
+  when_running([this, link, step] {
+    if (links_[link->node.value()] != link) return;
+    core_.on_received(link->node, step, now());
     schedule_end();
   });
 }

@@ -34,6 +34,7 @@ class Controller final : public CorePort, public JournalPort {
   /// The answer goes back to the agent over `link`.
   Result<NodeIndex> register_node(const LinkRef& link, const RegisterNode& hello);
   void agent_message(const LinkRef& link, const FromAgent& message);
+  void agent_received(const LinkRef& link, const StepId& step);
   void agent_lost(const LinkRef& link);
   const LinkRef& link_of(NodeIndex node) const { return links_[node.value()]; }
 

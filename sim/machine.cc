@@ -310,6 +310,12 @@ void Machine::on_controller(const LinkRef& link, const ToAgent& message) {
   if (!link->is_whole || link != link_ || agent_ == nullptr) return;
   agent_->on_controller(message, world_.timeline.now());
   schedule_end();
+  const auto* launch = std::get_if<LaunchStep>(&message);
+  if (launch == nullptr) return;
+  world_.timeline.after(world_.latency(), [this, link, step = launch->id] {
+    if (link->is_whole && world_.controller != nullptr)
+      world_.controller->agent_received(link, step);
+  });
 }
 
 void Machine::schedule_end() {

@@ -23,6 +23,7 @@ bool is_same_search(const std::vector<TrialPlan>& a, std::vector<TrialPlan> b) {
 
 struct SearchChecker::Searches {
   std::map<ExperimentId, search::Searcher> by_id;
+  std::map<JobId, Collection> collections;
 };
 
 SearchChecker::SearchChecker() : searches_(std::make_unique<Searches>()) {}
@@ -35,7 +36,12 @@ void SearchChecker::follow(const ClusterState& state, const EventBatch& batch) {
     if (std::holds_alternative<SearchOperated>(event.body)) ++tally_.operated;
     if (std::holds_alternative<TrialResized>(event.body)) ++tally_.resized;
     if (std::holds_alternative<TrialSourced>(event.body)) ++tally_.copies;
-    if (const auto* ended = std::get_if<CollectionEnded>(&event.body)) tally_.collections += ended->is_done ? 1 : 0;
+    if (const auto* begun = std::get_if<CollectionBegun>(&event.body)) searches_->collections[begun->collection.job] = begun->collection;
+    if (const auto* ended = std::get_if<CollectionEnded>(&event.body)) {
+      const Collection collection = searches_->collections.at(ended->job);
+      if (!ended->is_done) tally_.broken_off.insert(collection.uuids.begin(), collection.uuids.end());
+      tally_.collections += ended->is_done ? 1 : 0;
+    }
     if (std::holds_alternative<ExperimentDeleted>(event.body)) ++tally_.deleted;
     const auto* decided = std::get_if<SearchDecided>(&event.body);
     if (decided == nullptr) continue;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "state/cluster_state.h"
 
@@ -19,6 +21,8 @@ struct SearchTally {
   std::uint64_t copies = 0;       ///< trials that waited for what their originals saved
   std::uint64_t collections = 0;  ///< jobs that deleted something
   std::uint64_t deleted = 0;      ///< experiments
+  /// Checkpoints that a job was to delete which broke off.
+  std::set<std::string> broken_off;
 };
 
 /// Follows a replay from the first batch: asks each search anew and compares its decisions with those that were journalled, byte by

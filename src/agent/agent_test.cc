@@ -573,6 +573,27 @@ TEST_F(AgentTest, AStepIsLostWhenNothingOfItIsLeft) {
   EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
 }
 
+/// Only root may become another.
+TEST(Agent, OneThatIsNotRootsStartsItsOwnUsersStepsAlone) {
+  FakeWorld world;
+  Agent agent(RegisterNode{}, 1000, world);
+  agent.on_registered(at(0));
+  for (const std::uint32_t user : {1000U, 1001U}) {
+    LaunchStep launch = launch_of(StepId{JobId(user), 0, kBatchStep});
+    auto job = std::make_shared<JobSpec>();
+    job->user = UserId(user);
+    launch.job = std::move(job);
+    agent.on_controller(launch, at(0));
+    agent.end_turn();
+  }
+  ASSERT_EQ(world.launched.size(), 1U);
+  ASSERT_EQ(world.count<StepDone>(), 1U);
+  const auto& refused = std::get<StepDone>(world.told.back());
+  EXPECT_EQ(refused.id.job, JobId(1001));
+  EXPECT_NE(refused.error.find("runs as uid 1000 and cannot start jobs of uid 1001"), std::string::npos)
+      << refused.error;
+}
+
 TEST(Agent, ALaunchIsNotTakenForAnotherRunOfTheSameNumber) {
   FakeWorld world;
   Agent agent(RegisterNode{}, 0, world);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "codec/hyperparameter_form.h"
 #include "codec/json_reader.h"
@@ -363,6 +364,12 @@ std::uint64_t hyperband_trials(const Hyperband& config) {
   return trials;
 }
 
+/// The first, and after each round copies of the best for as many of the worst.
+std::uint64_t population_trials(const PopulationTraining& config) {
+  const double copies = std::ceil(config.truncate_fraction * config.population_size);
+  return config.population_size + static_cast<std::uint64_t>(copies) * config.num_rounds;
+}
+
 /// At most; 1 where that is not known beforehand: a custom search says it as it goes.
 std::uint64_t trial_count(const SearchMethodConfig& method, const HyperSpace& space) {
   if (std::holds_alternative<GridSearch>(method)) {
@@ -374,8 +381,7 @@ std::uint64_t trial_count(const SearchMethodConfig& method, const HyperSpace& sp
   return std::visit(
       [](const auto& search) -> std::uint64_t {
         if constexpr (requires { search.max_trials; }) return search.max_trials;
-        if constexpr (requires { search.population_size; })
-          return std::uint64_t{search.population_size} * search.num_rounds;
+        if constexpr (requires { search.population_size; }) return population_trials(search);
         return 1;
       },
       method);
@@ -395,9 +401,12 @@ Status check_hparams_together(const ExperimentConfig& config, const Json& longes
 
 /// Of what is new: what is stored goes on as it was.
 void check_hparams_sizes(FormReader& top, const ExperimentConfig& config) {
-  const Json longest = longest_hparams(config.hyperparameters);
-  const Status one = check_hparams_size(entrypoint_line(config.entrypoint), longest);
-  const Status all = one.has_value() ? check_hparams_together(config, longest) : one;
+  const std::string entrypoint = entrypoint_line(config.entrypoint);
+  Status all;
+  for (const Json& longest : longest_hparams(config.hyperparameters, entrypoint)) {
+    if (all.has_value()) all = check_hparams_size(entrypoint, longest);
+    if (all.has_value()) all = check_hparams_together(config, longest);
+  }
   if (!all.has_value()) top.refuse("hyperparameters", all.error().text());
 }
 

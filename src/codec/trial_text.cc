@@ -101,6 +101,10 @@ void append_hparam_variables(const Json& value, const std::string& prefix, std::
   }
 }
 
+constexpr std::size_t kHparamNameBytes = 64;  ///< of the variables that hyperparameters are told in, at most
+/// What a trial's hyperparameters may come to, each in a variable of its own.
+constexpr std::size_t kHparamBytesMax = std::size_t{512} << 10;
+
 /// Of what append_hparam_variables makes: a name is repeated for each of its members. Counted no further than beyond `most`.
 std::size_t hparam_variable_bytes(const Json& value, std::size_t prefix, std::size_t most) {
   std::size_t bytes = 0;
@@ -111,6 +115,37 @@ std::size_t hparam_variable_bytes(const Json& value, std::size_t prefix, std::si
                                               : name + value_text(member.value).size();
   }
   return bytes;
+}
+
+/// The line with hyperparameters put in, counted no further than beyond `most` rather than written: it
+/// may be a thousand times as long.
+std::size_t expanded_bytes(std::string_view line, const Json& hparams, std::size_t most) {
+  std::size_t bytes = line.size();
+  replaced(line, [&](std::string_view name) -> std::optional<std::string> {
+    const Json* value = bytes > most ? nullptr : hparams.find(split_path(name));
+    if (value != nullptr) bytes += json_text(*value).size();
+    return std::nullopt;
+  });
+  return bytes;
+}
+
+/// Of what the domain has, the value with which a trial's hyperparameters come to the most bytes.
+Json longest_value(const Hyperparameter& one, const std::function<std::size_t(const Json&)>& bytes_of) {
+  if (const auto* constant = std::get_if<ConstDomain>(&one.domain)) return constant->val;
+  std::vector<Json> values{Json(-1.2345678901234567e-300)};
+  if (const auto* choice = std::get_if<CategoricalDomain>(&one.domain)) values = choice->vals;
+  if (const auto* whole = std::get_if<IntDomain>(&one.domain)) values = {Json(whole->minval), Json(whole->maxval)};
+  return *std::ranges::max_element(values, {}, [&](const Json& value) {
+    Json alone{Json::Object{}};
+    alone.at(one.path) = value;
+    return bytes_of(alone);
+  });
+}
+
+Json longest_by(const HyperSpace& space, const std::function<std::size_t(const Json&)>& bytes_of) {
+  Json hparams{Json::Object{}};
+  for (const Hyperparameter& one : space) hparams.at(one.path) = longest_value(one, bytes_of);
+  return hparams;
 }
 
 std::string length_text(std::string_view unit, std::uint64_t length) {
@@ -204,48 +239,35 @@ std::string with_hparams(std::string_view line, const Json& hparams) {
   });
 }
 
-Json longest_hparams(const HyperSpace& space) {
-  const Json longest_number(-1.2345678901234567e-300);
-  Json hparams{Json::Object{}};
-  for (const Hyperparameter& one : space) {
-    Json& value = hparams.at(one.path);
-    value = longest_number;
-    if (const auto* constant = std::get_if<ConstDomain>(&one.domain)) value = constant->val;
-    if (const auto* choice = std::get_if<CategoricalDomain>(&one.domain)) {
-      value = *std::ranges::max_element(choice->vals, {}, [](const Json& val) { return json_text(val).size(); });
-    }
-    if (const auto* whole = std::get_if<IntDomain>(&one.domain)) {
-      const Json least(whole->minval);
-      const Json most(whole->maxval);
-      value = json_text(least).size() > json_text(most).size() ? least : most;
-    }
-  }
-  return hparams;
+std::vector<Json> longest_hparams(const HyperSpace& space, std::string_view entrypoint) {
+  const auto as_text = [](const Json& hparams) { return json_text(hparams).size(); };
+  const auto as_variables = [](const Json& hparams) { return hparam_variable_bytes(hparams, kHparamNameBytes, kHparamBytesMax); };
+  const auto put_in = [&](const Json& hparams) { return expanded_bytes(entrypoint, hparams, kVariableBytesMax); };
+  return {longest_by(space, as_text), longest_by(space, as_variables), longest_by(space, put_in)};
+}
+
+std::size_t trial_variable_bytes(const ExperimentSpec& spec, const Trial& trial) {
+  constexpr std::size_t kOthers = 4096;
+  const Json hparams = stored_json(trial.hparams);
+  if (hparams.object() == nullptr) return kOthers;
+  return kOthers + trial.hparams.size() + hparam_variable_bytes(hparams, kHparamNameBytes, kHparamBytesMax) +
+         expanded_bytes(spec.entrypoint, hparams, kVariableBytesMax);
 }
 
 Status check_hparams_size(std::string_view entrypoint, const Json& hparams) {
-  constexpr std::size_t kNameBytes = 64;  // of the variables that they are told in
-  constexpr std::size_t kMost = kVariableBytesMax - kNameBytes;
-  constexpr std::size_t kTogether = std::size_t{512} << 10;
+  constexpr std::size_t kMost = kVariableBytesMax - kHparamNameBytes;
   constexpr std::string_view kWayOut = "no program could be started with it: keep what is large in a file beside the code";
   const std::size_t bytes = json_text(hparams).size();
   if (bytes > kMost) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("the hyperparameters of one trial come to {} bytes, more than {}", bytes, kMost), std::string(kWayOut));
   }
-  if (hparam_variable_bytes(hparams, kNameBytes, kTogether) > kTogether) {
+  if (hparam_variable_bytes(hparams, kHparamNameBytes, kHparamBytesMax) > kHparamBytesMax) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the hyperparameters of one trial, each told in a variable of its own, come to more than {} KiB", kTogether >> 10),
+                fmt::format("the hyperparameters of one trial, each told in a variable of its own, come to more than {} KiB", kHparamBytesMax >> 10),
                 "give nested ones shorter names, or keep them in a file beside the code");
   }
-  // What is put in is counted rather than written: it may be a thousand times the line.
-  std::size_t size = entrypoint.size();
-  replaced(entrypoint, [&](std::string_view name) -> std::optional<std::string> {
-    const Json* value = size > kMost ? nullptr : hparams.find(split_path(name));
-    if (value != nullptr) size += json_text(*value).size();
-    return std::nullopt;
-  });
-  if (size <= kMost) return {};
+  if (expanded_bytes(entrypoint, hparams, kMost) <= kMost) return {};
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("the entrypoint, with hyperparameters put in, comes to more than {} bytes", kMost), std::string(kWayOut));
 }

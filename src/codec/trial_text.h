@@ -34,13 +34,18 @@ std::string with_hparams(std::string_view line, const Json& hparams);
 /// The names that {{hp.NAME}} uses and `space` has not.
 std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace& space);
 
-/// The hyperparameters of a trial of the space that is longest as text.
-Json longest_hparams(const HyperSpace& space);
+/// The hyperparameters of the trials of the space that are the longest as text, as variables, and put
+/// into the entrypoint.
+std::vector<Json> longest_hparams(const HyperSpace& space, std::string_view entrypoint);
 
 /// Whether a program can be started with them. Errors: kInvalidArgument: they, or the entrypoint
 /// with them put in, are longer than a variable of the environment may be, with the way out.
 /// Source: execve(2), MAX_ARG_STRLEN.
 Status check_hparams_size(std::string_view entrypoint, const Json& hparams);
+
+/// About how many bytes the variables of a trial's runs come to. Cost: O(hyperparameters), little
+/// memory.
+std::size_t trial_variable_bytes(const ExperimentSpec& spec, const Trial& trial);
 
 /// What a configuration says to every run, read once for all of them.
 struct TrialSettings {

@@ -164,12 +164,28 @@ TEST(TrialVariables, TheLongestHyperparametersOfASpace) {
       {{"b", "d"}, DoubleDomain{0, 1, {}}},
       {{"e"}, IntDomain{-1000, 9, {}}},
       {{"f"}, CategoricalDomain{{Json("aaaa"), Json("\x7f\x01")}}}};
-  const Json longest = longest_hparams(space);
+  const Json longest = longest_hparams(space, "train").front();
   EXPECT_EQ(*longest.find("a"), Json("constant"));
   EXPECT_EQ(*longest.find("b")->find("c"), Json("longest"));
   EXPECT_GE(json_text(*longest.find("b")->find("d")).size(), 23U);
   EXPECT_EQ(*longest.find("e"), Json(std::int64_t{-1000}));
   EXPECT_EQ(*longest.find("f"), Json("\x7f\x01")) << "as JSON";
+}
+
+/// A nested choice has its name in each of its variables, and parts of it may stand in the
+/// entrypoint.
+TEST(TrialVariables, TheLongestChoiceIsNotTheLongestInEachForm) {
+  const Json text(std::string(2000, 'x'));
+  Json::Object leaves;
+  for (int i = 0; i < 20; ++i) leaves.push_back({std::to_string(i), Json(1)});
+  const Json nested{Json::Object{{std::string(500, 'n'), Json(leaves)}}};
+  const Json named{Json::Object{{"b", std::string(900, 'y')}}};
+  const HyperSpace space{{{"a"}, CategoricalDomain{{text, nested, named}}}};
+  const auto longest = longest_hparams(space, "train {{hp.a.b}} {{hp.a.b}} {{hp.a.b}}");
+  ASSERT_EQ(longest.size(), 3U);
+  EXPECT_EQ(*longest[0].find("a"), text);
+  EXPECT_EQ(*longest[1].find("a"), nested);
+  EXPECT_EQ(*longest[2].find("a"), named);
 }
 
 }  // namespace

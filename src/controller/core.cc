@@ -589,22 +589,23 @@ void Core::flush(TimePoint now) {
 void Core::send_or_keep(NodeIndex node, const ToAgent& message) {
   NodeLink& link = links_[node.value()];
   const auto* signal = std::get_if<SignalStep>(&message);
-  // Where launches wait for others' work to be gone, so do signals to what is to be launched. An
-  // end is in the state.
-  const bool is_waiting = signal != nullptr && signal->signal != SIGKILL && link.is_fenced() &&
+  // Where launches wait, for others' work to be gone or for their turn, so do signals to what is to
+  // be launched. An end is in the state.
+  const bool is_waiting = signal != nullptr && signal->signal != SIGKILL &&
+                          (link.is_fenced() || launches_.is_waiting({signal->id, node})) &&
                           !has_begun_on(node, signal->id);
   if (link.is_connected && !is_waiting) return port_.send(node, message);
   if (signal != nullptr) keep_signal(node, *signal);
 }
 
-/// Once is enough: a signal that is pending is not sent again by the kernel either.
+/// Once is enough of each, in the order in which they were last given: SIGSTOP and SIGCONT undo one
+/// another.
 void Core::keep_signal(NodeIndex node, const SignalStep& signal) {
   auto& missed = links_[node.value()].missed_signals;
-  const bool is_kept = std::ranges::any_of(missed, [&](const SignalStep& one) {
+  std::erase_if(missed, [&](const SignalStep& one) {
     return one.id == signal.id && one.launch_key == signal.launch_key &&
            one.signal == signal.signal && one.batch_only == signal.batch_only;
   });
-  if (is_kept) return;
   if (missed.size() < NodeLink::kMissedSignalsMax) return missed.push_back(signal);
   port_.warn(fmt::format(
       "node {} is away and signals to it are many: signal {} to step {}.{} is lost",

@@ -19,6 +19,7 @@
 #include "codec/trial_text.h"
 #include "controller/backend/blob_cache.h"
 #include "controller/backend/dependency_index.h"
+#include "controller/backend/launch_queue.h"
 #include "controller/backend/mail.h"
 #include "controller/backend/node_link.h"
 #include "controller/command.h"
@@ -98,6 +99,7 @@ class Core {
     Duration answer_grace = Duration::seconds(1);
     /// What a client that signals its own job has to read the answer.
     Duration signal_grace = Duration::milliseconds(100);
+    LaunchQueue::Bounds launches = {};
   };
   Core(Options options, JournalPort& journal, CorePort& port);
 
@@ -122,6 +124,8 @@ class Core {
   void on_unheard(NodeIndex node, const std::vector<SignalStep>& signals);
   /// The node's agent does not take it, and says why.
   void on_refused(NodeIndex node, const LaunchStep& launch, const std::string& why);
+  /// The node's agent has received its part of the launch.
+  void on_received(NodeIndex node, const StepId& step, TimePoint now);
   void on_plan(PlanResult result, TimePoint now);
   void on_durable(Seq seq, TimePoint now);
   /// What was asked for by CorePort::fetch_blob. An error ends the launches that wait for it.
@@ -202,13 +206,25 @@ class Core {
   Status check_run(const JobSpec& job, const std::vector<PartitionIndex>& partitions) const;
   void order_launch(const StepId& step);
   void watch_launch(const StepId& step);
+  void extend_launch(const StepId& step, TimePoint deadline);
+  bool is_launch_held_up(const StepId& step, TimePoint now);
   void forget_launch(const StepId& step);
   void watch_launches(TimePoint now);
   const TrialSettings& settings_of(const Experiment& experiment);
   void note_begun(TimePoint now);
   void fail_launch(const StepId& step, const std::string& why, bool is_node_fault, TimePoint now,
                    std::optional<NodeIndex> culprit = std::nullopt);
+  const StepState* find_launchable(const StepId& step) const;
+  bool is_launchable_on(const StepState& step, std::size_t part) const;
+  std::size_t launch_bytes(const Job& job, const StepState& step) const;
   bool launch(const StepId& step);
+  bool resume_launch(const StepId& step);
+  void serve_launches(TimePoint now);
+  bool take_turn(const LaunchPart& part);
+  const LaunchStep& common_launch(const Job& job, const StepState& step);
+  enum class Launch { kSent, kWaits, kDoomed };
+  Launch send_launch(const Job& job, const StepState& step, std::span<const std::size_t> parts);
+  void send_part(LaunchStep& message, const Job& job, const StepState& step, std::size_t part);
   void connect_trial(LaunchStep& message, const Job& job, const Trial& trial) const;
   void connect_service(LaunchStep& message, const Job& job) const;
   Bytes bytes_of(BlobId id, const StepId& waiting);
@@ -354,6 +370,18 @@ class Core {
   std::map<BlobId, std::vector<StepId>> waiting_launches_;
   /// What has come for a launch that waits for more: the cache may be too small for all that one launch needs.
   std::map<StepId, std::map<BlobId, Bytes>> fetched_;
+  LaunchQueue launches_{options_.launches};
+  /// What the launch that was made last says to all its nodes, and what it was made of.
+  struct CommonLaunchKey {
+    StepId step;
+    std::uint64_t launch_key = 0;
+    TimePoint end_time;
+    JobSpecRef spec;
+    AllocationRef allocation;
+    StepLayoutRef layout;
+    friend bool operator==(const CommonLaunchKey&, const CommonLaunchKey&) = default;
+  };
+  std::optional<std::pair<CommonLaunchKey, LaunchStep>> common_launch_;
   /// When a step that no node has said to run yet is given up.
   std::map<StepId, TimePoint> launch_deadlines_;
   std::set<std::pair<TimePoint, StepId>> launch_watch_;

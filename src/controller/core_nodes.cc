@@ -8,6 +8,7 @@
 
 #include "controller/config_alignment.h"
 #include "controller/core.h"
+#include "state/views.h"
 
 namespace muster {
 namespace {
@@ -41,14 +42,6 @@ std::string shortfall(const NodeConfig& config, const RegisterNode& hello) {
 
 bool has_node(const std::vector<NodeGrant>& grants, NodeIndex node) {
   return std::ranges::find(grants, node, &NodeGrant::node) != grants.end();
-}
-
-/// The position in the step's layout that is on the node.
-std::optional<std::size_t> part_on(const StepState& step, NodeIndex node) {
-  const auto& nodes = step.layout->nodes;
-  const auto here = std::ranges::find(nodes, node, &NodeGrant::node);
-  return here == nodes.end() ? std::nullopt
-                             : std::optional(static_cast<std::size_t>(here - nodes.begin()));
 }
 
 /// The job of that attempt with its run; null: it is over, or was never.
@@ -141,6 +134,7 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   }
   if (const auto refused = check_identity(hello, now)) return fail(*refused);
   const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
+  launches_.forget(*index);  // its last connection's loss may not have been noticed
   link.is_connected = true;
   link.agent_id = hello.agent_id;
   link.protocol = hello.protocol;
@@ -541,7 +535,10 @@ bool Core::awaits_nodes(TimePoint now) const {
   return false;
 }
 
-void Core::on_agent_lost(NodeIndex node) { links_[node.value()].is_connected = false; }
+void Core::on_agent_lost(NodeIndex node) {
+  links_[node.value()].is_connected = false;
+  launches_.forget(node);
+}
 
 void Core::on_unheard(NodeIndex node, const std::vector<SignalStep>& signals) {
   for (const SignalStep& signal : signals) send_or_keep(node, signal);

@@ -474,6 +474,18 @@ TEST(CoreSignal, OnesThatAreSentAgainAndAgainLeaveRoomForThoseOfOthers) {
   EXPECT_EQ(rig.signals(1)[1].signal, SIGUSR2);
 }
 
+/// SIGSTOP and SIGCONT undo one another: the last word counts.
+TEST(CoreSignal, OnesThatRepeatStandWhereTheyWereGivenLast) {
+  TwoSteps rig;
+  for (const int signal : {SIGSTOP, SIGCONT, SIGSTOP})
+    rig.done(CancelStep{rig.one, static_cast<std::uint16_t>(signal)});
+  rig.sent.clear();
+  rig.connect(1, {KnownStep{rig.one, StepPhase::kRunning}});
+  ASSERT_EQ(rig.signals(1).size(), 2U);
+  EXPECT_EQ(rig.signals(1)[0].signal, SIGCONT);
+  EXPECT_EQ(rig.signals(1)[1].signal, SIGSTOP);
+}
+
 TEST(CoreSignal, OthersReachANodeWhenItIsBack) {
   TwoSteps rig;
   EXPECT_FALSE(rig.done(CancelStep{rig.one, SIGUSR1}).error);

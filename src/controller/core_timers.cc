@@ -70,6 +70,7 @@ void Core::on_tick(TimePoint now) {
   now_ = now;
   notice_pause(now);
   watch_nodes(now);
+  serve_launches(now);
   watch_launches(now);
   note_begun(now);
   send_due_orders(now);

@@ -199,7 +199,8 @@ void Core::source_copies(const Job& job, TimePoint now) {
   }
 }
 
-/// A job that deletes is over: what it deleted is gone, or stays as it was.
+/// A job that deletes is over: what it deleted is gone. Of one that broke off nobody knows how far
+/// it came, and nothing may go on from what may be gone; one that never began has touched nothing.
 void Core::end_collection(const Job& job, TimePoint now) {
   const auto found = state_.checkpoints().collections().find(job.id);
   if (found == state_.checkpoints().collections().end()) return;
@@ -210,11 +211,20 @@ void Core::end_collection(const Job& job, TimePoint now) {
     if (collection.is_whole) emit(ExperimentDeleted{collection.experiment}, now);
     return;
   }
+  const bool has_begun = job.start_time.is_set() || job.attempt > 0;
+  for (const std::string& uuid : has_begun ? collection.uuids : std::vector<std::string>()) {
+    Checkpoint broken = *state_.checkpoints().find(uuid);
+    if (broken.state == CheckpointState::kActive) continue;  // it never was whole
+    broken.state = CheckpointState::kError;
+    emit(CheckpointNoted{std::make_shared<const Checkpoint>(std::move(broken))}, now);
+  }
   ExperimentChanged change;
   change.experiment = collection.experiment;
   if (collection.is_whole) change.state = ExperimentState::kDeleteFailed;
-  change.detail = fmt::format("job {} could not delete its files: {} {}", job.id.value(), job_state_name(job.state),
-                              job.detail == nullptr ? "" : *job.detail);
+  const std::string cause = job.detail == nullptr || job.detail->empty() ? "" : ", " + *job.detail;
+  change.detail = fmt::format(
+      "job {} could not delete its files: {}{}{}", job.id.value(), job_state_name(job.state), cause,
+      has_begun ? fmt::format("; see {}", job.spec->get(JobText::kStdOut)) : "");
   emit(std::move(change), now);
 }
 

@@ -265,7 +265,13 @@ Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, co
   const YamlDocument overrides = TRY(parse_yaml(asked.overrides));
   TRY(check_overrides(overrides.root));
   const Json before = TRY(read_stored(experiment->spec->config)).merged;
-  const ReadConfig read = TRY(read_config(overrides.root.is_null() ? before : merge_layers(overrides.root, before), overrides.lines));
+  const auto concerns_sizes = [&](std::string_view name) {
+    return overrides.root.object() != nullptr && overrides.root.find(std::string(name)) != nullptr;
+  };
+  const bool is_as_stored = !concerns_sizes("hyperparameters") && !concerns_sizes("entrypoint");
+  const ReadConfig read =
+      TRY(read_config(overrides.root.is_null() ? before : merge_layers(overrides.root, before),
+                      overrides.lines, is_as_stored));
   TRY(check(read.form));
   const ExperimentConfig& config = read.form.config;
   auto spec = std::make_shared<ExperimentSpec>(*experiment->spec);

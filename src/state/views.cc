@@ -153,6 +153,13 @@ std::string absolute(std::string_view work_dir, std::string path) {
 
 }  // namespace
 
+std::optional<std::size_t> part_on(const StepState& step, NodeIndex node) {
+  const auto& nodes = step.layout->nodes;
+  const auto here = std::ranges::find(nodes, node, &NodeGrant::node);
+  return here == nodes.end() ? std::nullopt
+                             : std::optional(static_cast<std::size_t>(here - nodes.begin()));
+}
+
 std::vector<std::string> node_names(const std::vector<NodeGrant>& grants, const ClusterState& state) {
   std::vector<std::string> names;
   names.reserve(grants.size());

@@ -22,6 +22,9 @@ std::int32_t log_retention_of(const Trial& trial, const ClusterState& state);
 /// The step that stands for the batch script, the interactive shell, or "N".
 std::string step_name(const StepState& step, const Job& job);
 
+/// The position in the step's layout that is on the node; nullopt: none is.
+std::optional<std::size_t> part_on(const StepState& step, NodeIndex node);
+
 /// Names of a job's nodes in the order of its allocation.
 std::vector<std::string> node_names(const std::vector<NodeGrant>& grants, const ClusterState& state);
 

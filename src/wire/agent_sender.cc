@@ -11,7 +11,7 @@ namespace {
 
 /// What one call holds at most, unless a message alone has more: an agent reads 64 MiB.
 constexpr std::size_t kCallBytes = std::size_t{4} << 20;
-/// A message that has as much goes alone, and when the budget allows.
+/// A message that has as much goes alone.
 constexpr std::size_t kLarge = std::size_t{64} << 10;
 
 /// What may be large of a message; the rest is little beside it.
@@ -20,6 +20,8 @@ std::size_t bulk_of(const ToAgent& message) {
   if (launch == nullptr) return 0;
   std::size_t bytes = (launch->script == nullptr ? 0 : launch->script->size()) +
                       (launch->environment == nullptr ? 0 : launch->environment->size());
+  if (launch->job != nullptr) bytes += launch->job->text.bytes();
+  if (launch->step != nullptr) bytes += launch->step->text.bytes();
   for (const std::string& variable : launch->variables) bytes += variable.size();
   for (const TaskFile& file : launch->files) bytes += file.text.size();
   return bytes;
@@ -27,8 +29,8 @@ std::size_t bulk_of(const ToAgent& message) {
 
 }  // namespace
 
-RpcAgentSender::RpcAgentSender(schema::Agent::Client agent, DeliveryBudget& budget, Refused refused)
-    : agent_(kj::mv(agent)), budget_(budget), refused_(std::move(refused)), tasks_(*this) {}
+RpcAgentSender::RpcAgentSender(schema::Agent::Client agent, Outcome outcome)
+    : agent_(kj::mv(agent)), outcome_(std::move(outcome)), tasks_(*this) {}
 
 void RpcAgentSender::send(const ToAgent& message) {
   waiting_.push_back(message);
@@ -75,17 +77,21 @@ bool RpcAgentSender::write(schema::AgentMessage::Builder wire, const ToAgent& me
 
 /// Not at once: who sends is in the middle of its own work.
 void RpcAgentSender::refuse(const ToAgent& message, const std::string& why) {
-  tasks_.add(kj::evalLater([this, message, why] { refused_(message, why); }));
+  tasks_.add(kj::evalLater([this, message, why] { outcome_.refused(message, why); }));
 }
 
 void RpcAgentSender::flush() {
   is_busy_ = false;
   if (waiting_.empty()) return;
   is_busy_ = true;
-  const std::size_t bytes = bulk_of(waiting_.front());
-  if (bytes < kLarge) return tasks_.add(deliver());
-  tasks_.add(budget_.take(bytes).then(
-      [this](kj::Own<DeliveryBudget::Share> share) { return deliver().attach(kj::mv(share)); }));
+  tasks_.add(deliver());
+}
+
+/// Who hears of it may send more at once.
+void RpcAgentSender::note_received() {
+  for (const ToAgent& message : std::exchange(under_way_, {})) {
+    if (const auto* launch = std::get_if<LaunchStep>(&message)) outcome_.received(*launch);
+  }
 }
 
 kj::Promise<void> RpcAgentSender::deliver() {
@@ -107,7 +113,7 @@ kj::Promise<void> RpcAgentSender::deliver() {
   waiting_.erase(waiting_.begin(), end);
   if (alone_ > 0) --alone_;
   return request.send().ignoreResult().then([this] {
-    under_way_.clear();
+    note_received();
     flush();
   });
 }

@@ -14,17 +14,19 @@
 #include "model/agent_message.h"
 #include "schema/wire.capnp.h"
 #include "wire/controller_calls.h"
-#include "wire/delivery_budget.h"
 
 namespace muster {
 
 class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandler {
  public:
-  /// Called with each message that the agent does not take, and what it said.
-  using Refused = std::function<void(const ToAgent&, const std::string&)>;
+  /// What becomes of what is sent. Called from the loop, never from within send().
+  struct Outcome {
+    std::function<void(const LaunchStep&)> received;
+    /// A message that the agent does not take, and what it said.
+    std::function<void(const ToAgent&, const std::string&)> refused;
+  };
 
-  /// Requires: `budget` outlives it.
-  RpcAgentSender(schema::Agent::Client agent, DeliveryBudget& budget, Refused refused);
+  RpcAgentSender(schema::Agent::Client agent, Outcome outcome);
   ~RpcAgentSender() noexcept override = default;
 
   void send(const ToAgent& message) override;
@@ -36,13 +38,13 @@ class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandl
   std::vector<Parcel> pack();
   void flush();
   kj::Promise<void> deliver();
+  void note_received();
   bool write(schema::AgentMessage::Builder wire, const ToAgent& message);
   void refuse(const ToAgent& message, const std::string& why);
   void taskFailed(kj::Exception&& exception) override;
 
   schema::Agent::Client agent_;
-  DeliveryBudget& budget_;
-  Refused refused_;
+  Outcome outcome_;
   std::deque<ToAgent> waiting_;
   std::deque<ToAgent> under_way_;  ///< in the call that is not answered yet
   std::size_t alone_ = 0;          ///< so many of those that wait go one by one

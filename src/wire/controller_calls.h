@@ -76,6 +76,8 @@ class AgentCalls {
   /// `unheard`: signals sent there of which nobody knows whether they arrived.
   virtual void agent_lost(NodeIndex node, AgentSender& sender,
                           const std::vector<SignalStep>& unheard) = 0;
+  /// The node's agent has received its part of the step's launch.
+  virtual void agent_received(NodeIndex node, AgentSender& sender, const StepId& step) = 0;
   /// An order that the node's agent does not take, and what it says: it is lost.
   virtual void agent_refused(NodeIndex node, AgentSender& sender, const ToAgent& message,
                              const std::string& why) = 0;

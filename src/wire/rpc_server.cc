@@ -49,6 +49,9 @@ class AgentLink {
   void refuse(const ToAgent& message, const std::string& why) {
     if (sender_ != nullptr) calls_->agent_refused(node_, *sender_, message, why);
   }
+  void note_received(const StepId& step) {
+    if (sender_ != nullptr) calls_->agent_received(node_, *sender_, step);
+  }
   void hear(const FromAgent& message) {
     if (sender_ != nullptr) calls_->agent_message(node_, *sender_, message);
   }
@@ -107,13 +110,12 @@ class CallCount {
 class ControllerImpl final : public schema::Controller::Server {
  public:
   ControllerImpl(ClientCalls* clients, AgentCalls* agents, Identity identity,
-                 ConnectionQuota& quota, DeliveryBudget& budget, std::shared_ptr<Activity> activity,
+                 ConnectionQuota& quota, std::shared_ptr<Activity> activity,
                  std::shared_ptr<AgentLink> link, kj::Timer& timer)
       : clients_(clients),
         agents_(agents),
         identity_(identity),
         quota_(quota),
-        budget_(budget),
         activity_(std::move(activity)),
         link_(std::move(link)),
         timer_(timer) {}
@@ -190,10 +192,12 @@ class ControllerImpl final : public schema::Controller::Server {
     read(context.getParams().getHello(), hello);
     KJ_REQUIRE(std::holds_alternative<RegisterNode>(hello), "not a registration");
     auto sender = std::make_unique<RpcAgentSender>(
-        context.getParams().getAgent(), budget_,
-        [link = link_.get()](const ToAgent& message, const std::string& why) {
-          link->refuse(message, why);
-        });
+        context.getParams().getAgent(),
+        RpcAgentSender::Outcome{
+            [link = link_.get()](const LaunchStep& launch) { link->note_received(launch.id); },
+            [link = link_.get()](const ToAgent& message, const std::string& why) {
+              link->refuse(message, why);
+            }});
     auto results = context.getResults();
     const auto node = agents_->agent_registered(identity_, std::get<RegisterNode>(hello), *sender);
     const ClusterIdentity cluster = agents_->cluster_identity();
@@ -229,7 +233,6 @@ class ControllerImpl final : public schema::Controller::Server {
   AgentCalls* agents_;
   Identity identity_;
   ConnectionQuota& quota_;
-  DeliveryBudget& budget_;
   std::shared_ptr<Activity> activity_;
   std::shared_ptr<AgentLink> link_;
   kj::Timer& timer_;
@@ -268,7 +271,6 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
         agents(a),
         options(std::move(o)),
         quota(options.quota),
-        budget(options.delivery_bytes_max, context.provider->getTimer()),
         acceptor(context, fd, [this](int connection) { adopt(connection); }),
         tasks(*this) {
     tasks.add(acceptor.run());
@@ -348,7 +350,7 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     it.network.emplace(*it.messages, capnp::rpc::twoparty::Side::SERVER);
     it.rpc.emplace(capnp::makeRpcServer(
         *it.network, schema::Controller::Client(kj::heap<ControllerImpl>(
-                         clients, agents, identity, quota, budget, it.activity, it.link, timer))));
+                         clients, agents, identity, quota, it.activity, it.link, timer))));
     it.rpc->setFlowLimit(options.flow_limit_words);
     auto close = kj::newPromiseAndFulfiller<void>();
     it.close = kj::mv(close.fulfiller);
@@ -366,7 +368,6 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
   AgentCalls* agents;
   ServerOptions options;
   ConnectionQuota quota;
-  DeliveryBudget budget;
   std::set<Connection*> connections;
   std::uint32_t refusals = 0;  ///< under way
   Acceptor acceptor;

@@ -21,7 +21,6 @@ struct ServerOptions {
   QuotaLimits quota = {};
   std::size_t message_words_max = 8U << 20;  ///< 64 MiB: what an experiment's code and what goes with it need
   std::size_t flow_limit_words = 32U << 20;  ///< of unanswered calls per connection
-  std::size_t delivery_bytes_max = 32U << 20;  ///< of large launches under way to all agents
   /// A connection that has no call under way and has been silent for so long is closed; zero:
   /// never. Who waits has a call under way.
   Duration idle_limit = {};

@@ -77,6 +77,9 @@ class FakeAgents final : public AgentCalls {
   }
   ClusterIdentity cluster_identity() const override { return {"cluster", Epoch(1)}; }
   void agent_message(NodeIndex, AgentSender&, const FromAgent&) override {}
+  void agent_received(NodeIndex, AgentSender&, const StepId& step) override {
+    received.push_back(step.job);
+  }
   void agent_refused(NodeIndex, AgentSender&, const ToAgent& message, const std::string&) override {
     refused.push_back(message);
   }
@@ -88,6 +91,7 @@ class FakeAgents final : public AgentCalls {
   std::vector<NodeIndex> lost;
   std::vector<SignalStep> unheard;
   std::vector<ToAgent> refused;
+  std::vector<JobId> received;  ///< whose launches
 };
 
 class DoorTest : public ::testing::Test {
@@ -274,6 +278,9 @@ TEST_F(KeepingDoorTest, LaunchesThatAreLargeTogetherComeInSeveralCalls) {
     EXPECT_EQ(job_of(heard.messages[2 * job - 1]), 100 + job);
   }
   for (const std::size_t bytes : heard.call_bytes) EXPECT_LE(bytes, std::size_t{8} << 20);
+  pass(100 * kj::MILLISECONDS);
+  ASSERT_EQ(agents_.received.size(), 20U);
+  for (std::uint32_t job = 1; job <= 20; ++job) EXPECT_EQ(agents_.received[job - 1], JobId(job));
   EXPECT_TRUE(agents_.refused.empty() && agents_.lost.empty());
 }
 

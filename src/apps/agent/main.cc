@@ -131,13 +131,15 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     if (controller_ != nullptr) controller_->send(message);
   }
   Status launch(const std::vector<LaunchStep>& steps) override {
+    // Of before they are recorded: that may take long, and by the agent's clock they have begun.
+    const std::string launch_time = std::to_string(steady_now().microseconds());
     std::vector<const LaunchStep*> pointers;
     for (const LaunchStep& step : steps) pointers.push_back(&step);
     TRY(spool_->launched(pointers));
     for (const LaunchStep& step : steps) {
       std::string bytes = spool_->log_path();
       bytes.push_back('\0');
-      bytes += std::to_string(steady_now().microseconds());
+      bytes += launch_time;
       bytes.push_back('\0');
       bytes += records::encode_message(ToAgent(step));
       send_spawner(bytes);

@@ -84,6 +84,11 @@ class CoreThread final : public AgentCalls {
     }
     core_.on_unheard(node, unheard);
   }
+  void agent_received(NodeIndex node, AgentSender& sender, const StepId& step) override {
+    if ((*senders_)[node.value()] != &sender) return;
+    core_.on_received(node, step, cluster_now());
+    schedule_end();
+  }
   void agent_refused(NodeIndex node, AgentSender& sender, const ToAgent& message,
                      const std::string& why) override {
     const auto* launch = std::get_if<LaunchStep>(&message);

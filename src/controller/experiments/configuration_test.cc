@@ -7,6 +7,8 @@
 #include <variant>
 
 #include "codec/experiment_form.h"
+#include "codec/json_reader.h"
+#include "codec/json_text.h"
 #include "codec/launch_size.h"
 #include "controller/experiments/search_role.h"
 #include "controller/experiments/testing.h"
@@ -119,6 +121,24 @@ TEST(Configurations, WhatNoProgramCouldBeToldIsRefused) {
   EXPECT_EQ(refused("true {{hp.a}}", "{a: " + large + "}", 100), "");
 }
 
+/// Of a population only a part is replaced after each round.
+TEST(Configurations, ThePopulationsTrialsAreCountedAsTheyAreMade) {
+  const auto answer = [](std::uint32_t rounds) {
+    return check_experiment(fmt::format(
+        "entrypoint: 'true'\nhyperparameters: {{a: {}}}\nsearcher: {{name: pbt, metric: loss, "
+        "population_size: 100, num_rounds: {}, length_per_round: {{batches: 1}}, "
+        "replace_function: {{truncate_fraction: 0.1}}, explore_function: {{resample_probability: "
+        "0, perturb_factor: 0}}}}\n",
+        std::string(2000, 'x'), rounds));
+  };
+  const auto taken = answer(6000);
+  EXPECT_TRUE(taken.has_value()) << taken.error().text();
+  const auto refused = answer(9000);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().text().find("90100 trials with 2009 bytes each"), std::string::npos)
+      << refused.error().text();
+}
+
 /// What the door did not see: an experiment of an older version, or of a search that is the user's
 /// own.
 TEST(Configurations, ATrialThatCannotBeStartedEndsWithTheReasonAndDrainsNoNode) {
@@ -144,6 +164,32 @@ TEST(Configurations, ATrialThatCannotBeStartedEndsWithTheReasonAndDrainsNoNode) 
       << lab.trial(1).detail;
   for (const Node& node : lab.rig.core.state().nodes().all())
     EXPECT_EQ(node.status.conditions & node_condition::kDrain, 0);
+}
+
+/// Taken by a version with other bounds: what it says is not judged again, only what is said anew.
+TEST(Configurations, WhatIsStoredMayBeContinuedAsItIs) {
+  Lab lab;
+  CreateExperiment create;
+  create.config = random_search(1, 1);
+  create.job = testing::spec_of("base");
+  LastBlob last;
+  auto prepared =
+      prepare_experiment(std::move(create), testing::kAlice, CallerNames{"alice", "users"}, last);
+  ASSERT_TRUE(prepared.has_value());
+  auto spec = std::make_shared<ExperimentSpec>(*prepared->spec);
+  Json config = parse_json(spec->config).value();
+  config.at(std::vector<std::string>{"hyperparameters", "large"}) =
+      Json(std::string(kVariableBytesMax, 'x'));
+  spec->config = json_text(config);
+  prepared->spec = std::move(spec);
+  ASSERT_FALSE(lab.rig.done(std::move(*prepared)).error);
+  const auto continued = [&](const std::string& overrides) {
+    auto answer = prepare_continuation({ExperimentId(1), overrides}, lab.rig.core.state());
+    return answer.has_value() ? "" : answer.error().text();
+  };
+  EXPECT_EQ(continued(""), "");
+  EXPECT_EQ(continued("max_restarts: 1"), "");
+  EXPECT_NE(continued("hyperparameters: {large: " + std::string(kVariableBytesMax, 'y') + "}"), "");
 }
 
 TEST(Configurations, ANulIsRefusedWhereverItStands) {

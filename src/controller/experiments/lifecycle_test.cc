@@ -279,7 +279,8 @@ TEST(Deleting, WhatFailsSaysSoAndCanBeTriedAgain) {
   end_collection(lab, ExitStatus::exited(1));
   EXPECT_EQ(lab.experiment().state, ExperimentState::kDeleteFailed);
   EXPECT_NE(lab.experiment().detail.find("could not delete its files"), std::string::npos);
-  EXPECT_EQ(state_of(lab, "a"), CheckpointState::kCompleted);
+  EXPECT_NE(lab.experiment().detail.find("collection.log"), std::string::npos);
+  EXPECT_EQ(state_of(lab, "a"), CheckpointState::kError) << "it may be gone";
   lab.control(ExperimentVerb::kDelete);
   end_collection(lab);
   EXPECT_EQ(lab.rig.core.state().experiments().find(ExperimentId(1)), nullptr);
@@ -572,6 +573,69 @@ TEST(Collecting, WhatIsKeptForAnotherReasonStays) {
   update.retention = CheckpointRetention{0, 0, 0};
   lab.rig.done(update);
   EXPECT_FALSE(lab.experiment().is_collected) << "another retention is another question";
+}
+
+TEST(Collecting, WhatBrokeOffLeavesNothingToGoOnFromAndIsTriedAgain) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  save(lab, 1, "a", 1);
+  save(lab, 1, "b", 2);
+  lab.exit(1);
+  lab.rig.done(CollectCheckpoints{ExperimentId(1), {}, {"a"}}, kRoot);
+  end_collection(lab, ExitStatus::exited(1));
+  EXPECT_EQ(state_of(lab, "a"), CheckpointState::kError) << "its files may be gone";
+  EXPECT_EQ(state_of(lab, "b"), CheckpointState::kCompleted);
+  store_model(lab);
+  EXPECT_NE(error_of(lab.rig.done(StoreDocument{version_of("a")})), "");
+  UpdateExperiment update;
+  update.experiment = ExperimentId(1);
+  update.retention = CheckpointRetention{0, 0, 2};
+  lab.rig.done(update);
+  lab.rig.done(CollectCheckpoints{ExperimentId(1), lab.experiment().retention, {}}, kRoot);
+  end_collection(lab);
+  EXPECT_EQ(state_of(lab, "a"), CheckpointState::kDeleted);
+  EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
+}
+
+/// From now on jobs wait.
+void fill_nodes(Lab& lab) {
+  for (int i = 0; i < 2; ++i) {
+    auto spec = testing::spec_of("fills a node");
+    spec->cpus_per_task = 4;
+    lab.rig.done(testing::submit_of(std::move(spec)));
+  }
+  lab.settle();
+}
+
+TEST(Collecting, AJobThatNeverBeganHasTouchedNothing) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  save(lab, 1, "a", 1);
+  lab.exit(1);
+  fill_nodes(lab);
+  lab.rig.done(CollectCheckpoints{ExperimentId(1), {}, {"a"}}, kRoot);
+  const JobId job = collection(lab).job;
+  ASSERT_TRUE(lab.rig.job(job).is_pending());
+  lab.rig.done(testing::cancel_of(job));
+  EXPECT_FALSE(is_collecting(lab));
+  EXPECT_EQ(state_of(lab, "a"), CheckpointState::kCompleted);
+}
+
+TEST(Continuing, NothingGoesOnFromWhatIsBeingDeleted) {
+  Lab lab;
+  lab.create(kSingle);
+  save(lab, 1, "a", 1);
+  save(lab, 1, "b", 2);
+  lab.exit(1);
+  fill_nodes(lab);
+  lab.rig.done(DeleteCheckpoints{{"b"}});
+  ASSERT_TRUE(is_collecting(lab));
+  const std::string why = error_of(continue_it(lab, "{searcher: {max_length: {batches: 2000}}}"));
+  EXPECT_NE(why.find("is deleting checkpoint b, which trial 1 would go on from"), std::string::npos)
+      << why;
+  lab.rig.done(testing::cancel_of(collection(lab).job));
+  lab.settle();
+  EXPECT_EQ(error_of(continue_it(lab, "{searcher: {max_length: {batches: 2000}}}")), "");
 }
 
 // ---- budgets ----

@@ -139,10 +139,14 @@ Reply collect(Draft& draft, const CollectCheckpoints& collect) {
     const bool may_go = is_reachable && known != nullptr && is_there(*known) && !state.checkpoints().is_going(uuid) && !kept.because(*known);
     if (may_go) uuids.push_back(uuid);
   }
-  for (const TrialId trial : experiment->trials) {  // what runs that were killed had begun to save
+  // What runs that were killed had begun to save, and what a job that broke off may have left.
+  for (const TrialId trial : experiment->trials) {
     for (const CheckpointRef& one : state.checkpoints().of(trial)) {
-      const bool is_torn = one->state == CheckpointState::kActive && !state.checkpoints().is_going(one->uuid);
-      if (is_torn && is_reachable) uuids.push_back(one->uuid);
+      const bool is_left = one->state == CheckpointState::kError && !kept.because(*one);
+      const bool is_torn = one->state == CheckpointState::kActive || is_left;
+      const bool is_named = std::ranges::find(uuids, one->uuid) != uuids.end();
+      if (is_torn && !is_named && is_reachable && !state.checkpoints().is_going(one->uuid))
+        uuids.push_back(one->uuid);
     }
   }
   if (!uuids.empty()) {

@@ -43,6 +43,22 @@ Status check(const Experiment& experiment, const PreparedContinuation& prepared)
   return {};
 }
 
+/// What a trial would go on from is not taken away under it.
+Status check_not_going(const ClusterState& state, TrialId trial) {
+  const CheckpointRef latest = state.checkpoints().latest(trial);
+  if (latest == nullptr || !state.checkpoints().is_going(latest->uuid)) return {};
+  for (const auto& [job, collection] : state.checkpoints().collections()) {
+    if (std::ranges::find(collection.uuids, latest->uuid) == collection.uuids.end()) continue;
+    return fail(ErrorCode::kFailedPrecondition,
+                fmt::format("job {} is deleting checkpoint {}, which trial {} would go on from",
+                            job.value(), latest->uuid, trial.value()),
+                fmt::format("keep it by scancel {} while that job waits, or go on from an earlier "
+                            "one once it has ended",
+                            job.value()));
+  }
+  return {};
+}
+
 /// A trial's hyperparameters with some of them changed.
 std::string with_values(const std::string& hparams, const std::string& changes) {
   const auto before = parse_json(hparams);
@@ -78,6 +94,7 @@ Result<Reply> continue_experiment(Draft& draft, const PreparedContinuation& prep
     const Trial& trial = *draft.state().experiments().find(id);
     const bool is_again = is_single || (trial.state != TrialState::kCompleted && !trial.is_invalid);
     if (is_again) {
+      TRY(check_not_going(draft.state(), id));
       event.trials.push_back({id, trial.index, exit_of(trial)});
     } else {
       event.closed.push_back(trial.index);

@@ -1,0 +1,184 @@
+// Launches that are large wait for their turn: what that asks of nobody, and what may not be lost
+// by it.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "controller/testing.h"
+
+namespace muster {
+namespace {
+
+using testing::cancel_of;
+using testing::Rig;
+using testing::spec_of;
+using testing::submit_of;
+
+/// Of whose scripts one may be under way at once.
+class LargeLaunchTest : public ::testing::Test {
+ protected:
+  explicit LargeLaunchTest(std::uint32_t nodes = 3) : rig(nodes) { rig.connect_all(); }
+  /// A job that fills a node.
+  JobId submit(std::uint32_t cpus = 4) {
+    auto spec = spec_of();
+    spec->cpus_per_task = cpus;
+    spec->time_limit = Duration::minutes(10);
+    PreparedSubmit submit = submit_of(std::move(spec));
+    submit.script = PreparedBlob{std::string(32, 's'), script_};
+    const JobId job = rig.done(std::move(submit)).job;
+    rig.plan();
+    return job;
+  }
+  std::uint32_t node_of(JobId job) const {
+    return rig.job(job).run->allocation->nodes.front().node.value();
+  }
+  std::size_t launches(JobId job) const { return rig.count_sent<LaunchStep>(node_of(job)); }
+  void receive(JobId job) {
+    rig.core.on_received(NodeIndex(node_of(job)), rig.batch_step(job), rig.now);
+    rig.core.end_turn(rig.now);
+    rig.flush();
+  }
+  bool is_drained(std::uint32_t node) const {
+    const Node& one = rig.core.state().nodes().at(NodeIndex(node));
+    return (one.status.conditions & node_condition::kDrain) != 0;
+  }
+  Rig rig;
+
+ private:
+  Bytes script_ = std::make_shared<const std::string>(std::size_t{20} << 20, '#');
+};
+
+class ManyLargeLaunchesTest : public LargeLaunchTest {
+ protected:
+  ManyLargeLaunchesTest() : LargeLaunchTest(80) {}
+};
+
+TEST_F(ManyLargeLaunchesTest, ThatTheyAreManyIsNoNodesFault) {
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 80; ++i) jobs.push_back(submit());
+  for (const JobId job : jobs) {
+    ASSERT_EQ(launches(job), 1U) << "its turn has come";
+    rig.live(Duration::milliseconds(900));
+    receive(job);
+    rig.hear(node_of(job), StepRunning{rig.batch_step(job)});
+  }
+  for (const JobId job : jobs) {
+    EXPECT_EQ(rig.job(job).state, JobState::kRunning);
+    EXPECT_EQ(rig.job(job).attempt, 0U);
+    EXPECT_EQ(launches(job), 1U);
+    EXPECT_FALSE(is_drained(node_of(job)));
+  }
+}
+
+TEST_F(LargeLaunchTest, ANodesTimeBeginsWhenItIsTold) {
+  const JobId first = submit();
+  const JobId second = submit();
+  EXPECT_EQ(launches(second), 0U);
+  rig.live(Duration::milliseconds(800));
+  receive(first);
+  rig.hear(node_of(first), StepRunning{rig.batch_step(first)});
+  ASSERT_EQ(launches(second), 1U);
+  rig.live(Duration::seconds(59) + Duration::milliseconds(500));
+  EXPECT_EQ(rig.job(second).attempt, 0U);
+  rig.live(Duration::seconds(2));
+  EXPECT_EQ(rig.job(second).attempt, 1U);
+  EXPECT_FALSE(is_drained(node_of(first)));
+}
+
+TEST_F(LargeLaunchTest, WhatWaitsForANodeThatReceivesNothingEndsWithIt) {
+  const JobId first = submit(2);
+  const JobId second = submit(2);
+  ASSERT_EQ(node_of(first), node_of(second));
+  const std::uint32_t node = node_of(first);
+  EXPECT_EQ(rig.count_sent<LaunchStep>(node), 1U);
+  rig.live(Duration::seconds(62));
+  EXPECT_TRUE(is_drained(node));
+  EXPECT_EQ(rig.job(first).attempt, 1U);
+  EXPECT_EQ(rig.job(second).attempt, 1U);
+}
+
+TEST_F(LargeLaunchTest, OneThatReceivesNothingHoldsUpOthersForASecondAlone) {
+  submit();
+  const JobId second = submit();
+  EXPECT_EQ(launches(second), 0U);
+  rig.live(Duration::milliseconds(1500));
+  EXPECT_EQ(launches(second), 1U);
+}
+
+TEST_F(LargeLaunchTest, AJobThatEndsWhileItsLaunchWaitsIsNotLaunched) {
+  const JobId first = submit();
+  const JobId second = submit();
+  const std::uint32_t node = node_of(second);
+  rig.done(cancel_of(second));
+  rig.hear(node, JobClean{second, 0});
+  EXPECT_TRUE(rig.job(second).is_over());
+  receive(first);
+  rig.live(Duration::seconds(3));
+  EXPECT_EQ(rig.count_sent<LaunchStep>(node), 0U);
+  const JobId third = submit();
+  EXPECT_EQ(launches(third), 1U) << "and nobody waits for it";
+}
+
+TEST_F(LargeLaunchTest, SignalsWaitWithIt) {
+  const JobId first = submit();
+  const JobId second = submit();
+  rig.done(CancelStep{rig.batch_step(second), SIGUSR1});
+  EXPECT_EQ(rig.count_sent<SignalStep>(node_of(second)), 0U);
+  receive(first);
+  ASSERT_EQ(launches(second), 1U);
+  ASSERT_EQ(rig.count_sent<SignalStep>(node_of(second)), 1U);
+  EXPECT_TRUE(std::holds_alternative<SignalStep>(rig.sent.back().second)) << "after it";
+}
+
+TEST_F(LargeLaunchTest, ANodeThatWasAwayIsToldWhenItIsBack) {
+  const JobId first = submit();
+  const JobId second = submit();
+  rig.core.on_agent_lost(NodeIndex(node_of(first)));
+  rig.live(Duration::milliseconds(200));
+  EXPECT_EQ(launches(second), 1U) << "nothing is under way any more";
+  receive(second);
+  rig.connect(node_of(first));
+  EXPECT_EQ(launches(first), 2U);
+}
+
+TEST_F(LargeLaunchTest, OneThatCannotBeReadGivesItsTurnUp) {
+  const JobId first = submit();
+  const JobId second = submit();
+  Rig next(3, rig.stored());
+  next.connect_all();
+  ASSERT_EQ(next.fetched.size(), 1U) << "no more than those whose turn it is";
+  next.core.on_blob(next.fetched[0], fail(ErrorCode::kUnavailable, "disk I/O error"));
+  next.core.end_turn(next.now);
+  next.flush();
+  EXPECT_EQ(next.job(first).state, JobState::kFailed);
+  next.live(Duration::milliseconds(200));
+  ASSERT_EQ(next.fetched.size(), 2U);
+  next.core.on_blob(next.fetched[1], std::make_shared<const std::string>("#!/bin/sh\n"));
+  EXPECT_EQ(next.count_sent<LaunchStep>(node_of(second)), 1U);
+}
+
+TEST_F(LargeLaunchTest, EachNodeOfAStepIsToldItsOwn) {
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  spec->min_nodes = spec->task_count = 3;
+  PreparedSubmit submit = submit_of(std::move(spec));
+  submit.environment = PreparedBlob{std::string(32, 'e'),
+                                    std::make_shared<const std::string>(std::size_t{3} << 20, 'x')};
+  rig.plan();
+  const JobId job = rig.done(std::move(submit)).job;
+  const StepId step = rig.begin_step(job, 3);
+  std::vector<std::string> names;
+  for (std::uint32_t node = 0; node < 3; ++node) {
+    for (const auto& [to, message] : rig.sent) {
+      const auto* launch = std::get_if<LaunchStep>(&message);
+      if (launch == nullptr || to != NodeIndex(node)) continue;
+      EXPECT_EQ(launch->id, step);
+      EXPECT_EQ(launch->node_rank, node);
+      names.push_back(launch->node_name);
+    }
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"n0", "n1", "n2"}));
+}
+
+}  // namespace
+}  // namespace muster
