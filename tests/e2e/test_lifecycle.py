@@ -141,7 +141,7 @@ def test_a_folder_of_the_nodes_is_storage_like_any_other(lab):
     assert wrong.code == 1 and "is no folder's absolute path" in wrong.err + wrong.out
 
 
-def test_a_deletion_that_fails_leaves_things_as_they_are_and_says_so(lab):
+def test_a_deletion_that_fails_says_so_and_leaves_nothing_to_go_on_from(lab):
     other = Lab(lab.cluster)
     other.storage = lab.cluster.work / "locked"
     (other.storage / "collection.log").mkdir(parents=True)  # where the job that deletes wants to write
@@ -150,7 +150,8 @@ def test_a_deletion_that_fails_leaves_things_as_they_are_and_says_so(lab):
     ((_, _, uuid),) = other.checkpoints(experiment)
     other.run("delete", experiment)
     until(lambda: other.state(experiment) == "DELETE_FAILED", "it fails")
-    assert (other.storage / uuid / "state.json").exists() and other.checkpoints(experiment)[0][1] == "COMPLETED"
+    assert (other.storage / uuid / "state.json").exists()
+    assert other.checkpoints(experiment)[0][1] == "ERROR", "how far the job came, nobody knows"
     assert "could not delete its files" in other.run("describe", experiment).out
     (other.storage / "collection.log").rmdir()
     other.run("delete", experiment)
