@@ -129,8 +129,24 @@ def test_what_is_wrong_in_a_report_is_said_at_once(tmp_path):
             context.train.report_training_metrics(1, {"loss": [1]})
         with pytest.raises(TypeError, match="metric 'x'"):
             context.train.report_training_metrics(1, {}, batch_metrics=[{"x": None}])
+        with pytest.raises(ValueError, match="metric 'x' of group 'training' is a whole number"):
+            context.train.report_training_metrics(1, {"x": 10 ** 400})
+        with pytest.raises(ValueError, match="named 'batch_metrics' beside batch metrics"):
+            context.train.report_training_metrics(1, {"batch_metrics": 1}, batch_metrics=[{"x": 1}])
     with pytest.raises(RuntimeError, match="closed"):
         context.train.report_training_metrics(1, {"a": 1})
+
+
+@pytest.mark.parametrize("value", [True, "good"])
+def test_what_a_search_compares_by_is_a_number(tmp_path, monkeypatch, value):
+    monkeypatch.setenv("MUSTER_SEARCHER_METRIC", "loss")
+    with core.init(run_dir=tmp_path) as context:
+        wrong = "metric 'loss' of group 'validation' is a (bool|str); the search compares"
+        with pytest.raises(TypeError, match=wrong):
+            context.train.report_validation_metrics(1, {"loss": value})
+        context.train.report_validation_metrics(1, {"loss": math.nan, "other": value})
+        context.train.report_training_metrics(1, {"loss": value})
+    assert len(lines_of(tmp_path)) == 2
 
 
 class Sink:

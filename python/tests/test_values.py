@@ -46,6 +46,23 @@ def test_anything_else_is_refused_by_name(value):
         values.encode_metrics("validation", {"loss": value})
 
 
+def test_a_number_beyond_every_float_and_half_a_character_are_refused_by_name():
+    large = {"a": 2 ** 1023, "b": -2 ** 70}
+    assert values.encode_metrics("training", large) == large
+    for value in (10 ** 400, -10 ** 400, OneNumber(10 ** 400), "\udc80"):
+        with pytest.raises(ValueError, match="metric 'loss' of group 'validation' is "):
+            values.encode_metrics("validation", {"loss": value})
+    with pytest.raises(ValueError, match=r"metadata\['a'\]\[0\] is a whole number of 1329 bits"):
+        values.encode_document("metadata", {"a": [10 ** 400]})
+
+
+def test_what_is_a_number():
+    for value in (0, 1.5, math.nan, -math.inf, OneNumber(2)):
+        assert values.is_number(values.encode_scalar("a", value))
+    for value in (True, "one", OneNumber(False)):
+        assert not values.is_number(values.encode_scalar("a", value))
+
+
 def test_names_groups_and_steps():
     with pytest.raises(TypeError, match="named 3"):
         values.encode_metrics("training", {3: 1.0})

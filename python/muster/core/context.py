@@ -65,7 +65,8 @@ class Context:
         self._pid = os.getpid()
         registry = None if backend is None else backend.checkpoints
         record = None if backend is None else backend.record
-        self.train = TrainContext(rank, info.run_id, info.run_dir, backend)
+        self.train = TrainContext(rank, info.run_id, info.run_dir, backend,
+                                  environment.searcher_metric)
         self.checkpoint = CheckpointContext(distributed, storage, registry, self.train.settle)
         self.searcher = SearcherContext(self.train, rank, environment.max_length, environment.searcher_metric)
         self.profiler = ProfilerContext(self.train, rank, node=environment.node or "", wish=environment.profiling)

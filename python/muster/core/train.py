@@ -11,6 +11,7 @@ from muster.core.errors import NotChiefError
 from muster.core.metrics import TRAINING, VALIDATION, MetricRow
 from muster.core.shipper import Shipper, now
 
+BATCH_METRICS = "batch_metrics"  # under which the controller keeps them, beside the metrics by name
 EARLY_EXIT_REASONS = ("invalid_hp", "user_requested_stop")
 
 
@@ -23,11 +24,13 @@ class TrainContext:
     StorageError, ControllerError, StaleRunError and MetricConflictError of an earlier one, and then this one was not taken.
     """
 
-    def __init__(self, rank: int, run: int, run_dir: Path, backend: Optional[Backend]) -> None:
-        """`backend` is rank 0's."""
+    def __init__(self, rank: int, run: int, run_dir: Path, backend: Optional[Backend],
+                 searcher_metric: Optional[str] = None) -> None:
+        """`backend` is rank 0's. `searcher_metric`: by which a search judges, if there is one."""
         self._rank = rank
         self._run = run
         self._run_dir = run_dir
+        self._searcher_metric = searcher_metric
         self._backend = backend
         self._tell_batches: Optional[Callable[[int], None]] = None
         self._shipper = None if backend is None else Shipper(
@@ -66,9 +69,24 @@ class TrainContext:
         batches: Optional[List[Dict[str, Any]]] = None
         if batch_metrics is not None:
             batches = [dict(values.encode_metrics(group, each)) for each in batch_metrics]
+        encoded = values.encode_metrics(group, metrics)
+        if batches and BATCH_METRICS in encoded:
+            raise ValueError(f"group {group!r} has a metric named {BATCH_METRICS!r} "
+                             "beside batch metrics; name it otherwise")
+        if group == VALIDATION:
+            self._check_searched(encoded, metrics)
         if self._tell_batches is not None:
             self._tell_batches(steps)
-        self._put(MetricRow(self._run, group, steps, now(), values.encode_metrics(group, metrics), batches))
+        self._put(MetricRow(self._run, group, steps, now(), encoded, batches))
+
+    def _check_searched(self, encoded: Mapping[str, values.Scalar],
+                        metrics: Mapping[str, Any]) -> None:
+        """A search compares numbers alone."""
+        name = self._searcher_metric
+        if name is not None and name in encoded and not values.is_number(encoded[name]):
+            kind = type(metrics[name]).__name__
+            raise TypeError(f"metric {name!r} of group {VALIDATION!r} is a {kind}; "
+                            "the search compares trials by it: report a number")
 
     def _put(self, row: MetricRow) -> None:
         self._chief("a report")

@@ -14,6 +14,7 @@ Scalar = Union[bool, int, float, str]
 
 # What the controller takes in no name: controls, separators of lines, what turns the direction of writing, half characters.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_HALF_CHARACTERS = re.compile("[\ud800-\udfff]")
 _SPELLINGS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -39,7 +40,9 @@ def decode(value: Any) -> Any:
 def encode_scalar(what: str, value: Any) -> Scalar:
     """A number, boolean or string as JSON holds it; anything with .item() (torch, numpy) is asked for it first.
 
-    `what` names the value in errors. Errors: TypeError when it is none of these, or holds more than one number.
+    `what` names the value in errors. Errors: TypeError when it is none of these, or holds more than
+    one number; ValueError when it is a whole number beyond every float, or a text with half
+    characters, which the controller's reader of JSON does not take.
     """
     plain = value
     if not isinstance(value, (bool, int, float, str)) and callable(getattr(value, "item", None)):
@@ -50,16 +53,34 @@ def encode_scalar(what: str, value: Any) -> Scalar:
     if isinstance(plain, bool):
         return plain
     if isinstance(plain, int):
-        return int(plain)
+        return _within_floats(what, int(plain))
     if isinstance(plain, float):
         return encode_float(float(plain))
     if isinstance(plain, str):
+        if _HALF_CHARACTERS.search(plain):
+            raise ValueError(f"{what} is {ascii(plain)}, which has half characters")
         return str(plain)
     raise TypeError(f"{what} is a {type(value).__name__}; a metric is a number, a boolean or a string")
 
 
+def _within_floats(what: str, value: int) -> int:
+    try:
+        float(value)
+    except OverflowError:
+        raise ValueError(f"{what} is a whole number of {value.bit_length()} bits; "
+                         "numbers end at 1.8e308") from None
+    return value
+
+
+def is_number(encoded: Scalar) -> bool:
+    """Whether an encoded value is a number, one that JSON lacks included; booleans are none."""
+    if isinstance(encoded, str):
+        return encoded in _SPELLINGS
+    return not isinstance(encoded, bool)
+
+
 def encode_metrics(group: str, metrics: Mapping[str, Any]) -> Dict[str, Scalar]:
-    """Errors: TypeError that names group and metric."""
+    """Errors: TypeError or ValueError that names group and metric."""
     if not isinstance(metrics, Mapping):
         raise TypeError(f"metrics of group {group!r} are a {type(metrics).__name__}; give a dict of name to number")
     encoded: Dict[str, Scalar] = {}
@@ -75,7 +96,10 @@ def encode_metrics(group: str, metrics: Mapping[str, Any]) -> Dict[str, Scalar]:
 
 
 def encode_nested_metrics(group: str, metrics: Mapping[str, Any]) -> Dict[str, Any]:
-    """As `encode_metrics`, where values may be dicts of such. Errors: TypeError that names the place."""
+    """As `encode_metrics`, where values may be dicts of such.
+
+    Errors: TypeError or ValueError that names the place.
+    """
     if not isinstance(metrics, Mapping):
         raise TypeError(f"metrics of group {group!r} are a {type(metrics).__name__}; give a dict of name to number")
     encoded: Dict[str, Any] = encode_document(f"group {group!r}", metrics)
@@ -83,7 +107,10 @@ def encode_nested_metrics(group: str, metrics: Mapping[str, Any]) -> Dict[str, A
 
 
 def encode_document(what: str, value: Any) -> Any:
-    """Nested dicts, lists and tuples of scalars and None, as JSON holds them. Errors: TypeError that names the place."""
+    """Nested dicts, lists and tuples of scalars and None, as JSON holds them.
+
+    Errors: TypeError or ValueError that names the place.
+    """
     if value is None:
         return None
     if isinstance(value, Mapping):
