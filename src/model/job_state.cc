@@ -21,14 +21,10 @@ const StateWords& words(JobState state, std::uint16_t flags) {
   static constexpr StateWords kCompletingWords = {"COMPLETING", "CG"};
   static constexpr StateWords kSpecialExitWords = {"SPECIAL_EXIT", "SE"};
   static constexpr StateWords kRequeueHoldWords = {"REQUEUE_HOLD", "RH"};
-  static constexpr StateWords kRequeuedWords = {"REQUEUED", "RQ"};
   if ((flags & job_flag::kCompleting) != 0) return kCompletingWords;
   if (state == JobState::kPending) {
     if ((flags & job_flag::kSpecialExit) != 0) return kSpecialExitWords;
     if ((flags & job_flag::kRequeueHeld) != 0) return kRequeueHoldWords;
-    if ((flags & job_flag::kRequeued) != 0 && (flags & job_flag::kAnyHold) != 0) {
-      return kRequeuedWords;
-    }
   }
   return kWords[static_cast<std::size_t>(state)];
 }

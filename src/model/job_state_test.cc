@@ -21,6 +21,9 @@ TEST(JobState, FlagsWinOverTheState) {
   EXPECT_EQ(shown_state_name(JobState::kPending, job_flag::kSpecialExit | job_flag::kRequeueHeld),
             "SPECIAL_EXIT");
   EXPECT_EQ(shown_state_name(JobState::kRunning, 0), "RUNNING");
+  for (const std::uint16_t hold : {job_flag::kUserHeld, job_flag::kAdminHeld, job_flag::kTrialHeld})
+    EXPECT_EQ(shown_state_code(JobState::kPending, job_flag::kRequeued | hold), "PD")
+        << "a hold after it was requeued is a hold: " << hold;
 }
 
 }  // namespace
