@@ -2,7 +2,7 @@
 
 #include "controller/backend/trial_rules.h"
 #include "controller/frontend/experiment.h"
-#include "controller/frontend/job_check.h"
+#include "controller/frontend/holds.h"
 #include "controller/frontend/sweep.h"
 
 namespace muster::frontend {
@@ -14,52 +14,22 @@ Error precondition(const char* message, const char* detail) {
   return Error{ErrorCode::kFailedPrecondition, message, detail};
 }
 
-/// One that runs goes on, and is held should it come back to the queue.
 Refusal hold(Draft& draft, JobId id, const Job& job, const Identity& identity, bool as_user) {
-  if (is_finished(job.state))
-    return precondition("Job/step already completing or completed",
-                        "only a job that waits or runs can be held");
-  if (!job.is_pending() && job.spec->trial.value() != 0) {
-    return precondition("Job is no longer pending execution",
-                        "a trial that runs is held by muster experiment pause");
-  }
-  const bool by_admin = identity.is_operator && !as_user && job.spec->user != identity.user;
   JobChanged change;
   change.job = id;
-  const std::uint16_t bit = by_admin || (identity.is_operator && !as_user) ? job_flag::kAdminHeld : job_flag::kUserHeld;
-  change.flags = static_cast<std::uint16_t>((job.flags & job_flag::kAnyHold) | bit);
-  change.priority = 0;
-  if (job.is_pending())
-    change.reason =
-        bit == job_flag::kAdminHeld ? PendingReason::kJobHeldAdmin : PendingReason::kJobHeldUser;
+  if (auto refused = hold_job(job, identity, as_user, change)) return refused;
   draft.add(std::move(change));
   return std::nullopt;
-}
-
-/// What keeps a trial back is not the job's hold but its experiment's, or its search's.
-Refusal check_trial_hold(const Draft& draft, const Job& job) {
-  const Trial* trial = (job.flags & job_flag::kTrialHeld) != 0 ? trial_of(draft.state(), job) : nullptr;
-  if (trial == nullptr) return std::nullopt;
-  if (trial->is_waiting) return precondition("Job is held by its search", "it goes on when the search takes its trial further");
-  if (trial->awaits_source) return precondition("Job is held by its search", "it begins when the trial that it copies has saved");
-  return precondition("Job is held by its experiment", "see muster experiment activate");
 }
 
 Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity) {
   if (is_finished(job.state) || (!job.is_pending() && !job.is_held()))
     return std::nullopt;  // nothing holds it
-  if (auto refused = check_trial_hold(draft, job)) return refused;
-  if ((job.flags & job_flag::kAdminHeld) != 0 && !identity.is_operator) {
-    return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "an operator holds this job"};
-  }
-  if (!job.is_held() && (job.flags & job_flag::kSpecialExit) == 0 && job.priority != 0) return std::nullopt;
   JobChanged change;
   change.job = id;
-  change.flags = std::uint16_t{0};
-  change.priority = job.spec->priority != 0 ? job.spec->priority : 1 - std::int64_t{job.spec->nice};
-  if (job.is_pending()) change.reason = PendingReason::kNone;
-  if (job.is_pending() && job.eligible_time.is_set())
-    change.eligible_time = eligible_from(draft.now(), *job.spec, job.dependencies.get());
+  if (auto refused = release_job(draft, job, identity, change)) return refused;
+  if (!job.is_held() && (job.flags & job_flag::kSpecialExit) == 0 && job.priority != 0)
+    return std::nullopt;
   draft.add(std::move(change));
   return std::nullopt;
 }

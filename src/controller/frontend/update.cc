@@ -11,6 +11,7 @@
 #include "codec/update_keys.h"
 #include "codec/words.h"
 #include "controller/frontend/dependency_circle.h"
+#include "controller/frontend/holds.h"
 #include "controller/frontend/job_check.h"
 #include "controller/frontend/job_numbers.h"
 #include "controller/frontend/job_texts.h"
@@ -36,7 +37,8 @@ Error not_allowed(std::string detail) {
 // ---- jobs ----
 
 struct JobEdit {
-  const ClusterState& state;
+  const Draft& draft;
+  const ClusterState& state;  ///< the draft's
   const Job& job;
   const Identity& identity;
   const std::vector<DependencyTerm>& past;  ///< as PreparedUpdate
@@ -71,13 +73,27 @@ Refusal set_time_limit(JobEdit& edit, const std::string& value) {
   return std::nullopt;
 }
 
+/// Zero holds the job, any other lifts its hold and its nice value. Source: scontrol(1), Priority.
 Refusal set_priority(JobEdit& edit, const std::string& value) {
   constexpr std::uint32_t kPriorityMax = 4294967293;
   const auto number = parse_whole32(value, kPriorityMax);
-  if (!number) return invalid("Invalid priority", fmt::format("'{}': use 0 to {}", value, kPriorityMax));
-  if (!edit.identity.is_operator && *number > edit.job.priority) return not_allowed("only an operator may raise a priority");
+  if (!number)
+    return invalid("Invalid priority", fmt::format("'{}': use 0 to {}", value, kPriorityMax));
+  if (*number == 0) {
+    if (auto refused = hold_job(edit.job, edit.identity, false, edit.change)) return refused;
+    edit.edit_spec().priority = 0;
+    return std::nullopt;
+  }
+  const bool is_held = (edit.job.flags & job_flag::kAnyHold & ~job_flag::kTrialHeld) != 0;
+  if (!edit.identity.is_operator && (is_held || *number > edit.job.priority))
+    return not_allowed("only an operator may raise a priority");
+  if (is_held) {
+    if (auto refused = release_job(edit.draft, edit.job, edit.identity, edit.change))
+      return refused;
+  }
   edit.change.priority = *number;
   edit.edit_spec().priority = *number;
+  edit.edit_spec().nice = 0;
   return std::nullopt;
 }
 
@@ -272,8 +288,8 @@ Status check_circle(const JobEdit& edit) {
 /// `job` is the record itself, or the array that the draft splits `id` off.
 Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
                        const Identity& identity) {
-  JobEdit edit{draft.state(), job,   identity,     update.past, {},
-               nullptr,       false, std::nullopt, std::nullopt};
+  JobEdit edit{draft,   draft.state(), job,          identity,    update.past, {},
+               nullptr, false,         std::nullopt, std::nullopt};
   edit.change.job = id;
   if (id != job.id) edit.split_index = draft.index_of(id);
   for (const auto& [name, value] : update.values) {

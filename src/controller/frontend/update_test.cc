@@ -144,6 +144,96 @@ TEST(UpdateJob, AnUpdatedJobPassesWhatASubmissionPasses) {
   EXPECT_EQ(change_of(log, job, "AdminComment", "ours", kRoot).spec->get(JobText::kAdminComment), "ours");
 }
 
+// ---- priority ----
+
+TEST(UpdateJobPriority, ZeroHoldsAsAHoldOfThatPersonDoes) {
+  Log log;
+  auto spec = spec_of();
+  spec->priority = 7;
+  spec->nice = 3;
+  const JobId job = log.submit(spec);
+  const JobChanged by_owner = change_of(log, job, "Priority", "0");
+  EXPECT_EQ(by_owner.flags, job_flag::kUserHeld);
+  EXPECT_EQ(by_owner.reason, PendingReason::kJobHeldUser);
+  EXPECT_EQ(by_owner.priority, 0);
+  EXPECT_EQ(by_owner.spec->priority, 0U) << "as it is submitted with --priority=0";
+  EXPECT_EQ(by_owner.spec->nice, 3) << "what a release gives it back";
+  const JobChanged by_operator = change_of(log, job, "Priority", "0", kRoot);
+  EXPECT_EQ(by_operator.flags, job_flag::kAdminHeld);
+  EXPECT_EQ(by_operator.reason, PendingReason::kJobHeldAdmin);
+  EXPECT_EQ(refusal_of(log, job, "Priority", "0", kBob).code, ErrorCode::kPermissionDenied);
+}
+
+TEST(UpdateJobPriority, AnOwnerHoldsAlsoAJobWhosePriorityIsBelowZero) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  log.add({change_of(log, job, "Nice", "100")});
+  EXPECT_EQ(change_of(log, job, "Priority", "0").flags, job_flag::kUserHeld);
+}
+
+TEST(UpdateJobPriority, AnOperatorsReleasesEitherHold) {
+  for (const Identity& holder : {kAlice, kRoot}) {
+    Log log;
+    const JobId job = log.submit(spec_of());
+    log.add({change_of(log, job, "Priority", "0", holder)});
+    log.submit(spec_of());  // time passes
+    EXPECT_EQ(refusal_of(log, job, "Priority", "1").code, ErrorCode::kPermissionDenied);
+    const JobChanged released = change_of(log, job, "Priority", "5", kRoot);
+    EXPECT_EQ(released.flags, 0);
+    EXPECT_EQ(released.priority, 5);
+    EXPECT_EQ(released.reason, PendingReason::kNone);
+    EXPECT_EQ(released.eligible_time, log.state().time());
+    log.add({released});
+    EXPECT_FALSE(log.job(job).is_held());
+  }
+}
+
+TEST(UpdateJobPriority, AnOwnersDoesNotReleaseAJobThatWasRequeuedIntoAHold) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  log.start(job, {grant_of(0, 0, 1)});
+  log.end(job, JobState::kFailed, true);
+  log.add({JobRequeued{job, log.state().time(), job_flag::kRequeueHeld}});
+  EXPECT_EQ(refusal_of(log, job, "Priority", "1").code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(change_of(log, job, "Priority", "1", kRoot).flags, 0);
+}
+
+TEST(UpdateJobPriority, ClearsTheNiceValue) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  log.add({change_of(log, job, "Nice", "10")});
+  const JobChanged change = change_of(log, job, "Priority", "8", kRoot);
+  EXPECT_EQ(change.priority, 8);
+  EXPECT_EQ(change.spec->nice, 0);
+  EXPECT_FALSE(change.flags) << "it was not held";
+}
+
+TEST(UpdateJobPriority, OfARunningJobHoldsItShouldItComeBack) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  log.start(job, {grant_of(0, 0, 1)});
+  const JobChanged held = change_of(log, job, "Priority", "0");
+  EXPECT_EQ(held.flags, job_flag::kUserHeld);
+  EXPECT_FALSE(held.reason) << "it does not wait";
+}
+
+TEST(UpdateJobPriority, HoldsAndReleasesOneElementOfAnArray) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 3), 0});
+  const std::string element = fmt::format("{}_1", array.value());
+  const Updated held = update(log, UpdateKind::kJob, element, {{"Priority", "0"}}, kAlice);
+  ASSERT_EQ(held.events.size(), 2U);
+  const JobId split = std::get<ArraySplit>(held.events[0]).element;
+  log.add(held.events);
+  EXPECT_TRUE(log.job(split).is_held());
+  EXPECT_FALSE(log.job(array).is_held());
+  const Updated whole =
+      update(log, UpdateKind::kJob, std::to_string(array.value()), {{"Priority", "4"}}, kRoot);
+  ASSERT_FALSE(whole.error) << whole.error->text();
+  log.add(whole.events);
+  EXPECT_FALSE(log.job(split).is_held());
+}
+
 TEST(UpdateJob, APartitionThatHasClosedMeanwhileDoesNotForbidAComment) {
   Log log;
   const JobId job = log.submit(spec_of());
