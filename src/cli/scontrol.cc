@@ -459,16 +459,18 @@ int update(Call& call) {
       target = named;
       object.name = word.substr(equals + 1);
     } else {
-      // "TimeLimit+=5" is written "TimeLimit=+5" between us and the controller.
-      const bool is_relative = equals > 1 && (word[equals - 1] == '+' || word[equals - 1] == '-');
-      std::string value = (is_relative ? std::string(1, word[equals - 1]) : std::string()) + word.substr(equals + 1);
+      // "TimeLimit+=5" is written "TimeLimit=+5" between us and the controller; what takes += of
+      // other keys is the controller's to say, so theirs keep the sign in their name.
+      const bool is_signed_limit = key == "timelimit+" || key == "timelimit-";
+      const std::size_t name_size = is_signed_limit ? equals - 1 : equals;
+      std::string value = word.substr(name_size, equals - name_size) + word.substr(equals + 1);
       if (key == "starttime" || key == "eligibletime") {
         const ShowContext context = call.context();
         const auto time = parse_time(value, TimeContext{context.now, *context.zone});
         if (!time.has_value()) return call.failed(time.error().text());
         value = fmt::format("{}", time->seconds());
       }
-      object.values.emplace_back(word.substr(0, is_relative ? equals - 1 : equals), std::move(value));
+      object.values.emplace_back(word.substr(0, name_size), std::move(value));
     }
   }
   if (object.name.empty()) return call.failed("No valid entity in update command\nInput line must include \"JobId\", \"NodeName\", \"PartitionName\" or \"StepId\"");

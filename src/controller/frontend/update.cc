@@ -202,10 +202,16 @@ Refusal set_admin_comment(JobEdit& edit, const std::string& value) {
   if (!edit.identity.is_operator) return not_allowed("only an operator may set AdminComment");
   return set_text(edit, JobText::kAdminComment, value, false);
 }
+Refusal append_admin_comment(JobEdit& edit, const std::string& value) {
+  const JobSpec& spec = edit.spec != nullptr ? *edit.spec : *edit.job.spec;
+  return set_admin_comment(edit, std::string(spec.get(JobText::kAdminComment)) + value);
+}
 
 struct JobField {
+  using Setter = std::function<Refusal(JobEdit&, const std::string&)>;
   std::string_view name;
-  std::function<Refusal(JobEdit&, const std::string&)> set;
+  Setter set;
+  Setter append = nullptr;  ///< what += does; null: it is refused
 };
 
 auto text_field(JobText key, bool only_pending) {
@@ -227,7 +233,7 @@ const std::vector<JobField>& job_fields() {
       {"jobname", text_field(JobText::kName, false)},
       {"name", text_field(JobText::kName, false)},
       {"comment", text_field(JobText::kComment, false)},
-      {"admincomment", set_admin_comment},
+      {"admincomment", set_admin_comment, append_admin_comment},
       {"extra", text_field(JobText::kExtra, false)},
       {"account", text_field(JobText::kAccount, false)},
       {"qos", text_field(JobText::kQos, false)},
@@ -285,6 +291,13 @@ Status check_circle(const JobEdit& edit) {
               fmt::format("job {} would wait for itself", edit.change.job.value()));
 }
 
+/// "Comment+", as "Comment+=TEXT" names it, is "Comment" and its sign; without one 0.
+std::pair<std::string_view, char> split_sign(std::string_view name) {
+  const bool is_signed = name.size() > 1 && (name.back() == '+' || name.back() == '-');
+  if (!is_signed) return {name, '\0'};
+  return {name.substr(0, name.size() - 1), name.back()};
+}
+
 /// `job` is the record itself, or the array that the draft splits `id` off.
 Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
                        const Identity& identity) {
@@ -293,9 +306,13 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpd
   edit.change.job = id;
   if (id != job.id) edit.split_index = draft.index_of(id);
   for (const auto& [name, value] : update.values) {
-    const auto field = std::ranges::find(job_fields(), lower(name), &JobField::name);
-    if (!is_update_key(UpdateKind::kJob, name) || field == job_fields().end()) return unsupported("job", name);
-    if (auto refused = field->set(edit, value)) return refused;
+    const auto [key, sign] = split_sign(name);
+    const auto field = std::ranges::find(job_fields(), lower(key), &JobField::name);
+    if (!is_update_key(UpdateKind::kJob, key) || field == job_fields().end())
+      return unsupported("job", name);
+    if (sign != 0 && (sign != '+' || field->append == nullptr))
+      return invalid("Invalid job update", fmt::format("{} takes no {}=", key, sign));
+    if (auto refused = (sign == 0 ? field->set : field->append)(edit, value)) return refused;
   }
   if (edit.spec != nullptr) {
     if (const Status sound = check_texts(*edit.spec); !sound.has_value()) return sound.error();

@@ -234,6 +234,27 @@ TEST(UpdateJobPriority, HoldsAndReleasesOneElementOfAnArray) {
   EXPECT_FALSE(log.job(split).is_held());
 }
 
+// ---- texts ----
+
+TEST(UpdateJob, AppendsWhereAFieldTakesThat) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  const auto comment = [&](const char* key, const char* value) {
+    const JobChanged change = change_of(log, job, key, value, kRoot);
+    return std::string(change.spec->get(JobText::kAdminComment));
+  };
+  EXPECT_EQ(comment("AdminComment+", "a"), "a");
+  log.add({change_of(log, job, "AdminComment", "one", kRoot)});
+  EXPECT_EQ(comment("admincomment+", ",two"), "one,two");
+  EXPECT_EQ(refusal_of(log, job, "AdminComment+", "mine").code, ErrorCode::kPermissionDenied);
+  for (const char* key : {"AdminComment-", "Comment+", "Features+", "Nice+", "Dependency-"}) {
+    EXPECT_NE(refusal_of(log, job, key, "x", kRoot).text().find(" takes no "), std::string::npos)
+        << key;
+  }
+  EXPECT_NE(refusal_of(log, job, "Wings+", "x").detail.find("'Wings+'"), std::string::npos);
+  EXPECT_TRUE(update(log, UpdateKind::kNode, "n0", {{"Comment+", "x"}}, kRoot).error);
+}
+
 TEST(UpdateJob, APartitionThatHasClosedMeanwhileDoesNotForbidAComment) {
   Log log;
   const JobId job = log.submit(spec_of());
