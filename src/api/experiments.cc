@@ -7,6 +7,7 @@
 #include "api/checkpoint_list.h"
 #include "api/code_archive.h"
 #include "api/experiment_json.h"
+#include "api/experiment_patch.h"
 #include "api/fields.h"
 #include "api/list_order.h"
 #include "api/names.h"
@@ -464,61 +465,6 @@ kj::Promise<HttpReply> control_many(ApiPort& port, HttpRequest request, Experime
   });
 }
 
-/// What may be changed of an experiment's resources. Errors: kUnimplemented for what may not.
-Status update_resources(const Json& resources, const ExperimentSpec& spec, UpdateExperiment& update) {
-  if (const auto priority = whole_field(resources, "priority")) {
-    // What is no priority at all is refused with all others that are not.
-    update.priority = static_cast<std::uint32_t>(std::clamp<std::int64_t>(*priority, 0, UINT32_MAX));
-  }
-  if (const Json* weight = field(resources, "weight"); weight != nullptr && !weight->is_null()) update.weight = weight->number().value_or(0);
-  if (const auto slots = whole_field(resources, "maxSlots")) {
-    if (*slots < 1) return fail(ErrorCode::kInvalidArgument, "resources.maxSlots: give a number from 1", "pause the experiment to give it none");
-    update.max_concurrent = trials_at_once(*slots, spec);
-    update.max_slots = static_cast<std::uint32_t>(std::min<std::int64_t>(*slots, UINT32_MAX));
-  }
-  return {};
-}
-
-/// What a body leaves out stays as it is.
-Result<CheckpointRetention> retention_of(const Json& storage, CheckpointRetention retention) {
-  const std::pair<const char*, std::uint32_t*> fields[] = {{"saveExperimentBest", &retention.experiment_best},
-                                                           {"saveTrialBest", &retention.trial_best},
-                                                           {"saveTrialLatest", &retention.trial_latest}};
-  for (const auto& [name, out] : fields) {
-    const auto value = whole_field(storage, name);
-    if (!value) continue;
-    if (*value < 0 || *value > INT32_MAX) return fail(wrong(fmt::format("checkpointStorage.{}: give a number from 0", name)));
-    *out = static_cast<std::uint32_t>(*value);
-  }
-  return retention;
-}
-
-Result<UpdateExperiment> update_of(const Json& body, ExperimentId id, const ExperimentLabels& known, const ExperimentSpec& spec, const CheckpointRetention& retention) {
-  UpdateExperiment update;
-  update.experiment = id;
-  TRY(check_texts(body, {"name", "description", "notes"}));
-  const Json* wanted = field(body, "labels");
-  if (wanted != nullptr && !texts_field(body, "labels")) return fail(wrong("labels is not a list of texts"));
-  update.name = text_field(body, "name");
-  update.description = text_field(body, "description");
-  update.notes = text_field(body, "notes");
-  if (const auto labels = texts_field(body, "labels")) {
-    update.add_labels = *labels;
-    for (const std::string& label : known.labels) {
-      if (std::ranges::find(*labels, label) == labels->end()) update.remove_labels.push_back(label);
-    }
-  }
-  if (const Json* storage = field(body, "checkpointStorage"); storage != nullptr && !storage->is_null()) {
-    update.retention = TRY(retention_of(*storage, retention));
-  }
-  if (const Json* resources = field(body, "resources")) TRY(update_resources(*resources, spec, update));
-  if (const auto name = text_field(body, "visibility")) {
-    update.visibility = visibility_named(*name);
-    if (!update.visibility) return fail(wrong(fmt::format("visibility: '{}' is none of private, project, cluster", *name)));
-  }
-  return update;
-}
-
 kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
   const auto id = id_of(request);
   const auto body = body_of(request);
@@ -533,7 +479,7 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
       .then([&port, caller = request.caller, id = *id, body = *body](Result<Known> known) -> kj::Promise<HttpReply> {
         if (!known.has_value()) return error_reply(known.error());
         const auto& [labels, spec, retention] = *known;
-        const auto update = update_of(body, id, labels, *spec, retention);
+        const auto update = experiment_update(body, id, {labels, *spec, retention});
         if (!update.has_value()) return error_reply(update.error());
         return submit_one(port, caller, *update).then([&port, caller, id](HttpReply reply) -> kj::Promise<HttpReply> {
           if (reply.status != 200) return reply;

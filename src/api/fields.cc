@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -91,6 +92,18 @@ Status check_texts(const Json& body, std::initializer_list<std::string_view> nam
   for (const std::string_view name : names) {
     const Json* value = field(body, name);
     if (value != nullptr && value->text() == nullptr) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a text", name), "");
+  }
+  return {};
+}
+
+Status check_text_lists(const Json& body, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const Json* value = field(body, name);
+    if (value == nullptr) continue;
+    const Json::Array* items = value->array();
+    const auto is_text = [](const Json& item) { return item.text() != nullptr; };
+    if (items == nullptr || !std::ranges::all_of(*items, is_text))
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a list of texts", name), "");
   }
   return {};
 }

@@ -26,7 +26,8 @@ std::optional<std::int64_t> whole_field(const Json& object, std::string_view nam
 /// The same of a value itself. Nullopt also: it is beyond 64 bits.
 std::optional<std::int64_t> whole_of(const Json& value);
 std::optional<bool> bool_field(const Json& object, std::string_view name);
-/// A list of texts; nullopt: there is none.
+/// A list of texts, without what in it is none (check_text_lists refuses that); nullopt: there is
+/// none.
 std::optional<std::vector<std::string>> texts_field(const Json& object, std::string_view name);
 /// An id. Nullopt: there is none, or 0. Errors: kInvalidArgument: something else stands there.
 Result<std::optional<std::uint32_t>> id_field(const Json& object, std::string_view name);
@@ -40,6 +41,8 @@ Status refuse_fields(const Json& body, std::initializer_list<std::string_view> n
 
 /// Errors: kInvalidArgument: one of these fields is there and no text.
 Status check_texts(const Json& body, std::initializer_list<std::string_view> names);
+/// Errors: kInvalidArgument: one of these fields is there and not a list of texts alone.
+Status check_text_lists(const Json& body, std::initializer_list<std::string_view> names);
 
 /// A path's part, or a parameter, that is a number from 1. Errors: kInvalidArgument with `what`.
 Result<std::uint32_t> parse_id(std::string_view text, std::string_view what);

@@ -558,6 +558,7 @@ def test_parameters_are_honoured_or_refused_by_name(web):
         assert named in web.get(f"experiments?{query}", check=400)["error"]["error"], query
     web.ask("PATCH", f"/api/v1/experiments/{experiment}", {"notes": 5}, check=400)
     web.ask("PATCH", f"/api/v1/experiments/{experiment}", {"labels": "x"}, check=400)
+    web.ask("PATCH", f"/api/v1/experiments/{experiment}", {"labels": [1]}, check=400)
 
 
 def test_what_the_search_cannot_use_is_not_stored(web):
