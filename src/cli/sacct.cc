@@ -128,7 +128,7 @@ constexpr OptionRow<O> kOptions[] = {
     {"name", 0, Takes::kValue, names<&JobFilter::names>, "only jobs of these names"},
     {"ncpus", 'I', Takes::kValue, nullptr, ""},
     {"nnodes", 'i', Takes::kValue, nullptr, ""},
-    {"noconvert", 0, Takes::kNothing, set_flag<&O::is_converted, false>, "memory in KiB"},
+    {"noconvert", 0, Takes::kNothing, set_flag<&O::is_converted, false>, "memory in its own unit"},
     {"nodelist", 'N', Takes::kValue, nodes, "only jobs on these nodes"},
     {"noheader", 'n', Takes::kNothing, set_flag<&O::is_no_header>, "no header lines"},
     {"parsable", 'p', Takes::kNothing, set_flag<&O::is_parsable>, "fields with a delimiter after each"},

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "cli/job_selector.h"
 #include "cli/job_text.h"
 #include "codec/duration_text.h"
 #include "codec/file_pattern.h"
+#include "codec/memory_text.h"
 #include "codec/words.h"
 
 namespace muster::cli {
@@ -77,13 +79,57 @@ Text node_list(const Row& row, const Context&) {
   const Text& list = row.step == nullptr ? row.job->node_list : row.step->node_list;
   return list.empty() ? "None assigned" : list;
 }
-Text allocated_tres(const Row& row, const Context&) { return row.step == nullptr ? row.job->allocated_tres : row.step->allocated_tres; }
-Text requested_memory(const Row& row, const Context&) {
-  if (row.step != nullptr) return "";
-  for (const std::string_view part : split(row.job->requested_tres, ',')) {
-    if (part.starts_with("mem=")) return Text(part.substr(4));
+
+/// An amount in `unit`: in the unit asked for, with --noconvert in its own, else in the largest
+/// that leaves a whole number. Two decimals unless it is whole.
+/// Source: sacct(1), --units and --noconvert.
+Text memory(std::uint64_t amount, char unit, const Context& context) {
+  constexpr std::string_view kUnits = "KMGTP";
+  if (amount == 0) return "0";
+  std::size_t at = kUnits.find(unit);
+  if (context.unit == 0) {
+    const bool is_converted = context.show.is_converted;
+    for (; is_converted && amount % 1024 == 0 && at + 1 < kUnits.size(); ++at) amount /= 1024;
+    return fmt::format("{}{}", amount, kUnits[at]);
   }
-  return "0";
+  const std::size_t wanted = kUnits.find(context.unit);
+  auto value = static_cast<double>(amount);
+  for (; at < wanted; ++at) value /= 1024;
+  for (; at > wanted; --at) value *= 1024;
+  const bool is_whole = value == std::floor(value);
+  return is_whole ? fmt::format("{:.0f}{}", value, kUnits[at])
+                  : fmt::format("{:.2f}{}", value, kUnits[at]);
+}
+
+/// The memory of a list of resources, "cpu=8,mem=8G": empty where it has none.
+std::string_view memory_of(std::string_view tres) {
+  for (const std::string_view part : split(tres, ',')) {
+    if (part.starts_with("mem=")) return part.substr(4);
+  }
+  return {};
+}
+/// As the views have it, in the unit that is wanted.
+Text shown_memory(std::string_view text, const Context& context) {
+  const auto mib = parse_memory(text);
+  return mib.has_value() ? memory(*mib, 'M', context) : Text(text);
+}
+Text shown_tres(const Text& tres, const Context& context) {
+  const std::string_view amount = memory_of(tres);
+  if (amount.empty()) return tres;
+  const auto at = static_cast<std::size_t>(amount.data() - tres.data());
+  return tres.substr(0, at) + shown_memory(amount, context) + tres.substr(at + amount.size());
+}
+Text allocated_tres(const Row& row, const Context& context) {
+  return shown_tres(row.step == nullptr ? row.job->allocated_tres : row.step->allocated_tres,
+                    context);
+}
+Text requested_tres(const Row& row, const Context& context) {
+  return row.step == nullptr ? shown_tres(row.job->requested_tres, context) : Text();
+}
+Text requested_memory(const Row& row, const Context& context) {
+  if (row.step != nullptr) return "";
+  const std::string_view amount = memory_of(row.job->requested_tres);
+  return amount.empty() ? "0" : shown_memory(amount, context);
 }
 
 // ---- times ----
@@ -142,22 +188,9 @@ Text average_cpu(const Row& row, const Context&) {
   return padded_duration_text(Duration::microseconds(total / std::max(1U, row.step->task_count)));
 }
 
-/// KiB in the unit asked for, else in the largest that leaves a whole number.
-Text memory(std::uint64_t kib, const Context& context) {
-  constexpr std::string_view kUnits = "KMGTP";
-  if (!context.show.is_converted) return fmt::format("{}K", kib);
-  if (context.unit != 0) {
-    double value = static_cast<double>(kib);
-    for (std::size_t i = kUnits.find(context.unit); i > 0; --i) value /= 1024;
-    return context.unit == 'K' ? fmt::format("{}K", kib) : fmt::format("{:.2f}{}", value, context.unit);
-  }
-  std::size_t unit = 0;
-  while (kib != 0 && kib % 1024 == 0 && unit + 1 < kUnits.size()) kib /= 1024, ++unit;
-  return kib == 0 ? "0" : fmt::format("{}{}", kib, kUnits[unit]);
-}
 Text max_rss(const Row& row, const Context& context) {
   if (row.step == nullptr || !is_finished(row.step->state)) return "";
-  return memory(row.step->usage.max_rss_kib, context);
+  return memory(row.step->usage.max_rss_kib, 'K', context);
 }
 
 Text restarts(const Row& row, const Context&) { return row.step == nullptr ? fmt::format("{}", row.job->attempt) : Text(); }
@@ -197,7 +230,7 @@ constexpr AccountField kFields[] = {
     {"QOS", 10, text<JobText::kQos>}, {"QOSRAW", 10, nullptr}, {"QOSREQ", 10, job_text<JobText::kQos>}, {"Reason", 22, reason},
     {"ReqCPUFreq", 10, nullptr}, {"ReqCPUFreqGov", 13, nullptr}, {"ReqCPUFreqMax", 13, nullptr}, {"ReqCPUFreqMin", 13, nullptr},
     {"ReqCPUS", 8, requested_cpus}, {"ReqMem", 10, requested_memory}, {"ReqNodes", 8, nodes},
-    {"ReqTRES", 10, view_text<&JobView::requested_tres>}, {"Reservation", 20, job_text<JobText::kReservation>},
+    {"ReqTRES", 10, requested_tres}, {"Reservation", 20, job_text<JobText::kReservation>},
     {"ReservationId", 14, nullptr}, {"Reserved", 10, planned_text}, {"Restarts", 8, restarts}, {"ResvCPU", 10, nullptr},
     {"ResvCPURAW", 10, nullptr}, {"SLUID", 16, nullptr}, {"Start", 19, start}, {"State", 10, state},
     {"StdErr", 20, view_text<&JobView::std_err>}, {"StdIn", 20, view_text<&JobView::std_in>},

@@ -19,7 +19,7 @@ struct AccountRow {
 /// How amounts of memory are written.
 struct AccountContext {
   ShowContext show;
-  char unit = 0;  ///< --units: K, M, G, T, P; 0: the largest that leaves a whole number
+  char unit = 0;  ///< --units: K, M, G, T, P; 0: as `show.is_converted` says
 };
 
 struct AccountField {

@@ -1,5 +1,6 @@
 #include "cli/sacct_fields.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -40,6 +41,42 @@ TEST(SacctFields, JobsAndSteps) {
   }
   EXPECT_EQ(cell("maxrss", job, &step, 'G'), "0.00G");
   EXPECT_EQ(cell("maxrss", job, &step, 'K'), "2048K");
+}
+
+TEST(SacctFields, EveryMemoryIsInTheUnitThatIsWanted) {
+  JobView job = running_job();
+  StepView step = batch_step();
+  step.allocated_tres = "cpu=4,mem=2G,node=1";
+  step.usage.max_rss_kib = 1536;
+  const auto shown = [&](const char* field, const StepView* of, bool is_converted, char unit) {
+    AccountContext context{test_context(), unit};
+    context.show.is_converted = is_converted;
+    return find_account_field(field)->show(AccountRow{&job, of}, context);
+  };
+  const struct {
+    bool is_converted;
+    char unit;
+    const char* memory;
+    const char* step_memory;
+    const char* max_rss;
+  } kCases[] = {
+      {true, 0, "8G", "2G", "1536K"},         {false, 0, "8192M", "2048M", "1536K"},
+      {true, 'K', "8388608K", "2097152K", "1536K"}, {true, 'M', "8192M", "2048M", "1.50M"},
+      {false, 'G', "8G", "2G", "0.00G"},      {true, 'T', "0.01T", "0.00T", "0.00T"},
+  };
+  for (const auto& [is_converted, unit, memory, step_memory, max_rss] : kCases) {
+    const std::string tres =
+        fmt::format("cpu=8,mem={},node=2,billing=8,gres/gpu=4,gres/gpu:h100=4", memory);
+    EXPECT_EQ(shown("ReqMem", nullptr, is_converted, unit), memory);
+    EXPECT_EQ(shown("ReqTRES", nullptr, is_converted, unit), tres);
+    EXPECT_EQ(shown("AllocTRES", nullptr, is_converted, unit), tres);
+    EXPECT_EQ(shown("AllocTRES", &step, is_converted, unit),
+              fmt::format("cpu=4,mem={},node=1", step_memory));
+    EXPECT_EQ(shown("MaxRSS", &step, is_converted, unit), max_rss);
+  }
+  job.requested_tres = job.allocated_tres = "cpu=1";
+  EXPECT_EQ(shown("ReqMem", nullptr, false, 'G'), "0");
+  EXPECT_EQ(shown("ReqTRES", nullptr, false, 'G'), "cpu=1");
 }
 
 TEST(SacctFields, Pending) {
