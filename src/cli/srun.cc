@@ -274,7 +274,9 @@ Result<Words> command_of(const SubmitOptions& options, const Words& operands) {
   const std::string text =
       TRY(read_file(operands.front(), std::size_t{64} << 20, "the configuration file "));
   const std::string script = TRY(multi_prog_command(text, options.job.task_count));
-  return Words{"/bin/sh", "-c", script};
+  Words command{"/bin/sh", "-c", script, "srun"};
+  command.insert(command.end(), operands.begin() + 1, operands.end());
+  return command;
 }
 
 int run_step(const Console& console, const SubmitOptions& options, const SubmitScene& scene,

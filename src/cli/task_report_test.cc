@@ -59,7 +59,28 @@ TEST(TaskReport, ARepeatedEndCountsOnce) {
 
 TEST(MultiProg, PicksByRank) {
   EXPECT_EQ(multi_prog_command("# comment\n0 echo %t\n1-2 work %t %o 100%\n* rest\n", 4).value(),
-            "case $SLURM_PROCID in\n0) exec echo 0 ;;\n1) exec work 1 0 100% ;;\n2) exec work 2 1 100% ;;\n3) exec rest ;;\nesac\n");
+            R"(case $SLURM_PROCID in
+0) exec 'echo' '0' "$@" ;;
+1) exec 'work' '1' '0' '100%' "$@" ;;
+2) exec 'work' '2' '1' '100%' "$@" ;;
+3) exec 'rest' "$@" ;;
+esac
+)");
+}
+
+TEST(MultiProg, NothingOfALineIsTheShells) {
+  const auto command = [](const std::string& line) {
+    return multi_prog_command("0 " + line + "\n", 1).value();
+  };
+  const auto runs = [](const std::string& words) {
+    return "case $SLURM_PROCID in\n0) exec " + words + " \"$@\" ;;\nesac\n";
+  };
+  EXPECT_EQ(command("echo $HOME *.c; {{hp.a}};"), runs("'echo' '$HOME' '*.c;' '{{hp.a}};'"));
+  EXPECT_EQ(command("echo 'a  $b %t' c%t\t\"d"), runs(R"('echo' 'a  $b %t' 'c0' '"d')"));
+  EXPECT_EQ(command("echo '' x'y z'w"), runs("'echo' '' 'xy zw'"));
+  EXPECT_EQ(command(R"(echo a\ b \%t \' c\)"), runs(R"('echo' 'a b' '%t' ''\''' 'c\')"));
+  EXPECT_EQ(multi_prog_command("# c\n0 echo 'a\n", 1).error().message,
+            "line 2: a single quote is not closed");
 }
 
 TEST(MultiProg, EveryRankNeedsAProgram) {

@@ -46,9 +46,10 @@ def test_srun_interrupts(cluster):
 
 
 def test_srun_multi_prog(cluster):
-    (cluster.work / "programs").write_text("0 echo first %t\n* echo other %t %o\n")
-    out = cluster.run("srun", "-n3", "-l", "--multi-prog", "programs").out
-    assert sorted(out.splitlines()) == ["0: first 0", "1: other 1 0", "2: other 2 1"]
+    (cluster.work / "programs").write_text("0 echo first %t\n* echo other %t %o $HOME;\n")
+    out = cluster.run("srun", "-n3", "-l", "--multi-prog", "programs", "and this", "*").out
+    assert sorted(out.splitlines()) == [
+        "0: first 0 and this *", "1: other 1 0 $HOME; and this *", "2: other 2 1 $HOME; and this *"]
 
 
 def test_salloc_runs_steps_and_returns_its_command_s_code(cluster):
