@@ -153,6 +153,31 @@ def test_the_begin_of_a_waiting_job_can_be_moved(cluster):
     cluster.wait_ended(job)
 
 
+def test_a_priority_of_zero_holds_and_another_releases(cluster):
+    job = cluster.sbatch("true", "--begin=now+1day")
+    def state():
+        return cluster.run("squeue", "-h", "-j", str(job), "-o", "%t %r").out.strip()
+    cluster.run("scontrol", "update", f"JobId={job}", "Priority=0")
+    assert state().startswith("PD JobHeld")
+    cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+    assert state().startswith("PD JobHeld")
+    cluster.run("scontrol", "update", f"JobId={job}", "Priority=10")
+    cluster.wait_ended(job)
+
+
+def test_only_what_takes_it_is_appended_to(cluster):
+    job = cluster.sbatch("true", "-H")
+    cluster.run("scontrol", "update", f"JobId={job}", "AdminComment=one")
+    cluster.run("scontrol", "update", f"JobId={job}", "admincomment+=two")
+    shown = cluster.run("scontrol", "show", "job", str(job)).out
+    assert "AdminComment=onetwo" in shown
+    for change in ("comment+=zz", "AdminComment-=one", "features+=x"):
+        refused = cluster.run("scontrol", "update", f"JobId={job}", change, check=False)
+        assert refused.code == 1 and "takes no" in refused.err, refused
+    assert "Comment=+zz" not in cluster.run("scontrol", "show", "job", str(job)).out
+    cluster.run("scancel", str(job))
+
+
 def test_nobody_there(cluster, tmp_path):
     (tmp_path / "slurm.conf").write_text("ClusterName=gone\n")
     result = cluster.run("squeue", env={"SLURM_CONF": str(tmp_path / "slurm.conf")}, check=False)
