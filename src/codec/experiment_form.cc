@@ -401,6 +401,14 @@ Status check_hparams_together(const ExperimentConfig& config, const Json& longes
 
 /// Of what is new: what is stored goes on as it was.
 void check_hparams_sizes(FormReader& top, const ExperimentConfig& config) {
+  constexpr std::size_t kNamesMax = 2'000;
+  if (config.hyperparameters.size() > kNamesMax) {
+    return top.refuse(
+        "hyperparameters",
+        fmt::format(
+            "{} are more than the {} that a trial may have; keep them in a file beside the code",
+            config.hyperparameters.size(), kNamesMax));
+  }
   const std::string entrypoint = entrypoint_line(config.entrypoint);
   Status all;
   for (const Json& longest : longest_hparams(config.hyperparameters, entrypoint)) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "codec/json_text.h"
 #include "codec/launch_size.h"
@@ -117,35 +119,67 @@ std::size_t hparam_variable_bytes(const Json& value, std::size_t prefix, std::si
   return bytes;
 }
 
+/// Values by their names, those of members joined by dots. A name with a dot in it cannot be written.
+using NamedValues = std::map<std::string, const Json*, std::less<>>;
+void add_named(const Json& value, const std::string& prefix, NamedValues& out) {
+  if (value.object() == nullptr) return;
+  for (const Json::Member& member : *value.object()) {
+    if (member.name.find('.') != member.name.npos) continue;
+    out.try_emplace(prefix + member.name, &member.value);
+    add_named(member.value, prefix + member.name + ".", out);
+  }
+}
+NamedValues named_values(const Json& hparams) {
+  NamedValues values;
+  add_named(hparams, "", values);
+  return values;
+}
+
 /// The line with hyperparameters put in, counted no further than beyond `most` rather than written: it
 /// may be a thousand times as long.
 std::size_t expanded_bytes(std::string_view line, const Json& hparams, std::size_t most) {
   std::size_t bytes = line.size();
+  const NamedValues values = named_values(hparams);
   replaced(line, [&](std::string_view name) -> std::optional<std::string> {
-    const Json* value = bytes > most ? nullptr : hparams.find(split_path(name));
-    if (value != nullptr) bytes += json_text(*value).size();
+    const auto value = bytes > most ? values.end() : values.find(name);
+    if (value != values.end()) bytes += json_text(*value->second).size();
     return std::nullopt;
   });
   return bytes;
 }
 
-/// Of what the domain has, the value with which a trial's hyperparameters come to the most bytes.
+/// How often the line uses each name.
+using NameCounts = std::map<std::vector<std::string>, std::size_t>;
+NameCounts names_in(std::string_view line) {
+  NameCounts counts;
+  replaced(line, [&](std::string_view name) -> std::optional<std::string> {
+    ++counts[split_path(name)];
+    return std::nullopt;
+  });
+  return counts;
+}
+
+/// About how many bytes the value is as text; adds to `put_in` what it and its members add to a line
+/// that uses them so often. Cost: O(value), whatever the line. `path`: the value's.
+std::size_t text_bytes(const Json& value, const NameCounts& counts, std::vector<std::string>& path, std::size_t& put_in) {
+  std::size_t bytes = 0;
+  if (value.object() == nullptr) bytes = json_text(value).size();
+  for (const Json::Member& member : value.object() == nullptr ? Json::Object() : *value.object()) {
+    path.push_back(member.name);
+    bytes += member.name.size() + 6 + text_bytes(member.value, counts, path, put_in);
+    path.pop_back();
+  }
+  if (const auto used = counts.find(path); used != counts.end()) put_in += used->second * bytes;
+  return bytes;
+}
+
+/// Of what the domain has, the value that comes to the most bytes.
 Json longest_value(const Hyperparameter& one, const std::function<std::size_t(const Json&)>& bytes_of) {
   if (const auto* constant = std::get_if<ConstDomain>(&one.domain)) return constant->val;
   std::vector<Json> values{Json(-1.2345678901234567e-300)};
   if (const auto* choice = std::get_if<CategoricalDomain>(&one.domain)) values = choice->vals;
   if (const auto* whole = std::get_if<IntDomain>(&one.domain)) values = {Json(whole->minval), Json(whole->maxval)};
-  return *std::ranges::max_element(values, {}, [&](const Json& value) {
-    Json alone{Json::Object{}};
-    alone.at(one.path) = value;
-    return bytes_of(alone);
-  });
-}
-
-Json longest_by(const HyperSpace& space, const std::function<std::size_t(const Json&)>& bytes_of) {
-  Json hparams{Json::Object{}};
-  for (const Hyperparameter& one : space) hparams.at(one.path) = longest_value(one, bytes_of);
-  return hparams;
+  return *std::ranges::max_element(values, {}, bytes_of);
 }
 
 std::string length_text(std::string_view unit, std::uint64_t length) {
@@ -233,17 +267,30 @@ std::string entrypoint_line(const EntryPoint& entrypoint) {
 }
 
 std::string with_hparams(std::string_view line, const Json& hparams) {
+  const NamedValues values = named_values(hparams);
   return replaced(line, [&](std::string_view name) -> std::optional<std::string> {
-    const Json* value = hparams.find(split_path(name));
-    return value == nullptr ? std::nullopt : std::optional(value_text(*value));
+    const auto value = values.find(name);
+    return value == values.end() ? std::nullopt : std::optional(value_text(*value->second));
   });
 }
 
 std::vector<Json> longest_hparams(const HyperSpace& space, std::string_view entrypoint) {
-  const auto as_text = [](const Json& hparams) { return json_text(hparams).size(); };
-  const auto as_variables = [](const Json& hparams) { return hparam_variable_bytes(hparams, kHparamNameBytes, kHparamBytesMax); };
-  const auto put_in = [&](const Json& hparams) { return expanded_bytes(entrypoint, hparams, kVariableBytesMax); };
-  return {longest_by(space, as_text), longest_by(space, as_variables), longest_by(space, put_in)};
+  const NameCounts counts = names_in(entrypoint);
+  std::vector<Json> all(3, Json(Json::Object{}));
+  for (const Hyperparameter& one : space) {
+    std::vector<std::string> path = one.path;
+    all[0].at(one.path) = longest_value(one, [](const Json& value) { return json_text(value).size(); });
+    all[1].at(one.path) = longest_value(one, [&](const Json& value) {
+      const Json named{Json::Object{{path.back(), value}}};
+      return hparam_variable_bytes(named, kHparamNameBytes, kHparamBytesMax);
+    });
+    all[2].at(one.path) = longest_value(one, [&](const Json& value) {
+      std::size_t put_in = 0;
+      text_bytes(value, counts, path, put_in);
+      return put_in;
+    });
+  }
+  return all;
 }
 
 std::size_t trial_variable_bytes(const ExperimentSpec& spec, const Trial& trial) {
@@ -273,13 +320,14 @@ Status check_hparams_size(std::string_view entrypoint, const Json& hparams) {
 }
 
 std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace& space) {
+  std::set<std::vector<std::string>> known;  // and what they are members of
+  for (const Hyperparameter& one : space) {
+    for (std::size_t depth = 1; depth <= one.path.size(); ++depth)
+      known.emplace(one.path.begin(), one.path.begin() + static_cast<std::ptrdiff_t>(depth));
+  }
   std::vector<std::string> unknown;
   replaced(line, [&](std::string_view name) -> std::optional<std::string> {
-    const auto path = split_path(name);
-    const auto begins = [&](const Hyperparameter& one) {
-      return one.path.size() >= path.size() && std::ranges::equal(path, std::span(one.path).first(path.size()));
-    };
-    if (std::ranges::none_of(space, begins)) unknown.emplace_back(name);
+    if (!known.contains(split_path(name))) unknown.emplace_back(name);
     return std::nullopt;
   });
   return unknown;

@@ -157,6 +157,27 @@ TEST(TrialVariables, AreNoLongerThanAProgramMayBeToldThem) {
   EXPECT_FALSE(trial_variables(experiment, trial, 1, {}).has_value());
 }
 
+/// Whatever stands in a configuration of the largest size: the door reads it for everybody.
+TEST(TrialVariables, ManyChoicesAndAnEntrypointThatUsesThemOftenAreReadAtOnce) {
+  std::vector<Json> values;
+  for (int i = 0; i < 24'000; ++i) values.emplace_back(std::int64_t{i});
+  values.emplace_back(Json::Object{{"y", std::string(50, 'v')}});
+  std::string often;
+  for (int i = 0; i < 6'000; ++i) often += "{{hp.x}}{{hp.x.y}}";
+  const HyperSpace space{{{"x"}, CategoricalDomain{values}}};
+  const auto longest = longest_hparams(space, often);
+  EXPECT_EQ(*longest.back().find("x"), values.back());
+  const Status sized = check_hparams_size(often, longest.back());
+  EXPECT_FALSE(sized.has_value());
+}
+
+TEST(TrialVariables, NestedNamesArePutInByTheirPaths) {
+  const Json hparams{Json::Object{{"a", Json(Json::Object{{"b", Json(1)}, {"c", Json("x y")}})},
+                                  {"d.e", Json(2)}}};
+  EXPECT_EQ(with_hparams("run {{hp.a.b}} {{hp.a.c}} {{hp.a.d}} {{hp.a}}", hparams),
+            R"(run 1 x y {{hp.a.d}} {"b": 1, "c": "x y"})");
+}
+
 TEST(TrialVariables, TheLongestHyperparametersOfASpace) {
   const HyperSpace space{
       {{"a"}, ConstDomain{Json("constant")}},

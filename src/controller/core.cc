@@ -591,7 +591,8 @@ void Core::send_or_keep(NodeIndex node, const ToAgent& message) {
   const auto* signal = std::get_if<SignalStep>(&message);
   // Where launches wait, for others' work to be gone or for their turn, so do signals to what is to
   // be launched. An end is in the state.
-  const bool is_waiting = signal != nullptr && signal->signal != SIGKILL &&
+  const bool is_end = signal != nullptr && signal->signal == SIGKILL && !signal->batch_only;
+  const bool is_waiting = signal != nullptr && !is_end &&
                           (link.is_fenced() || launches_.is_waiting({signal->id, node})) &&
                           !has_begun_on(node, signal->id);
   if (link.is_connected && !is_waiting) return port_.send(node, message);
@@ -606,10 +607,15 @@ void Core::keep_signal(NodeIndex node, const SignalStep& signal) {
     return one.id == signal.id && one.launch_key == signal.launch_key &&
            one.signal == signal.signal && one.batch_only == signal.batch_only;
   });
-  if (missed.size() < NodeLink::kMissedSignalsMax) return missed.push_back(signal);
-  port_.warn(fmt::format(
-      "node {} is away and signals to it are many: signal {} to step {}.{} is lost",
-      state_.nodes().at(node).config.name, signal.signal, signal.id.job.value(), signal.id.step));
+  const auto owner_of = [&](const SignalStep& one) {
+    const Job* job = state_.jobs().find(one.id.job);
+    return job == nullptr ? UserId() : job->spec->user;
+  };
+  const auto owned = std::ranges::count(missed, owner_of(signal), owner_of);
+  if (owned < NodeLink::kMissedSignalsMax) return missed.push_back(signal);
+  port_.warn(fmt::format("signals that wait for node {} are many: signal {} to step {}.{} is lost",
+                         state_.nodes().at(node).config.name, signal.signal, signal.id.job.value(),
+                         signal.id.step));
 }
 
 void Core::on_durable(Seq seq, TimePoint now) {

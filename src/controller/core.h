@@ -371,9 +371,8 @@ class Core {
   /// What has come for a launch that waits for more: the cache may be too small for all that one launch needs.
   std::map<StepId, std::map<BlobId, Bytes>> fetched_;
   LaunchQueue launches_{options_.launches};
-  /// What the launch that was made last says to all its nodes, and what it was made of.
+  /// What launches of late say to all their nodes, and what they were made of.
   struct CommonLaunchKey {
-    StepId step;
     std::uint64_t launch_key = 0;
     TimePoint end_time;
     JobSpecRef spec;
@@ -381,7 +380,10 @@ class Core {
     StepLayoutRef layout;
     friend bool operator==(const CommonLaunchKey&, const CommonLaunchKey&) = default;
   };
-  std::optional<std::pair<CommonLaunchKey, LaunchStep>> common_launch_;
+  std::map<StepId, std::pair<CommonLaunchKey, LaunchStep>> common_launches_;
+  std::map<StepId, Bitmap>
+      told_;                     ///< parts that were sent in their turn, of steps that are launched
+  bool has_turns_left_ = false;  ///< launches may go that this turn had no time for
   /// When a step that no node has said to run yet is given up.
   std::map<StepId, TimePoint> launch_deadlines_;
   std::set<std::pair<TimePoint, StepId>> launch_watch_;

@@ -24,6 +24,8 @@ void Core::watch_launch(const StepId& step) {
 }
 
 void Core::forget_launch(const StepId& step) {
+  common_launches_.erase(step);
+  told_.erase(step);
   const auto found = launch_deadlines_.find(step);
   if (found == launch_deadlines_.end()) return;
   launch_watch_.erase({found->second, step});
@@ -285,8 +287,15 @@ bool Core::launch(const StepId& id) {
   return true;
 }
 
+/// A few at once: each is a copy of what may be large.
 void Core::serve_launches(TimePoint now) {
-  while (const auto part = launches_.next(now)) take_turn(*part);
+  constexpr int kAtOnce = 32;
+  for (int i = 0; i < kAtOnce; ++i) {
+    const auto part = launches_.next(now);
+    if (!part) return;
+    take_turn(*part);
+  }
+  has_turns_left_ = true;
 }
 
 /// A launch has what it waited for. False: it waits for more.
@@ -311,8 +320,13 @@ bool Core::take_turn(const LaunchPart& part) {
   if (outcome == Launch::kDoomed) launches_.received(part);
   if (outcome == Launch::kSent) {
     launches_.sent(part, now_);
-    extend_launch(part.step, now_ + state_.settings().launch_timeout);
-    if (!links_[part.node.value()].missed_signals.empty()) deliver_missed_signals(part.node);
+    // Once: a node that comes back again and again gives the others no more time.
+    Bitmap& told = told_[part.step];
+    if (!told.test(*own)) extend_launch(part.step, now_ + state_.settings().launch_timeout);
+    told.set(*own);
+    // At once: what is given after them must not overtake them.
+    for (const SignalStep& signal : std::exchange(links_[part.node.value()].missed_signals, {}))
+      send_or_keep(part.node, signal);
   }
   return true;
 }
@@ -381,11 +395,16 @@ void Core::send_part(LaunchStep& message, const Job& job, const StepState& step,
 /// What every node of a step is told alike: kept for the parts that follow, a step may have ten
 /// thousand.
 const LaunchStep& Core::common_launch(const Job& job, const StepState& step) {
-  CommonLaunchKey key{step.id,  job.run->launch_key_of(step), job.end_time,
-                      job.spec, job.run->allocation,          step.layout};
-  if (!common_launch_ || common_launch_->first != key)
-    common_launch_.emplace(std::move(key), launch_of(job, step, state_));
-  return common_launch_->second;
+  constexpr std::size_t kMost = 64;
+  CommonLaunchKey key{job.run->launch_key_of(step), job.end_time, job.spec, job.run->allocation,
+                      step.layout};
+  auto known = common_launches_.find(step.id);
+  if (known == common_launches_.end() || known->second.first != key) {
+    if (common_launches_.size() >= kMost) common_launches_.clear();
+    std::pair fresh(std::move(key), launch_of(job, step, state_));
+    known = common_launches_.insert_or_assign(step.id, std::move(fresh)).first;
+  }
+  return known->second.second;
 }
 
 }  // namespace muster

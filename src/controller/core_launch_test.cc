@@ -130,6 +130,42 @@ TEST_F(LargeLaunchTest, SignalsWaitWithIt) {
   EXPECT_TRUE(std::holds_alternative<SignalStep>(rig.sent.back().second)) << "after it";
 }
 
+/// That of the script alone is in no state: it reaches the script once that has begun.
+TEST_F(LargeLaunchTest, AlsoTheEndOfTheScriptAlone) {
+  const JobId first = submit();
+  const JobId second = submit();
+  CancelJobs cancel = cancel_of(second);
+  cancel.signal = SIGKILL;
+  cancel.batch_only = true;
+  rig.done(cancel);
+  EXPECT_EQ(rig.count_sent<SignalStep>(node_of(second)), 0U);
+  receive(first);
+  ASSERT_EQ(launches(second), 1U);
+  EXPECT_EQ(rig.count_sent<SignalStep>(node_of(second)), 1U);
+}
+
+TEST_F(LargeLaunchTest, ANodeThatComesBackAgainAndAgainGivesTheOthersNoMoreTime) {
+  auto spec = spec_of();
+  spec->kind = JobKind::kInteractive;
+  spec->min_nodes = spec->task_count = 2;
+  PreparedSubmit submit = submit_of(std::move(spec));
+  submit.environment = PreparedBlob{std::string(32, 'e'),
+                                    std::make_shared<const std::string>(std::size_t{3} << 20, 'x')};
+  rig.plan();
+  const JobId job = rig.done(std::move(submit)).job;
+  const StepId step = rig.begin_step(job, 2);
+  for (int round = 0; round < 7; ++round) {
+    for (const std::uint32_t node : {0U, 1U}) {
+      rig.core.on_received(NodeIndex(node), step, rig.now);
+      rig.core.end_turn(rig.now);
+    }
+    rig.live(Duration::seconds(9));
+    rig.core.on_agent_lost(NodeIndex(1));
+    rig.connect(1);
+  }
+  EXPECT_TRUE(is_drained(0)) << "it never said that it runs";
+}
+
 TEST_F(LargeLaunchTest, ANodeThatWasAwayIsToldWhenItIsBack) {
   const JobId first = submit();
   const JobId second = submit();

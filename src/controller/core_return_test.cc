@@ -464,7 +464,7 @@ TEST(CoreSignal, AStepThatIsCancelledBeforeItsNodeIsFreeDoesNotBegin) {
 
 TEST(CoreSignal, OnesThatAreSentAgainAndAgainLeaveRoomForThoseOfOthers) {
   TwoSteps rig;
-  for (std::size_t i = 0; i <= NodeLink::kMissedSignalsMax; ++i)
+  for (std::ptrdiff_t i = 0; i <= NodeLink::kMissedSignalsMax; ++i)
     rig.done(CancelStep{rig.one, SIGUSR1});
   rig.done(CancelStep{rig.one, SIGUSR2});
   rig.sent.clear();

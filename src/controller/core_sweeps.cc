@@ -78,13 +78,14 @@ bool Core::advance(Sweeping& sweeping, TimePoint now) {
 
 bool Core::has_work() const {
   const bool is_any = !sweeps_.empty() || !downed_.empty() || !carried_on_.empty() ||
-                      dependencies_.has_affected() || is_node_watch_cut_;
+                      dependencies_.has_affected() || is_node_watch_cut_ || has_turns_left_;
   return is_started_ && is_any && undurable_.size() < kUndurableMax;
 }
 
 void Core::on_work(TimePoint now) {
   now_ = now;
   if (std::exchange(is_node_watch_cut_, false)) watch_nodes(now);
+  if (std::exchange(has_turns_left_, false)) serve_launches(now);
   while (allowance_ > 0 && !sweeps_.empty()) {
     Sweeping sweeping = std::move(sweeps_.front());
     sweeps_.pop_front();

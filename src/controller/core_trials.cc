@@ -216,6 +216,8 @@ void Core::end_collection(const Job& job, TimePoint now) {
     Checkpoint broken = *state_.checkpoints().find(uuid);
     if (broken.state == CheckpointState::kActive) continue;  // it never was whole
     broken.state = CheckpointState::kError;
+    broken.size = 0;
+    broken.resources = "{}";
     emit(CheckpointNoted{std::make_shared<const Checkpoint>(std::move(broken))}, now);
   }
   ExperimentChanged change;

@@ -8,42 +8,63 @@
 namespace muster {
 
 void LaunchQueue::add(const LaunchPart& part, UserId user, std::size_t bytes) {
-  if (!parts_.try_emplace(part, Entry{user, bytes}).second) return;
-  Line& line = lines_[user];
-  auto& waiting = line.waiting[part.node];
+  if (!parts_.try_emplace(part, Entry{bytes}).second) return;
+  Node& node = nodes_[part.node];
+  auto& waiting = node.waiting[user];
   waiting.push_back(part);
-  if (waiting.size() > 1 || under_way_.contains(part.node)) return;
-  line.ready.push_back(part.node);
-  if (line.ready.size() == 1) turns_.push_back(user);
+  if (waiting.size() > 1) return;
+  node.turns.push_back(user);
+  if (node.turns.size() == 1) make_ready(part.node);
+}
+
+/// Whose turn it is there may go on, if the node is told nothing at present.
+void LaunchQueue::make_ready(NodeIndex index) {
+  Node& node = nodes_.at(index);
+  if (node.under_way || node.turns.empty()) return;
+  const UserId user = node.turns.front();
+  node.ready = ++ready_count_;
+  auto& nodes = ready_[user];
+  nodes.emplace(node.ready, index);
+  if (nodes.size() == 1) turns_.push_back(user);
+}
+
+void LaunchQueue::make_unready(Node& node) {
+  if (node.ready == 0) return;
+  const auto user = ready_.find(node.turns.front());
+  user->second.erase(std::exchange(node.ready, 0));
+  if (!user->second.empty()) return;
+  std::erase(turns_, user->first);
+  ready_.erase(user);
+}
+
+void LaunchQueue::drop_if_idle(NodeIndex index) {
+  const auto node = nodes_.find(index);
+  if (!node->second.under_way && node->second.turns.empty()) nodes_.erase(node);
 }
 
 std::optional<LaunchPart> LaunchQueue::next(TimePoint now) {
   give_up_the_old(now);
   if (turns_.empty()) return std::nullopt;
-  const UserId user = turns_.front();
-  Line& line = lines_.at(user);
-  const NodeIndex node = line.ready.front();
-  auto& waiting = line.waiting.at(node);
+  const UserId owner = turns_.front();
+  const NodeIndex index = ready_.at(owner).begin()->second;
+  Node& node = nodes_.at(index);
+  auto& waiting = node.waiting.at(owner);
   const LaunchPart part = waiting.front();
   Entry& entry = parts_.at(part);
   if (bytes_ > 0 && bytes_ + entry.bytes > bounds_.under_way) return std::nullopt;
   entry.stage = Stage::kTurn;
-  under_way_.emplace(node, UnderWay{part, now, entry.bytes});
+  make_unready(node);
+  if (ready_.contains(owner)) {  // else it is no longer in `turns_`
+    turns_.pop_front();
+    turns_.push_back(owner);
+  }
+  node.turns.pop_front();
+  waiting.pop_front();
+  if (!waiting.empty()) node.turns.push_back(owner);
+  if (waiting.empty()) node.waiting.erase(owner);
+  node.under_way = UnderWay{part, now, entry.bytes};
   bytes_ += entry.bytes;
   by_age_.emplace_back(now, part);
-  waiting.pop_front();
-  if (waiting.empty()) line.waiting.erase(node);
-  turns_.pop_front();
-  line.ready.pop_front();
-  if (!line.ready.empty()) turns_.push_back(user);
-  if (line.waiting.empty()) lines_.erase(user);
-  // Others may have had the node before them as well.
-  for (auto& [other, others] : lines_) {
-    const auto found = std::ranges::find(others.ready, node);
-    if (found == others.ready.end()) continue;
-    others.ready.erase(found);
-    if (others.ready.empty()) std::erase(turns_, other);
-  }
   return part;
 }
 
@@ -52,9 +73,10 @@ void LaunchQueue::give_up_the_old(TimePoint now) {
   while (!by_age_.empty() && now - by_age_.front().first >= bounds_.patience) {
     const LaunchPart part = by_age_.front().second;
     by_age_.pop_front();
-    const auto found = under_way_.find(part.node);
-    if (found == under_way_.end() || found->second.part != part) continue;
-    bytes_ -= std::exchange(found->second.bytes, 0);
+    const auto node = nodes_.find(part.node);
+    if (node == nodes_.end() || !node->second.under_way) continue;
+    UnderWay& under_way = *node->second.under_way;
+    if (under_way.part == part) bytes_ -= std::exchange(under_way.bytes, 0);
   }
 }
 
@@ -62,38 +84,33 @@ void LaunchQueue::sent(const LaunchPart& part, TimePoint now) {
   Entry& entry = parts_.at(part);
   CHECK(entry.stage != Stage::kWaiting);
   entry.stage = Stage::kSent;
-  under_way_.at(part.node).since = now;
+  nodes_.at(part.node).under_way->since = now;
 }
 
 void LaunchQueue::received(const LaunchPart& part) {
-  const auto found = under_way_.find(part.node);
-  if (found == under_way_.end() || found->second.part != part) return;
-  bytes_ -= found->second.bytes;
-  under_way_.erase(found);
+  const auto node = nodes_.find(part.node);
+  if (node == nodes_.end() || !node->second.under_way || node->second.under_way->part != part)
+    return;
+  bytes_ -= node->second.under_way->bytes;
+  node->second.under_way.reset();
   parts_.erase(part);
-  set_free(part.node);
+  make_ready(part.node);
+  drop_if_idle(part.node);
 }
 
-void LaunchQueue::set_free(NodeIndex node) {
-  for (auto& [user, line] : lines_) {
-    if (!line.waiting.contains(node)) continue;
-    line.ready.push_back(node);
-    if (line.ready.size() == 1) turns_.push_back(user);
+void LaunchQueue::forget(NodeIndex index) {
+  const auto found = nodes_.find(index);
+  if (found == nodes_.end()) return;
+  Node& node = found->second;
+  make_unready(node);
+  if (node.under_way) {
+    bytes_ -= node.under_way->bytes;
+    parts_.erase(node.under_way->part);
   }
-}
-
-void LaunchQueue::forget(NodeIndex node) {
-  if (const auto found = under_way_.find(node); found != under_way_.end()) {
-    bytes_ -= found->second.bytes;
-    under_way_.erase(found);
+  for (const auto& [user, parts] : node.waiting) {
+    for (const LaunchPart& part : parts) parts_.erase(part);
   }
-  std::erase_if(parts_, [&](const auto& one) { return one.first.node == node; });
-  for (auto line = lines_.begin(); line != lines_.end();) {
-    auto& [user, one] = *line;
-    one.waiting.erase(node);
-    if (std::erase(one.ready, node) > 0 && one.ready.empty()) std::erase(turns_, user);
-    line = one.waiting.empty() ? lines_.erase(line) : std::next(line);
-  }
+  nodes_.erase(found);
 }
 
 bool LaunchQueue::is_waiting(const LaunchPart& part) const {
@@ -115,9 +132,9 @@ std::optional<TimePoint> LaunchQueue::held_up_since(const StepId& step, TimePoin
   for (auto part = parts_.lower_bound({step, NodeIndex(0)});
        part != parts_.end() && part->first.step == step; ++part) {
     if (part->second.stage == Stage::kSent) continue;
-    const auto busy = under_way_.find(part->first.node);
-    const bool is_nodes_doing = part->second.stage == Stage::kWaiting && busy != under_way_.end();
-    latest = std::max(latest.value_or(TimePoint()), is_nodes_doing ? busy->second.since : now);
+    const auto& busy = nodes_.at(part->first.node).under_way;
+    const bool is_nodes_doing = part->second.stage == Stage::kWaiting && busy;
+    latest = std::max(latest.value_or(TimePoint()), is_nodes_doing ? busy->since : now);
   }
   return latest;
 }

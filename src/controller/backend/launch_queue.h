@@ -3,9 +3,11 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -22,8 +24,9 @@ struct LaunchPart {
 
 /// A launch is written out for each of its nodes. Thousands at once, with scripts or environments
 /// that are large, would fill the memory and keep the loop from everything else: so a node is told
-/// one at a time, and all nodes together of so many bytes. Users take turns, which is why who
-/// launches little does not wait for all that somebody else launches.
+/// one at a time, and all nodes together of so many bytes. Users take turns, also at each node,
+/// which is why who launches little does not wait for all that somebody else launches. Cost: O(log
+/// parts).
 class LaunchQueue {
  public:
   struct Bounds {
@@ -59,28 +62,34 @@ class LaunchQueue {
  private:
   enum class Stage { kWaiting, kTurn, kSent };
   struct Entry {
-    UserId user;
     std::size_t bytes = 0;
     Stage stage = Stage::kWaiting;
   };
-  /// What a node is being told.
   struct UnderWay {
     LaunchPart part;
     TimePoint since;        ///< of its turn, or of its sending
     std::size_t bytes = 0;  ///< 0: it holds up nobody else
   };
-  struct Line {
-    std::map<NodeIndex, std::deque<LaunchPart>> waiting;
-    std::deque<NodeIndex> ready;  ///< nodes in `waiting` that are told nothing at present
+  struct Node {
+    std::map<UserId, std::deque<LaunchPart>> waiting;
+    std::deque<UserId> turns;  ///< those with parts in `waiting`, the next one first
+    std::optional<UnderWay> under_way;
+    std::uint64_t ready = 0;  ///< its place among the nodes that are ready; 0: it is not
   };
+  /// Nodes that are told nothing at present and whose next part is the user's, in the order in
+  /// which they became so.
+  using ReadyNodes = std::map<std::uint64_t, NodeIndex>;
   void give_up_the_old(TimePoint now);
-  void set_free(NodeIndex node);
+  void make_ready(NodeIndex index);
+  void make_unready(Node& node);
+  void drop_if_idle(NodeIndex index);
 
   Bounds bounds_;
   std::map<LaunchPart, Entry> parts_;
-  std::map<UserId, Line> lines_;
-  std::deque<UserId> turns_;  ///< users with a node that is ready, the next one first
-  std::map<NodeIndex, UnderWay> under_way_;
+  std::map<NodeIndex, Node> nodes_;
+  std::map<UserId, ReadyNodes> ready_;
+  std::deque<UserId> turns_;  ///< the users in `ready_`, the next one first
+  std::uint64_t ready_count_ = 0;
   std::deque<std::pair<TimePoint, LaunchPart>> by_age_;
   std::size_t bytes_ = 0;  ///< under way
 };

@@ -84,9 +84,39 @@ TEST_F(LaunchQueueTest, ANodeIsToldOneAtATime) {
   const auto others = add(3, 1, 10, kBen);
   EXPECT_EQ(turns(), Parts{first});
   queue.received(first);
-  EXPECT_EQ(turns(), Parts{second});
-  queue.received(second);
   EXPECT_EQ(turns(), Parts{others});
+  queue.received(others);
+  EXPECT_EQ(turns(), Parts{second});
+}
+
+/// Whoever has the lower number.
+TEST_F(LaunchQueueTest, UsersTakeTurnsAtANode) {
+  for (const auto& [many, one] : {std::pair(kAnn, kBen), std::pair(kBen, kAnn)}) {
+    for (std::uint32_t job = 1; job <= 5; ++job) add(job, 1, 10, many);
+    const auto other = add(100, 1, 10, one);
+    std::vector<LaunchPart> order;
+    for (auto part = queue.next(at(0)); part; part = queue.next(at(0))) {
+      order.push_back(*part);
+      queue.received(*part);
+    }
+    ASSERT_EQ(order.size(), 6U);
+    EXPECT_EQ(order[1], other) << "after the first that was there before";
+    EXPECT_TRUE(queue.is_empty());
+  }
+}
+
+/// Also while one user always has more for it.
+TEST_F(LaunchQueueTest, NobodyWaitsForEver) {
+  add(1, 1, 10, kAnn);
+  const auto other = add(1000, 1, 10, kBen);
+  for (std::uint32_t job = 2; job < 10; ++job) {
+    add(job, 1, 10, kAnn);
+    const auto part = queue.next(at(0));
+    ASSERT_TRUE(part);
+    queue.received(*part);
+    if (*part == other) return;
+  }
+  FAIL() << "it has not had its turn";
 }
 
 TEST_F(LaunchQueueTest, WhatIsOldHoldsUpItsNodeAlone) {

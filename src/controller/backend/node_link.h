@@ -28,7 +28,7 @@ struct NodeLink {
   std::set<std::pair<StepId, std::uint64_t>> fenced_steps;
   /// For steps there, given while it was away.
   std::vector<SignalStep> missed_signals;
-  static constexpr std::size_t kMissedSignalsMax = 1'000;
+  static constexpr std::ptrdiff_t kMissedSignalsMax = 1'000;  ///< of one user's
   /// One agent's word is not believed without end.
   static constexpr std::size_t kFencedMax = 10'000;
   bool is_fenced() const { return !fenced.empty() || !fenced_steps.empty(); }

@@ -121,6 +121,21 @@ TEST(Configurations, WhatNoProgramCouldBeToldIsRefused) {
   EXPECT_EQ(refused("true {{hp.a}}", "{a: " + large + "}", 100), "");
 }
 
+TEST(Configurations, HyperparametersHaveABoundOnTheirNumber) {
+  const auto answer = [](std::uint32_t count) {
+    std::string file =
+        "entrypoint: 'true'\nsearcher: {name: random, metric: loss, max_trials: "
+        "1}\nhyperparameters:\n";
+    for (std::uint32_t i = 0; i < count; ++i) file += fmt::format("  h{}: 1\n", i);
+    return check_experiment(file);
+  };
+  EXPECT_TRUE(answer(2000).has_value());
+  const auto refused = answer(2001);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().text().find("2001 are more than the 2000"), std::string::npos)
+      << refused.error().text();
+}
+
 /// Of a population only a part is replaced after each round.
 TEST(Configurations, ThePopulationsTrialsAreCountedAsTheyAreMade) {
   const auto answer = [](std::uint32_t rounds) {

@@ -142,7 +142,8 @@ Reply collect(Draft& draft, const CollectCheckpoints& collect) {
   // What runs that were killed had begun to save, and what a job that broke off may have left.
   for (const TrialId trial : experiment->trials) {
     for (const CheckpointRef& one : state.checkpoints().of(trial)) {
-      const bool is_left = one->state == CheckpointState::kError && !kept.because(*one);
+      const bool is_left = one->state == CheckpointState::kError && one->size == 0 &&
+                           one->resources == "{}" && !kept.because(*one);
       const bool is_torn = one->state == CheckpointState::kActive || is_left;
       const bool is_named = std::ranges::find(uuids, one->uuid) != uuids.end();
       if (is_torn && !is_named && is_reachable && !state.checkpoints().is_going(one->uuid))
