@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "codec/array_text.h"
@@ -11,42 +12,54 @@
 namespace muster::cli {
 namespace {
 
-/// Reads words as srun(1) describes the file: blanks part them, single quotes and a backslash take
-/// the meaning of what they enclose or precede, %t and %o are numbers. Nothing else means anything.
+/// Of the task that the script runs for.
+constexpr std::string_view kRank = "\"$SLURM_PROCID\"";
+constexpr std::string_view kOffset = "\"$muster_offset\"";
+
+/// As a word of which the shell reads nothing.
+std::string quoted(std::string_view word) {
+  std::string out = "'";
+  for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
+  return out + "'";
+}
+
+/// Reads words as srun(1) describes the file, and writes them for the shell: blanks part them,
+/// single quotes and a backslash take the meaning of what they enclose or precede, %t and %o are
+/// numbers. Nothing else means anything.
 class LineReader {
  public:
-  LineReader(std::string_view line, std::uint32_t rank, std::size_t offset)
-      : rest_(line), rank_(rank), offset_(offset) {}
+  explicit LineReader(std::string_view line) : rest_(line) {}
 
   /// Errors: kInvalidArgument for a quote that is not closed.
-  Result<std::vector<std::string>> words() {
-    std::vector<std::string> words;
-    for (rest_ = trim(rest_); !rest_.empty(); rest_ = trim(rest_)) {
-      std::string next = TRY(word());
-      words.push_back(std::move(next));
-    }
+  Result<std::string> shell_words() {
+    std::string words;
+    for (rest_ = trim(rest_); !rest_.empty(); rest_ = trim(rest_)) words += TRY(word()) + " ";
     return words;
   }
 
  private:
   Result<std::string> word() {
     std::string word;
+    std::string literal;
+    const auto end_literal = [&] { word += quoted(std::exchange(literal, {})); };
     while (!rest_.empty() && rest_.front() != ' ' && rest_.front() != '\t') {
       const char first = take();
       if (first == '\'') {
         const auto end = rest_.find('\'');
         if (end == std::string_view::npos)
           return fail(ErrorCode::kInvalidArgument, "a single quote is not closed");
-        word += rest_.substr(0, end);
+        literal += rest_.substr(0, end);
         rest_.remove_prefix(end + 1);
       } else if (first == '\\' && !rest_.empty()) {
-        word += take();
+        literal += take();
       } else if (first == '%' && (rest_.starts_with('t') || rest_.starts_with('o'))) {
-        word += take() == 't' ? fmt::format("{}", rank_) : fmt::format("{}", offset_);
+        if (!literal.empty()) end_literal();
+        word += take() == 't' ? kRank : kOffset;
       } else {
-        word += first;
+        literal += first;
       }
     }
+    if (!literal.empty() || word.empty()) end_literal();
     return word;
   }
   char take() {
@@ -56,28 +69,62 @@ class LineReader {
   }
 
   std::string_view rest_;
-  std::uint32_t rank_;
-  std::size_t offset_;
 };
 
-/// As a word of which the shell reads nothing.
-std::string quoted(std::string_view word) {
-  std::string out = "'";
-  for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
-  return out + "'";
+/// What a rank runs.
+struct Program {
+  std::size_t line = 0;  ///< place of its command
+  std::size_t offset = 0;
+};
+
+/// Ranks that follow one another in a line's list.
+struct RankRun {
+  std::size_t line = 0;
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  std::size_t offset = 0;  ///< of the first
+};
+
+std::vector<RankRun> runs_of(const std::vector<Program>& programs) {
+  std::vector<RankRun> runs;
+  for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
+    const Program& program = programs[rank];
+    const bool goes_on = !runs.empty() && runs.back().line == program.line &&
+                         runs.back().offset + (rank - runs.back().first) == program.offset;
+    if (goes_on) {
+      runs.back().last = rank;
+    } else {
+      runs.push_back({program.line, rank, rank, program.offset});
+    }
+  }
+  return runs;
 }
 
-Result<std::string> shell_command(std::string_view line, std::uint32_t rank, std::size_t offset) {
-  const std::vector<std::string> words = TRY(LineReader(line, rank, offset).words());
-  std::string command;
-  for (const std::string& word : words) command += quoted(word) + " ";
-  return command + "\"$@\"";
+/// Its length hangs on the lines and on how their ranks lie, not on how many there are: one word of
+/// a command has a bound.
+std::string script_of(const std::vector<std::string>& commands,
+                      const std::vector<Program>& programs) {
+  std::vector<std::string> conditions(commands.size());
+  for (const RankRun& run : runs_of(programs)) {
+    std::string& condition = conditions[run.line];
+    if (!condition.empty()) condition += " || ";
+    condition += fmt::format("ranks {} {} {}", run.first, run.last, run.offset);
+  }
+  std::string script =
+      "ranks() { [ $SLURM_PROCID -ge $1 ] && [ $SLURM_PROCID -le $2 ] && "
+      "muster_offset=$((SLURM_PROCID - $1 + $3)); }\n";
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (!conditions[i].empty())
+      script += fmt::format("if {}; then exec {}\"$@\"; fi\n", conditions[i], commands[i]);
+  }
+  return script;
 }
 
 }  // namespace
 
 Result<std::string> multi_prog_command(std::string_view text, std::uint32_t task_count) {
-  std::map<std::uint32_t, std::string> commands;
+  std::vector<std::string> commands;
+  std::vector<std::optional<Program>> known(task_count);
   std::size_t number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
@@ -85,32 +132,36 @@ Result<std::string> multi_prog_command(std::string_view text, std::uint32_t task
     if (line.empty() || line.front() == '#') continue;
     const auto blank = line.find_first_of(" \t");
     const std::string_view ranks = line.substr(0, blank);
-    if (blank == std::string_view::npos) return fail(ErrorCode::kInvalidArgument, fmt::format("line {}: no program for tasks {}", number, ranks));
-    const std::string_view words = trim(line.substr(blank));
+    if (blank == std::string_view::npos)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("line {}: no program for tasks {}", number, ranks));
     Bitmap members = Bitmap::range(0, task_count);
     if (ranks != "*") {
       auto parsed = parse_array(ranks, task_count);
-      if (!parsed.has_value()) return fail(ErrorCode::kInvalidArgument, fmt::format("line {}: invalid task range {}", number, ranks));
+      if (!parsed.has_value())
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("line {}: invalid task range {}", number, ranks));
       members = std::move(parsed->indices);
     }
+    auto command = LineReader(line.substr(blank)).shell_words();
+    if (!command.has_value())
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("line {}: {}", number, command.error().message));
     std::size_t offset = 0;
-    for (const std::size_t index : members.indices()) {
-      const auto rank = static_cast<std::uint32_t>(index);
-      if (ranks == "*" && commands.contains(rank)) continue;
-      auto command = shell_command(words, rank, offset++);
-      if (!command.has_value())
-        return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("line {}: {}", number, command.error().message));
-      commands[rank] = std::move(command).value();
+    for (const std::size_t rank : members.indices()) {
+      if (rank >= task_count || (ranks == "*" && known[rank])) continue;
+      known[rank] = Program{commands.size(), offset++};
     }
+    commands.push_back(std::move(command).value());
   }
-  std::string script = "case $SLURM_PROCID in\n";
-  for (std::uint32_t rank = 0; rank < task_count; ++rank) {
-    const auto command = commands.find(rank);
-    if (command == commands.end()) return fail(ErrorCode::kInvalidArgument, fmt::format("no program for task {}", rank));
-    script += fmt::format("{}) exec {} ;;\n", rank, command->second);
+  std::vector<Program> programs;
+  for (const auto& program : known) {
+    if (!program)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("no program for task {}", programs.size()));
+    programs.push_back(*program);
   }
-  return script + "esac\n";
+  return script_of(commands, programs);
 }
 
 }  // namespace muster::cli

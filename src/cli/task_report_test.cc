@@ -1,6 +1,9 @@
 #include "cli/task_report.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cstdio>
 
 #include "cli/multi_prog.h"
 
@@ -57,28 +60,55 @@ TEST(TaskReport, ARepeatedEndCountsOnce) {
   EXPECT_EQ(report.ended_count(), 1U);
 }
 
+/// What the shell prints that runs the script for that rank.
+std::string run_script(const std::string& script, std::uint32_t rank) {
+  const std::string command = fmt::format(
+      "SLURM_PROCID={} sh -s X 'Y Z' 2>&1 <<'END_OF_SCRIPT'\n{}END_OF_SCRIPT\n", rank, script);
+  std::string out;
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return "no shell";
+  char buffer[4096];
+  while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, pipe))
+    out.append(buffer, count);
+  ::pclose(pipe);
+  return out;
+}
+
 TEST(MultiProg, PicksByRank) {
-  EXPECT_EQ(multi_prog_command("# comment\n0 echo %t\n1-2 work %t %o 100%\n* rest\n", 4).value(),
-            R"(case $SLURM_PROCID in
-0) exec 'echo' '0' "$@" ;;
-1) exec 'work' '1' '0' '100%' "$@" ;;
-2) exec 'work' '2' '1' '100%' "$@" ;;
-3) exec 'rest' "$@" ;;
-esac
-)");
+  const std::string script =
+      multi_prog_command(
+          "# comment\n0 echo first %t\n1-2,5 printf [%s] %t %o 100%\n* echo rest %t %o\n", 7)
+          .value();
+  const std::vector<std::string> expected = {
+      "first 0 X Y Z\n",  "[1][0][100%][X][Y Z]", "[2][1][100%][X][Y Z]", "rest 3 0 X Y Z\n",
+      "rest 4 1 X Y Z\n", "[5][2][100%][X][Y Z]", "rest 6 2 X Y Z\n"};
+  for (std::uint32_t rank = 0; rank < 7; ++rank)
+    EXPECT_EQ(run_script(script, rank), expected[rank]) << script;
+}
+
+TEST(MultiProg, TheLastLineThatNamesARankCounts) {
+  const std::string script = multi_prog_command("0-3 echo a %o\n1-2 echo b %o\n", 4).value();
+  const std::vector<std::string> expected = {"a 0 X Y Z\n", "b 0 X Y Z\n", "b 1 X Y Z\n",
+                                             "a 3 X Y Z\n"};
+  for (std::uint32_t rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(run_script(script, rank), expected[rank]) << script;
+}
+
+/// A word of a command has 128 KiB.
+TEST(MultiProg, ManyRanksMakeNoLongScript) {
+  const std::string script =
+      multi_prog_command("0-49999 ocean -n %t\n50000-99999 atmosphere %o\n", 100'000).value();
+  EXPECT_LT(script.size(), 500U);
 }
 
 TEST(MultiProg, NothingOfALineIsTheShells) {
-  const auto command = [](const std::string& line) {
-    return multi_prog_command("0 " + line + "\n", 1).value();
+  const auto printed = [](const std::string& words) {
+    return run_script(multi_prog_command("0 printf [%s] " + words + "\n", 1).value(), 0);
   };
-  const auto runs = [](const std::string& words) {
-    return "case $SLURM_PROCID in\n0) exec " + words + " \"$@\" ;;\nesac\n";
-  };
-  EXPECT_EQ(command("echo $HOME *.c; {{hp.a}};"), runs("'echo' '$HOME' '*.c;' '{{hp.a}};'"));
-  EXPECT_EQ(command("echo 'a  $b %t' c%t\t\"d"), runs(R"('echo' 'a  $b %t' 'c0' '"d')"));
-  EXPECT_EQ(command("echo '' x'y z'w"), runs("'echo' '' 'xy zw'"));
-  EXPECT_EQ(command(R"(echo a\ b \%t \' c\)"), runs(R"('echo' 'a b' '%t' ''\''' 'c\')"));
+  EXPECT_EQ(printed("$HOME *.c; {{hp.a}};"), "[$HOME][*.c;][{{hp.a}};][X][Y Z]");
+  EXPECT_EQ(printed("'a  $b %t' c%t\t\"d"), "[a  $b %t][c0][\"d][X][Y Z]");
+  EXPECT_EQ(printed("'' x'y z'w"), "[][xy zw][X][Y Z]");
+  EXPECT_EQ(printed(R"(a\ b \%t \' c\)"), R"([a b][%t]['][c\][X][Y Z])");
   EXPECT_EQ(multi_prog_command("# c\n0 echo 'a\n", 1).error().message,
             "line 2: a single quote is not closed");
 }

@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
+#include <span>
 
 #include "codec/json_text.h"
 #include "codec/launch_size.h"
@@ -119,30 +119,45 @@ std::size_t hparam_variable_bytes(const Json& value, std::size_t prefix, std::si
   return bytes;
 }
 
-/// Values by their names, those of members joined by dots. A name with a dot in it cannot be written.
-using NamedValues = std::map<std::string, const Json*, std::less<>>;
-void add_named(const Json& value, const std::string& prefix, NamedValues& out) {
-  if (value.object() == nullptr) return;
-  for (const Json::Member& member : *value.object()) {
-    if (member.name.find('.') != member.name.npos) continue;
-    out.try_emplace(prefix + member.name, &member.value);
-    add_named(member.value, prefix + member.name + ".", out);
+/// Finds values by their names, those of members joined by dots. Cost: of each object that a name
+/// leads through its members once, then O(log members).
+class ValueFinder {
+ public:
+  explicit ValueFinder(const Json& root) : root_(root) {}
+  const Json* find(std::string_view name) {
+    const Json* here = &root_;
+    while (here != nullptr) {
+      const std::size_t end = std::min(name.find('.'), name.size());
+      here = member(*here, name.substr(0, end));
+      if (end == name.size()) return here;
+      name.remove_prefix(end + 1);
+    }
+    return nullptr;
   }
-}
-NamedValues named_values(const Json& hparams) {
-  NamedValues values;
-  add_named(hparams, "", values);
-  return values;
-}
+
+ private:
+  using Members = std::map<std::string_view, const Json*>;
+  const Json* member(const Json& value, std::string_view name) {
+    if (value.object() == nullptr) return nullptr;
+    const auto [known, is_new] = members_.try_emplace(&value);
+    if (is_new) {
+      for (const Json::Member& one : *value.object()) known->second.try_emplace(one.name, &one.value);
+    }
+    const auto found = known->second.find(name);
+    return found == known->second.end() ? nullptr : found->second;
+  }
+  const Json& root_;
+  std::map<const Json*, Members> members_;  ///< of objects that were looked into
+};
 
 /// The line with hyperparameters put in, counted no further than beyond `most` rather than written: it
 /// may be a thousand times as long.
 std::size_t expanded_bytes(std::string_view line, const Json& hparams, std::size_t most) {
   std::size_t bytes = line.size();
-  const NamedValues values = named_values(hparams);
+  ValueFinder values(hparams);
   replaced(line, [&](std::string_view name) -> std::optional<std::string> {
-    const auto value = bytes > most ? values.end() : values.find(name);
-    if (value != values.end()) bytes += json_text(*value->second).size();
+    const Json* value = bytes > most ? nullptr : values.find(name);
+    if (value != nullptr) bytes += json_text(*value).size();
     return std::nullopt;
   });
   return bytes;
@@ -267,10 +282,10 @@ std::string entrypoint_line(const EntryPoint& entrypoint) {
 }
 
 std::string with_hparams(std::string_view line, const Json& hparams) {
-  const NamedValues values = named_values(hparams);
+  ValueFinder values(hparams);
   return replaced(line, [&](std::string_view name) -> std::optional<std::string> {
-    const auto value = values.find(name);
-    return value == values.end() ? std::nullopt : std::optional(value_text(*value->second));
+    const Json* value = values.find(name);
+    return value == nullptr ? std::nullopt : std::optional(value_text(*value));
   });
 }
 
@@ -320,14 +335,19 @@ Status check_hparams_size(std::string_view entrypoint, const Json& hparams) {
 }
 
 std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace& space) {
-  std::set<std::vector<std::string>> known;  // and what they are members of
-  for (const Hyperparameter& one : space) {
-    for (std::size_t depth = 1; depth <= one.path.size(); ++depth)
-      known.emplace(one.path.begin(), one.path.begin() + static_cast<std::ptrdiff_t>(depth));
-  }
+  using Path = std::vector<std::string>;
+  std::vector<const Path*> known;
+  for (const Hyperparameter& one : space) known.push_back(&one.path);
+  const auto in_order = [](const Path* a, const Path* b) { return *a < *b; };
+  std::ranges::sort(known, in_order);
   std::vector<std::string> unknown;
   replaced(line, [&](std::string_view name) -> std::optional<std::string> {
-    if (!known.contains(split_path(name))) unknown.emplace_back(name);
+    const Path path = split_path(name);
+    // Those that begin with it follow it.
+    const auto next = std::ranges::lower_bound(known, &path, in_order);
+    const bool is_known = next != known.end() && (*next)->size() >= path.size() &&
+                          std::ranges::equal(path, std::span(**next).first(path.size()));
+    if (!is_known) unknown.emplace_back(name);
     return std::nullopt;
   });
   return unknown;

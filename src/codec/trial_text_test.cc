@@ -171,6 +171,29 @@ TEST(TrialVariables, ManyChoicesAndAnEntrypointThatUsesThemOftenAreReadAtOnce) {
   EXPECT_FALSE(sized.has_value());
 }
 
+/// Of members that nobody names nothing is written down: their names may be long and their number
+/// large.
+TEST(TrialVariables, WhatTheEntrypointDoesNotUseCostsNothing) {
+  Json::Object members;
+  for (int i = 0; i < 5'000; ++i) members.push_back({std::to_string(i), Json(Json::Object{})});
+  const std::string name(65'000, 'n');
+  const Json hparams{Json::Object{{name, Json(members)}, {"lr", Json(1)}}};
+  EXPECT_TRUE(check_hparams_size("train {{hp.lr}}", hparams).has_value());
+  EXPECT_EQ(with_hparams("train {{hp.lr}} {{hp.n}} {{hp.lr.x}}", hparams),
+            "train 1 {{hp.n}} {{hp.lr.x}}");
+  EXPECT_EQ(with_hparams("{{hp." + name + ".7}}", hparams), "{}");
+}
+
+TEST(TrialVariables, UnknownNamesAreFoundAmongNestedOnes) {
+  const HyperSpace space{{{"a", "b"}, ConstDomain{Json(1)}},
+                         {{"a", "bb"}, ConstDomain{Json(1)}},
+                         {{"c"}, ConstDomain{Json(1)}}};
+  EXPECT_EQ(unknown_hparams("{{hp.a}} {{hp.a.b}} {{hp.a.bb}} {{hp.c}}", space),
+            std::vector<std::string>());
+  EXPECT_EQ(unknown_hparams("{{hp.b}} {{hp.a.c}} {{hp.a.b.x}} {{hp.c.d}} {{hp.}}", space),
+            (std::vector<std::string>{"b", "a.c", "a.b.x", "c.d", ""}));
+}
+
 TEST(TrialVariables, NestedNamesArePutInByTheirPaths) {
   const Json hparams{Json::Object{{"a", Json(Json::Object{{"b", Json(1)}, {"c", Json("x y")}})},
                                   {"d.e", Json(2)}}};

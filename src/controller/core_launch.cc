@@ -325,8 +325,11 @@ bool Core::take_turn(const LaunchPart& part) {
     if (!told.test(*own)) extend_launch(part.step, now_ + state_.settings().launch_timeout);
     told.set(*own);
     // At once: what is given after them must not overtake them.
-    for (const SignalStep& signal : std::exchange(links_[part.node.value()].missed_signals, {}))
-      send_or_keep(part.node, signal);
+    auto& missed = links_[part.node.value()].missed_signals;
+    for (const SignalStep& signal : missed) {
+      if (signal.id == part.step) port_.send(part.node, signal);
+    }
+    std::erase_if(missed, [&](const SignalStep& one) { return one.id == part.step; });
   }
   return true;
 }

@@ -26,7 +26,7 @@ struct LaunchPart {
 /// that are large, would fill the memory and keep the loop from everything else: so a node is told
 /// one at a time, and all nodes together of so many bytes. Users take turns, also at each node,
 /// which is why who launches little does not wait for all that somebody else launches. Cost: O(log
-/// parts).
+/// parts + users).
 class LaunchQueue {
  public:
   struct Bounds {
