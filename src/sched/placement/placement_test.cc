@@ -257,6 +257,15 @@ TEST(Placement, GpusTypedUntypedPerTaskPerJob) {
   EXPECT_EQ(land(gpu_cluster(), by_gpu), "n1:4/4");
 }
 
+TEST(Placement, MemoryPerGpuIsAskedForEachOfThem) {
+  ResourceRequest request = gpus_per_node(2);
+  request.memory_scope = MemoryScope::kPerGpu;
+  request.memory_mib = 500;
+  EXPECT_EQ(start_of(gpu_cluster(), request).nodes.at(0).memory_mib, 1000U);
+  request.memory_mib = 501;
+  EXPECT_EQ(land(gpu_cluster(), request), "-");
+}
+
 TEST(Placement, FeaturesExcludedRequiredContiguous) {
   ClusterConfig config = make_cluster(equal_nodes(5, 2));
   for (const std::uint32_t i : {1U, 3U, 4U}) config.nodes[i].features = {"fast"};
