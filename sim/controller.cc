@@ -14,7 +14,8 @@ constexpr std::uint32_t kRowsPerTruncation = 50;
 
 /// The same message may come again unless its meaning hangs on order.
 bool may_repeat(const ToAgent& message) {
-  return std::holds_alternative<LaunchStep>(message) || std::holds_alternative<TerminateJob>(message) ||
+  return std::holds_alternative<LaunchStep>(message) ||
+         std::holds_alternative<TerminateJob>(message) ||
          std::holds_alternative<AcknowledgeStep>(message);
 }
 
@@ -31,7 +32,8 @@ Core::Options options_of(std::uint64_t incarnation) {
 Controller::Controller(World& world, std::uint64_t incarnation)
     : world_(world), incarnation_(incarnation), core_(options_of(incarnation), *this, *this) {
   const HistoryMark mark = history_mark();
-  const Epoch epoch = world_.journal.take_lead(std::max(mark.epoch, std::exchange(world_.lead_beyond, Epoch())));
+  const Epoch epoch =
+      world_.journal.take_lead(std::max(mark.epoch, std::exchange(world_.lead_beyond, Epoch())));
   const JobId job_floor = recover_state(epoch, mark);
   planner_.state().copy_from(core_.state());
   replica_.state().copy_from(core_.state());
@@ -47,7 +49,8 @@ Controller::Controller(World& world, std::uint64_t incarnation)
                          },
                          [this] { world_.crash_controller(); }});
   start_core(epoch, job_floor);
-  CHECK(core_.state().next_job() > mark.highest_job, "job ids that history knows may be given again");
+  CHECK(core_.state().next_job() > mark.highest_job,
+        "job ids that history knows may be given again");
   later(kTick, [this] { tick(); });
 }
 
@@ -64,7 +67,8 @@ void Controller::start_core(Epoch epoch, JobId job_floor) {
   const ClockReading reading = read_clocks();
   const TimePoint stored = world_.journal.last_time();
   const auto away = stored.is_set() ? std::optional(world_.timeline.now() - stored) : std::nullopt;
-  const ClockStart start = clock_start(core_.state().time(), away, reading.wall, std::exchange(world_.is_clock_believed, false));
+  const ClockStart start = clock_start(core_.state().time(), away, reading.wall,
+                                       std::exchange(world_.is_clock_believed, false));
   clock_.emplace(reading, start.time + start.step);
   CoreStart beginning;
   beginning.clock_step = start.step;
@@ -80,8 +84,10 @@ void Controller::stop(Duration how_long) {
 
 void Controller::when_running(Timeline::Action action) {
   if (stopped_until_ <= world_.timeline.now()) return action();
-  world_.timeline.at(stopped_until_, [&world = world_, incarnation = incarnation_, action = std::move(action)]() mutable {
-    if (world.controller != nullptr && world.controller->incarnation() == incarnation) world.controller->when_running(std::move(action));
+  world_.timeline.at(stopped_until_, [&world = world_, incarnation = incarnation_,
+                                      action = std::move(action)]() mutable {
+    if (world.controller != nullptr && world.controller->incarnation() == incarnation)
+      world.controller->when_running(std::move(action));
   });
 }
 
@@ -99,8 +105,10 @@ JobId Controller::recover_state(Epoch epoch, const HistoryMark& mark) {
     start = std::move(*recovered);
   }
   if (mark.until.seq > state.seq()) world_.history.rewind(state.seq());
-  // Without a disk that fails while it is read, what was published is there, and what is there beyond it counts from now on.
-  world_.journal.replay(world_.checker.last_published(), [&](const EventBatch& batch) { world_.checker.published(batch); });
+  // Without a disk that fails while it is read, what was published is there, and what is there
+  // beyond it counts from now on.
+  world_.journal.replay(world_.checker.last_published(),
+                        [&](const EventBatch& batch) { world_.checker.published(batch); });
   world_.checker.compare(state, "recovered");
   world_.checker.recovered(state);
   store_unprojected(epoch, start.unprojected);
@@ -141,14 +149,17 @@ void Controller::store_unprojected(Epoch epoch, const std::vector<HistoryRecord>
     CHECK(attempt < 10, "history takes nothing on a disk that works");
     if (!world_.disk->is_gone()) continue;
     world_.disk->restart();
-    CHECK(world_.disk->journal().last() == core_.state().seq(), "the journal has lost what was read from it");
+    CHECK(world_.disk->journal().last() == core_.state().seq(),
+          "the journal has lost what was read from it");
   }
 }
 
 void Controller::later(Duration delay, Timeline::Action action) {
-  world_.timeline.after(delay, [&world = world_, incarnation = incarnation_, action = std::move(action)] {
-    if (world.controller != nullptr && world.controller->incarnation() == incarnation) world.controller->when_running(action);
-  });
+  world_.timeline.after(
+      delay, [&world = world_, incarnation = incarnation_, action = std::move(action)] {
+        if (world.controller != nullptr && world.controller->incarnation() == incarnation)
+          world.controller->when_running(action);
+      });
 }
 
 void Controller::tick() {
@@ -157,7 +168,8 @@ void Controller::tick() {
   core_.on_tick(now());
   core_.end_turn(now());
   schedule_work();
-  if (world_.options.is_checked_deeply && world_.rng.chance(0.05)) world_.checker.check_ledger(core_.state());
+  if (world_.options.is_checked_deeply && world_.rng.chance(0.05))
+    world_.checker.check_ledger(core_.state());
   schedule_planner();
   schedule_search();
   later(kTick, [this] { tick(); });
@@ -186,7 +198,8 @@ void Controller::schedule_work() {
 
 void Controller::command(Command command) {
   when_running([this, command = std::move(command)]() mutable {
-    if (core_.awaits_nodes(now())) return later(Duration::milliseconds(20), [this, command] { this->command(command); });
+    if (core_.awaits_nodes(now()))
+      return later(Duration::milliseconds(20), [this, command] { this->command(command); });
     core_.on_command(command, now());
     schedule_end();
   });
@@ -195,7 +208,8 @@ void Controller::command(Command command) {
 Result<NodeIndex> Controller::register_node(const LinkRef& link, const RegisterNode& hello) {
   auto node = core_.on_register(hello, now());
   if (node.has_value()) links_[node->value()] = link;
-  CHECK(!node.has_value() || core_.state().next_job() > hello.job_floor, "ids that a node knows may be given again");
+  CHECK(!node.has_value() || core_.state().next_job() > hello.job_floor,
+        "ids that a node knows may be given again");
   schedule_end();
   return node;
 }
@@ -237,7 +251,9 @@ void Controller::send(NodeIndex node, const ToAgent& message) {
   for (int i = 0; i < copies; ++i) {
     TimePoint arrival = std::max(link->last_down, world_.timeline.now() + world_.latency());
     if (i == 0) link->last_down = arrival;
-    if (i > 0) arrival = arrival + Duration::milliseconds(world_.rng.chance(0.5) ? 0 : world_.rng.between(0, 5000));
+    if (i > 0)
+      arrival = arrival +
+                Duration::milliseconds(world_.rng.chance(0.5) ? 0 : world_.rng.between(0, 5000));
     world_.timeline.at(arrival, [&target, link, message] { target.on_controller(link, message); });
   }
 }
@@ -258,16 +274,18 @@ void Controller::publish(DurableUpdate update) {
 
 void Controller::schedule_history() {
   if (std::exchange(is_history_scheduled_, true)) return;
-  later(Duration::milliseconds(world_.rng.between(1, world_.options.slow_history > 0 ? 3000 : 20)), [this] {
-    is_history_scheduled_ = false;
-    run_history();
-  });
+  later(Duration::milliseconds(world_.rng.between(1, world_.options.slow_history > 0 ? 3000 : 20)),
+        [this] {
+          is_history_scheduled_ = false;
+          run_history();
+        });
 }
 
 /// What is written is synced at the next opportunity, or the one after.
 void Controller::run_history() {
   for (; !to_history_.empty(); to_history_.pop_front()) {
-    const Status stored = world_.history.append(mark_of(*to_history_.front().batch), to_history_.front().history);
+    const Status stored =
+        world_.history.append(mark_of(*to_history_.front().batch), to_history_.front().history);
     if (!stored.has_value()) return world_.crash_controller();
   }
   if (world_.rng.chance(world_.options.slow_history)) return schedule_history();
@@ -276,7 +294,8 @@ void Controller::run_history() {
   if (!is_synced) return schedule_history();
   core_.on_history(world_.history.watermark());
   if (world_.disk == nullptr) return;
-  [[maybe_unused]] const auto ignored = world_.disk->journal().truncate(world_.history.watermark(), kRowsPerTruncation);
+  [[maybe_unused]] const auto ignored =
+      world_.disk->journal().truncate(world_.history.watermark(), kRowsPerTruncation);
   [[maybe_unused]] const bool is_over = world_.has_lost_power();
 }
 
@@ -299,12 +318,12 @@ void Controller::run_planner() {
   if (world_.options.is_checked_deeply) world_.checker.compare(planner_.state(), "of the planner");
   if (auto plan = planner_.plan(now())) {
     replica_.set_report(plan->report);
-    later(Duration::microseconds(world_.rng.between(100, 30'000)), [this, plan = *plan] {
-      core_.on_plan(plan, now());
-    });
+    later(Duration::microseconds(world_.rng.between(100, 30'000)),
+          [this, plan = *plan] { core_.on_plan(plan, now()); });
   }
   const std::uint64_t fresh = planner_.state().seq().value() - checkpointed_.value();
-  if (world_.options.is_checkpointed && fresh >= kBatchesPerCheckpoint) write_checkpoint_of_planner();
+  if (world_.options.is_checkpointed && fresh >= kBatchesPerCheckpoint)
+    write_checkpoint_of_planner();
 }
 
 void Controller::schedule_search() {

@@ -23,7 +23,9 @@ StepDone done_of(const StepId& id) {
 FindSteps find_of(const StepId& id, std::uint64_t launch_key) {
   return FindSteps{{{id, StepPhase::kRunning, launch_key}}};
 }
-TerminateJob terminate_of(const StepId& id) { return TerminateJob{id.job, id.attempt, "", Duration::seconds(5)}; }
+TerminateJob terminate_of(const StepId& id) {
+  return TerminateJob{id.job, id.attempt, "", Duration::seconds(5)};
+}
 
 class FakeWorld final : public AgentWorld {
  public:
@@ -52,7 +54,9 @@ class FakeWorld final : public AgentWorld {
   }
   void end_supervisor(const StepId& step) override { silenced.push_back(step); }
   Heartbeat measure() override { return {}; }
-  Status probe() override { return is_full ? Status(fail(ErrorCode::kUnavailable, "no space")) : Status(); }
+  Status probe() override {
+    return is_full ? Status(fail(ErrorCode::kUnavailable, "no space")) : Status();
+  }
   Status adopt_cluster(const ClusterIdentity& cluster, JobId floor,
                        bool has_lost_records) override {
     if (is_full) return fail(ErrorCode::kUnavailable, "no space");
@@ -530,7 +534,8 @@ TEST_F(AgentTest, ASupervisorThatIsToldToEndItsStepAndSaysNothingIsEnded) {
   agent.on_tick(at(41));
   EXPECT_EQ(world.silenced, std::vector<StepId>{kStep});
   agent.on_step_closed(kStep, at(41));  // its link closes with it
-  for (int second = 42; second <= 41 + 90 && world.count<StepDone>() == 0; ++second) agent.on_tick(at(second));
+  for (int second = 42; second <= 41 + 90 && world.count<StepDone>() == 0; ++second)
+    agent.on_tick(at(second));
   EXPECT_EQ(world.silenced.size(), 1U);
   EXPECT_EQ(world.cleaned, std::vector<StepId>{kStep});
   EXPECT_EQ(world.count<StepDone>(), 1U);
@@ -590,7 +595,8 @@ TEST(Agent, OneThatIsNotRootsStartsItsOwnUsersStepsAlone) {
   ASSERT_EQ(world.count<StepDone>(), 1U);
   const auto& refused = std::get<StepDone>(world.told.back());
   EXPECT_EQ(refused.id.job, JobId(1001));
-  EXPECT_NE(refused.error.find("runs as uid 1000 and cannot start jobs of uid 1001"), std::string::npos)
+  EXPECT_NE(refused.error.find("runs as uid 1000 and cannot start jobs of uid 1001"),
+            std::string::npos)
       << refused.error;
 }
 

@@ -103,18 +103,21 @@ void append_hparam_variables(const Json& value, const std::string& prefix, std::
   }
 }
 
-constexpr std::size_t kHparamNameBytes = 64;  ///< of the variables that hyperparameters are told in, at most
+constexpr std::size_t kHparamNameBytes =
+    64;  ///< of the variables that hyperparameters are told in, at most
 /// What a trial's hyperparameters may come to, each in a variable of its own.
 constexpr std::size_t kHparamBytesMax = std::size_t{512} << 10;
 
-/// Of what append_hparam_variables makes: a name is repeated for each of its members. Counted no further than beyond `most`.
+/// Of what append_hparam_variables makes: a name is repeated for each of its members. Counted no
+/// further than beyond `most`.
 std::size_t hparam_variable_bytes(const Json& value, std::size_t prefix, std::size_t most) {
   std::size_t bytes = 0;
   for (const Json::Member& member : *value.object()) {
     if (bytes > most) break;
     const std::size_t name = prefix + member.name.size() + 2;
-    bytes += member.value.object() != nullptr ? hparam_variable_bytes(member.value, name, most - bytes)
-                                              : name + value_text(member.value).size();
+    bytes += member.value.object() != nullptr
+                 ? hparam_variable_bytes(member.value, name, most - bytes)
+                 : name + value_text(member.value).size();
   }
   return bytes;
 }
@@ -141,7 +144,8 @@ class ValueFinder {
     if (value.object() == nullptr) return nullptr;
     const auto [known, is_new] = members_.try_emplace(&value);
     if (is_new) {
-      for (const Json::Member& one : *value.object()) known->second.try_emplace(one.name, &one.value);
+      for (const Json::Member& one : *value.object())
+        known->second.try_emplace(one.name, &one.value);
     }
     const auto found = known->second.find(name);
     return found == known->second.end() ? nullptr : found->second;
@@ -150,8 +154,8 @@ class ValueFinder {
   std::map<const Json*, Members> members_;  ///< of objects that were looked into
 };
 
-/// The line with hyperparameters put in, counted no further than beyond `most` rather than written: it
-/// may be a thousand times as long.
+/// The line with hyperparameters put in, counted no further than beyond `most` rather than written:
+/// it may be a thousand times as long.
 std::size_t expanded_bytes(std::string_view line, const Json& hparams, std::size_t most) {
   std::size_t bytes = line.size();
   ValueFinder values(hparams);
@@ -174,26 +178,32 @@ NameCounts names_in(std::string_view line) {
   return counts;
 }
 
-/// About how many bytes the value is as text; adds to `put_in` what it and its members add to a line
-/// that uses them so often. Cost: O(value), whatever the line. `path`: the value's.
-std::size_t text_bytes(const Json& value, const NameCounts& counts, std::vector<std::string>& path, std::size_t& put_in) {
+/// About how many bytes the value is as text; adds to `put_in` what it and its members add to a
+/// line that uses them so often. Cost: O(value), whatever the line. `path`: the value's.
+std::size_t text_bytes(const Json& value, const NameCounts& counts, std::vector<std::string>& path,
+                       std::size_t& put_in) {
   std::size_t bytes = 0;
-  if (value.object() == nullptr) bytes = json_text(value).size();
-  for (const Json::Member& member : value.object() == nullptr ? Json::Object() : *value.object()) {
-    path.push_back(member.name);
-    bytes += member.name.size() + 6 + text_bytes(member.value, counts, path, put_in);
-    path.pop_back();
+  if (const Json::Object* members = value.object()) {
+    for (const Json::Member& member : *members) {
+      path.push_back(member.name);
+      bytes += member.name.size() + 6 + text_bytes(member.value, counts, path, put_in);
+      path.pop_back();
+    }
+  } else {
+    bytes = json_text(value).size();
   }
   if (const auto used = counts.find(path); used != counts.end()) put_in += used->second * bytes;
   return bytes;
 }
 
 /// Of what the domain has, the value that comes to the most bytes.
-Json longest_value(const Hyperparameter& one, const std::function<std::size_t(const Json&)>& bytes_of) {
+Json longest_value(const Hyperparameter& one,
+                   const std::function<std::size_t(const Json&)>& bytes_of) {
   if (const auto* constant = std::get_if<ConstDomain>(&one.domain)) return constant->val;
   std::vector<Json> values{Json(-1.2345678901234567e-300)};
   if (const auto* choice = std::get_if<CategoricalDomain>(&one.domain)) values = choice->vals;
-  if (const auto* whole = std::get_if<IntDomain>(&one.domain)) values = {Json(whole->minval), Json(whole->maxval)};
+  if (const auto* whole = std::get_if<IntDomain>(&one.domain))
+    values = {Json(whole->minval), Json(whole->maxval)};
   return *std::ranges::max_element(values, {}, bytes_of);
 }
 
@@ -294,10 +304,13 @@ std::vector<Json> longest_hparams(const HyperSpace& space, std::string_view entr
   std::vector<Json> all(3, Json(Json::Object{}));
   for (const Hyperparameter& one : space) {
     std::vector<std::string> path = one.path;
-    all[0].at(one.path) = longest_value(one, [](const Json& value) { return json_text(value).size(); });
+    all[0].at(one.path) =
+        longest_value(one, [](const Json& value) { return json_text(value).size(); });
+    std::size_t prefix = kHparamNameBytes;
+    for (const std::string& name : one.path) prefix += name.size() + 2;
     all[1].at(one.path) = longest_value(one, [&](const Json& value) {
-      const Json named{Json::Object{{path.back(), value}}};
-      return hparam_variable_bytes(named, kHparamNameBytes, kHparamBytesMax);
+      if (value.object() == nullptr) return prefix + value_text(value).size();
+      return hparam_variable_bytes(value, prefix, kHparamBytesMax);
     });
     all[2].at(one.path) = longest_value(one, [&](const Json& value) {
       std::size_t put_in = 0;
@@ -312,7 +325,8 @@ std::size_t trial_variable_bytes(const ExperimentSpec& spec, const Trial& trial)
   constexpr std::size_t kOthers = 4096;
   const Json hparams = stored_json(trial.hparams);
   if (hparams.object() == nullptr) return kOthers;
-  return kOthers + trial.hparams.size() + hparam_variable_bytes(hparams, kHparamNameBytes, kHparamBytesMax) +
+  return kOthers + trial.hparams.size() +
+         hparam_variable_bytes(hparams, kHparamNameBytes, kHparamBytesMax) +
          expanded_bytes(spec.entrypoint, hparams, kVariableBytesMax);
 }
 
@@ -326,7 +340,9 @@ Status check_hparams_size(std::string_view entrypoint, const Json& hparams) {
   }
   if (hparam_variable_bytes(hparams, kHparamNameBytes, kHparamBytesMax) > kHparamBytesMax) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the hyperparameters of one trial, each told in a variable of its own, come to more than {} KiB", kHparamBytesMax >> 10),
+                fmt::format("the hyperparameters of one trial, each told in a variable of its own, "
+                            "come to more than {} KiB",
+                            kHparamBytesMax >> 10),
                 "give nested ones shorter names, or keep them in a file beside the code");
   }
   if (expanded_bytes(entrypoint, hparams, kMost) <= kMost) return {};

@@ -34,8 +34,8 @@ std::string with_hparams(std::string_view line, const Json& hparams);
 /// The names that {{hp.NAME}} uses and `space` has not.
 std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace& space);
 
-/// The hyperparameters of the trials of the space that are the longest as text, as variables, and put
-/// into the entrypoint.
+/// The hyperparameters of the trials of the space that are the longest as text, as variables, and
+/// put into the entrypoint.
 std::vector<Json> longest_hparams(const HyperSpace& space, std::string_view entrypoint);
 
 /// Whether a program can be started with them. Errors: kInvalidArgument: they, or the entrypoint

@@ -157,8 +157,8 @@ TEST(TrialVariables, AreNoLongerThanAProgramMayBeToldThem) {
   EXPECT_FALSE(trial_variables(experiment, trial, 1, {}).has_value());
 }
 
-/// Whatever stands in a configuration of the largest size: the door reads it for everybody.
-TEST(TrialVariables, ManyChoicesAndAnEntrypointThatUsesThemOftenAreReadAtOnce) {
+/// Also among as many as a configuration holds.
+TEST(TrialVariables, TheChoiceOfWhichMostIsPutInIsTheLongest) {
   std::vector<Json> values;
   for (int i = 0; i < 24'000; ++i) values.emplace_back(std::int64_t{i});
   values.emplace_back(Json::Object{{"y", std::string(50, 'v')}});
@@ -171,9 +171,8 @@ TEST(TrialVariables, ManyChoicesAndAnEntrypointThatUsesThemOftenAreReadAtOnce) {
   EXPECT_FALSE(sized.has_value());
 }
 
-/// Of members that nobody names nothing is written down: their names may be long and their number
-/// large.
-TEST(TrialVariables, WhatTheEntrypointDoesNotUseCostsNothing) {
+/// Also beside members that nobody names, whose names may be long and whose number large.
+TEST(TrialVariables, OnlyWhatTheEntrypointUsesIsPutIn) {
   Json::Object members;
   for (int i = 0; i < 5'000; ++i) members.push_back({std::to_string(i), Json(Json::Object{})});
   const std::string name(65'000, 'n');

@@ -84,10 +84,14 @@ void Core::watch_launches(TimePoint now) {
     const StepId step = launch_watch_.begin()->second;
     if (is_launch_held_up(step, now)) continue;
     forget_launch(step);
-    fail_launch(
-        step,
-        fmt::format("did not start it within {} s", state_.settings().launch_timeout.seconds()),
-        true, now);
+    const auto seconds = state_.settings().launch_timeout.seconds();
+    // Where its bytes have not come from the disk, no node was told of it.
+    const std::vector<NodeIndex> untold = launches_.unsent_turns(step);
+    for (const NodeIndex node : untold) launches_.received({step, node});
+    const std::string why =
+        untold.empty() ? fmt::format("did not start it within {} s", seconds)
+                       : fmt::format("its script or environment was not read within {} s", seconds);
+    fail_launch(step, why, untold.empty(), now);
   }
 }
 

@@ -29,6 +29,17 @@ class LargeLaunchTest : public ::testing::Test {
     rig.plan();
     return job;
   }
+  /// As srun on so many nodes, in an allocation with a large environment.
+  StepId begin_wide(std::uint32_t nodes) {
+    auto spec = spec_of();
+    spec->kind = JobKind::kInteractive;
+    spec->min_nodes = spec->task_count = nodes;
+    PreparedSubmit submit = submit_of(std::move(spec));
+    submit.environment = PreparedBlob{
+        std::string(32, 'e'), std::make_shared<const std::string>(std::size_t{3} << 20, 'x')};
+    rig.plan();
+    return rig.begin_step(rig.done(std::move(submit)).job, nodes);
+  }
   std::uint32_t node_of(JobId job) const {
     return rig.job(job).run->allocation->nodes.front().node.value();
   }
@@ -145,15 +156,7 @@ TEST_F(LargeLaunchTest, AlsoTheEndOfTheScriptAlone) {
 }
 
 TEST_F(LargeLaunchTest, ANodeThatComesBackAgainAndAgainGivesTheOthersNoMoreTime) {
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  spec->min_nodes = spec->task_count = 2;
-  PreparedSubmit submit = submit_of(std::move(spec));
-  submit.environment = PreparedBlob{std::string(32, 'e'),
-                                    std::make_shared<const std::string>(std::size_t{3} << 20, 'x')};
-  rig.plan();
-  const JobId job = rig.done(std::move(submit)).job;
-  const StepId step = rig.begin_step(job, 2);
+  const StepId step = begin_wide(2);
   for (int round = 0; round < 7; ++round) {
     for (const std::uint32_t node : {0U, 1U}) {
       rig.core.on_received(NodeIndex(node), step, rig.now);
@@ -193,16 +196,21 @@ TEST_F(LargeLaunchTest, OneThatCannotBeReadGivesItsTurnUp) {
   EXPECT_EQ(next.count_sent<LaunchStep>(node_of(second)), 1U);
 }
 
+TEST_F(LargeLaunchTest, OneWhoseBytesDoNotComeEndsInTimeAndBlamesNoNode) {
+  const JobId first = submit();
+  Rig next(3, rig.stored());
+  next.connect_all();
+  ASSERT_EQ(next.fetched.size(), 1U);
+  next.live(Duration::seconds(62));
+  EXPECT_EQ(next.job(first).state, JobState::kFailed);
+  ASSERT_NE(next.job(first).detail, nullptr);
+  EXPECT_NE(next.job(first).detail->find("was not read within 60 s"), std::string::npos);
+  for (const Node& node : next.core.state().nodes().all())
+    EXPECT_EQ(node.status.conditions & node_condition::kDrain, 0);
+}
+
 TEST_F(LargeLaunchTest, EachNodeOfAStepIsToldItsOwn) {
-  auto spec = spec_of();
-  spec->kind = JobKind::kInteractive;
-  spec->min_nodes = spec->task_count = 3;
-  PreparedSubmit submit = submit_of(std::move(spec));
-  submit.environment = PreparedBlob{std::string(32, 'e'),
-                                    std::make_shared<const std::string>(std::size_t{3} << 20, 'x')};
-  rig.plan();
-  const JobId job = rig.done(std::move(submit)).job;
-  const StepId step = rig.begin_step(job, 3);
+  const StepId step = begin_wide(3);
   std::vector<std::string> names;
   for (std::uint32_t node = 0; node < 3; ++node) {
     for (const auto& [to, message] : rig.sent) {

@@ -1,4 +1,5 @@
-// Runs of trials: requests about experiments, runs that are asked to stop, trials whose last run is over.
+// Runs of trials: requests about experiments, runs that are asked to stop, trials whose last run is
+// over.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,9 +19,11 @@
 
 namespace muster {
 
-Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request, const Identity& identity) {
+Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request,
+                              const Identity& identity) {
   Reply reply;
-  if (const auto* continued = std::get_if<PreparedContinuation>(&request)) return continue_experiment(draft, *continued, identity);
+  if (const auto* continued = std::get_if<PreparedContinuation>(&request))
+    return continue_experiment(draft, *continued, identity);
   if (const auto* prepared = std::get_if<PreparedExperiment>(&request)) {
     auto created = frontend::create_experiment(draft, *prepared, identity);
     if (!created.has_value()) {
@@ -68,14 +71,17 @@ Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request, cons
   return reply;
 }
 
-Reply Core::continue_experiment(Draft& draft, const PreparedContinuation& continued, const Identity& identity) {
+Reply Core::continue_experiment(Draft& draft, const PreparedContinuation& continued,
+                                const Identity& identity) {
   Reply reply;
   auto drafted = frontend::continue_experiment(draft, continued, identity);
   if (!drafted.has_value()) {
     reply.error = drafted.error();
     return reply;
   }
-  const auto made = std::ranges::find_if(draft.events, [](const EventBody& event) { return std::holds_alternative<ExperimentContinued>(event); });
+  const auto made = std::ranges::find_if(draft.events, [](const EventBody& event) {
+    return std::holds_alternative<ExperimentContinued>(event);
+  });
   const Status possible = check_trials(*std::get<ExperimentContinued>(*made).spec);
   if (possible.has_value()) return std::move(drafted).value();
   draft.events.clear();
@@ -86,24 +92,29 @@ Reply Core::continue_experiment(Draft& draft, const PreparedContinuation& contin
 namespace {
 
 /// The job as it is, or an elastic trial's with the least slots that it can do with.
-JobSpec least_of(const JobSpec& job, const ExperimentSpec& spec) { return spec.is_elastic() ? with_slots(job, spec.min_slots_per_trial) : job; }
+JobSpec least_of(const JobSpec& job, const ExperimentSpec& spec) {
+  return spec.is_elastic() ? with_slots(job, spec.min_slots_per_trial) : job;
+}
 
 }  // namespace
 
 Status Core::check_trials(const ExperimentSpec& spec) const {
-  const auto partitions = TRY(frontend::choose_partitions(state_, spec.job->get(JobText::kPartition)));
+  const auto partitions =
+      TRY(frontend::choose_partitions(state_, spec.job->get(JobText::kPartition)));
   return check_satisfiable(least_of(*spec.job, spec), partitions);
 }
 
 Status Core::check_run(const JobSpec& job, const std::vector<PartitionIndex>& partitions) const {
   const Trial& trial = *state_.experiments().find(job.trial);
-  return check_satisfiable(least_of(job, *state_.experiments().find(trial.experiment)->spec), partitions);
+  return check_satisfiable(least_of(job, *state_.experiments().find(trial.experiment)->spec),
+                           partitions);
 }
 
 /// A trial that waits for a node and has none left ends.
 Reply Core::note_log_match(Draft& draft, const NoteLogMatch& note) const {
   Reply reply = frontend::note_log_match(draft, note);
-  const auto* change = draft.events.empty() ? nullptr : std::get_if<JobChanged>(&draft.events.back());
+  const auto* change =
+      draft.events.empty() ? nullptr : std::get_if<JobChanged>(&draft.events.back());
   if (reply.error || change == nullptr) return reply;
   const Job& job = *state_.jobs().find(change->job);
   if (!will_start_again(job)) return reply;
@@ -146,17 +157,21 @@ void Core::end_trials(TimePoint now) {
   }
 }
 
-/// A trial that waits has its new slots at once; one that runs saves what it has and has them in its next run.
+/// A trial that waits has its new slots at once; one that runs saves what it has and has them in
+/// its next run.
 void Core::resize(const sched::Resize& wish, TimePoint now) {
   const Job* job = state_.jobs().find(wish.job);
   const Trial* trial = job == nullptr ? nullptr : trial_of(state_, *job);
   if (trial == nullptr) return;
   const Experiment& experiment = *state_.experiments().find(trial->experiment);
-  if (experiment.state != ExperimentState::kActive || slots_of(*trial, *experiment.spec) == wish.slots) return;
+  if (experiment.state != ExperimentState::kActive ||
+      slots_of(*trial, *experiment.spec) == wish.slots)
+    return;
   if (job->run != nullptr) {
     if (job->state != JobState::kRunning || job->run->stop) return;
     wished_slots_[wish.job] = wish.slots;
-    emit(StopRequested{wish.job, {StopCall::kPreempt, now + experiment.spec->preemption_timeout}}, now);
+    emit(StopRequested{wish.job, {StopCall::kPreempt, now + experiment.spec->preemption_timeout}},
+         now);
     return;
   }
   if (!job->is_pending()) return;
@@ -182,7 +197,8 @@ void Core::recover_retentions(TimePoint now) {
 
 /// Copies of a trial begin with what it had saved when its run was over.
 void Core::source_copies(const Job& job, TimePoint now) {
-  const Trial* original = job.spec->trial.value() == 0 ? nullptr : state_.experiments().find(job.spec->trial);
+  const Trial* original =
+      job.spec->trial.value() == 0 ? nullptr : state_.experiments().find(job.spec->trial);
   if (original == nullptr) return;
   const CheckpointRef saved = state_.checkpoints().latest(original->id);
   const std::vector<TrialId> trials = state_.experiments().find(original->experiment)->trials;
@@ -194,13 +210,13 @@ void Core::source_copies(const Job& job, TimePoint now) {
     if (held == nullptr || !held->is_pending() || trial_hold(state_, copy) != 0) continue;
     JobChanged change;
     change.job = held->id;
-    change.flags = static_cast<std::uint16_t>(held->flags & job_flag::kAnyHold & ~job_flag::kTrialHeld);
+    change.flags =
+        static_cast<std::uint16_t>(held->flags & job_flag::kAnyHold & ~job_flag::kTrialHeld);
     emit(std::move(change), now);
   }
 }
 
-/// A job that deletes is over: what it deleted is gone. Of one that broke off nobody knows how far
-/// it came, and nothing may go on from what may be gone; one that never began has touched nothing.
+/// A job that deletes is over: what it deleted is gone. One that never began has touched nothing.
 void Core::end_collection(const Job& job, TimePoint now) {
   const auto found = state_.checkpoints().collections().find(job.id);
   if (found == state_.checkpoints().collections().end()) return;
@@ -211,29 +227,25 @@ void Core::end_collection(const Job& job, TimePoint now) {
     if (collection.is_whole) emit(ExperimentDeleted{collection.experiment}, now);
     return;
   }
-  const bool has_begun = job.start_time.is_set() || job.attempt > 0;
-  for (const std::string& uuid : has_begun ? collection.uuids : std::vector<std::string>()) {
-    Checkpoint broken = *state_.checkpoints().find(uuid);
-    if (broken.state == CheckpointState::kActive) continue;  // it never was whole
-    broken.state = CheckpointState::kError;
-    broken.size = 0;
-    broken.resources = "{}";
-    emit(CheckpointNoted{std::make_shared<const Checkpoint>(std::move(broken))}, now);
-  }
+  const std::vector<CheckpointRef> broken = broken_off(state_.checkpoints(), collection, job);
+  for (const CheckpointRef& one : broken) emit(CheckpointNoted{one}, now);
   ExperimentChanged change;
   change.experiment = collection.experiment;
   if (collection.is_whole) change.state = ExperimentState::kDeleteFailed;
   const std::string cause = job.detail == nullptr || job.detail->empty() ? "" : ", " + *job.detail;
   change.detail = fmt::format(
       "job {} could not delete its files: {}{}{}", job.id.value(), job_state_name(job.state), cause,
-      has_begun ? fmt::format("; see {}", job.spec->get(JobText::kStdOut)) : "");
+      job.start_time.is_set() ? fmt::format("; see {}", job.spec->get(JobText::kStdOut)) : "");
   emit(std::move(change), now);
 }
 
-/// A run with a session asks by itself and gets no signal before its deadline; its stop file is there all the same.
-/// Steps of the script's own hear of it where there are any, because their shell would end with the signal and they with it.
+/// A run with a session asks by itself and gets no signal before its deadline; its stop file is
+/// there all the same. Steps of the script's own hear of it where there are any, because their
+/// shell would end with the signal and they with it.
 void Core::deliver_stop(const Job& job, std::optional<NodeIndex> only) {
-  const auto is_own = [](const StepState& step) { return step.is_running() && step.id.step != kBatchStep; };
+  const auto is_own = [](const StepState& step) {
+    return step.is_running() && step.id.step != kBatchStep;
+  };
   const bool has_steps = std::ranges::any_of(job.run->steps, is_own);
   for (const StepState& step : job.run->steps) {
     if (!step.is_running()) continue;
@@ -241,14 +253,18 @@ void Core::deliver_stop(const Job& job, std::optional<NodeIndex> only) {
     const std::uint16_t signal = is_quiet ? std::uint16_t{0} : std::uint16_t{SIGTERM};
     for (const NodeGrant& grant : step.layout->nodes) {
       if (only && grant.node != *only) continue;
-      send_when_durable(grant.node, StopStep{step.id, job.run->stop->call, job.run->stop->deadline, signal});
+      send_when_durable(grant.node,
+                        StopStep{step.id, job.run->stop->call, job.run->stop->deadline, signal});
     }
   }
 }
 
 void Core::arm_budget(const Job& job) {
   const Trial* trial = trial_of(state_, job);
-  const auto end = trial == nullptr ? std::nullopt : budget_end(state_, *state_.experiments().find(trial->experiment), state_.time());
+  const auto end =
+      trial == nullptr
+          ? std::nullopt
+          : budget_end(state_, *state_.experiments().find(trial->experiment), state_.time());
   if (end) timers_.set(Timer{*end, job.id, job.attempt, TimerKind::kBudget});
 }
 
@@ -270,7 +286,8 @@ void Core::enforce_budget(const Job& job, TimePoint now) {
 
 /// The limit may have been moved since the timer was set.
 void Core::stop_before_limit(const Job& job, const Trial& trial, TimePoint now) {
-  if (!job.end_time.is_set() || job.run->stop || stop_before_limit_at(state_, job, trial) > now) return;
+  if (!job.end_time.is_set() || job.run->stop || stop_before_limit_at(state_, job, trial) > now)
+    return;
   emit(StopRequested{job.id, {StopCall::kPreempt, job.end_time}}, now);
 }
 

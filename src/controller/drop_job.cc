@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "controller/backend/retention.h"
 #include "controller/backend/trial_rules.h"
 
 namespace muster {
@@ -35,7 +36,12 @@ Result<EventBatch> drop_job(ClusterState& state, JobId id, Epoch epoch, TimePoin
   add(std::move(ending));
   job = state.jobs().find(id);
   if (const Trial* trial = trial_of(state, *job)) add(trial_end(state, *job, *trial));
-  if (state.checkpoints().collections().contains(id)) add(CollectionEnded{id, false});
+  if (const auto found = state.checkpoints().collections().find(id);
+      found != state.checkpoints().collections().end()) {
+    const auto broken = broken_off(state.checkpoints(), found->second, *job);
+    add(CollectionEnded{id, false});
+    for (const CheckpointRef& one : broken) add(CheckpointNoted{one});
+  }
   batch.seq = Seq(state.seq().value() + 1);
   batch.dead_blobs = state.seal(batch.seq);
   return batch;

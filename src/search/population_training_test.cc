@@ -14,7 +14,8 @@ const Json kOriginal{Json::Object{{"a", 0.5}}};
 std::set<double> values_of_copies(const PopulationTraining& config) {
   Rng rng(1);
   std::set<double> values;
-  for (int i = 0; i < 200; ++i) values.insert(*explore(kSpace, kOriginal, config, rng).find("a")->number());
+  for (int i = 0; i < 200; ++i)
+    values.insert(*explore(kSpace, kOriginal, config, rng).find("a")->number());
   return values;
 }
 

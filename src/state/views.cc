@@ -14,8 +14,10 @@
 namespace muster {
 namespace {
 
-void add_gres(std::vector<GresAmount>& amounts, const std::vector<GresAmount>& more, std::uint32_t factor) {
-  for (const GresAmount& amount : more) amounts.push_back({amount.name, amount.type, amount.count * factor});
+void add_gres(std::vector<GresAmount>& amounts, const std::vector<GresAmount>& more,
+              std::uint32_t factor) {
+  for (const GresAmount& amount : more)
+    amounts.push_back({amount.name, amount.type, amount.count * factor});
 }
 
 std::string allocated_tres(const std::vector<NodeGrant>& grants, bool is_billed = true) {
@@ -25,7 +27,8 @@ std::string allocated_tres(const std::vector<NodeGrant>& grants, bool is_billed 
     counts.memory_mib += grant.memory_mib;
     ++counts.nodes;
     for (const GresGrant& gres : grant.gres) {
-      counts.gres.push_back({gres.name, gres.type, static_cast<std::uint32_t>(gres.devices.count())});
+      counts.gres.push_back(
+          {gres.name, gres.type, static_cast<std::uint32_t>(gres.devices.count())});
     }
   }
   if (is_billed) counts.billing = counts.cpus;
@@ -39,7 +42,8 @@ std::uint32_t least_cpus(const JobSpec& spec) {
   return std::max({by_tasks, nodes, nodes * spec.min_cpus_per_node});
 }
 
-std::uint64_t requested_memory(const ResourceRequest& need, std::uint32_t cpus, std::uint64_t gpus) {
+std::uint64_t requested_memory(const ResourceRequest& need, std::uint32_t cpus,
+                               std::uint64_t gpus) {
   switch (need.memory_scope) {
     case MemoryScope::kDefault: return 0;
     case MemoryScope::kPerNode: return need.memory_mib * std::max(1U, need.min_nodes);
@@ -50,7 +54,8 @@ std::uint64_t requested_memory(const ResourceRequest& need, std::uint32_t cpus, 
 }
 
 std::string requested_tres(const Job& job, const ClusterState& state) {
-  const auto need = resource_need(*job.spec, state.partition(job.partitions.front()), state.settings());
+  const auto need =
+      resource_need(*job.spec, state.partition(job.partitions.front()), state.settings());
   if (!need.has_value()) return "";
   TresCounts counts;
   counts.cpus = least_cpus(*job.spec);
@@ -74,7 +79,8 @@ std::string partition_list(const Job& job, const ClusterState& state) {
   return names;
 }
 
-/// Why it waits that the planner has nothing to say about: its time has not come, or enough of its elements run.
+/// Why it waits that the planner has nothing to say about: its time has not come, or enough of its
+/// elements run.
 Reasons not_its_turn(const Job& job, const ClusterState& state) {
   Reasons reasons;
   if (job.eligible_time > state.time()) {
@@ -84,8 +90,12 @@ Reasons not_its_turn(const Job& job, const ClusterState& state) {
   } else if (job.array != nullptr && !job.array_index && job.array->remaining.throttle != 0 &&
              job.array->active_elements >= job.array->remaining.throttle) {
     reasons.word = PendingReason::kJobArrayTaskLimit;
-    reasons.details.push_back({PendingReason::kJobArrayTaskLimit, "array elements at once",
-                               job.array->active_elements + std::uint64_t{1}, job.array->remaining.throttle, {}, {}});
+    reasons.details.push_back({PendingReason::kJobArrayTaskLimit,
+                               "array elements at once",
+                               job.array->active_elements + std::uint64_t{1},
+                               job.array->remaining.throttle,
+                               {},
+                               {}});
   }
   return reasons;
 }
@@ -99,7 +109,8 @@ Reasons standing_reasons(const Job& job) {
     reasons.word = PendingReason::kJobHeldAdmin;
   } else if ((job.flags & job_flag::kAnyHold) != 0 && reasons.word == PendingReason::kNone) {
     reasons.word = PendingReason::kJobHeldUser;
-  } else if (reasons.word == PendingReason::kNone && job.dependencies != nullptr && !job.eligible_time.is_set()) {
+  } else if (reasons.word == PendingReason::kNone && job.dependencies != nullptr &&
+             !job.eligible_time.is_set()) {
     reasons.word = PendingReason::kDependency;
   }
   return reasons;
@@ -130,7 +141,8 @@ void fill_allocation(JobView& view, const Job& job, const ClusterState& state, Q
   if (job.run->forgotten.exit > view.derived_exit) view.derived_exit = job.run->forgotten.exit;
   for (const StepState& step : job.run->steps) {
     view.usage += step.usage;
-    if (step.exit > view.derived_exit && step.id.step < kInteractiveStep) view.derived_exit = step.exit;
+    if (step.exit > view.derived_exit && step.id.step < kInteractiveStep)
+      view.derived_exit = step.exit;
   }
   if (detail != QueryDetail::kFull) return;
   view.grants = grants;
@@ -160,7 +172,8 @@ std::optional<std::size_t> part_on(const StepState& step, NodeIndex node) {
                              : std::optional(static_cast<std::size_t>(here - nodes.begin()));
 }
 
-std::vector<std::string> node_names(const std::vector<NodeGrant>& grants, const ClusterState& state) {
+std::vector<std::string> node_names(const std::vector<NodeGrant>& grants,
+                                    const ClusterState& state) {
   std::vector<std::string> names;
   names.reserve(grants.size());
   for (const NodeGrant& grant : grants) names.push_back(state.nodes().at(grant.node).config.name);
@@ -171,17 +184,21 @@ std::string job_file(const Job& job, const ClusterState& state, JobText key) {
   if (job.spec->kind != JobKind::kBatch) return "";
   if (key == JobText::kStdIn) {
     const std::string_view path = job.spec->get(key);
-    return path.empty() ? "/dev/null" : absolute(job.spec->get(JobText::kWorkDir), std::string(path));
+    return path.empty() ? "/dev/null"
+                        : absolute(job.spec->get(JobText::kWorkDir), std::string(path));
   }
   std::string pattern(job.spec->get(key));
-  if (pattern.empty() && key == JobText::kStdErr) pattern = std::string(job.spec->get(JobText::kStdOut));
+  if (pattern.empty() && key == JobText::kStdErr)
+    pattern = std::string(job.spec->get(JobText::kStdOut));
   if (pattern.empty()) pattern = job.array_job.value() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
   const bool is_element_known = job.array_job.value() == 0 || job.array_index;
-  return absolute(job.spec->get(JobText::kWorkDir),
-                  is_element_known ? expand_file_pattern(pattern, pattern_values(job, state)) : pattern);
+  return absolute(
+      job.spec->get(JobText::kWorkDir),
+      is_element_known ? expand_file_pattern(pattern, pattern_values(job, state)) : pattern);
 }
 
-JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail, const Reasons* reasons) {
+JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail,
+                const Reasons* reasons) {
   JobView view;
   view.id = job.id;
   view.spec = job.spec;
@@ -237,7 +254,9 @@ StepView view_of(const StepState& step, const Job& job, const ClusterState& stat
   view.state = step.state;
   view.start_time = step.start_time;
   view.end_time = step.end_time;
-  view.time_limit = step.spec != nullptr && step.spec->time_limit != Duration() ? step.spec->time_limit : Duration::infinite();
+  view.time_limit = step.spec != nullptr && step.spec->time_limit != Duration()
+                        ? step.spec->time_limit
+                        : Duration::infinite();
   view.exit = step.exit;
   view.cancelled_by = step.cancelled_by.value_or(job.cancelled_by);
   view.node_list = compress_hostlist(node_names(step.layout->nodes, state));
@@ -271,9 +290,11 @@ NodeView view_of(NodeIndex index, const ClusterState& state) {
     used.devices &= taken == node.used_gres.end() ? Bitmap() : taken->second;
     view.allocated_gres.push_back(std::move(used));
   }
-  for (const JobId id : node.jobs) view.is_completing = view.is_completing || state.jobs().find(id)->is_completing();
+  for (const JobId id : node.jobs)
+    view.is_completing = view.is_completing || state.jobs().find(id)->is_completing();
   for (const PartitionConfig& partition : state.partitions()) {
-    if (std::ranges::binary_search(partition.nodes, index)) view.partitions.push_back(partition.name);
+    if (std::ranges::binary_search(partition.nodes, index))
+      view.partitions.push_back(partition.name);
   }
   return view;
 }
@@ -287,7 +308,8 @@ PartitionView view_of(const PartitionConfig& partition, const ClusterState& stat
     view.nodes.push_back(node.config.name);
     view.total_cpus += node.config.cpus;
     counts.memory_mib += node.config.memory_mib;
-    for (const GresPool& pool : node.config.gres) counts.gres.push_back({pool.name, pool.type, pool.count});
+    for (const GresPool& pool : node.config.gres)
+      counts.gres.push_back({pool.name, pool.type, pool.count});
   }
   view.total_nodes = static_cast<std::uint32_t>(partition.nodes.size());
   counts.cpus = view.total_cpus;
@@ -323,12 +345,14 @@ std::optional<double> best_of(const Trial& trial) {
 
 bool is_better(double metric, const ExperimentView& view, bool smaller_is_better) {
   if (std::isnan(metric)) return false;
-  return view.best_trial.value() == 0 || (smaller_is_better ? metric < view.best_metric : metric > view.best_metric);
+  return view.best_trial.value() == 0 ||
+         (smaller_is_better ? metric < view.best_metric : metric > view.best_metric);
 }
 
 }  // namespace
 
-ExperimentView view_of(const Experiment& experiment, const ClusterState& state, QueryDetail detail) {
+ExperimentView view_of(const Experiment& experiment, const ClusterState& state,
+                       QueryDetail detail) {
   ExperimentView view;
   view.id = experiment.id;
   view.spec = experiment.spec;
@@ -362,7 +386,8 @@ ExperimentView view_of(const Experiment& experiment, const ClusterState& state, 
 
 std::int32_t log_retention_of(const Trial& trial, const ClusterState& state) {
   const Experiment& experiment = *state.experiments().find(trial.experiment);
-  return trial.log_retention_days.value_or(experiment.log_retention_days.value_or(state.settings().log_retention_days));
+  return trial.log_retention_days.value_or(
+      experiment.log_retention_days.value_or(state.settings().log_retention_days));
 }
 
 TrialView view_of(const Trial& trial, const ClusterState& state) {
@@ -377,7 +402,8 @@ TrialView view_of(const Trial& trial, const ClusterState& state) {
     view.job_reason = standing_reasons(*job).word;
     view.runs = last_run(*job);
     view.start_time = job->start_time;
-    if (job->run != nullptr && job->run->stop && !trial.is_over()) view.stopping = job->run->stop->call;
+    if (job->run != nullptr && job->run->stop && !trial.is_over())
+      view.stopping = job->run->stop->call;
   }
   if (trial.is_over()) view.runs = trial.last_run;
   view.restarts = trial.restarts;
@@ -394,7 +420,8 @@ TrialView view_of(const Trial& trial, const ClusterState& state) {
   view.end_time = trial.end_time;
   view.detail = trial.detail;
   view.folder = trial_folder(*state.experiments().find(trial.experiment)->spec, trial.id);
-  if (const CheckpointRef latest = state.checkpoints().latest(trial.id)) view.latest_checkpoint = latest->uuid;
+  if (const CheckpointRef latest = state.checkpoints().latest(trial.id))
+    view.latest_checkpoint = latest->uuid;
   for (const CheckpointRef& checkpoint : state.checkpoints().of(trial.id)) {
     if (checkpoint->state == CheckpointState::kDeleted) continue;
     view.checkpoint_bytes += checkpoint->size;

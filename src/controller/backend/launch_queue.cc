@@ -133,8 +133,7 @@ std::optional<TimePoint> LaunchQueue::held_up_since(const StepId& step, TimePoin
        part != parts_.end() && part->first.step == step; ++part) {
     if (part->second.stage == Stage::kSent) continue;
     const auto& busy = nodes_.at(part->first.node).under_way;
-    const bool is_nodes_doing = part->second.stage == Stage::kWaiting && busy;
-    latest = std::max(latest.value_or(TimePoint()), is_nodes_doing ? busy->since : now);
+    latest = std::max(latest.value_or(TimePoint()), busy ? busy->since : now);
   }
   return latest;
 }

@@ -42,6 +42,21 @@ std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints, 
   return gone;
 }
 
+std::vector<CheckpointRef> broken_off(const CheckpointTable& known, const Collection& collection,
+                                      const Job& job) {
+  std::vector<CheckpointRef> all;
+  if (!job.start_time.is_set() && job.attempt == 0) return all;
+  for (const std::string& uuid : collection.uuids) {
+    Checkpoint one = *known.find(uuid);
+    if (one.state == CheckpointState::kActive) continue;  // it never was whole
+    one.state = CheckpointState::kError;
+    one.size = 0;
+    one.resources = "{}";
+    all.push_back(std::make_shared<const Checkpoint>(std::move(one)));
+  }
+  return all;
+}
+
 std::optional<CheckpointRetention> unrecorded_retention(const Experiment& experiment) {
   if (experiment.spec->retention != CheckpointRetention() || experiment.retention != CheckpointRetention()) return std::nullopt;
   const auto config = parse_json(experiment.spec->config);

@@ -9,6 +9,8 @@
 
 #include "model/checkpoint.h"
 #include "model/experiment.h"
+#include "model/job.h"
+#include "state/checkpoint_table.h"
 
 namespace muster {
 
@@ -22,6 +24,11 @@ struct RatedCheckpoint {
 /// Those that go: neither among the best of the experiment, nor among the best of their trial, nor among the latest of it. One
 /// without a metric is among no best ones. Requires: those of a trial in the order in which they came to be whole.
 std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints, const CheckpointRetention& retention, bool smaller_is_better);
+
+/// What checkpoints are since `job`, which was to delete them, broke off: nobody knows how far it
+/// came, and nothing may go on from what may be gone. One that never began has touched none.
+std::vector<CheckpointRef> broken_off(const CheckpointTable& known, const Collection& collection,
+                                      const Job& job);
 
 /// What the configuration of an experiment says and its record does not: a version that kept no retention made it. Nothing: the record
 /// holds, or says the same.

@@ -154,21 +154,26 @@ TEST(Configurations, ThePopulationsTrialsAreCountedAsTheyAreMade) {
       << refused.error().text();
 }
 
-/// What the door did not see: an experiment of an older version, or of a search that is the user's
-/// own.
-TEST(Configurations, ATrialThatCannotBeStartedEndsWithTheReasonAndDrainsNoNode) {
-  Lab lab;
+/// To be changed into what this version's door would not let in.
+auto as_the_door_makes_it() {
   CreateExperiment create;
   create.config = random_search(1, 1);
   create.job = testing::spec_of("base");
   LastBlob last;
   auto prepared =
       prepare_experiment(std::move(create), testing::kAlice, CallerNames{"alice", "users"}, last);
-  ASSERT_TRUE(prepared.has_value());
-  auto spec = std::make_shared<ExperimentSpec>(*prepared->spec);
+  return std::move(prepared).value();
+}
+
+/// What the door did not see: an experiment of an older version, or of a search that is the user's
+/// own.
+TEST(Configurations, ATrialThatCannotBeStartedEndsWithTheReasonAndDrainsNoNode) {
+  Lab lab;
+  auto prepared = as_the_door_makes_it();
+  auto spec = std::make_shared<ExperimentSpec>(*prepared.spec);
   spec->entrypoint = std::string(kVariableBytesMax, '#');
-  prepared->spec = std::move(spec);
-  ASSERT_FALSE(lab.rig.done(std::move(*prepared)).error);
+  prepared.spec = std::move(spec);
+  ASSERT_FALSE(lab.rig.done(std::move(prepared)).error);
   for (int i = 0; i < 20; ++i) {
     lab.settle();
     lab.rig.pass(Duration::seconds(1));
@@ -184,20 +189,14 @@ TEST(Configurations, ATrialThatCannotBeStartedEndsWithTheReasonAndDrainsNoNode) 
 /// Taken by a version with other bounds: what it says is not judged again, only what is said anew.
 TEST(Configurations, WhatIsStoredMayBeContinuedAsItIs) {
   Lab lab;
-  CreateExperiment create;
-  create.config = random_search(1, 1);
-  create.job = testing::spec_of("base");
-  LastBlob last;
-  auto prepared =
-      prepare_experiment(std::move(create), testing::kAlice, CallerNames{"alice", "users"}, last);
-  ASSERT_TRUE(prepared.has_value());
-  auto spec = std::make_shared<ExperimentSpec>(*prepared->spec);
+  auto prepared = as_the_door_makes_it();
+  auto spec = std::make_shared<ExperimentSpec>(*prepared.spec);
   Json config = parse_json(spec->config).value();
   config.at(std::vector<std::string>{"hyperparameters", "large"}) =
       Json(std::string(kVariableBytesMax, 'x'));
   spec->config = json_text(config);
-  prepared->spec = std::move(spec);
-  ASSERT_FALSE(lab.rig.done(std::move(*prepared)).error);
+  prepared.spec = std::move(spec);
+  ASSERT_FALSE(lab.rig.done(std::move(prepared)).error);
   const auto continued = [&](const std::string& overrides) {
     auto answer = prepare_continuation({ExperimentId(1), overrides}, lab.rig.core.state());
     return answer.has_value() ? "" : answer.error().text();

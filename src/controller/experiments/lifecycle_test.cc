@@ -2,6 +2,7 @@
 // they may use.
 #include <gtest/gtest.h>
 
+#include "controller/drop_job.h"
 #include "controller/experiments/testing.h"
 #include "controller/frontend/trial_access.h"
 
@@ -619,6 +620,22 @@ TEST(Collecting, AJobThatNeverBeganHasTouchedNothing) {
   lab.rig.done(testing::cancel_of(job));
   EXPECT_FALSE(is_collecting(lab));
   EXPECT_EQ(state_of(lab, "a"), CheckpointState::kCompleted);
+}
+
+/// musterd --drop-job.
+TEST(Collecting, AJobThatIsDroppedLeavesNothingToGoOnFrom) {
+  Lab lab;
+  lab.create(random_search(1, 1));
+  save(lab, 1, "a", 1);
+  lab.exit(1);
+  lab.rig.done(CollectCheckpoints{ExperimentId(1), {}, {"a"}}, kRoot);
+  lab.settle();
+  const JobId job = collection(lab).job;
+  ASSERT_NE(lab.rig.job(job).run, nullptr);
+  ClusterState state;
+  for (const EventBatchRef& batch : lab.rig.stored()) state.apply(*batch);
+  ASSERT_TRUE(drop_job(state, job, Epoch(2), state.time()).has_value());
+  EXPECT_EQ(state.checkpoints().find("a")->state, CheckpointState::kError);
 }
 
 TEST(Continuing, NothingGoesOnFromWhatIsBeingDeleted) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "codec/collection_text.h"
 #include "codec/digest.h"
@@ -139,15 +140,15 @@ Reply collect(Draft& draft, const CollectCheckpoints& collect) {
     const bool may_go = is_reachable && known != nullptr && is_there(*known) && !state.checkpoints().is_going(uuid) && !kept.because(*known);
     if (may_go) uuids.push_back(uuid);
   }
+  std::set<std::string> named(uuids.begin(), uuids.end());
   // What runs that were killed had begun to save, and what a job that broke off may have left.
   for (const TrialId trial : experiment->trials) {
     for (const CheckpointRef& one : state.checkpoints().of(trial)) {
       const bool is_left = one->state == CheckpointState::kError && one->size == 0 &&
                            one->resources == "{}" && !kept.because(*one);
       const bool is_torn = one->state == CheckpointState::kActive || is_left;
-      const bool is_named = std::ranges::find(uuids, one->uuid) != uuids.end();
-      if (is_torn && !is_named && is_reachable && !state.checkpoints().is_going(one->uuid))
-        uuids.push_back(one->uuid);
+      const bool may_go = is_torn && is_reachable && !state.checkpoints().is_going(one->uuid);
+      if (may_go && named.insert(one->uuid).second) uuids.push_back(one->uuid);
     }
   }
   if (!uuids.empty()) {

@@ -15,7 +15,8 @@
 namespace muster::frontend {
 namespace {
 
-/// Searches whose decisions do not hang upon how trials compare: a trial that comes back upsets none of them.
+/// Searches whose decisions do not hang upon how trials compare: a trial that comes back upsets
+/// none of them.
 constexpr std::array<std::string_view, 3> kContinued{"single", "random", "grid"};
 
 TrialExit exit_of(const Trial& trial) {
@@ -28,18 +29,25 @@ TrialExit exit_of(const Trial& trial) {
 }
 
 Status check(const Experiment& experiment, const PreparedContinuation& prepared) {
-  const auto refuse = [](std::string text, std::string_view way_out) { return fail(ErrorCode::kFailedPrecondition, std::move(text), std::string(way_out)); };
+  const auto refuse = [](std::string text, std::string_view way_out) {
+    return fail(ErrorCode::kFailedPrecondition, std::move(text), std::string(way_out));
+  };
   const std::uint32_t id = experiment.id.value();
-  if (!is_final(experiment.state)) return refuse(fmt::format("experiment {} has not ended", id), "see muster experiment activate");
-  if (experiment.state >= ExperimentState::kDeleting) return refuse(fmt::format("experiment {} is being deleted", id), "");
+  if (!is_final(experiment.state))
+    return refuse(fmt::format("experiment {} has not ended", id), "see muster experiment activate");
+  if (experiment.state >= ExperimentState::kDeleting)
+    return refuse(fmt::format("experiment {} is being deleted", id), "");
   if (!experiment.spec->imported_from.empty()) {
-    return refuse(fmt::format("experiment {} ended in another cluster", id), "fork it: muster experiment fork");
+    return refuse(fmt::format("experiment {} ended in another cluster", id),
+                  "fork it: muster experiment fork");
   }
   if (std::ranges::find(kContinued, experiment.spec->searcher) == kContinued.end()) {
     return refuse(fmt::format("a search by {} cannot be continued", experiment.spec->searcher),
                   "fork it: muster experiment fork; searches by single, random and grid can be");
   }
-  if (experiment.spec_hash != prepared.basis) return fail(ErrorCode::kConflict, fmt::format("experiment {} was changed meanwhile", id), "try again");
+  if (experiment.spec_hash != prepared.basis)
+    return fail(ErrorCode::kConflict, fmt::format("experiment {} was changed meanwhile", id),
+                "try again");
   return {};
 }
 
@@ -69,11 +77,14 @@ std::string with_values(const std::string& hparams, const std::string& changes) 
 
 }  // namespace
 
-Result<Reply> continue_experiment(Draft& draft, const PreparedContinuation& prepared, const Identity& identity) {
+Result<Reply> continue_experiment(Draft& draft, const PreparedContinuation& prepared,
+                                  const Identity& identity) {
   const Experiment& experiment = *TRY(find_own(draft.state(), prepared.experiment, identity));
   if (experiment.labels.is_archived) {
-    return fail(ErrorCode::kFailedPrecondition, fmt::format("experiment {} is archived", experiment.id.value()),
-                fmt::format("bring it back first: muster experiment unarchive {}", experiment.id.value()));
+    return fail(
+        ErrorCode::kFailedPrecondition,
+        fmt::format("experiment {} is archived", experiment.id.value()),
+        fmt::format("bring it back first: muster experiment unarchive {}", experiment.id.value()));
   }
   TRY(check(experiment, prepared));
   auto spec = std::make_shared<ExperimentSpec>(*prepared.spec);
@@ -88,7 +99,8 @@ Result<Reply> continue_experiment(Draft& draft, const PreparedContinuation& prep
   event.search_state = experiment.search_state;
   const bool is_single = spec->searcher == kContinued.front();
   if (!prepared.hparams.empty() && !experiment.trials.empty()) {
-    event.hparams = with_values(draft.state().experiments().find(experiment.trials.front())->hparams, prepared.hparams);
+    event.hparams = with_values(
+        draft.state().experiments().find(experiment.trials.front())->hparams, prepared.hparams);
   }
   for (const TrialId id : experiment.trials) {
     const Trial& trial = *draft.state().experiments().find(id);
@@ -101,13 +113,16 @@ Result<Reply> continue_experiment(Draft& draft, const PreparedContinuation& prep
     }
   }
   if (event.trials.empty() && experiment.outcome) {
-    return fail(ErrorCode::kFailedPrecondition, fmt::format("experiment {} has no trial left to continue: all are completed", experiment.id.value()),
+    return fail(ErrorCode::kFailedPrecondition,
+                fmt::format("experiment {} has no trial left to continue: all are completed",
+                            experiment.id.value()),
                 "fork it for more: muster experiment fork");
   }
   draft.add(event);
   for (const TrialAgain& again : event.trials) {
     const Trial& trial = *draft.state().experiments().find(again.id);
-    TRY(submit_trial(draft, *spec, experiment.labels.name, {again.id, again.trial, trial.last_run, false}));
+    TRY(submit_trial(draft, *spec, experiment.labels.name,
+                     {again.id, again.trial, trial.last_run, false}));
   }
   Reply reply;
   reply.experiment = experiment.id;

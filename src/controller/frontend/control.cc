@@ -35,20 +35,25 @@ Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity
 }
 
 /// Back to the queue: at once when it has ended, after its nodes are clean when it runs.
-Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags, TimePoint eligible) {
+Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags,
+                TimePoint eligible) {
   if (job.spec->kind != JobKind::kBatch) {
-    return Error{ErrorCode::kFailedPrecondition, "Requested operation is presently disabled", "only batch jobs can be requeued"};
+    return Error{ErrorCode::kFailedPrecondition, "Requested operation is presently disabled",
+                 "only batch jobs can be requeued"};
   }
   if (!job.spec->is_requeue) {
     return Error{ErrorCode::kFailedPrecondition, "Requested operation is presently disabled",
                  "the job was submitted with --no-requeue"};
   }
   if (job.is_pending()) return precondition("Job is pending execution", "");
-  if (const Trial* trial = trial_of(draft.state(), job); trial != nullptr && job.run != nullptr && !is_finished(job.state)) {
-    draft_stop(draft, job, StopCall::kPreempt, draft.state().experiments().find(trial->experiment)->spec->preemption_timeout);
+  if (const Trial* trial = trial_of(draft.state(), job);
+      trial != nullptr && job.run != nullptr && !is_finished(job.state)) {
+    draft_stop(draft, job, StopCall::kPreempt,
+               draft.state().experiments().find(trial->experiment)->spec->preemption_timeout);
     return std::nullopt;
   }
-  if (job.spec->trial.value() != 0) return precondition("Job is a trial's, and over", "its search has gone on without it");
+  if (job.spec->trial.value() != 0)
+    return precondition("Job is a trial's, and over", "its search has gone on without it");
   if (job.is_over()) {
     draft.add(JobRequeued{id, eligible, hold_flags});
     return std::nullopt;
@@ -64,18 +69,24 @@ Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags
 }
 
 Refusal suspend(Draft& draft, JobId id, const Job& job, const Identity& identity) {
-  if (!identity.is_operator) return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only an operator may suspend jobs"};
+  if (!identity.is_operator)
+    return Error{ErrorCode::kPermissionDenied, "Access/permission denied",
+                 "only an operator may suspend jobs"};
   if (job.is_pending()) return precondition("Job is pending execution", "");
   if (job.state == JobState::kSuspended) return std::nullopt;
-  if (job.state != JobState::kRunning) return precondition("Job/step already completing or completed", "");
+  if (job.state != JobState::kRunning)
+    return precondition("Job/step already completing or completed", "");
   draft.add(JobSuspended{id});
   return std::nullopt;
 }
 
 Refusal resume(Draft& draft, JobId id, const Job& job, const Identity& identity) {
-  if (!identity.is_operator) return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only an operator may resume jobs"};
+  if (!identity.is_operator)
+    return Error{ErrorCode::kPermissionDenied, "Access/permission denied",
+                 "only an operator may resume jobs"};
   if (job.state == JobState::kRunning) return precondition("Job is not suspended", "");
-  if (job.state != JobState::kSuspended) return precondition("Job/step already completing or completed", "");
+  if (job.state != JobState::kSuspended)
+    return precondition("Job/step already completing or completed", "");
   draft.add(JobResumed{id});
   return std::nullopt;
 }
@@ -86,7 +97,8 @@ Refusal apply_verb(Draft& draft, JobId id, const Job& job, JobVerb verb, const I
     case JobVerb::kHold: return hold(draft, id, job, identity, false);
     case JobVerb::kUserHold: return hold(draft, id, job, identity, true);
     case JobVerb::kRelease: return release(draft, id, job, identity);
-    case JobVerb::kRequeue: return requeue(draft, id, job, 0, now + draft.state().settings().requeue_delay);
+    case JobVerb::kRequeue:
+      return requeue(draft, id, job, 0, now + draft.state().settings().requeue_delay);
     case JobVerb::kRequeueHold: return requeue(draft, id, job, job_flag::kRequeueHeld, now);
     case JobVerb::kRequeueSpecialExit:
       return requeue(draft, id, job, job_flag::kRequeueHeld | job_flag::kSpecialExit, now);
@@ -98,17 +110,20 @@ Refusal apply_verb(Draft& draft, JobId id, const Job& job, JobVerb verb, const I
 
 Refusal apply_once(Draft& draft, JobId id, const Job& job, JobVerb verb, const Identity& identity) {
   if (draft.is_claimed(id)) {
-    return Error{ErrorCode::kConflict, "Job update conflicts with another of the same request", "send them one after the other"};
+    return Error{ErrorCode::kConflict, "Job update conflicts with another of the same request",
+                 "send them one after the other"};
   }
   Refusal refused = apply_verb(draft, id, job, verb, identity);
-  const bool is_flag = verb == JobVerb::kHold || verb == JobVerb::kUserHold || verb == JobVerb::kRelease;
+  const bool is_flag =
+      verb == JobVerb::kHold || verb == JobVerb::kUserHold || verb == JobVerb::kRelease;
   if (!refused && !is_flag) draft.claim(id);
   return refused;
 }
 
 }  // namespace
 
-Verdict control_one(Draft& draft, JobId id, const Job& job, JobVerb verb, const Identity& identity) {
+Verdict control_one(Draft& draft, JobId id, const Job& job, JobVerb verb,
+                    const Identity& identity) {
   if (id == job.id && is_spent_array(job)) return Verdict{false, {}};
   return Verdict{true, apply_once(draft, id, job, verb, identity)};
 }
