@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import time
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from muster.core import event_files, values
 from muster.core.backend import MetricSink
@@ -78,17 +77,10 @@ def first_step(reported: int, resumed: Optional[int]) -> int:
     return reported if resumed is None or reported < resumed else resumed + 1
 
 
-def _number(value: Union[bool, int, float]) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
 def _scalars(row: MetricRow) -> bytes:
     """Its numbers; b"" without any."""
     decoded: Dict[str, Any] = values.decode(row.metrics)
-    numbers = {name: _number(value) for name, value in decoded.items() if isinstance(value, (bool, int, float))}
+    numbers = {name: float(value) for name, value in decoded.items() if isinstance(value, (bool, int, float))}
     if not numbers:
         return b""
     return event_files.scalars_event(row.time, row.steps or 0, [f"{row.group}/{name}" for name in numbers],
