@@ -2,13 +2,14 @@
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from conftest import BIN, Cluster, until
+from conftest import BIN, supervisors, until
 
 TICKS = "i=0; while [ $i -lt {n} ]; do echo tick $i; i=$((i+1)); sleep 0.2; done"
 
@@ -28,6 +29,12 @@ def begun(cluster, count):
     for job in jobs:
         until(lambda: (cluster.work / f"begun-{job}").exists(), f"job {job} begins")
     return jobs
+
+
+def stop_hard(cluster, *names):
+    for name in names:
+        os.kill(cluster.pid(name), signal.SIGKILL)
+    time.sleep(0.3)
 
 
 @pytest.fixture
@@ -81,9 +88,13 @@ def daemons_of(cluster):
 
 
 @pytest.mark.long
-def test_everything_stands_still_for_as_long_as_told(impatient, request):
-    """As a machine that is suspended, but for the users' own processes. `make pauses MINUTES=10` takes its time."""
-    cluster, pause = impatient, request.config.getoption("--pause")
+def test_everything_stands_still_for_as_long_as_told(own_cluster, request):
+    """As a machine that is suspended, but for the users' own processes. `make pauses MINUTES=10` takes its time. However short the pause,
+    it is several times as long as what a silent node and a launch have."""
+    pause = request.config.getoption("--pause")
+    timeout = max(2, pause // 4) if pause < 60 else 15
+    cluster = own_cluster(nodes=2, conf={"SlurmdTimeout": timeout, "MusterLaunchTimeout": timeout, "KillWait": 2})
+    assert pause > 3 * timeout
     batch = cluster.sbatch(TICKS.format(n=5 * (pause + 15)), "-o", "out.txt")
     cluster.wait_state(batch, "RUNNING")
     srun = cluster.popen("srun", "-n1", "sh", "-c", f"sleep {pause + 5}; echo done")
@@ -116,14 +127,13 @@ def shim(tmp_path_factory):
 
 
 class ShimmedCluster:
-    """The controller's wall clock is off by what `set` says; its nodes' clocks are right."""
+    """The wall clock of some daemons is off by what `set` says. Supervisors have their agent's; clients and tasks have the right one."""
 
-    def __init__(self, cluster, shim):
+    def __init__(self, cluster, shim, daemons=("controller",)):
         self.cluster = cluster
         self.file = cluster.dir / "clock"
         self.file.write_text("0")
-        os.kill(cluster.pid("controller"), signal.SIGKILL)
-        time.sleep(0.3)
+        stop_hard(cluster, *daemons)
         cluster.run("muster", "up", *cluster.args, "--detach", env={"LD_PRELOAD": str(shim), "CLOCK_SHIM": str(self.file)})
 
     def set(self, seconds):
@@ -157,6 +167,68 @@ def test_a_clock_that_jumps_and_comes_back_ends_nothing(impatient, shim, jump):
         return
     # A minute is a minute.
     assert cluster.wait_ended(short, timeout=100)["State"] == "TIMEOUT"
+
+
+def is_shimmed(pid):
+    return b"clock_shim.so" in Path(f"/proc/{pid}/maps").read_bytes()
+
+
+def seconds_off(cluster, job, field):
+    """By how much a time that sacct shows of a job differs from now."""
+    shown = cluster.job(job, field)[field]
+    return abs(time.mktime(time.strptime(shown, "%Y-%m-%dT%H:%M:%S")) - time.timezone - time.time())
+
+
+@pytest.mark.long
+def test_clocks_of_all_daemons_that_jump_and_come_back_end_nothing(impatient, shim):
+    """Those of a whole machine: the controller's, its agents' and the supervisors'."""
+    cluster = impatient
+    shimmed = ShimmedCluster(cluster, shim, ("controller", "agent-node1", "agent-node2"))
+    batch = cluster.sbatch(TICKS.format(n=100000), "-t", "60", "-o", "out.txt")
+    cluster.wait_state(batch, "RUNNING")
+    srun = cluster.popen("srun", "-n1", "-t", "60", "sh", "-c", "while [ ! -e go ]; do sleep 0.2; done; echo done")
+    salloc = cluster.popen("salloc", "-n1", "-t", "60", "sh", "-c", "while [ ! -e go ]; do sleep 0.2; done; srun echo inside $SLURM_JOB_ID")
+    until(lambda: len(cluster.run("squeue", "-h", "-t", "R").out.splitlines()) == 3, "all three run")
+    pids = until(lambda: len(found := daemons_of(cluster)) >= 5 and found, "a controller, two agents, and two supervisors")
+    assert all(is_shimmed(pid) for pid in pids)
+    for jump in (3600, -3600, 30 * 86400):
+        shimmed.set(jump)
+        time.sleep(4)
+        # What begins meanwhile is run, too.
+        assert cluster.wait_ended(cluster.sbatch("true", "-o", "/dev/null"))["State"] == "COMPLETED"
+        shimmed.set(0)
+        time.sleep(2)
+        assert len(cluster.run("squeue", "-h", "-t", "R").out.splitlines()) == 3, f"all three run after a jump by {jump} s"
+    (cluster.work / "go").touch()
+    for client, said in ((srun, "done"), (salloc, "inside")):
+        out, err = client.communicate(timeout=60)
+        assert client.returncode == 0 and said in out, err
+    assert cluster.job(batch)["State"] == "RUNNING" and restarts_of(cluster, batch) == 0
+    cluster.run("scancel", batch)
+    cluster.wait_ended(batch)
+    ticks = [line for line in (cluster.work / "out.txt").read_text().splitlines() if line.startswith("tick")]
+    assert len(ticks) > 50 and ticks == [f"tick {i}" for i in range(len(ticks))]
+    last = cluster.sbatch("true", "-o", "/dev/null")
+    assert cluster.wait_ended(last)["State"] == "COMPLETED"
+    assert all(seconds_off(cluster, last, field) < 120 for field in ("Submit", "Eligible", "Start", "End")), "the time is true again"
+    assert {node.strip("*") for node in cluster.run("sinfo", "-h", "-N", "-o", "%t").out.split()} == {"idle"}
+    assert "hash" in cluster.run("muster", "check", "--dir", cluster.dir).out
+
+
+@pytest.mark.long
+def test_a_dead_node_is_found_while_the_clock_is_an_hour_back(impatient, shim):
+    cluster = impatient
+    shimmed = ShimmedCluster(cluster, shim)
+    lost = cluster.sbatch("echo $$ > pid; exec sleep 300", "-w", "node2", "--no-requeue", "-o", "/dev/null")
+    script = int(until(lambda: (cluster.work / "pid").exists() and (cluster.work / "pid").read_text(), "its begin"))
+    shimmed.set(-3600)
+    time.sleep(2)
+    for pid in (cluster.pid("agent-node2"), *supervisors(cluster), script):
+        os.kill(pid, signal.SIGKILL)
+    state = lambda node: cluster.run("sinfo", "-h", "-N", "-n", node, "-o", "%t").out.strip()
+    until(lambda: state("node2") == "down*", lambda: state("node2"), timeout=60)  # by a monotonic clock, and no hour
+    assert cluster.wait_ended(lost)["State"] == "NODE_FAIL"
+    assert state("node1") == "idle"
 
 
 @pytest.mark.long
@@ -236,12 +308,6 @@ def test_an_older_state_is_told_and_ids_go_on(pair):
     fresh = cluster.sbatch("echo back")
     assert fresh > max(later)
     assert cluster.wait_ended(fresh)["State"] == "COMPLETED"
-
-
-def stop_hard(cluster, *names):
-    for name in names:
-        os.kill(cluster.pid(name), signal.SIGKILL)
-    time.sleep(0.3)
 
 
 def test_an_older_journal_beside_its_history_gives_no_id_again(pair):
@@ -388,3 +454,38 @@ def test_ended_jobs_survive_a_kill_at_once(pair):
         cluster.run("muster", "up", *cluster.args, "--detach")
         seen = cluster.run("sacct", "-X", "-n", "-P", "-o", "JobID").out.split()
         assert [str(job) for job in jobs] == [job for job in seen if int(job) in jobs]
+
+
+def write_a_later_epoch(cluster):
+    """As another controller that takes the lead does; the answer is its epoch."""
+    journal = sqlite3.connect(cluster.dir / "state" / "journal.db", timeout=10)
+    with journal:
+        journal.execute("BEGIN IMMEDIATE")
+        journal.execute("UPDATE meta SET value = value + 1 WHERE name = 'epoch'")
+    ((epoch,),) = journal.execute("SELECT value FROM meta WHERE name = 'epoch'")
+    journal.close()
+    return epoch
+
+
+def test_a_deposed_controller_ends_and_does_not_take_the_lead_back(pair):
+    cluster = pair
+    (job,) = begun(cluster, 1)
+    deposed = cluster.pid("controller")
+    epoch = write_a_later_epoch(cluster)
+    asking = cluster.popen("sbatch", "--parsable", "--wrap", "true", "-o", "/dev/null")
+    until(lambda: deposed not in daemons_of(cluster), "the deposed controller's end", timeout=30)
+    words = (cluster.dir / "log" / "controller.log").read_text()
+    assert f"another controller leads: epoch {epoch} is newer than ours: this controller ends" in words, words
+    # Whatever were to start it again would have done so by now, and nobody but a controller writes there.
+    time.sleep(2)
+    assert not any(Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].endswith(b"/musterd") for pid in daemons_of(cluster))
+    journal = sqlite3.connect(f"file:{cluster.dir}/state/journal.db?mode=ro", uri=True)
+    assert journal.execute("SELECT value FROM meta WHERE name = 'epoch'").fetchall() == [(epoch,)]
+    journal.close()
+    # Who asked it is answered by the one that comes after it.
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    out, err = asking.communicate(timeout=60)
+    assert asking.returncode == 0, err
+    assert cluster.wait_ended(int(out))["State"] == "COMPLETED"
+    assert cluster.job(job)["State"] == "RUNNING" and restarts_of(cluster, job) == 0
+    assert f"epoch {epoch + 1}: recovered" in (cluster.dir / "log" / "controller.log").read_text()
