@@ -1,10 +1,12 @@
 """Who may come in, how much of it, and what a careless or hostile guest cannot do to the others."""
 import os
+import platform
 import re
 import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -140,6 +142,36 @@ def test_operators_are_those_that_the_configuration_names(own_cluster):
     assert cluster.run(*AS_STRANGER, "scancel", job).code == 0
 
 
+@pytest.mark.root_only
+def test_slurm_user_may_what_an_operator_may(own_cluster):
+    cluster = own_cluster(nodes=1)
+    as_other = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
+    job = cluster.sbatch("sleep 300", "-o", "/dev/null")
+    cluster.wait_state(job, "RUNNING")
+    drain = ["scontrol", "update", "nodename=node1", "state=drain", "reason=test"]
+    resume = ["scontrol", "update", "nodename=node1", "state=resume"]
+
+    def is_refused(who):
+        asked = [cluster.run(*who, *words, check=False) for words in (drain, ["scontrol", "update", f"jobid={job}", "timelimit=7"], ["scancel", job])]
+        return all("denied" in refused.err for refused in asked)
+
+    assert is_refused(AS_STRANGER), "without a line in slurm.conf he is a user like any other"
+    conf = cluster.dir / "slurm.conf"
+    conf.write_text("".join(line for line in conf.read_text().splitlines(True) if not line.startswith("SlurmUser=")) + "SlurmUser=nobody\n")
+    cluster.run("scontrol", "reconfigure")
+    shown = lambda: cluster.run("scontrol", "show", "config", check=False).out
+    until(lambda: re.search(rf"^SlurmUser += nobody\({STRANGER}\)$", shown(), re.M), "it is read")
+    assert is_refused(as_other)
+    assert cluster.job(job)["State"] == "RUNNING" and free_nodes(cluster) != ["drng"]
+    cluster.run(*AS_STRANGER, *drain)
+    assert free_nodes(cluster) == ["drng"]
+    cluster.run(*AS_STRANGER, *resume)
+    waiting = cluster.sbatch("true", "--hold")
+    cluster.run(*AS_STRANGER, "scontrol", "update", f"jobid={waiting}", "priority=100", "timelimit=7")
+    cluster.run(*AS_STRANGER, "scancel", job, waiting)
+    assert cluster.wait_ended(job)["State"] == f"CANCELLED by {STRANGER}"
+
+
 # ---- the controller's own files ----
 
 def test_a_state_folder_or_a_configuration_that_others_may_open_is_refused(own_cluster):
@@ -189,6 +221,67 @@ def test_a_job_is_dropped_while_no_controller_runs(own_cluster):
     assert "differ" not in cluster.run("muster", "check", "--dir", str(cluster.dir)).out
 
 
+# ---- a start that dies of a job ----
+
+# As src/env/posix/crash_note.cc lays it out: a mark, of which job this run died, of which the runs before, how many of them, when this
+# one began by the machine's steady clock, how many seconds it lived.
+CRASH_NOTE = struct.Struct("=IIIIqq")
+
+
+def die_of(cluster, job):
+    """The controller ends, and its note is what the handler of a fatal signal would have written: who it was."""
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    until(lambda: cluster.run("musterd", "-f", cluster.dir / "slurm.conf", "--drop-job", 4711, check=False).err.count("there is no job"), "its end")
+    note = cluster.dir / "state" / "crash_note"
+    mark, died_of, suspect, deaths, opened, _ = CRASH_NOTE.unpack(note.read_bytes())
+    assert died_of == 0, "while it lived it had died of nothing"
+    note.write_bytes(CRASH_NOTE.pack(mark, job, suspect, deaths, opened, 1))
+
+
+def test_a_job_that_two_starts_died_of_is_held_and_the_others_go_on(own_cluster):
+    cluster = own_cluster(nodes=1, cpus=1)
+    running = cluster.sbatch("sleep 300", "-o", "/dev/null")
+    cluster.wait_state(running, "RUNNING")
+    job = cluster.sbatch("true", "-o", "/dev/null")
+    other = cluster.sbatch("true", "-o", "/dev/null")
+    reason = lambda: cluster.run("squeue", "-h", "-j", job, "-o", "%T %r").out.strip()
+    died_of_it = f"the controller stopped twice while it worked on job {job}"
+    die_of(cluster, job)
+    cluster.up()
+    assert f"the last run ended while it worked on job {job}: 1 in a row" in controller_log(cluster)
+    assert reason() != "PENDING JobHeldAdmin" and died_of_it not in controller_log(cluster), "once may be chance"
+    die_of(cluster, job)
+    cluster.up()
+    assert f"the last run ended while it worked on job {job}: 2 in a row" in controller_log(cluster)
+    assert f"{died_of_it}: it is held. Release it with `scontrol release {job}`, or cancel it" in controller_log(cluster)
+    assert reason() == "PENDING JobHeldAdmin"
+    assert f"AdminComment=held: {died_of_it}\n" in cluster.run("scontrol", "show", "job", job).out
+    cluster.run("scancel", running)
+    assert cluster.wait_ended(other)["State"] == "COMPLETED"
+    assert reason() == "PENDING JobHeldAdmin"
+    cluster.run("scontrol", "release", job)
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+
+
+def test_a_job_that_has_begun_and_ends_each_start_can_be_dropped(own_cluster):
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("sleep 300", "-o", "/dev/null")
+    cluster.wait_state(job, "RUNNING")
+    for _ in range(2):
+        die_of(cluster, job)
+        cluster.up()
+    way_out = re.search(rf"worked on job {job}, which has begun and cannot be held: if it does so again, stop it and run `musterd (.*)`", controller_log(cluster))
+    assert cluster.job(job)["State"] == "RUNNING"
+    die_of(cluster, job)
+    dropped = cluster.run("musterd", "-f", cluster.dir / "slurm.conf", *way_out.group(1).split())
+    assert f"job {job} is dropped: it ended as CANCELLED" in dropped.err
+    cluster.up()
+    assert f"worked on job {job}, which is not in its state" in controller_log(cluster)
+    assert cluster.job(job)["State"].startswith("CANCELLED")
+    until(lambda: free_nodes(cluster) == ["idle"], "what it left on the node is gone", 30)
+    assert cluster.wait_ended(cluster.sbatch("true", "-o", "/dev/null"))["State"] == "COMPLETED"
+
+
 # ---- the programs ----
 
 @pytest.mark.parametrize("program", ["musterd", "muster-agent", "muster-stepd", "muster"])
@@ -203,6 +296,24 @@ def test_programs_are_hardened(program):
     symbols = read("--dyn-syms")
     assert "__stack_chk_fail" in symbols, "canaries"
     assert re.search(r"__\w+_chk@", symbols.replace("__stack_chk_fail", "")), "checked copies"
+
+
+@pytest.mark.parametrize("program", ["musterd", "muster-agent", "muster-stepd", "muster"])
+def test_own_functions_are_marked_as_jump_targets(program):
+    """The libraries that are linked statically are not, so that the program's notes promise nothing."""
+    if shutil.which("readelf") is None or platform.machine() != "x86_64":
+        pytest.skip("needs readelf (binutils) and an x86-64")
+    read = lambda *options: subprocess.run(["readelf", "-W", *options, str(BIN / program)], capture_output=True, text=True, check=True).stdout
+    bytes_of = (BIN / program).read_bytes()
+    sections = [[int(number, 16) for number in found] for found in re.findall(r"PROGBITS +(\w+) (\w+) (\w+)", read("-S"))]
+    own = re.findall(r"^ +\d+: (\w+) +\d+ FUNC +GLOBAL +\w+ +\d+ (main|_ZN6muster\w+)$", read("-s"), re.M)
+    assert "main" in dict(own).values() and len(own) > 100
+    unmarked = []
+    for address, name in ((int(address, 16), name) for address, name in own):
+        place = next(offset + address - begin for begin, offset, size in sections if begin <= address < begin + size)
+        if bytes_of[place:place + 4] != b"\xf3\x0f\x1e\xfa":  # endbr64
+            unmarked.append(name)
+    assert not unmarked
 
 
 @pytest.mark.root_only
