@@ -494,6 +494,27 @@ def test_an_experiment_is_made_from_files_and_its_code_comes_back(web):
     assert listed["experiments"][0]["id"] == experiment and listed["pagination"]["endIndex"] == 1
 
 
+@pytest.mark.long
+def test_code_that_is_too_large_is_refused_by_name_and_holds_nobody_up(own_cluster):
+    """As `det` sends it: each file of the folder as a text in one body."""
+    cluster = own_cluster(nodes=1)
+    web = Web(cluster)
+    blocks = [base64.b64encode(os.urandom(24 << 20)).decode() for _ in range(4)]
+    files = [{"path": f"data{i}.bin", "type": 48, "mode": 0o100644, "mtime": "0", "content": block} for i, block in enumerate(blocks)]
+    body = json.dumps({"config": CONFIG.format(entrypoint='"true"', storage=cluster.base / "storage"), "modelDefinition": files, "activate": True})
+    refused = []
+    sender = threading.Thread(target=lambda: refused.append((web.post("experiments", body, check=None), web.status)))
+    sender.start()
+    other = Web(cluster)
+    while sender.is_alive():
+        assert cluster.run("squeue", "-h", timeout=30).out == ""
+        assert other.get("experiments", timeout=30)["experiments"] == []
+    ((answer, status),) = refused
+    assert status in (400, 413) and "the code comes to more than 56 MiB" in answer["error"]["error"], (status, answer)
+    assert other.get("experiments")["experiments"] == [] and cluster.run("sacct", "-X", "-n", "-o", "JobID").out == ""
+    assert web.wait_state(create(web, "true"), "STATE_COMPLETED", "STATE_ERROR") == "STATE_COMPLETED"
+
+
 def test_wrong_configurations_are_refused_with_the_reason(web):
     body = {"config": "name: x\nentrypoint: true\nsearcher: {name: nonsense, metric: m}\n"}
     assert "nonsense" in web.post("experiments", body, check=400)["error"]["error"]

@@ -1,4 +1,5 @@
 """What operators and careful users rely on: configurations that change, limits that hold, reasons, filters of old jobs."""
+import getpass
 import os
 import re
 import time
@@ -187,6 +188,33 @@ def test_jobs_of_others_alone(cluster):
         stranger = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         assert str(mine) in cluster.run(*stranger, "squeue", "-h", "--notme", "-o", "%i", cwd="/").out.split()
     cluster.run("scancel", mine)
+
+
+def test_long_names_of_filters_and_fields(own_cluster):
+    cluster = own_cluster(nodes=2, cpus=2)
+    edit_conf(cluster, lambda text: text + "PartitionName=other Nodes=node2 State=UP\n")
+    cluster.run("scontrol", "reconfigure")
+    until(lambda: "other" in cluster.run("sinfo", "-h", "-o", "%R", check=False).out)
+    me, nobody_here = getpass.getuser(), "daemon"
+    first = cluster.sbatch("sleep 300", "-p", "main", "-w", "node1", "-A", "physics", "-J", "one", "-o", "/dev/null")
+    second = cluster.sbatch("sleep 300", "-p", "other", "-A", "biology", "-J", "two", "-o", "/dev/null")
+    for job in (first, second):
+        cluster.wait_state(job, "RUNNING")
+    both = {first, second}
+    for option, found in ((f"--partitions=other", {second}), ("--partitions=main,other", both), ("--partitions=main", {first}),
+                          ("--nodes=node1", {first}), ("--nodes=node[1-2]", both), ("--accounts=biology", {second}),
+                          ("--accounts=physics,biology", both), ("--accounts=none", set()), (f"--users={me}", both),
+                          (f"--users={nobody_here}", set()), (f"--users={me},{nobody_here}", both), ("--notme", set()), ("--me", both)):
+        assert {int(job) for job in cluster.run("squeue", "-h", option, "-o", "%i").out.split()} == found, option
+    assert cluster.run("squeue", "-h", "--users", me, "--partitions", "other", "--nodes", "node2", "-o", "%i").out.split() == [str(second)]
+    rows = cluster.run("sacct", "-X", "-n", "-P", "--fields=JobName,Partition,Account").out.splitlines()
+    assert rows == ["one|main|physics", "two|other|biology"]
+    assert cluster.run("sacct", "-X", "-n", "--fields", "JobName%5,State%-9").out.splitlines() == ["  one RUNNING   ", "  two RUNNING   "]
+    names = cluster.run("sacct", "--helpformat").out.split()
+    assert {"JobID", "JobName", "Partition", "Account", "State", "ExitCode", "Elapsed", "NodeList"} <= set(names) and len(names) == len(set(names))
+    header, *_ = cluster.run("sacct", "-X", "-P", f"--fields={','.join(names)}").out.splitlines()
+    assert header.split("|") == names, "each that is listed can be asked for"
+    cluster.run("scancel", first, second)
 
 
 def test_spread_tasks_and_hosts_of_a_file(cluster):

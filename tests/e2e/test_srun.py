@@ -1,5 +1,7 @@
 """srun and salloc: layout, streams, exits, several steps at once."""
 import os
+import resource
+import shlex
 import signal
 import time
 
@@ -268,6 +270,32 @@ def test_limits_of_a_script_reach_its_steps(cluster):
     cluster.wait_ended(job)
     first, leaked, other = (cluster.work / "limits.out").read_text().split()
     assert first == "777" and leaked == "none" and other != "777"
+
+
+@pytest.mark.root_only
+def test_nobody_gets_more_than_the_hard_limits_of_the_node(own_cluster):
+    """What a user asks for is cut down to the hard limit. Limits that were set with root's rights would come out as asked for, or where
+    the machine keeps root from that, not at all."""
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] != resource.RLIM_INFINITY:
+        pytest.skip("core files are limited here")
+    wanted, hard, soft = 8 << 20, 4 << 20, 2 << 20
+    cluster = own_cluster(nodes=1)
+    cluster.down()
+    cluster.run("prlimit", f"--core={soft}:{hard}", "muster", "up", *cluster.args, "--detach")
+    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "prlimit", f"--core={wanted}:{wanted}"]
+    tell = ["python3", "-c", "import resource; print(*resource.getrlimit(resource.RLIMIT_CORE))"]
+    ask = lambda *words, **variables: tuple(map(int, cluster.run(*words, cwd="/", env=variables).out.split()))
+    assert ask(*as_nobody, *tell) == (wanted, wanted)
+    assert ask(*as_nobody, "srun", *tell) == (hard, hard)
+    assert ask(*as_nobody, "srun", "--propagate=CORE", *tell) == (hard, hard)
+    assert ask(*as_nobody, "srun", "--propagate=NONE", *tell) == (soft, hard)
+    forged = ask(*as_nobody, "srun", "--propagate=NONE", *tell, SLURM_RLIMIT_CORE=str(wanted))
+    assert forged[0] <= hard and forged[1] == hard
+    out = cluster.work / "limits.out"
+    script = "#!/bin/sh\n" + shlex.join(tell)
+    job = cluster.run(*as_nobody, "sbatch", "--parsable", "--propagate", "-o", out, stdin=script, cwd="/").out.strip()
+    cluster.wait_ended(job)
+    assert out.read_text() == f"{hard} {hard}\n"
 
 
 def test_variables_of_the_way_to_the_controller(cluster):
