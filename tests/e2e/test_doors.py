@@ -1,4 +1,5 @@
 """Who may come in, how much of it, and what a careless or hostile guest cannot do to the others."""
+import fcntl
 import os
 import platform
 import re
@@ -152,12 +153,13 @@ def test_slurm_user_may_what_an_operator_may(own_cluster):
     resume = ["scontrol", "update", "nodename=node1", "state=resume"]
 
     def is_refused(who):
-        asked = [cluster.run(*who, *words, check=False) for words in (drain, ["scontrol", "update", f"jobid={job}", "timelimit=7"], ["scancel", job])]
+        update = ["scontrol", "update", f"jobid={job}", "timelimit=7"]
+        asked = [cluster.run(*who, *words, check=False) for words in (drain, update, ["scancel", job])]
         return all("denied" in refused.err for refused in asked)
 
     assert is_refused(AS_STRANGER), "without a line in slurm.conf he is a user like any other"
     conf = cluster.dir / "slurm.conf"
-    conf.write_text("".join(line for line in conf.read_text().splitlines(True) if not line.startswith("SlurmUser=")) + "SlurmUser=nobody\n")
+    conf.write_text(conf.read_text() + "SlurmUser=nobody\n")
     cluster.run("scontrol", "reconfigure")
     shown = lambda: cluster.run("scontrol", "show", "config", check=False).out
     until(lambda: re.search(rf"^SlurmUser += nobody\({STRANGER}\)$", shown(), re.M), "it is read")
@@ -223,15 +225,16 @@ def test_a_job_is_dropped_while_no_controller_runs(own_cluster):
 
 # ---- a start that dies of a job ----
 
-# As src/env/posix/crash_note.cc lays it out: a mark, of which job this run died, of which the runs before, how many of them, when this
-# one began by the machine's steady clock, how many seconds it lived.
+# As src/env/posix/crash_note.cc lays it out: a mark, of which job this run died, of which the runs before, how many of them,
+# when this one began by the machine's steady clock, how many seconds it lived.
 CRASH_NOTE = struct.Struct("=IIIIqq")
 
 
 def die_of(cluster, job):
     """The controller ends, and its note is what the handler of a fatal signal would have written: who it was."""
     os.kill(cluster.pid("controller"), signal.SIGKILL)
-    until(lambda: cluster.run("musterd", "-f", cluster.dir / "slurm.conf", "--drop-job", 4711, check=False).err.count("there is no job"), "its end")
+    with open(cluster.dir / "state" / "controller.lock", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # it is gone
     note = cluster.dir / "state" / "crash_note"
     mark, died_of, suspect, deaths, opened, _ = CRASH_NOTE.unpack(note.read_bytes())
     assert died_of == 0, "while it lived it had died of nothing"
@@ -270,7 +273,8 @@ def test_a_job_that_has_begun_and_ends_each_start_can_be_dropped(own_cluster):
     for _ in range(2):
         die_of(cluster, job)
         cluster.up()
-    way_out = re.search(rf"worked on job {job}, which has begun and cannot be held: if it does so again, stop it and run `musterd (.*)`", controller_log(cluster))
+    cannot = f"worked on job {job}, which has begun and cannot be held: if it does so again, stop it and run "
+    way_out = re.search(f"{cannot}`musterd (.*)`", controller_log(cluster))
     assert cluster.job(job)["State"] == "RUNNING"
     die_of(cluster, job)
     dropped = cluster.run("musterd", "-f", cluster.dir / "slurm.conf", *way_out.group(1).split())
@@ -303,7 +307,8 @@ def test_own_functions_are_marked_as_jump_targets(program):
     """The libraries that are linked statically are not, so that the program's notes promise nothing."""
     if shutil.which("readelf") is None or platform.machine() != "x86_64":
         pytest.skip("needs readelf (binutils) and an x86-64")
-    read = lambda *options: subprocess.run(["readelf", "-W", *options, str(BIN / program)], capture_output=True, text=True, check=True).stdout
+    ask = lambda option: subprocess.run(["readelf", "-W", option, str(BIN / program)], capture_output=True, text=True, check=True)
+    read = lambda option: ask(option).stdout
     bytes_of = (BIN / program).read_bytes()
     sections = [[int(number, 16) for number in found] for found in re.findall(r"PROGBITS +(\w+) (\w+) (\w+)", read("-S"))]
     own = re.findall(r"^ +\d+: (\w+) +\d+ FUNC +GLOBAL +\w+ +\d+ (main|_ZN6muster\w+)$", read("-s"), re.M)

@@ -500,8 +500,10 @@ def test_code_that_is_too_large_is_refused_by_name_and_holds_nobody_up(own_clust
     cluster = own_cluster(nodes=1)
     web = Web(cluster)
     blocks = [base64.b64encode(os.urandom(24 << 20)).decode() for _ in range(4)]
-    files = [{"path": f"data{i}.bin", "type": 48, "mode": 0o100644, "mtime": "0", "content": block} for i, block in enumerate(blocks)]
-    body = json.dumps({"config": CONFIG.format(entrypoint='"true"', storage=cluster.base / "storage"), "modelDefinition": files, "activate": True})
+    files = [{"path": f"data{i}.bin", "type": 48, "mode": 0o100644, "mtime": "0", "content": block}
+             for i, block in enumerate(blocks)]
+    config = CONFIG.format(entrypoint='"true"', storage=cluster.base / "storage")
+    body = json.dumps({"config": config, "modelDefinition": files, "activate": True})
     refused = []
     sender = threading.Thread(target=lambda: refused.append((web.post("experiments", body, check=None), web.status)))
     sender.start()

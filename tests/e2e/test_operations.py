@@ -201,17 +201,21 @@ def test_long_names_of_filters_and_fields(own_cluster):
     for job in (first, second):
         cluster.wait_state(job, "RUNNING")
     both = {first, second}
-    for option, found in ((f"--partitions=other", {second}), ("--partitions=main,other", both), ("--partitions=main", {first}),
+    for option, found in (("--partitions=other", {second}), ("--partitions=main,other", both), ("--partitions=main", {first}),
                           ("--nodes=node1", {first}), ("--nodes=node[1-2]", both), ("--accounts=biology", {second}),
                           ("--accounts=physics,biology", both), ("--accounts=none", set()), (f"--users={me}", both),
-                          (f"--users={nobody_here}", set()), (f"--users={me},{nobody_here}", both), ("--notme", set()), ("--me", both)):
+                          (f"--users={nobody_here}", set()), (f"--users={me},{nobody_here}", both), ("--notme", set()),
+                          ("--me", both)):
         assert {int(job) for job in cluster.run("squeue", "-h", option, "-o", "%i").out.split()} == found, option
-    assert cluster.run("squeue", "-h", "--users", me, "--partitions", "other", "--nodes", "node2", "-o", "%i").out.split() == [str(second)]
+    together = ["--users", me, "--partitions", "other", "--nodes", "node2", "--accounts", "biology"]
+    assert cluster.run("squeue", "-h", *together, "-o", "%i").out.split() == [str(second)]
     rows = cluster.run("sacct", "-X", "-n", "-P", "--fields=JobName,Partition,Account").out.splitlines()
     assert rows == ["one|main|physics", "two|other|biology"]
-    assert cluster.run("sacct", "-X", "-n", "--fields", "JobName%5,State%-9").out.splitlines() == ["  one RUNNING   ", "  two RUNNING   "]
+    widths = cluster.run("sacct", "-X", "-n", "--fields", "JobName%5,State%-9").out.splitlines()
+    assert widths == ["  one RUNNING   ", "  two RUNNING   "]
     names = cluster.run("sacct", "--helpformat").out.split()
-    assert {"JobID", "JobName", "Partition", "Account", "State", "ExitCode", "Elapsed", "NodeList"} <= set(names) and len(names) == len(set(names))
+    assert {"JobID", "JobName", "Partition", "Account", "State", "ExitCode", "Elapsed", "NodeList"} <= set(names)
+    assert len(names) == len(set(names))
     header, *_ = cluster.run("sacct", "-X", "-P", f"--fields={','.join(names)}").out.splitlines()
     assert header.split("|") == names, "each that is listed can be asked for"
     cluster.run("scancel", first, second)

@@ -89,8 +89,9 @@ def daemons_of(cluster):
 
 @pytest.mark.long
 def test_everything_stands_still_for_as_long_as_told(own_cluster, request):
-    """As a machine that is suspended, but for the users' own processes. `make pauses MINUTES=10` takes its time. However short the pause,
-    it is several times as long as what a silent node and a launch have."""
+    """As a machine that is suspended, but for the users' own processes. `make pauses MINUTES=10` takes its time.
+
+    However short the pause, it is several times as long as what a silent node and a launch have."""
     pause = request.config.getoption("--pause")
     timeout = max(2, pause // 4) if pause < 60 else 15
     cluster = own_cluster(nodes=2, conf={"SlurmdTimeout": timeout, "MusterLaunchTimeout": timeout, "KillWait": 2})
@@ -127,7 +128,7 @@ def shim(tmp_path_factory):
 
 
 class ShimmedCluster:
-    """The wall clock of some daemons is off by what `set` says. Supervisors have their agent's; clients and tasks have the right one."""
+    """The wall clock of some daemons is off by what `set` says. Supervisors have their agent's; clients and tasks are right."""
 
     def __init__(self, cluster, shim, daemons=("controller",)):
         self.cluster = cluster
@@ -186,8 +187,9 @@ def test_clocks_of_all_daemons_that_jump_and_come_back_end_nothing(impatient, sh
     shimmed = ShimmedCluster(cluster, shim, ("controller", "agent-node1", "agent-node2"))
     batch = cluster.sbatch(TICKS.format(n=100000), "-t", "60", "-o", "out.txt")
     cluster.wait_state(batch, "RUNNING")
-    srun = cluster.popen("srun", "-n1", "-t", "60", "sh", "-c", "while [ ! -e go ]; do sleep 0.2; done; echo done")
-    salloc = cluster.popen("salloc", "-n1", "-t", "60", "sh", "-c", "while [ ! -e go ]; do sleep 0.2; done; srun echo inside $SLURM_JOB_ID")
+    wait = "while [ ! -e go ]; do sleep 0.2; done"
+    srun = cluster.popen("srun", "-n1", "-t", "60", "sh", "-c", f"{wait}; echo done")
+    salloc = cluster.popen("salloc", "-n1", "-t", "60", "sh", "-c", f"{wait}; srun echo inside")
     until(lambda: len(cluster.run("squeue", "-h", "-t", "R").out.splitlines()) == 3, "all three run")
     pids = until(lambda: len(found := daemons_of(cluster)) >= 5 and found, "a controller, two agents, and two supervisors")
     assert all(is_shimmed(pid) for pid in pids)
@@ -210,7 +212,8 @@ def test_clocks_of_all_daemons_that_jump_and_come_back_end_nothing(impatient, sh
     assert len(ticks) > 50 and ticks == [f"tick {i}" for i in range(len(ticks))]
     last = cluster.sbatch("true", "-o", "/dev/null")
     assert cluster.wait_ended(last)["State"] == "COMPLETED"
-    assert all(seconds_off(cluster, last, field) < 120 for field in ("Submit", "Eligible", "Start", "End")), "the time is true again"
+    off = {field: seconds_off(cluster, last, field) for field in ("Submit", "Eligible", "Start", "End")}
+    assert all(seconds < 120 for seconds in off.values()), "the time is true again"
     assert {node.strip("*") for node in cluster.run("sinfo", "-h", "-N", "-o", "%t").out.split()} == {"idle"}
     assert "hash" in cluster.run("muster", "check", "--dir", cluster.dir).out
 

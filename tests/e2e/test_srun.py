@@ -274,8 +274,8 @@ def test_limits_of_a_script_reach_its_steps(cluster):
 
 @pytest.mark.root_only
 def test_nobody_gets_more_than_the_hard_limits_of_the_node(own_cluster):
-    """What a user asks for is cut down to the hard limit. Limits that were set with root's rights would come out as asked for, or where
-    the machine keeps root from that, not at all."""
+    """What a user asks for is cut down to the hard limit. Limits that were set with root's rights would come out as asked for, or
+    where the machine keeps root from that, not at all."""
     if resource.getrlimit(resource.RLIMIT_CORE)[1] != resource.RLIM_INFINITY:
         pytest.skip("core files are limited here")
     wanted, hard, soft = 8 << 20, 4 << 20, 2 << 20

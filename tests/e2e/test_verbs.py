@@ -1,6 +1,9 @@
 """Muster's own verbs for looking at experiments and getting what they made, as Determined's users know them."""
 import json
+import os
 import re
+import signal
+import subprocess
 
 import pytest
 
@@ -110,3 +113,63 @@ def test_experiments_of_a_project(done):
     assert re.search(rf"^{experiment} ", muster(cluster, "project", "list-experiments", "verbs", "p").out, re.M)
     result = muster(cluster, "project", "list", "none", check=False)
     assert result.code != 0 and "there is no workspace none" in result.err
+
+
+# ---- order, number, and who does not read on ----
+
+def table(cluster, *words):
+    """Rows of a table, by column."""
+    lines = muster(cluster, *words).out.splitlines()
+    begins = [(found.group(), found.start()) for found in re.finditer(r"\S+", lines[0])]
+    ends = [begin for _, begin in begins[1:]] + [None]
+    return [{name: line[begin:end].strip() for (name, begin), end in zip(begins, ends)} for line in lines[1:]]
+
+
+@pytest.mark.parametrize("smaller_is_better", [True, False])
+def test_trials_in_the_order_and_number_asked_for(cluster, smaller_is_better):
+    """x is the metric, and how far each comes is in no order of that."""
+    (cluster.work / "code").mkdir(exist_ok=True)
+    (cluster.work / "ranked.yaml").write_text(
+        "name: ranked\nentrypoint: 'echo step=$((MUSTER_HP_X * 3 % 5 * 10)) loss=$MUSTER_HP_X'\nresources: {slots_per_trial: 0}\n"
+        "hyperparameters: {x: {type: categorical, vals: [3, 1, 4, 2]}}\n"
+        f"searcher: {{name: grid, metric: loss, smaller_is_better: {json.dumps(smaller_is_better)}, max_concurrent_trials: 4}}\n")
+    experiment = int(muster(cluster, "experiment", "create", "ranked.yaml", "code").out.split()[2])
+    muster(cluster, "experiment", "wait", experiment)
+    rows = lambda *options: table(cluster, "experiment", "list-trials", experiment, *options)
+    order = lambda *options: [int(row["METRIC"]) for row in rows(*options)]
+    made, best_first, furthest_first = order(), [1, 2, 3, 4] if smaller_is_better else [4, 3, 2, 1], [3, 1, 4, 2]
+    assert sorted(made) == [1, 2, 3, 4] and made not in (best_first, furthest_first)
+    ids = [int(row["TRIAL"]) for row in rows()]
+    assert ids == sorted(ids) and order("--sort", "id") == made
+    assert order("--sort", "metric") == order("--top", 9) == best_first
+    assert order("--sort", "at") == furthest_first and [row["AT"] for row in rows("--sort", "at")] == ["40", "30", "20", "10"]
+    assert order("--top", 2) == best_first[:2] and order("--sort=id", "--top=3") == made[:3]
+    assert order("--top=1", "--sort=at") == furthest_first[:1]
+    for words, text in ((["--top", 0], "--top"), (["--sort", "name"], "--sort"), (["--top", 2, "--json"], "leave out --json")):
+        refused = muster(cluster, "experiment", "list-trials", experiment, *words, check=False)
+        assert refused.code != 0 and text in refused.err and refused.out == "", refused
+
+
+@pytest.mark.parametrize("is_pipe_ignored", [False, True])
+def test_who_does_not_read_on_hears_nothing(done, is_pipe_ignored):
+    """As `| head -1` when head has gone. What cannot be written for another reason is told of."""
+    cluster, experiment, trial = done
+    for command in (f"muster experiment describe {experiment}", f"muster experiment describe {experiment} --json",
+                    f"muster experiment list-trials {experiment}", f"muster experiment list-checkpoints {experiment}",
+                    f"muster experiment logs {experiment}", "muster experiment list",
+                    f"muster trial describe {trial} --metrics", f"muster trial logs {trial}",
+                    "muster project list", "muster help", "sinfo", "squeue", "sacct --helpformat"):
+        words = command.split()
+        reads, writes = os.pipe()
+        os.close(reads)
+        ended = subprocess.run(words, env=cluster.env(), cwd=cluster.work, stdout=writes, stderr=subprocess.PIPE, timeout=60,
+                               text=True, restore_signals=not is_pipe_ignored)
+        os.close(writes)
+        assert ended.stderr == "" and ended.returncode == -signal.SIGPIPE, (words, ended)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            told = subprocess.run(words, env=cluster.env(), cwd=cluster.work, stdout=full, stderr=subprocess.PIPE, timeout=60,
+                                  text=True)
+        assert told.returncode == 1 and "cannot write to standard output" in told.stderr, (words, told)
+    lines = muster(cluster, "experiment", "describe", experiment).out.splitlines()
+    piped = cluster.run("bash", "-c", f"muster experiment describe {experiment} | head -1")
+    assert (piped.out, piped.err) == (f"{lines[0]}\n", "")
