@@ -93,7 +93,7 @@ def test_everything_stands_still_for_as_long_as_told(own_cluster, request):
 
     However short the pause, it is several times as long as what a silent node and a launch have."""
     pause = request.config.getoption("--pause")
-    timeout = max(2, pause // 4) if pause < 60 else 15
+    timeout = max(3, min(15, pause // 4))
     cluster = own_cluster(nodes=2, conf={"SlurmdTimeout": timeout, "MusterLaunchTimeout": timeout, "KillWait": 2})
     assert pause > 3 * timeout
     batch = cluster.sbatch(TICKS.format(n=5 * (pause + 15)), "-o", "out.txt")
