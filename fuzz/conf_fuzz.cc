@@ -1,4 +1,6 @@
-// slurm.conf with what it includes: what an administrator, or a tool of his, writes.
+// slurm.conf with what it includes, and the files beside it: what an administrator, or a tool of
+// his, writes.
+#include "codec/conf_companions.h"
 #include "codec/slurm_conf.h"
 #include "fuzz/fuzz.h"
 
@@ -19,6 +21,12 @@ std::vector<std::string> seeds() {
     if (key.record.empty()) every += std::string(key.name) + "=1\n";
   }
   all.push_back(every + tail);
+  all.push_back(
+      "AutoDetect=nvml\nNodeName=n[0-3] Name=gpu Type=h100 File=/dev/nvidia[0-7] Cores=0-3 "
+      "Links=-1,16\nInclude x.conf\n");
+  all.push_back(
+      "CgroupPlugin=autodetect\nConstrainCores=yes\nConstrainRAMSpace=yes\nAllowedRAMSpace=99.5 # "
+      "percent\n");
   return all;
 }
 
@@ -32,5 +40,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto include = [&](std::string_view) { return muster::Result<std::string>(included); };
   const auto conf = muster::parse_slurm_conf("slurm.conf", all.substr(0, end), include);
   FUZZ_EXPECT(conf.has_value() || !conf.error().message.empty(), "an error without a word");
+  for (const std::string_view name : muster::companion_files()) {
+    for (const muster::ConfFinding& finding :
+         muster::check_companion(name, name, all.substr(0, end), include))
+      FUZZ_EXPECT(!finding.text.empty(), "a finding without a word");
+  }
   return 0;
 }

@@ -379,6 +379,7 @@ struct PingView {
   epoch @5 :UInt64;
   httpAddress @6 :Text;
   clusterId @7 :Text;
+  warnings @8 :List(Text);
 }
 
 struct TrialCounts {

@@ -9,7 +9,7 @@ namespace muster::sim {
 namespace {
 
 constexpr Duration kTick = Duration::milliseconds(100);
-constexpr std::uint64_t kBatchesPerCheckpoint = 150;
+constexpr CheckpointSchedule::Bounds kCheckpoints{.batches = 150, .events = UINT64_MAX};
 constexpr std::uint32_t kRowsPerTruncation = 50;
 
 /// The same message may come again unless its meaning hangs on order.
@@ -39,7 +39,6 @@ Controller::Controller(World& world, std::uint64_t incarnation)
   replica_.state().copy_from(core_.state());
   planner_.start();
   search_.load(core_.state());
-  checkpointed_ = core_.state().seq();
   links_.resize(world_.config->nodes.size());
   world_.journal.attach({[this](Seq seq) {
                            when_running([this, seq] {
@@ -97,13 +96,14 @@ JobId Controller::recover_state(Epoch epoch, const HistoryMark& mark) {
   StartRecovery start;
   if (world_.disk == nullptr) {
     ReplayRecorder recorder(state, mark.until.seq);
-    recover_in_memory(&recorder);
+    start.report = recover_in_memory(&recorder);
     start.unprojected = recorder.take();
   } else {
     auto recovered = recover_beside_history(world_.disk->journal(), state, mark);
     CHECK(recovered.has_value(), "recovery: {}", recovered.error().text());
     start = std::move(*recovered);
   }
+  schedule_.emplace(kCheckpoints, start.report.checkpoint, start.report.replayed_events);
   if (mark.until.seq > state.seq()) world_.history.rewind(state.seq());
   // Without a disk that fails while it is read, what was published is there, and what is there
   // beyond it counts from now on.
@@ -123,7 +123,7 @@ HistoryMark Controller::history_mark() const {
   return *mark;
 }
 
-void Controller::recover_in_memory(ApplyObserver* observer) {
+RecoveryReport Controller::recover_in_memory(ApplyObserver* observer) {
   ClusterState& state = core_.state();
   const Journal::Checkpoint& checkpoint = world_.journal.checkpoint(world_.history.watermark());
   for (const std::string& bytes : checkpoint.slices) {
@@ -133,10 +133,13 @@ void Controller::recover_in_memory(ApplyObserver* observer) {
   }
   state.restore_seq(checkpoint.seq);
   if (checkpoint.seq.value() != 0) world_.checker.compare(state, "after its checkpoint");
+  RecoveryReport report{checkpoint.seq, 0};
   world_.journal.replay(checkpoint.seq, [&](const EventBatch& batch) {
     state.apply(batch, observer);
+    report.replayed_events += batch.events.size();
     world_.checker.compare(state, "replayed");
   });
+  return report;
 }
 
 void Controller::store_unprojected(Epoch epoch, const std::vector<HistoryRecord>& records) {
@@ -321,8 +324,7 @@ void Controller::run_planner() {
     later(Duration::microseconds(world_.rng.between(100, 30'000)),
           [this, plan = *plan] { core_.on_plan(plan, now()); });
   }
-  const std::uint64_t fresh = planner_.state().seq().value() - checkpointed_.value();
-  if (world_.options.is_checkpointed && fresh >= kBatchesPerCheckpoint)
+  if (world_.options.is_checkpointed && schedule_->is_due(planner_.state().seq()))
     write_checkpoint_of_planner();
 }
 
@@ -364,7 +366,8 @@ void Controller::store_checkpoint(const Journal::Checkpoint& checkpoint) {
 
 void Controller::write_checkpoint_of_planner() {
   Journal::Checkpoint checkpoint;
-  checkpoint.seq = checkpointed_ = planner_.state().seq();
+  checkpoint.seq = planner_.state().seq();
+  schedule_->written(checkpoint.seq);
   checkpoint.seal = seal_of(planner_.state());
   const Status written = write_checkpoint(planner_.state(), [&](std::string record) {
     checkpoint.slices.push_back(std::move(record));

@@ -5,11 +5,13 @@
 #include <memory>
 #include <vector>
 
+#include "controller/checkpoint_schedule.h"
 #include "controller/cluster_clock.h"
 #include "controller/core.h"
 #include "controller/experiments/search_role.h"
 #include "controller/gateway/query_replica.h"
 #include "controller/planning/planner_role.h"
+#include "controller/recovery.h"
 #include "sim/world.h"
 
 namespace muster::sim {
@@ -54,7 +56,7 @@ class Controller final : public CorePort, public JournalPort {
   /// Job ids up to the answer were given by a state that was lost.
   JobId recover_state(Epoch epoch, const HistoryMark& mark);
   HistoryMark history_mark() const;
-  void recover_in_memory(ApplyObserver* observer);
+  RecoveryReport recover_in_memory(ApplyObserver* observer);
   void store_unprojected(Epoch epoch, const std::vector<HistoryRecord>& records);
   void start_core(Epoch epoch, JobId job_floor);
   ClockReading read_clocks() const;
@@ -89,7 +91,7 @@ class Controller final : public CorePort, public JournalPort {
   SearchRole search_;
   std::deque<EventBatchRef> to_search_;
   bool is_search_scheduled_ = false;
-  Seq checkpointed_;
+  std::optional<CheckpointSchedule> schedule_;
   bool is_end_scheduled_ = false;
   bool is_work_scheduled_ = false;
   bool is_planner_scheduled_ = false;

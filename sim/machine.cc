@@ -26,7 +26,10 @@ std::uint32_t length_of(const LaunchStep& launch) {
 // ---- a step ----
 
 Supervised::Supervised(Machine& node, LaunchStep launch, std::string log)
-    : node_(node), launch_(std::move(launch)), log_(std::move(log)), logic_(launch_, *this, node_.world().timeline.now()) {}
+    : node_(node),
+      launch_(std::move(launch)),
+      log_(std::move(log)),
+      logic_(launch_, *this, node_.steady_now()) {}
 
 /// What a task does is a function of seed and identity, so that it is the same whenever it is asked.
 void Supervised::start_tasks() {
@@ -52,7 +55,7 @@ void Supervised::start_tasks() {
     if (is_trial) train();
     if (!task.end.is_never()) arm(i);
   }
-  logic_.on_started(count, std::nullopt, node_.world().timeline.now());
+  logic_.on_started(count, std::nullopt, node_.steady_now());
 }
 
 /// The script of a trial: an epoch at a time it saves where it is, reports, and ends when it has trained as long as it was told.
@@ -97,7 +100,7 @@ void Supervised::hear_exit(std::size_t i, ExitStatus status) {
     });
     return;
   }
-  logic_.on_task_exit(i, status, now);
+  logic_.on_task_exit(i, status, node.steady_now());
   settle();
 }
 
@@ -111,12 +114,14 @@ void Supervised::settle() {
   });
 }
 
-void Supervised::on_message(const ToAgent& message) { logic_.on_message(message, node_.world().timeline.now()); }
+void Supervised::on_message(const ToAgent& message) {
+  logic_.on_message(message, node_.steady_now());
+}
 
 void Supervised::tick() {
   if (is_orphan_ || node_.world().timeline.now() < stopped_until_) return;
   is_ticking_ = true;
-  if (logic_.next_tick() <= node_.world().timeline.now()) logic_.on_tick(node_.world().timeline.now());
+  if (logic_.next_tick() <= node_.steady_now()) logic_.on_tick(node_.steady_now());
   is_ticking_ = false;
 }
 
@@ -178,8 +183,8 @@ RegisterNode Machine::inventory() const {
   self.node_name = config.name;
   self.boot_id = fmt::format("boot-{}-{}", host_, boots_);
   self.machine_id = fmt::format("machine-{}", host_);
-  self.boot_time = boot_time_;
-  self.agent_start_time = world_.timeline.now();
+  self.boot_time = boot_time_ + wall_offset_;
+  self.agent_start_time = world_.timeline.now() + wall_offset_;
   self.protocol = kAgentProtocol;
   self.cpus = config.cpus;
   self.memory_mib = config.memory_mib;
@@ -193,17 +198,51 @@ RegisterNode Machine::inventory() const {
   return self;
 }
 
+TimePoint Machine::steady_now() const {
+  return world_.timeline.now() +
+         Duration::seconds(-86'400 * (host_ + 1) + 977 * static_cast<std::int64_t>(boots_));
+}
+
+void Machine::when_agent_runs(Timeline::Action action) {
+  if (agent_ == nullptr) return;
+  is_agent_stopped_ ? unheard_.push_back(std::move(action)) : action();
+}
+
+void Machine::stop_agent(Duration how_long) {
+  if (agent_ == nullptr || std::exchange(is_agent_stopped_, true)) return;
+  excuse_spooled();  // the controller may hold the node for dead
+  world_.timeline.after(how_long, [this, generation = agent_generation_] {
+    if (generation != agent_generation_) return;
+    is_agent_stopped_ = false;
+    // One of them may end the agent, and the rest with it.
+    for (Timeline::Action& action : std::exchange(unheard_, {})) {
+      if (generation == agent_generation_) action();
+    }
+  });
+}
+
+void Machine::jump_clock() { wall_offset_ += Duration::seconds(world_.rng.between(-4000, 40'000)); }
+
+/// Whatever it was told and has not heard ends with it.
+void Machine::end_agent() {
+  agent_.reset();
+  is_agent_stopped_ = false;
+  unheard_.clear();
+  spool_->close();
+  ++agent_generation_;
+}
+
 void Machine::start_agent() {
   ++agent_generation_;
   const std::vector<Spool::Known> known = spool_->open();
   agent_ = std::make_unique<Agent>(inventory(), 0, *this);
   for (const Spool::Known& step : known)
-    agent_->adopt(step.id, step.launch_key, step.done, world_.timeline.now());
+    agent_->adopt(step.id, step.launch_key, step.done, steady_now());
   linked_.clear();
   for (const auto& [id, step] : steps_) {
     if (step->is_orphan()) continue;
     world_.timeline.after(kRedial, [this, id = id, generation = agent_generation_] {
-      if (generation == agent_generation_) link_step(id);
+      if (generation == agent_generation_) when_agent_runs([this, id] { link_step(id); });
     });
   }
   dial();
@@ -214,7 +253,7 @@ void Machine::link_step(const StepId& id) {
   if (agent_ == nullptr || found == steps_.end() || found->second->is_orphan()) return;
   if (world_.timeline.now() < found->second->stopped_until()) {
     world_.timeline.at(found->second->stopped_until(), [this, id, generation = agent_generation_] {
-      if (generation == agent_generation_) link_step(id);
+      if (generation == agent_generation_) when_agent_runs([this, id] { link_step(id); });
     });
     return;
   }
@@ -234,7 +273,7 @@ const Supervised* Machine::find(const StepId& step) const {
 void Machine::tick() {
   if (has_left_) return;
   if (agent_ != nullptr) {
-    agent_->on_tick(world_.timeline.now());
+    if (!is_agent_stopped_) agent_->on_tick(steady_now());
     std::vector<StepId> ids;
     for (const auto& [id, step] : steps_) ids.push_back(id);
     for (const StepId& id : ids) {
@@ -270,17 +309,23 @@ void Machine::dial() {
                              world_.lead_beyond.value() != 0;
     CHECK(is_expected, "{}", registered.error().text());
     link->last_down = std::max(link->last_down, world_.timeline.now() + world_.latency());
-    world_.timeline.at(link->last_down, [this, link, generation, is_accepted, cluster = world_.controller->core().identity()] {
-      if (!link->is_whole || generation != agent_generation_ || agent_ == nullptr) return;
-      if (!agent_->on_cluster(cluster, world_.timeline.now()) || !is_accepted) return world_.break_link(link);
-      up_since_ = world_.timeline.now();
-      agent_->on_registered(world_.timeline.now());
+    world_.timeline.at(link->last_down, [this, link, generation, is_accepted,
+                                         cluster = world_.controller->core().identity()] {
+      if (generation != agent_generation_) return;
+      when_agent_runs([this, link, is_accepted, cluster] {
+        if (!link->is_whole) return;
+        if (!agent_->on_cluster(cluster, steady_now()) || !is_accepted)
+          return world_.break_link(link);
+        up_since_ = world_.timeline.now();
+        agent_->on_registered(steady_now());
+      });
     });
   });
 }
 
 void Machine::on_link_broken(const LinkRef& link) {
   if (link_ != link) return;
+  if (is_agent_stopped_) return unheard_.push_back([this, link] { on_link_broken(link); });
   link_ = nullptr;
   up_since_ = TimePoint::unset();
   if (agent_ == nullptr) return;
@@ -308,7 +353,9 @@ void Machine::send_controller(const FromAgent& message) {
 
 void Machine::on_controller(const LinkRef& link, const ToAgent& message) {
   if (!link->is_whole || link != link_ || agent_ == nullptr) return;
-  agent_->on_controller(message, world_.timeline.now());
+  if (is_agent_stopped_)
+    return unheard_.push_back([this, link, message] { on_controller(link, message); });
+  agent_->on_controller(message, steady_now());
   schedule_end();
   const auto* launch = std::get_if<LaunchStep>(&message);
   if (launch == nullptr) return;
@@ -322,7 +369,7 @@ void Machine::schedule_end() {
   if (std::exchange(is_end_scheduled_, true)) return;
   world_.timeline.after(Duration(), [this] {
     is_end_scheduled_ = false;
-    if (agent_ != nullptr) agent_->end_turn();
+    when_agent_runs([this] { agent_->end_turn(); });
   });
 }
 
@@ -371,7 +418,8 @@ void Machine::send_step(const StepId& id, const ToAgent& message) {
     if (found == steps_.end() || found->second->is_orphan()) return;
     if (generation != agent_generation_ && !world_.rng.chance(0.5)) return;
     const bool is_end = std::holds_alternative<TerminateJob>(message);
-    if (is_end && agent_ != nullptr && linked_.contains(id)) agent_->on_step(id, StepRunning{id});  // as a living one does
+    if (is_end && linked_.contains(id))  // as a living one does
+      when_agent_runs([this, id] { agent_->on_step(id, StepRunning{id}); });
     found->second->on_message(message);
   });
 }
@@ -433,20 +481,21 @@ void Machine::on_report(Supervised& step, const FromAgent& message) {
   const auto* done = std::get_if<StepDone>(&message);
   if (done != nullptr) spool_->ended(step.log(), *done);
   const bool is_linked = agent_ != nullptr && linked_.contains(id);
-  world_.timeline.after(Duration::microseconds(50), [this, id, message, is_linked, generation = agent_generation_] {
-    if (!is_linked || agent_ == nullptr || generation != agent_generation_) return;
-    agent_->on_step(id, message);
-    if (!std::holds_alternative<StepDone>(message)) return;
-    agent_->on_step_closed(id, world_.timeline.now());
-  });
+  world_.timeline.after(Duration::microseconds(50),
+                        [this, id, message, is_linked, generation = agent_generation_] {
+                          if (!is_linked || generation != agent_generation_) return;
+                          when_agent_runs([this, id, message] {
+                            agent_->on_step(id, message);
+                            if (std::holds_alternative<StepDone>(message))
+                              agent_->on_step_closed(id, steady_now());
+                          });
+                        });
   if (done != nullptr) remove(id);
 }
 
 void Machine::crash_agent() {
   if (agent_ == nullptr) return;
-  agent_.reset();
-  spool_->close();
-  ++agent_generation_;
+  end_agent();
   if (const LinkRef link = std::exchange(link_, nullptr)) world_.break_link(link);
   up_since_ = TimePoint::unset();
   world_.timeline.after(Duration::milliseconds(world_.rng.between(10, 4000)), [this, boots = boots_] {
@@ -502,7 +551,8 @@ void Machine::orphan(const StepId& id) {
   world_.checker.excuse(id);
   if (agent_ == nullptr || linked_.erase(id) == 0) return;
   world_.timeline.after(Duration::microseconds(50), [this, id, generation = agent_generation_] {
-    if (generation == agent_generation_ && agent_ != nullptr) agent_->on_step_closed(id, world_.timeline.now());
+    if (generation != agent_generation_) return;
+    when_agent_runs([this, id] { agent_->on_step_closed(id, steady_now()); });
   });
 }
 
@@ -518,10 +568,8 @@ void Machine::crash() {
   }
   excuse_spooled();
   while (!steps_.empty()) remove(steps_.begin()->first);
-  agent_.reset();
-  spool_->close();
+  end_agent();
   spool_->lose_power();
-  ++agent_generation_;
   ++boots_;
   if (const LinkRef link = std::exchange(link_, nullptr)) world_.break_link(link);
   up_since_ = TimePoint::unset();

@@ -91,6 +91,9 @@ class Machine final : public AgentWorld {
 
   // ---- faults ----
   void crash_agent();
+  /// The agent stands still: what it is told meanwhile it hears afterwards, in order.
+  void stop_agent(Duration how_long);
+  void jump_clock();  ///< the wall clock; for good
   void lose_spool();
   void back_up_spool();
   void put_back_spool();  ///< the copy that was taken last; nothing happens without one
@@ -107,6 +110,9 @@ class Machine final : public AgentWorld {
   // ---- from supervisors ----
   void on_report(Supervised& step, const FromAgent& message);
   bool is_alive(const Supervised* step) const;
+
+  /// What this machine's steady clock says: it counts from a point of its own, anew at each boot.
+  TimePoint steady_now() const;
 
   // ---- AgentWorld ----
   void send_controller(const FromAgent& message) override;
@@ -126,7 +132,10 @@ class Machine final : public AgentWorld {
   bool is_output_stored(const StepId&) override { return true; }
 
  private:
+  /// Now, or when the agent goes on; never, should it end before.
+  void when_agent_runs(Timeline::Action action);
   void start_agent();
+  void end_agent();
   void dial();
   void tick();
   void orphan(const StepId& step);
@@ -143,8 +152,11 @@ class Machine final : public AgentWorld {
   bool has_left_ = false;
   std::unique_ptr<Agent> agent_;
   std::uint64_t agent_generation_ = 0;
+  bool is_agent_stopped_ = false;
+  std::vector<Timeline::Action> unheard_;  ///< what happened to the agent while it stood still
   std::uint64_t boots_ = 1;
   TimePoint boot_time_;
+  Duration wall_offset_;  ///< of this machine's wall clock from the true time
   LinkRef link_;
   TimePoint up_since_;
   TimePoint cut_until_;

@@ -65,7 +65,11 @@ void add_faults(World& world) {
   strike(world, o.supervisor_crash, "supervisor crash", [&] { any_node(world).crash_supervisor(); });
   strike(world, o.supervisor_stop, "supervisor stop", [&] { any_node(world).stop_supervisor(); });
   strike(world, o.controller_stop, "controller stops", [&] { world.stop_controller(Duration::milliseconds(world.rng.between(10, 20'000))); });
+  strike(world, o.agent_stop, "agent stops", [&] {
+    any_node(world).stop_agent(Duration::milliseconds(world.rng.between(10, 60'000)));
+  });
   strike(world, o.clock_jump, "clock jumps", [&] { world.jump_clock(); });
+  strike(world, o.node_clock_jump, "a node's clock jumps", [&] { any_node(world).jump_clock(); });
   strike(world, o.node_crash, "node crash", [&] { any_node(world).crash(); });
   strike(world, o.disk_full, "disk full", [&] { world.journal.fill(); });
   strike(world, o.disk_fault, "disk fault", [&] {

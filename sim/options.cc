@@ -47,6 +47,8 @@ void draw_faults(Options& options, Rng& rng) {
   options.is_checkpointed = rng.chance(0.7);
   options.spool_loss = maybe(rng, 5, 120);
   options.spool_put_back = maybe(rng, 2, 60);
+  options.agent_stop = maybe(rng, 2, 60);
+  options.node_clock_jump = maybe(rng, 5, 120);
 }
 
 /// Nothing fails but time: whoever then loses a job or a node has judged by a clock that was wrong.
@@ -58,6 +60,7 @@ void make_pauses(Options& options, Rng& rng) {
   if (rng.chance(0.5)) options.controller_crash = Duration::seconds(rng.between(10, 60));
   options.slow_history = maybe(rng, 0.8);
   options.requests = static_cast<std::uint32_t>(rng.between(100, 600));
+  options.node_clock_jump = Duration::seconds(rng.between(3, 30));
 }
 
 /// State is lost or put back, and there are more agents than nodes: nothing runs twice, and what is not known any more is ended.

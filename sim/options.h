@@ -51,7 +51,9 @@ struct Options {
   double slow_disk = 0;           ///< chance that a flush takes seconds
   double slow_history = 0;        ///< chance that history stays behind for another while
   Duration controller_stop;       ///< stands still for up to twenty seconds
+  Duration agent_stop;            ///< stands still for up to a minute
   Duration clock_jump;            ///< of the controller's wall clock
+  Duration node_clock_jump;       ///< of a node's
   double task_ignores_term = 0.1;
   double task_fails = 0.1;
   bool is_traced = false;         ///< every durable event and every task on standard error

@@ -294,6 +294,17 @@ TEST_P(StepdTest, PathsThatCannotBeAreNamed) {
             std::string::npos);
 }
 
+/// Its table of hosts is the node's own: that it is not there is no fault of the job.
+TEST_P(StepdTest, ATableOfHostsThatIsGoneIsTheNodesFault) {
+  if (std::string(GetParam()) != "root")
+    GTEST_SKIP() << "an ordinary user's own agent shows it only where it can";
+  fs::remove(node->folder() / "hosts");
+  const StepDone done = node->run(node->script(1, "echo ran\n"));
+  EXPECT_EQ(node->printed(1).find("ran\n"), std::string::npos) << node->printed(1);
+  EXPECT_NE(done.error.find("/etc/hosts"), std::string::npos) << done.error;
+  EXPECT_TRUE(done.is_node_fault) << done.error;
+}
+
 TEST_P(StepdTest, NobodySeesThroughABindWhatHeMayNotReach) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to make a folder of another user";
   const fs::path closed = node->folder() / "closed";

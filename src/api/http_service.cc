@@ -104,12 +104,20 @@ struct TimedBody {
 };
 
 /// Reads on, so that a client that sends first and listens then hears the answer; up to a point.
-kj::Promise<void> discard(TimedBody body, std::uint64_t most) {
+kj::Promise<void> read_past(TimedBody body, std::uint64_t most) {
   auto buffer = kj::heapArray<kj::byte>(1 << 16);
   auto read = body.read(buffer);
   return read.then([body, most, buffer = kj::mv(buffer)](std::size_t count) -> kj::Promise<void> {
     if (count == 0 || count >= most) return kj::READY_NOW;
-    return discard(body, most - count);
+    return read_past(body, most - count);
+  });
+}
+
+/// What it is told does not hang on whether it sends what it announced.
+kj::Promise<std::optional<std::string>> discard(TimedBody body) {
+  const auto nothing = [] { return std::optional<std::string>(); };
+  return read_past(body, kDiscardMax).then(nothing, [nothing](kj::Exception&&) {
+    return nothing();
   });
 }
 
@@ -126,7 +134,7 @@ kj::Promise<std::optional<std::string>> read_on(TimedBody body, BodyRoom room, s
   return read.then([body, room, bytes = std::move(bytes), buffer = kj::mv(buffer)](std::size_t count) mutable -> kj::Promise<std::optional<std::string>> {
     if (count == 0) return std::optional<std::string>(std::move(bytes));
     if (bytes.size() + count > room.most || !room.share.add(count)) {
-      return discard(body, kDiscardMax).then([] { return std::optional<std::string>(); });
+      return discard(body);
     }
     bytes.append(reinterpret_cast<const char*>(buffer.begin()), count);
     return read_on(body, room, std::move(bytes));
@@ -137,7 +145,7 @@ kj::Promise<std::optional<std::string>> read_on(TimedBody body, BodyRoom room, s
 /// (the share says so). Errors: OVERLOADED: it does not come.
 kj::Promise<std::optional<std::string>> read_body(TimedBody body, BodyRoom room) {
   KJ_IF_MAYBE(size, body.bytes.tryGetLength()) {
-    if (*size > room.most) return discard(body, kDiscardMax).then([] { return std::optional<std::string>(); });
+    if (*size > room.most) return discard(body);
     if (*size == 0) return std::optional<std::string>(std::string());
   }
   return read_on(body, room, {});

@@ -86,6 +86,17 @@ TEST(ConfigCheck, SaysAllInTheOrderOfFilesAndLines) {
   EXPECT_EQ(conf_summary(*findings), "3 wrong, 2 refused, 7 without effect, 1 old");
 }
 
+TEST(ConfigCheck, FollowsWhatCgroupConfIncludes) {
+  const Folder folder;
+  folder.write("cgroup.conf", "Include more_cgroup.conf\n");
+  folder.write("more_cgroup.conf", "ConstrainCores=maybe\nNoSuchKey=1\n");
+  const auto findings = check_conf_file(folder.write("slurm.conf", kSound));
+  ASSERT_TRUE(findings.has_value());
+  const std::string text = shown(*findings, folder.path());
+  EXPECT_NE(text.find("more_cgroup.conf:2: wrong: unknown key 'NoSuchKey'\n"), std::string::npos)
+      << text;
+}
+
 TEST(ConfigCheck, SaysWhatIsMissing) {
   const Folder folder;
   const auto findings = check_conf_file(folder.write("slurm.conf", "KillWait=3\n"));

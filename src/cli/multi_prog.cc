@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include "codec/array_text.h"
+#include "base/bitmap.h"
 #include "codec/words.h"
 
 namespace muster::cli {
@@ -71,97 +70,134 @@ class LineReader {
   std::string_view rest_;
 };
 
-/// What a rank runs.
-struct Program {
-  std::size_t line = 0;  ///< place of its command
-  std::size_t offset = 0;
-};
-
-/// Ranks that follow one another in a line's list.
+/// Ranks of a line's list at one distance, at places of the list that follow one another.
 struct RankRun {
-  std::size_t line = 0;
   std::uint32_t first = 0;
   std::uint32_t last = 0;
+  std::uint32_t step = 1;
   std::size_t offset = 0;  ///< of the first
+  std::size_t count = 0;
 };
 
-std::vector<RankRun> runs_of(const std::vector<Program>& programs) {
+/// What stands on a line.
+struct Line {
+  std::string command;
+  bool is_rest = false;  ///< "*"
   std::vector<RankRun> runs;
-  for (std::uint32_t rank = 0; rank < programs.size(); ++rank) {
-    const Program& program = programs[rank];
-    const bool goes_on = !runs.empty() && runs.back().line == program.line &&
-                         runs.back().offset + (rank - runs.back().first) == program.offset;
-    if (goes_on) {
-      runs.back().last = rank;
-    } else {
-      runs.push_back({program.line, rank, rank, program.offset});
+};
+
+void add_rank(std::vector<RankRun>& runs, std::uint32_t rank, std::size_t offset) {
+  if (!runs.empty() && rank > runs.back().last) {
+    RankRun& run = runs.back();
+    const std::uint32_t step = rank - run.last;
+    if (run.count == 1 || run.step == step) {
+      run.step = step;
+      run.last = rank;
+      ++run.count;
+      return;
+    }
+  }
+  runs.push_back({rank, rank, 1, offset, 1});
+}
+
+/// "0,4-7": each rank once in the whole file, counted in the order in which they stand.
+/// `known`: the ranks of earlier lines; those of this one are added.
+Result<std::vector<RankRun>> read_ranks(std::string_view text, std::uint32_t task_count,
+                                        Bitmap& known) {
+  std::vector<RankRun> runs;
+  std::size_t offset = 0;
+  for (const std::string_view item : split(text, ',')) {
+    const auto dash = item.find('-');
+    const auto first = parse_whole32(item.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse_whole32(item.substr(dash + 1));
+    if (!first || !last)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("Invalid task range specification ({})", text));
+    if (*first > *last)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("Invalid task range, {}-{}", *first, *last));
+    if (*last >= task_count)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid task id, {} >= ntasks", *last));
+    for (std::uint32_t rank = *first; rank <= *last; ++rank) {
+      if (known.test(rank))
+        return fail(ErrorCode::kInvalidArgument, fmt::format("Duplicate record for task {}", rank));
+      known.set(rank);
+      add_rank(runs, rank, offset++);
     }
   }
   return runs;
 }
 
-/// Its length hangs on the lines and on how their ranks lie, not on how many there are: one word of
-/// a command has a bound.
-std::string script_of(const std::vector<std::string>& commands,
-                      const std::vector<Program>& programs) {
-  std::vector<std::string> conditions(commands.size());
-  for (const RankRun& run : runs_of(programs)) {
-    std::string& condition = conditions[run.line];
-    if (!condition.empty()) condition += " || ";
-    condition += fmt::format("ranks {} {} {}", run.first, run.last, run.offset);
-  }
+/// Its length hangs on the file's, not on how many ranks there are: one word of a command has a
+/// bound.
+std::string script_of(const std::vector<Line>& lines) {
   std::string script =
-      "ranks() { [ $SLURM_PROCID -ge $1 ] && [ $SLURM_PROCID -le $2 ] && "
-      "muster_offset=$((SLURM_PROCID - $1 + $3)); }\n";
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    if (!conditions[i].empty())
-      script += fmt::format("if {}; then exec {}\"$@\"; fi\n", conditions[i], commands[i]);
+      "ranks() { muster_offset=$(((SLURM_PROCID - $1) / $3 + $4)); [ $SLURM_PROCID -ge $1 ] && "
+      "[ $SLURM_PROCID -le $2 ] && [ $(((SLURM_PROCID - $1) % $3)) -eq 0 ]; }\n";
+  for (const Line& line : lines) {
+    if (line.is_rest) {
+      script += fmt::format("muster_offset=$SLURM_PROCID; exec {}\"$@\"\n", line.command);
+      continue;
+    }
+    std::string condition;
+    for (const RankRun& run : line.runs)
+      condition += fmt::format("{}ranks {} {} {} {}", condition.empty() ? "" : " || ", run.first,
+                               run.last, run.step, run.offset);
+    script += fmt::format("if {}; then exec {}\"$@\"; fi\n", condition, line.command);
   }
   return script;
+}
+
+/// A backslash at a line's end joins the next one to it, also to a comment.
+std::string take_line(std::string_view& text, std::size_t& number) {
+  std::string line;
+  for (;;) {
+    const auto end = text.find('\n');
+    line += text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    ++number;
+    if (!line.ends_with('\\') || text.empty()) return line;
+    line.pop_back();
+  }
+}
+
+Result<Line> read_line(std::string_view text, std::uint32_t task_count, Bitmap& known) {
+  Line line;
+  const auto blank = text.find_first_of(" \t");
+  const std::string_view ranks = text.substr(0, blank);
+  if (blank == std::string_view::npos)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("no program for tasks {}", ranks));
+  line.is_rest = ranks == "*";
+  if (!line.is_rest) line.runs = TRY(read_ranks(ranks, task_count, known));
+  line.command = TRY(LineReader(text.substr(blank)).shell_words());
+  return line;
 }
 
 }  // namespace
 
 Result<std::string> multi_prog_command(std::string_view text, std::uint32_t task_count) {
-  std::vector<std::string> commands;
-  std::vector<std::optional<Program>> known(task_count);
-  std::size_t number = 0;
-  for (std::string_view line : split(text, '\n')) {
-    ++number;
-    line = trim(line);
-    if (line.empty() || line.front() == '#') continue;
-    const auto blank = line.find_first_of(" \t");
-    const std::string_view ranks = line.substr(0, blank);
-    if (blank == std::string_view::npos)
+  std::vector<Line> lines;
+  Bitmap known;
+  for (std::size_t number = 0; !text.empty();) {
+    const std::string whole = take_line(text, number);
+    const std::string_view content = trim(whole);
+    if (content.empty() || content.front() == '#') continue;
+    auto line = read_line(content, task_count, known);
+    if (!lines.empty() && lines.back().is_rest)
+      line =
+          fail(ErrorCode::kInvalidArgument, "Task range specification with asterisk must be last");
+    if (!line.has_value())
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("line {}: no program for tasks {}", number, ranks));
-    Bitmap members = Bitmap::range(0, task_count);
-    if (ranks != "*") {
-      auto parsed = parse_array(ranks, task_count);
-      if (!parsed.has_value())
-        return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("line {}: invalid task range {}", number, ranks));
-      members = std::move(parsed->indices);
-    }
-    auto command = LineReader(line.substr(blank)).shell_words();
-    if (!command.has_value())
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("line {}: {}", number, command.error().message));
-    std::size_t offset = 0;
-    for (const std::size_t rank : members.indices()) {
-      if (rank >= task_count || (ranks == "*" && known[rank])) continue;
-      known[rank] = Program{commands.size(), offset++};
-    }
-    commands.push_back(std::move(command).value());
+                  fmt::format("line {}: {}", number, line.error().message));
+    lines.push_back(std::move(line).value());
   }
-  std::vector<Program> programs;
-  for (const auto& program : known) {
-    if (!program)
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("no program for task {}", programs.size()));
-    programs.push_back(*program);
+  if (lines.empty() || !lines.back().is_rest) {
+    for (std::size_t rank = 0; rank < task_count; ++rank) {
+      if (!known.test(rank))
+        return fail(ErrorCode::kInvalidArgument, fmt::format("no program for task {}", rank));
+    }
   }
-  return script_of(commands, programs);
+  return script_of(lines);
 }
 
 }  // namespace muster::cli

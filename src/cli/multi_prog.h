@@ -10,12 +10,12 @@
 namespace muster::cli {
 
 /// A shell script that runs, by SLURM_PROCID, what the file names for each rank, with the script's
-/// own arguments behind the file's. Lines are "RANKS PROGRAM ARGUMENTS"; RANKS is a list ("0-3,5")
-/// or "*" for the rest; %t is the rank, %o its place in its line's list; what single quotes
-/// enclose, and what a backslash precedes, stands for itself, and the shell reads none of it.
-/// The last line that names a rank counts.
-/// Errors: kInvalidArgument with the line; a rank without a program.
-/// Source: srun(1), MULTIPLE PROGRAM CONFIGURATION.
+/// own arguments behind the file's. Lines are "RANKS PROGRAM ARGUMENTS", a backslash at the end
+/// joins the next one to it; RANKS is a list ("0-3,5") or, on the last line, "*" for the rest; %t
+/// is the rank, %o its place in its line's list as it is written, and for "*" the rank; what single
+/// quotes enclose, and what a backslash precedes, stands for itself, and the shell reads none of
+/// it. Errors: kInvalidArgument with the line; a rank without a program, or with two. Source:
+/// srun(1), MULTIPLE PROGRAM CONFIGURATION.
 Result<std::string> multi_prog_command(std::string_view text, std::uint32_t task_count);
 
 }  // namespace muster::cli

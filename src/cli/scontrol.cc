@@ -242,6 +242,10 @@ int ping(Call& call) {
   const bool is_up = page.has_value() && page->ping && page->ping->is_ready;
   const std::string host = page.has_value() && page->ping ? page->ping->host : call.controller().cluster().controller;
   print(fmt::format("Slurmctld(primary) at {} is {}\n", host, is_up ? "UP" : "DOWN"));
+  // Beside the answer, which programs read.
+  if (is_up) {
+    for (const std::string& warning : page->ping->warnings) call.console.warn(warning);
+  }
   return is_up ? 0 : 1;
 }
 

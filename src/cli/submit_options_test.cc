@@ -829,6 +829,31 @@ TEST(SubmitReader, BindingsThatAreNotHonouredAreRefusedByName) {
   EXPECT_NE(error_of({"--propagate=BOGUS", "x"}).find("BOGUS"), std::string::npos);
 }
 
+TEST(SubmitReader, FlagsOfGresAndMemoryBindings) {
+  for (const char* taken : {"--gres-flags=enforce-binding", "--gres-flags=disable-binding",
+                            "--mem-bind=none", "--mem-bind=local", "--mem-bind=quiet,local"}) {
+    EXPECT_FALSE(read(Submitter::kBatch, {taken, "x"}).words.exit_code.has_value()) << taken;
+  }
+  EXPECT_EQ(error_of({"--gres-flags=one-task-per-sharing", "x"}),
+            "sbatch: error: --gres-flags=one-task-per-sharing is not supported by Muster yet\n");
+  EXPECT_NE(
+      error_of({"--gres-flags=bogus", "x"}).find("unrecognized --gres-flags argument \"bogus\""),
+      std::string::npos);
+  for (const std::string refused : {"rank", "map_mem:0,1", "mask_mem:0x3", "prefer", "sort"}) {
+    EXPECT_EQ(error_of({"--mem-bind=" + refused, "x"}),
+              "sbatch: error: --mem-bind=" + refused + " is not supported by Muster yet\n");
+  }
+}
+
+TEST(JobRequest, TasksThatShareDevicesAreBoundToNone) {
+  const auto bind_of = [](const Words& words) {
+    return std::string(
+        step_of(settled(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGpuBind));
+  };
+  EXPECT_EQ(bind_of({"-G2", "--gres-flags=allow-task-sharing", "a"}), "none");
+  EXPECT_EQ(bind_of({"-G2", "--gres-flags=enforce-binding", "a"}), "");
+}
+
 /// What srun makes of the variables of the job around it.
 SubmitOptions inherited(const std::vector<std::pair<const char*, const char*>>& variables) {
   SubmitOptions options;

@@ -1,5 +1,7 @@
 #include "controller/cluster_clock.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace muster {
@@ -32,6 +34,12 @@ void ClusterClock::update(const ClockReading& reading) {
 std::optional<Duration> ClusterClock::believed_jump() const {
   if (jump_ == Duration() || last_.steady - jump_since_ < believed_after(jump_)) return std::nullopt;
   return jump_;
+}
+
+std::string ClusterClock::warning() const {
+  if (jump_ == Duration()) return "";
+  return fmt::format("the wall clock jumped by {} s: not followed before it has stood for {} s",
+                     jump_.seconds(), believed_after(jump_).seconds());
 }
 
 ClockStart clock_start(TimePoint last_event, std::optional<Duration> away, TimePoint wall, bool is_believed) {

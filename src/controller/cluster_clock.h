@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "base/time.h"
 
@@ -43,6 +44,8 @@ class ClusterClock {
   std::optional<Duration> believed_jump() const;
   /// How long a jump must stand: a sixtieth of it, at least ten seconds, at most ten minutes.
   static Duration believed_after(Duration jump);
+  /// What is to be known of a jump that is not followed; empty: the clock is followed.
+  std::string warning() const;
 
  private:
   Duration offset_;

@@ -33,6 +33,18 @@ TEST(ClusterClock, RunsWithTheSteadyClock) {
   EXPECT_EQ(machine.off(), Duration());
 }
 
+TEST(ClusterClock, WarnsOfAJumpUntilItIsTakenBack) {
+  Machine machine;
+  EXPECT_EQ(machine.clock.warning(), "");
+  machine.error = Duration::hours(1);
+  machine.pass(Duration::seconds(1));
+  EXPECT_EQ(machine.clock.warning(),
+            "the wall clock jumped by 3600 s: not followed before it has stood for 60 s");
+  machine.error = Duration();
+  machine.pass(Duration::seconds(1));
+  EXPECT_EQ(machine.clock.warning(), "");
+}
+
 TEST(ClusterClock, FollowsSmallErrorsSlowly) {
   Machine machine;
   machine.error = Duration::seconds(1);

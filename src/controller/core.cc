@@ -611,8 +611,12 @@ void Core::keep_signal(NodeIndex node, const SignalStep& signal) {
     const Job* job = state_.jobs().find(one.id.job);
     return job == nullptr ? UserId() : job->spec->user;
   };
-  const auto owned = std::ranges::count(missed, owner_of(signal), owner_of);
-  if (owned < NodeLink::kMissedSignalsMax) return missed.push_back(signal);
+  const auto owned = [&] { return std::ranges::count(missed, owner_of(signal), owner_of); };
+  if (owned() >= NodeLink::kMissedSignalsMax) {
+    std::erase_if(missed,
+                  [&](const SignalStep& one) { return find_launchable(one.id) == nullptr; });
+  }
+  if (owned() < NodeLink::kMissedSignalsMax) return missed.push_back(signal);
   port_.warn(fmt::format("signals that wait for node {} are many: signal {} to step {}.{} is lost",
                          state_.nodes().at(node).config.name, signal.signal, signal.id.job.value(),
                          signal.id.step));

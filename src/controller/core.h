@@ -228,6 +228,7 @@ class Core {
   void connect_trial(LaunchStep& message, const Job& job, const Trial& trial) const;
   void connect_service(LaunchStep& message, const Job& job) const;
   Bytes bytes_of(BlobId id, const StepId& waiting);
+  bool awaits_blob(const StepId& step) const;
 
   // core_jobs.cc: from running to ended
   void on_step_done(NodeIndex node, const StepDone& done, TimePoint now);
@@ -367,7 +368,7 @@ class Core {
   std::multimap<TimePoint, std::pair<NodeIndex, ToAgent>> later_orders_;
   std::map<StepId, StepProgress> progress_;
   std::deque<HeardStart> heard_starts_;  ///< in the order in which they were heard, until they are in the journal
-  std::map<BlobId, std::vector<StepId>> waiting_launches_;
+  std::map<BlobId, std::set<StepId>> waiting_launches_;
   /// What has come for a launch that waits for more: the cache may be too small for all that one launch needs.
   std::map<StepId, std::map<BlobId, Bytes>> fetched_;
   LaunchQueue launches_{options_.launches};

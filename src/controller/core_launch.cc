@@ -69,6 +69,14 @@ void Core::on_refused(NodeIndex node, const LaunchStep& launch, const std::strin
   doomed_launches_[launch.id] = std::move(doom);
 }
 
+namespace {
+
+void give_up_turns(const StepId& step, LaunchQueue& launches) {
+  for (const NodeIndex node : launches.unsent_turns(step)) launches.received({step, node});
+}
+
+}  // namespace
+
 /// A launch is a promise: within its time there is a process, or an end with its cause.
 void Core::watch_launches(TimePoint now) {
   for (const auto& [id, doom] : std::exchange(doomed_launches_, {})) {
@@ -85,13 +93,13 @@ void Core::watch_launches(TimePoint now) {
     if (is_launch_held_up(step, now)) continue;
     forget_launch(step);
     const auto seconds = state_.settings().launch_timeout.seconds();
-    // Where its bytes have not come from the disk, no node was told of it.
-    const std::vector<NodeIndex> untold = launches_.unsent_turns(step);
-    for (const NodeIndex node : untold) launches_.received({step, node});
+    // Where its bytes have not come from the disk, no node is at fault.
+    const bool is_unread = awaits_blob(step);
+    give_up_turns(step, launches_);
     const std::string why =
-        untold.empty() ? fmt::format("did not start it within {} s", seconds)
-                       : fmt::format("its script or environment was not read within {} s", seconds);
-    fail_launch(step, why, untold.empty(), now);
+        is_unread ? fmt::format("its script or environment was not read within {} s", seconds)
+                  : fmt::format("did not start it within {} s", seconds);
+    fail_launch(step, why, !is_unread, now);
   }
 }
 
@@ -152,20 +160,20 @@ Bytes Core::bytes_of(BlobId id, const StepId& waiting) {
   }
   auto& steps = waiting_launches_[id];
   if (steps.empty()) port_.fetch_blob(id);
-  if (std::ranges::find(steps, waiting) == steps.end()) steps.push_back(waiting);
+  steps.insert(waiting);
   return nullptr;
 }
 
 void Core::on_blob(BlobId id, Result<Bytes> bytes) {
   const auto found = waiting_launches_.find(id);
   if (found == waiting_launches_.end()) return;
-  const std::vector<StepId> steps = std::move(found->second);
+  const std::set<StepId> steps = std::move(found->second);
   waiting_launches_.erase(found);
   if (!bytes.has_value()) {
     state_.do_not_share(id);
     for (const StepId& step : steps) {
       fetched_.erase(step);
-      for (const NodeIndex node : launches_.unsent_turns(step)) launches_.received({step, node});
+      give_up_turns(step, launches_);
       fail_launch(step, "its script or environment cannot be read: " + bytes.error().text(), false,
                   now_);
     }
@@ -248,6 +256,17 @@ const StepState* Core::find_launchable(const StepId& id) const {
   return step != nullptr && step->is_running() ? step : nullptr;
 }
 
+bool Core::awaits_blob(const StepId& id) const {
+  const StepState* step = find_launchable(id);
+  if (step == nullptr) return false;
+  const Job& job = *state_.jobs().find(id.job);
+  return std::ranges::any_of(
+      std::array{environment_of(job, *step), job.spec->script}, [&](BlobId blob) {
+        const auto waiting = waiting_launches_.find(blob);
+        return waiting != waiting_launches_.end() && waiting->second.contains(id);
+      });
+}
+
 /// Whether that one of its nodes is connected, free of others' work, and has not said that it runs
 /// it.
 bool Core::is_launchable_on(const StepState& step, std::size_t part) const {
@@ -315,8 +334,11 @@ bool Core::resume_launch(const StepId& id) {
 bool Core::take_turn(const LaunchPart& part) {
   const StepState* step = find_launchable(part.step);
   const auto own = step == nullptr ? std::nullopt : part_on(*step, part.node);
+  auto& missed = links_[part.node.value()].missed_signals;
+  const auto is_of_part = [&](const SignalStep& one) { return one.id == part.step; };
   if (!own || !is_launchable_on(*step, *own)) {
     launches_.received(part);
+    if (step == nullptr) std::erase_if(missed, is_of_part);
     return true;
   }
   const Launch outcome = send_launch(*state_.jobs().find(part.step.job), *step, std::array{*own});
@@ -329,11 +351,10 @@ bool Core::take_turn(const LaunchPart& part) {
     if (!told.test(*own)) extend_launch(part.step, now_ + state_.settings().launch_timeout);
     told.set(*own);
     // At once: what is given after them must not overtake them.
-    auto& missed = links_[part.node.value()].missed_signals;
     for (const SignalStep& signal : missed) {
-      if (signal.id == part.step) port_.send(part.node, signal);
+      if (is_of_part(signal)) port_.send(part.node, signal);
     }
-    std::erase_if(missed, [&](const SignalStep& one) { return one.id == part.step; });
+    std::erase_if(missed, is_of_part);
   }
   return true;
 }

@@ -209,6 +209,55 @@ TEST_F(LargeLaunchTest, OneWhoseBytesDoNotComeEndsInTimeAndBlamesNoNode) {
     EXPECT_EQ(node.status.conditions & node_condition::kDrain, 0);
 }
 
+/// Users take turns: bob's, whose script does not come, is before alice's third.
+TEST(LargeLaunch, NorDoesOneThatWaitsBehindIt) {
+  const auto script = [](char letter) {
+    return std::make_shared<const std::string>(std::size_t{1} << 20, letter);
+  };
+  Rig rig(1);
+  rig.connect_all();
+  std::vector<JobId> jobs;
+  for (const Identity& who : {testing::kAlice, testing::kAlice, testing::kAlice, testing::kBob}) {
+    auto spec = spec_of();
+    spec->cpus_per_task = 1;
+    spec->user = who.user;
+    PreparedSubmit submit = submit_of(std::move(spec));
+    const char letter = static_cast<char>('a' + jobs.size());
+    submit.script = PreparedBlob{std::string(32, letter), script(letter)};
+    jobs.push_back(rig.done(std::move(submit), who).job);
+    rig.plan();
+  }
+  Rig next(1, rig.stored());
+  next.connect_all();
+  for (const std::size_t i : {0U, 1U}) {
+    next.core.on_blob(next.fetched.at(i), script('x'));
+    next.core.end_turn(next.now);
+    next.flush();
+    next.core.on_received(NodeIndex(0), next.batch_step(jobs[i]), next.now);
+    next.core.end_turn(next.now);
+    next.flush();
+    next.hear(0, StepRunning{next.batch_step(jobs[i])});
+  }
+  ASSERT_EQ(next.fetched.size(), 3U) << "bob's turn";
+  for (int second = 0; second < 62; ++second) next.live(Duration::seconds(1));
+  EXPECT_EQ(next.job(jobs[3]).state, JobState::kFailed);
+  EXPECT_EQ(next.job(jobs[2]).state, JobState::kRunning) << "its own time has not begun";
+  EXPECT_EQ(next.job(jobs[2]).attempt, 0U);
+  EXPECT_EQ(next.core.state().nodes().at(NodeIndex(0)).status.reason, "");
+}
+
+TEST_F(LargeLaunchTest, SignalsToOneThatIsCancelledInItsTurnAreForgotten) {
+  const JobId first = submit(2);
+  const JobId second = submit(2);
+  ASSERT_EQ(node_of(first), node_of(second));
+  ASSERT_FALSE(rig.done(CancelStep{rig.batch_step(second), SIGUSR1}).error);
+  const NodeIndex node(node_of(first));
+  ASSERT_EQ(rig.core.links()[node.value()].missed_signals.size(), 1U);
+  rig.done(cancel_of(second));
+  receive(first);
+  EXPECT_TRUE(rig.core.links()[node.value()].missed_signals.empty());
+}
+
 TEST_F(LargeLaunchTest, EachNodeOfAStepIsToldItsOwn) {
   const StepId step = begin_wide(3);
   std::vector<std::string> names;
@@ -222,6 +271,23 @@ TEST_F(LargeLaunchTest, EachNodeOfAStepIsToldItsOwn) {
     }
   }
   EXPECT_EQ(names, (std::vector<std::string>{"n0", "n1", "n2"}));
+}
+
+/// A script of any size: here one that does not wait for its turn.
+TEST(SmallLaunch, OneWhoseBytesDoNotComeEndsInTimeAndBlamesNoNode) {
+  Rig rig;
+  rig.connect_all();
+  const JobId job = rig.done(submit_of(spec_of())).job;
+  rig.plan();
+  Rig next(2, rig.stored());
+  next.connect_all();
+  ASSERT_EQ(next.fetched.size(), 1U);
+  next.live(Duration::seconds(62));
+  EXPECT_EQ(next.job(job).state, JobState::kFailed);
+  ASSERT_NE(next.job(job).detail, nullptr);
+  EXPECT_NE(next.job(job).detail->find("was not read within 60 s"), std::string::npos);
+  for (const Node& node : next.core.state().nodes().all())
+    EXPECT_EQ(node.status.conditions & node_condition::kDrain, 0) << node.status.reason;
 }
 
 }  // namespace

@@ -148,6 +148,21 @@ TEST(CoreLaunch, WithoutAProcessInTimeTheJobGoesBackAndTheNodeIsDrained) {
   EXPECT_TRUE(rig.is_drained(0)) << "not for as long as nobody has looked at it";
 }
 
+TEST(CoreLaunch, ItsTimeIsTheSites) {
+  const auto config = testing::config_of(1);
+  config->settings.launch_timeout = Duration::seconds(7);
+  Rig rig(config);
+  rig.connect_all();
+  const JobId job = rig.done(submit_of(spec_of())).job;
+  rig.plan();
+  rig.live(Duration::seconds(6));
+  EXPECT_EQ(rig.job(job).attempt, 0U);
+  rig.live(Duration::seconds(2));
+  EXPECT_EQ(rig.job(job).attempt, 1U);
+  const std::string& reason = rig.core.state().nodes().at(NodeIndex(0)).status.reason;
+  EXPECT_NE(reason.find("did not start it within 7 s"), std::string::npos) << reason;
+}
+
 TEST(CoreLaunch, OneThatIsConfirmedHasNoDeadline) {
   Running rig;
   rig.confirm();

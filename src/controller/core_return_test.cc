@@ -155,6 +155,7 @@ TEST(CoreReturn, ALaunchThatAnEarlierControllerPromisedIsWatched) {
   }();
   Rig next(1, rig.stored());
   next.connect(0);
+  next.core.on_blob(next.fetched.at(0), std::make_shared<const std::string>("#!/bin/sh\n"));
   next.live(next.core.state().settings().launch_timeout + Duration::seconds(3));
   EXPECT_EQ(next.job(job).attempt, 1U) << "its node never said that it runs";
   EXPECT_NE(next.core.state().nodes().at(NodeIndex(0)).status.conditions & node_condition::kDrain,

@@ -337,5 +337,27 @@ TEST(CoreSteps, LeaveTheRecordOnceHistoryHasThem) {
   EXPECT_EQ(next.done(PreparedStep{job, step, {}}).step->step, 301U);
 }
 
+// ---- eviction ----
+
+TEST(CoreSweep, JobsThatLeaveMemoryTogetherLeaveItPartByPart) {
+  constexpr std::size_t kMany = 3500;
+  constexpr std::size_t kPerEviction = 1000;
+  Waiting rig(kMany);
+  rig.done(cancel_all());
+  ASSERT_EQ(rig.pending(), 0U);
+  rig.core.on_history(rig.core.state().seq());
+  rig.live(rig.core.state().settings().min_job_age + Duration::seconds(10));
+  EXPECT_EQ(rig.core.state().jobs().size(), 0U);
+  std::size_t most = 0;
+  for (const EventBatchRef& batch : rig.journal) {
+    for (const Event& event : batch->events) {
+      if (const auto* evicted = std::get_if<JobsEvicted>(&event.body))
+        most = std::max(most, evicted->jobs.size());
+    }
+  }
+  EXPECT_GT(most, 0U);
+  EXPECT_LE(most, kPerEviction);
+}
+
 }  // namespace
 }  // namespace muster

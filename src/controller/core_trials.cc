@@ -229,14 +229,7 @@ void Core::end_collection(const Job& job, TimePoint now) {
   }
   const std::vector<CheckpointRef> broken = broken_off(state_.checkpoints(), collection, job);
   for (const CheckpointRef& one : broken) emit(CheckpointNoted{one}, now);
-  ExperimentChanged change;
-  change.experiment = collection.experiment;
-  if (collection.is_whole) change.state = ExperimentState::kDeleteFailed;
-  const std::string cause = job.detail == nullptr || job.detail->empty() ? "" : ", " + *job.detail;
-  change.detail = fmt::format(
-      "job {} could not delete its files: {}{}{}", job.id.value(), job_state_name(job.state), cause,
-      job.start_time.is_set() ? fmt::format("; see {}", job.spec->get(JobText::kStdOut)) : "");
-  emit(std::move(change), now);
+  emit(deletion_failed(collection, job), now);
 }
 
 /// A run with a session asks by itself and gets no signal before its deadline; its stop file is

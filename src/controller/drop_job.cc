@@ -38,9 +38,11 @@ Result<EventBatch> drop_job(ClusterState& state, JobId id, Epoch epoch, TimePoin
   if (const Trial* trial = trial_of(state, *job)) add(trial_end(state, *job, *trial));
   if (const auto found = state.checkpoints().collections().find(id);
       found != state.checkpoints().collections().end()) {
-    const auto broken = broken_off(state.checkpoints(), found->second, *job);
+    const Collection collection = found->second;
+    const auto broken = broken_off(state.checkpoints(), collection, *job);
     add(CollectionEnded{id, false});
     for (const CheckpointRef& one : broken) add(CheckpointNoted{one});
+    add(deletion_failed(collection, *job));
   }
   batch.seq = Seq(state.seq().value() + 1);
   batch.dead_blobs = state.seal(batch.seq);

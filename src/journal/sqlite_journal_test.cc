@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
 
 #include "journal/testing.h"
@@ -228,6 +230,30 @@ TEST(SqliteJournal, RefusesWorkOnAFullDiskAndGoesOnWhenThereIsRoom) {
   EXPECT_TRUE(journal->probe().has_value());
   ASSERT_TRUE(journal->append({batch_of(Seq(2), "room")}).has_value());
   EXPECT_EQ(stored_batches(*journal, Seq(1)), std::vector{records::encode_batch(*batch_of(Seq(2), "room"))});
+}
+
+/// On a real disk: the pretended one has no need to keep files small.
+TEST(SqliteJournal, ItsLogShrinksAgain) {
+  char folder[] = "/tmp/muster-journal-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/journal.db";
+  {
+    auto journal = SqliteJournal::open({path});
+    ASSERT_TRUE(journal.has_value()) << journal.error().text();
+    ASSERT_TRUE((*journal)->take_lead().has_value());
+    const auto append = [&](std::uint64_t seq, std::size_t size) {
+      const Status stored =
+          (*journal)->append({batch_of(Seq(seq), std::string(size, 'x'))}, JournalClock());
+      ASSERT_TRUE(stored.has_value()) << stored.error().text();
+    };
+    const auto log_size = [&] { return std::filesystem::file_size(path + "-wal"); };
+    for (std::uint64_t seq = 1; seq <= 5; ++seq) append(seq, std::size_t{8} << 20);
+    ASSERT_GT(log_size(), std::size_t{40} << 20);
+    ASSERT_TRUE((*journal)->checkpoint_log().has_value());
+    append(6, 10);
+    EXPECT_LE(log_size(), std::size_t{16} << 20);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(SqliteJournal, NamesANewerFormatAndStops) {

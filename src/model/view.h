@@ -200,6 +200,7 @@ struct PingView {
   Epoch epoch;
   std::string http_address;    ///< host:port; empty: HTTP is not served
   std::string cluster_id;      ///< tells this cluster from every other of its name
+  std::vector<std::string> warnings;  ///< what operators should look at now
 };
 
 /// One page of an answer: at most about 1 MiB, of the one kind that was asked for.

@@ -452,10 +452,12 @@ RECORD(NodeView, schema::NodeView, NODE_VIEW_FIELDS)
   S(config, Config) L(nodes, Nodes) F(total_cpus, TotalCpus) F(total_nodes, TotalNodes) F(tres, Tres)
 RECORD(PartitionView, schema::PartitionView, PARTITION_VIEW_FIELDS)
 
-#define PING_VIEW_FIELDS(F, S, L, P, O)                                         \
-  F(host, Host) F(version, Version) F(is_ready, IsReady) F(seq, Seq)            \
-  F(state_hash, StateHash) F(epoch, Epoch) F(http_address, HttpAddress)         \
-  F(cluster_id, ClusterId)
+#define PING_VIEW_FIELDS(F, S, L, P, O)                                             \
+  F(host, Host)                                                                     \
+  F(version, Version)                                                               \
+  F(is_ready, IsReady)                                                              \
+  F(seq, Seq) F(state_hash, StateHash) F(epoch, Epoch) F(http_address, HttpAddress) \
+      F(cluster_id, ClusterId) L(warnings, Warnings)
 RECORD(PingView, schema::PingView, PING_VIEW_FIELDS)
 
 namespace {

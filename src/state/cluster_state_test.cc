@@ -145,6 +145,25 @@ TEST(ClusterState, AnswersAreKeptForTenMinutes) {
   EXPECT_FALSE(copy.answers().find(RequestId{7, 7}).has_value());
 }
 
+/// 3,000 requests/s are recognised for all of the ten minutes.
+TEST(Answers, AreKeptAtTheHighestRateForTenMinutes) {
+  constexpr std::uint64_t kAll = 3000 * 600;
+  AnswerTable table;
+  for (std::uint64_t i = 0; i < kAll; ++i) {
+    const TimePoint time = at(1000) + Duration::microseconds(static_cast<std::int64_t>(i) * 333);
+    table.expire(time);
+    table.add(RequestId{1, i}, Answer{UserId(1), time, {}});
+  }
+  EXPECT_EQ(table.size(), kAll);
+}
+
+TEST(Answers, HaveABound) {
+  AnswerTable table;
+  for (std::uint64_t i = 0; i < AnswerTable::kMaxAnswers + 10; ++i)
+    table.add(RequestId{1, i}, Answer{UserId(1), at(1000), {}});
+  EXPECT_EQ(table.size(), AnswerTable::kMaxAnswers);
+}
+
 TEST(ClusterStateDeathTest, StopsBeforeACpuIsGivenTwice) {
   Log log;
   const JobId a = log.submit(spec_of());

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -503,6 +504,26 @@ TEST_F(DoorTest, AMessageIsBoundedBeforeMemoryIsSetAside) {
   EXPECT_TRUE(is_closed_after({std::uint64_t{512}}));               // 513 segments
   auto one = client();
   EXPECT_TRUE(submit(*one, 1).has_value());
+}
+
+TEST(ListenUnix, ALivingSocketIsNotPushedAside) {
+  char folder[] = "/tmp/muster-listen-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/s";
+  const auto first = listen_unix(path, 0600);
+  ASSERT_TRUE(first.has_value()) << first.error().text();
+  const auto second = listen_unix(path, 0600);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().code, ErrorCode::kAlreadyExists);
+  EXPECT_NE(second.error().message.find(path), std::string::npos);
+  const auto client = connect_at_once("unix:" + path);
+  ASSERT_TRUE(client.has_value()) << "the first still has its place";
+  ::close(*client);
+  ::close(*first);
+  const auto third = listen_unix(path, 0600);
+  EXPECT_TRUE(third.has_value()) << "what nobody listens on is in nobody's way";
+  if (third.has_value()) ::close(*third);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

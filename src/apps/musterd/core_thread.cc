@@ -136,12 +136,9 @@ class CoreThread final : public AgentCalls {
     clock_.update(read_clocks());
     set_cluster_offset(clock_.offset());
     const bool has_jumped = clock_.jump() != Duration();
-    if (has_jumped && !std::exchange(is_jump_told_, true)) {
-      log_line(fmt::format(
-          "the wall clock jumped by {} s: not followed before it has stood for {} s",
-          clock_.jump().seconds(), ClusterClock::believed_after(clock_.jump()).seconds()));
-    } else if (!has_jumped && std::exchange(is_jump_told_, false)) {
-      log_line("the wall clock is back");
+    if (has_jumped != std::exchange(is_jump_told_, has_jumped)) {
+      log_line(has_jumped ? clock_.warning() : "the wall clock is back");
+      channels_.gateway.push(ClockNote{clock_.warning()});
     }
     if (const auto jump = clock_.believed_jump()) restart_for_clock(*jump);
   }

@@ -435,6 +435,7 @@ int check(const std::string& conf_path) {
     return verdict;
   }
   fmt::print("controller: batch {}, hash {:016x}\n", live->seq.value(), live->state_hash);
+  for (const std::string& warning : live->warnings) fmt::print("warning: {}\n", warning);
   if (live->seq == state.seq() && live->state_hash == state.hash()) return verdict;
   fmt::print("they differ: keep {} and report this\n", options.path);
   return 1;

@@ -28,6 +28,9 @@ struct JournalFailure { Error error; };
 struct BlobBytes { BlobId id; Result<Bytes> bytes; };
 struct HistoryNote { Seq seq; };  ///< on stable storage
 struct DiskNote { std::optional<Error> refusal; };  ///< also to the gateway
+struct ClockNote {
+  std::string warning;
+};  ///< to the gateway; empty: the wall clock is followed
 struct OutputNote { NodeIndex node; OutputReceived answer; };
 using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes, HistoryNote, DiskNote, OutputNote>;
 
@@ -78,8 +81,9 @@ struct PageAnswer { std::uint64_t token = 0; Result<LogPage> page; };
 struct LogFindings { std::vector<LogFinding> findings; std::uint64_t token = 0; };
 /// A call of HTTP: runs on the gateway's thread and gives its answer back by an HttpTask.
 struct GatewayTask { std::function<void(Gateway&)> run; };
-using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer, BlobAnswer, NamesAnswer, ReportStored,
-                               PageAnswer, GatewayTask, LogFindings, DiskNote, ExplainAnswer>;
+using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer,
+                               BlobAnswer, NamesAnswer, ReportStored, PageAnswer, GatewayTask,
+                               LogFindings, DiskNote, ClockNote, ExplainAnswer>;
 
 // ---- to the metric store's thread ----
 struct StoreReport { MetricReport report; std::uint64_t token = 0; };

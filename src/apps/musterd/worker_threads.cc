@@ -16,6 +16,7 @@
 
 #include "apps/musterd/threads.h"
 #include "base/turn_queue.h"
+#include "controller/checkpoint_schedule.h"
 #include "controller/recovery.h"
 #include "env/posix/clocks.h"
 #include "state/views.h"
@@ -31,9 +32,6 @@ namespace {
 
 /// Kept beside the journal and given up when the disk is full, so that the ends of jobs still find room.
 constexpr off_t kReserveBytes = 16 << 20;
-/// Events and batches after which a checkpoint is worth its cost.
-constexpr std::uint64_t kEventsPerCheckpoint = 200'000;
-constexpr std::uint64_t kBatchesPerCheckpoint = 50'000;
 constexpr std::uint32_t kRowsPerTruncation = 500;
 /// Between two pieces of a truncation while batches come in.
 constexpr Duration kTruncationPause = Duration::milliseconds(50);
@@ -309,16 +307,14 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
     planner.show_work(crash_note->work_of_this_thread());
   }
   planner.start();
-  // What was replayed at the start was written since the last checkpoint, too.
-  Seq checkpointed = recovered.checkpoint;
-  std::uint64_t events = recovered.replayed_events;
+  CheckpointSchedule schedule({}, recovered.checkpoint, recovered.replayed_events);
   ForecastQueue questions;
   for (;;) {
     wait_for(channels.planner.fd(), 250);
     for (ToPlanner& message : channels.planner.take()) {
       if (auto* batch = std::get_if<EventBatchRef>(&message)) {
         planner.apply(**batch);
-        events += (*batch)->events.size();
+        schedule.count((*batch)->events.size());
       } else if (const auto* consumed = std::get_if<PlanConsumed>(&message)) {
         planner.consumed(consumed->until);
       } else if (auto* asked = std::get_if<ForecastAsked>(&message)) {
@@ -336,10 +332,9 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
       channels.gateway.push(ReportNote{plan->report});
       channels.core.push(std::move(*plan));
     }
-    if (planner.state().seq().value() - checkpointed.value() >= kBatchesPerCheckpoint || events >= kEventsPerCheckpoint) {
+    if (schedule.is_due(planner.state().seq())) {
       write_checkpoint_of(channels, planner.state());
-      checkpointed = planner.state().seq();
-      events = 0;
+      schedule.written(planner.state().seq());
     }
   }
 }

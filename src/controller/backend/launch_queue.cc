@@ -133,7 +133,9 @@ std::optional<TimePoint> LaunchQueue::held_up_since(const StepId& step, TimePoin
        part != parts_.end() && part->first.step == step; ++part) {
     if (part->second.stage == Stage::kSent) continue;
     const auto& busy = nodes_.at(part->first.node).under_way;
-    latest = std::max(latest.value_or(TimePoint()), busy ? busy->since : now);
+    const bool is_counted =
+        busy && (busy->part == part->first || parts_.at(busy->part).stage == Stage::kSent);
+    latest = std::max(latest.value_or(TimePoint()), is_counted ? busy->since : now);
   }
   return latest;
 }

@@ -55,8 +55,8 @@ class LaunchQueue {
   /// Nodes of the step whose turn has come and to which it has not been sent.
   std::vector<NodeIndex> unsent_turns(const StepId& step) const;
   /// Of a step with parts that have not been sent: since when they have had their turn, or nothing
-  /// but their nodes has kept them from it; `now` if one waits for others. nullopt: all parts have
-  /// been sent.
+  /// but their nodes has kept them from it; `now` if one waits for others, at its node those whose
+  /// turn has come and which have not been sent. nullopt: all parts have been sent.
   std::optional<TimePoint> held_up_since(const StepId& step, TimePoint now) const;
   bool is_empty() const { return parts_.empty(); }
 

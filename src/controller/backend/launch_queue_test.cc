@@ -139,6 +139,7 @@ TEST_F(LaunchQueueTest, SaysWhoseDoingItIsThatAStepWaits) {
   EXPECT_EQ(queue.held_up_since(first.step, at(5)), at(5)) << "ours";
   turns(5);
   EXPECT_EQ(queue.held_up_since(first.step, at(5.5)), at(5)) << "it has its turn";
+  EXPECT_EQ(queue.held_up_since(same.step, at(5.5)), at(5.5)) << "ours: nothing has been sent";
   queue.sent(first, at(6));
   EXPECT_EQ(queue.held_up_since(first.step, at(9)), std::nullopt) << "sent";
   EXPECT_EQ(queue.held_up_since(same.step, at(9)), at(6))

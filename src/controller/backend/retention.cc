@@ -1,5 +1,7 @@
 #include "controller/backend/retention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -55,6 +57,17 @@ std::vector<CheckpointRef> broken_off(const CheckpointTable& known, const Collec
     all.push_back(std::make_shared<const Checkpoint>(std::move(one)));
   }
   return all;
+}
+
+ExperimentChanged deletion_failed(const Collection& collection, const Job& job) {
+  ExperimentChanged change;
+  change.experiment = collection.experiment;
+  if (collection.is_whole) change.state = ExperimentState::kDeleteFailed;
+  const std::string cause = job.detail == nullptr || job.detail->empty() ? "" : ", " + *job.detail;
+  change.detail = fmt::format(
+      "job {} could not delete its files: {}{}{}", job.id.value(), job_state_name(job.state), cause,
+      job.start_time.is_set() ? fmt::format("; see {}", job.spec->get(JobText::kStdOut)) : "");
+  return change;
 }
 
 std::optional<CheckpointRetention> unrecorded_retention(const Experiment& experiment) {

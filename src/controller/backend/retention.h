@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/checkpoint.h"
+#include "model/event.h"
 #include "model/experiment.h"
 #include "model/job.h"
 #include "state/checkpoint_table.h"
@@ -29,6 +30,9 @@ std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints, 
 /// came, and nothing may go on from what may be gone. One that never began has touched none.
 std::vector<CheckpointRef> broken_off(const CheckpointTable& known, const Collection& collection,
                                       const Job& job);
+
+/// What the experiment is then, with the cause: one that was to go as a whole has not.
+ExperimentChanged deletion_failed(const Collection& collection, const Job& job);
 
 /// What the configuration of an experiment says and its record does not: a version that kept no retention made it. Nothing: the record
 /// holds, or says the same.

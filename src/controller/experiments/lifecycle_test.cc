@@ -287,6 +287,25 @@ TEST(Deleting, WhatFailsSaysSoAndCanBeTriedAgain) {
   EXPECT_EQ(lab.rig.core.state().experiments().find(ExperimentId(1)), nullptr);
 }
 
+TEST(Deleting, WhatADroppedJobLeavesCanBeTriedAgain) {
+  Lab lab;
+  lab.create(kSingle);
+  lab.exit(1);
+  lab.control(ExperimentVerb::kDelete);
+  const JobId job = lab.rig.core.state().checkpoints().collections().begin()->first;
+  std::vector<EventBatchRef> stored = lab.rig.stored();
+  ClusterState state;
+  for (const EventBatchRef& batch : stored) state.apply(*batch);
+  stored.push_back(
+      std::make_shared<const EventBatch>(drop_job(state, job, Epoch(2), state.time()).value()));
+  Lab next(stored);
+  EXPECT_EQ(next.experiment().state, ExperimentState::kDeleteFailed);
+  EXPECT_NE(next.experiment().detail.find("dropped by an operator"), std::string::npos);
+  next.control(ExperimentVerb::kDelete);
+  end_collection(next);
+  EXPECT_EQ(next.rig.core.state().experiments().find(ExperimentId(1)), nullptr);
+}
+
 Document version_of(const std::string& uuid) {
   Document version;
   version.kind = DocumentKind::kModelVersion;

@@ -397,5 +397,23 @@ TEST(Listing, OneJobThatIsNotThereIsAnError) {
   EXPECT_TRUE(world.replica.begin_list(filter).has_value());
 }
 
+TEST(QueryReplica, APingSaysWhatOperatorsShouldLookAt) {
+  QueryReplica replica("ctl", "1.0");
+  const auto warnings = [&] {
+    Query query;
+    query.kind = QueryKind::kPing;
+    const auto pages = replica.answer(Identity{}, query);
+    return records::decode_page(pages.value()->at(0))->ping->warnings;
+  };
+  EXPECT_TRUE(warnings().empty());
+  replica.set_clock_warning("the clock");
+  EXPECT_EQ(warnings(), std::vector<std::string>{"the clock"});
+  replica.set_disk_warning("the disk");
+  EXPECT_EQ(warnings(), (std::vector<std::string>{"the clock", "the disk"}));
+  replica.set_clock_warning("");
+  replica.set_disk_warning("");
+  EXPECT_TRUE(warnings().empty());
+}
+
 }  // namespace
 }  // namespace muster

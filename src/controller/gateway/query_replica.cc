@@ -247,9 +247,30 @@ std::string QueryReplica::one_page(const Query& query) const {
     if (std::string* next = find_shown(page.settings->shown, "NEXT_JOB_ID")) *next = fmt::format("{}", state_.next_job().value());
     if (std::string* boot = find_shown(page.settings->shown, "BOOT_TIME")) *boot = fmt::format("{}", boot_time_.seconds());
   } else {
-    page.ping = PingView{host_, version_, true, state_.seq(), state_.hash(), state_.epoch(), http_address_, state_.cluster_id()};
+    page.ping = PingView{host_,
+                         version_,
+                         true,
+                         state_.seq(),
+                         state_.hash(),
+                         state_.epoch(),
+                         http_address_,
+                         state_.cluster_id(),
+                         {}};
+    for (const std::string& warning : {clock_warning_, disk_warning_}) {
+      if (!warning.empty()) page.ping->warnings.push_back(warning);
+    }
   }
   return records::encode_page(page);
+}
+
+void QueryReplica::set_clock_warning(std::string text) {
+  clock_warning_ = std::move(text);
+  ++change_;
+}
+
+void QueryReplica::set_disk_warning(std::string text) {
+  disk_warning_ = std::move(text);
+  ++change_;
 }
 
 Result<Pages> QueryReplica::answer(const Identity& reader, const Query& query) {

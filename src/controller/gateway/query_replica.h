@@ -45,6 +45,9 @@ class QueryReplica {
   void apply(const EventBatch& batch);
   void set_report(std::shared_ptr<const PlanReport> report);
   void set_node_facts(std::vector<NodeFact> facts);
+  /// What `scontrol ping` warns of; empty: nothing.
+  void set_clock_warning(std::string text);
+  void set_disk_warning(std::string text);
 
   /// Answers every kind but kJobs, kSteps, kHistory and kBatchScript. Errors: kNotFound where what is named is not there.
   /// Cost: O(objects looked at); nothing when the same was asked since the last change.
@@ -98,6 +101,8 @@ class QueryReplica {
   UserIndex users_;
   std::shared_ptr<const PlanReport> report_;
   std::vector<NodeFact> node_facts_;
+  std::string clock_warning_;
+  std::string disk_warning_;
   std::map<std::string, Cached> cache_;
   std::map<std::string, CachedSlice> slices_;  ///< by query and where they begin, as of `slices_change_`
   std::uint64_t slices_change_ = 0;

@@ -100,5 +100,32 @@ TEST_P(PlanReports, SayOfEveryJobWhatALookAtAllOfThemWould) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, PlanReports, ::testing::Range<std::uint64_t>(1, 40));
 
+TEST(PlanReport, KeepsTheWindowAmongThousandsOfShapes) {
+  constexpr std::uint32_t kShapes = 3000;
+  sched::ClusterSnapshot snapshot = make_snapshot(make_cluster(equal_nodes(4, 4)));
+  sched::Planner planner;
+  snapshot.add_pending(make_job(1, tasks(16), 1000));
+  snapshot.advance_time(at(1));
+  apply(snapshot, planner.plan(snapshot, at(1), {}));
+  // All in each other's way, each of a shape of its own, and the last is the next.
+  const JobId last(1 + kShapes);
+  for (std::uint32_t i = 1; i <= kShapes; ++i) {
+    sched::PendingJob job = make_job(1 + i, tasks(16), 60 + i);
+    job.priority = job.id == last ? 10 : 1;
+    snapshot.add_pending(std::move(job));
+  }
+  const sched::Plan plan = planner.plan(snapshot, at(1), {});
+  const auto report = PlanReporter().report(snapshot, plan, Seq(1));
+  ASSERT_NE(plan.window_of(last), nullptr);
+  for (std::uint32_t i = 1; i <= kShapes; ++i) {
+    const JobId job(1 + i);
+    const sched::Window* window = plan.window_of(job);
+    const auto told = report->find(job);
+    ASSERT_TRUE(told.has_value());
+    ASSERT_EQ(told->expected_start, window == nullptr ? TimePoint() : window->start) << i;
+    ASSERT_EQ(told->planned_nodes.size(), window == nullptr ? 0 : window->nodes.size()) << i;
+  }
+}
+
 }  // namespace
 }  // namespace muster
