@@ -155,7 +155,11 @@ def test_a_clock_that_jumps_and_comes_back_ends_nothing(impatient, shim, jump):
     time.sleep(2)
     short = cluster.sbatch("sleep 300", "-t", "1")
     time.sleep(3)
+    ping = cluster.run("scontrol", "ping")
+    assert ping.out.endswith("is UP\n") and "warning: the wall clock jumped by " in ping.err
+    assert "warning: the wall clock jumped by " in cluster.run("muster", "check", "--dir", cluster.dir).out
     shimmed.set(0)
+    until(lambda: cluster.run("scontrol", "ping").err == "", "the clock is followed again")
     out, err = srun.communicate(timeout=60)
     assert (srun.returncode, out.strip()) == (0, "done"), err
     assert cluster.wait_ended(job)["State"] == "COMPLETED"
