@@ -128,6 +128,33 @@ TEST(CoreClock, AStepLeavesTimesThatPeopleGave) {
   EXPECT_EQ(next.job(id).eligible_time, at(5000));
 }
 
+TEST(CoreClock, AStepForgetsNoAnswer) {
+  Rig rig;
+  const RequestId request{5, 5};
+  const JobId id = rig.done(submit_of(spec_of()), testing::kAlice, request).job;
+  Rig next(testing::config_of(2), rig.stored(), Duration(),
+           CoreStart{"", Duration::hours(24 * 30)});
+  EXPECT_EQ(next.done(submit_of(spec_of()), testing::kAlice, request).job, id);
+  EXPECT_EQ(next.core.state().jobs().size(), 1U);
+}
+
+TEST(CoreClock, AStepNeitherHastensNorDelaysARetry) {
+  const auto config = testing::config_of(2);
+  config->settings.requeue_delay = Duration::minutes(2);
+  Rig rig(config);
+  rig.connect_all();
+  rig.plan();
+  const JobId id = rig.done(submit_of(spec_of())).job;
+  rig.live(Duration::seconds(62));
+  ASSERT_EQ(rig.job(id).attempt, 1U) << "its node has not started it";
+  const Duration left = rig.job(id).eligible_time - rig.core.state().time();
+  ASSERT_GT(left, Duration::minutes(1));
+  for (const Duration step : {Duration::hours(24 * 30), Duration::hours(-1)}) {
+    Rig next(config, rig.stored(), Duration(), CoreStart{"", step});
+    EXPECT_EQ(next.job(id).eligible_time - next.core.state().time(), left);
+  }
+}
+
 // ---- launches ----
 
 TEST(CoreLaunch, WithoutAProcessInTimeTheJobGoesBackAndTheNodeIsDrained) {

@@ -69,5 +69,32 @@ TEST(SnapshotFeed, ElementsThatWaitAgainFollowTheirArraysCounts) {
   expect_as_loaded(rig);
 }
 
+/// `scontrol update nodename=RANGE` is one event a node: each would cost as much as the cluster is
+/// large.
+TEST(SnapshotFeed, ManyNodesThatChangeAreCompiledOnce) {
+  ClusterState state;
+  state.copy_from(Rig(3).core.state());
+  sched::ClusterSnapshot snapshot;
+  SnapshotFeed feed(snapshot);
+  feed.load(state);
+  const auto weights = [&] {
+    std::vector<std::uint32_t> all;
+    for (const NodeConfig& node : snapshot.config().nodes) all.push_back(node.weight);
+    return all;
+  };
+  const std::vector<std::uint32_t> before = weights();
+  for (std::uint32_t node = 0; node < 3; ++node) {
+    NodeChanged change;
+    change.node = NodeIndex(node);
+    change.weight = 70 + node;
+    const Event event{state.time(), change};
+    state.apply(event, nullptr);
+    feed.on_event(event, state);
+    EXPECT_EQ(weights(), before) << "others are still to come";
+  }
+  feed.settle(state);
+  EXPECT_EQ(weights(), (std::vector<std::uint32_t>{70, 71, 72}));
+}
+
 }  // namespace
 }  // namespace muster
