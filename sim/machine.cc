@@ -291,9 +291,7 @@ void Machine::tick() {
 
 void Machine::dial() {
   const auto again = [this, generation = agent_generation_] {
-    world_.timeline.after(kRedial, [this, generation] {
-      if (generation == agent_generation_ && agent_ != nullptr && link_ == nullptr) dial();
-    });
+    world_.timeline.after(kRedial, [this, generation] { redial(generation); });
   };
   if (world_.controller == nullptr || world_.timeline.now() < cut_until_) return again();
   link_ = std::make_shared<Link>(Link{this, index_, world_.controller->incarnation(), true, {}, {}});
@@ -330,8 +328,13 @@ void Machine::on_link_broken(const LinkRef& link) {
   up_since_ = TimePoint::unset();
   if (agent_ == nullptr) return;
   agent_->on_disconnected();
-  world_.timeline.after(kRedial, [this, generation = agent_generation_] {
-    if (generation == agent_generation_ && agent_ != nullptr && link_ == nullptr) dial();
+  world_.timeline.after(kRedial, [this, generation = agent_generation_] { redial(generation); });
+}
+
+void Machine::redial(std::uint64_t generation) {
+  if (generation != agent_generation_) return;
+  when_agent_runs([this] {
+    if (link_ == nullptr) dial();
   });
 }
 
@@ -353,8 +356,13 @@ void Machine::send_controller(const FromAgent& message) {
 
 void Machine::on_controller(const LinkRef& link, const ToAgent& message) {
   if (!link->is_whole || link != link_ || agent_ == nullptr) return;
-  if (is_agent_stopped_)
-    return unheard_.push_back([this, link, message] { on_controller(link, message); });
+  // What came before the connection broke is read before that is noticed.
+  if (is_agent_stopped_) return unheard_.push_back([this, link, message] { hear(link, message); });
+  hear(link, message);
+}
+
+void Machine::hear(const LinkRef& link, const ToAgent& message) {
+  if (agent_ == nullptr) return;
   agent_->on_controller(message, steady_now());
   schedule_end();
   const auto* launch = std::get_if<LaunchStep>(&message);
@@ -398,7 +406,8 @@ void Machine::spawn(const LaunchStep& launch, const std::string& log, bool is_la
   auto step = std::make_unique<Supervised>(*this, launch, log);
   Supervised* raw = step.get();
   steps_[launch.id] = std::move(step);
-  link_step(launch.id);
+  is_agent_stopped_ ? when_agent_runs([this, id = launch.id] { link_step(id); })
+                    : link_step(launch.id);
   if (find(launch.id) == raw) raw->start_tasks();
 }
 

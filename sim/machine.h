@@ -137,6 +137,8 @@ class Machine final : public AgentWorld {
   void start_agent();
   void end_agent();
   void dial();
+  void redial(std::uint64_t generation);
+  void hear(const LinkRef& link, const ToAgent& message);
   void tick();
   void orphan(const StepId& step);
   void spawn(const LaunchStep& step, const std::string& log, bool is_late);

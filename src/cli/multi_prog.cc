@@ -13,6 +13,8 @@ namespace {
 
 /// Of the task that the script runs for.
 constexpr std::string_view kRank = "\"$SLURM_PROCID\"";
+/// Beyond what any step has.
+constexpr std::uint32_t kRanksMax = 1U << 20;
 constexpr std::string_view kOffset = "\"$muster_offset\"";
 
 /// As a word of which the shell reads nothing.
@@ -106,7 +108,8 @@ Result<std::vector<RankRun>> read_ranks(std::string_view text, std::uint32_t tas
                                         Bitmap& known) {
   std::vector<RankRun> runs;
   std::size_t offset = 0;
-  for (const std::string_view item : split(text, ',')) {
+  for (const std::string_view item :
+       split(text.substr(0, text.size() - text.ends_with(',')), ',')) {
     const auto dash = item.find('-');
     const auto first = parse_whole32(item.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_whole32(item.substr(dash + 1));
@@ -156,8 +159,9 @@ std::string take_line(std::string_view& text, std::size_t& number) {
     line += text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     ++number;
-    if (!line.ends_with('\\') || text.empty()) return line;
+    if (!line.ends_with('\\')) return line;
     line.pop_back();
+    if (text.empty()) return line;
   }
 }
 
@@ -175,9 +179,15 @@ Result<Line> read_line(std::string_view text, std::uint32_t task_count, Bitmap& 
 
 }  // namespace
 
-Result<std::string> multi_prog_command(std::string_view text, std::uint32_t task_count) {
+namespace {
+
+/// `known`: every rank that is named.
+Result<std::vector<Line>> read_lines(std::string_view text, std::uint32_t task_count,
+                                     Bitmap& known) {
+  if (text.find('\0') != std::string_view::npos)
+    return fail(ErrorCode::kInvalidArgument,
+                "the configuration file is no text: it has a NUL byte");
   std::vector<Line> lines;
-  Bitmap known;
   for (std::size_t number = 0; !text.empty();) {
     const std::string whole = take_line(text, number);
     const std::string_view content = trim(whole);
@@ -191,6 +201,22 @@ Result<std::string> multi_prog_command(std::string_view text, std::uint32_t task
                   fmt::format("line {}: {}", number, line.error().message));
     lines.push_back(std::move(line).value());
   }
+  return lines;
+}
+
+}  // namespace
+
+Result<std::uint32_t> multi_prog_task_count(std::string_view text) {
+  Bitmap known;
+  TRY(read_lines(text, kRanksMax, known));
+  std::size_t count = 1;
+  known.for_each([&](std::size_t rank) { count = rank + 1; });
+  return static_cast<std::uint32_t>(count);
+}
+
+Result<std::string> multi_prog_command(std::string_view text, std::uint32_t task_count) {
+  Bitmap known;
+  const std::vector<Line> lines = TRY(read_lines(text, task_count, known));
   if (lines.empty() || !lines.back().is_rest) {
     for (std::size_t rank = 0; rank < task_count; ++rank) {
       if (!known.test(rank))

@@ -18,4 +18,8 @@ namespace muster::cli {
 /// srun(1), MULTIPLE PROGRAM CONFIGURATION.
 Result<std::string> multi_prog_command(std::string_view text, std::uint32_t task_count);
 
+/// How many tasks the file is for, where nobody has said so: as many as its highest rank needs.
+/// Errors: as above, but that a rank may be without a program; a rank that no step has.
+Result<std::uint32_t> multi_prog_task_count(std::string_view text);
+
 }  // namespace muster::cli

@@ -33,6 +33,20 @@ TEST(MultiProg, ABackslashJoinsTheNextLine) {
   EXPECT_EQ(error_of("# comment \\\n0 echo\n1 echo\n", 2), "no program for task 0");
   EXPECT_EQ(error_of("0 echo \\\nfirst\nx echo\n", 2),
             "line 3: Invalid task range specification (x)");
+  EXPECT_NE(multi_prog_command("0 echo last \\", 1)->find("exec 'echo' 'last' "),
+            std::string::npos);
+}
+
+TEST(MultiProg, TheFileSaysHowManyTasksThereAre) {
+  EXPECT_EQ(multi_prog_task_count("0 a\n3,1 b\n* rest\n").value(), 4U);
+  EXPECT_EQ(multi_prog_task_count("* a\n").value(), 1U);
+  EXPECT_EQ(multi_prog_task_count("0,5, a\n").value(), 6U);
+  EXPECT_FALSE(multi_prog_task_count("0 a\n0 b\n").has_value());
+  EXPECT_FALSE(multi_prog_task_count("4000000000 a\n").has_value());
+}
+
+TEST(MultiProg, WhatIsNoTextIsRefused) {
+  EXPECT_NE(error_of(std::string("0 a\0b\n", 7), 1).find("NUL"), std::string::npos);
 }
 
 TEST(MultiProg, EveryRankIsNamedOnce) {
@@ -43,7 +57,8 @@ TEST(MultiProg, EveryRankIsNamedOnce) {
   EXPECT_EQ(error_of("0-1 a\n* rest\n", 2), "none");
   EXPECT_EQ(error_of("0-5 a\n", 2), "line 1: Invalid task id, 5 >= ntasks");
   EXPECT_EQ(error_of("3-1 a\n", 4), "line 1: Invalid task range, 3-1");
-  for (const std::string ranks : {"[0-1]", "0-2:2", "0-1%1", "x", "0,", "0-", "-1", "0-1-2"}) {
+  for (const std::string ranks :
+       {"[0-1]", "0-2:2", "0-1%1", "x", "0,,1", ",", "0-", "-1", "0-1-2"}) {
     EXPECT_EQ(error_of(ranks + " a\n", 3),
               fmt::format("line 1: Invalid task range specification ({})", ranks));
   }

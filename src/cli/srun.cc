@@ -268,11 +268,24 @@ int run_inside(const Run& run, StepWatch& watch) {
   return code;
 }
 
+Result<std::string> multi_prog_text(const Words& operands) {
+  return read_file(operands.front(), std::size_t{64} << 20, "the configuration file ");
+}
+
+/// With --multi-prog the file says how many tasks there are, where no option does.
+Status count_programs(SubmitOptions& options, const Words& operands) {
+  constexpr std::uint32_t kSaysHowMany =
+      given_option::kTaskCount | given_option::kTasksPerNode | given_option::kTasksPerGpu;
+  if (!options.is_multi_prog || (options.job.given & kSaysHowMany) != 0) return {};
+  options.job.task_count = TRY(multi_prog_task_count(TRY(multi_prog_text(operands))));
+  options.job.given |= given_option::kTaskCount;
+  return {};
+}
+
 /// The tasks' command: with --multi-prog a shell that picks each task's own.
 Result<Words> command_of(const SubmitOptions& options, const Words& operands) {
   if (!options.is_multi_prog) return operands;
-  const std::string text =
-      TRY(read_file(operands.front(), std::size_t{64} << 20, "the configuration file "));
+  const std::string text = TRY(multi_prog_text(operands));
   const std::string script = TRY(multi_prog_command(text, options.job.task_count));
   Words command{"/bin/sh", "-c", script, "srun"};
   command.insert(command.end(), operands.begin() + 1, operands.end());
@@ -326,6 +339,8 @@ int run_srun(const Words& words) {
                               fmt::format("{}: command not found", read.operands.front()),
                               "asked for by SLURM_TEST_EXEC"});
   }
+  if (const Status counted = count_programs(options, read.operands); !counted.has_value())
+    return console.fail(counted.error());
   if (const auto code = settle_and_tell(console, options)) return *code;
   auto command = command_of(options, read.operands);
   if (!command.has_value()) return console.fail(command.error());

@@ -36,6 +36,11 @@ std::optional<Duration> ClusterClock::believed_jump() const {
   return jump_;
 }
 
+bool ClusterClock::is_other_jump(Duration told) const {
+  if (jump_ == Duration() || told == Duration()) return jump_ != told;
+  return magnitude(jump_ - told) > kJitter;
+}
+
 std::string ClusterClock::warning() const {
   if (jump_ == Duration()) return "";
   return fmt::format("the wall clock jumped by {} s: not followed before it has stood for {} s",

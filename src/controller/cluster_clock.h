@@ -44,6 +44,8 @@ class ClusterClock {
   std::optional<Duration> believed_jump() const;
   /// How long a jump must stand: a sixtieth of it, at least ten seconds, at most ten minutes.
   static Duration believed_after(Duration jump);
+  /// Whether there is another one than `told` (zero: none), or none any more.
+  bool is_other_jump(Duration told) const;
   /// What is to be known of a jump that is not followed; empty: the clock is followed.
   std::string warning() const;
 

@@ -40,9 +40,17 @@ TEST(ClusterClock, WarnsOfAJumpUntilItIsTakenBack) {
   machine.pass(Duration::seconds(1));
   EXPECT_EQ(machine.clock.warning(),
             "the wall clock jumped by 3600 s: not followed before it has stood for 60 s");
+  EXPECT_TRUE(machine.clock.is_other_jump(Duration()));
+  const Duration told = machine.clock.jump();
+  machine.pass(Duration::seconds(1));
+  EXPECT_FALSE(machine.clock.is_other_jump(told));
+  machine.error = Duration::hours(2);
+  machine.pass(Duration::seconds(1));
+  EXPECT_TRUE(machine.clock.is_other_jump(told)) << "a second one";
   machine.error = Duration();
   machine.pass(Duration::seconds(1));
   EXPECT_EQ(machine.clock.warning(), "");
+  EXPECT_TRUE(machine.clock.is_other_jump(told)) << "none any more";
 }
 
 TEST(ClusterClock, FollowsSmallErrorsSlowly) {

@@ -229,6 +229,7 @@ class Core {
   void connect_service(LaunchStep& message, const Job& job) const;
   Bytes bytes_of(BlobId id, const StepId& waiting);
   bool awaits_blob(const StepId& step) const;
+  void begin_time(const StepId& step, std::span<const std::size_t> parts);
 
   // core_jobs.cc: from running to ended
   void on_step_done(NodeIndex node, const StepDone& done, TimePoint now);

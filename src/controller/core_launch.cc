@@ -49,6 +49,16 @@ bool Core::is_launch_held_up(const StepId& step, TimePoint now) {
   return true;
 }
 
+/// Those parts are told. Once for each: a node that comes back again and again gives the others no
+/// more time.
+void Core::begin_time(const StepId& step, std::span<const std::size_t> parts) {
+  Bitmap& told = told_[step];
+  const bool is_first =
+      std::ranges::any_of(parts, [&](std::size_t part) { return !told.test(part); });
+  for (const std::size_t part : parts) told.set(part);
+  if (is_first) extend_launch(step, now_ + state_.settings().launch_timeout);
+}
+
 /// Read once for the trials of an experiment that begin one after the other.
 const TrialSettings& Core::settings_of(const Experiment& experiment) {
   constexpr std::size_t kMost = 64;
@@ -302,8 +312,11 @@ bool Core::launch(const StepId& id) {
     if (is_launchable_on(*step, i)) parts.push_back(i);
   }
   const std::size_t bytes = launch_bytes(job, *step);
-  if (!launches_.is_large(bytes))
-    return parts.empty() || send_launch(job, *step, parts) != Launch::kWaits;
+  if (!launches_.is_large(bytes)) {
+    const Launch outcome = parts.empty() ? Launch::kDoomed : send_launch(job, *step, parts);
+    if (outcome == Launch::kSent) begin_time(id, parts);
+    return outcome != Launch::kWaits;
+  }
   for (const std::size_t part : parts)
     launches_.add({id, step->layout->nodes[part].node}, job.spec->user, bytes);
   serve_launches(now_);
@@ -346,10 +359,7 @@ bool Core::take_turn(const LaunchPart& part) {
   if (outcome == Launch::kDoomed) launches_.received(part);
   if (outcome == Launch::kSent) {
     launches_.sent(part, now_);
-    // Once: a node that comes back again and again gives the others no more time.
-    Bitmap& told = told_[part.step];
-    if (!told.test(*own)) extend_launch(part.step, now_ + state_.settings().launch_timeout);
-    told.set(*own);
+    begin_time(part.step, std::array{*own});
     // At once: what is given after them must not overtake them.
     for (const SignalStep& signal : missed) {
       if (is_of_part(signal)) port_.send(part.node, signal);

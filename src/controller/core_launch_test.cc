@@ -273,6 +273,25 @@ TEST_F(LargeLaunchTest, EachNodeOfAStepIsToldItsOwn) {
   EXPECT_EQ(names, (std::vector<std::string>{"n0", "n1", "n2"}));
 }
 
+TEST(SmallLaunch, ItsNodesTimeBeginsWhenItsBytesAreThere) {
+  Rig rig(1);
+  rig.connect_all();
+  const JobId job = rig.done(submit_of(spec_of())).job;
+  rig.plan();
+  Rig next(1, rig.stored());
+  next.connect_all();
+  next.live(Duration::seconds(59));
+  next.core.on_blob(next.fetched.at(0), std::make_shared<const std::string>("#!/bin/sh\n"));
+  next.core.end_turn(next.now);
+  next.flush();
+  ASSERT_EQ(next.count_sent<LaunchStep>(0), 1U);
+  next.live(Duration::seconds(50));
+  EXPECT_EQ(next.job(job).attempt, 0U);
+  EXPECT_EQ(next.core.state().nodes().at(NodeIndex(0)).status.reason, "");
+  next.live(Duration::seconds(12));
+  EXPECT_EQ(next.job(job).attempt, 1U) << "a whole time is enough";
+}
+
 /// A script of any size: here one that does not wait for its turn.
 TEST(SmallLaunch, OneWhoseBytesDoNotComeEndsInTimeAndBlamesNoNode) {
   Rig rig;

@@ -49,10 +49,14 @@ def test_srun_multi_prog(cluster):
     (cluster.work / "programs").write_text("0 echo first %t\n* echo other %t %o $HOME;\n")
     out = cluster.run("srun", "-n3", "-l", "--multi-prog", "programs", "and this", "*").out
     assert sorted(out.splitlines()) == [
-        "0: first 0 and this *", "1: other 1 0 $HOME; and this *", "2: other 2 1 $HOME; and this *"]
-    (cluster.work / "programs").write_text("0-5 echo 'a  b' %t%o\n2-3,5 echo over %o \\%t\n")
+        "0: first 0 and this *", "1: other 1 1 $HOME; and this *", "2: other 2 2 $HOME; and this *"]
+    (cluster.work / "programs").write_text("0-1,4 echo 'a  b' %t%o\n5,2-3 echo over \\\n%o \\%t\n")
     out = cluster.run("srun", "-n6", "-O", "-l", "--multi-prog", "programs").out
-    assert sorted(out.splitlines()) == ["0: a  b 00", "1: a  b 11", "2: over 0 %t", "3: over 1 %t", "4: a  b 44", "5: over 2 %t"]
+    assert sorted(out.splitlines()) == ["0: a  b 00", "1: a  b 11", "2: over 1 %t", "3: over 2 %t", "4: a  b 42", "5: over 0 %t"]
+    # The file alone says how many tasks there are.
+    assert len(cluster.run("srun", "-O", "--multi-prog", "programs").out.splitlines()) == 6
+    (cluster.work / "programs").write_text("0 echo a\n0 echo b\n")
+    assert "Duplicate record for task 0" in cluster.run("srun", "--multi-prog", "programs", check=False).err
 
 
 def test_salloc_runs_steps_and_returns_its_command_s_code(cluster):

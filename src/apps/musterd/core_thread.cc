@@ -135,9 +135,9 @@ class CoreThread final : public AgentCalls {
   void keep_time() {
     clock_.update(read_clocks());
     set_cluster_offset(clock_.offset());
-    const bool has_jumped = clock_.jump() != Duration();
-    if (has_jumped != std::exchange(is_jump_told_, has_jumped)) {
-      log_line(has_jumped ? clock_.warning() : "the wall clock is back");
+    if (clock_.is_other_jump(told_jump_)) {
+      told_jump_ = clock_.jump();
+      log_line(told_jump_ == Duration() ? "the wall clock is back" : clock_.warning());
       channels_.gateway.push(ClockNote{clock_.warning()});
     }
     if (const auto jump = clock_.believed_jump()) restart_for_clock(*jump);
@@ -180,7 +180,7 @@ class CoreThread final : public AgentCalls {
   std::deque<Command> commands_;  ///< that have come and are not taken up yet
   Core& core_;
   ClusterClock clock_;
-  bool is_jump_told_ = false;
+  Duration told_jump_;
   kj::AsyncIoContext& io_;
   kj::UnixEventPort::FdObserver observer_;
   std::vector<AgentSender*>* senders_ = nullptr;
