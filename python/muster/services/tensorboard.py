@@ -102,7 +102,9 @@ def serve(wish: Mapping[str, Any], announcer: Announcer) -> None:
     over = threading.Event()
     with tempfile.TemporaryDirectory(prefix="muster-tensorboard-") as name:
         folder = Path(name)
-        link(folder, wish["runs"])
+        if link(folder, wish["runs"]) == 0:
+            print("muster: none of these trials has written event files yet: muster.core, the trainers, and writers of your own below "
+                  "$MUSTER_RUN_DIR/tensorboard do (docs/reference/services.md)", flush=True)
         board = program.TensorBoard(default.get_plugins(), server_class=Server)
         board.configure(argv=["tensorboard", f"--logdir={folder}", "--host=0.0.0.0", "--port=0", "--load_fast=false",
                               "--reload_interval=5", "--reload_multifile=true"])
