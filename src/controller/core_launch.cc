@@ -52,6 +52,7 @@ bool Core::is_launch_held_up(const StepId& step, TimePoint now) {
 /// Those parts are told. Once for each: a node that comes back again and again gives the others no
 /// more time.
 void Core::begin_time(const StepId& step, std::span<const std::size_t> parts) {
+  if (!launch_deadlines_.contains(step)) return;
   Bitmap& told = told_[step];
   const bool is_first =
       std::ranges::any_of(parts, [&](std::size_t part) { return !told.test(part); });
