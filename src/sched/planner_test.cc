@@ -70,6 +70,18 @@ TEST(Planner, BackfillsOnlyWhatDelaysNobody) {
   EXPECT_EQ(world.word(plan, 3), PendingReason::kPriority);
 }
 
+/// As many windows as the depth allows on each node, also to jobs of one shape.
+TEST(Planner, JobsWhoseNodesAreAllClaimedHaveNoWindow) {
+  ClusterSnapshot snapshot = make_snapshot(make_cluster(equal_nodes(1, 4)));
+  snapshot.add_pending(make_job(1, tasks(4), 100));
+  apply(snapshot, Planner().plan(snapshot, at(0), {}));
+  for (std::uint32_t id = 2; id <= 5; ++id) snapshot.add_pending(make_job(id, tasks(4), 100));
+  EXPECT_EQ(Planner().plan(snapshot, at(0), {}).windows.size(), 1U);
+  PlanOptions options;
+  options.reservation_depth = 2;
+  EXPECT_EQ(Planner().plan(snapshot, at(0), options).windows.size(), 2U);
+}
+
 TEST(Planner, LeftOverRoomAtTheShadowIsFree) {
   World world(make_cluster(equal_nodes(1, 4)));
   world.add(make_job(1, tasks(1, 3), 100));
