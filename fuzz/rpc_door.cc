@@ -55,9 +55,10 @@ class Calls final : public ClientCalls, public AgentCalls {
     return node;
   }
   ClusterIdentity cluster_identity() const override { return {"cluster", Epoch(1)}; }
-  void agent_message(NodeIndex node, AgentSender&, const FromAgent& message) override {
+  bool agent_message(NodeIndex node, AgentSender&, const FromAgent& message) override {
     cluster().hear(node, message);
     cluster().settle();
+    return true;
   }
   void agent_lost(NodeIndex, AgentSender&, const std::vector<SignalStep>&) override {}
   void agent_received(NodeIndex, AgentSender&, const StepId&) override {}

@@ -219,7 +219,9 @@ Result<NodeIndex> Controller::register_node(const LinkRef& link, const RegisterN
 
 void Controller::agent_message(const LinkRef& link, const FromAgent& message) {
   when_running([this, link, message] {
-    if (links_[link->node.value()] != link) return;
+    if (!link->is_whole) return;
+    // As the real door, which lets the call fail.
+    if (links_[link->node.value()] != link) return world_.break_link(link);
     core_.on_agent(link->node, message, now());
     schedule_end();
   });

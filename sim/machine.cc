@@ -347,7 +347,9 @@ void Machine::send_controller(const FromAgent& message) {
     if (i == 0) link->last_up = arrival;
     if (i > 0) arrival = arrival + Duration::milliseconds(world_.rng.between(0, 5000));
     world_.timeline.at(arrival, [this, link, message] {
-      if (link->is_whole && world_.controller != nullptr && world_.controller->link_of(index_) == link) {
+      const bool is_there = link->is_whole && world_.controller != nullptr &&
+                            world_.controller->incarnation() == link->controller;
+      if (is_there) {
         world_.controller->agent_message(link, message);
       }
     });
@@ -356,9 +358,16 @@ void Machine::send_controller(const FromAgent& message) {
 
 void Machine::on_controller(const LinkRef& link, const ToAgent& message) {
   if (!link->is_whole || link != link_ || agent_ == nullptr) return;
+  if (!is_agent_stopped_) return hear(link, message);
+  if (const auto* launch = std::get_if<LaunchStep>(&message)) world_.checker.excuse(launch->id);
   // What came before the connection broke is read before that is noticed.
-  if (is_agent_stopped_) return unheard_.push_back([this, link, message] { hear(link, message); });
-  hear(link, message);
+  unheard_.push_back([this, link, message] { hear(link, message); });
+}
+
+void Machine::reconnect() {
+  if (link_ == nullptr) return;
+  world_.break_link(link_);
+  world_.timeline.after(Duration(), [this, link = link_] { on_link_broken(link); });
 }
 
 void Machine::hear(const LinkRef& link, const ToAgent& message) {

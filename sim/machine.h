@@ -130,6 +130,7 @@ class Machine final : public AgentWorld {
   Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor,
                        bool has_lost_records) override;
   bool is_output_stored(const StepId&) override { return true; }
+  void reconnect() override;
 
  private:
   /// Now, or when the agent goes on; never, should it end before.

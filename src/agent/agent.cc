@@ -32,7 +32,8 @@ void Agent::adopt(const StepId& id, std::uint64_t launch_key, const std::optiona
   step.since = now;
 }
 
-RegisterNode Agent::registration() const {
+RegisterNode Agent::registration() {
+  has_paused_ = false;
   RegisterNode hello = self_;
   for (const auto& [id, step] : steps_) {
     const StepPhase phase = step.done ? StepPhase::kEnded : step.is_running ? StepPhase::kRunning : StepPhase::kStarting;
@@ -127,7 +128,8 @@ void Agent::report_clean(JobId job, std::uint32_t attempt) {
 
 void Agent::on_controller(const ToAgent& message, TimePoint now) {
   if (const auto* launch = std::get_if<LaunchStep>(&message)) {
-    if (!is_stale(*launch)) start(*launch, now);
+    look_for_pause(now);
+    if (!has_paused_ && !is_stale(*launch)) start(*launch, now);
   } else if (const auto* wanted = std::get_if<FindSteps>(&message)) {
     look_for(*wanted, now);
   } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
@@ -435,7 +437,15 @@ void Agent::look_at_fault(TimePoint now) {
   fault_ = works.has_value() ? "" : works.error().text();
 }
 
+/// What lay unread while this process stood still may be long given up by then, or run elsewhere.
+/// The controller says anew what is to be launched when the node registers.
+void Agent::look_for_pause(TimePoint now) {
+  if (!last_tick_.is_set() || now - last_tick_ <= kPause) return;
+  if (!std::exchange(has_paused_, true)) world_.reconnect();
+}
+
 void Agent::on_tick(TimePoint now) {
+  look_for_pause(now);
   // After a pause of our own what supervisors sent meanwhile is read before any of them counts as lost.
   if (last_tick_.is_set() && now - last_tick_ > kPause) {
     for (auto& [id, step] : steps_) {

@@ -47,6 +47,9 @@ class AgentWorld {
                                bool has_lost_records) = 0;
   /// The controller has all that the ended step's tasks wrote, as far as this node kept it.
   virtual bool is_output_stored(const StepId& step) = 0;
+  /// Ends the connection to the controller, if there is one: the next one begins with a
+  /// registration.
+  virtual void reconnect() = 0;
 };
 
 class Agent {
@@ -60,7 +63,7 @@ class Agent {
              TimePoint now);
 
   /// The registration with what is known now.
-  RegisterNode registration() const;
+  RegisterNode registration();
   /// What the controller says of itself in its answer to a registration, accepted or not. False: the node still runs
   /// steps of another cluster, which are being ended; to be tried again until they are gone.
   bool on_cluster(const ClusterIdentity& cluster, TimePoint now);
@@ -116,6 +119,7 @@ class Agent {
   void start(const LaunchStep& launch, TimePoint now);
   Heartbeat with_fault(Heartbeat heartbeat) const;
   void look_at_fault(TimePoint now);
+  void look_for_pause(TimePoint now);
   void end_strangers();
   bool is_past(const StepId& id, std::uint64_t launch_key) const;
   void remember_past(const StepId& id, std::uint64_t launch_key);
@@ -140,6 +144,7 @@ class Agent {
   std::set<StepId> strangers_;       ///< leftovers that nobody named, to be cleaned up
   TimePoint last_heartbeat_;
   TimePoint last_tick_;
+  bool has_paused_ = false;          ///< since the last registration was made
   std::string fault_;                ///< why launches were refused; empty: nothing
   TimePoint fault_time_;             ///< when it was last looked at
 };

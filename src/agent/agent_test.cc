@@ -66,6 +66,8 @@ class FakeWorld final : public AgentWorld {
     return {};
   }
   bool is_output_stored(const StepId&) override { return is_stored; }
+  void reconnect() override { ++reconnections; }
+  int reconnections = 0;
 
   template <class Kind>
   std::size_t count() const {
@@ -299,9 +301,35 @@ TEST(Agent, ALaunchOfWhichSomethingIsHereAlreadyIsLookedForInstead) {
   ASSERT_EQ(world.count<StepDone>(), 1U);
   EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
   const StepId other{JobId(2), 0, 0};
-  agent.on_controller(launch_of(other), at(100));
+  agent.on_controller(launch_of(other), at(7));
   agent.end_turn();
   EXPECT_EQ(world.launched, std::vector<StepId>{other}) << "of that there was nothing";
+}
+
+/// It may have been given up, and the job may run elsewhere: whichever is read first, the order or
+/// the clock.
+TEST(Agent, ALaunchThatLayUnreadWhileItStoodStillStartsNothing) {
+  for (const bool is_clock_first : {false, true}) {
+    FakeWorld world;
+    Agent agent(RegisterNode{}, 0, world);
+    agent.registration();
+    agent.on_registered(at(0));
+    agent.on_tick(at(1));
+    if (is_clock_first) agent.on_tick(at(30));
+    agent.on_controller(launch_of(kStep), at(30));
+    agent.end_turn();
+    agent.on_tick(at(30));
+    EXPECT_TRUE(world.launched.empty());
+    EXPECT_EQ(world.reconnections, 1);
+    agent.on_disconnected();
+    EXPECT_TRUE(agent.registration().steps.empty()) << "that is what the controller goes by";
+    agent.on_registered(at(31));
+    agent.on_tick(at(31));
+    agent.on_controller(launch_of(kStep), at(31));
+    agent.end_turn();
+    EXPECT_EQ(world.launched, std::vector<StepId>{kStep});
+    EXPECT_EQ(world.reconnections, 1);
+  }
 }
 
 TEST(Agent, ASupervisorOfAnotherRunOfTheNumberIsNotTheSteps) {

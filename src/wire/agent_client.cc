@@ -97,6 +97,10 @@ void AgentClient::send(const FromAgent& message) {
   if (!state_->is_busy) state_->flush();
 }
 
+void AgentClient::close() {
+  state_->over.fulfiller->reject(KJ_EXCEPTION(DISCONNECTED, "given up"));
+}
+
 kj::Promise<void> AgentClient::on_disconnect() {
   return state_->client.onDisconnect().exclusiveJoin(kj::mv(state_->over.promise));
 }

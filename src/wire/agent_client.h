@@ -27,6 +27,8 @@ class AgentClient {
   void send(const FromAgent& message);
   /// Fulfilled when the connection is gone; broken when the controller refuses what it is told.
   kj::Promise<void> on_disconnect();
+  /// As if the controller had left.
+  void close();
 
  private:
   struct State;

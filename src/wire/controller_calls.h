@@ -72,7 +72,8 @@ class AgentCalls {
   /// Whom a node that registers will serve: told to it with every answer.
   virtual ClusterIdentity cluster_identity() const = 0;
   /// From the agent that `sender` leads to: another one may have taken the node over meanwhile.
-  virtual void agent_message(NodeIndex node, AgentSender& sender, const FromAgent& message) = 0;
+  /// False: another agent has taken its place, and it is to register anew.
+  virtual bool agent_message(NodeIndex node, AgentSender& sender, const FromAgent& message) = 0;
   /// `unheard`: signals sent there of which nobody knows whether they arrived.
   virtual void agent_lost(NodeIndex node, AgentSender& sender,
                           const std::vector<SignalStep>& unheard) = 0;

@@ -52,8 +52,9 @@ class AgentLink {
   void note_received(const StepId& step) {
     if (sender_ != nullptr) calls_->agent_received(node_, *sender_, step);
   }
-  void hear(const FromAgent& message) {
-    if (sender_ != nullptr) calls_->agent_message(node_, *sender_, message);
+  /// False: it has lost its place.
+  bool hear(const FromAgent& message) {
+    return sender_ == nullptr || calls_->agent_message(node_, *sender_, message);
   }
 
  private:
@@ -71,7 +72,9 @@ class AgentPortImpl final : public schema::AgentPort::Server {
     for (const auto wire : messages) {
       FromAgent message;
       read(wire, message);
-      link_->hear(message);
+      // It would be silent for us, and believe that it is heard, for as long as it is connected.
+      if (!link_->hear(message))
+        return KJ_EXCEPTION(DISCONNECTED, "another agent has taken the node's place");
     }
     return kj::READY_NOW;
   }

@@ -77,7 +77,8 @@ class FakeAgents final : public AgentCalls {
     return NodeIndex(3);
   }
   ClusterIdentity cluster_identity() const override { return {"cluster", Epoch(1)}; }
-  void agent_message(NodeIndex, AgentSender&, const FromAgent&) override {}
+  bool agent_message(NodeIndex, AgentSender&, const FromAgent&) override { return has_place; }
+  bool has_place = true;  ///< of every agent
   void agent_received(NodeIndex, AgentSender&, const StepId& step) override {
     received.push_back(step.job);
   }
@@ -348,6 +349,27 @@ TEST_F(DoorTest, AnAgentThatIsNotUnderstoodGivesItsConnectionUp) {
   agent.send(Heartbeat{});
   for (int i = 0; i < 50 && !is_given_up; ++i) pass(20 * kj::MILLISECONDS);
   EXPECT_TRUE(is_given_up);
+}
+
+/// Else it would hold itself for connected, and its node would be silent for as long.
+TEST_F(AgentDoorTest, AnAgentThatHasLostItsPlaceHearsOfIt) {
+  ASSERT_NO_FATAL_FAILURE(register_agent(kj::heap<DeafAgent>()));
+  AgentClient agent(io_, connect_at_once("unix:" + path()).value(), [](const ToAgent&) {});
+  ASSERT_FALSE(agent.register_node(RegisterNode{}).wait(io_.waitScope).refusal);
+  bool is_over = false;
+  auto over = agent.on_disconnect()
+                  .then([] {},
+                        [&](kj::Exception&& exception) {
+                          is_over = exception.getType() == kj::Exception::Type::DISCONNECTED;
+                        })
+                  .eagerlyEvaluate(nullptr);
+  agent.send(Heartbeat{});
+  for (int i = 0; i < 10; ++i) pass(20 * kj::MILLISECONDS);
+  EXPECT_FALSE(is_over);
+  agents_.has_place = false;
+  agent.send(Heartbeat{});
+  for (int i = 0; i < 50 && !is_over; ++i) pass(20 * kj::MILLISECONDS);
+  EXPECT_TRUE(is_over);
 }
 
 TEST_F(DoorTest, WhoIsRefusedAConnectionReadsWhy) {

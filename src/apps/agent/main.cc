@@ -201,6 +201,9 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
                        bool has_lost_records) override {
     return spool_->adopt({cluster, job_floor, has_lost_records});
   }
+  void reconnect() override {
+    if (controller_ != nullptr) controller_->close();
+  }
   bool is_output_stored(const StepId& step) override {
     shipper_.on_tick(steady_now());
     return !shipper_.has_output_of(step);

@@ -66,14 +66,14 @@ class CoreThread final : public AgentCalls {
     return node;
   }
   ClusterIdentity cluster_identity() const override { return core_.identity(); }
-  void agent_message(NodeIndex node, AgentSender& sender, const FromAgent& message) override {
-    if ((*senders_)[node.value()] != &sender)
-      return;  // another agent of the node has taken its place
+  bool agent_message(NodeIndex node, AgentSender& sender, const FromAgent& message) override {
+    if ((*senders_)[node.value()] != &sender) return false;
     const bool is_obeyed = core_.on_agent(node, message, cluster_now());
     if (const auto* output = std::get_if<OutputSent>(&message); output != nullptr && is_obeyed) {
       channels_.logs.push(OutputPush{node, output->fragment});
     }
     schedule_end();
+    return true;
   }
   void agent_lost(NodeIndex node, AgentSender& sender,
                   const std::vector<SignalStep>& unheard) override {
