@@ -16,6 +16,9 @@ constexpr Duration kOutputPatience = Duration::seconds(60);
 constexpr Duration kAnswerPatience = Duration::seconds(30);
 /// A tick that comes so late means that this process stood still.
 constexpr Duration kPause = Duration::seconds(2);
+/// After so long a pause nothing that came before it is started: longer than a busy machine lets a
+/// process wait, shorter than the silence after which a site gives a node up.
+constexpr Duration kStalePause = Duration::seconds(5);
 constexpr Duration kProbeInterval = Duration::seconds(5);
 /// Stands for all steps of a run; no step has this number.
 constexpr std::uint32_t kWholeRun = UINT32_MAX;
@@ -440,7 +443,7 @@ void Agent::look_at_fault(TimePoint now) {
 /// What lay unread while this process stood still may be long given up by then, or run elsewhere.
 /// The controller says anew what is to be launched when the node registers.
 void Agent::look_for_pause(TimePoint now) {
-  if (!last_tick_.is_set() || now - last_tick_ <= kPause) return;
+  if (!last_tick_.is_set() || now - last_tick_ <= kStalePause) return;
   if (!std::exchange(has_paused_, true)) world_.reconnect();
 }
 

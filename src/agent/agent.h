@@ -1,8 +1,10 @@
-// Decides for one node: which steps are launched, what is passed on, what is reported again after either side was away.
-// Single-threaded and without I/O of its own; the simulator runs this same class.
+// Decides for one node: which steps are launched, what is passed on, what is reported again after
+// either side was away. Single-threaded and without I/O of its own; the simulator runs this same
+// class.
 //
-// A step here:  launched ──supervisor dials in──▶ linked ──StepDone──▶ ended ──AcknowledgeStep──▶ forgotten
-//                   └── no living supervisor and no end in the spool after kSupervisorLostAfter ──▶ cleaned up ──▶ ended as lost
+// A step here: launched, linked when its supervisor dials in, ended with StepDone, forgotten with
+// AcknowledgeStep. One without a living supervisor and without an end in the spool is cleaned up
+// after kSupervisorLostAfter, and has ended as lost.
 #pragma once
 
 #include <deque>
@@ -22,7 +24,8 @@ class AgentWorld {
  public:
   virtual ~AgentWorld() = default;
   virtual void send_controller(const FromAgent& message) = 0;
-  /// Records the launches durably, then starts their supervisors. Errors: the spool refuses; nothing was started.
+  /// Records the launches durably, then starts their supervisors. Errors: the spool refuses;
+  /// nothing was started.
   virtual Status launch(const std::vector<LaunchStep>& steps) = 0;
   virtual void send_step(const StepId& step, const ToAgent& message) = 0;
   virtual void forget(const StepId& step) = 0;
@@ -54,9 +57,10 @@ class AgentWorld {
 
 class Agent {
  public:
-  /// `uid` is the agent's own: only root can run steps of others. `self` also says whom the node served last. `now`, below, is
-  /// on the steady clock.
-  Agent(RegisterNode self, std::uint32_t uid, AgentWorld& world) : self_(std::move(self)), uid_(uid), world_(world) {}
+  /// `uid` is the agent's own: only root can run steps of others. `self` also says whom the node
+  /// served last. `now`, below, is on the steady clock.
+  Agent(RegisterNode self, std::uint32_t uid, AgentWorld& world)
+      : self_(std::move(self)), uid_(uid), world_(world) {}
 
   /// A step found in the spool at the start; `done` when it has ended. `launch_key`: of its launch.
   void adopt(const StepId& step, std::uint64_t launch_key, const std::optional<StepDone>& done,
@@ -64,8 +68,9 @@ class Agent {
 
   /// The registration with what is known now.
   RegisterNode registration();
-  /// What the controller says of itself in its answer to a registration, accepted or not. False: the node still runs
-  /// steps of another cluster, which are being ended; to be tried again until they are gone.
+  /// What the controller says of itself in its answer to a registration, accepted or not. False:
+  /// the node still runs steps of another cluster, which are being ended; to be tried again until
+  /// they are gone.
   bool on_cluster(const ClusterIdentity& cluster, TimePoint now);
   /// The controller has accepted the registration: ends that it may not have are told again.
   void on_registered(TimePoint now);
@@ -91,13 +96,14 @@ class Agent {
     std::uint64_t launch_key = 0;  ///< of its launch
     bool is_linked = false;
     bool is_running = false;
-    bool is_told = false;             ///< that it runs; of short steps the controller hears the end alone
-    TimePoint since;                  ///< without a link
-    TimePoint answer_by;              ///< when its supervisor must have said something since it was told to end; unset: it need not
+    bool is_told = false;  ///< that it runs; of short steps the controller hears the end alone
+    TimePoint since;       ///< without a link
+    TimePoint answer_by;   ///< when its supervisor must have said something since it was told to
+                           ///< end; unset: it need not
     std::optional<StepDone> done;
-    bool is_end_due = false;          ///< it is to be told when its output is stored, or has had its time
-    TimePoint due_since;              ///< unset until the next tick
-    std::vector<ToAgent> waiting;     ///< orders until the supervisor dials in
+    bool is_end_due = false;  ///< it is to be told when its output is stored, or has had its time
+    TimePoint due_since;      ///< unset until the next tick
+    std::vector<ToAgent> waiting;  ///< orders until the supervisor dials in
   };
   void tell(const FromAgent& message) {
     if (is_connected_) world_.send_controller(message);
@@ -140,13 +146,13 @@ class Agent {
   /// Of what ran here before this agent: steps that its spool does not know. Looked for once, at
   /// the first registration.
   std::optional<Leftovers> left_;
-  bool has_unrecorded_ = false;      ///< the spool did not take a step that was found
-  std::set<StepId> strangers_;       ///< leftovers that nobody named, to be cleaned up
+  bool has_unrecorded_ = false;  ///< the spool did not take a step that was found
+  std::set<StepId> strangers_;   ///< leftovers that nobody named, to be cleaned up
   TimePoint last_heartbeat_;
   TimePoint last_tick_;
-  bool has_paused_ = false;          ///< since the last registration was made
-  std::string fault_;                ///< why launches were refused; empty: nothing
-  TimePoint fault_time_;             ///< when it was last looked at
+  bool has_paused_ = false;  ///< since the last registration was made
+  std::string fault_;        ///< why launches were refused; empty: nothing
+  TimePoint fault_time_;     ///< when it was last looked at
 };
 
 }  // namespace muster

@@ -374,22 +374,23 @@ Status sort_trials(std::vector<TrialFacts>& all, const HttpRequest& request, Tim
        sort_key<One>(kMeasuredKeys[2], [](const One& one) { return one.total_batches(); })});
 }
 
+/// Errors: kNotFound.
+Result<std::vector<TrialFacts>> all_facts_of(const ClusterState& state, ExperimentId id) {
+  const Experiment* experiment = state.experiments().find(id);
+  if (experiment == nullptr)
+    return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+  std::vector<TrialFacts> all;
+  for (const TrialId trial : experiment->trials) all.push_back(TRY(facts_of(state, trial)));
+  return all;
+}
+
 kj::Promise<HttpReply> list_trials(ApiPort& port, HttpRequest request) {
   const auto id = id_of(request);
   if (!id.has_value()) return error_reply(id.error());
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
   using All = std::vector<TrialFacts>;
   return look<All>(port, shared->caller,
-                   [id = *id](const ClusterState& state) -> Result<All> {
-                     const Experiment* experiment = state.experiments().find(id);
-                     if (experiment == nullptr)
-                       return fail(ErrorCode::kNotFound,
-                                   fmt::format("there is no experiment {}", id.value()), "");
-                     All all;
-                     for (const TrialId trial : experiment->trials)
-                       all.push_back(TRY(facts_of(state, trial)));
-                     return all;
-                   })
+                   [id = *id](const ClusterState& state) { return all_facts_of(state, id); })
       .then([&port, shared](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
         const auto states = states_parameter(*shared);
@@ -451,16 +452,7 @@ kj::Promise<HttpReply> best_metric(ApiPort& port, HttpRequest request) {
   if (!id.has_value()) return error_reply(id.error());
   using All = std::vector<TrialFacts>;
   return look<All>(port, request.caller,
-                   [id = *id](const ClusterState& state) -> Result<All> {
-                     const Experiment* experiment = state.experiments().find(id);
-                     if (experiment == nullptr)
-                       return fail(ErrorCode::kNotFound,
-                                   fmt::format("there is no experiment {}", id.value()), "");
-                     All all;
-                     for (const TrialId trial : experiment->trials)
-                       all.push_back(TRY(facts_of(state, trial)));
-                     return all;
-                   })
+                   [id = *id](const ClusterState& state) { return all_facts_of(state, id); })
       .then([&port](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
         return measure<std::optional<double>>(

@@ -268,25 +268,27 @@ int run_inside(const Run& run, StepWatch& watch) {
   return code;
 }
 
-Result<std::string> multi_prog_text(const Words& operands) {
+/// With --multi-prog the configuration file. It is read once: it may be a pipe.
+Result<std::string> read_programs(const SubmitOptions& options, const Words& operands) {
+  if (!options.is_multi_prog) return std::string();
   return read_file(operands.front(), std::size_t{64} << 20, "the configuration file ");
 }
 
 /// With --multi-prog the file says how many tasks there are, where no option does.
-Status count_programs(SubmitOptions& options, const Words& operands) {
+Status count_programs(SubmitOptions& options, const std::string& programs) {
   constexpr std::uint32_t kSaysHowMany =
       given_option::kTaskCount | given_option::kTasksPerNode | given_option::kTasksPerGpu;
   if (!options.is_multi_prog || (options.job.given & kSaysHowMany) != 0) return {};
-  options.job.task_count = TRY(multi_prog_task_count(TRY(multi_prog_text(operands))));
+  options.job.task_count = TRY(multi_prog_task_count(programs));
   options.job.given |= given_option::kTaskCount;
   return {};
 }
 
 /// The tasks' command: with --multi-prog a shell that picks each task's own.
-Result<Words> command_of(const SubmitOptions& options, const Words& operands) {
+Result<Words> command_of(const SubmitOptions& options, const std::string& programs,
+                         const Words& operands) {
   if (!options.is_multi_prog) return operands;
-  const std::string text = TRY(multi_prog_text(operands));
-  const std::string script = TRY(multi_prog_command(text, options.job.task_count));
+  const std::string script = TRY(multi_prog_command(programs, options.job.task_count));
   Words command{"/bin/sh", "-c", script, "srun"};
   command.insert(command.end(), operands.begin() + 1, operands.end());
   return command;
@@ -339,10 +341,12 @@ int run_srun(const Words& words) {
                               fmt::format("{}: command not found", read.operands.front()),
                               "asked for by SLURM_TEST_EXEC"});
   }
-  if (const Status counted = count_programs(options, read.operands); !counted.has_value())
+  const auto programs = read_programs(options, read.operands);
+  if (!programs.has_value()) return console.fail(programs.error());
+  if (const Status counted = count_programs(options, *programs); !counted.has_value())
     return console.fail(counted.error());
   if (const auto code = settle_and_tell(console, options)) return *code;
-  auto command = command_of(options, read.operands);
+  auto command = command_of(options, *programs, read.operands);
   if (!command.has_value()) return console.fail(command.error());
   return run_step(console, options, scene, std::move(command).value());
 }

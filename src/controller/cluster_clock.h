@@ -1,10 +1,11 @@
-// The cluster's time: what events are stamped with and limits are counted in. It runs with the machine's steady clock,
-// so that no limit, lease or silence is cut short or drawn out by a wall clock that jumps, and it follows the wall clock.
+// The cluster's time: what events are stamped with and limits are counted in. It runs with the
+// machine's steady clock, so that no limit, lease or silence is cut short or drawn out by a wall
+// clock that jumps, and it follows the wall clock.
 //
-//   difference to the wall clock   what happens
-//   up to kSlewedMax               the cluster's time runs at most 1/20 faster or slower until they agree
-//   a jump beyond that             it is believed once it has stood for a while (believed_after), and then made good at
-//                                  once by an event that moves every running job's times along (ClockStepped)
+// A difference to the wall clock of up to kSlewedMax is made good by a cluster's time that runs at
+// most 1/20 faster or slower. A jump beyond that is believed once it has stood for a while
+// (believed_after), and then made good at once by an event that moves every running job's times
+// along (ClockStepped).
 //
 // A jump that is taken back before it is believed leaves no trace.
 #pragma once
@@ -30,7 +31,8 @@ class ClusterClock {
   static constexpr Duration kJitter = Duration::seconds(1);
 
   /// Begins with `time`.
-  ClusterClock(const ClockReading& reading, TimePoint time) : offset_(time - (TimePoint() + reading.steady)), last_(reading) {}
+  ClusterClock(const ClockReading& reading, TimePoint time)
+      : offset_(time - (TimePoint() + reading.steady)), last_(reading) {}
 
   /// The cluster's time at a reading of the steady clock.
   TimePoint at(Duration steady) const { return TimePoint() + steady + offset_; }
@@ -38,7 +40,8 @@ class ClusterClock {
   Duration offset() const { return offset_; }
   /// To be called a few times a second.
   void update(const ClockReading& reading);
-  /// How far the wall clock is from the cluster's time, ahead of it if positive; zero while it is followed.
+  /// How far the wall clock is from the cluster's time, ahead of it if positive; zero while it is
+  /// followed.
   Duration jump() const { return jump_; }
   /// A jump that is to be followed now.
   std::optional<Duration> believed_jump() const;
@@ -58,13 +61,15 @@ class ClusterClock {
 
 /// The cluster's time when a controller starts, and what makes it true.
 struct ClockStart {
-  TimePoint time;   ///< not before the last event's
-  Duration step;    ///< a jump that is followed at once: of the event that the start begins with; zero: none
+  TimePoint time;  ///< not before the last event's
+  Duration step;   ///< a jump that is followed at once: of the event that the start begins with;
+                   ///< zero: none
 };
 
-/// `last_event`: the state's time; unset: there is no event. `away`: how long ago the last event was stored, by the steady
-/// clock; nullopt: unknown, because the machine was booted since. `is_believed`: a jump of the wall clock has stood for
-/// long enough.
-ClockStart clock_start(TimePoint last_event, std::optional<Duration> away, TimePoint wall, bool is_believed);
+/// `last_event`: the state's time; unset: there is no event. `away`: how long ago the last event
+/// was stored, by the steady clock; nullopt: unknown, because the machine was booted since.
+/// `is_believed`: a jump of the wall clock has stood for long enough.
+ClockStart clock_start(TimePoint last_event, std::optional<Duration> away, TimePoint wall,
+                       bool is_believed);
 
 }  // namespace muster

@@ -14,6 +14,15 @@ using testing::Rig;
 using testing::spec_of;
 using testing::submit_of;
 
+/// The job has ended because its bytes did not come, and no node is blamed.
+void expect_unread(const Rig& rig, JobId job) {
+  EXPECT_EQ(rig.job(job).state, JobState::kFailed);
+  ASSERT_NE(rig.job(job).detail, nullptr);
+  EXPECT_NE(rig.job(job).detail->find("was not read within 60 s"), std::string::npos);
+  for (const Node& node : rig.core.state().nodes().all())
+    EXPECT_EQ(node.status.conditions & node_condition::kDrain, 0) << node.status.reason;
+}
+
 /// Of whose scripts one may be under way at once.
 class LargeLaunchTest : public ::testing::Test {
  protected:
@@ -202,11 +211,7 @@ TEST_F(LargeLaunchTest, OneWhoseBytesDoNotComeEndsInTimeAndBlamesNoNode) {
   next.connect_all();
   ASSERT_EQ(next.fetched.size(), 1U);
   next.live(Duration::seconds(62));
-  EXPECT_EQ(next.job(first).state, JobState::kFailed);
-  ASSERT_NE(next.job(first).detail, nullptr);
-  EXPECT_NE(next.job(first).detail->find("was not read within 60 s"), std::string::npos);
-  for (const Node& node : next.core.state().nodes().all())
-    EXPECT_EQ(node.status.conditions & node_condition::kDrain, 0);
+  expect_unread(next, first);
 }
 
 /// Users take turns: bob's, whose script does not come, is before alice's third.
@@ -302,11 +307,7 @@ TEST(SmallLaunch, OneWhoseBytesDoNotComeEndsInTimeAndBlamesNoNode) {
   next.connect_all();
   ASSERT_EQ(next.fetched.size(), 1U);
   next.live(Duration::seconds(62));
-  EXPECT_EQ(next.job(job).state, JobState::kFailed);
-  ASSERT_NE(next.job(job).detail, nullptr);
-  EXPECT_NE(next.job(job).detail->find("was not read within 60 s"), std::string::npos);
-  for (const Node& node : next.core.state().nodes().all())
-    EXPECT_EQ(node.status.conditions & node_condition::kDrain, 0) << node.status.reason;
+  expect_unread(next, job);
 }
 
 }  // namespace

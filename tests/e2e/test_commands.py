@@ -55,6 +55,8 @@ def test_srun_multi_prog(cluster):
     assert sorted(out.splitlines()) == ["0: a  b 00", "1: a  b 11", "2: over 1 %t", "3: over 2 %t", "4: a  b 42", "5: over 0 %t"]
     # The file alone says how many tasks there are.
     assert len(cluster.run("srun", "-O", "--multi-prog", "programs").out.splitlines()) == 6
+    piped = cluster.run("bash", "-c", "srun -O --multi-prog <(echo '0 echo a'; echo '1 echo b')").out
+    assert sorted(piped.splitlines()) == ["a", "b"]
     (cluster.work / "programs").write_text("0 echo a\n0 echo b\n")
     assert "Duplicate record for task 0" in cluster.run("srun", "--multi-prog", "programs", check=False).err
 

@@ -11,7 +11,8 @@ namespace {
 
 /// A command's own calls last no longer: what it is given for them no list has.
 constexpr Duration kSessionMax = Duration::hours(12);
-/// Clients that are still there connect again; who waits or holds an allocation is heard more often.
+/// Clients that are still there connect again; who waits or holds an allocation is heard more
+/// often.
 constexpr Duration kIdleLimit = Duration::seconds(120);
 
 /// Questions to other threads by token, until their answer comes back.
@@ -39,9 +40,14 @@ class Pending {
 class GatewayThread final : public GatewayPort {
  public:
   ~GatewayThread() noexcept override = default;
-  GatewayThread(Channels& channels, QueryReplica& replica, kj::AsyncIoContext& io, const DaemonOptions& options)
-      : channels_(channels), options_(options), replica_(replica), gateway_(*this, io.provider->getTimer(), replica),
-        observer_(io.unixEventPort, channels.gateway.fd(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
+  GatewayThread(Channels& channels, QueryReplica& replica, kj::AsyncIoContext& io,
+                const DaemonOptions& options)
+      : channels_(channels),
+        options_(options),
+        replica_(replica),
+        gateway_(*this, io.provider->getTimer(), replica),
+        observer_(io.unixEventPort, channels.gateway.fd(),
+                  kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
 
   Gateway& gateway() { return gateway_; }
 
@@ -56,7 +62,9 @@ class GatewayThread final : public GatewayPort {
 
   TimePoint now() override { return cluster_now(); }
   void command(Command command) override { channels_.core.push(std::move(command)); }
-  void forecast(Command command) override { channels_.planner.push(ForecastAsked{std::move(command)}); }
+  void forecast(Command command) override {
+    channels_.planner.push(ForecastAsked{std::move(command)});
+  }
   kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId> jobs) override {
     auto [token, promise] = reasons_.open();
     channels_.planner.push(ExplainAsked{std::move(jobs), token});
@@ -79,22 +87,26 @@ class GatewayThread final : public GatewayPort {
   }
   kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint until) override {
     if (options_.http.listen.empty()) {
-      return Result<std::string>(fail(ErrorCode::kFailedPrecondition, "HTTP is not served here", "set MusterHttp=HOST:PORT in slurm.conf"));
+      return Result<std::string>(fail(ErrorCode::kFailedPrecondition, "HTTP is not served here",
+                                      "set MusterHttp=HOST:PORT in slurm.conf"));
     }
     auto [token, promise] = tokens_.open();
     const TimePoint now = cluster_now();
     const TimePoint latest = now + Duration::hours(24) * options_.http.token_days;
     const TimePoint end = std::min(until, latest);
-    const TimePoint day = end_of_day(end) > latest ? end_of_day(end) - Duration::hours(24) : end_of_day(end);
-    channels_.tokens.push(TokenTask{[this, token = token, owner = std::move(owner), end, day, now](TokenStore& store) {
-      Result<std::string> text = std::string();
-      if (end <= now + kSessionMax) {
-        text = store.session(owner, end, now);
-      } else {
-        text = store.issue(owner, TokenKind::kMade, day, now);
-      }
-      channels_.gateway.push(GatewayTask{[this, token, text = std::move(text)](Gateway&) { tokens_.close(token, text); }});
-    }});
+    const TimePoint day =
+        end_of_day(end) > latest ? end_of_day(end) - Duration::hours(24) : end_of_day(end);
+    channels_.tokens.push(TokenTask{
+        [this, token = token, owner = std::move(owner), end, day, now](TokenStore& store) {
+          Result<std::string> text = std::string();
+          if (end <= now + kSessionMax) {
+            text = store.session(owner, end, now);
+          } else {
+            text = store.issue(owner, TokenKind::kMade, day, now);
+          }
+          channels_.gateway.push(GatewayTask{
+              [this, token, text = std::move(text)](Gateway&) { tokens_.close(token, text); }});
+        }});
     return kj::mv(promise);
   }
   kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) override {
@@ -107,10 +119,12 @@ class GatewayThread final : public GatewayPort {
   }
   kj::Promise<void> measure(std::function<void(MetricStore&)> read) override {
     auto [token, promise] = measures_.open();
-    channels_.metrics.push(MetricTask{[this, token = token, read = std::move(read)](MetricStore& store) {
-      read(store);
-      channels_.gateway.push(GatewayTask{[this, token](Gateway&) { measures_.close(token, true); }});
-    }});
+    channels_.metrics.push(
+        MetricTask{[this, token = token, read = std::move(read)](MetricStore& store) {
+          read(store);
+          channels_.gateway.push(
+              GatewayTask{[this, token](Gateway&) { measures_.close(token, true); }});
+        }});
     return promise.ignoreResult();
   }
   void forget_trials(std::vector<TrialId> trials) override {
@@ -119,7 +133,8 @@ class GatewayThread final : public GatewayPort {
     channels_.logs.push(std::move(logs));
     channels_.metrics.push(MetricTask{[trials = std::move(trials)](MetricStore& store) {
       // What a full disk keeps is out of every answer all the same: the trials are gone.
-      for (const TrialId trial : trials) [[maybe_unused]] const Status ignored = store.delete_trial(trial);
+      for (const TrialId trial : trials)
+        [[maybe_unused]] const Status ignored = store.delete_trial(trial);
     }});
   }
   kj::Promise<Result<LogPage>> read_logs(LogQuery query, Duration wait) override {
@@ -133,9 +148,10 @@ class GatewayThread final : public GatewayPort {
   void receive(ReportStored& stored) { reports_.close(stored.token, std::move(stored.outcome)); }
   void receive(GatewayTask& task) { task.run(gateway_); }
   void receive(LogFindings& found) {
-    gateway_.keep(gateway_.act_upon(std::move(found.findings)).then([this, token = found.token](std::optional<Error> error) {
-      channels_.logs.push(FindingsDone{token, std::move(error)});
-    }));
+    gateway_.keep(gateway_.act_upon(std::move(found.findings))
+                      .then([this, token = found.token](std::optional<Error> error) {
+                        channels_.logs.push(FindingsDone{token, std::move(error)});
+                      }));
   }
   void receive(DurableUpdate& update) { gateway_.on_update(update); }
   void receive(ReplyNote& note) { gateway_.on_reply(note.token, std::move(note.replies)); }
@@ -170,7 +186,8 @@ class GatewayThread final : public GatewayPort {
 
 }  // namespace
 
-void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd) {
+void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options,
+                 int listen_fd) {
   auto io = kj::setupAsyncIo();
   GatewayThread thread(channels, replica, io, options);
   thread.gateway().begin();

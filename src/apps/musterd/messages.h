@@ -27,10 +27,9 @@ struct DurableNote { Seq seq; };
 struct JournalFailure { Error error; };
 struct BlobBytes { BlobId id; Result<Bytes> bytes; };
 struct HistoryNote { Seq seq; };  ///< on stable storage
-struct DiskNote { std::optional<Error> refusal; };  ///< also to the gateway
-struct ClockNote {
-  std::string warning;
-};  ///< to the gateway; empty: the wall clock is followed
+struct DiskNote {
+  std::optional<Error> refusal;
+};  ///< also to the gateway
 struct OutputNote { NodeIndex node; OutputReceived answer; };
 using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes, HistoryNote, DiskNote, OutputNote>;
 
@@ -69,6 +68,9 @@ struct ExpiredLogs { std::vector<LogOwner> owners; };  ///< all that have been k
 using ToLogs = std::variant<EventBatchRef, OutputPush, LogRead, LogWake, FindingsDone, ExpiredLogs>;  ///< batches: those that concern logs
 
 // ---- to the gateway ----
+struct ClockNote {
+  std::string warning;  ///< empty: the wall clock is followed
+};
 struct ReplyNote { std::uint64_t token = 0; std::vector<Reply> replies; };
 struct ReportNote { std::shared_ptr<const PlanReport> report; };
 struct NodeFacts { std::vector<NodeFact> facts; };

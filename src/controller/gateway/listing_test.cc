@@ -1,4 +1,5 @@
-// Lists that are made slice by slice while jobs come, split off, end, run again and leave memory: every job once.
+// Lists that are made slice by slice while jobs come, split off, end, run again and leave memory:
+// every job once.
 #include <gtest/gtest.h>
 #include <soci/soci.h>
 #include <soci/sqlite3/soci-sqlite3.h>
@@ -37,19 +38,24 @@ std::vector<Unit> units_of(const JobView& job) {
   std::vector<Unit> units;
   if (job.array_remaining_count == 0) return units;
   const ArraySpec remaining = parse_array(job.array_remaining, kArraySizeMax).value();
-  remaining.indices.for_each([&](std::size_t index) { units.push_back(array + std::to_string(index) + attempt); });
+  remaining.indices.for_each(
+      [&](std::size_t index) { units.push_back(array + std::to_string(index) + attempt); });
   return units;
 }
 
-/// A cluster's events as memory and history have them: history a few batches later, but with all that memory knows when it is asked
-/// after memory.
+/// A cluster's events as memory and history have them: history a few batches later, but with all
+/// that memory knows when it is asked after memory.
 class World final : public ApplyObserver {
  public:
   explicit World(std::uint64_t seed) : rng(seed) { follow(); }
   ~World() override { std::filesystem::remove_all(folder_); }
 
-  void attempt_ended(const Job& job, TimePoint) override { ended_.emplace_back(view_of(job, observed_, QueryDetail::kFull)); }
-  void step_ended(const Job& job, const StepState& step, TimePoint) override { ended_.emplace_back(view_of(step, job, observed_)); }
+  void attempt_ended(const Job& job, TimePoint) override {
+    ended_.emplace_back(view_of(job, observed_, QueryDetail::kFull));
+  }
+  void step_ended(const Job& job, const StepState& step, TimePoint) override {
+    ended_.emplace_back(view_of(step, job, observed_));
+  }
 
   void submit() {
     std::optional<ArraySpec> array;
@@ -71,7 +77,8 @@ class World final : public ApplyObserver {
     const std::size_t which = rng.below(waiting_.size());
     const JobId id = waiting_[which];
     const Job& job = log.job(id);
-    if (job.is_array_record() && job.array->remaining.indices.count() > 1 && !rng.chance(0.02)) return split(job);
+    if (job.is_array_record() && job.array->remaining.indices.count() > 1 && !rng.chance(0.02))
+      return split(job);
     if (what < 5 && !job.is_array_record()) return run_again(id);
     log.end(id, JobState::kCancelled, true);
     over_.push_back(id);
@@ -83,14 +90,16 @@ class World final : public ApplyObserver {
   }
   /// What has ended comes to history.
   void store_ended() {
-    ASSERT_TRUE(store->append(std::exchange(ended_, {}), mark_of(*log.batches().back())).has_value());
+    ASSERT_TRUE(
+        store->append(std::exchange(ended_, {}), mark_of(*log.batches().back())).has_value());
     stored_over_ = over_.size();
   }
   /// Everything that is in memory or in history.
   std::set<Unit> present(bool is_history) {
     std::set<Unit> all;
     log.state().jobs().for_each([&](const Job& job) {
-      for (const Unit& unit : units_of(view_of(job, log.state(), QueryDetail::kFull))) all.insert(unit);
+      for (const Unit& unit : units_of(view_of(job, log.state(), QueryDetail::kFull)))
+        all.insert(unit);
     });
     if (!is_history) return all;
     for (const HistoryObject& object : ever_) {
@@ -131,7 +140,8 @@ class World final : public ApplyObserver {
  private:
   void split(const Job& record) {
     std::vector<std::uint32_t> indices;
-    record.array->remaining.indices.for_each([&](std::size_t index) { indices.push_back(static_cast<std::uint32_t>(index)); });
+    record.array->remaining.indices.for_each(
+        [&](std::size_t index) { indices.push_back(static_cast<std::uint32_t>(index)); });
     const JobId element = log.state().next_job();
     log.add({ArraySplit{record.id, indices[rng.below(indices.size())], element}});
     waiting_.push_back(element);
@@ -173,7 +183,8 @@ class World final : public ApplyObserver {
   std::size_t stored_over_ = 0;  ///< of them, so many are in history
 };
 
-void add_units(const std::vector<std::string>& pages, std::map<Unit, int>& shown, std::vector<JobId>& order) {
+void add_units(const std::vector<std::string>& pages, std::map<Unit, int>& shown,
+               std::vector<JobId>& order) {
   for (const std::string& page : pages) {
     const Page decoded = records::decode_page(page).value();
     for (const JobView& job : decoded.jobs) {
@@ -184,7 +195,8 @@ void add_units(const std::vector<std::string>& pages, std::map<Unit, int>& shown
 }
 
 void expect_each_once(const std::map<Unit, int>& shown, const std::set<Unit>& wanted) {
-  for (const auto& [unit, count] : shown) EXPECT_EQ(count, 1) << unit << " is on the list " << count << " times";
+  for (const auto& [unit, count] : shown)
+    EXPECT_EQ(count, 1) << unit << " is on the list " << count << " times";
   for (const Unit& unit : wanted) EXPECT_TRUE(shown.contains(unit)) << unit << " is lost";
 }
 
@@ -270,7 +282,8 @@ TEST(Listing, AnArrayThatEndsAfterItsRecordWasReadIsShownAsTheRecordWas) {
     world.log.add({ArraySplit{array, i, elements.back()}});
   }
   // The last element keeps the record's number.
-  for (const JobId job : {elements[0], elements[1], array}) world.log.end(job, JobState::kCancelled, true);
+  for (const JobId job : {elements[0], elements[1], array})
+    world.log.end(job, JobState::kCancelled, true);
   world.submit();
   world.store_ended();
   std::map<Unit, int> shown;
@@ -330,7 +343,8 @@ TEST(Listing, OfMemoryEachJobIsShownOnceWhateverHappensBetweenSlices) {
     }
     EXPECT_GT(slices, 2);
     EXPECT_TRUE(std::ranges::is_sorted(order));
-    // What ran again or has left memory meanwhile may be missing under its old number of a run, but nothing may that is as it was.
+    // What ran again or has left memory meanwhile may be missing under its old number of a run, but
+    // nothing may that is as it was.
     const std::set<Unit> after = world.present(false);
     std::set<Unit> wanted;
     std::ranges::set_intersection(before, after, std::inserter(wanted, wanted.end()));
@@ -343,7 +357,8 @@ TEST(Listing, OfOneArrayHasTheElementsThatSplitOffMeanwhile) {
   World world(3);
   world.submit_array(600);
   const JobId array(1);
-  for (std::uint32_t i = 0; i < 500; ++i) world.log.add({ArraySplit{array, i, world.log.state().next_job()}});
+  for (std::uint32_t i = 0; i < 500; ++i)
+    world.log.add({ArraySplit{array, i, world.log.state().next_job()}});
   JobFilter filter;
   JobSelector selector;
   selector.job = array;

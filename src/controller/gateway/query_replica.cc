@@ -6,9 +6,9 @@
 
 #include "codec/conf_shown.h"
 #include "codec/config_secrets.h"
-#include "controller/frontend/trial_access.h"
 #include "codec/hostlist.h"
 #include "controller/frontend/frontend.h"
+#include "controller/frontend/trial_access.h"
 #include "controller/gateway/page_writer.h"
 #include "records/page_codec.h"
 #include "state/views.h"
@@ -21,10 +21,14 @@ constexpr std::size_t kNodesPerPage = 1024;
 constexpr std::size_t kCacheMax = 256;
 
 /// Whether some of what it shows is shown to its owner alone.
-bool depends_on_reader(const Query& query) { return query.kind == QueryKind::kExperiments || query.kind == QueryKind::kCheckpoints || query.kind == QueryKind::kTrials; }
+bool depends_on_reader(const Query& query) {
+  return query.kind == QueryKind::kExperiments || query.kind == QueryKind::kCheckpoints ||
+         query.kind == QueryKind::kTrials;
+}
 
 Error no_experiment(ExperimentId id) {
-  return Error{ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "see muster experiment list"};
+  return Error{ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()),
+               "see muster experiment list"};
 }
 
 }  // namespace
@@ -55,7 +59,8 @@ JobView QueryReplica::job_view(const Job& job, QueryDetail detail, const Reasons
   JobView view = view_of(job, state_, detail, reasons);
   if (reasons != nullptr && !reasons->planned_nodes.empty()) {
     std::vector<std::string> names;
-    for (const NodeIndex node : reasons->planned_nodes) names.push_back(state_.nodes().at(node).config.name);
+    for (const NodeIndex node : reasons->planned_nodes)
+      names.push_back(state_.nodes().at(node).config.name);
     view.planned_node_list = compress_hostlist(names);
   }
   return view;
@@ -82,15 +87,17 @@ Result<JobListing> QueryReplica::begin_list(const JobFilter& filter) {
   return JobListing(state_.next_job(), std::move(named));
 }
 
-/// Calls `visit` for the next jobs that match and are on the list, until it answers false or enough have been looked at. Returns how many
-/// were.
-std::size_t QueryReplica::walk(const JobFilter& filter, JobListing& listing, const std::function<bool(const Job&)>& visit) {
+/// Calls `visit` for the next jobs that match and are on the list, until it answers false or enough
+/// have been looked at. Returns how many were.
+std::size_t QueryReplica::walk(const JobFilter& filter, JobListing& listing,
+                               const std::function<bool(const Job&)>& visit) {
   std::size_t looked = 0;
   JobId next = listing.limit();
   const auto look = [&](const Job& job) {
     if (job.id >= listing.limit()) return false;
     const bool is_last = ++looked == kLookedMax;
-    const bool is_listed = listing.shows(job.id, job.array_job) && frontend::matches(state_, job, filter);
+    const bool is_listed =
+        listing.shows(job.id, job.array_job) && frontend::matches(state_, job, filter);
     const bool is_wanted = !is_listed || visit(job);
     if (is_wanted && !is_last) return true;
     next = JobId(job.id.value() + 1);
@@ -104,7 +111,8 @@ std::size_t QueryReplica::walk(const JobFilter& filter, JobListing& listing, con
   if (listing.named()) {
     std::vector<const Job*> jobs;
     const std::vector<JobId>& ids = *listing.named();
-    for (auto id = std::ranges::lower_bound(ids, listing.position()); id != ids.end() && jobs.size() < kLookedMax; ++id) {
+    for (auto id = std::ranges::lower_bound(ids, listing.position());
+         id != ids.end() && jobs.size() < kLookedMax; ++id) {
       if (const Job* job = state_.jobs().find(*id)) jobs.push_back(job);
     }
     look_at_all(jobs);
@@ -131,14 +139,16 @@ constexpr std::size_t kSliceBytesMax = std::size_t{64} << 20;
 
 }  // namespace
 
-ListSlice QueryReplica::make_slice(const Query& query, JobListing& listing, const std::map<JobId, Reasons>& reasons) {
+ListSlice QueryReplica::make_slice(const Query& query, JobListing& listing,
+                                   const std::map<JobId, Reasons>& reasons) {
   const QueryDetail detail = query.detail == QueryDetail::kWhy ? QueryDetail::kFull : query.detail;
   PageWriter writer(query.kind == QueryKind::kJobs ? detail : QueryDetail::kFull);
   std::size_t shown = 0;
   const std::size_t looked = walk(query.filter, listing, [&](const Job& job) {
     if (query.kind == QueryKind::kJobs) {
       const auto found = reasons.find(job.id);
-      const bool is_told = found != reasons.end() && found->second.word != PendingReason::kNone && job.is_pending();
+      const bool is_told =
+          found != reasons.end() && found->second.word != PendingReason::kNone && job.is_pending();
       writer.add(is_told ? job_view(job, detail, &found->second) : job_view(job, detail));
       ++shown;
     } else if (job.run != nullptr) {
@@ -152,13 +162,16 @@ ListSlice QueryReplica::make_slice(const Query& query, JobListing& listing, cons
   });
   ListSlice slice;
   slice.cost = shown + looked / kLooksPerJob;
-  if (!writer.is_empty()) slice.pages = std::make_shared<const std::vector<std::string>>(std::move(writer).finish());
+  if (!writer.is_empty())
+    slice.pages = std::make_shared<const std::vector<std::string>>(std::move(writer).finish());
   return slice;
 }
 
-ListSlice QueryReplica::next_slice(const Query& query, JobListing& listing, const std::map<JobId, Reasons>& reasons) {
+ListSlice QueryReplica::next_slice(const Query& query, JobListing& listing,
+                                   const std::map<JobId, Reasons>& reasons) {
   // In the second pass, and once jobs have come in, a slice is this list's own.
-  const bool is_shared = !listing.named() && reasons.empty() && !listing.is_second_pass() && listing.limit() == state_.next_job();
+  const bool is_shared = !listing.named() && reasons.empty() && !listing.is_second_pass() &&
+                         listing.limit() == state_.next_job();
   if (!is_shared) return make_slice(query, listing, reasons);
   if (slices_change_ != change_) {
     slices_.clear();
@@ -189,7 +202,8 @@ void QueryReplica::remember(std::string key, CachedSlice made) {
   slices_.emplace(std::move(key), std::move(made));
 }
 
-std::size_t QueryReplica::add_waiting(const JobFilter& filter, JobListing& listing, std::size_t count_max, std::vector<JobId>& waiting) {
+std::size_t QueryReplica::add_waiting(const JobFilter& filter, JobListing& listing,
+                                      std::size_t count_max, std::vector<JobId>& waiting) {
   const std::size_t looked = walk(filter, listing, [&](const Job& job) {
     if (job.is_pending()) waiting.push_back(job.id);
     return waiting.size() < count_max;
@@ -230,9 +244,11 @@ std::vector<std::string> QueryReplica::node_pages() const {
       view.load_hundredths = node_facts_[i].load_hundredths;
       view.free_memory_mib = node_facts_[i].free_memory_mib;
     }
-    view.is_planned = report_ != nullptr && std::ranges::binary_search(report_->planned_nodes, index);
+    view.is_planned =
+        report_ != nullptr && std::ranges::binary_search(report_->planned_nodes, index);
     page.nodes.push_back(std::move(view));
-    if (page.nodes.size() == kNodesPerPage) pages.push_back(records::encode_page(std::exchange(page, {})));
+    if (page.nodes.size() == kNodesPerPage)
+      pages.push_back(records::encode_page(std::exchange(page, {})));
   }
   pages.push_back(records::encode_page(page));
   return pages;
@@ -241,11 +257,14 @@ std::vector<std::string> QueryReplica::node_pages() const {
 std::string QueryReplica::one_page(const Query& query) const {
   Page page;
   if (query.kind == QueryKind::kPartitions) {
-    for (const PartitionConfig& partition : state_.partitions()) page.partitions.push_back(view_of(partition, state_));
+    for (const PartitionConfig& partition : state_.partitions())
+      page.partitions.push_back(view_of(partition, state_));
   } else if (query.kind == QueryKind::kConfig) {
     page.settings = state_.settings();
-    if (std::string* next = find_shown(page.settings->shown, "NEXT_JOB_ID")) *next = fmt::format("{}", state_.next_job().value());
-    if (std::string* boot = find_shown(page.settings->shown, "BOOT_TIME")) *boot = fmt::format("{}", boot_time_.seconds());
+    if (std::string* next = find_shown(page.settings->shown, "NEXT_JOB_ID"))
+      *next = fmt::format("{}", state_.next_job().value());
+    if (std::string* boot = find_shown(page.settings->shown, "BOOT_TIME"))
+      *boot = fmt::format("{}", boot_time_.seconds());
   } else {
     page.ping = PingView{host_,
                          version_,
@@ -275,9 +294,11 @@ void QueryReplica::set_disk_warning(std::string text) {
 
 Result<Pages> QueryReplica::answer(const Identity& reader, const Query& query) {
   std::string key = records::encode_query(query);
-  if (depends_on_reader(query)) key += fmt::format(" {} {}", reader.user.value(), reader.is_operator);
+  if (depends_on_reader(query))
+    key += fmt::format(" {} {}", reader.user.value(), reader.is_operator);
   const std::uint64_t change = change_ + (query.kind == QueryKind::kNodes ? facts_change_ : 0);
-  if (const auto found = cache_.find(key); found != cache_.end() && found->second.change == change) {
+  if (const auto found = cache_.find(key);
+      found != cache_.end() && found->second.change == change) {
     return found->second.pages;
   }
   std::vector<std::string> pages;
@@ -295,11 +316,13 @@ Result<Pages> QueryReplica::answer(const Identity& reader, const Query& query) {
   return Pages(shared);
 }
 
-Result<std::vector<std::string>> QueryReplica::experiment_pages(const Identity& reader, const Query& query) const {
+Result<std::vector<std::string>> QueryReplica::experiment_pages(const Identity& reader,
+                                                                const Query& query) const {
   PageWriter writer;
   const auto show = [&](const Experiment& experiment) {
     ExperimentView view = view_of(experiment, state_, query.detail);
-    view.spec = spec_shown_to(reader, view.spec, frontend::readers_of(state_, experiment).has(reader));
+    view.spec =
+        spec_shown_to(reader, view.spec, frontend::readers_of(state_, experiment).has(reader));
     writer.add(std::move(view));
   };
   for (const ExperimentId id : query.experiments) {
@@ -323,18 +346,21 @@ Result<std::vector<TrialId>> QueryReplica::trials_of(const Query& query) const {
   return ids;
 }
 
-Result<std::vector<std::string>> QueryReplica::checkpoint_pages(const Identity& reader, const Query& query) const {
+Result<std::vector<std::string>> QueryReplica::checkpoint_pages(const Identity& reader,
+                                                                const Query& query) const {
   PageWriter writer;
   const auto show = [&](const Checkpoint& checkpoint) {
     Checkpoint shown = checkpoint;
-    const Experiment& experiment = *state_.experiments().find(state_.experiments().find(checkpoint.trial)->experiment);
+    const Experiment& experiment =
+        *state_.experiments().find(state_.experiments().find(checkpoint.trial)->experiment);
     // The names of its files are as private as the code that wrote them.
     if (!frontend::readers_of(state_, experiment).has(reader)) shown.resources = "{}";
     writer.add(std::move(shown));
   };
   for (const std::string& uuid : query.uuids) {
     const CheckpointRef checkpoint = state_.checkpoints().find(uuid);
-    if (checkpoint == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
+    if (checkpoint == nullptr)
+      return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
     show(*checkpoint);
   }
   const std::vector<TrialId> trials = TRY(trials_of(query));
@@ -348,7 +374,8 @@ Result<std::vector<std::string>> QueryReplica::document_pages(const Query& query
   std::vector<DocumentRef> documents;
   for (const std::uint32_t id : query.documents) {
     documents.push_back(state_.catalog().find(query.document_kind, id));
-    if (documents.back() == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no document {}", id), "");
+    if (documents.back() == nullptr)
+      return fail(ErrorCode::kNotFound, fmt::format("there is no document {}", id), "");
   }
   if (query.documents.empty()) documents = state_.catalog().all(query.document_kind);
   PageWriter writer;
@@ -356,12 +383,15 @@ Result<std::vector<std::string>> QueryReplica::document_pages(const Query& query
   return std::move(writer).finish();
 }
 
-Result<std::vector<std::string>> QueryReplica::trial_pages(const Identity& reader, const Query& query) const {
+Result<std::vector<std::string>> QueryReplica::trial_pages(const Identity& reader,
+                                                           const Query& query) const {
   const std::vector<TrialId> ids = TRY(trials_of(query));
   PageWriter writer;
   for (const TrialId id : ids) {
     const Trial* trial = state_.experiments().find(id);
-    if (trial == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), "see muster experiment describe");
+    if (trial == nullptr)
+      return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()),
+                  "see muster experiment describe");
     TrialView view = view_of(*trial, state_);
     if (const Job* job = state_.jobs().find(trial->job); job != nullptr && job->is_pending())
       view.job_reason = job_view(*job, QueryDetail::kBrief).reasons.word;

@@ -1,5 +1,5 @@
-// The replica that answers reads: follows the durable log, so that clients read what they wrote, and costs the core
-// nothing.
+// The replica that answers reads: follows the durable log, so that clients read what they wrote,
+// and costs the core nothing.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,8 @@ struct NodeFact {
   std::uint64_t free_memory_mib = 0;
 };
 
-/// The encoded pages of an answer, shared by everybody who asks the same at the same sequence number.
+/// The encoded pages of an answer, shared by everybody who asks the same at the same sequence
+/// number.
 using Pages = std::shared_ptr<const std::vector<std::string>>;
 
 /// A slice of a long answer.
@@ -36,7 +37,9 @@ struct ListSlice {
 class QueryReplica {
  public:
   explicit QueryReplica(std::string host, std::string version, std::string http_address = {})
-      : host_(std::move(host)), version_(std::move(version)), http_address_(std::move(http_address)) {}
+      : host_(std::move(host)),
+        version_(std::move(version)),
+        http_address_(std::move(http_address)) {}
 
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
@@ -49,21 +52,26 @@ class QueryReplica {
   void set_clock_warning(std::string text);
   void set_disk_warning(std::string text);
 
-  /// Answers every kind but kJobs, kSteps, kHistory and kBatchScript. Errors: kNotFound where what is named is not there.
-  /// Cost: O(objects looked at); nothing when the same was asked since the last change.
-  /// `reader`: keys in configurations are shown to their owners alone.
+  /// Answers every kind but kJobs, kSteps, kHistory and kBatchScript. Errors: kNotFound where what
+  /// is named is not there. Cost: O(objects looked at); nothing when the same was asked since the
+  /// last change. `reader`: keys in configurations are shown to their owners alone.
   Result<Pages> answer(const Identity& reader, const Query& query);
 
   // Jobs and their steps come slice by slice, because there may be very many.
-  /// Errors: kNotFound "Invalid job id specified" when exactly one job is named and it is not there.
+  /// Errors: kNotFound "Invalid job id specified" when exactly one job is named and it is not
+  /// there.
   Result<JobListing> begin_list(const JobFilter& filter);
   /// A list on which only history has something.
   JobListing begin_nothing() const { return JobListing(state_.next_job(), std::vector<JobId>{}); }
-  /// Makes the next slice of kJobs or kSteps. `reasons`: what is known beyond the last plan of why jobs wait. Requires: the list is not done.
-  /// Cost: at most kShownMax jobs shown, or a page full, and kLookedMax looked at; less when the same was asked since the last change.
-  ListSlice next_slice(const Query& query, JobListing& listing, const std::map<JobId, Reasons>& reasons = {});
-  /// Adds the next jobs that match and wait, until there are `count_max`. Returns the cost, as above.
-  std::size_t add_waiting(const JobFilter& filter, JobListing& listing, std::size_t count_max, std::vector<JobId>& waiting);
+  /// Makes the next slice of kJobs or kSteps. `reasons`: what is known beyond the last plan of why
+  /// jobs wait. Requires: the list is not done. Cost: at most kShownMax jobs shown, or a page full,
+  /// and kLookedMax looked at; less when the same was asked since the last change.
+  ListSlice next_slice(const Query& query, JobListing& listing,
+                       const std::map<JobId, Reasons>& reasons = {});
+  /// Adds the next jobs that match and wait, until there are `count_max`. Returns the cost, as
+  /// above.
+  std::size_t add_waiting(const JobFilter& filter, JobListing& listing, std::size_t count_max,
+                          std::vector<JobId>& waiting);
   /// What memory has of the next jobs that a list for sacct may show. Returns the cost, as above.
   std::size_t read_live(HistoryListing& listing);
   static constexpr std::size_t kShownMax = 256;
@@ -82,13 +90,17 @@ class QueryReplica {
     JobId end;  ///< where the list stands behind it
   };
   Result<std::vector<JobId>> named_ids(const JobFilter& filter) const;
-  std::size_t walk(const JobFilter& filter, JobListing& listing, const std::function<bool(const Job&)>& visit);
-  ListSlice make_slice(const Query& query, JobListing& listing, const std::map<JobId, Reasons>& reasons);
+  std::size_t walk(const JobFilter& filter, JobListing& listing,
+                   const std::function<bool(const Job&)>& visit);
+  ListSlice make_slice(const Query& query, JobListing& listing,
+                       const std::map<JobId, Reasons>& reasons);
   void remember(std::string key, CachedSlice made);
   std::vector<std::string> node_pages() const;
-  Result<std::vector<std::string>> experiment_pages(const Identity& reader, const Query& query) const;
+  Result<std::vector<std::string>> experiment_pages(const Identity& reader,
+                                                    const Query& query) const;
   Result<std::vector<std::string>> trial_pages(const Identity& reader, const Query& query) const;
-  Result<std::vector<std::string>> checkpoint_pages(const Identity& reader, const Query& query) const;
+  Result<std::vector<std::string>> checkpoint_pages(const Identity& reader,
+                                                    const Query& query) const;
   Result<std::vector<std::string>> document_pages(const Query& query) const;
   Result<std::vector<TrialId>> trials_of(const Query& query) const;
   std::string one_page(const Query& query) const;
@@ -104,7 +116,8 @@ class QueryReplica {
   std::string clock_warning_;
   std::string disk_warning_;
   std::map<std::string, Cached> cache_;
-  std::map<std::string, CachedSlice> slices_;  ///< by query and where they begin, as of `slices_change_`
+  /// By query and where they begin, as of `slices_change_`.
+  std::map<std::string, CachedSlice> slices_;
   std::uint64_t slices_change_ = 0;
   std::size_t slice_bytes_ = 0;
   std::uint64_t change_ = 1;        ///< rises with everything that can change an answer

@@ -44,7 +44,8 @@ TEST(Placement, BlocksLeaveOneTaskForEachLaterNode) {
   EXPECT_EQ(land(make_cluster(equal_nodes(2, 16)), tasks(20)), "n0:16/16 n1:4/4");
 }
 
-/// Nodes of 2 sockets with 4 cores of 2 threads, 16 CPUs each; 100 MiB for each CPU, as DefMemPerCPU=100 sets aside.
+/// Nodes of 2 sockets with 4 cores of 2 threads, 16 CPUs each; 100 MiB for each CPU, as
+/// DefMemPerCPU=100 sets aside.
 ClusterConfig threaded_cluster(std::uint32_t count) {
   ClusterConfig config = make_cluster(equal_nodes(count, 16));
   for (NodeConfig& node : config.nodes) {
@@ -65,18 +66,27 @@ TEST(Placement, LayoutsOnTwoThreadsPerCoreAsSlurms) {
     const char* expected;
   };
   const Case kCases[] = {
-      {3, 8, 1, "n0:4/4 n1:2/2 n2:2/2"},     {3, 7, 1, "n0:3/4 n1:2/2 n2:2/2"},
-      {3, 6, 1, "n0:2/2 n1:2/2 n2:2/2"},     {3, 5, 1, "n0:2/2 n1:2/2 n2:1/2"},
-      {3, 4, 1, "n0:2/2 n1:1/2 n2:1/2"},     {2, 3, 1, "n0:2/2 n1:1/2"},
-      {2, 5, 1, "n0:3/4 n1:2/2"},            {3, 20, 1, "n0:16/16 n1:2/2 n2:2/2"},
-      {4, 9, 1, "n0:3/4 n1:2/2 n2:2/2 n3:2/2"}, {2, 17, 1, "n0:15/16 n1:2/2"},
-      {2, 31, 1, "n0:16/16 n1:15/16"},       {3, 8, 2, "n0:6/12 n1:1/2 n2:1/2"},
-      {2, 8, 3, "n0:5/16 n1:3/10"},          {2, 3, 3, "n0:2/6 n1:1/4"},
-      {4, 8, 3, "n0:5/16 n1:1/4 n2:1/4 n3:1/4"}, {4, 5, 3, "n0:2/6 n1:1/4 n2:1/4 n3:1/4"},
+      {3, 8, 1, "n0:4/4 n1:2/2 n2:2/2"},
+      {3, 7, 1, "n0:3/4 n1:2/2 n2:2/2"},
+      {3, 6, 1, "n0:2/2 n1:2/2 n2:2/2"},
+      {3, 5, 1, "n0:2/2 n1:2/2 n2:1/2"},
+      {3, 4, 1, "n0:2/2 n1:1/2 n2:1/2"},
+      {2, 3, 1, "n0:2/2 n1:1/2"},
+      {2, 5, 1, "n0:3/4 n1:2/2"},
+      {3, 20, 1, "n0:16/16 n1:2/2 n2:2/2"},
+      {4, 9, 1, "n0:3/4 n1:2/2 n2:2/2 n3:2/2"},
+      {2, 17, 1, "n0:15/16 n1:2/2"},
+      {2, 31, 1, "n0:16/16 n1:15/16"},
+      {3, 8, 2, "n0:6/12 n1:1/2 n2:1/2"},
+      {2, 8, 3, "n0:5/16 n1:3/10"},
+      {2, 3, 3, "n0:2/6 n1:1/4"},
+      {4, 8, 3, "n0:5/16 n1:1/4 n2:1/4 n3:1/4"},
+      {4, 5, 3, "n0:2/6 n1:1/4 n2:1/4 n3:1/4"},
       {3, 4, 3, "n0:2/6 n1:1/4 n2:1/4"},
   };
   for (const Case& one : kCases) {
-    EXPECT_EQ(land(threaded_cluster(4), on_nodes(one.nodes, one.tasks, one.cpus_per_task)), one.expected)
+    EXPECT_EQ(land(threaded_cluster(4), on_nodes(one.nodes, one.tasks, one.cpus_per_task)),
+              one.expected)
         << one.nodes << " nodes, " << one.tasks << " tasks of " << one.cpus_per_task;
   }
   ResourceRequest least = on_nodes(3, 8);
@@ -98,7 +108,8 @@ TEST(Placement, MemoryIsChargedForTheThreadsThatTasksMayUse) {
   const auto charged = [](const ResourceRequest& wanted) {
     const Start start = start_of(threaded_cluster(3), wanted);
     std::string text;
-    for (const NodeAmount& amount : start.nodes) text += fmt::format("{}/{}/{} ", amount.task_count, amount.cpus, amount.memory_mib);
+    for (const NodeAmount& amount : start.nodes)
+      text += fmt::format("{}/{}/{} ", amount.task_count, amount.cpus, amount.memory_mib);
     return text;
   };
   EXPECT_EQ(charged(request), "4/8/400 ");
@@ -126,7 +137,8 @@ TEST(Placement, PreferredNodesAreTakenWhereTheySuffice) {
   request.preferred.alternatives = {{"fast"}};
   EXPECT_EQ(land(make_cluster(nodes), request), "n2:1/1 n3:1/1");
   nodes[3].features.clear();
-  EXPECT_EQ(land(make_cluster(nodes), request), "n0:1/1 n1:1/1") << "one of them alone is not enough";
+  EXPECT_EQ(land(make_cluster(nodes), request), "n0:1/1 n1:1/1")
+      << "one of them alone is not enough";
 }
 
 TEST(Placement, TasksPerNodeOnARangeOfNodesFollowTheNodes) {
@@ -137,7 +149,8 @@ TEST(Placement, TasksPerNodeOnARangeOfNodesFollowTheNodes) {
   request.is_tasks_per_node_exact = true;
   EXPECT_EQ(land(make_cluster(equal_nodes(6, 4)), request), "n0:2/2 n1:2/2 n2:2/2 n3:2/2");
   EXPECT_EQ(land(make_cluster(equal_nodes(3, 4)), request), "n0:2/2 n1:2/2 n2:2/2");
-  EXPECT_EQ(land(make_cluster(equal_nodes(6, 1)), request), "-") << "a node that holds fewer is of no use";
+  EXPECT_EQ(land(make_cluster(equal_nodes(6, 1)), request), "-")
+      << "a node that holds fewer is of no use";
   request.is_fewest_nodes = true;
   EXPECT_EQ(land(make_cluster(equal_nodes(6, 4)), request), "n0:2/2 n1:2/2");
   request.is_fewest_nodes = false;
@@ -176,7 +189,8 @@ TEST(Placement, DefaultsAreThoseOfThePartitionThatIsChosen) {
   snapshot.advance_time(at(0));
   snapshot.set_node_conditions(NodeIndex(0), node_condition::kDown);
   snapshot.add_pending(job);
-  EXPECT_TRUE(plan(snapshot, at(0)).starts.empty()) << "2 CPUs of 600 MiB are more than the node has";
+  EXPECT_TRUE(plan(snapshot, at(0)).starts.empty())
+      << "2 CPUs of 600 MiB are more than the node has";
   // Jobs that differ in a later partition alone are of two shapes.
   PendingJob other = job;
   other.id = JobId(2);
@@ -323,18 +337,21 @@ ResourceRequest gpus_in_all(std::uint32_t gpus, std::uint32_t count) {
 
 ClusterConfig equal_gpu_nodes_and_one_large(std::uint32_t equal) {
   std::vector<NodeConfig> nodes;
-  for (std::uint32_t i = 0; i < equal; ++i) nodes.push_back(make_node("n" + std::to_string(i), 4, 1000, {{"gpu", "", 4, {}}}));
+  for (std::uint32_t i = 0; i < equal; ++i)
+    nodes.push_back(make_node("n" + std::to_string(i), 4, 1000, {{"gpu", "", 4, {}}}));
   nodes.push_back(make_node("large", 64, 1000, {{"gpu", "", 4, {}}}));
   return make_cluster(std::move(nodes));
 }
 
 TEST(Placement, MoreNodesNeverMakeAJobImpossible) {
   for (const std::uint32_t equal : {8U, 12U, 20U, 40U, 100U}) {
-    EXPECT_EQ(start_of(equal_gpu_nodes_and_one_large(equal), gpus_in_all(20, 85)).nodes.size(), 7U) << equal;
+    EXPECT_EQ(start_of(equal_gpu_nodes_and_one_large(equal), gpus_in_all(20, 85)).nodes.size(), 7U)
+        << equal;
   }
 }
 
-/// Whether some set of nodes has the tasks and the GPUs, one GPU of each at least: by trying all of them.
+/// Whether some set of nodes has the tasks and the GPUs, one GPU of each at least: by trying all of
+/// them.
 bool exists(const std::vector<NodeConfig>& nodes, std::uint32_t gpus, std::uint32_t count) {
   for (std::uint32_t set = 1; set < 1U << nodes.size(); ++set) {
     std::uint32_t cpus = 0;
@@ -363,12 +380,14 @@ TEST(Placement, JobsWithGpusStartWhereverSomeSetOfNodesCarriesThem) {
       const auto devices = static_cast<std::uint32_t>(rng.below(5));
       std::vector<GresPool> pools;
       if (devices > 0) pools.push_back({"gpu", "", devices, {}});
-      nodes.push_back(make_node("n" + std::to_string(i), 1 + static_cast<std::uint32_t>(rng.below(12)), 1000, pools));
+      nodes.push_back(make_node("n" + std::to_string(i),
+                                1 + static_cast<std::uint32_t>(rng.below(12)), 1000, pools));
     }
     const auto gpus = static_cast<std::uint32_t>(1 + rng.below(10));
     const auto count = static_cast<std::uint32_t>(1 + rng.below(30));
     const bool is_started = !start_of(make_cluster(nodes), gpus_in_all(gpus, count)).nodes.empty();
-    EXPECT_EQ(is_started, exists(nodes, gpus, count)) << "round " << round << ": " << gpus << " GPUs, " << count << " tasks";
+    EXPECT_EQ(is_started, exists(nodes, gpus, count))
+        << "round " << round << ": " << gpus << " GPUs, " << count << " tasks";
   }
 }
 
