@@ -390,7 +390,7 @@ void Machine::schedule_end() {
   });
 }
 
-Status Machine::launch(const std::vector<LaunchStep>& steps) {
+Result<TimePoint> Machine::launch(const std::vector<LaunchStep>& steps) {
   if (world_.has_faults && world_.rng.chance(world_.options.spool_refusal)) {
     for (const LaunchStep& step : steps) world_.checker.excuse(step.id);
     return fail(ErrorCode::kUnavailable, "the spool is full");
@@ -406,7 +406,7 @@ Status Machine::launch(const std::vector<LaunchStep>& steps) {
       if (boots == boots_) spawn(step, log, world_.timeline.now() - launched > kSupervisorStartsWithin);
     });
   }
-  return {};
+  return steady_now();
 }
 
 void Machine::spawn(const LaunchStep& launch, const std::string& log, bool is_late) {

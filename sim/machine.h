@@ -116,7 +116,7 @@ class Machine final : public AgentWorld {
 
   // ---- AgentWorld ----
   void send_controller(const FromAgent& message) override;
-  Status launch(const std::vector<LaunchStep>& steps) override;
+  Result<TimePoint> launch(const std::vector<LaunchStep>& steps) override;
   Status record(const LaunchStep& brief) override;
   void send_step(const StepId& step, const ToAgent& message) override;
   void forget(const StepId& step) override;

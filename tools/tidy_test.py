@@ -118,6 +118,7 @@ class TidyTest(unittest.TestCase):
         "views": ["  for (int x : std::views::all(y)) {}"],
         "coroutine": ["  co_await x;"],
         "kj_threads": ["  kj::MutexGuarded<int> x;"],
+        "named_continuation": ["  p.then(answer);", "  p.then(answer, other);", "  p.catch_(fail)"],
         "throw": ["  throw 1;"],
         "try_in_braces": ["  return Pair{key, TRY(value())};", "  return Pair{TRY(value())};", "  f(a, TRY(b()));"],
         "unbounded_copy": ["  sprintf(a, b);", "  strcpy(a, b);"],

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/write_time.h"
 #include "base/result.h"
 
 namespace muster {
@@ -16,9 +17,6 @@ constexpr Duration kOutputPatience = Duration::seconds(60);
 constexpr Duration kAnswerPatience = Duration::seconds(30);
 /// A tick that comes so late means that this process stood still.
 constexpr Duration kPause = Duration::seconds(2);
-/// After so long a pause nothing that came before it is started: longer than a busy machine lets a
-/// process wait, shorter than the silence after which a site gives a node up.
-constexpr Duration kStalePause = Duration::seconds(5);
 constexpr Duration kProbeInterval = Duration::seconds(5);
 /// Stands for all steps of a run; no step has this number.
 constexpr std::uint32_t kWholeRun = UINT32_MAX;
@@ -336,8 +334,12 @@ void Agent::remember_past(const StepId& id, std::uint64_t launch_key) {
 void Agent::end_turn() {
   if (launches_.empty()) return;
   const std::vector<LaunchStep> launches = std::exchange(launches_, {});
-  const Status recorded = world_.launch(launches);
-  if (recorded.has_value()) return;
+  const Result<TimePoint> recorded = world_.launch(launches);
+  if (recorded.has_value()) {
+    for (const LaunchStep& launch : launches) steps_[launch.id].since = *recorded;
+    return;
+  }
+  if (recorded.error().code == ErrorCode::kDeadlineExceeded) return ask_anew(launches);
   fault_ = recorded.error().text();
   tell(with_fault(world_.measure()));
   for (const LaunchStep& launch : launches) {
@@ -348,6 +350,16 @@ void Agent::end_turn() {
     done.is_node_fault = true;
     finish(launch.id, steps_[launch.id], std::move(done));
   }
+}
+
+/// Nothing of them has begun: whether they are still wanted, the controller says when the node
+/// registers.
+void Agent::ask_anew(const std::vector<LaunchStep>& launches) {
+  for (const LaunchStep& launch : launches) {
+    steps_.erase(launch.id);
+    world_.forget(launch.id);
+  }
+  register_anew();
 }
 
 bool Agent::on_step_linked(const StepId& id, std::uint64_t launch_key) {
@@ -443,7 +455,10 @@ void Agent::look_at_fault(TimePoint now) {
 /// What lay unread while this process stood still may be long given up by then, or run elsewhere.
 /// The controller says anew what is to be launched when the node registers.
 void Agent::look_for_pause(TimePoint now) {
-  if (!last_tick_.is_set() || now - last_tick_ <= kStalePause) return;
+  if (last_tick_.is_set() && now - last_tick_ > kStaleAfter) register_anew();
+}
+
+void Agent::register_anew() {
   if (!std::exchange(has_paused_, true)) world_.reconnect();
 }
 

@@ -24,9 +24,10 @@ class AgentWorld {
  public:
   virtual ~AgentWorld() = default;
   virtual void send_controller(const FromAgent& message) = 0;
-  /// Records the launches durably, then starts their supervisors. Errors: the spool refuses;
-  /// nothing was started.
-  virtual Status launch(const std::vector<LaunchStep>& steps) = 0;
+  /// Records the launches durably, then starts their supervisors. Returns when they were started.
+  /// Errors: nothing was started. kDeadlineExceeded: this process stood still meanwhile, and the
+  /// launches may be out of date; anything else: the spool refuses.
+  virtual Result<TimePoint> launch(const std::vector<LaunchStep>& steps) = 0;
   virtual void send_step(const StepId& step, const ToAgent& message) = 0;
   virtual void forget(const StepId& step) = 0;
   /// The end that a supervisor left in the spool.
@@ -126,6 +127,8 @@ class Agent {
   Heartbeat with_fault(Heartbeat heartbeat) const;
   void look_at_fault(TimePoint now);
   void look_for_pause(TimePoint now);
+  void ask_anew(const std::vector<LaunchStep>& launches);
+  void register_anew();
   void end_strangers();
   bool is_past(const StepId& id, std::uint64_t launch_key) const;
   void remember_past(const StepId& id, std::uint64_t launch_key);

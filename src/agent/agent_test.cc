@@ -38,10 +38,11 @@ class FakeWorld final : public AgentWorld {
     recorded.push_back(brief.id);
     return {};
   }
-  Status launch(const std::vector<LaunchStep>& steps) override {
+  Result<TimePoint> launch(const std::vector<LaunchStep>& steps) override {
+    if (has_stood_still) return fail(ErrorCode::kDeadlineExceeded, "stood still");
     if (is_full) return fail(ErrorCode::kUnavailable, "no space");
     for (const LaunchStep& step : steps) launched.push_back(step.id);
-    return {};
+    return launch_time;
   }
   void send_step(const StepId&, const ToAgent& message) override { ordered.push_back(message); }
   void forget(const StepId& step) override { forgotten.push_back(step); }
@@ -87,6 +88,8 @@ class FakeWorld final : public AgentWorld {
   bool is_supervised = false;  ///< its supervisor lives, linked or not
   bool leaves_some = false;    ///< what is cleaned up does not go at once
   bool is_full = false;
+  bool has_stood_still = false;   ///< while it recorded a launch
+  TimePoint launch_time = at(0);  ///< when the next supervisors are started
   std::string fault;  ///< of the last heartbeat
   ClusterIdentity adopted;
   bool is_flagged = false;
@@ -207,6 +210,32 @@ TEST_F(AgentTest, RefusingSpoolIsTheNodesFault) {
   ASSERT_EQ(world.count<StepDone>(), 1U);
   EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_node_fault);
   EXPECT_FALSE(std::get<StepDone>(world.told.back()).error.empty());
+}
+
+TEST_F(AgentTest, APauseWhileALaunchIsRecordedIsNobodysFault) {
+  world.has_stood_still = true;
+  launch(kStep);
+  EXPECT_EQ(world.count<StepDone>(), 0U);
+  EXPECT_TRUE(world.fault.empty());
+  EXPECT_EQ(world.reconnections, 1);
+  EXPECT_EQ(world.forgotten, std::vector{kStep});
+  // What was told before the node registers anew is not started.
+  world.has_stood_still = false;
+  launch(kStep);
+  EXPECT_TRUE(world.launched.empty());
+  EXPECT_TRUE(agent.registration().steps.empty());
+  agent.on_registered(at(1));
+  launch(kStep);
+  EXPECT_EQ(world.launched, std::vector{kStep});
+}
+
+TEST_F(AgentTest, AStepHasItsTimeFromWhenItsSupervisorWasStarted) {
+  world.launch_time = at(4);
+  launch(kStep);
+  for (const int second : {4, 6, 8}) agent.on_tick(at(second));
+  EXPECT_EQ(world.count<StepDone>(), 0U);
+  agent.on_tick(at(10));
+  EXPECT_EQ(world.count<StepDone>(), 1U);
 }
 
 TEST(Agent, AdoptsWhatItFindsAndTellsItOnRegistration) {

@@ -115,10 +115,9 @@ kj::Promise<void> read_past(TimedBody body, std::uint64_t most) {
 
 /// What it is told does not hang on whether it sends what it announced.
 kj::Promise<std::optional<std::string>> discard(TimedBody body) {
-  const auto nothing = [] { return std::optional<std::string>(); };
-  return read_past(body, kDiscardMax).then(nothing, [nothing](kj::Exception&&) {
-    return nothing();
-  });
+  return read_past(body, kDiscardMax)
+      .then([] { return std::optional<std::string>(); },
+            [](kj::Exception&&) { return std::optional<std::string>(); });
 }
 
 /// What a body is read into, and up to where.

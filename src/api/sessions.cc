@@ -63,20 +63,23 @@ kj::Promise<HttpReply> login(ApiPort& port, HttpRequest request) {
       });
 }
 
+HttpReply logged_out(ApiPort& port, const Result<bool>& done) {
+  port.forget_callers();
+  HttpReply reply = done.has_value() ? empty_reply() : error_reply(done.error());
+  reply.cookie = "auth=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0";
+  return reply;
+}
+
 /// The token that it is asked with is void afterwards.
 kj::Promise<HttpReply> logout(ApiPort& port, HttpRequest request) {
   const TokenClaims& claims = request.caller.claims;
-  const auto answer = [&port](Result<bool> done) {
-    port.forget_callers();
-    HttpReply reply = done.has_value() ? empty_reply() : error_reply(done.error());
-    reply.cookie = "auth=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0";
-    return reply;
-  };
-  if (claims.scope != TokenScope::kUser || claims.id == 0) return answer(true);
-  return with_tokens<bool>(port, [id = claims.id](TokenStore& store) -> Result<bool> {
-           TRY(store.revoke(id));
-           return true;
-         }).then(answer);
+  if (claims.scope != TokenScope::kUser || claims.id == 0) return logged_out(port, true);
+  return with_tokens<bool>(port,
+                           [id = claims.id](TokenStore& store) -> Result<bool> {
+                             TRY(store.revoke(id));
+                             return true;
+                           })
+      .then([&port](Result<bool> done) { return logged_out(port, done); });
 }
 
 kj::Promise<HttpReply> who_am_i(ApiPort& port, HttpRequest request) {

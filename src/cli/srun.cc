@@ -173,7 +173,7 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
   const auto told =
       io.provider->getTimer()
           .afterDelay(kBusyAfter)
-          .then(find_why)
+          .then([&] { return find_why(); })
           .then([&](std::string why) {
             is_told = true;
             run.console.say(fmt::format("Job {} step creation temporarily disabled, retrying ({})",

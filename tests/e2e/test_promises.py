@@ -118,13 +118,38 @@ def test_everything_stands_still_for_as_long_as_told(own_cluster, request):
     assert "hash" in cluster.run("muster", "check", "--dir", cluster.dir).out
 
 
-@pytest.fixture(scope="module")
-def shim(tmp_path_factory):
-    source = Path(__file__).with_name("clock_shim.c")
-    library = tmp_path_factory.mktemp("shim") / "clock_shim.so"
+def shim_of(tmp_path_factory, name):
+    source = Path(__file__).with_name(f"{name}.c")
+    library = tmp_path_factory.mktemp("shim") / f"{name}.so"
     compiler = shutil.which("gcc") or shutil.which("cc")
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
     return library
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory):
+    return shim_of(tmp_path_factory, "clock_shim")
+
+
+def test_an_agent_that_stands_still_while_it_records_a_launch_loses_no_step(own_cluster, tmp_path_factory):
+    """The pause is the agent's own, and no fault of the disk: the step starts a little later."""
+    cluster = own_cluster(nodes=1, conf={"SlurmdTimeout": 30})
+    asked, begun = cluster.dir / "sync-slowly", cluster.dir / "sync-begun"
+    stop_hard(cluster, "agent-node1")
+    shim = shim_of(tmp_path_factory, "sync_shim")
+    cluster.run("muster", "up", *cluster.args, "--detach",
+                env={"LD_PRELOAD": str(shim), "SYNC_SHIM": str(asked), "SYNC_BEGUN": str(begun)})
+    asked.touch()
+    srun = cluster.popen("srun", "-n1", "echo", "done")
+    until(begun.exists, "the launch is being recorded")
+    agent = cluster.pid("agent-node1")
+    os.kill(agent, signal.SIGSTOP)
+    asked.unlink()
+    time.sleep(8)
+    os.kill(agent, signal.SIGCONT)
+    out, err = srun.communicate(timeout=60)
+    assert (srun.returncode, out.strip()) == (0, "done"), err
+    assert cluster.run("sinfo", "-h", "-o", "%T").out.strip() == "idle"
 
 
 class ShimmedCluster:

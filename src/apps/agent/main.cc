@@ -24,6 +24,7 @@
 #include "agent/output_files.h"
 #include "agent/output_shipper.h"
 #include "agent/spool.h"
+#include "apps/agent/running_clock.h"
 #include "base/version.h"
 #include "codec/slurm_conf.h"
 #include "codec/spool_path.h"
@@ -130,12 +131,15 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   void send_controller(const FromAgent& message) override {
     if (controller_ != nullptr) controller_->send(message);
   }
-  Status launch(const std::vector<LaunchStep>& steps) override {
-    // Of before they are recorded: that may take long, and by the agent's clock they have begun.
-    const std::string launch_time = std::to_string(steady_now().microseconds());
+  Result<TimePoint> launch(const std::vector<LaunchStep>& steps) override {
     std::vector<const LaunchStep*> pointers;
     for (const LaunchStep& step : steps) pointers.push_back(&step);
-    TRY(spool_->launched(pointers));
+    Status recorded;
+    const TimeTaken taken = time_taken([&] { recorded = spool_->launched(pointers); });
+    TRY(recorded);
+    TRY(judge_write(taken));
+    const TimePoint now = steady_now();
+    const std::string launch_time = std::to_string(now.microseconds());
     for (const LaunchStep& step : steps) {
       std::string bytes = spool_->log_path();
       bytes.push_back('\0');
@@ -144,7 +148,7 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
       bytes += records::encode_message(ToAgent(step));
       send_spawner(bytes);
     }
-    return {};
+    return now;
   }
   Status record(const LaunchStep& brief) override { return spool_->launched({&brief}); }
   void send_step(const StepId& step, const ToAgent& message) override {

@@ -35,7 +35,8 @@ void WindowMemo::keep(Question question, const std::optional<FuturePlacement>& a
   (question.started_on & question.allowed).for_each([this](NodeIndex node) { unsettled_.push_back(node); });
   kept_ = std::move(question.kept);
   answer_ = answer;
-  checkpoint_ = std::move(memory.checkpoint);
+  early_ = std::move(memory.early);
+  late_ = std::move(memory.late);
 }
 
 /// True when only nodes that changed can make the answers differ.
@@ -67,7 +68,9 @@ std::optional<SearchMemory> WindowMemo::take_memory(const Question& question) {
   (question.started_on & allowed_).for_each([&](NodeIndex node) { memory.changed.push_back(node); });
   std::ranges::sort(memory.changed);
   memory.changed.erase(std::unique(memory.changed.begin(), memory.changed.end()), memory.changed.end());
-  memory.checkpoint = std::move(checkpoint_);
+  memory.early = std::move(early_);
+  memory.late = std::move(late_);
+  if (answer_) memory.expected_start = answer_->start;
   return memory;
 }
 

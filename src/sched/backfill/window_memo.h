@@ -36,7 +36,10 @@ class WindowMemo {
   /// What a search may begin with, taken out of the memo. Nullopt: it must not remember either, for a job is overdue.
   std::optional<SearchMemory> take_memory(const Question& question);
   /// Gives the memory of the search back; the answer stays.
-  void forget_search() { checkpoint_.reset(); }
+  void forget_search() {
+    early_.reset();
+    late_.reset();
+  }
 
  private:
   bool is_comparable(const Question& question) const;
@@ -47,7 +50,8 @@ class WindowMemo {
   std::vector<NodeIndex> unsettled_;  ///< allowed nodes of starts that the snapshot did not know of
   std::vector<KeptRoom> kept_;
   std::optional<FuturePlacement> answer_;
-  std::optional<SearchCheckpoint> checkpoint_;
+  std::optional<SearchCheckpoint> early_;  ///< see SearchMemory
+  std::optional<SearchCheckpoint> late_;
 };
 
 }  // namespace muster::sched

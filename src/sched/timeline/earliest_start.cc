@@ -89,17 +89,29 @@ class EarliestStartSearch final : public Availability {
 
   /// From now on, with what has room now.
   void begin() {
-    if (memory_ != nullptr) memory_->checkpoint.reset();
     state_ = {timeline_.now_, timeline_.free_, std::vector<Candidate>(timeline_.free_.node_count()), {}};
     question_.room.for_each([this](NodeIndex node) { recount(node); });
     most_ = state_.sums;  // room that is there now may be gone by the first end
   }
 
-  /// From the memory's checkpoint on, when even with all that the changed nodes have free by then the job is not worth trying
-  /// before. False: it may be, or there is none.
+  /// From the memory's latest checkpoint on that still holds. False: none does.
   bool resume() {
-    if (memory_ == nullptr || !memory_->checkpoint || overdue_ > 0) return false;
-    SearchCheckpoint& known = *memory_->checkpoint;
+    if (memory_ == nullptr) return false;
+    for (auto* checkpoint : {&memory_->early, &memory_->late}) {
+      if (!bring_up_to_date(*checkpoint)) checkpoint->reset();
+    }
+    const auto& known = memory_->late ? memory_->late : memory_->early;
+    if (!known) return false;
+    state_ = known->state;
+    most_ = known->most;
+    skip_to(state_.time);
+    return true;
+  }
+  /// False: with all that the changed nodes have free by then the job may be worth trying before,
+  /// or there is none.
+  bool bring_up_to_date(std::optional<SearchCheckpoint>& checkpoint) {
+    if (!checkpoint || overdue_ > 0) return false;
+    SearchCheckpoint& known = *checkpoint;
     const TimePoint from = known.state.time;
     if (from <= timeline_.now_) return false;
     for (const NodeIndex node : memory_->changed) {
@@ -108,14 +120,12 @@ class EarliestStartSearch final : public Availability {
       if (const auto candidate = candidate_at(fitter_, node, row.view())) count_in(known.most, *candidate, 1);
     }
     if (is_enough(known.most)) return false;
-    most_ = known.most;
     state_ = std::move(known.state);
     for (const NodeIndex node : memory_->changed) {
       if (question_.allowed.test(node)) look_again(node, from);
     }
     state_.time = from;
-    known.state = state_;
-    skip_to(from);
+    known.state = std::move(state_);
     return true;
   }
   void look_again(NodeIndex node, TimePoint from) {
@@ -131,11 +141,19 @@ class EarliestStartSearch final : public Availability {
     while (next_planned_ < timeline_.planned_by_end_.size() && planned(next_planned_).end <= from) ++next_planned_;
     while (next_boundary_ < boundaries_.size() && boundaries_[next_boundary_].time <= from) ++next_boundary_;
   }
-  /// Late in the search, since what follows must be walked again; not so late that a few more nodes undo it.
+  /// What follows a checkpoint must be walked again, so each is made as late as its purpose lets.
   void remember() {
-    if (memory_ == nullptr || memory_->checkpoint || failed_count_ > 0) return;
-    if (state_.sums.nodes * 8 < std::int64_t{question_.limits.min} * 7 || state_.sums.tasks * 8 < tasks_wanted_ * 7) return;
-    memory_->checkpoint = SearchCheckpoint{state_, most_};
+    if (memory_ == nullptr || failed_count_ > 0) return;
+    if (!memory_->early && is_nearly_enough()) memory_->early = SearchCheckpoint{state_, most_};
+    if (is_last_before_expected()) memory_->late = SearchCheckpoint{state_, most_};
+  }
+  bool is_nearly_enough() const {
+    return state_.sums.nodes * 8 >= std::int64_t{question_.limits.min} * 7 &&
+           state_.sums.tasks * 8 >= tasks_wanted_ * 7;
+  }
+  bool is_last_before_expected() const {
+    const TimePoint expected = memory_->expected_start;
+    return expected.is_set() && state_.time < expected && next_time() >= expected;
   }
 
   TimePoint next_time() const {

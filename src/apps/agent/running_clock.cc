@@ -1,0 +1,67 @@
+#include "apps/agent/running_clock.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "env/posix/clocks.h"
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::milliseconds kTick(100);
+/// A tick that comes later than that shows a pause: a busy machine lets nobody wait for longer.
+constexpr Duration kTickMax = Duration::seconds(1);
+
+/// Counts from its making on until it is asked.
+class RunningClock {
+ public:
+  RunningClock() : last_(steady_now()), thread_([this] { count(); }) {}
+  ~RunningClock() {
+    if (thread_.joinable()) stop();
+  }
+  RunningClock(const RunningClock&) = delete;
+  RunningClock& operator=(const RunningClock&) = delete;
+
+  Duration stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    over_.notify_one();
+    thread_.join();
+    return ran_;
+  }
+
+ private:
+  void count() {
+    std::unique_lock lock(mutex_);
+    while (!is_over_) {
+      over_.wait_for(lock, kTick, [this] { return is_over_; });
+      const TimePoint now = steady_now();
+      ran_ = ran_ + std::min(now - last_, kTickMax);
+      last_ = now;
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
+  Duration ran_;
+  TimePoint last_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+TimeTaken time_taken(const std::function<void()>& work) {
+  const TimePoint begin = steady_now();
+  RunningClock clock;
+  work();
+  const Duration ran = clock.stop();
+  return {steady_now() - begin, ran};
+}
+
+}  // namespace muster
