@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "apps/musterd/threads.h"
+#include "controller/backlog.h"
 #include "wire/rpc_server.h"
 
 namespace muster::daemon {
@@ -12,11 +13,6 @@ namespace {
 
 constexpr kj::Duration kTick = 100 * kj::MILLISECONDS;
 constexpr int kTicksPerFacts = 10;
-/// Messages that may wait for a thread that follows the core before no further command is taken up:
-/// who asked waits, and what is in memory stays bounded. Those who may be busy for seconds with a
-/// plan or a query have more.
-constexpr std::size_t kBehindMax = 20'000;
-constexpr std::size_t kFarBehindMax = 100'000;
 
 /// The core with its ports: the journal and the followers by channel, the agents by RPC.
 class CoreThread final : public AgentCalls {
@@ -121,9 +117,14 @@ class CoreThread final : public AgentCalls {
   }
 
   bool is_congested() const {
-    return channels_.journal.size() > kBehindMax || channels_.gateway.size() > kBehindMax ||
-           channels_.search.size() > kBehindMax || channels_.logs.size() > kBehindMax ||
-           channels_.planner.size() > kFarBehindMax || channels_.history.size() > kFarBehindMax;
+    Backlog backlog;
+    backlog.journal = channels_.journal.size();
+    backlog.gateway = channels_.gateway.size();
+    backlog.searches = channels_.search.size();
+    backlog.logs = channels_.logs.size();
+    backlog.planner = channels_.planner.size();
+    backlog.history = channels_.history.size();
+    return backlog.is_congested();
   }
   /// In the order in which they came. What agents say is taken whatever waits: it is bounded by
   /// what runs.
