@@ -109,7 +109,11 @@ Result<NamedJobs> name_jobs(const ClusterState& state, const JobSelector& select
   }
   const ArrayFacts* facts = job->array != nullptr ? &job->array->facts : job->array_facts.get();
   named.elements = cut_to_range(selector.indices, facts == nullptr ? 0 : facts->index_max);
-  if (job->array == nullptr) return named;
+  // Most selectors name few: that they do not name all is seen without a copy.
+  const std::size_t split_now = may_split ? draft.splits(job->id).size() : 0;
+  if (job->array == nullptr ||
+      named.elements.count() + split_now < job->array->remaining.indices.count())
+    return named;
   const Bitmap remaining = may_split ? draft.remaining(*job) : job->array->remaining.indices;
   if (!names_all_remaining(remaining, named.elements)) return named;
   named.records.push_back(job->id);

@@ -191,6 +191,10 @@ std::size_t Sweep::open(const Draft& draft) {
   }
   named_ = std::move(named).value();
   is_alone_ = named_.records.size() + named_.elements.count() == 1;
+  if (selector.is_element) {  // what is told of it is no longer than the array
+    selectors_[at_].indices = named_.elements;
+    selectors_[at_].indices |= named_.in_record;
+  }
   return cost;
 }
 
