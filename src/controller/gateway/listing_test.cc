@@ -429,6 +429,7 @@ TEST(Listing, NamedElementsAloneAreShownWhetherTheyHaveSplitOffOrNot) {
     return units;
   };
   world.log.add({ArraySplit{array, 3, world.log.state().next_job()}});
+  world.submit();
   expect_each_once(shown(Bitmap::range(2, 2)), {"1_2/0", "1_3/0"});
   expect_each_once(shown(Bitmap::range(1, 2)), {"1_1/0", "1_2/0"});
   EXPECT_TRUE(shown(Bitmap::range(7, 2)).empty()) << "of an array that is there";
