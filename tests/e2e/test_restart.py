@@ -78,7 +78,7 @@ done
 setsid sh -c 'sleep 301 & echo $! >> pids; wait' &
 env -i sleep 302 & echo $! >> pids
 echo $$ >> pids
-echo $SLURM_RESTART_COUNT $$ >> begins
+echo ${SLURM_RESTART_COUNT:-0} $$ >> begins
 wait
 """
 
