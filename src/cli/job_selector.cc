@@ -68,8 +68,21 @@ std::vector<std::string_view> split_job_ids(std::string_view text) {
 
 Result<std::vector<JobSelector>> parse_job_selectors(std::string_view text) {
   std::vector<JobSelector> selectors;
-  for (const std::string_view part : split_job_ids(text)) selectors.push_back(TRY(parse_job_selector(part)));
+  for (const std::string_view part : split_job_ids(text))
+    selectors.push_back(TRY(parse_job_selector(part)));
   return selectors;
+}
+
+Result<JobSelector> selector_of(const JobView& job) {
+  JobSelector selector;
+  selector.job = job.array_job.value() != 0 ? job.array_job : job.id;
+  selector.is_element = job.array_job.value() != 0;
+  if (job.array_index) {
+    selector.indices.set(*job.array_index);
+  } else if (selector.is_element) {
+    selector.indices = TRY(parse_array(job.array_remaining, kArrayIndexEnd)).indices;
+  }
+  return selector;
 }
 
 std::string selector_text(const JobSelector& selector) {
@@ -87,7 +100,8 @@ std::string job_id_text(const JobView& job, std::size_t array_text_max) {
   if (job.array_index) return fmt::format("{}_{}", job.array_job.value(), *job.array_index);
   std::string left = job.array_remaining;
   if (job.array_throttle != 0) left += fmt::format("%{}", job.array_throttle);
-  return fmt::format("{}_[{}]", job.array_job.value(), cut_array_text(std::move(left), array_text_max));
+  return fmt::format("{}_[{}]", job.array_job.value(),
+                     cut_array_text(std::move(left), array_text_max));
 }
 
 std::string step_id_text(const StepView& step) {

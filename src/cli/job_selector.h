@@ -1,4 +1,5 @@
-// Job ids as users write them: 12, 12_3, 12_[0-5,9], 12.0, 12.batch, and lists of them. How ids are shown too.
+// Job ids as users write them: 12, 12_3, 12_[0-5,9], 12.0, 12.batch, and lists of them. How ids are
+// shown too.
 #pragma once
 
 #include <string>
@@ -17,6 +18,9 @@ Result<JobSelector> parse_job_selector(std::string_view text);
 Result<std::vector<JobSelector>> parse_job_selectors(std::string_view text);
 /// The parts of a list whose brackets may hold commas.
 std::vector<std::string_view> split_job_ids(std::string_view text);
+
+/// What the view shows: the job, the element, or those elements of an array that it has.
+Result<JobSelector> selector_of(const JobView& job);
 
 /// "12", "12_3", "12.0", "12_[1-3]".
 std::string selector_text(const JobSelector& selector);

@@ -62,7 +62,10 @@ Status signal(O& options, Value value) {
 Status states(O& options, Value value) {
   const StateFilter parsed = TRY(parse_states(value));
   for (const JobState state : parsed.states) {
-    if (is_finished(state)) return fail(ErrorCode::kInvalidArgument, "Invalid job state specified. Only PENDING, RUNNING and SUSPENDED jobs can be cancelled");
+    if (is_finished(state))
+      return fail(
+          ErrorCode::kInvalidArgument,
+          "Invalid job state specified. Only PENDING, RUNNING and SUSPENDED jobs can be cancelled");
   }
   options.filter.states = parsed.states;
   options.is_filtered = true;
@@ -106,10 +109,12 @@ constexpr OptionRow<O> kOptions[] = {
     {"me", 0, Takes::kNothing, me, "only my jobs"},
     {"name", 'n', Takes::kValue, names<&JobFilter::names>, "only jobs of these names"},
     {"nodelist", 'w', Takes::kValue, nodes, "only jobs on these nodes"},
-    {"partition", 'p', Takes::kValue, names<&JobFilter::partitions>, "only jobs of these partitions"},
+    {"partition", 'p', Takes::kValue, names<&JobFilter::partitions>,
+     "only jobs of these partitions"},
     {"qos", 'q', Takes::kValue, names<&JobFilter::qos>, "only jobs of these qualities of service"},
     {"quiet", 'Q', Takes::kNothing, set_flag<&O::is_quiet>, "say nothing about ended jobs"},
-    {"reservation", 'R', Takes::kValue, names<&JobFilter::reservations>, "only jobs of these reservations"},
+    {"reservation", 'R', Takes::kValue, names<&JobFilter::reservations>,
+     "only jobs of these reservations"},
     {"sibling", 0, Takes::kValue, nullptr, ""},
     {"signal", 's', Takes::kValue, signal, "send this signal instead of ending"},
     {"state", 't', Takes::kValue, states, "only jobs in these states"},
@@ -118,23 +123,33 @@ constexpr OptionRow<O> kOptions[] = {
     {"wckey", 0, Takes::kValue, names<&JobFilter::wckeys>, "only jobs of these keys"},
 };
 
-/// What stands in the environment holds as if it were an option; a flag by being there, whatever its value. An option of the same
-/// name overrides it.
+/// What stands in the environment holds as if it were an option; a flag by being there, whatever
+/// its value. An option of the same name overrides it.
 Status read_environment(O& options) {
   struct Variable {
     const char* name;
     Status (*set)(O&, Value);
   };
-  static constexpr Variable kVariables[] = {
-      {"SCANCEL_ACCOUNT", names<&JobFilter::accounts>}, {"SCANCEL_BATCH", filter_flag<&O::batch_only>}, {"SCANCEL_CTLD", filtered},
-      {"SCANCEL_CRON", nullptr}, {"SCANCEL_FULL", filter_flag<&O::full>}, {"SCANCEL_HURRY", nullptr},
-      {"SCANCEL_INTERACTIVE", filter_flag<&O::is_asking>}, {"SCANCEL_NAME", names<&JobFilter::names>},
-      {"SCANCEL_PARTITION", names<&JobFilter::partitions>}, {"SCANCEL_QOS", names<&JobFilter::qos>}, {"SCANCEL_STATE", states},
-      {"SCANCEL_USER", users}, {"SCANCEL_VERBOSE", verbose}, {"SCANCEL_WCKEY", names<&JobFilter::wckeys>}};
+  static constexpr Variable kVariables[] = {{"SCANCEL_ACCOUNT", names<&JobFilter::accounts>},
+                                            {"SCANCEL_BATCH", filter_flag<&O::batch_only>},
+                                            {"SCANCEL_CTLD", filtered},
+                                            {"SCANCEL_CRON", nullptr},
+                                            {"SCANCEL_FULL", filter_flag<&O::full>},
+                                            {"SCANCEL_HURRY", nullptr},
+                                            {"SCANCEL_INTERACTIVE", filter_flag<&O::is_asking>},
+                                            {"SCANCEL_NAME", names<&JobFilter::names>},
+                                            {"SCANCEL_PARTITION", names<&JobFilter::partitions>},
+                                            {"SCANCEL_QOS", names<&JobFilter::qos>},
+                                            {"SCANCEL_STATE", states},
+                                            {"SCANCEL_USER", users},
+                                            {"SCANCEL_VERBOSE", verbose},
+                                            {"SCANCEL_WCKEY", names<&JobFilter::wckeys>}};
   for (const Variable& variable : kVariables) {
     const auto value = environment_value(variable.name);
     if (value.empty()) continue;
-    if (variable.set == nullptr) return fail(ErrorCode::kUnimplemented, fmt::format("{} is not supported by Muster yet", variable.name), "unset it");
+    if (variable.set == nullptr)
+      return fail(ErrorCode::kUnimplemented,
+                  fmt::format("{} is not supported by Muster yet", variable.name), "unset it");
     TRY(variable.set(options, value));
   }
   return {};
@@ -155,9 +170,11 @@ int report(const Console& console, const O& options, const JobOutcome& outcome) 
   if (!outcome.error) return 0;
   const bool is_over = outcome.error->code == ErrorCode::kFailedPrecondition;
   if (is_over && options.is_quiet) return 0;
-  console.error(fmt::format("Kill job error on {} id {}: {}", outcome.job.step ? "job step" : "job", id, outcome.error->message));
+  console.error(fmt::format("Kill job error on {} id {}: {}", outcome.job.step ? "job step" : "job",
+                            id, outcome.error->message));
   // Of a step that is over Slurm's scancel says no more than that. Source: Slurm 22.05.8.
-  const bool is_plain = outcome.error->code == ErrorCode::kNotFound || (outcome.job.step && is_over);
+  const bool is_plain =
+      outcome.error->code == ErrorCode::kNotFound || (outcome.job.step && is_over);
   return is_plain ? console.exit_error() : exit_of(*outcome.error);
 }
 
@@ -165,11 +182,13 @@ void announce(const Console& console, const O& options, const JobSelector& job) 
   if (options.verbosity == 0) return;
   const std::string id = selector_text(job);
   const std::string_view noun = job.step ? "step" : "job";
-  console.say(options.signal != 0 ? fmt::format("Signal {} to {} {}", options.signal, noun, id) : fmt::format("Terminating {} {}", noun, id));
+  console.say(options.signal != 0 ? fmt::format("Signal {} to {} {}", options.signal, noun, id)
+                                  : fmt::format("Terminating {} {}", noun, id));
 }
 
 bool is_confirmed(const JobView& job) {
-  print(fmt::format("Cancel job_id={} name={} partition={} [y/n]? ", job_id_text(job), job.spec->name(), job.partition));
+  print(fmt::format("Cancel job_id={} name={} partition={} [y/n]? ", job_id_text(job),
+                    job.spec->name(), job.partition));
   std::fflush(stdout);
   std::string answer;
   return std::getline(std::cin, answer) && !answer.empty() && to_lower(answer.front()) == 'y';
@@ -182,10 +201,10 @@ Status confirm(Session& session, O& options) {
   query.filter.is_active_only = true;
   options.filter.jobs.clear();
   for (const JobView& job : TRY(session.query(query)).jobs) {
+    const bool is_record = job.array_job.value() != 0 && !job.array_index;
+    if (is_record && job.array_remaining_count == 0) continue;
     if (!is_confirmed(job)) continue;
-    JobSelector selector;
-    selector.job = job.id;
-    options.filter.jobs.push_back(selector);
+    options.filter.jobs.push_back(TRY(selector_of(job)));
   }
   return {};
 }
@@ -194,7 +213,8 @@ Status confirm(Session& session, O& options) {
 std::string filter_text(const JobFilter& filter) {
   std::string text;
   const auto add = [&text](std::string_view name, const auto& values) {
-    if (!values.empty()) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, fmt::join(values, ","));
+    if (!values.empty())
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, fmt::join(values, ","));
   };
   std::vector<std::string_view> states;
   for (const JobState state : filter.states) states.push_back(job_state_name(state));
@@ -231,7 +251,8 @@ Result<int> cancel_jobs(const Console& console, Session& session, const O& optio
     code = std::max(code, report(console, options, outcome));
   }
   if (reply.outcomes.empty() && options.verbosity > 0) {
-    console.error(fmt::format("No active jobs match ALL job filters, including: {}", filter_text(options.filter)));
+    console.error(fmt::format("No active jobs match ALL job filters, including: {}",
+                              filter_text(options.filter)));
   }
   return code;
 }
@@ -246,17 +267,20 @@ Result<std::vector<StepId>> steps_of(Session& session, const JobSelector& select
   for (const StepView& step : TRY(session.query(query)).steps) {
     if (step.id.step == *selector.step) ids.push_back(step.id);
   }
-  if (ids.empty()) return fail(ErrorCode::kFailedPrecondition, "Job/step already completing or completed");
+  if (ids.empty())
+    return fail(ErrorCode::kFailedPrecondition, "Job/step already completing or completed");
   return ids;
 }
 
-int cancel_step(const Console& console, Session& session, const O& options, const JobSelector& selector) {
+int cancel_step(const Console& console, Session& session, const O& options,
+                const JobSelector& selector) {
   announce(console, options, selector);
   JobOutcome outcome{selector, std::nullopt};
   const auto steps = steps_of(session, selector);
   if (!steps.has_value()) outcome.error = steps.error();
   for (const StepId& id : steps.value_or(std::vector<StepId>{})) {
-    const auto reply = session.submit_one(CancelStep{id, options.signal == 0 ? std::uint16_t{SIGKILL} : options.signal, own_job()});
+    const auto reply = session.submit_one(
+        CancelStep{id, options.signal == 0 ? std::uint16_t{SIGKILL} : options.signal, own_job()});
     outcome.error = reply.has_value() ? reply->error : std::optional<Error>(reply.error());
   }
   return report(console, options, outcome);
@@ -269,24 +293,28 @@ int run_scancel(const Words& words) {
   ScancelOptions options;
   const Status environment = read_environment(options);
   if (!environment.has_value()) return console.fail(environment.error());
-  const auto read = read_options<O>(console, words, kOptions, Operands::kAnywhere, options,
-                                    {"Usage: scancel [OPTIONS] [JOB[_INDEX][.STEP] ...]\n"
-                                     "Ends jobs, or with --signal signals them; by id, by filter, or both.\n",
-                                     "Usage: scancel [-A account] [--batch] [--full] [--interactive] [-n job_name]",
-                                     "[job_id[_array_id][.step_id]]"});
+  const auto read = read_options<O>(
+      console, words, kOptions, Operands::kAnywhere, options,
+      {"Usage: scancel [OPTIONS] [JOB[_INDEX][.STEP] ...]\n"
+       "Ends jobs, or with --signal signals them; by id, by filter, or both.\n",
+       "Usage: scancel [-A account] [--batch] [--full] [--interactive] [-n job_name]",
+       "[job_id[_array_id][.step_id]]"});
   if (read.exit_code) return *read.exit_code;
   const Status own_cluster = check_clusters_variable(options.is_cluster_named);
   if (!own_cluster.has_value()) return console.fail(own_cluster.error());
   for (const std::string& word : read.operands) {
     auto selectors = parse_job_selectors(word);
-    if (!selectors.has_value()) return console.fail(Error{ErrorCode::kInvalidArgument, fmt::format("Invalid job id {}", word), ""});
+    if (!selectors.has_value())
+      return console.fail(
+          Error{ErrorCode::kInvalidArgument, fmt::format("Invalid job id {}", word), ""});
     for (JobSelector& job : *selectors) {
       options.is_filtered = options.is_filtered || job.step.has_value();
       options.filter.jobs.push_back(std::move(job));
     }
   }
   if (options.filter == JobFilter{}) {
-    return console.fail(Error{ErrorCode::kInvalidArgument, "No job identification provided", "name a job, or a filter such as --me"});
+    return console.fail(Error{ErrorCode::kInvalidArgument, "No job identification provided",
+                              "name a job, or a filter such as --me"});
   }
   Session session(console);
   if (options.is_asking) {

@@ -15,6 +15,7 @@
 #include "cli/record_text.h"
 #include "cli/session.h"
 #include "cli/text_file.h"
+#include "codec/array_text.h"
 #include "codec/conf_shown.h"
 #include "codec/hostlist.h"
 #include "codec/time_text.h"
@@ -67,7 +68,8 @@ constexpr OptionRow<O> kOptions[] = {
     {"yaml", 0, Takes::kMaybe, nullptr, ""},
 };
 
-/// What every verb works with. The session is made when it is first needed: host lists need no controller.
+/// What every verb works with. The session is made when it is first needed: host lists need no
+/// controller.
 struct Call {
   const Console& console;
   const O& options;
@@ -78,7 +80,9 @@ struct Call {
     return *session;
   }
   ShowContext context() { return show_context(controller().cluster().cluster_name); }
-  std::string word(std::size_t index) const { return index < words.size() ? words[index] : std::string(); }
+  std::string word(std::size_t index) const {
+    return index < words.size() ? words[index] : std::string();
+  }
 
   /// Says what failed on standard error without the command's name, where Slurm does so.
   int failed(std::string_view text) const {
@@ -128,27 +132,21 @@ int show_hostlist_sorted(Call& call) { return compress(call, true); }
 // ---- jobs and steps ----
 
 /// An array's record without elements stands for nothing any more.
-bool is_shown(const JobView& job) { return job.array_job.value() == 0 || job.array_index || job.array_remaining_count != 0; }
+bool is_shown(const JobView& job) {
+  return job.array_job.value() == 0 || job.array_index || job.array_remaining_count != 0;
+}
 
 int show_jobs(Call& call) {
   Query query;
-  JobSelector wanted;
   if (!call.words.empty()) {
     const auto selector = parse_job_selector(call.words.front());
-    if (!selector.has_value()) return call.failed("scontrol_print_job error: Invalid job id specified");
+    if (!selector.has_value())
+      return call.failed("scontrol_print_job error: Invalid job id specified");
     query.filter.jobs.push_back(*selector);
   }
   const auto page = call.controller().query(query);
-  const bool is_element = !query.filter.jobs.empty() && query.filter.jobs.front().is_element;
-  if (!page.has_value() && is_element && page.error().code == ErrorCode::kNotFound) {
-    // Of an array that is there, the element is what is missing.
-    Query whole;
-    whole.filter.jobs.push_back(JobSelector{query.filter.jobs.front().job, {}, false, std::nullopt});
-    const auto array = call.controller().query(whole);
-    if (array.has_value()) return call.failed(fmt::format("Job {} not found", selector_text(query.filter.jobs.front())));
-    return call.failed(fmt::format("slurm_load_jobs error: {}", array.error().message));
-  }
-  if (!page.has_value()) return call.failed(fmt::format("slurm_load_jobs error: {}", page.error().message));
+  if (!page.has_value())
+    return call.failed(fmt::format("slurm_load_jobs error: {}", page.error().message));
   const ShowContext context = call.context();
   std::size_t count = 0;
   for (const JobView& job : page->jobs) {
@@ -170,13 +168,15 @@ int show_steps(Call& call) {
   std::optional<std::uint32_t> step_number;
   if (!call.words.empty()) {
     const auto selector = parse_job_selector(call.words.front());
-    if (!selector.has_value()) return call.failed(fmt::format("Invalid job id specified: {}", call.words.front()));
+    if (!selector.has_value())
+      return call.failed(fmt::format("Invalid job id specified: {}", call.words.front()));
     step_number = selector->step;
     query.filter.jobs.push_back(*selector);
     query.filter.jobs.back().step.reset();
   }
   const auto page = call.controller().query(query);
-  if (!page.has_value()) return call.failed(fmt::format("slurm_get_job_steps error: {}", page.error().message));
+  if (!page.has_value())
+    return call.failed(fmt::format("slurm_get_job_steps error: {}", page.error().message));
   const ShowContext context = call.context();
   std::size_t count = 0;
   for (const StepView& step : page->steps) {
@@ -199,16 +199,21 @@ int show_nodes(Call& call) {
   query.kind = QueryKind::kNodes;
   std::vector<std::string> wanted;
   if (!call.words.empty()) {
-    if (const Status done = add_nodes(call.words.front(), wanted); !done.has_value()) return call.failed(done.error().text());
+    if (const Status done = add_nodes(call.words.front(), wanted); !done.has_value())
+      return call.failed(done.error().text());
   }
   const auto page = call.controller().query(query);
-  if (!page.has_value()) return call.failed(fmt::format("slurm_load_node error: {}", page.error().message));
+  if (!page.has_value())
+    return call.failed(fmt::format("slurm_load_node error: {}", page.error().message));
   const ShowContext context = call.context();
-  const auto show = [&](const NodeView& node) { print(node_record(node, context, call.options.details > 0, call.options.is_one_line)); };
+  const auto show = [&](const NodeView& node) {
+    print(node_record(node, context, call.options.details > 0, call.options.is_one_line));
+  };
   if (wanted.empty()) std::ranges::for_each(page->nodes, show);
   int code = 0;
   for (const std::string& name : wanted) {
-    const auto node = std::ranges::find(page->nodes, name, [](const NodeView& view) { return view.config.name; });
+    const auto node =
+        std::ranges::find(page->nodes, name, [](const NodeView& view) { return view.config.name; });
     if (node == page->nodes.end()) {
       print(fmt::format("Node {} not found\n", name));
       code = 1;
@@ -223,7 +228,8 @@ int show_partitions(Call& call) {
   Query query;
   query.kind = QueryKind::kPartitions;
   const auto page = call.controller().query(query);
-  if (!page.has_value()) return call.failed(fmt::format("slurm_load_partitions error: {}", page.error().message));
+  if (!page.has_value())
+    return call.failed(fmt::format("slurm_load_partitions error: {}", page.error().message));
   bool is_found = call.words.empty();
   for (const PartitionView& partition : page->partitions) {
     if (!call.words.empty() && partition.config.name != call.words.front()) continue;
@@ -240,7 +246,8 @@ int ping(Call& call) {
   query.kind = QueryKind::kPing;
   const auto page = call.controller().query(query);
   const bool is_up = page.has_value() && page->ping && page->ping->is_ready;
-  const std::string host = page.has_value() && page->ping ? page->ping->host : call.controller().cluster().controller;
+  const std::string host =
+      page.has_value() && page->ping ? page->ping->host : call.controller().cluster().controller;
   print(fmt::format("Slurmctld(primary) at {} is {}\n", host, is_up ? "UP" : "DOWN"));
   // Beside the answer, which programs read.
   if (is_up) {
@@ -281,7 +288,10 @@ void complete_shown(ShownConfig& shown, Call& call) {
   set("SLURM_VERSION", std::string(kSlurmVersion.substr(kSlurmVersion.find(' ') + 1)));
   if (const std::string* boot = find_shown(shown, "BOOT_TIME")) {
     const auto seconds = parse_whole(*boot);
-    set("BOOT_TIME", seconds ? call.context().time(TimePoint::from_seconds(static_cast<std::int64_t>(*seconds)), "Unknown") : "Unknown");
+    set("BOOT_TIME",
+        seconds ? call.context().time(TimePoint::from_seconds(static_cast<std::int64_t>(*seconds)),
+                                      "Unknown")
+                : "Unknown");
   }
 }
 
@@ -290,7 +300,8 @@ int show_config(Call& call) {
   query.kind = QueryKind::kConfig;
   const auto page = call.controller().query(query);
   if (!page.has_value() || !page->settings) {
-    return call.failed(fmt::format("slurm_load_ctl_conf error: {}", page.has_value() ? "no configuration" : page.error().message));
+    return call.failed(fmt::format("slurm_load_ctl_conf error: {}",
+                                   page.has_value() ? "no configuration" : page.error().message));
   }
   ClusterSettings settings = *page->settings;
   complete_shown(settings.shown, call);
@@ -315,11 +326,21 @@ struct Kind {
   int (*show)(Call&);
 };
 constexpr Kind kKinds[] = {
-    {"hostnames", 5, show_hostnames},     {"hostlist", 6, show_hostlist},  {"hostlistsorted", 9, show_hostlist_sorted},
-    {"config", 1, show_config},           {"jobs", 1, show_jobs},          {"jobid", 4, show_jobs},
-    {"nodes", 1, show_nodes},             {"nodename", 5, show_nodes},     {"partitions", 1, show_partitions},
-    {"partitionname", 10, show_partitions}, {"steps", 2, show_steps},      {"stepid", 5, show_steps},
-    {"reservations", 1, show_reservations}, {"reservationname", 12, show_reservations}, {"licenses", 2, show_licenses},
+    {"hostnames", 5, show_hostnames},
+    {"hostlist", 6, show_hostlist},
+    {"hostlistsorted", 9, show_hostlist_sorted},
+    {"config", 1, show_config},
+    {"jobs", 1, show_jobs},
+    {"jobid", 4, show_jobs},
+    {"nodes", 1, show_nodes},
+    {"nodename", 5, show_nodes},
+    {"partitions", 1, show_partitions},
+    {"partitionname", 10, show_partitions},
+    {"steps", 2, show_steps},
+    {"stepid", 5, show_steps},
+    {"reservations", 1, show_reservations},
+    {"reservationname", 12, show_reservations},
+    {"licenses", 2, show_licenses},
 };
 
 const Kind* find_kind(std::string_view word) {
@@ -340,8 +361,10 @@ int show(Call& call) {
   }
   const Kind* kind = find_kind(kind_word);
   if (kind == nullptr) {
-    return call.console.fail(Error{ErrorCode::kInvalidArgument, fmt::format("invalid entity:{} for keyword:show", kind_word),
-                                   "known here: job, step, node, partition, config, hostnames, hostlist, hostlistsorted, reservation, license"});
+    return call.console.fail(Error{ErrorCode::kInvalidArgument,
+                                   fmt::format("invalid entity:{} for keyword:show", kind_word),
+                                   "known here: job, step, node, partition, config, hostnames, "
+                                   "hostlist, hostlistsorted, reservation, license"});
   }
   return kind->show(call);
 }
@@ -395,14 +418,20 @@ Result<NamedJobs> named_jobs(Call& call, bool takes_names) {
   return named;
 }
 
-/// Prints what failed, each job in a line of its own.
+/// "... for job 12"; of elements "12_4-5: ...". Source: Slurm 22.05.8.
+std::string refusal_text(const JobSelector& job, const Error& error) {
+  if (!job.is_element) return fmt::format("{} for job {}", error.text(), selector_text(job));
+  return fmt::format("{}_{}: {}", job.job.value(), array_indices_text(job.indices), error.text());
+}
+
+/// Prints what failed, each job in a line of its own, and elements that failed alike in one.
 int report(Call& call, const Result<Reply>& reply) {
   if (!reply.has_value()) return call.failed(reply.error().text());
   if (reply->error) return call.failed(reply->error->text());
   for (const std::string& warning : reply->warnings) call.failed(warning);
   int code = 0;
   for (const JobOutcome& outcome : reply->outcomes) {
-    if (outcome.error) code = call.failed(fmt::format("{} for job {}", outcome.error->text(), selector_text(outcome.job)));
+    if (outcome.error) code = call.failed(refusal_text(outcome.job, *outcome.error));
   }
   return code;
 }
@@ -413,7 +442,8 @@ int control(Call& call, JobVerb verb) {
   auto named = named_jobs(call, is_hold);
   if (!named.has_value()) return call.failed(named.error().text());
   for (const std::string& value : named->others) {
-    if (verb != JobVerb::kRequeueHold || lower(value) != "state=specialexit") return call.failed(fmt::format("Invalid option: {}", value));
+    if (verb != JobVerb::kRequeueHold || lower(value) != "state=specialexit")
+      return call.failed(fmt::format("Invalid option: {}", value));
     verb = JobVerb::kRequeueSpecialExit;
   }
   if (named->jobs.empty()) {
@@ -423,12 +453,13 @@ int control(Call& call, JobVerb verb) {
   const auto reply =
       call.controller().submit_one(ControlJobs{verb, std::move(named->jobs), own_job()});
   const int code = report(call, reply);
-  // Slurm's scontrol says it once more, and scripts look for it. Source: Slurm 22.05.8.
+  // Slurm's scontrol says it once more, but of elements, and scripts look for it. Source: Slurm
+  // 22.05.8.
   if (!is_hold || !reply.has_value()) return code;
   const auto last =
       std::find_if(reply->outcomes.rbegin(), reply->outcomes.rend(),
                    [](const JobOutcome& outcome) { return outcome.error.has_value(); });
-  return last == reply->outcomes.rend()
+  return last == reply->outcomes.rend() || last->job.is_element
              ? code
              : call.failed("slurm_suspend error: " + last->error->message);
 }
@@ -437,14 +468,29 @@ int control(Call& call) {
   return control(call, Verb);
 }
 
+/// One after the other: what one refuses does not keep the others from it.
+int update_jobs(Call& call, UpdateObject object, const std::vector<JobSelector>& jobs) {
+  int code = 0;
+  for (const JobSelector& job : jobs) {
+    object.name = selector_text(job);
+    const auto reply = call.controller().submit_one(object);
+    const bool is_refused = reply.has_value() && reply->error.has_value();
+    code = std::max(
+        code, is_refused ? call.failed(refusal_text(job, *reply->error)) : report(call, reply));
+  }
+  return code;
+}
+
 int update(Call& call) {
   struct Target {
     std::string_view key;
     UpdateKind kind;
   };
-  static constexpr Target kTargets[] = {{"jobid", UpdateKind::kJob},       {"job", UpdateKind::kJob},   {"jobname", UpdateKind::kJob},
-                                        {"nodename", UpdateKind::kNode},   {"node", UpdateKind::kNode}, {"partitionname", UpdateKind::kPartition},
-                                        {"partition", UpdateKind::kPartition}, {"stepid", UpdateKind::kStep}};
+  static constexpr Target kTargets[] = {
+      {"jobid", UpdateKind::kJob},           {"job", UpdateKind::kJob},
+      {"jobname", UpdateKind::kJob},         {"nodename", UpdateKind::kNode},
+      {"node", UpdateKind::kNode},           {"partitionname", UpdateKind::kPartition},
+      {"partition", UpdateKind::kPartition}, {"stepid", UpdateKind::kStep}};
   UpdateObject object;
   const Target* target = nullptr;
   for (const std::string& word : call.words) {
@@ -452,14 +498,18 @@ int update(Call& call) {
     if (equals == std::string::npos) {
       // "update job 12 ..." and "update 12 ..." name the object without "=".
       const auto bare = std::ranges::find(kTargets, lower(word), &Target::key);
-      if (target == nullptr && bare != std::end(kTargets)) target = bare;
-      else if (object.name.empty() && (target != nullptr || parse_job_selector(word).has_value())) object.name = word;
-      else return call.failed(fmt::format("Invalid input: {}  Request aborted", word));
+      if (target == nullptr && bare != std::end(kTargets))
+        target = bare;
+      else if (object.name.empty() && (target != nullptr || parse_job_selectors(word).has_value()))
+        object.name = word;
+      else
+        return call.failed(fmt::format("Invalid input: {}  Request aborted", word));
       continue;
     }
     const std::string key = lower(word.substr(0, equals));
     const auto named = std::ranges::find(kTargets, key, &Target::key);
-    if (object.name.empty() && named != std::end(kTargets) && !(target != nullptr && key == "jobname")) {
+    if (object.name.empty() && named != std::end(kTargets) &&
+        !(target != nullptr && key == "jobname")) {
       target = named;
       object.name = word.substr(equals + 1);
     } else {
@@ -477,24 +527,20 @@ int update(Call& call) {
       object.values.emplace_back(word.substr(0, name_size), std::move(value));
     }
   }
-  if (object.name.empty()) return call.failed("No valid entity in update command\nInput line must include \"JobId\", \"NodeName\", \"PartitionName\" or \"StepId\"");
+  if (object.name.empty())
+    return call.failed(
+        "No valid entity in update command\nInput line must include \"JobId\", \"NodeName\", "
+        "\"PartitionName\" or \"StepId\"");
   object.kind = target == nullptr ? UpdateKind::kJob : target->kind;
   if (object.values.empty()) return call.failed("No changes specified");
-  if (target == nullptr || target->key != "jobname")
-    return report(call, call.controller().submit_one(object));
-  const auto jobs = jobs_of_name(call, object.name);
+  if (object.kind != UpdateKind::kJob) return report(call, call.controller().submit_one(object));
+  const bool is_by_name = target != nullptr && target->key == "jobname";
+  const auto jobs = is_by_name ? jobs_of_name(call, object.name) : parse_job_selectors(object.name);
   if (!jobs.has_value()) return call.failed(jobs.error().text());
-  if (jobs->empty())
+  if (is_by_name && jobs->empty())
     return call.failed(fmt::format("scontrol: error: No jobs with name '{}'", object.name));
-  int code = 0;
-  for (const JobSelector& job : *jobs) {
-    object.name = selector_text(job);
-    const auto reply = call.controller().submit_one(object);
-    const bool is_refused = reply.has_value() && reply->error.has_value();
-    code = std::max(code, is_refused ? call.failed(fmt::format("{} for job {}", reply->error->text(), object.name))
-                                     : report(call, reply));
-  }
-  return code;
+  if (jobs->empty()) return call.failed("Invalid job id specified");
+  return update_jobs(call, std::move(object), *jobs);
 }
 
 /// "write batch_script JOB [FILE|-]".
@@ -508,21 +554,37 @@ int write_script(Call& call) {
   query.kind = QueryKind::kBatchScript;
   query.filter.jobs.push_back(*selector);
   const auto page = call.controller().query(query);
-  if (!page.has_value()) return call.failed(fmt::format("job script retrieval failed: {}", page.error().message));
+  if (!page.has_value())
+    return call.failed(fmt::format("job script retrieval failed: {}", page.error().message));
   if (call.word(2) == "-") {
     print(page->bytes);
     return 0;
   }
-  const std::string path = call.word(2).empty() ? fmt::format("slurm-{}.sh", selector_text(*selector)) : call.word(2);
+  const std::string path =
+      call.word(2).empty() ? fmt::format("slurm-{}.sh", selector_text(*selector)) : call.word(2);
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
-  const bool is_written = fd >= 0 && ::write(fd, page->bytes.data(), page->bytes.size()) == static_cast<ssize_t>(page->bytes.size());
+  const bool is_written = fd >= 0 && ::write(fd, page->bytes.data(), page->bytes.size()) ==
+                                         static_cast<ssize_t>(page->bytes.size());
   if (fd >= 0) ::close(fd);
   if (!is_written) return call.failed(fmt::format("failed to write the script to `{}`", path));
   print(fmt::format("batch script for job {} written to {}\n", selector_text(*selector), path));
   return 0;
 }
 
-int reconfigure(Call& call) { return report(call, call.controller().submit_one(Reconfigure{})); }
+/// The controller reads its file by starting anew: what stands there holds once the next one
+/// answers.
+int reconfigure(Call& call) {
+  constexpr Duration kStartMax = Duration::seconds(30);
+  Query query;
+  query.kind = QueryKind::kPing;
+  const auto before = call.controller().query(query);
+  if (!before.has_value()) return call.failed(before.error().text());
+  if (const int code = report(call, call.controller().submit_one(Reconfigure{})); code != 0)
+    return code;
+  const Epoch epoch = before->ping ? before->ping->epoch : Epoch();
+  const Status is_back = call.controller().await_epoch_after(epoch, kStartMax);
+  return is_back.has_value() ? 0 : call.failed(is_back.error().text());
+}
 int version(Call&) {
   print(fmt::format("{}\n", kSlurmVersion));
   return 0;
@@ -535,7 +597,8 @@ struct Verb {
   std::string_view help;
 };
 constexpr Verb kVerbs[] = {
-    {"show", 2, show, "job, step, node, partition, config, hostnames, hostlist, hostlistsorted [NAME]"},
+    {"show", 2, show,
+     "job, step, node, partition, config, hostnames, hostlist, hostlistsorted [NAME]"},
     {"update", 1, update, "JobId=|NodeName=|PartitionName=NAME KEY=VALUE ..."},
     {"hold", 2, control<JobVerb::kHold>, "JOB ..."},
     {"uhold", 2, control<JobVerb::kUserHold>, "JOB ...; the owner may release it"},
@@ -562,10 +625,14 @@ const Verb* find_verb(std::string_view word) {
 
 /// What scontrol(1) has and is not here yet.
 constexpr std::string_view kRefusedVerbs[] = {
-    "abort",    "cancel_reboot", "completing", "create", "delete", "fsdampeningfactor", "getaddrs",     "getent", "listjobs",
-    "listpids", "liststeps",     "notify",     "pidinfo", "power", "reboot",            "reboot_nodes", "schedloglevel", "script",
-    "setdebug", "setdebugflags", "shutdown",   "takeover", "token", "top",              "wait_job"};
-bool is_refused(std::string_view word) { return std::ranges::find(kRefusedVerbs, word) != std::end(kRefusedVerbs); }
+    "abort",    "cancel_reboot", "completing", "create",       "delete",        "fsdampeningfactor",
+    "getaddrs", "getent",        "listjobs",   "listpids",     "liststeps",     "notify",
+    "pidinfo",  "power",         "reboot",     "reboot_nodes", "schedloglevel", "script",
+    "setdebug", "setdebugflags", "shutdown",   "takeover",     "token",         "top",
+    "wait_job"};
+bool is_refused(std::string_view word) {
+  return std::ranges::find(kRefusedVerbs, word) != std::end(kRefusedVerbs);
+}
 
 std::string usage() {
   std::string text = "Usage: scontrol [OPTIONS] VERB [ARGUMENTS]\n\n";
@@ -576,9 +643,13 @@ std::string usage() {
 std::string notes() {
   std::string text = "\nKeys of update:\n";
   constexpr std::pair<std::string_view, UpdateKind> kObjects[] = {
-      {"JobId=", UpdateKind::kJob}, {"NodeName=", UpdateKind::kNode}, {"PartitionName=", UpdateKind::kPartition}};
-  for (const auto& [object, kind] : kObjects) text += fmt::format("  {:<14} {}\n", object, fmt::join(update_keys(kind), " "));
-  return text + fmt::format("\nVerbs that are not supported by Muster yet, and refused:\n  {}\n", fmt::join(kRefusedVerbs, " "));
+      {"JobId=", UpdateKind::kJob},
+      {"NodeName=", UpdateKind::kNode},
+      {"PartitionName=", UpdateKind::kPartition}};
+  for (const auto& [object, kind] : kObjects)
+    text += fmt::format("  {:<14} {}\n", object, fmt::join(update_keys(kind), " "));
+  return text + fmt::format("\nVerbs that are not supported by Muster yet, and refused:\n  {}\n",
+                            fmt::join(kRefusedVerbs, " "));
 }
 
 }  // namespace
@@ -588,20 +659,26 @@ int run_scontrol(const Words& words) {
   ScontrolOptions options;
   const std::string above = usage();
   const std::string below = notes();
-  const auto read = read_options<O>(console, words, kOptions, Operands::kAnywhere, options,
-                                    {above, "Usage: scontrol [OPTIONS] VERB [ARGUMENTS]", {}, below});
+  const auto read =
+      read_options<O>(console, words, kOptions, Operands::kAnywhere, options,
+                      {above, "Usage: scontrol [OPTIONS] VERB [ARGUMENTS]", {}, below});
   if (read.exit_code) return *read.exit_code;
   const Status own_cluster = check_clusters_variable(options.is_cluster_named);
   if (!own_cluster.has_value()) return console.fail(own_cluster.error());
   if (read.operands.empty()) {
-    return console.fail(Error{ErrorCode::kUnimplemented, "there is no interactive mode", "give a verb; see scontrol --help"});
+    return console.fail(Error{ErrorCode::kUnimplemented, "there is no interactive mode",
+                              "give a verb; see scontrol --help"});
   }
   const Verb* verb = find_verb(read.operands.front());
   if (verb == nullptr && is_refused(read.operands.front())) {
-    return console.fail(Error{ErrorCode::kUnimplemented, fmt::format("{} is not supported by Muster yet", read.operands.front()), ""});
+    return console.fail(
+        Error{ErrorCode::kUnimplemented,
+              fmt::format("{} is not supported by Muster yet", read.operands.front()), ""});
   }
   if (verb == nullptr) {
-    return console.fail(Error{ErrorCode::kInvalidArgument, fmt::format("invalid keyword: {}", read.operands.front()), "see scontrol --help"});
+    return console.fail(Error{ErrorCode::kInvalidArgument,
+                              fmt::format("invalid keyword: {}", read.operands.front()),
+                              "see scontrol --help"});
   }
   Call call{console, options, Words(read.operands.begin() + 1, read.operands.end())};
   return verb->run(call);

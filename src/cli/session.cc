@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 
 #include "cli/allocation.h"
@@ -29,7 +31,8 @@ bool may_matter(std::string_view line) {
 
 }  // namespace
 
-ClusterAddress scan_conf(const std::string& path, std::string_view text, const IncludeReader& read_include) {
+ClusterAddress scan_conf(const std::string& path, std::string_view text,
+                         const IncludeReader& read_include) {
   ClusterAddress found;
   found.conf = path;
   std::vector<ConfFinding> mistakes;  // the daemons speak of them
@@ -38,23 +41,28 @@ ClusterAddress scan_conf(const std::string& path, std::string_view text, const I
       if (equal_ignoring_case(key, "ClusterName")) found.cluster_name = lower(value);
       if (equal_ignoring_case(key, "MusterController")) found.controller = value;
       if (equal_ignoring_case(key, "KillOnBadExit")) found.kills_on_bad_exit = value == "1";
-      if (equal_ignoring_case(key, "KillWait")) found.kill_wait = Duration::seconds(parse_whole32(value, 65533).value_or(30));
+      if (equal_ignoring_case(key, "KillWait"))
+        found.kill_wait = Duration::seconds(parse_whole32(value, 65533).value_or(30));
     }
   }
   if (found.controller.empty()) {
     const auto slash = path.rfind('/');
-    found.controller = "unix:" + (slash == std::string::npos ? std::string(".") : path.substr(0, slash)) + "/controller.sock";
+    found.controller =
+        "unix:" + (slash == std::string::npos ? std::string(".") : path.substr(0, slash)) +
+        "/controller.sock";
   }
   return found;
 }
 
 ClusterAddress find_cluster() {
   const std::string_view ours = environment_value("MUSTER_CONF");
-  const std::string named(environment_value("SLURM_CONF").empty() ? ours : environment_value("SLURM_CONF"));
+  const std::string named(
+      environment_value("SLURM_CONF").empty() ? ours : environment_value("SLURM_CONF"));
   Words paths = {"/etc/muster/slurm.conf", "/etc/slurm/slurm.conf"};
   if (!named.empty()) paths = {named};
   for (const std::string& path : paths) {
-    if (const auto text = read_file(path); text.has_value()) return scan_conf(path, *text, include_reader(path));
+    if (const auto text = read_file(path); text.has_value())
+      return scan_conf(path, *text, include_reader(path));
   }
   ClusterAddress none = scan_conf(paths.front(), "");
   none.conf.clear();
@@ -83,7 +91,8 @@ auto with_patience(ControllerClient& connection, Call&& call) {
 
 }  // namespace
 
-Session::Session(const Console& console) : console_(console), cluster_(find_cluster()), io_(kj::setupAsyncIo()) {}
+Session::Session(const Console& console)
+    : console_(console), cluster_(find_cluster()), io_(kj::setupAsyncIo()) {}
 Session::~Session() = default;
 
 ControllerClient* Session::client() {
@@ -95,13 +104,16 @@ ControllerClient* Session::client() {
 }
 
 void Session::sleep(Duration duration) {
-  io_->provider->getTimer().afterDelay(duration.microseconds() * kj::MICROSECONDS).wait(io_->waitScope);
+  io_->provider->getTimer()
+      .afterDelay(duration.microseconds() * kj::MICROSECONDS)
+      .wait(io_->waitScope);
 }
 
-/// Calls until it is answered or patience ends. A lost connection is made anew; nobody there at all without any
-/// configuration file is answered at once, because nothing is going to come up.
+/// Calls until it is answered or patience ends. A lost connection is made anew; nobody there at all
+/// without any configuration file is answered at once, because nothing is going to come up.
 template <class T>
-Result<T> Session::persist(Duration patience, const std::function<Result<T>(ControllerClient&)>& call) {
+Result<T> Session::persist(Duration patience,
+                           const std::function<Result<T>(ControllerClient&)>& call) {
   const TimePoint deadline = clock_now() + patience;
   for (bool is_told = false;;) {
     Error why = no_controller();
@@ -151,7 +163,8 @@ Result<std::vector<Reply>> Session::submit(const std::vector<Request>& requests)
 
 Result<Reply> Session::submit_one(const Request& request) {
   auto replies = TRY(submit({request}));
-  if (replies.size() != 1) return muster::fail(ErrorCode::kInternal, "the controller gave no reply");
+  if (replies.size() != 1)
+    return muster::fail(ErrorCode::kInternal, "the controller gave no reply");
   return std::move(replies.front());
 }
 
@@ -165,9 +178,11 @@ Result<Page> Session::query(const Query& query, std::optional<Error>* damage) {
       }
       std::move(page.jobs.begin(), page.jobs.end(), std::back_inserter(all.jobs));
       std::move(page.steps.begin(), page.steps.end(), std::back_inserter(all.steps));
-      std::move(page.experiments.begin(), page.experiments.end(), std::back_inserter(all.experiments));
+      std::move(page.experiments.begin(), page.experiments.end(),
+                std::back_inserter(all.experiments));
       std::move(page.trials.begin(), page.trials.end(), std::back_inserter(all.trials));
-      std::move(page.checkpoints.begin(), page.checkpoints.end(), std::back_inserter(all.checkpoints));
+      std::move(page.checkpoints.begin(), page.checkpoints.end(),
+                std::back_inserter(all.checkpoints));
       std::move(page.documents.begin(), page.documents.end(), std::back_inserter(all.documents));
       std::move(page.nodes.begin(), page.nodes.end(), std::back_inserter(all.nodes));
       std::move(page.partitions.begin(), page.partitions.end(), std::back_inserter(all.partitions));
@@ -192,11 +207,52 @@ Result<std::vector<TrialView>> Session::trials(ExperimentId experiment) {
 }
 
 Result<LogAnswer> Session::read_logs(const LogQuery& query, Duration wait) {
-  return persist<LogAnswer>(wait == Duration() ? kQueryPatience : kSubmitPatience,
-                            [&](ControllerClient& connection) { return connection.read_logs(query, wait); });
+  return persist<LogAnswer>(
+      wait == Duration() ? kQueryPatience : kSubmitPatience,
+      [&](ControllerClient& connection) { return connection.read_logs(query, wait); });
 }
 
-Status Session::query_jobs(const Query& query, const std::function<void()>& begin, const std::function<void(JobView&)>& visit) {
+/// One attempt.
+Result<PingView> Session::ping_within(Duration limit) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (client_ == nullptr)
+    client_ = TRY(ControllerClient::connect(*io_, cluster_.controller, limit));
+  const auto taken = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - begin);
+  const Duration left = limit - Duration::microseconds(taken.count());
+  client_->set_patience(std::max(left, Duration::milliseconds(1)));
+  Query query;
+  query.kind = QueryKind::kPing;
+  std::optional<PingView> ping;
+  const Status told = client_->query(query, [&ping](Page page) {
+    if (page.ping) ping = std::move(page.ping);
+  });
+  client_->set_patience(Duration());
+  if (told.has_value() && ping) return std::move(*ping);
+  drop();
+  return muster::fail(told.has_value() ? no_controller() : told.error());
+}
+
+Status Session::await_epoch_after(Epoch before, Duration limit) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::microseconds(limit.microseconds());
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::microseconds>(deadline - Clock::now());
+    if (left.count() <= 0) break;
+    const auto ping = ping_within(Duration::microseconds(left.count()));
+    if (ping.has_value() && ping->epoch > before) return {};
+    pause();
+  }
+  return muster::fail(ErrorCode::kDeadlineExceeded,
+                      fmt::format("the controller was told to start anew and has not answered "
+                                  "within {} s",
+                                  limit.seconds()),
+                      "its log says what keeps it");
+}
+
+Status Session::query_jobs(const Query& query, const std::function<void()>& begin,
+                           const std::function<void(JobView&)>& visit) {
   return persist<void>(kQueryPatience, [&](ControllerClient& connection) -> Status {
     begin();
     return with_patience(connection, [&] { return connection.query_jobs(query, visit); });
@@ -205,9 +261,8 @@ Status Session::query_jobs(const Query& query, const std::function<void()>& begi
 
 Result<WaitAnswer> Session::wait_for(const WaitFor& wanted) {
   for (;;) {
-    auto answer = persist<WaitAnswer>(kSubmitPatience, [&](ControllerClient& connection) {
-      return connection.wait(wanted);
-    });
+    auto answer = persist<WaitAnswer>(
+        kSubmitPatience, [&](ControllerClient& connection) { return connection.wait(wanted); });
     if (!answer.has_value() || answer->job || answer->step || answer->error) return answer;
   }
 }

@@ -204,6 +204,7 @@ StepServer::~StepServer() = default;
 const std::string& StepServer::address() const { return state_->address; }
 const std::string& StepServer::key() const { return state_->key; }
 std::size_t StepServer::joined_count() const { return state_->peers.size(); }
+bool StepServer::is_short() const { return state_->acceptor.is_short(); }
 void StepServer::hide() { state_->hide(); }
 
 void StepServer::send(std::uint32_t node, FrameKind kind, std::uint32_t task,

@@ -1,5 +1,5 @@
-// srun's end of a step's standard streams: listens, lets in the supervisors that know the key, exchanges frames with them
-// (wire/step_io.h). What frames mean is the caller's.
+// srun's end of a step's standard streams: listens, lets in the supervisors that know the key,
+// exchanges frames with them (wire/step_io.h). What frames mean is the caller's.
 #pragma once
 
 #include <kj/async-io.h>
@@ -18,7 +18,8 @@ struct StepEvents {
   std::function<void(std::uint32_t node)> joined;
   std::function<void(std::uint32_t node, Frame frame)> frame;
   std::function<void(std::uint32_t node)> lost;  ///< the connection ended; after kDone as well
-  /// A supervisor waits to be let in, and cannot be: an errno, EMFILE mostly.
+  /// A supervisor waits to be let in, and cannot be now: an errno, EMFILE mostly. Once per
+  /// shortage.
   std::function<void(int error)> shortage = [](int) {};
 };
 
@@ -39,9 +40,12 @@ class StepServer {
   /// Closes one connection, after what was sent.
   void close(std::uint32_t node);
   std::size_t joined_count() const;
+  /// The last shortage goes on.
+  bool is_short() const;
   /// All are there: the folder goes, which nobody would remove who is killed later.
   void hide();
-  /// Fulfilled when no supervisor has kInputWindow bytes of input under way: what bounds standard input. One waiter.
+  /// Fulfilled when no supervisor has kInputWindow bytes of input under way: what bounds standard
+  /// input. One waiter.
   kj::Promise<void> room();
 
  private:

@@ -17,6 +17,7 @@
 
 #include "cli/allocation.h"
 #include "codec/words.h"
+#include "env/posix/open_files.h"
 #include "env/posix/process_runner.h"
 
 namespace muster::cli {
@@ -26,6 +27,10 @@ namespace {
 constexpr auto kReportPause = 20 * kj::MILLISECONDS;
 /// How long after the controller knows the end supervisors may still deliver output.
 constexpr auto kLastOutput = 2 * kj::SECONDS;
+/// Descriptors that lack for longer do not come free of themselves.
+constexpr auto kShortageMax = 3 * kj::SECONDS;
+/// What srun itself has open beside a connection for each node.
+constexpr unsigned kOwnFiles = 16;
 constexpr Duration kSecondInterrupt = Duration::seconds(1);
 /// What an end may take beyond KillWait. Source: Slurm 22.05.8.
 constexpr Duration kEndMargin = Duration::seconds(2);
@@ -117,9 +122,13 @@ int StepWatch::run(StepPlace place, const StepSpec& spec) {
   output_ = TaskOutput(options_.step.is_label, place_->task_count);
   errors_ = TaskOutput(options_.step.is_label, place_->task_count);
   report_ = TaskReport(place_->task_count, options_.is_exit_report_brief);
-  if (const Status opened = open_files(spec); !opened.has_value()) {
+  if (const Status opened = open_all(spec); !opened.has_value()) {
     console_.error(opened.error());
     give_up(console_.exit_error());
+    return *forced_exit_;
+  }
+  if (lasting_shortage_ != 0 && server_->is_short()) {
+    give_up_for_shortage();
     return *forced_exit_;
   }
   has_input_ = spec.get(StepText::kStdIn).empty();
@@ -143,6 +152,12 @@ int StepWatch::run(StepPlace place, const StepSpec& spec) {
 }
 
 // ---- output ----
+
+/// What this end of the step needs. Errors: too few descriptors for its nodes; as open_files.
+Status StepWatch::open_all(const StepSpec& step) {
+  TRY(check_open_files(kOwnFiles + static_cast<unsigned>(place_->hosts.size())));
+  return open_files(step);
+}
 
 /// Opens what one file gathers of all tasks. Errors: the file's, with its name.
 Status StepWatch::open_files(const StepSpec& step) {
@@ -307,11 +322,23 @@ void StepWatch::on_lost(std::uint32_t node) {
   lost_.push_back(node);  // the controller will tell what became of it
 }
 
-/// The step cannot begin without its supervisor, and no descriptor comes free of itself.
+/// Most shortages pass, and who waits meanwhile is let in then. The step cannot begin without one
+/// of its supervisors: behind a shortage that lasts it would hang.
 void StepWatch::on_shortage(int error) {
   if (is_started_) return;
-  console_.error(fmt::format("cannot let in a node of {}: {}", step_name(), std::strerror(error)));
-  if (error == EMFILE) console_.error("raise the limit of open files: ulimit -n");
+  const std::size_t shortage = ++shortages_;
+  tasks_.add(
+      session_.io().provider->getTimer().afterDelay(kShortageMax).then([this, shortage, error] {
+        if (is_started_ || shortage != shortages_ || !server_->is_short()) return;
+        lasting_shortage_ = error;
+        if (place_) give_up_for_shortage();  // else as soon as it is known what to give up
+      }));
+}
+
+void StepWatch::give_up_for_shortage() {
+  console_.error(
+      fmt::format("cannot let in a node of {}: {}", step_name(), std::strerror(lasting_shortage_)));
+  if (lasting_shortage_ == EMFILE) console_.error("raise the limit of open files: ulimit -n");
   give_up(console_.exit_error());
 }
 

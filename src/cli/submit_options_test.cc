@@ -302,6 +302,8 @@ TEST(Settle, ContradictionsAreRefused) {
 }
 
 TEST(Settle, HintsAndBoundsOnTasks) {
+  EXPECT_TRUE(settled(Submitter::kBatch, {"-N2", "--no-kill=no"}).job.is_kill_on_node_fail);
+  EXPECT_FALSE(settled(Submitter::kBatch, {"--wait-all-nodes=0"}).job.wait_all_nodes);
   EXPECT_EQ(settled(Submitter::kBatch, {"--hint=nomultithread"}).job.threads_per_core, 1U);
   EXPECT_EQ(settled(Submitter::kBatch, {"--hint=multithread"}).job.threads_per_core, 0U);
   EXPECT_EQ(settled(Submitter::kBatch, {"-n4", "--ntasks-per-core=1"}).job.threads_per_core, 1U);
@@ -339,6 +341,11 @@ TEST(SubmitReader, FormsOfWords) {
 TEST(SubmitReader, BadValuesNameTheirOption) {
   EXPECT_EQ(error_of({"-n", "x"}), "sbatch: error: Invalid numeric value \"x\" for --ntasks.\n");
   EXPECT_TRUE(error_of({"--time=abc"}).starts_with("sbatch: error: Invalid --time specification"));
+  for (const std::string name : {"wait-all-nodes", "no-kill"})
+    EXPECT_TRUE(error_of({"--" + name + "=2"})
+                    .starts_with("sbatch: error: Invalid --" + name + " specification"));
+  EXPECT_TRUE(error_of({"--hint=x"})
+                  .starts_with("sbatch: error: unrecognized --hint argument \"x\", see "));
   EXPECT_EQ(error_of({"--nodes=4-2"}),
             "sbatch: error: Maximum node count 2 is less than minimum node count 4\nsbatch: error: "
             "--nodes=4-2\n");

@@ -36,13 +36,16 @@ Result<std::uint32_t> read_number_of_nodes(Value given) {
     text.remove_suffix(1);
   }
   const auto number = parse_whole32(text, INT32_MAX / factor);
-  if (!number || *number == 0) return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is not a valid node count", given));
+  if (!number || *number == 0)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("\"{}\" is not a valid node count", given));
   return *number * factor;
 }
 
 constexpr std::size_t kListFileMax = std::size_t{16} << 20;
 
-/// A file with names of hosts, as one list. The error's detail names the file: what stands before it names the option.
+/// A file with names of hosts, as one list. The error's detail names the file: what stands before
+/// it names the option.
 Result<std::string> list_file(const std::string& path, std::string_view what) {
   auto text = read_file(path, kListFileMax, what);
   if (!text.has_value()) return fail(text.error().code, text.error().message, text.error().text());
@@ -72,7 +75,9 @@ Result<TimePoint> read_time(const SubmitOptions& options, Value value) {
   return parse_time(value, context);
 }
 
-Status text_of_nodes(SubmitOptions& options, const std::string& names) { return text<JobText::kNodeList>(options, names); }
+Status text_of_nodes(SubmitOptions& options, const std::string& names) {
+  return text<JobText::kNodeList>(options, names);
+}
 
 /// Part of SOCKETS[:CORES[:THREADS]]; "*" and nothing leave it open.
 Status read_part(Value text, std::uint32_t& target) {
@@ -85,7 +90,8 @@ Status read_part(Value text, std::uint32_t& target) {
 
 Result<std::uint32_t> read_count(Value value, std::uint32_t low) {
   const auto number = parse_whole32(value, 0x7fffffff);
-  if (!number || *number < low) return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid numeric value \"{}\"", value));
+  if (!number || *number < low)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid numeric value \"{}\"", value));
   return *number;
 }
 
@@ -97,7 +103,8 @@ Status debug(SubmitOptions& options, Value value) {
   return {};
 }
 
-/// Source: sbatch(1), --gres-flags. Nodes tell no cores of their devices, so that binding to them binds to nothing.
+/// Source: sbatch(1), --gres-flags. Nodes tell no cores of their devices, so that binding to them
+/// binds to nothing.
 Status gres_flags(SubmitOptions& options, Value value) {
   for (const std::string_view word : split_words(value, ',')) {
     const std::string flag = lower(word);
@@ -106,7 +113,8 @@ Status gres_flags(SubmitOptions& options, Value value) {
     } else if (flag == "one-task-per-sharing" || flag == "multiple-tasks-per-sharing") {
       return unsupported(fmt::format("--gres-flags={}", word));
     } else if (flag != "disable-binding" && flag != "enforce-binding") {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("unrecognized --gres-flags argument \"{}\"", word));
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("unrecognized --gres-flags argument \"{}\"", word));
     }
   }
   return {};
@@ -118,7 +126,8 @@ Status hint(SubmitOptions& options, Value value) {
   const bool is_one_thread = word == "nomultithread" || word == "compute_bound";
   if (word == "memory_bound") return unsupported("--hint=memory_bound (one core of each socket)");
   if (!is_one_thread && word != "multithread") {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("unrecognized --hint argument \"{}\", see --hint=help", value));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("unrecognized --hint argument \"{}\", see --hint=help", value));
   }
   options.job.threads_per_core = is_one_thread ? 1 : 0;
   options.job.given &= ~given_option::kThreadsPerCore;
@@ -127,12 +136,14 @@ Status hint(SubmitOptions& options, Value value) {
   return {};
 }
 
-/// A place for each task. Only what comes out in the cluster's own order can be laid so: each host the same number of times.
+/// A place for each task. Only what comes out in the cluster's own order can be laid so: each host
+/// the same number of times.
 Status host_file(SubmitOptions& options, Value value) {
   const std::string text = TRY(list_file(std::string(value), "the host file "));
   const std::vector<std::string> places = TRY(expand_hostlist(text));
   const std::vector<std::string> hosts = sorted_hosts(places);
-  if (hosts.empty()) return fail(ErrorCode::kInvalidArgument, fmt::format("the host file {} names no host", value));
+  if (hosts.empty())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("the host file {} names no host", value));
   const std::size_t each = places.size() / hosts.size();
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (each * hosts.size() != places.size() || places[i] != hosts[i / each]) {
@@ -149,28 +160,35 @@ Status host_file(SubmitOptions& options, Value value) {
 Status mem_bind(SubmitOptions&, Value value) {
   for (const std::string_view word : split_words(value, ',')) {
     const std::string type = lower(word);
-    if (type == "none" || type == "no" || type == "local" || type == "quiet" || type == "q" || type == "nosort") continue;
+    if (type == "none" || type == "no" || type == "local" || type == "quiet" || type == "q" ||
+        type == "nosort")
+      continue;
     return unsupported(fmt::format("--mem-bind={}", value));
   }
   return {};
 }
 
 Status no_kill(SubmitOptions& options, Value value) {
-  if (!value.empty() && !equal_ignoring_case(value, "off") && !equal_ignoring_case(value, "set")) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("unrecognized --no-kill argument \"{}\"", value));
+  const bool is_off = equal_ignoring_case(value, "off") || equal_ignoring_case(value, "no");
+  if (!value.empty() && !is_off && !equal_ignoring_case(value, "set")) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("unrecognized --no-kill argument \"{}\"", value));
   }
-  options.job.is_kill_on_node_fail = equal_ignoring_case(value, "off");
+  options.job.is_kill_on_node_fail = is_off;
   return {};
 }
 
 Status tres_bind(SubmitOptions& options, Value value) {
   constexpr Value kOfGpus = "gres/gpu:";
-  if (!value.starts_with(kOfGpus) || value.find('+') != Value::npos) return unsupported(fmt::format("--tres-bind={}", value));
+  if (!value.starts_with(kOfGpus) || value.find('+') != Value::npos)
+    return unsupported(fmt::format("--tres-bind={}", value));
   return gpu_bind(options, value.substr(kOfGpus.size()));
 }
 
 /// "NAME:HOST:PORT:VERSION", as srun sets it for itself where there are several clusters.
-Status working_cluster(SubmitOptions& options, Value value) { return clusters(options, value.substr(0, value.find(':'))); }
+Status working_cluster(SubmitOptions& options, Value value) {
+  return clusters(options, value.substr(0, value.find(':')));
+}
 
 Status array(SubmitOptions& options, Value value) {
   TRY(parse_array(value, 4'000'001));  // MaxArraySize is the controller's to check
@@ -196,7 +214,9 @@ Status constraint(SubmitOptions& options, Value value) {
 }
 
 Status prefer(SubmitOptions& options, Value value) {
-  if (!parse_features(value).has_value()) return fail(ErrorCode::kInvalidArgument, "Invalid preferred feature specification", fmt::format("'{}'", value));
+  if (!parse_features(value).has_value())
+    return fail(ErrorCode::kInvalidArgument, "Invalid preferred feature specification",
+                fmt::format("'{}'", value));
   return text<JobText::kPrefer>(options, value);
 }
 
@@ -207,7 +227,9 @@ Status cpus_per_task(SubmitOptions& options, Value value) {
 Status deadline(SubmitOptions& options, Value value) {
   options.job.deadline = TRY(read_time(options, value));
   if (options.job.deadline > options.context.now) return {};
-  return fail(ErrorCode::kFailedPrecondition, "Requested time limit is invalid (missing or exceeds some limit)", "the deadline has passed");
+  return fail(ErrorCode::kFailedPrecondition,
+              "Requested time limit is invalid (missing or exceeds some limit)",
+              "the deadline has passed");
 }
 
 Status dependency(SubmitOptions& options, Value value) {
@@ -237,7 +259,8 @@ Status exclude(SubmitOptions& options, Value value) {
 }
 
 Status exclusive(SubmitOptions& options, Value value) {
-  if (!value.empty() && !equal_ignoring_case(value, "true")) return unsupported(fmt::format("--exclusive={}", value));
+  if (!value.empty() && !equal_ignoring_case(value, "true"))
+    return unsupported(fmt::format("--exclusive={}", value));
   options.is_exclusive = true;
   options.job.given |= given_option::kExclusive;
   return {};
@@ -336,20 +359,29 @@ Status kill_on_invalid_dependency(SubmitOptions& options, Value value) {
 
 Status mail_type(SubmitOptions& options, Value value) {
   static constexpr std::string_view kKnown[] = {
-      "NONE",        "BEGIN",         "END",           "FAIL",          "REQUEUE",     "ALL", "INVALID_DEPEND", "STAGE_OUT",
-      "TIME_LIMIT", "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50", "ARRAY_TASKS"};
+      "NONE",          "BEGIN",          "END",        "FAIL",       "REQUEUE",
+      "ALL",           "INVALID_DEPEND", "STAGE_OUT",  "TIME_LIMIT", "TIME_LIMIT_90",
+      "TIME_LIMIT_80", "TIME_LIMIT_50",  "ARRAY_TASKS"};
   std::string canonical;
   for (const std::string_view word : split_words(value, ',')) {
-    const auto known = std::ranges::find_if(kKnown, [&](std::string_view k) { return equal_ignoring_case(k, word); });
-    if (known == std::end(kKnown)) return fail(ErrorCode::kInvalidArgument, fmt::format("no mail type '{}'", word));
+    const auto known = std::ranges::find_if(
+        kKnown, [&](std::string_view k) { return equal_ignoring_case(k, word); });
+    if (known == std::end(kKnown))
+      return fail(ErrorCode::kInvalidArgument, fmt::format("no mail type '{}'", word));
     canonical += (canonical.empty() ? "" : ",") + std::string(*known);
   }
   return text<JobText::kMailType>(options, canonical);
 }
 
-Status memory_per_node(SubmitOptions& options, Value value) { return memory(options, MemoryScope::kPerNode, value); }
-Status memory_per_cpu(SubmitOptions& options, Value value) { return memory(options, MemoryScope::kPerCpu, value); }
-Status memory_per_gpu(SubmitOptions& options, Value value) { return memory(options, MemoryScope::kPerGpu, value); }
+Status memory_per_node(SubmitOptions& options, Value value) {
+  return memory(options, MemoryScope::kPerNode, value);
+}
+Status memory_per_cpu(SubmitOptions& options, Value value) {
+  return memory(options, MemoryScope::kPerCpu, value);
+}
+Status memory_per_gpu(SubmitOptions& options, Value value) {
+  return memory(options, MemoryScope::kPerGpu, value);
+}
 
 Status mpi(SubmitOptions& options, Value value) {
   if (value != "none" && value != "list") return unsupported(fmt::format("--mpi={}", value));
@@ -358,8 +390,10 @@ Status mpi(SubmitOptions& options, Value value) {
 
 Status nice(SubmitOptions& options, Value value) {
   const bool is_negative = !value.empty() && value.front() == '-';
-  const auto number = value.empty() ? std::optional(100U) : parse_whole32(value.substr(is_negative ? 1 : 0), 2147483645U);
-  if (!number) return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid numeric value \"{}\"", value));
+  const auto number = value.empty() ? std::optional(100U)
+                                    : parse_whole32(value.substr(is_negative ? 1 : 0), 2147483645U);
+  if (!number)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid numeric value \"{}\"", value));
   options.job.nice = static_cast<std::int32_t>(*number) * (is_negative ? -1 : 1);
   return {};
 }
@@ -376,18 +410,21 @@ Status node_list(SubmitOptions& options, Value value) {
 }
 
 Status node_file(SubmitOptions& options, Value value) {
-  const std::string path = value.find('/') == Value::npos ? "./" + std::string(value) : std::string(value);
+  const std::string path =
+      value.find('/') == Value::npos ? "./" + std::string(value) : std::string(value);
   return node_list(options, path);
 }
 
 Status nodes(SubmitOptions& options, Value value) {
   const auto dash = value.find('-');
   options.job.min_nodes = TRY(read_number_of_nodes(value.substr(0, dash)));
-  options.job.max_nodes = dash == Value::npos ? options.job.min_nodes : TRY(read_number_of_nodes(value.substr(dash + 1)));
+  options.job.max_nodes = dash == Value::npos ? options.job.min_nodes
+                                              : TRY(read_number_of_nodes(value.substr(dash + 1)));
   options.job.given |= given_option::kNodes;
   if (options.job.max_nodes >= options.job.min_nodes) return {};
-  return fail(ErrorCode::kInvalidArgument, fmt::format("Maximum node count {} is less than minimum node count {}", options.job.max_nodes,
-                                                       options.job.min_nodes));
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("Maximum node count {} is less than minimum node count {}",
+                          options.job.max_nodes, options.job.min_nodes));
 }
 
 Status open_mode(SubmitOptions& options, Value value) {
@@ -420,11 +457,14 @@ Status priority(SubmitOptions& options, Value value) {
 }
 
 Status propagate(SubmitOptions& options, Value value) {
-  static constexpr std::string_view kNames[] = {"ALL", "NONE", "AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE",
-                                                "NPROC", "RSS", "STACK"};
+  static constexpr std::string_view kNames[] = {"ALL",    "NONE",  "AS",    "CORE",
+                                                "CPU",    "DATA",  "FSIZE", "MEMLOCK",
+                                                "NOFILE", "NPROC", "RSS",   "STACK"};
   for (const std::string_view word : split_words(value, ',')) {
-    const bool is_known = std::ranges::any_of(kNames, [&](std::string_view name) { return equal_ignoring_case(name, word); });
-    if (!is_known) return fail(ErrorCode::kInvalidArgument, fmt::format("Bad rlimit name: {}", word));
+    const bool is_known = std::ranges::any_of(
+        kNames, [&](std::string_view name) { return equal_ignoring_case(name, word); });
+    if (!is_known)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("Bad rlimit name: {}", word));
   }
   options.propagate = value.empty() ? "ALL" : std::string(value);
   return {};
@@ -451,7 +491,8 @@ Status shared(SubmitOptions& options, Value) {
 
 Status signal(SubmitOptions& options, Value value) {
   const SignalOption parsed = TRY(parse_signal_option(value));
-  if (parsed.is_at_reservation) return unsupported(fmt::format("--signal={} (at a reservation's start)", value));
+  if (parsed.is_at_reservation)
+    return unsupported(fmt::format("--signal={} (at a reservation's start)", value));
   options.job.signal_number = options.step.signal_number = parsed.number;
   options.job.signal_seconds = options.step.signal_seconds = parsed.seconds;
   options.job.signal_batch_only = parsed.is_batch_only;
@@ -499,7 +540,8 @@ Status brief_exit_report(SubmitOptions& options, Value value) {
 Status umask(SubmitOptions& options, Value value) {
   std::uint32_t mask = 0;
   for (const char digit : value) {
-    if (digit < '0' || digit > '7' || mask > 0777) return fail(ErrorCode::kInvalidArgument, "write an octal number");
+    if (digit < '0' || digit > '7' || mask > 0777)
+      return fail(ErrorCode::kInvalidArgument, "write an octal number");
     mask = mask * 8 + static_cast<std::uint32_t>(digit - '0');
   }
   options.umask = mask & 0777;
@@ -517,7 +559,9 @@ Status wait_for_tasks(SubmitOptions& options, Value value) {
 }
 
 Status wait_all_nodes(SubmitOptions& options, Value value) {
-  options.job.wait_all_nodes = TRY(read_count(value, 0)) != 0;
+  const std::uint32_t number = TRY(read_count(value, 0));
+  if (number > 1) return fail(ErrorCode::kInvalidArgument, "write 0 or 1");
+  options.job.wait_all_nodes = number == 1;
   return {};
 }
 

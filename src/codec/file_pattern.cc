@@ -42,7 +42,10 @@ std::optional<std::string> replacement(const Symbol& symbol, const FilePatternVa
       return padded(values.array_job.value() != 0 ? values.array_job.value() : job, symbol.width);
     case 'a': return padded(array_index, symbol.width);
     case 'b': return padded(array_index % 10, symbol.width);
-    case 'J': return fmt::format("{}.{}", padded(job, symbol.width), step_text(values.step));
+    case 'J':
+      return values.step == kBatchStep
+                 ? padded(job, symbol.width)
+                 : fmt::format("{}.{}", padded(job, symbol.width), step_text(values.step));
     case 'j': return padded(job, symbol.width);
     case 'S': return values.sluid;
     case 's':

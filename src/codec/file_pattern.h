@@ -12,11 +12,11 @@ namespace muster {
 
 /// What the symbols of a pattern stand for.
 struct FilePatternValues {
-  JobId job = {};        ///< %j, and %J before the dot
+  JobId job = {};        ///< %j, and %J: of a step with a dot and its number
   JobId array_job = {};  ///< %A; zero (no array) gives the job
   std::optional<std::uint32_t> array_index =
       {};                           ///< %a, and modulo ten %b; absent gives Slurm's 4294967294
-  std::uint32_t step = kBatchStep;  ///< %s, and %J after the dot
+  std::uint32_t step = kBatchStep;  ///< %s, and after %J's dot
   std::string host = {};            ///< %N, up to its first dot
   std::uint32_t node_index = 0;     ///< %n, within the step
   std::uint32_t task = 0;           ///< %t
@@ -26,8 +26,9 @@ struct FilePatternValues {
   std::string sluid = {};           ///< %S
 };
 
-/// What a pattern's symbols stand for in the job itself; those of a step and a node are the caller's to add. `job` has `id`,
-/// `array_job`, `array_index`, `spec` and `attempt`: a Job or a JobView.
+/// What a pattern's symbols stand for in the job itself; those of a step and a node are the
+/// caller's to add. `job` has `id`, `array_job`, `array_index`, `spec` and `attempt`: a Job or a
+/// JobView.
 template <class AnyJob>
 FilePatternValues pattern_values_of(const AnyJob& job) {
   FilePatternValues values;
@@ -40,17 +41,20 @@ FilePatternValues pattern_values_of(const AnyJob& job) {
   return values;
 }
 
-/// The pattern with its symbols replaced. `%%` is a percent sign; a number after the percent pads numbers with zeros
-/// ("%4j", at most 10 wide); an unknown symbol stays as it is. A backslash anywhere turns all replacement off and is
-/// itself taken out. Source: sbatch(1) and srun(1), filename pattern.
+/// The pattern with its symbols replaced. `%%` is a percent sign; a number after the percent pads
+/// numbers with zeros
+/// ("%4j", at most 10 wide); an unknown symbol stays as it is. A backslash anywhere turns all
+/// replacement off and is itself taken out. Source: sbatch(1) and srun(1), filename pattern.
 std::string expand_file_pattern(std::string_view pattern, const FilePatternValues& values);
 
 /// How many files a pattern stands for; the last one wins.
 enum class FileScope { kOne, kPerNode, kPerTask };
-/// kPerTask when %t occurs, else kPerNode when %n or %N does. Such files are opened on the compute node.
+/// kPerTask when %t occurs, else kPerNode when %n or %N does. Such files are opened on the compute
+/// node.
 FileScope file_scope(std::string_view pattern);
 
-/// Whether srun itself writes such a file of a step, all tasks' output into one: what has one name for all, but /dev/null.
+/// Whether srun itself writes such a file of a step, all tasks' output into one: what has one name
+/// for all, but /dev/null.
 bool is_gathered(std::string_view pattern);
 
 /// "0", "batch", "extern", "interactive": a step's name in ids such as 12.batch.

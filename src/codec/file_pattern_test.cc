@@ -52,7 +52,7 @@ TEST(FilePattern, ReplacesEverySymbol) {
 
 TEST(FilePattern, BatchStepOutsideAnArray) {
   const FilePatternValues values{.job = JobId(7), .host = "n1"};
-  EXPECT_EQ(expand_file_pattern("%A_%a %J %s %4s", values), "7_4294967294 7.batch batch batch");
+  EXPECT_EQ(expand_file_pattern("%A_%a %J %s %4s", values), "7_4294967294 7 batch batch");
   EXPECT_EQ(step_text(kExternStep), "extern");
   EXPECT_EQ(step_text(kInteractiveStep), "interactive");
   EXPECT_EQ(step_text(3), "3");
@@ -70,7 +70,8 @@ TEST(FilePattern, KnowsWhichNeedFilesOfTheirOwn) {
 TEST(FilePattern, OneFileForAllIsGathered) {
   EXPECT_TRUE(is_gathered("out-%j.%s"));
   EXPECT_TRUE(is_gathered("\\out-%t"));
-  for (const char* pattern : {"", "/dev/null", "out-%t", "out-%N", "out-%3n"}) EXPECT_FALSE(is_gathered(pattern)) << pattern;
+  for (const char* pattern : {"", "/dev/null", "out-%t", "out-%N", "out-%3n"})
+    EXPECT_FALSE(is_gathered(pattern)) << pattern;
 }
 
 }  // namespace

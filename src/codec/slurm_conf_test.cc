@@ -91,13 +91,20 @@ TEST(SlurmConf, ReadsEverySetting) {
   EXPECT_EQ(s.max_batch_requeue, 2U);
   EXPECT_EQ(s.first_job_id, 5U);
   EXPECT_EQ(s.max_script_size, 9000U);
-  EXPECT_EQ(findings(conf),
-            "slurm.conf:4: controller backup is no backup of ctl: there is one controller, the first one named\n"
-            "slurm.conf:15: BatchStartTimeout=8 has no effect: a launch is repeated until its node has taken it or is down\n"
-            "slurm.conf:23: SchedulerParameters=bf_window=10 has no effect: the planner looks at every job, whenever something changes\n"
-            "slurm.conf:38: ProctrackType=proctrack/linuxproc has no effect: a step's processes are held by a cgroup where the node has them, else by their parents\n"
-            "slurm.conf:39: TaskPlugin=task/cgroup,task/affinity has no effect: tasks are bound as their options say, and are not yet kept to their cores, memory and devices by cgroups\n"
-            "slurm.conf:40: AuthType=auth/munge has no effect: callers are known by the kernel's word on one host and by TLS between hosts\n");
+  EXPECT_EQ(
+      findings(conf),
+      "slurm.conf:4: controller backup is no backup of ctl: there is one controller, the first one "
+      "named\n"
+      "slurm.conf:15: BatchStartTimeout=8 has no effect: a launch is repeated until its node has "
+      "taken it or is down\n"
+      "slurm.conf:23: SchedulerParameters=bf_window=10 has no effect: the planner looks at every "
+      "job, whenever something changes\n"
+      "slurm.conf:38: ProctrackType=proctrack/linuxproc has no effect: a step's processes are held "
+      "by a cgroup where the node has them, else by their parents\n"
+      "slurm.conf:39: TaskPlugin=task/cgroup,task/affinity has no effect: tasks are bound as their "
+      "options say, and are not yet kept to their cores, memory and devices by cgroups\n"
+      "slurm.conf:40: AuthType=auth/munge has no effect: callers are known by the kernel's word on "
+      "one host and by TLS between hosts\n");
   EXPECT_EQ(s.default_memory_per_cpu_mib, 1024U);
   EXPECT_EQ(s.default_memory_per_gpu_mib, 10U);
   EXPECT_EQ(s.max_memory_per_cpu_mib, 2048U);
@@ -114,22 +121,29 @@ TEST(SlurmConf, ReadsEverySetting) {
 }
 
 TEST(SlurmConf, ReadsOnAfterAMistakeAndSaysAll) {
-  const SlurmConf conf = read_slurm_conf("slurm.conf",
-                                         "ClusterName=c\nProlog=/x\nKillWiat=3 KillWait=7\nword\nTreeWidth=3\nSlurmctldHost=h\nInclude gone.conf\n"
-                                         "NodeName=n1 State=CLOUD Procs=4\nPartitionName=p Nodes=n1 Shared=FORCE Priority=4\nPartitionName=q Nodes=n9\n");
-  EXPECT_EQ(findings(conf),
-            "slurm.conf:4: Key=Value is expected: at 'word'\n"
-            "slurm.conf:7: Include gone.conf is not allowed here: put its lines in place\n"
-            "slurm.conf:2: Prolog=/x is not supported: Muster runs no such program yet: take the key out, knowing that it will not run\n"
-            "slurm.conf:3: unknown key 'KillWiat': the nearest known key is KillWait\n"
-            "slurm.conf:5: TreeWidth=3 has no effect: Muster's own connections need no such setting\n"
-            "slurm.conf:8: State=CLOUD: not supported: write UNKNOWN, DOWN, DRAIN, FAIL or FUTURE\n"
-            "slurm.conf:8: Procs=4 is an old spelling: write CPUs=\n"
-            "slurm.conf:9: Shared=FORCE: not supported: CPUs are never given to two jobs at once: write NO, or EXCLUSIVE for whole nodes\n"
-            "slurm.conf:9: Priority=4 is an old spelling: write PriorityTier= and PriorityJobFactor=\n"
-            "slurm.conf:10: Nodes=n9: there is no node n9: configure it by a NodeName line\n");
+  const SlurmConf conf =
+      read_slurm_conf("slurm.conf",
+                      "ClusterName=c\nProlog=/x\nKillWiat=3 "
+                      "KillWait=7\nword\nTreeWidth=3\nSlurmctldHost=h\nInclude gone.conf\n"
+                      "NodeName=n1 State=CLOUD Procs=4\nPartitionName=p Nodes=n1 Shared=FORCE "
+                      "Priority=4\nPartitionName=q Nodes=n9\n");
+  EXPECT_EQ(
+      findings(conf),
+      "slurm.conf:4: Key=Value is expected: at 'word'\n"
+      "slurm.conf:7: Include gone.conf is not allowed here: put its lines in place\n"
+      "slurm.conf:2: Prolog=/x is not supported: Muster runs no such program yet: take the key "
+      "out, knowing that it will not run\n"
+      "slurm.conf:3: unknown key 'KillWiat': the nearest known key is KillWait\n"
+      "slurm.conf:5: TreeWidth=3 has no effect: Muster's own connections need no such setting\n"
+      "slurm.conf:8: State=CLOUD: not supported: write UNKNOWN, DOWN, DRAIN, FAIL or FUTURE\n"
+      "slurm.conf:8: Procs=4 is an old spelling: write CPUs=\n"
+      "slurm.conf:9: Shared=FORCE: not supported: CPUs are never given to two jobs at once: write "
+      "NO, or EXCLUSIVE for whole nodes\n"
+      "slurm.conf:9: Priority=4 is an old spelling: write PriorityTier= and PriorityJobFactor=\n"
+      "slurm.conf:10: Nodes=n9: there is no node n9: configure it by a NodeName line\n");
   EXPECT_EQ(conf.cluster.settings.kill_wait, Duration::seconds(7)) << "the rest of a line counts";
-  ASSERT_EQ(conf.cluster.nodes.size(), 1U) << "a node with a mistake is there, so that its partition makes no second one";
+  ASSERT_EQ(conf.cluster.nodes.size(), 1U)
+      << "a node with a mistake is there, so that its partition makes no second one";
   EXPECT_EQ(conf.cluster.nodes[0].cpus, 4U);
   EXPECT_EQ(conf.cluster.partitions[0].priority_tier, 4U);
   EXPECT_EQ(conf.findings[0].kind, ConfFindingKind::kWrong);
@@ -164,7 +178,8 @@ TEST(SlurmConf, ShowsWhatIsInForce) {
   EXPECT_EQ(shown(parse("DefMemPerCPU=7\nMaxMemPerCPU=9\n").value(), "DefMemPerCPU"), "7");
   EXPECT_EQ(shown(parse("DefMemPerCPU=7\n").value(), "DefMemPerNode"), "absent");
   EXPECT_EQ(shown(parse("DefMemPerGPU=7\n").value(), "JobDefaults"), "DefMemPerGPU=7");
-  EXPECT_EQ(shown(parse("SchedulerParameters=max_script_size=90\n").value(), "SchedulerParameters"), "max_script_size=90");
+  EXPECT_EQ(shown(parse("SchedulerParameters=max_script_size=90\n").value(), "SchedulerParameters"),
+            "max_script_size=90");
 }
 
 TEST(SlurmConf, NodesTakeDefaultsAndLists) {
@@ -258,7 +273,8 @@ TEST(SlurmConf, ErrorsNameThePlaceTheKeyAndTheWayOut) {
       {"SelectType=select/linear\n", "OverSubscribe=EXCLUSIVE"},
       {"SelectTypeParameters=CR_Socket\n", "write one of CR_CPU"},
       {"SelectTypeParameters=CR_CPU,CR_Core\n", "write one of CR_CPU"},
-      {"SelectTypeParameters=CR_Core_Memory,CR_ONE_TASK_PER_CORE\n", "CR_ONE_TASK_PER_CORE is not supported"},
+      {"SelectTypeParameters=CR_Core_Memory,CR_ONE_TASK_PER_CORE\n",
+       "CR_ONE_TASK_PER_CORE is not supported"},
       {"SelectTypeParameters=CR_CORE_DEFAULT_DIST_BLOCK\n", "must be CR_CPU"},
       {"TaskPlugin=task/none,task/x\n", "write one of task/none, task/affinity, task/cgroup"},
       {"RequeueExit=0\n", "exit codes from 1 to 255"},
@@ -285,7 +301,10 @@ TEST(SlurmConf, ErrorsNameThePlaceTheKeyAndTheWayOut) {
       {"NodeName=x TmpDisk=9000T\n", "below 4 PiB"},
       {"PartitionName=q Nodes=n[1-2],n9\n", "slurm.conf:4: Nodes=n[1-2],n9: there is no node n9"},
       {"PartitionName=q OverSubscribe=FORCE\n", "write NO, or EXCLUSIVE"},
+      {"PartitionName=q MaxNodes=0\n", "MaxNodes=0"},
       {"PartitionName=q MaxNodes=0\n", "a whole number from 1"},
+      {"PartitionName=q PriorityTier=65534\n", "65533"},
+      {"PartitionName=q PriorityJobFactor=65534\n", "65533"},
       {"PartitionName=q State=OPEN\n", "UP, DOWN, DRAIN or INACTIVE"},
       {"PartitionName=q DefMemPerCPU=1 DefMemPerNode=1\n",
        "slurm.conf:4: DefMemPerCPU and DefMemPerNode are both set"},
@@ -316,11 +335,15 @@ TEST(SlurmConf, SaysHowHttpIsServed) {
   const HttpSettings usual = parse("").value().daemons.http;
   EXPECT_EQ(usual.listen, "");
   EXPECT_EQ(usual.token_days, 30U);
-  const HttpSettings http = parse("MusterHttp=head:80\nMusterHttpHosts=a.example,*.b.example\nMusterHttpServices=head:81\nMusterHttpServicesUrl=https://s\n"
-                                  "MusterHttpConnections=64\nMusterHttpPeerConnections=8\nMusterHttpUserRequests=4\nMusterHttpTokenDays=3\n"
-                                  "MusterDefaults=/etc/muster/defaults.yaml\n")
-                                .value()
-                                .daemons.http;
+  const HttpSettings http =
+      parse(
+          "MusterHttp=head:80\nMusterHttpHosts=a.example,*.b.example\nMusterHttpServices=head:"
+          "81\nMusterHttpServicesUrl=https://s\n"
+          "MusterHttpConnections=64\nMusterHttpPeerConnections=8\nMusterHttpUserRequests="
+          "4\nMusterHttpTokenDays=3\n"
+          "MusterDefaults=/etc/muster/defaults.yaml\n")
+          .value()
+          .daemons.http;
   EXPECT_EQ(http.listen, "head:80");
   EXPECT_EQ(http.hosts, (std::vector<std::string>{"a.example", "*.b.example"}));
   EXPECT_EQ(http.services_listen + " " + http.services_url, "head:81 https://s");
@@ -362,52 +385,73 @@ TEST(SlurmConf, EveryAcceptedOrRefusedKeyOfTheClusterDoesWhatItsRowSays) {
 }
 
 TEST(SlurmConf, OldSpellingsAreTakenWithTheNewOne) {
-  const auto conf = parse_slurm_conf("slurm.conf",
-                                     "ClusterName=c\nControlMachine=head\nControlAddr=10.0.0.1\nSlurmctldPort=6820-6830\nFastSchedule=1\n"
-                                     "TaskPlugin=affinity,cgroup\nNodeName=n1 CPUs=1\nPartitionName=p Nodes=n1\n");
+  const auto conf = parse_slurm_conf(
+      "slurm.conf",
+      "ClusterName=c\nControlMachine=head\nControlAddr=10.0.0.1\nSlurmctldPort=6820-"
+      "6830\nFastSchedule=1\n"
+      "TaskPlugin=affinity,cgroup\nNodeName=n1 CPUs=1\nPartitionName=p Nodes=n1\n");
   ASSERT_TRUE(conf.has_value()) << conf.error().text();
   EXPECT_EQ(conf->daemons.controllers, (std::vector<ControllerHost>{{"head", "10.0.0.1"}}));
   EXPECT_EQ(conf->daemons.controller_port, 6820);
   EXPECT_FALSE(conf->daemons.is_config_override);
-  EXPECT_EQ(findings(*conf),
-            "slurm.conf:2: ControlMachine=head is an old spelling: write SlurmctldHost=head\n"
-            "slurm.conf:3: ControlAddr=10.0.0.1 is an old spelling: write SlurmctldHost=head(10.0.0.1)\n"
-            "slurm.conf:4: SlurmctldPort=6820-6830 is one port too many: one is enough, 6820 is used\n"
-            "slurm.conf:5: FastSchedule=1 is an old spelling: take the key out: nodes are always held to their NodeName lines\n"
-            "slurm.conf:6: TaskPlugin=affinity,cgroup has no effect: tasks are bound as their options say, and are not yet kept to their cores, memory and devices by cgroups\n");
+  EXPECT_EQ(
+      findings(*conf),
+      "slurm.conf:2: ControlMachine=head is an old spelling: write SlurmctldHost=head\n"
+      "slurm.conf:3: ControlAddr=10.0.0.1 is an old spelling: write SlurmctldHost=head(10.0.0.1)\n"
+      "slurm.conf:4: SlurmctldPort=6820-6830 is one port too many: one is enough, 6820 is used\n"
+      "slurm.conf:5: FastSchedule=1 is an old spelling: take the key out: nodes are always held to "
+      "their NodeName lines\n"
+      "slurm.conf:6: TaskPlugin=affinity,cgroup has no effect: tasks are bound as their options "
+      "say, and are not yet kept to their cores, memory and devices by cgroups\n");
 }
 
 TEST(SlurmConf, OldKeysAreFollowedInAnyOrder) {
   const std::string nodes = "NodeName=n1 CPUs=1\nPartitionName=p Nodes=n1\n";
-  const auto turned = parse_slurm_conf("f", "ClusterName=c\nControlAddr=10.0.0.1\nControlMachine=head\nBackupController=b\nBackupAddr=10.0.0.2\nFastSchedule=2\n" + nodes);
+  const auto turned =
+      parse_slurm_conf("f",
+                       "ClusterName=c\nControlAddr=10.0.0.1\nControlMachine=head\nBackupController="
+                       "b\nBackupAddr=10.0.0.2\nFastSchedule=2\n" +
+                           nodes);
   ASSERT_TRUE(turned.has_value()) << turned.error().text();
-  EXPECT_EQ(turned->daemons.controllers, (std::vector<ControllerHost>{{"head", "10.0.0.1"}, {"b", "b"}}));
+  EXPECT_EQ(turned->daemons.controllers,
+            (std::vector<ControllerHost>{{"head", "10.0.0.1"}, {"b", "b"}}));
   EXPECT_EQ(turned->cluster.settings.controller_host, "head");
   EXPECT_TRUE(turned->daemons.is_config_override);
-  EXPECT_EQ(parse_slurm_conf("f", "ClusterName=c\nControlAddr=10.0.0.1\n" + nodes).error().text(), "f: SlurmctldHost is missing: add the line");
+  EXPECT_EQ(parse_slurm_conf("f", "ClusterName=c\nControlAddr=10.0.0.1\n" + nodes).error().text(),
+            "f: SlurmctldHost is missing: add the line");
 }
 
 TEST(SlurmConf, ProcsCountsWhereCpusIsNotGiven) {
-  EXPECT_EQ(parse("NodeName=x CPUs=8 Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 Procs=4\n").value().cluster.nodes[0].cpus, 8U);
+  EXPECT_EQ(parse("NodeName=x CPUs=8 Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 Procs=4\n")
+                .value()
+                .cluster.nodes[0]
+                .cpus,
+            8U);
   EXPECT_EQ(parse("NodeName=x Procs=3\n").value().cluster.nodes[0].cpus, 3U);
 }
 
 TEST(SlurmConf, SocketsFollowFromCpus) {
-  const auto conf = parse("NodeName=x CPUs=128 ThreadsPerCore=1\nNodeName=y CPUs=16 CoresPerSocket=4 ThreadsPerCore=2\nNodeName=z CPUs=2 CoresPerSocket=2 ThreadsPerCore=2\n");
+  const auto conf = parse(
+      "NodeName=x CPUs=128 ThreadsPerCore=1\nNodeName=y CPUs=16 CoresPerSocket=4 "
+      "ThreadsPerCore=2\nNodeName=z CPUs=2 CoresPerSocket=2 ThreadsPerCore=2\n");
   ASSERT_TRUE(conf.has_value()) << conf.error().text();
   EXPECT_EQ(conf->cluster.nodes[0].sockets, 128U);
   EXPECT_EQ(conf->cluster.nodes[1].sockets, 2U);
   EXPECT_EQ(conf->cluster.nodes[2].sockets, 1U) << "CPUs may count cores";
-  EXPECT_NE(error_of("NodeName=w CPUs=3 CoresPerSocket=2\n").find("CPUs=3 contradicts"), std::string::npos);
+  EXPECT_NE(error_of("NodeName=w CPUs=3 CoresPerSocket=2\n").find("CPUs=3 contradicts"),
+            std::string::npos);
 }
 
 TEST(SlurmConf, HostListsAsSitesWriteThem) {
-  const auto conf = parse("NodeName=g-[0-1] NodeAddr=g-[0-1].svc.example Port=7000\nPartitionName=q Nodes=g-0,g-1,\nPartitionName=r Nodes=\"\"\n");
+  const auto conf = parse(
+      "NodeName=g-[0-1] NodeAddr=g-[0-1].svc.example Port=7000\nPartitionName=q "
+      "Nodes=g-0,g-1,\nPartitionName=r Nodes=\"\"\n");
   ASSERT_TRUE(conf.has_value()) << conf.error().text();
   EXPECT_EQ(conf->cluster.nodes[1].address, "g-1.svc.example");
   EXPECT_EQ(conf->cluster.partitions[0].nodes.size(), 2U);
   EXPECT_TRUE(conf->cluster.partitions[1].nodes.empty());
-  EXPECT_NE(error_of("NodeName=,\n").find("NodeName=, names no node"), std::string::npos) << error_of("NodeName=,\n");
+  EXPECT_NE(error_of("NodeName=,\n").find("NodeName=, names no node"), std::string::npos)
+      << error_of("NodeName=,\n");
 }
 
 TEST(SlurmConf, SharingThatAsksForNothingPasses) {
@@ -418,7 +462,10 @@ TEST(SlurmConf, SharingThatAsksForNothingPasses) {
     EXPECT_EQ(conf->findings[0].kind, ConfFindingKind::kNoEffect) << value;
   }
   for (const char* value : {"FORCE", "FORCE:2", "perhaps"}) {
-    EXPECT_NE(error_of(fmt::format("PartitionName=q Nodes=n1 OverSubscribe={}\n", value)).find("EXCLUSIVE"), std::string::npos) << value;
+    EXPECT_NE(error_of(fmt::format("PartitionName=q Nodes=n1 OverSubscribe={}\n", value))
+                  .find("EXCLUSIVE"),
+              std::string::npos)
+        << value;
   }
 }
 

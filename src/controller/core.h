@@ -1,10 +1,12 @@
-// The one writer: validates requests, applies and journals events, starts jobs, keeps nodes in step.
+// The one writer: validates requests, applies and journals events, starts jobs, keeps nodes in
+// step.
 //
 //   commands, agent messages, plans, time ──▶ Core ──▶ batch of events ──▶ journal
 //                                                          │ durable
 //                                         replies, agent messages, followers ◀─┘
-// Single-threaded; `now` is sampled once per turn by the caller. A turn ends with end_turn(), which hands everything
-// that the turn decided to the journal as one batch. Nothing leaves before its batch is durable.
+// Single-threaded; `now` is sampled once per turn by the caller. A turn ends with end_turn(), which
+// hands everything that the turn decided to the journal as one batch. Nothing leaves before its
+// batch is durable.
 #pragma once
 
 #include <deque>
@@ -57,17 +59,19 @@ class CorePort {
   virtual void plan_consumed(Seq until) = 0;
   /// Asks for a blob; Core::on_blob answers.
   virtual void fetch_blob(BlobId id) = 0;
-  /// Mail for a user, after the event that causes it is durable. Sent at most once: a crash here loses it.
+  /// Mail for a user, after the event that causes it is durable. Sent at most once: a crash here
+  /// loses it.
   virtual void mail(Mail mail) = 0;
-  /// The configuration file is to be read again, soon after this returns. Errors: what is wrong with the file; nothing
-  /// changes then.
+  /// The configuration file is to be read again, soon after this returns. Errors: what is wrong
+  /// with the file; nothing changes then.
   virtual Status reconfigure() = 0;
   /// For the operator's eyes.
   virtual void warn(const std::string& text) = 0;
-  /// A node has met a newer leader than this one: the state is an older copy. The controller is to start again under an
-  /// epoch beyond that.
+  /// A node has met a newer leader than this one: the state is an older copy. The controller is to
+  /// start again under an epoch beyond that.
   virtual void lead_beyond(Epoch epoch) = 0;
-  /// What follows is done for this job, until another is named; 0: for none. Should the process die of it, this is who it was.
+  /// What follows is done for this job, until another is named; 0: for none. Should the process die
+  /// of it, this is who it was.
   virtual void works_on(JobId) {}
 };
 
@@ -76,25 +80,25 @@ JobId asking_job(const PreparedRequest& request);
 
 /// What runs of trials must know to reach the controller by HTTP.
 struct HttpFacts {
-  std::string master;      ///< "http://host:port"
-  std::string token_key;   ///< signs their tokens
-  std::string cluster;     ///< the cluster's uuid
+  std::string master;     ///< "http://host:port"
+  std::string token_key;  ///< signs their tokens
+  std::string cluster;    ///< the cluster's uuid
 };
 
 /// What a start brings along beside the state.
 struct CoreStart {
   std::string new_cluster_id = "new";  ///< for a state that has none yet
   Duration clock_step = {};            ///< a jump of the wall clock that is followed; zero: none
-  JobId job_floor = {};                ///< ids up to it were given by a state that was lost; 0: none
-  JobId suspect = {};                  ///< over which the last runs of the controller died: to be held; 0: none
+  JobId job_floor = {};  ///< ids up to it were given by a state that was lost; 0: none
+  JobId suspect = {};    ///< over which the last runs of the controller died: to be held; 0: none
 };
 
 class Core {
  public:
   struct Options {
     std::string version;
-    Duration silence = Duration::seconds(5);     ///< after which a node counts as not responding
-    Duration lease = Duration::seconds(60);      ///< of a client's allocation
+    Duration silence = Duration::seconds(5);  ///< after which a node counts as not responding
+    Duration lease = Duration::seconds(60);   ///< of a client's allocation
     /// What a client that ends its own job has to read the answer, and its caller to see it exit.
     Duration answer_grace = Duration::seconds(1);
     /// What a client that signals its own job has to read the answer.
@@ -106,17 +110,20 @@ class Core {
   /// To be restored before start().
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
-  /// Takes the lead under `epoch` with the configuration that the file now says. `now`, here and below, is the cluster's
-  /// time (cluster_clock.h): it never jumps.
-  void start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now, const CoreStart& beginning = {});
+  /// Takes the lead under `epoch` with the configuration that the file now says. `now`, here and
+  /// below, is the cluster's time (cluster_clock.h): it never jumps.
+  void start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now,
+             const CoreStart& beginning = {});
 
   /// Where HTTP is served: told to the runs of trials. Empty members: it is not.
   void serve_http(HttpFacts facts) { http_ = std::move(facts); }
 
   void on_command(Command command, TimePoint now);
-  /// A node's agent has connected. Errors: kNotFound for an unknown name; kAlreadyExists while another one is connected.
+  /// A node's agent has connected. Errors: kNotFound for an unknown name; kAlreadyExists while
+  /// another one is connected.
   Result<NodeIndex> on_register(const RegisterNode& hello, TimePoint now);
-  /// A node speaks of what runs on it: what it says of anything else is logged and not obeyed. False: it was not obeyed.
+  /// A node speaks of what runs on it: what it says of anything else is logged and not obeyed.
+  /// False: it was not obeyed.
   bool on_agent(NodeIndex node, const FromAgent& message, TimePoint now);
   void on_agent_lost(NodeIndex node);
   /// Signals sent there of which nobody knows whether they arrived: a connection of the node is
@@ -130,15 +137,17 @@ class Core {
   void on_durable(Seq seq, TimePoint now);
   /// What was asked for by CorePort::fetch_blob. An error ends the launches that wait for it.
   void on_blob(BlobId id, Result<Bytes> bytes);
-  /// Time passes: limits, warnings, leases, silence, eviction. Cheap when nothing is due; call at least every 250 ms.
+  /// Time passes: limits, warnings, leases, silence, eviction. Cheap when nothing is due; call at
+  /// least every 250 ms.
   void on_tick(TimePoint now);
-  /// Something is left of what was asked for or has happened: on_work() and end_turn() are due, as soon as what has arrived
-  /// meanwhile has had its turn.
+  /// Something is left of what was asked for or has happened: on_work() and end_turn() are due, as
+  /// soon as what has arrived meanwhile has had its turn.
   bool has_work() const;
   /// Takes up a bounded part of what is left.
   void on_work(TimePoint now);
-  /// Just started, and nodes that were there before have not registered yet: one of them may know that this state is an older copy,
-  /// in which ids would be given twice. No command should be taken up; ends by itself after a second.
+  /// Just started, and nodes that were there before have not registered yet: one of them may know
+  /// that this state is an older copy, in which ids would be given twice. No command should be
+  /// taken up; ends by itself after a second.
   bool awaits_nodes(TimePoint now) const;
   /// What is still to happen to jobs: none of it is of jobs that are over (the simulator looks at
   /// it in the end).
@@ -170,7 +179,8 @@ class Core {
                std::vector<frontend::SignalOrder>& orders, TimePoint now);
   void check_changes(const Draft& draft, std::size_t from, Reply& reply) const;
   void send_signals(const std::vector<frontend::SignalOrder>& orders, TimePoint now);
-  Reply create_step(const PreparedStep& request, const Identity& identity, TimePoint now, Command& command);
+  Reply create_step(const PreparedStep& request, const Identity& identity, TimePoint now,
+                    Command& command);
   void flush(TimePoint now);
 
   // core_sweeps.cc: what concerns many jobs
@@ -200,8 +210,10 @@ class Core {
   bool commit_start(const sched::Start& start, TimePoint now);
   void create_first_step(const Job& job, TimePoint now);
   Status check_change(const JobChanged& change) const;
-  Status check_satisfiable(const JobSpec& spec, const std::vector<PartitionIndex>& partitions) const;
-  /// As check_satisfiable, of the trials of an experiment and of a run of one: elastic ones with the least that they can do with.
+  Status check_satisfiable(const JobSpec& spec,
+                           const std::vector<PartitionIndex>& partitions) const;
+  /// As check_satisfiable, of the trials of an experiment and of a run of one: elastic ones with
+  /// the least that they can do with.
   Status check_trials(const ExperimentSpec& spec) const;
   Status check_run(const JobSpec& job, const std::vector<PartitionIndex>& partitions) const;
   void order_launch(const StepId& step);
@@ -234,7 +246,8 @@ class Core {
   // core_jobs.cc: from running to ended
   void on_step_done(NodeIndex node, const StepDone& done, TimePoint now);
   void finish_step(const Job& job, const StepState& step, TimePoint now);
-  void end_with_step(JobId job, const StepEnded& ended, const StepProgress& progress, TimePoint now);
+  void end_with_step(JobId job, const StepEnded& ended, const StepProgress& progress,
+                     TimePoint now);
   void on_ending(const Job& job, TimePoint now);
   void release_clean_nodes(JobId job, TimePoint now);
   std::vector<StepPart> take_parts(const Job& job, NodeIndex node);
@@ -246,7 +259,8 @@ class Core {
   // core_dependencies.cc: from waiting to eligible
   void settle_dependencies(TimePoint now);
   void settle_dependencies_of(const Job& job, const DependencyOutcome& outcome, TimePoint now);
-  DependencyOutcome settle_elements_of(const Job& record, const std::optional<std::set<std::uint32_t>>& affected, TimePoint now);
+  DependencyOutcome settle_elements_of(const Job& record, const AffectedJob& affected,
+                                       WholeArrays& wholes, TimePoint now);
 
   // core_trials.cc: runs of trials
   Reply handle_experiment(Draft& draft, const PreparedRequest& request, const Identity& identity);
@@ -258,7 +272,8 @@ class Core {
   void end_collection(const Job& job, TimePoint now);
   void arm_budget(const Job& job);
   void enforce_budget(const Job& job, TimePoint now);
-  Reply continue_experiment(Draft& draft, const PreparedContinuation& continued, const Identity& identity);
+  Reply continue_experiment(Draft& draft, const PreparedContinuation& continued,
+                            const Identity& identity);
   void settle_trial(const Job& job, bool is_own_fault, JobEnding& ending) const;
   Reply note_log_match(Draft& draft, const NoteLogMatch& note) const;
   void deliver_stop(const Job& job, std::optional<NodeIndex> only);
@@ -291,7 +306,8 @@ class Core {
   void watch_nodes(TimePoint now);
   std::optional<std::string> why_not_of(NodeIndex node, const FromAgent& message) const;
   void hear(NodeIndex node, const FromAgent& message, TimePoint now);
-  void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now);
+  void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear,
+            std::optional<std::string> reason, TimePoint now);
 
   // core_timers.cc
   void arm(const Job& job);
@@ -310,9 +326,12 @@ class Core {
   struct Recorder;
   struct Outgoing {
     Seq seq;
-    std::variant<std::pair<std::uint64_t, std::vector<Reply>>, std::pair<NodeIndex, ToAgent>, StepId, Mail> what;
+    std::variant<std::pair<std::uint64_t, std::vector<Reply>>, std::pair<NodeIndex, ToAgent>,
+                 StepId, Mail>
+        what;
   };
-  /// With which batch what this turn decides becomes durable: its own, or the last one's if it has none.
+  /// With which batch what this turn decides becomes durable: its own, or the last one's if it has
+  /// none.
   Seq due() const;
   void send_when_durable(NodeIndex node, ToAgent message);
   void send_or_keep(NodeIndex node, const ToAgent& message);
@@ -347,30 +366,36 @@ class Core {
   std::vector<JobId> endings_;         ///< jobs whose end was decided in this turn
   std::vector<JobId> room_for_steps_;  ///< jobs in which waiting steps may find room now
   std::vector<JobId> trial_jobs_;      ///< of trials, whose runs came to an end in this turn
-  std::set<JobId> askers_;             ///< jobs from inside which ends or signals were asked for in this turn
+  std::set<JobId> askers_;  ///< jobs from inside which ends or signals were asked for in this turn
   bool has_freed_ = false;
-  /// Jobs of which a turn, beside what came in for each, may still end or change: what is left waits for the next.
+  /// Jobs of which a turn, beside what came in for each, may still end or change: what is left
+  /// waits for the next.
   std::size_t allowance_ = kJobsPerTurn;
   std::map<ExperimentId, CarriedOn> carried_on_;
-  Identity acting_;                    ///< whose command is being taken; root between commands
-  JobId starting_;                     ///< the job whose start is being committed
+  Identity acting_;  ///< whose command is being taken; root between commands
+  JobId starting_;   ///< the job whose start is being committed
   std::vector<std::pair<std::uint64_t, std::vector<Reply>>> replies_;
 
   // Between turns.
-  std::deque<Sweeping> sweeps_;     ///< requests about many jobs of which a part is done
-  std::vector<NodeIndex> downed_;   ///< nodes that an operator took down and on which jobs may still run
+  std::deque<Sweeping> sweeps_;  ///< requests about many jobs of which a part is done
+  std::vector<NodeIndex>
+      downed_;  ///< nodes that an operator took down and on which jobs may still run
   bool is_node_watch_cut_ = false;  ///< more nodes are to be given up than one turn could
   std::deque<DurableUpdate> undurable_;
   std::deque<Outgoing> outbox_;
   std::shared_ptr<const sched::Plan> plan_;
-  std::deque<std::pair<Seq, std::uint64_t>> revisions_;  ///< the snapshot's revision after each recent batch
+  std::deque<std::pair<Seq, std::uint64_t>>
+      revisions_;  ///< the snapshot's revision after each recent batch
   JobTimers timers_;
-  /// Orders that wait until the client, whom they may end, has its answer. A crash loses them: agents that register are told anew.
+  /// Orders that wait until the client, whom they may end, has its answer. A crash loses them:
+  /// agents that register are told anew.
   std::multimap<TimePoint, std::pair<NodeIndex, ToAgent>> later_orders_;
   std::map<StepId, StepProgress> progress_;
-  std::deque<HeardStart> heard_starts_;  ///< in the order in which they were heard, until they are in the journal
+  std::deque<HeardStart>
+      heard_starts_;  ///< in the order in which they were heard, until they are in the journal
   std::map<BlobId, std::set<StepId>> waiting_launches_;
-  /// What has come for a launch that waits for more: the cache may be too small for all that one launch needs.
+  /// What has come for a launch that waits for more: the cache may be too small for all that one
+  /// launch needs.
   std::map<StepId, std::map<BlobId, Bytes>> fetched_;
   LaunchQueue launches_{options_.launches};
   /// What launches of late say to all their nodes, and what they were made of.
@@ -405,15 +430,19 @@ class Core {
     friend constexpr auto operator<=>(const Eviction&, const Eviction&) = default;
   };
   std::set<Eviction> evictions_;
-  /// Steps that have ended, with the batch in which they did: history must have it before they leave their jobs' records.
+  /// Steps that have ended, with the batch in which they did: history must have it before they
+  /// leave their jobs' records.
   std::deque<std::pair<Seq, StepId>> ended_steps_;
-  std::map<JobId, std::deque<StepId>> kept_steps_;  ///< ended ones that history has and the record still shows, in the order of their ends
+  std::map<JobId, std::deque<StepId>> kept_steps_;  ///< ended ones that history has and the record
+                                                    ///< still shows, in the order of their ends
   TimePoint last_tick_;
   TimePoint patience_since_;  ///< nobody's silence from before it counts
   TimePoint now_;             ///< of this turn
-  std::map<JobId, std::uint32_t> lost_runs_;  ///< how many in a row ended because their supervisor was lost
+  std::map<JobId, std::uint32_t>
+      lost_runs_;  ///< how many in a row ended because their supervisor was lost
   std::map<JobId, TimePoint> leases_;
-  std::map<JobId, std::uint32_t> wished_slots_;  ///< of elastic trials that are asked to stop for it
+  std::map<JobId, std::uint32_t>
+      wished_slots_;  ///< of elastic trials that are asked to stop for it
   std::map<JobId, std::vector<Command>> waiting_steps_;
 };
 

@@ -8,20 +8,21 @@ namespace muster {
 
 /// Elements of one outcome stay together on the record: those that still wait, or else the most.
 /// The others split off. Returns what the record has come to.
-DependencyOutcome Core::settle_elements_of(const Job& record,
-                                           const std::optional<std::set<std::uint32_t>>& affected,
-                                           TimePoint now) {
+DependencyOutcome Core::settle_elements_of(const Job& record, const AffectedJob& affected,
+                                           WholeArrays& wholes, TimePoint now) {
   const JobId id = record.id;
   const Bitmap& remaining = record.array->remaining.indices;
   std::array<std::vector<std::uint32_t>, 3> groups;  // waiting, satisfied, never
   const auto sort_in = [&](std::size_t index) {
     const auto element = static_cast<std::uint32_t>(index);
-    const DependencyOutcome outcome = dependencies_.evaluate(record, state_, element);
+    const DependencyOutcome outcome = dependencies_.evaluate(record, state_, element, &wholes);
     groups[outcome.is_never ? 2 : outcome.is_satisfied ? 1 : 0].push_back(element);
   };
   std::size_t count = 0;
-  if (affected) {
-    for (const std::uint32_t index : *affected) {
+  const bool is_all =
+      !affected.elements || (affected.may_be_all && is_awaited_array_over(record, wholes, state_));
+  if (!is_all) {
+    for (const std::uint32_t index : *affected.elements) {
       if (remaining.test(index)) sort_in(index), ++count;
     }
   } else {
@@ -39,15 +40,17 @@ DependencyOutcome Core::settle_elements_of(const Job& record,
 }
 
 void Core::settle_dependencies(TimePoint now) {
+  // What is decided here changes only jobs that wait: whom that affects is looked at next time.
+  WholeArrays wholes(state_);
   for (const AffectedJob& affected : dependencies_.take_affected(allowance_)) {
     --allowance_;
     const Job* job = state_.jobs().find(affected.job);
     if (job == nullptr || !job->is_pending() || job->dependencies == nullptr ||
         job->eligible_time.is_set())
       continue;
-    DependencyOutcome outcome = dependencies_.evaluate(*job, state_);
+    DependencyOutcome outcome = dependencies_.evaluate(*job, state_, {}, &wholes);
     if (!outcome.is_decided() && waits_by_element(*job))
-      outcome = settle_elements_of(*job, affected.elements, now);
+      outcome = settle_elements_of(*job, affected, wholes, now);
     settle_dependencies_of(*job, outcome, now);
   }
 }

@@ -94,17 +94,49 @@ TEST(CoreDependency, ElementsOfOneOutcomeStayTogether) {
   first.array = ArraySpec{Bitmap::range(0, 100), 0};
   const JobId array = rig.done(std::move(first)).job;
   PreparedSubmit second = submit_of(spec_of("second"));
-  second.array = ArraySpec{Bitmap::range(0, 101), 0};  // one more: it waits for nothing
+  second.array = ArraySpec{Bitmap::range(0, 101), 0};  // one more: it waits for all of them
   second.dependencies.terms.push_back(
       DependencyTerm{DependencyKind::kAfterCorr, array, {}, {}, {}});
   const JobId after = rig.done(std::move(second)).job;
-  EXPECT_EQ(rig.core.state().jobs().size(), 3U) << "the hundredth by itself";
+  EXPECT_EQ(rig.core.state().jobs().size(), 2U);
   CancelJobs cancel;
   cancel.filter.jobs = {selector_of(array)};
   rig.done(cancel);
-  EXPECT_EQ(rig.core.state().jobs().size(), 3U);
-  EXPECT_EQ(rig.job(after).array->remaining.indices.count(), 100U);
+  EXPECT_EQ(rig.core.state().jobs().size(), 2U);
+  EXPECT_EQ(rig.job(after).array->remaining.indices.count(), 101U);
   EXPECT_EQ(rig.job(after).reason, PendingReason::kDependencyNeverSatisfied);
+}
+
+TEST(CoreDependency, ElementsBeyondTheOtherArrayStartWhenAllOfItHasEndedWell) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  PreparedSubmit first = submit_of(spec_of("first"));
+  first.array = ArraySpec{Bitmap::range(0, 2), 0};
+  const JobId array = rig.done(std::move(first)).job;
+  PreparedSubmit second = submit_of(spec_of("second"));
+  second.array = ArraySpec{Bitmap::range(0, 4), 0};
+  second.dependencies.terms.push_back(
+      DependencyTerm{DependencyKind::kAfterCorr, array, {}, {}, {}});
+  const JobId after = rig.done(std::move(second)).job;
+  rig.plan();
+  const auto running = [&] {
+    std::size_t count = 0;
+    rig.core.state().jobs().for_each([&](const Job& job) {
+      count += job.array_job == after && job.state == JobState::kRunning ? 1 : 0;
+    });
+    return count;
+  };
+  EXPECT_EQ(running(), 0U);
+  const JobId zero = rig.core.state().jobs().elements(array)->at(0);
+  const JobId one = rig.core.state().jobs().elements(array)->at(1);
+  rig.step_done(0, rig.batch_step(zero), ExitStatus());
+  rig.plan();
+  EXPECT_EQ(running(), 1U) << "the one of its index";
+  rig.step_done(0, rig.batch_step(one), ExitStatus());
+  rig.work();
+  rig.plan();
+  EXPECT_EQ(running(), 4U);
 }
 
 /// An array of three of which the first has ended well and the second has failed, both have left
@@ -201,7 +233,8 @@ TEST(CoreDependency, EachThatWaitsIsToldBeforeTheEndedJobIsForgotten) {
   std::vector<JobId> waiting;  // more than one turn tells
   for (int i = 0; i < 600; ++i) {
     PreparedSubmit submit = submit_of(spec_of("after"));
-    submit.dependencies.terms.push_back(DependencyTerm{DependencyKind::kAfterNotOk, first, {}, {}, {}});
+    submit.dependencies.terms.push_back(
+        DependencyTerm{DependencyKind::kAfterNotOk, first, {}, {}, {}});
     waiting.push_back(rig.done(std::move(submit)).job);
   }
   rig.step_done(0, rig.batch_step(first), ExitStatus::exited(1));

@@ -1,4 +1,5 @@
-// What concerns many jobs is done part by part: nobody else's turn waits for the end of it, and a crash in its midst loses nothing.
+// What concerns many jobs is done part by part: nobody else's turn waits for the end of it, and a
+// crash in its midst loses nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ constexpr std::size_t kPerTurn = 256;
 
 template <class Kind>
 std::size_t count_of(const EventBatchRef& batch) {
-  return static_cast<std::size_t>(std::ranges::count_if(batch->events, [](const Event& event) { return std::holds_alternative<Kind>(event.body); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      batch->events, [](const Event& event) { return std::holds_alternative<Kind>(event.body); }));
 }
 template <class Kind>
 std::size_t most_in_a_batch(const Rig& rig) {
@@ -144,7 +146,8 @@ TEST(CoreSweep, AfterACrashTheRestIsDoneWhenItIsAskedForAgain) {
   EXPECT_FALSE(next.core.has_work());
   const Reply reply = next.done(cancel_all(), kAlice, id);
   EXPECT_EQ(reply.outcomes.size(), 600 - kPerTurn);
-  next.core.state().jobs().for_each([](const Job& job) { EXPECT_EQ(job.state, JobState::kCancelled); });
+  next.core.state().jobs().for_each(
+      [](const Job& job) { EXPECT_EQ(job.state, JobState::kCancelled); });
 }
 
 TEST(CoreSweep, ElementsOfAnArraySplitOffPartByPart) {
@@ -166,7 +169,65 @@ TEST(CoreSweep, ElementsOfAnArraySplitOffPartByPart) {
   EXPECT_EQ(rig.job(array).state, JobState::kCancelled);
 }
 
+TEST(CoreSweep, JobsThatLeaveMemoryMeanwhileArePassedOver) {
+  constexpr std::uint32_t kMany = 1500;
+  constexpr std::uint32_t kEnded = 1000;
+  Waiting rig(kMany);
+  CancelJobs early;
+  for (std::uint32_t id = 1; id <= kEnded; ++id)
+    early.filter.jobs.push_back(selector_of(JobId(id)));
+  rig.done(early);
+  ControlJobs hold;
+  hold.verb = JobVerb::kRelease;
+  for (std::uint32_t id = 1; id <= kMany; ++id) hold.jobs.push_back(selector_of(JobId(id)));
+  const auto token = rig.ask({hold});
+  rig.core.on_history(rig.core.state().seq());
+  rig.live(rig.core.state().settings().min_job_age + Duration::seconds(10));
+  rig.work();
+  ASSERT_TRUE(rig.replies.contains(token));
+  EXPECT_FALSE(rig.replies.at(token).at(0).error);
+  EXPECT_EQ(rig.replies.at(token).at(0).outcomes.size(), kMany);
+}
+
+TEST(CoreSweep, ElementsThatLeaveMemoryWhileAnEditGoesOnDoNotEndIt) {
+  constexpr std::size_t kMany = 900;
+  Rig rig;
+  PreparedSubmit submit = submit_of(spec_of());
+  submit.array.emplace();
+  submit.array->indices = Bitmap::range(0, kMany);
+  const JobId array = rig.done(submit).job;
+  CancelJobs cancel;
+  cancel.filter.jobs = {element_of(array, Bitmap::range(0, 700))};
+  rig.done(cancel);
+  // The whole array is named: the records are known when the edit begins.
+  const auto token = rig.ask(
+      {UpdateObject{UpdateKind::kJob, std::to_string(array.value()), {{"Comment", "late"}}}});
+  rig.core.on_history(rig.core.state().seq());
+  rig.live(rig.core.state().settings().min_job_age + Duration::seconds(10));
+  rig.work();
+  ASSERT_TRUE(rig.replies.contains(token));
+  EXPECT_FALSE(rig.replies.at(token).at(0).error);
+}
+
 // ---- control, update ----
+
+TEST(CoreSweep, AnEditOfElementsOfWhichOneIsNotThereIsDoneAndNamesIt) {
+  Rig rig;
+  PreparedSubmit submit = submit_of(spec_of());
+  submit.array.emplace();
+  submit.array->indices = Bitmap::range(0, 5);
+  const JobId array = rig.done(submit).job;
+  const std::string name = std::to_string(array.value()) + "_[3-6]";
+  const Reply reply = rig.done(UpdateObject{UpdateKind::kJob, name, {{"Comment", "late"}}});
+  EXPECT_FALSE(reply.error);
+  ASSERT_EQ(reply.outcomes.size(), 1U);
+  EXPECT_EQ(reply.outcomes[0].job, element_of(array, Bitmap::range(5, 2)));
+  EXPECT_EQ(reply.outcomes[0].error->message, "Invalid job id specified");
+  EXPECT_EQ(rig.job(array).array->remaining.indices.count(), 3U);
+  const std::string none = std::to_string(array.value()) + "_[8-9]";
+  EXPECT_EQ(rig.done(UpdateObject{UpdateKind::kJob, none, {{"Comment", "x"}}}).error->message,
+            "Invalid job id specified");
+}
 
 TEST(CoreSweep, AThousandEndedJobsAreRequeuedPartByPart) {
   Waiting rig(1000);
@@ -189,7 +250,8 @@ TEST(CoreSweep, AnEditOfAllElementsIsDonePartByPartOrRefusedAtOnce) {
   const JobId array = rig.done(submit).job;
   const std::string name = std::to_string(array.value()) + "_[0-899]";
   const std::size_t jobs = rig.core.state().jobs().size();
-  EXPECT_EQ(rig.done(UpdateObject{UpdateKind::kJob, name, {{"Priority", "999"}}}).error->code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(rig.done(UpdateObject{UpdateKind::kJob, name, {{"Priority", "999"}}}).error->code,
+            ErrorCode::kPermissionDenied);
   EXPECT_EQ(rig.core.state().jobs().size(), jobs) << "a refusal leaves no element split off";
   EXPECT_FALSE(rig.done(UpdateObject{UpdateKind::kJob, name, {{"Comment", "late"}}}).error);
   EXPECT_LE(most_in_a_batch<JobChanged>(rig), kPerTurn);
@@ -200,7 +262,8 @@ TEST(CoreSweep, NobodyIsEditedByAnother) {
   Waiting rig(600);
   CancelJobs cancel;
   for (std::uint32_t id = 1; id <= 600; ++id) cancel.filter.jobs.push_back(selector_of(JobId(id)));
-  for (const JobOutcome& outcome : rig.done(cancel, kBob).outcomes) EXPECT_EQ(outcome.error->code, ErrorCode::kPermissionDenied);
+  for (const JobOutcome& outcome : rig.done(cancel, kBob).outcomes)
+    EXPECT_EQ(outcome.error->code, ErrorCode::kPermissionDenied);
   EXPECT_EQ(rig.pending(), 600U);
 }
 
@@ -219,7 +282,8 @@ TEST(CoreSweep, ABatchIsAtomicAndThereforeShort) {
   wide.filter.jobs = {element_of(array, Bitmap::range(0, 5000))};
   const auto token = rig.ask({wide, cancel_of(JobId(1))});
   rig.flush();
-  EXPECT_EQ(rig.replies.at(token).at(0).error->message, "the requests of one batch concern too many jobs");
+  EXPECT_EQ(rig.replies.at(token).at(0).error->message,
+            "the requests of one batch concern too many jobs");
   EXPECT_TRUE(rig.job(JobId(1)).is_pending());
 }
 
@@ -232,14 +296,17 @@ TEST(CoreSweep, ThoseWhoWaitedForOneJobAreReleasedPartByPart) {
   const JobId first = rig.done(submit_of(spec_of("first"))).job;
   for (int i = 0; i < 1000; ++i) {
     PreparedSubmit submit = submit_of(spec_of("after"));
-    submit.dependencies.terms.push_back(DependencyTerm{DependencyKind::kAfterOk, first, {}, {}, {}});
+    submit.dependencies.terms.push_back(
+        DependencyTerm{DependencyKind::kAfterOk, first, {}, {}, {}});
     rig.ask({submit});
   }
   rig.flush();
   rig.step_done(0, rig.batch_step(first));
   const auto eligible = [](const Rig& one) {
     std::size_t count = 0;
-    one.core.state().jobs().for_each([&](const Job& job) { count += job.dependencies != nullptr && job.eligible_time.is_set() ? 1 : 0; });
+    one.core.state().jobs().for_each([&](const Job& job) {
+      count += job.dependencies != nullptr && job.eligible_time.is_set() ? 1 : 0;
+    });
     return count;
   };
   EXPECT_EQ(eligible(rig), kPerTurn);
@@ -268,14 +335,16 @@ struct Full : Rig {
   }
   static std::size_t running_on(const Rig& rig) {
     std::size_t count = 0;
-    rig.core.state().jobs().for_each([&](const Job& job) { count += job.state == JobState::kRunning ? 1 : 0; });
+    rig.core.state().jobs().for_each(
+        [&](const Job& job) { count += job.state == JobState::kRunning ? 1 : 0; });
     return count;
   }
 };
 
 TEST(CoreSweep, JobsOfNodesThatAreTakenDownEndPartByPartAlsoAcrossACrash) {
   Full rig;
-  rig.ask({UpdateObject{UpdateKind::kNode, "n[0-99]", {{"State", "down"}, {"Reason", "flood"}}}}, kRoot);
+  rig.ask({UpdateObject{UpdateKind::kNode, "n[0-99]", {{"State", "down"}, {"Reason", "flood"}}}},
+          kRoot);
   rig.flush();
   EXPECT_EQ(Full::running_on(rig), kJobs - kPerTurn);
   Rig next(kNodes, rig.stored());
@@ -290,8 +359,10 @@ TEST(CoreSweep, NodesThatFallSilentTogetherAreGivenUpPartByPart) {
   const std::size_t before = rig.journal.size();
   rig.pass(rig.core.state().settings().slurmd_timeout + Duration::seconds(1));
   rig.work();
-  for (const Node& node : rig.core.state().nodes().all()) EXPECT_TRUE(node.jobs.empty()) << node.config.name;
-  for (std::size_t i = before; i < rig.journal.size(); ++i) EXPECT_LE(count_of<JobEnding>(rig.journal[i]), kPerTurn + 4);
+  for (const Node& node : rig.core.state().nodes().all())
+    EXPECT_TRUE(node.jobs.empty()) << node.config.name;
+  for (std::size_t i = before; i < rig.journal.size(); ++i)
+    EXPECT_LE(count_of<JobEnding>(rig.journal[i]), kPerTurn + 4);
 }
 
 // ---- steps ----

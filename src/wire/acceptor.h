@@ -19,6 +19,8 @@ class Acceptor {
 
   /// For as long as somebody holds the promise.
   kj::Promise<void> run();
+  /// Somebody waits to be accepted, and the last attempt found no descriptor or memory for it.
+  bool is_short() const { return is_short_; }
 
  private:
   void accept_waiting();

@@ -82,8 +82,10 @@ TEST_F(AcceptorTest, LetsInWhoCameDuringAShortageWithoutAFurtherSign) {
     pass(300);
     EXPECT_EQ(adopted.size(), 1U);
     EXPECT_EQ(shortages, std::vector{EMFILE}) << "told once";
+    EXPECT_TRUE(acceptor->is_short());
   }
   until([&] { return adopted.size() == 3; });
+  EXPECT_FALSE(acceptor->is_short());
 }
 
 }  // namespace

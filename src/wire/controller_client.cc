@@ -20,7 +20,8 @@ struct ControllerClient::State {
   State(kj::AsyncIoContext& context, int fd)
       : io(context),
         stream(context.lowLevelProvider->wrapSocketFd(
-            fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+            fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
                     kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK)),
         client(*stream),
         controller(client.bootstrap().castAs<schema::Controller>()) {}
@@ -65,7 +66,8 @@ class SinkImpl final : public schema::PageSink::Server {
   explicit SinkImpl(const std::function<Status(std::string_view)>& visit) : visit_(visit) {}
   kj::Promise<void> page(PageContext context) override {
     const auto bytes = context.getParams().getBytes();
-    const Status read = visit_(std::string_view(reinterpret_cast<const char*>(bytes.begin()), bytes.size()));
+    const Status read =
+        visit_(std::string_view(reinterpret_cast<const char*>(bytes.begin()), bytes.size()));
     KJ_REQUIRE(read.has_value(), "malformed page");
     return kj::READY_NOW;
   }
@@ -82,12 +84,15 @@ std::string reason_of(const kj::Exception& exception) {
   return said == std::string::npos ? text : text.substr(said + kRemote.size());
 }
 
-/// A connection that is of no use any more. Unless it just ended, the message says what the other end found wrong; a refusal comes as
-/// the end of the connection, too, and is known by how it begins.
+/// A connection that is of no use any more. Unless it just ended, the message says what the other
+/// end found wrong; a refusal comes as the end of the connection, too, and is known by how it
+/// begins.
 Error error_of(const kj::Exception& exception) {
   const std::string reason = reason_of(exception);
-  if (exception.getType() == kj::Exception::Type::DISCONNECTED && !reason.starts_with(kRefusalBegins)) {
-    return {ErrorCode::kUnavailable, "Zero Bytes were transmitted or received", exception.getDescription().cStr()};
+  if (exception.getType() == kj::Exception::Type::DISCONNECTED &&
+      !reason.starts_with(kRefusalBegins)) {
+    return {ErrorCode::kUnavailable, "Zero Bytes were transmitted or received",
+            exception.getDescription().cStr()};
   }
   return {ErrorCode::kUnavailable, std::string(kNoAnswer) + " (" + reason + ")", ""};
 }
@@ -110,12 +115,15 @@ ControllerClient::~ControllerClient() = default;
 
 void ControllerClient::set_patience(Duration patience) { state_->patience = patience; }
 
-Result<std::unique_ptr<ControllerClient>> ControllerClient::connect(kj::AsyncIoContext& io, const std::string& address) {
-  const int fd = TRY(connect_to(address));
+Result<std::unique_ptr<ControllerClient>> ControllerClient::connect(kj::AsyncIoContext& io,
+                                                                    const std::string& address,
+                                                                    std::optional<Duration> limit) {
+  const int fd = limit ? TRY(connect_within(address, *limit)) : TRY(connect_to(address));
   return std::unique_ptr<ControllerClient>(new ControllerClient(std::make_unique<State>(io, fd)));
 }
 
-kj::Promise<std::vector<Reply>> ControllerClient::submit_async(const std::vector<Request>& requests, RequestId id) {
+kj::Promise<std::vector<Reply>> ControllerClient::submit_async(const std::vector<Request>& requests,
+                                                               RequestId id) {
   auto call = state_->controller.submitRequest();
   auto list = call.initRequests(static_cast<unsigned>(requests.size()));
   for (unsigned i = 0; i < requests.size(); ++i) write(list[i], requests[i]);
@@ -128,7 +136,8 @@ kj::Promise<std::vector<Reply>> ControllerClient::submit_async(const std::vector
   });
 }
 
-Result<std::vector<Reply>> ControllerClient::submit(const std::vector<Request>& requests, RequestId id) {
+Result<std::vector<Reply>> ControllerClient::submit(const std::vector<Request>& requests,
+                                                    RequestId id) {
   return run<std::vector<Reply>>(*state_, [&] { return submit_async(requests, id); });
 }
 
@@ -145,11 +154,14 @@ Status ControllerClient::query(const Query& query, const std::function<void(Page
   });
 }
 
-Status ControllerClient::query_jobs(const Query& query, const std::function<void(JobView&)>& visit) {
-  return query_pages(query, [&visit](std::string_view bytes) { return records::each_job(bytes, visit); });
+Status ControllerClient::query_jobs(const Query& query,
+                                    const std::function<void(JobView&)>& visit) {
+  return query_pages(query,
+                     [&visit](std::string_view bytes) { return records::each_job(bytes, visit); });
 }
 
-Status ControllerClient::query_pages(const Query& query, const std::function<Status(std::string_view)>& visit) {
+Status ControllerClient::query_pages(const Query& query,
+                                     const std::function<Status(std::string_view)>& visit) {
   std::optional<Error> refused;
   auto failure = kj::runCatchingExceptions([&] {
     auto call = state_->controller.queryRequest();
@@ -193,7 +205,8 @@ Result<WaitAnswer> ControllerClient::wait(const WaitFor& wanted) {
   return run<WaitAnswer>(*state_, [&] { return wait_async(wanted); });
 }
 
-kj::Promise<Result<LogAnswer>> ControllerClient::read_logs_async(const LogQuery& query, Duration wait) {
+kj::Promise<Result<LogAnswer>> ControllerClient::read_logs_async(const LogQuery& query,
+                                                                 Duration wait) {
   auto call = state_->controller.readLogsRequest();
   write(call.initQuery(), query);
   call.setWait(wait.microseconds());

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,14 +14,19 @@
 
 namespace muster {
 
-/// How the message of an error begins that has its cause in brackets: the controller could not be asked.
+/// How the message of an error begins that has its cause in brackets: the controller could not be
+/// asked.
 inline constexpr std::string_view kNoAnswer = "Unable to contact slurm controller";
 
-/// One connection. Each call waits for its answer; `_async` forms return promises for callers with a loop of their own.
+/// One connection. Each call waits for its answer; `_async` forms return promises for callers with
+/// a loop of their own.
 class ControllerClient {
  public:
+  /// `limit`, where given: how long the connection may take to be made.
   /// Errors: kUnavailable when nobody listens.
-  static Result<std::unique_ptr<ControllerClient>> connect(kj::AsyncIoContext& io, const std::string& address);
+  static Result<std::unique_ptr<ControllerClient>> connect(kj::AsyncIoContext& io,
+                                                           const std::string& address,
+                                                           std::optional<Duration> limit = {});
   ~ControllerClient();
 
   /// How long the other end may be silent while one of the calls below waits for its answer; zero:

@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 namespace muster {
 namespace {
@@ -47,7 +49,9 @@ Status fill(UnixName& name, const std::string& path) {
   return {};
 }
 
-const sockaddr* as_sockaddr(const UnixName& name) { return reinterpret_cast<const sockaddr*>(&name.address); }
+const sockaddr* as_sockaddr(const UnixName& name) {
+  return reinterpret_cast<const sockaddr*>(&name.address);
+}
 
 /// `extra`: SOCK_NONBLOCK so as not to wait where the other end's queue is full.
 Result<int> connect_unix(const std::string& path, int extra = 0) {
@@ -64,16 +68,40 @@ Result<int> connect_unix(const std::string& path, int extra = 0) {
   return fd;
 }
 
-Result<int> connect_tcp(const std::string& address) {
+/// The outcome of a connection that is under way; false with errno.
+bool is_made_within(int fd, Duration limit) {
+  pollfd writable{fd, POLLOUT, 0};
+  const std::int64_t wait_ms = std::clamp<std::int64_t>(limit.microseconds() / 1000, 0, INT_MAX);
+  if (::poll(&writable, 1, static_cast<int>(wait_ms)) == 0) {
+    errno = ETIMEDOUT;
+    return false;
+  }
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) return true;
+  errno = error;
+  return false;
+}
+
+/// Without a limit it takes as long as the system lets it.
+Result<int> connect_tcp(const std::string& address, std::optional<Duration> limit = {}) {
   const auto colon = address.rfind(':');
-  if (colon == std::string::npos) return fail(ErrorCode::kInvalidArgument, "not an address", address + ": use unix:PATH or HOST:PORT");
+  if (colon == std::string::npos) {
+    return fail(ErrorCode::kInvalidArgument, "not an address",
+                address + ": use unix:PATH or HOST:PORT");
+  }
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const int rc = ::getaddrinfo(address.substr(0, colon).c_str(), address.substr(colon + 1).c_str(), &hints, &found);
-  if (rc != 0) return fail(ErrorCode::kUnavailable, "cannot resolve " + address, ::gai_strerror(rc));
-  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const bool is_connected = fd >= 0 && ::connect(fd, found->ai_addr, found->ai_addrlen) == 0;
+  const int rc = ::getaddrinfo(address.substr(0, colon).c_str(), address.substr(colon + 1).c_str(),
+                               &hints, &found);
+  if (rc != 0)
+    return fail(ErrorCode::kUnavailable, "cannot resolve " + address, ::gai_strerror(rc));
+  const int extra = limit ? SOCK_NONBLOCK : 0;
+  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | extra, 0);
+  bool is_connected = fd >= 0 && ::connect(fd, found->ai_addr, found->ai_addrlen) == 0;
+  if (fd >= 0 && !is_connected && limit && errno == EINPROGRESS)
+    is_connected = is_made_within(fd, *limit);
   const Error error = unavailable("cannot connect to " + address);
   ::freeaddrinfo(found);
   if (!is_connected) {
@@ -91,17 +119,21 @@ Result<int> listen_unix(const std::string& path, unsigned mode) {
   TRY(fill(name, path));
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return fail(unavailable("socket"));
-  // What nobody listens on is left over from a process that is gone; a living one is not pushed aside.
+  // What nobody listens on is left over from a process that is gone; a living one is not pushed
+  // aside.
   const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const bool is_living = probe >= 0 && (::connect(probe, as_sockaddr(name), sizeof name.address) == 0 || errno == EAGAIN);
+  const bool is_living =
+      probe >= 0 &&
+      (::connect(probe, as_sockaddr(name), sizeof name.address) == 0 || errno == EAGAIN);
   if (probe >= 0) ::close(probe);
   if (is_living) {
     ::close(fd);
-    return fail(ErrorCode::kAlreadyExists, "somebody listens on " + path, "another process of this cluster is running: stop it first");
+    return fail(ErrorCode::kAlreadyExists, "somebody listens on " + path,
+                "another process of this cluster is running: stop it first");
   }
   ::unlink(name.address.sun_path);
-  if (::bind(fd, as_sockaddr(name), sizeof name.address) != 0 || ::chmod(name.address.sun_path, mode) != 0 ||
-      ::listen(fd, 4096) != 0) {
+  if (::bind(fd, as_sockaddr(name), sizeof name.address) != 0 ||
+      ::chmod(name.address.sun_path, mode) != 0 || ::listen(fd, 4096) != 0) {
     const Error error = unavailable("cannot listen on " + path);
     ::close(fd);
     return fail(error);
@@ -115,7 +147,8 @@ namespace {
 Result<std::pair<std::string, std::string>> host_and_port(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos || colon + 1 == address.size()) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no HOST:PORT", address), "write 127.0.0.1:8080, or port 0 for one that is free");
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no HOST:PORT", address),
+                "write 127.0.0.1:8080, or port 0 for one that is free");
   }
   std::string host = address.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -127,13 +160,14 @@ std::uint16_t port_of(int fd) {
   socklen_t size = sizeof bound;
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return 0;
   const bool is_v6 = bound.ss_family == AF_INET6;
-  return ntohs(is_v6 ? reinterpret_cast<const sockaddr_in6*>(&bound)->sin6_port : reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
+  return ntohs(is_v6 ? reinterpret_cast<const sockaddr_in6*>(&bound)->sin6_port
+                     : reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
 }
 
 }  // namespace
 
 bool has_peer_left(kj::AsyncIoStream& connection) {
-  KJ_IF_MAYBE(fd, connection.getFd()) {
+  KJ_IF_MAYBE (fd, connection.getFd()) {
     pollfd polled{*fd, POLLRDHUP, 0};
     return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
   }
@@ -146,13 +180,16 @@ Result<TcpListener> listen_tcp(const std::string& address) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
-  if (const int code = ::getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found); code != 0) {
+  if (const int code =
+          ::getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found);
+      code != 0) {
     return fail(ErrorCode::kInvalidArgument, "cannot listen on " + address, ::gai_strerror(code));
   }
   const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int on = 1;
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const bool is_listening = fd >= 0 && ::bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, SOMAXCONN) == 0;
+  const bool is_listening =
+      fd >= 0 && ::bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, SOMAXCONN) == 0;
   const Error error = unavailable("cannot listen on " + address);
   ::freeaddrinfo(found);
   if (!is_listening) {
@@ -167,19 +204,28 @@ Result<int> connect_to(const std::string& address) {
   return connect_tcp(address);
 }
 
+Result<int> connect_within(const std::string& address, Duration limit) {
+  if (address.rfind("unix:", 0) == 0) return connect_unix(address.substr(5), SOCK_NONBLOCK);
+  return connect_tcp(address, limit);
+}
+
 Result<int> connect_at_once(const std::string& address) {
   if (address.rfind("unix:", 0) == 0) return connect_unix(address.substr(5), SOCK_NONBLOCK);
-  return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no address of a socket on this machine", address), "use unix:PATH");
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' is no address of a socket on this machine", address),
+              "use unix:PATH");
 }
 
 Result<Identity> peer_identity(int fd, const std::vector<std::uint32_t>& operators) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return fail(unavailable("SO_PEERCRED"));
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
+    return fail(unavailable("SO_PEERCRED"));
   Identity identity;
   identity.user = UserId(credentials.uid);
   identity.group = GroupId(credentials.gid);
-  identity.is_operator = credentials.uid == 0 || std::ranges::find(operators, credentials.uid) != operators.end();
+  identity.is_operator =
+      credentials.uid == 0 || std::ranges::find(operators, credentials.uid) != operators.end();
   return identity;
 }
 

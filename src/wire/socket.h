@@ -8,22 +8,29 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "model/request.h"
 
 namespace muster {
 
-/// A listening Unix socket with the given mode bits; a stale file of that name is replaced. Returns the descriptor.
+/// A listening Unix socket with the given mode bits; a stale file of that name is replaced. Returns
+/// the descriptor.
 Result<int> listen_unix(const std::string& path, unsigned mode);
 struct TcpListener {
   int fd = -1;
   std::string address;  ///< with the port that was given
 };
-/// A listening TCP socket on "HOST:PORT", IPv6 in brackets; port 0: one that is free. Errors: kInvalidArgument, kUnavailable.
+/// A listening TCP socket on "HOST:PORT", IPv6 in brackets; port 0: one that is free. Errors:
+/// kInvalidArgument, kUnavailable.
 Result<TcpListener> listen_tcp(const std::string& address);
-/// A connected socket, non-blocking and close-on-exec. Errors: kUnavailable with what was tried and errno's text.
+/// A connected socket, non-blocking and close-on-exec. Errors: kUnavailable with what was tried and
+/// errno's text.
 Result<int> connect_to(const std::string& address);
-/// The same of "unix:PATH" alone, and without waiting. Errors: kInvalidArgument for another address; kUnavailable also where the other
-/// end has a full queue.
+/// The same, given up after `limit`; what resolves a name of TCP has a limit of its own. Errors:
+/// also kUnavailable where the other end has a full queue.
+Result<int> connect_within(const std::string& address, Duration limit);
+/// The same of "unix:PATH" alone, and without waiting. Errors: kInvalidArgument for another
+/// address; kUnavailable also where the other end has a full queue.
 Result<int> connect_at_once(const std::string& address);
 /// True when the other end sends no more: it has closed the connection, or died.
 bool has_peer_left(kj::AsyncIoStream& connection);

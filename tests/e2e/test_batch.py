@@ -118,7 +118,7 @@ def test_time_limit_warns_then_ends(own_cluster):
 
 
 def test_hold_release_and_requeue(cluster):
-    job = cluster.sbatch("echo run $SLURM_RESTART_COUNT; sleep 30", "--hold", "-o", "requeue.out", "--open-mode=append")
+    job = cluster.sbatch("echo run ${SLURM_RESTART_COUNT:-0}; sleep 30", "--hold", "-o", "requeue.out", "--open-mode=append")
     assert cluster.run("squeue", "-h", "-o", "%T %r", "-j", job).out == "PENDING JobHeldUser\n"
     cluster.run("scontrol", "release", job)
     cluster.wait_state(job, "RUNNING")
@@ -180,7 +180,7 @@ def test_folders_of_output_files_are_the_users_own(cluster):
 
 
 def test_a_job_that_ends_itself_has_its_answer(cluster):
-    script = ("[ $SLURM_RESTART_COUNT = 0 ] || { echo again; exit 0; }\ntrap 'echo ended; exit 1' TERM\n"
+    script = ("[ ${SLURM_RESTART_COUNT:-0} = 0 ] || { echo again; exit 0; }\ntrap 'echo ended; exit 1' TERM\n"
               "scontrol requeue $SLURM_JOB_ID; echo rc=$?\nsleep 30 & wait\n")
     jobs = [cluster.sbatch(script, "-o", f"self-{i}.out", "--open-mode=append") for i in range(6)]
     for i, job in enumerate(jobs):

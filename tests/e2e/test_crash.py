@@ -12,7 +12,7 @@ from pathlib import Path
 from conftest import end_cluster, make_cluster
 
 TASK = """#!/bin/sh
-me="$SLURM_JOB_ID $SLURM_RESTART_COUNT ${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}_${SLURM_ARRAY_TASK_ID:-x} $SLURMD_NODENAME gpu=${CUDA_VISIBLE_DEVICES:-none}"
+me="$SLURM_JOB_ID ${SLURM_RESTART_COUNT:-0} ${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}_${SLURM_ARRAY_TASK_ID:-x} $SLURMD_NODENAME gpu=${CUDA_VISIBLE_DEVICES:-none}"
 echo "start $me $(cut -d' ' -f1 /proc/uptime)" >> ledger
 sleep $1
 echo "end $me $(cut -d' ' -f1 /proc/uptime)" >> ledger

@@ -391,7 +391,7 @@ def test_two_thousand_pollers_do_not_keep_work_out(own_cluster):
 def test_a_node_that_stays_silent_is_down_and_its_jobs_fail_or_go_back(own_cluster):
     cluster = own_cluster(nodes=2, conf={"SlurmdTimeout": "7"})
     marker = f"29{os.getpid()}"  # of the sleeps of this test alone
-    back = cluster.sbatch(f"echo run $SLURM_RESTART_COUNT on $SLURMD_NODENAME; sleep {marker}", "-w", "node2", "-o", "back.out",
+    back = cluster.sbatch(f"echo run ${{SLURM_RESTART_COUNT:-0}} on $SLURMD_NODENAME; sleep {marker}", "-w", "node2", "-o", "back.out",
                           "--open-mode=append")
     lost = cluster.sbatch(f"sleep {marker}", "-w", "node2", "--no-requeue")
     for job in (back, lost):

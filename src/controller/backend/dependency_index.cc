@@ -47,6 +47,27 @@ NamedJobs named_jobs(const DependencyTerm& term, const ClusterState& state,
   return named;
 }
 
+/// Whether the facts of an array whose indices have one distance say that it had such an element.
+bool is_regular_index(const ArrayFacts& facts, std::uint32_t index) {
+  if (facts.index_step == 0 || index < facts.index_min || index > facts.index_max) return false;
+  const std::uint32_t span = facts.index_max - facts.index_min;
+  return facts.task_count == span / facts.index_step + 1 &&
+         (index - facts.index_min) % facts.index_step == 0;
+}
+
+/// Whether the array has, or had, an element of that index. Of other jobs it is true: they are what
+/// is waited for.
+bool has_element(JobId array, const ClusterState& state, std::uint32_t index) {
+  const Job* record = state.jobs().find(array);
+  if (record == nullptr || record->array == nullptr) return true;
+  const ArrayRecord& known = *record->array;
+  if (known.remaining.indices.test(index) || known.evicted_completed.test(index) ||
+      known.evicted_failed.test(index) || is_regular_index(known.facts, index))
+    return true;
+  const auto* elements = state.jobs().elements(array);
+  return elements != nullptr && elements->contains(index);
+}
+
 struct TermOutcome {
   DependencyState state = DependencyState::kUnfulfilled;
   TimePoint not_before;
@@ -57,7 +78,8 @@ TermOutcome after_start(const std::vector<const Job*>& jobs, Duration delay) {
   TermOutcome outcome{DependencyState::kFulfilled, {}};
   for (const Job* job : jobs) {
     if (job->is_pending()) return {};
-    if (job->start_time.is_set()) outcome.not_before = std::max(outcome.not_before, job->start_time + delay);
+    if (job->start_time.is_set())
+      outcome.not_before = std::max(outcome.not_before, job->start_time + delay);
   }
   return outcome;
 }
@@ -75,8 +97,7 @@ TermOutcome after_end(const NamedJobs& named, DependencyKind kind) {
     case DependencyKind::kAfterNotOk:
       if (!is_all_over) return {};
       return {is_any_failed ? DependencyState::kFulfilled : DependencyState::kFailed, {}};
-    default:
-      return {is_all_over ? DependencyState::kFulfilled : DependencyState::kUnfulfilled, {}};
+    default: return {is_all_over ? DependencyState::kFulfilled : DependencyState::kUnfulfilled, {}};
   }
 }
 
@@ -86,15 +107,20 @@ bool is_by_element(const DependencyTerm& term) {
 
 /// The one element that `job` is or, as a record, still stands for; nullopt: no array, or several.
 std::optional<std::uint32_t> element_of(const Job& job) {
-  if (job.array_index || job.array == nullptr || job.array->remaining.indices.count() != 1) return job.array_index;
+  if (job.array_index || job.array == nullptr || job.array->remaining.indices.count() != 1)
+    return job.array_index;
   return static_cast<std::uint32_t>(job.array->remaining.indices.indices().front());
 }
 
-TermOutcome evaluate_term(const DependencyTerm& term, std::optional<std::uint32_t> element, const ClusterState& state) {
+TermOutcome evaluate_term(const DependencyTerm& term, std::optional<std::uint32_t> element,
+                          const ClusterState& state, WholeArrays& wholes) {
+  if (is_by_element(term) && element && !has_element(term.job, state, *element))
+    return {wholes.outcome(term.job), {}};
   const NamedJobs named =
       named_jobs(term, state, is_by_element(term) && element ? element : term.array_index);
   if (term.kind == DependencyKind::kAfter) return after_start(named.jobs, term.delay);
-  // A job that has left memory has ended; how is no longer known here, and only success can be relied on.
+  // A job that has left memory has ended; how is no longer known here, and only success can be
+  // relied on.
   const bool is_unknown = named.jobs.empty() && !named.has_past;
   if (is_unknown && term.kind == DependencyKind::kAfterNotOk) return {DependencyState::kFailed, {}};
   return after_end(named, term.kind);
@@ -102,13 +128,42 @@ TermOutcome evaluate_term(const DependencyTerm& term, std::optional<std::uint32_
 
 }  // namespace
 
+DependencyState WholeArrays::outcome(JobId array) {
+  const auto [entry, is_new] = known_.try_emplace(array, DependencyState::kUnfulfilled);
+  DependencyState& outcome = entry->second;
+  const Job& record = *state_.jobs().find(array);
+  if (!is_new || !record.is_over()) return outcome;
+  bool is_failed = !is_successful(record) || !record.array->evicted_failed.empty();
+  if (const auto* elements = state_.jobs().elements(array)) {
+    // The last ones are those that most often have not ended.
+    for (auto element = elements->rbegin(); element != elements->rend(); ++element) {
+      const Job& job = *state_.jobs().find(element->second);
+      if (!job.is_over()) return outcome;
+      is_failed = is_failed || !is_successful(job);
+    }
+  }
+  outcome = is_failed ? DependencyState::kFailed : DependencyState::kFulfilled;
+  return outcome;
+}
+
+bool is_awaited_array_over(const Job& record, WholeArrays& wholes, const ClusterState& state) {
+  return std::ranges::any_of(record.dependencies->terms, [&](const DependencyTerm& term) {
+    const Job* awaited = is_by_element(term) ? state.jobs().find(term.job) : nullptr;
+    return awaited != nullptr && awaited->array != nullptr &&
+           wholes.outcome(term.job) != DependencyState::kUnfulfilled;
+  });
+}
+
 bool waits_by_element(const Job& job) {
   return job.array != nullptr && !element_of(job) && job.dependencies != nullptr &&
          std::ranges::any_of(job.dependencies->terms, is_by_element);
 }
 
 DependencyOutcome DependencyIndex::evaluate(const Job& job, const ClusterState& state,
-                                            std::optional<std::uint32_t> element) const {
+                                            std::optional<std::uint32_t> element,
+                                            WholeArrays* wholes) const {
+  WholeArrays own(state);
+  if (wholes == nullptr) wholes = &own;
   if (!element) element = element_of(job);
   const bool is_record = job.array != nullptr && !element;
   DependencyOutcome outcome;
@@ -122,7 +177,7 @@ DependencyOutcome DependencyIndex::evaluate(const Job& job, const ClusterState& 
     } else if (term.kind == DependencyKind::kSingleton) {
       if (singletons_.is_first(job, state)) result.state = DependencyState::kFulfilled;
     } else {
-      result = evaluate_term(term, element, state);
+      result = evaluate_term(term, element, state, *wholes);
     }
     term.state = result.state;
     term.not_before = result.not_before;
@@ -135,7 +190,7 @@ DependencyOutcome DependencyIndex::evaluate(const Job& job, const ClusterState& 
   return outcome;
 }
 
-void DependencyIndex::affect(JobId job) { affected_[job] = std::nullopt; }
+void DependencyIndex::affect(JobId job) { affected_[job] = AffectedJob{job, std::nullopt}; }
 
 void DependencyIndex::watch(const Job& job, const ClusterState& state) {
   for (const JobId id : singletons_.note_change(job, state)) affect(id);
@@ -154,15 +209,19 @@ void DependencyIndex::affect_waiters_of(const Job& job, const ClusterState& stat
     for (const JobId id : found->second) {
       const Job* waiter = state.jobs().find(id);
       if (waiter == nullptr) continue;
-      const bool is_one_element = job.array_index && waits_by_element(*waiter) &&
-                                  std::ranges::all_of(waiter->dependencies->terms, [&](const DependencyTerm& term) {
-                                    return term.job != named || is_by_element(term);
-                                  });
+      const bool is_one_element =
+          job.array_index && waits_by_element(*waiter) &&
+          std::ranges::all_of(waiter->dependencies->terms, [&](const DependencyTerm& term) {
+            return term.job != named || is_by_element(term);
+          });
       if (!is_one_element) {
         affect(id);
-      } else if (auto& elements = affected_.try_emplace(id, std::in_place).first->second; elements) {
-        elements->insert(*job.array_index);
+        continue;
       }
+      const AffectedJob none{id, std::set<std::uint32_t>()};
+      AffectedJob& affected = affected_.try_emplace(id, none).first->second;
+      if (affected.elements) affected.elements->insert(*job.array_index);
+      affected.may_be_all = affected.may_be_all || job.is_over();
     }
   }
 }
@@ -178,7 +237,8 @@ void DependencyIndex::on_event(const Event& event, const ClusterState& state) {
         using Kind = std::decay_t<decltype(body)>;
         if constexpr (std::is_same_v<Kind, ArraySplit>) {
           watch(*state.jobs().find(body.element), state);
-        } else if constexpr (std::is_same_v<Kind, JobSubmitted> || std::is_same_v<Kind, JobChanged> ||
+        } else if constexpr (std::is_same_v<Kind, JobSubmitted> ||
+                             std::is_same_v<Kind, JobChanged> ||
                              std::is_same_v<Kind, JobRequeued>) {
           watch(*state.jobs().find(body.job), state);
         } else if constexpr (std::is_same_v<Kind, JobStarted> || std::is_same_v<Kind, JobEnding> ||
@@ -194,8 +254,7 @@ void DependencyIndex::on_event(const Event& event, const ClusterState& state) {
 std::vector<AffectedJob> DependencyIndex::take_affected(std::size_t count) {
   std::vector<AffectedJob> jobs;
   while (jobs.size() < count && !affected_.empty()) {
-    auto affected = affected_.extract(affected_.begin());
-    jobs.push_back(AffectedJob{affected.key(), std::move(affected.mapped())});
+    jobs.push_back(std::move(affected_.extract(affected_.begin()).mapped()));
   }
   return jobs;
 }

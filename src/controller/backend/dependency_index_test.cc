@@ -12,7 +12,8 @@ using testing::grant_of;
 using testing::Log;
 using testing::spec_of;
 
-DependencyTerm term(DependencyKind kind, JobId job, std::optional<std::uint32_t> index = {}, Duration delay = {}) {
+DependencyTerm term(DependencyKind kind, JobId job, std::optional<std::uint32_t> index = {},
+                    Duration delay = {}) {
   return {kind, job, index, delay, DependencyState::kUnfulfilled};
 }
 
@@ -23,7 +24,8 @@ struct Followed : Log {
     return submit_after({term(DependencyKind::kAfterCorr, array)}, false, spec_of("corresponding"),
                         ArraySpec{Bitmap::range(0, count), 0});
   }
-  JobId submit_after(std::vector<DependencyTerm> terms, bool is_any = false, std::shared_ptr<JobSpec> spec = spec_of("after"),
+  JobId submit_after(std::vector<DependencyTerm> terms, bool is_any = false,
+                     std::shared_ptr<JobSpec> spec = spec_of("after"),
                      std::optional<ArraySpec> array = {}) {
     JobSubmitted event;
     event.job = state().next_job();
@@ -71,7 +73,10 @@ constexpr Verdict kWaits{false, false};
 constexpr Verdict kHolds{true, false};
 constexpr Verdict kNever{false, true};
 void PrintTo(const Verdict& verdict, std::ostream* out) {
-  *out << (verdict == kWaits ? "waits" : verdict == kHolds ? "holds" : verdict == kNever ? "never" : "both");
+  *out << (verdict == kWaits   ? "waits"
+           : verdict == kHolds ? "holds"
+           : verdict == kNever ? "never"
+                               : "both");
 }
 Verdict verdict(const Followed& log, JobId job) {
   const DependencyOutcome outcome = log.outcome(job);
@@ -113,7 +118,8 @@ TEST(Dependencies, ARunThatGoesBackToTheQueueHasNotEnded) {
 TEST(Dependencies, AfterMayWaitLongerThanTheStart) {
   Followed log;
   const JobId first = log.submit(spec_of("first"));
-  const JobId after = log.submit_after({term(DependencyKind::kAfter, first, {}, Duration::minutes(5))});
+  const JobId after =
+      log.submit_after({term(DependencyKind::kAfter, first, {}, Duration::minutes(5))});
   log.run(first);
   EXPECT_EQ(log.outcome(after).set.not_before(), log.job(first).start_time + Duration::minutes(5));
 }
@@ -122,7 +128,8 @@ TEST(Dependencies, ADelayIsKeptUntilTheLastOfThemHolds) {
   Followed log;
   const JobId first = log.submit(spec_of("first"));
   const JobId second = log.submit(spec_of("second"));
-  const std::vector terms = {term(DependencyKind::kAfter, first, {}, Duration::minutes(5)), term(DependencyKind::kAfterAny, second)};
+  const std::vector terms = {term(DependencyKind::kAfter, first, {}, Duration::minutes(5)),
+                             term(DependencyKind::kAfterAny, second)};
   const JobId after = log.submit_after(terms);
   log.run(first);
   const TimePoint due = log.job(first).start_time + Duration::minutes(5);
@@ -140,7 +147,8 @@ TEST(Dependencies, AllOfThemOrOneOfThem) {
   Followed log;
   const JobId good = log.submit(spec_of("good"));
   const JobId bad = log.submit(spec_of("bad"));
-  const std::vector both = {term(DependencyKind::kAfterOk, good), term(DependencyKind::kAfterOk, bad)};
+  const std::vector both = {term(DependencyKind::kAfterOk, good),
+                            term(DependencyKind::kAfterOk, bad)};
   const JobId all = log.submit_after(both);
   const JobId any = log.submit_after(both, true);
   log.run(bad);
@@ -216,7 +224,8 @@ TEST(Dependencies, SingletonWaitsForALaterJobThatRuns) {
 TEST(Dependencies, AnElementStandsWhereItsArrayDoes) {
   Followed log;
   const JobId first = log.submit(spec_of("one"));
-  const JobId array = log.submit_after({singleton()}, false, spec_of("one"), ArraySpec{Bitmap::range(0, 2), 0});
+  const JobId array =
+      log.submit_after({singleton()}, false, spec_of("one"), ArraySpec{Bitmap::range(0, 2), 0});
   const JobId later = log.submit_after({singleton()}, false, spec_of("one"));
   const JobId element = log.state().next_job();
   log.add({ArraySplit{array, 0, element}});
@@ -245,7 +254,39 @@ TEST(Dependencies, WhatARecordWaitsForByElementIsOpenWhileItHasSeveral) {
   };
   EXPECT_EQ(of_element(0), kNever);
   EXPECT_EQ(of_element(1), kWaits);
-  EXPECT_EQ(of_element(2), kHolds) << "the other array never had such an element";
+  EXPECT_EQ(of_element(2), kWaits) << "the other array never had such an element: it waits for all";
+}
+
+TEST(Dependencies, AnElementWithoutOneOfItsIndexWaitsForTheWholeArray) {
+  for (const JobState last : {JobState::kCompleted, JobState::kFailed}) {
+    Followed log;
+    const JobId array = log.submit(spec_of("array"), ArraySpec{Bitmap::range(0, 2), 0});
+    const JobId after = log.submit_corresponding(array, 4);
+    log.add({ArraySplit{array, 0, log.state().next_job()}});
+    log.follow();
+    const auto of_element = [&](std::uint32_t index) {
+      const DependencyOutcome outcome = log.index.evaluate(log.job(after), log.state(), index);
+      return Verdict{outcome.is_satisfied, outcome.is_never};
+    };
+    const JobId element(after.value() + 1);
+    log.run(element);
+    log.finish(element, JobState::kCompleted);
+    EXPECT_EQ(of_element(0), kHolds);
+    EXPECT_EQ(of_element(3), kWaits);
+    log.run(array);
+    log.finish(array, last);
+    EXPECT_EQ(of_element(3), last == JobState::kCompleted ? kHolds : kNever);
+  }
+}
+
+TEST(Dependencies, OfAJobThatIsNoArrayEveryElementWaitsForIt) {
+  Followed log;
+  const JobId first = log.submit(spec_of("first"));
+  const JobId after = log.submit_corresponding(first, 2);
+  EXPECT_EQ(verdict(log, after), kWaits);
+  log.run(first);
+  log.finish(first, JobState::kCompleted);
+  EXPECT_TRUE(log.index.evaluate(log.job(after), log.state(), 1).is_satisfied);
 }
 
 // ---- who has to be looked at again ----
@@ -287,6 +328,12 @@ TEST(DependencyIndex, AnElementThatEndsMovesTheElementThatWaitsForIt) {
   const std::vector<AffectedJob> affected = log.index.take_affected(1000);
   ASSERT_EQ(affected.size(), 1U);
   EXPECT_EQ(affected.front().elements, std::set<std::uint32_t>{1});
+  EXPECT_FALSE(affected.front().may_be_all) << "it has but begun";
+  log.finish(JobId(after.value() + 1), JobState::kCompleted);
+  const std::vector<AffectedJob> ended = log.index.take_affected(1000);
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended.front().elements, std::set<std::uint32_t>{1});
+  EXPECT_TRUE(ended.front().may_be_all);
 }
 
 TEST(DependencyIndex, OfSingletonsOnlyTheNextIsLookedAt) {

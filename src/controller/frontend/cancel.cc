@@ -7,13 +7,17 @@
 namespace muster::frontend {
 namespace {
 
-Error already_over() { return Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""}; }
+Error already_over() {
+  return Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""};
+}
 Error not_allowed() {
-  return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only its owner or an operator may do this"};
+  return Error{ErrorCode::kPermissionDenied, "Access/permission denied",
+               "only its owner or an operator may do this"};
 }
 
 Error claimed_already() {
-  return Error{ErrorCode::kConflict, "Job update conflicts with another of the same request", "send them one after the other"};
+  return Error{ErrorCode::kConflict, "Job update conflicts with another of the same request",
+               "send them one after the other"};
 }
 
 /// A job that waits ends at once; one that runs is ended by its nodes.
@@ -42,38 +46,47 @@ void order_signal(const Job& job, const CancelJobs& cancel, std::vector<SignalOr
 
 }  // namespace
 
-Verdict cancel_one(Draft& draft, JobId id, const CancelJobs& cancel, const Identity& identity, std::vector<SignalOrder>& orders) {
-  const Job* job = draft.state().jobs().find(id);
-  if (job == nullptr) return Verdict{true, draft_cancel(draft, id, identity)};  // an element that has just split off
-  if (!matches(draft.state(), *job, cancel.filter)) return Verdict{false, {}};
-  if (is_spent_array(*job)) return Verdict{false, {}};
-  if (!may_control(*job, identity)) return Verdict{true, not_allowed()};
+Verdict cancel_one(Draft& draft, JobId id, const Job& job, const CancelJobs& cancel,
+                   const Identity& identity, std::vector<SignalOrder>& orders) {
+  // An element that has just split off: its array met the conditions.
+  if (job.id != id) return Verdict{true, draft_cancel(draft, id, identity)};
+  if (!matches(draft.state(), job, cancel.filter)) return Verdict{false, {}};
+  if (is_spent_array(job)) return Verdict{false, {}};
+  if (!may_control(job, identity)) return Verdict{true, not_allowed()};
   const bool is_end = cancel.signal == 0 || (cancel.signal == SIGKILL && !cancel.batch_only);
   // A run that is over and would go back to the queue is cancelled too.
-  if (is_end && (job->flags & job_flag::kRequeueAfter) != 0) return Verdict{true, draft_cancel(draft, id, identity)};
-  if (is_finished(job->state)) {
-    return Verdict{true, job->is_completing() && cancel.signal == 0 ? std::nullopt : std::optional(already_over())};
+  if (is_end && (job.flags & job_flag::kRequeueAfter) != 0)
+    return Verdict{true, draft_cancel(draft, id, identity)};
+  if (is_finished(job.state)) {
+    const bool is_ending_anyway = job.is_completing() && cancel.signal == 0;
+    return Verdict{true, is_ending_anyway ? std::nullopt : std::optional(already_over())};
   }
   if (is_end) return Verdict{true, draft_cancel(draft, id, identity)};
-  if (job->run == nullptr) return Verdict{true, cancel.signal == SIGKILL ? draft_cancel(draft, id, identity) : std::nullopt};
-  order_signal(*job, cancel, orders);
+  if (job.run == nullptr) {
+    const bool is_killed = cancel.signal == SIGKILL;
+    return Verdict{true, is_killed ? draft_cancel(draft, id, identity) : std::nullopt};
+  }
+  order_signal(job, cancel, orders);
   return Verdict{};
 }
 
-Reply cancel(Draft& draft, const CancelJobs& request, const Identity& identity, std::vector<SignalOrder>& orders) {
+Reply cancel(Draft& draft, const CancelJobs& request, const Identity& identity,
+             std::vector<SignalOrder>& orders) {
   Sweep sweep(request, identity, draft.state());
   sweep.step(draft, Sweep::kAll, orders);
   return std::move(sweep.reply());
 }
 
-Reply cancel_step(Draft& draft, const CancelStep& request, const Identity& identity, std::vector<SignalOrder>& orders) {
+Reply cancel_step(Draft& draft, const CancelStep& request, const Identity& identity,
+                  std::vector<SignalOrder>& orders) {
   Reply reply;
   const Job* job = draft.state().jobs().find(request.step.job);
   if (job == nullptr) {
     reply.error = Error{ErrorCode::kNotFound, "Invalid job id specified", ""};
   } else if (!may_control(*job, identity)) {
     reply.error = not_allowed();
-  } else if (const StepState* step = job->run == nullptr ? nullptr : job->run->find_step(request.step.step);
+  } else if (const StepState* step =
+                 job->run == nullptr ? nullptr : job->run->find_step(request.step.step);
              step == nullptr || !step->is_running()) {
     reply.error = already_over();
   } else if (request.launch_key != 0 && job->run->launch_key_of(*step) != request.launch_key) {
@@ -106,9 +119,11 @@ Reply release_allocation(Draft& draft, const ReleaseAllocation& release, const I
   }
   JobEnding ending;
   ending.job = job->id;
-  ending.state = job->is_pending() ? JobState::kCancelled
-                 : release.exit.is_success() ? JobState::kCompleted : JobState::kFailed;
-  ending.reason = ending.state == JobState::kFailed ? PendingReason::kNonZeroExitCode : PendingReason::kNone;
+  ending.state = job->is_pending()           ? JobState::kCancelled
+                 : release.exit.is_success() ? JobState::kCompleted
+                                             : JobState::kFailed;
+  ending.reason =
+      ending.state == JobState::kFailed ? PendingReason::kNonZeroExitCode : PendingReason::kNone;
   ending.exit = release.exit;
   ending.by = identity.user;
   draft.add(std::move(ending));

@@ -1,8 +1,10 @@
-// hold, release, requeue, suspend, resume; and cancelling, which follows the same rules of whose job it is.
+// hold, release, requeue, suspend, resume; and cancelling, which follows the same rules of whose
+// job it is.
 #include <gtest/gtest.h>
 
 #include <csignal>
 
+#include "controller/frontend/sweep.h"
 #include "controller/testing.h"
 
 namespace muster {
@@ -57,8 +59,10 @@ TEST(Hold, TheOwnersIsTheUsersAndTheOperatorsIsTheAdmins) {
   EXPECT_EQ(by_owner.flags, job_flag::kUserHeld);
   EXPECT_EQ(by_owner.reason, PendingReason::kJobHeldUser);
   EXPECT_EQ(by_owner.priority, 0);
-  EXPECT_EQ(control(log, JobVerb::kHold, job, kRoot).only<JobChanged>().flags, job_flag::kAdminHeld);
-  EXPECT_EQ(control(log, JobVerb::kUserHold, job, kRoot).only<JobChanged>().flags, job_flag::kUserHeld);
+  EXPECT_EQ(control(log, JobVerb::kHold, job, kRoot).only<JobChanged>().flags,
+            job_flag::kAdminHeld);
+  EXPECT_EQ(control(log, JobVerb::kUserHold, job, kRoot).only<JobChanged>().flags,
+            job_flag::kUserHeld);
 }
 
 TEST(Hold, IsForTheOwnersOfJobsThatAreNotOver) {
@@ -75,7 +79,8 @@ TEST(Hold, IsForTheOwnersOfJobsThatAreNotOver) {
   log.add({ending});
   EXPECT_EQ(control(log, JobVerb::kHold, running, kAlice).error->message,
             "Job/step already completing or completed");
-  EXPECT_EQ(control(log, JobVerb::kHold, JobId(99), kAlice).error->message, "Invalid job id specified");
+  EXPECT_EQ(control(log, JobVerb::kHold, JobId(99), kAlice).error->message,
+            "Invalid job id specified");
 }
 
 TEST(Release, AnOperatorsHoldIsOnlyLiftedByOne) {
@@ -95,10 +100,16 @@ TEST(Release, KeepsTheDelayOfADependency) {
   JobChanged depends;
   depends.job = job;
   depends.dependencies = DependencySet{};
-  depends.dependencies->terms.push_back({DependencyKind::kAfter, JobId(99), {}, Duration::minutes(5), DependencyState::kFulfilled, at(1'000'000)});
+  depends.dependencies->terms.push_back({DependencyKind::kAfter,
+                                         JobId(99),
+                                         {},
+                                         Duration::minutes(5),
+                                         DependencyState::kFulfilled,
+                                         at(1'000'000)});
   log.add({depends});
   log.add({control(log, JobVerb::kHold, job, kAlice).only<JobChanged>()});
-  EXPECT_EQ(control(log, JobVerb::kRelease, job, kAlice).only<JobChanged>().eligible_time, at(1'000'000));
+  EXPECT_EQ(control(log, JobVerb::kRelease, job, kAlice).only<JobChanged>().eligible_time,
+            at(1'000'000));
 }
 
 TEST(Release, CountsFromTheReleaseAndIsNothingToARunningJob) {
@@ -106,7 +117,8 @@ TEST(Release, CountsFromTheReleaseAndIsNothingToARunningJob) {
   const JobId job = log.submit(spec_of());
   log.add({control(log, JobVerb::kHold, job, kAlice).only<JobChanged>()});
   log.submit(spec_of());  // time passes
-  EXPECT_EQ(control(log, JobVerb::kRelease, job, kAlice).only<JobChanged>().eligible_time, log.state().time());
+  EXPECT_EQ(control(log, JobVerb::kRelease, job, kAlice).only<JobChanged>().eligible_time,
+            log.state().time());
   const JobId not_held = log.submit(spec_of());
   JobChanged priority;
   priority.job = not_held;
@@ -125,13 +137,73 @@ TEST(Hold, OneElementOfAnArraySplitsOffAndTheWholeDoesNot) {
   ASSERT_EQ(one.events.size(), 2U);
   EXPECT_EQ(std::get<ArraySplit>(one.events[0]).index, 2U);
   EXPECT_EQ(std::get<JobChanged>(one.events[1]).job, std::get<ArraySplit>(one.events[0]).element);
-  EXPECT_EQ(control(log, JobVerb::kHold, element_of(array, Bitmap::range(0, 4)), kAlice).only<JobChanged>().job, array);
+  EXPECT_EQ(control(log, JobVerb::kHold, element_of(array, Bitmap::range(0, 4)), kAlice)
+                .only<JobChanged>()
+                .job,
+            array);
   EXPECT_EQ(control(log, JobVerb::kHold, array, kAlice).only<JobChanged>().job, array);
-  EXPECT_EQ(control(log, JobVerb::kHold, element_of(array, Bitmap::range(7, 1)), kAlice).error->message,
-            "Invalid job id specified");
+  EXPECT_EQ(
+      control(log, JobVerb::kHold, element_of(array, Bitmap::range(7, 1)), kAlice).error->message,
+      "Invalid job id specified");
+}
+
+/// Of one request about named elements of an array.
+Reply control_elements(Draft& draft, JobVerb verb, JobId array, Bitmap indices) {
+  return frontend::control(draft, control_of(verb, element_of(array, std::move(indices))), kAlice);
+}
+
+TEST(Hold, ElementsThatAreNotThereAreNamedAndTheOthersHeld) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 6), 0});
+  Draft draft(log.state());
+  const Reply reply = control_elements(draft, JobVerb::kHold, array, Bitmap::range(4, 6));
+  EXPECT_EQ(draft.events.size(), 4U) << "two splits, two holds";
+  ASSERT_EQ(reply.outcomes.size(), 2U);
+  EXPECT_FALSE(reply.outcomes[0].error);
+  EXPECT_EQ(reply.outcomes[1].job, element_of(array, Bitmap::range(6, 4)));
+  EXPECT_EQ(reply.outcomes[1].error->message, "Invalid job id specified");
+}
+
+TEST(Hold, AllThatRemainIsHeldAsAWholeBesideWhatIsNotThere) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 4), 0});
+  Draft draft(log.state());
+  const Reply reply = control_elements(draft, JobVerb::kHold, array, Bitmap::range(0, 6));
+  ASSERT_EQ(draft.events.size(), 1U);
+  EXPECT_EQ(std::get<JobChanged>(draft.events[0]).job, array);
+  ASSERT_EQ(reply.outcomes.size(), 2U);
+  EXPECT_EQ(reply.outcomes[1].job, element_of(array, Bitmap::range(4, 2)));
+}
+
+TEST(Hold, MillionsOfElementsThatNoArrayHasAreNotEachLookedAt) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 4), 0});
+  const ControlJobs request =
+      control_of(JobVerb::kHold, element_of(array, Bitmap::range(2, 4'000'000)));
+  frontend::Sweep sweep(request, kAlice, log.state());
+  std::size_t cost = 0;
+  std::vector<frontend::SignalOrder> none;
+  Draft draft(log.state());
+  while (!sweep.is_done()) cost += sweep.step(draft, 1, none);
+  EXPECT_LT(cost, 1000U);
+  EXPECT_EQ(draft.events.size(), 4U);
+  ASSERT_EQ(sweep.reply().outcomes.size(), 2U);
+  EXPECT_LT(sweep.reply().outcomes[1].job.indices.count(), 10'000U);
 }
 
 // ---- requeue ----
+
+TEST(Requeue, ElementsThatAreRefusedAlikeAreNamedTogether) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 5), 0});
+  Draft draft(log.state());
+  const Reply reply = control_elements(draft, JobVerb::kRequeue, array, Bitmap::range(3, 4));
+  ASSERT_EQ(reply.outcomes.size(), 2U);
+  EXPECT_EQ(reply.outcomes[0].job, element_of(array, Bitmap::range(3, 2)));
+  EXPECT_EQ(reply.outcomes[0].error->message, "Job is pending execution");
+  EXPECT_EQ(reply.outcomes[1].job, element_of(array, Bitmap::range(5, 2)));
+  EXPECT_EQ(reply.outcomes[1].error->message, "Invalid job id specified");
+}
 
 TEST(Requeue, AtOnceWhenItIsOverAndAfterItsNodesWhenItRuns) {
   Log log;
@@ -152,14 +224,18 @@ TEST(Requeue, AtOnceWhenItIsOverAndAfterItsNodesWhenItRuns) {
 TEST(Requeue, RefusesWhatCannotRunAgain) {
   Log log;
   const JobId waiting = log.submit(spec_of());
-  EXPECT_EQ(control(log, JobVerb::kRequeue, waiting, kAlice).error->message, "Job is pending execution");
+  EXPECT_EQ(control(log, JobVerb::kRequeue, waiting, kAlice).error->message,
+            "Job is pending execution");
   auto never = spec_of();
   never->is_requeue = false;
-  EXPECT_NE(control(log, JobVerb::kRequeue, running_job(log, never), kAlice).error->detail.find("--no-requeue"), std::string::npos);
+  EXPECT_NE(control(log, JobVerb::kRequeue, running_job(log, never), kAlice)
+                .error->detail.find("--no-requeue"),
+            std::string::npos);
   Log other;
   auto interactive = spec_of();
   interactive->kind = JobKind::kInteractive;
-  EXPECT_NE(control(other, JobVerb::kRequeue, running_job(other, interactive), kAlice).error->detail.find("only batch jobs"),
+  EXPECT_NE(control(other, JobVerb::kRequeue, running_job(other, interactive), kAlice)
+                .error->detail.find("only batch jobs"),
             std::string::npos);
 }
 
@@ -168,9 +244,14 @@ TEST(Requeue, OneBatchChangesOneJobOnce) {
   const JobId job = running_job(log);
   Draft draft(log.state());
   std::vector<frontend::SignalOrder> orders;
-  EXPECT_FALSE(frontend::control(draft, control_of(JobVerb::kRequeue, selector_of(job)), kAlice).outcomes[0].error);
-  EXPECT_EQ(frontend::cancel(draft, cancel_of(job), kAlice, orders).outcomes[0].error->code, ErrorCode::kConflict);
-  EXPECT_EQ(frontend::control(draft, control_of(JobVerb::kSuspend, selector_of(job)), kRoot).outcomes[0].error->code,
+  EXPECT_FALSE(frontend::control(draft, control_of(JobVerb::kRequeue, selector_of(job)), kAlice)
+                   .outcomes[0]
+                   .error);
+  EXPECT_EQ(frontend::cancel(draft, cancel_of(job), kAlice, orders).outcomes[0].error->code,
+            ErrorCode::kConflict);
+  EXPECT_EQ(frontend::control(draft, control_of(JobVerb::kSuspend, selector_of(job)), kRoot)
+                .outcomes[0]
+                .error->code,
             ErrorCode::kConflict);
   EXPECT_EQ(draft.events.size(), 1U);
 }
@@ -222,7 +303,8 @@ TEST(Cancel, OfWhatIsOverOrUnknownIsAnErrorUnlessLenient) {
   Log log;
   const JobId over = log.submit(spec_of());
   log.end(over, JobState::kCancelled, true);
-  for (const auto& [job, text] : {std::pair(over, "Job/step already completing or completed"), std::pair(JobId(99), "Invalid job id specified")}) {
+  for (const auto& [job, text] : {std::pair(over, "Job/step already completing or completed"),
+                                  std::pair(JobId(99), "Invalid job id specified")}) {
     CancelJobs request = cancel_of(job);
     EXPECT_EQ(cancel(log, request).error->message, text);
     request.is_lenient = true;
@@ -281,6 +363,52 @@ TEST(Cancel, SomeElementsSplitOffAndTheLastKeepTheRecord) {
   EXPECT_EQ(cancel(log, all).only<JobEnding>().job, array);
 }
 
+TEST(Cancel, ConditionsAreJudgedBeforeAnElementSplitsOff) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 3), 0});
+  CancelJobs request;
+  request.filter.jobs.push_back(element_of(array, Bitmap::range(1, 1)));
+  request.filter.states = {JobState::kRunning};
+  const Cancelled passed_over = cancel(log, request);
+  EXPECT_TRUE(passed_over.events.empty()) << "it waits, and stays in its array";
+  EXPECT_FALSE(passed_over.error);
+  request.filter.states = {JobState::kPending};
+  EXPECT_EQ(cancel(log, request).events.size(), 2U);
+  request.filter.names = {"another"};
+  EXPECT_TRUE(cancel(log, request).events.empty());
+}
+
+TEST(Cancel, ARunningElementIsNotOneOfThoseThatWait) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 3), 0});
+  const JobId running = log.state().next_job();
+  log.add({ArraySplit{array, 1, running}});
+  log.start(running, {grant_of(0, 0, 1)});
+  CancelJobs request;
+  request.filter.jobs.push_back(element_of(array, Bitmap::range(0, 2)));
+  request.filter.states = {JobState::kPending};
+  const Cancelled waiting = cancel(log, request);
+  ASSERT_EQ(waiting.events.size(), 2U);
+  EXPECT_EQ(std::get<ArraySplit>(waiting.events[0]).index, 0U);
+  request.filter.states = {JobState::kRunning};
+  EXPECT_EQ(cancel(log, request).only<JobEnding>().job, running);
+}
+
+TEST(Cancel, OfElementsThatAreNotThereTheOthersEnd) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 3), 0});
+  CancelJobs request;
+  request.filter.jobs.push_back(element_of(array, Bitmap::range(2, 4)));
+  const Cancelled strict = cancel(log, request);
+  EXPECT_EQ(strict.events.size(), 2U);
+  EXPECT_EQ(strict.outcomes, 2U);
+  request.is_lenient = true;
+  const Cancelled lenient = cancel(log, request);
+  EXPECT_EQ(lenient.events.size(), 2U);
+  EXPECT_EQ(lenient.outcomes, 1U);
+  EXPECT_FALSE(lenient.error);
+}
+
 // ---- allocations ----
 
 TEST(ReleaseAllocation, EndsTheAttemptThatIsMeant) {
@@ -288,10 +416,12 @@ TEST(ReleaseAllocation, EndsTheAttemptThatIsMeant) {
   const JobId job = running_job(log);
   const auto release = [&](std::uint32_t attempt, ExitStatus exit, const Identity& who) {
     Draft draft(log.state());
-    const Reply reply = frontend::release_allocation(draft, ReleaseAllocation{job, attempt, exit}, who);
+    const Reply reply =
+        frontend::release_allocation(draft, ReleaseAllocation{job, attempt, exit}, who);
     return Drafted{reply.error, draft.events};
   };
-  EXPECT_EQ(release(0, ExitStatus::exited(0), kAlice).only<JobEnding>().state, JobState::kCompleted);
+  EXPECT_EQ(release(0, ExitStatus::exited(0), kAlice).only<JobEnding>().state,
+            JobState::kCompleted);
   EXPECT_EQ(release(0, ExitStatus::exited(5), kAlice).only<JobEnding>().state, JobState::kFailed);
   EXPECT_TRUE(release(1, ExitStatus::exited(0), kAlice).events.empty());
   EXPECT_EQ(release(0, ExitStatus::exited(0), kBob).error->code, ErrorCode::kPermissionDenied);
@@ -300,9 +430,11 @@ TEST(ReleaseAllocation, EndsTheAttemptThatIsMeant) {
 TEST(CancelStep, SignalsARunningStepOfTheOwners) {
   Log log;
   const JobId job = running_job(log);
-  const auto ask = [&](std::uint32_t step, const Identity& who, std::vector<frontend::SignalOrder>& orders) {
+  const auto ask = [&](std::uint32_t step, const Identity& who,
+                       std::vector<frontend::SignalOrder>& orders) {
     Draft draft(log.state());
-    return frontend::cancel_step(draft, CancelStep{StepId{job, 0, step}, SIGINT}, who, orders).error;
+    return frontend::cancel_step(draft, CancelStep{StepId{job, 0, step}, SIGINT}, who, orders)
+        .error;
   };
   std::vector<frontend::SignalOrder> orders;
   EXPECT_EQ(ask(0, kBob, orders)->code, ErrorCode::kPermissionDenied);
@@ -324,7 +456,9 @@ TEST(CancelStep, OfAnotherLaunchIsNotDone) {
   std::vector<frontend::SignalOrder> orders;
   const auto ask = [&](std::uint64_t launch_key) {
     Draft draft(log.state());
-    return frontend::cancel_step(draft, CancelStep{created.step, SIGKILL, {}, launch_key}, kAlice, orders).error;
+    return frontend::cancel_step(draft, CancelStep{created.step, SIGKILL, {}, launch_key}, kAlice,
+                                 orders)
+        .error;
   };
   EXPECT_EQ(ask(8)->code, ErrorCode::kNotFound);
   EXPECT_TRUE(orders.empty());

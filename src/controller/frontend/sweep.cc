@@ -1,6 +1,7 @@
 #include "controller/frontend/sweep.h"
 
 #include <algorithm>
+#include <bit>
 #include <csignal>
 #include <utility>
 
@@ -13,7 +14,27 @@ namespace {
 constexpr std::size_t kLookedAtPerJob = 16;
 
 Error not_allowed() {
-  return Error{ErrorCode::kPermissionDenied, "Access/permission denied", "only its owner or an operator may do this"};
+  return Error{ErrorCode::kPermissionDenied, "Access/permission denied",
+               "only its owner or an operator may do this"};
+}
+Error unknown_id() { return Error{ErrorCode::kNotFound, "Invalid job id specified", ""}; }
+
+/// As many looks as so many jobs cost.
+std::size_t looks_of(std::size_t jobs) {
+  return jobs > Sweep::kAll / kLookedAtPerJob ? Sweep::kAll : jobs * kLookedAtPerJob;
+}
+std::size_t jobs_of(std::size_t looks) { return (looks + kLookedAtPerJob - 1) / kLookedAtPerJob; }
+
+/// The lowest member from `first` on.
+std::optional<std::uint32_t> member_from(const Bitmap& set, std::uint32_t first) {
+  const std::vector<std::uint64_t>& words = set.words();
+  for (std::size_t w = first / 64; w < words.size(); ++w) {
+    const std::uint64_t skipped = w == first / 64 ? first % 64 : 0;
+    const std::uint64_t word = words[w] & (~std::uint64_t{0} << skipped);
+    if (word != 0)
+      return static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(word)));
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -32,15 +53,16 @@ Sweep::Sweep(Request request, const Identity& identity, const ClusterState& stat
     const bool is_of_array =
         update.values.size() == 1 && lower(update.values.front().first) == "arraytaskthrottle";
     if (is_of_array) {
-      if (const auto named = name_jobs(state, *selector, nullptr); !named.has_value()) {
-        refuse(named.error());
+      const auto named = resolve(state, *selector);
+      if (!named.has_value() || named->empty()) {
+        refuse(unknown_id());
         return;
       }
       selector = JobSelector{selector->job, {}, false, std::nullopt};
     }
     selectors_.push_back(std::move(*selector));
   } else {
-    refuse(Error{ErrorCode::kNotFound, "Invalid job id specified", update.name});
+    refuse(Error{ErrorCode::kNotFound, unknown_id().message, update.name});
   }
   is_done_ = is_done_ || (!is_filter_ && selectors_.empty());
 }
@@ -48,29 +70,59 @@ Sweep::Sweep(Request request, const Identity& identity, const ClusterState& stat
 std::size_t Sweep::step(Draft& draft, std::size_t jobs, std::vector<SignalOrder>& orders) {
   if (is_done_) return 0;
   if (is_filter_) return step_filter(draft, jobs, orders);
-  std::size_t done = 0;
-  for (; done < jobs && !is_done_; ++done) {
-    if (!is_open_) open(draft);
-    if (!is_open_) continue;  // refused as a whole
-    const std::size_t records = named_.records.size();
-    if (done_of_named_ < records) {
-      do_one(draft, named_.records[done_of_named_++], orders);
-    } else if (done_of_named_ < records + named_.elements.size()) {
-      const std::uint32_t index = named_.elements[done_of_named_++ - records];
-      const Job* array = draft.state().jobs().find(selectors_[at_].job);
-      // It may have left since the selector was opened.
-      const auto id = array == nullptr ? std::nullopt : element_of(draft.state(), *array, index, may_split() ? &draft : nullptr);
-      if (id) do_one(draft, *id, orders);
+  const std::size_t cost_max = looks_of(jobs);
+  std::size_t cost = 0;
+  while (cost < cost_max && !is_done_) cost += step_named(draft, orders);
+  return jobs_of(cost);
+}
+
+/// Does one thing more for the selectors. Returns the cost in looks.
+std::size_t Sweep::step_named(Draft& draft, std::vector<SignalOrder>& orders) {
+  if (!is_open_) return open(draft);
+  if (done_records_ < named_.records.size()) {
+    const auto refusal = do_one(draft, named_.records[done_records_++], orders);
+    if (refusal && selectors_[at_].is_element) {
+      refuse_elements(*refusal, named_.in_record);
+    } else if (refusal && !first_refusal_) {
+      first_refusal_ = refusal;
     }
-    if (is_open_ && done_of_named_ == records + named_.elements.size()) close();
+    return kLookedAtPerJob;
   }
-  return done;
+  if (const auto index = member_from(named_.elements, next_element_)) {
+    next_element_ = *index + 1;
+    return do_element(draft, *index, orders);
+  }
+  close();
+  return 1;
+}
+
+/// Conditions are judged on the record that stands for the element: what is not meant stays in it.
+std::size_t Sweep::do_element(Draft& draft, std::uint32_t index, std::vector<SignalOrder>& orders) {
+  const ClusterState& state = draft.state();
+  const Job* array = state.jobs().find(selectors_[at_].job);
+  const Job* record = array == nullptr ? nullptr : record_of_element(state, *array, index);
+  Bitmap one;
+  one.set(index);
+  if (record == nullptr) {
+    refuse_elements(unknown_id(), one);
+    return 1;
+  }
+  if (!is_meant(state, *record)) return 1;
+  const bool is_to_split = record == array && !array->array_index && may_split();
+  const JobId id = is_to_split ? split_element(*array, index, draft) : record->id;
+  if (const auto refusal = do_one(draft, id, orders)) refuse_elements(*refusal, one);
+  return kLookedAtPerJob;
+}
+
+bool Sweep::is_meant(const ClusterState& state, const Job& record) const {
+  const auto* cancel = std::get_if<CancelJobs>(&request_);
+  return cancel == nullptr || matches(state, record, cancel->filter);
 }
 
 std::size_t Sweep::step_filter(Draft& draft, std::size_t jobs, std::vector<SignalOrder>& orders) {
   const ClusterState& state = draft.state();
   const auto& filter = std::get<CancelJobs>(request_).filter;
-  const std::size_t cost_max = jobs > kAll / kLookedAtPerJob ? kAll : jobs * kLookedAtPerJob;
+  const std::size_t cost_max = looks_of(jobs);
   std::size_t cost_left = cost_max;
   bool is_through = true;
   state.jobs().for_each_from(next_, [&](const Job& job) {
@@ -93,7 +145,7 @@ std::size_t Sweep::step_filter(Draft& draft, std::size_t jobs, std::vector<Signa
     return true;
   });
   is_done_ = is_through;
-  return (cost_max - cost_left + kLookedAtPerJob - 1) / kLookedAtPerJob;
+  return jobs_of(cost_max - cost_left);
 }
 
 /// Signals alone do not take an array apart.
@@ -102,43 +154,81 @@ bool Sweep::may_split() const {
   return cancel == nullptr || cancel->signal == 0 || cancel->signal == SIGKILL;
 }
 
-/// Finds out what the next selector names. The owner is checked first, because an element that the draft splits off has no record
-/// that could be asked.
-void Sweep::open(const Draft& draft) {
+bool Sweep::is_lenient_to(const Error& error) const {
+  const auto* cancel = std::get_if<CancelJobs>(&request_);
+  return cancel != nullptr && cancel->is_lenient && error.code != ErrorCode::kPermissionDenied;
+}
+
+/// Finds out what the next selector names. The owner is checked first, because an element that the
+/// draft splits off has no record that could be asked. Returns the cost in looks.
+std::size_t Sweep::open(const Draft& draft) {
+  constexpr std::size_t kWordsPerLook = 4096;
   const JobSelector& selector = selectors_[at_];
   const ClusterState& state = draft.state();
   named_ = {};
-  done_of_named_ = 0;
+  done_records_ = 0;
+  next_element_ = 0;
   is_any_done_ = false;
   first_refusal_.reset();
+  refusals_.clear();
   is_open_ = true;
-  if (selector.step) return close();  // a step is another request's
+  const std::size_t cost = 1 + selector.indices.words().size() / kWordsPerLook;
+  if (selector.step) {  // a step is another request's
+    close();
+    return cost;
+  }
   const Job* job = state.jobs().find(selector.job);
   if (job != nullptr && !may_control(*job, identity_)) {
     first_refusal_ = not_allowed();
-    return close();
+    close();
+    return cost;
   }
-  auto named = name_jobs(state, selector, may_split() ? &draft : nullptr);
+  auto named = name_jobs(state, selector, draft, may_split());
   if (!named.has_value()) {
     first_refusal_ = named.error();
-    return close();
+    close();
+    return cost;
   }
   named_ = std::move(named).value();
+  is_alone_ = named_.records.size() + named_.elements.count() == 1;
+  if (selector.is_element) {  // what is told of it is no longer than the array
+    selectors_[at_].indices = named_.elements;
+    selectors_[at_].indices |= named_.in_record;
+  }
+  return cost;
 }
 
 /// One outcome for the whole selector: the first refusal unless something of it could be done.
 void Sweep::close() {
   is_open_ = false;
-  const JobSelector& selector = selectors_[at_++];
-  std::optional<Error> refusal = is_any_done_ ? std::nullopt : std::exchange(first_refusal_, {});
-  if (std::holds_alternative<PreparedUpdate>(request_)) {
-    if (refusal) return refuse(std::move(*refusal));
-  } else {
-    const auto* cancel = std::get_if<CancelJobs>(&request_);
-    if (cancel != nullptr && cancel->is_lenient && refusal && refusal->code != ErrorCode::kPermissionDenied) refusal.reset();
-    reply_.outcomes.push_back(JobOutcome{selector, std::move(refusal)});
+  if (!refusals_.empty()) {
+    close_elements();
+  } else if (is_any_done_ || (first_refusal_ && is_lenient_to(*first_refusal_))) {
+    first_refusal_.reset();
   }
-  is_done_ = is_done_ || at_ == selectors_.size();
+  if (std::holds_alternative<PreparedUpdate>(request_)) {
+    if (first_refusal_) return refuse(std::move(*first_refusal_));
+  } else if (refusals_.empty()) {
+    reply_.outcomes.push_back(JobOutcome{selectors_[at_], std::move(first_refusal_)});
+  }
+  is_done_ = ++at_ == selectors_.size();
+}
+
+/// Some elements were refused: those that were alike are told of together.
+void Sweep::close_elements() {
+  std::erase_if(refusals_, [this](const Refusal& refusal) { return is_lenient_to(refusal.error); });
+  if (refusals_.empty()) return;
+  // An update of which nothing could be done is refused as a whole.
+  const bool is_update = std::holds_alternative<PreparedUpdate>(request_);
+  if (is_update && !is_any_done_) {
+    first_refusal_ = std::move(refusals_.front().error);
+    return;
+  }
+  if (is_any_done_ && !is_update) reply_.outcomes.push_back(JobOutcome{selectors_[at_], {}});
+  for (Refusal& refusal : refusals_) {
+    JobSelector refused{selectors_[at_].job, std::move(refusal.elements), true, std::nullopt};
+    reply_.outcomes.push_back(JobOutcome{std::move(refused), std::move(refusal.error)});
+  }
 }
 
 void Sweep::refuse(Error error) {
@@ -146,31 +236,47 @@ void Sweep::refuse(Error error) {
   is_done_ = true;
 }
 
-void Sweep::do_one(Draft& draft, JobId id, std::vector<SignalOrder>& orders) {
+void Sweep::refuse_elements(const Error& error, const Bitmap& elements) {
+  auto known = std::ranges::find(refusals_, error, &Refusal::error);
+  if (known == refusals_.end()) known = refusals_.insert(known, Refusal{error, {}});
+  known->elements |= elements;
+}
+
+/// Why it was not done.
+std::optional<Error> Sweep::do_one(Draft& draft, JobId id, std::vector<SignalOrder>& orders) {
   if (!seen_.insert(id).second) {
     is_any_done_ = true;
-    return;
+    return std::nullopt;
   }
   Verdict verdict = act(draft, id, orders);
-  if (!verdict.is_meant) return;
+  if (!verdict.is_meant) return std::nullopt;
   is_any_done_ = is_any_done_ || !verdict.refusal;
-  if (!verdict.refusal) return;
-  // An edit that one job does not take is refused; those before it keep theirs when they were done in an earlier step.
-  if (std::holds_alternative<PreparedUpdate>(request_)) {
+  // An edit that one job does not take is refused; those before it keep theirs when they were done
+  // in an earlier step.
+  if (verdict.refusal && std::holds_alternative<PreparedUpdate>(request_)) {
     is_open_ = false;
-    return refuse(std::move(*verdict.refusal));
+    refuse(std::move(*verdict.refusal));
+    return std::nullopt;
   }
-  if (!first_refusal_) first_refusal_ = std::move(verdict.refusal);
+  return std::move(verdict.refusal);
+}
+
+/// The job's own record; of an element that the draft has just split off its array's. Null: it has
+/// left memory since its selector was opened.
+const Job* Sweep::record_of(const Draft& draft, JobId id) const {
+  const ClusterState& state = draft.state();
+  const Job* known = state.jobs().find(id);
+  return known != nullptr || id < state.next_job() ? known : state.jobs().find(selectors_[at_].job);
 }
 
 Verdict Sweep::act(Draft& draft, JobId id, std::vector<SignalOrder>& orders) {
-  if (const auto* cancel = std::get_if<CancelJobs>(&request_)) return cancel_one(draft, id, *cancel, identity_, orders);
-  const Job* known = draft.state().jobs().find(id);
-  const Job* job = known != nullptr ? known : draft.state().jobs().find(selectors_[at_].job);
-  if (job == nullptr) return Verdict{false, {}};  // gone between two steps
-  if (const auto* control = std::get_if<ControlJobs>(&request_)) return control_one(draft, id, *job, control->verb, identity_);
-  const bool is_alone = named_.records.size() + named_.elements.size() == 1;
-  return update_one(draft, id, *job, std::get<PreparedUpdate>(request_), identity_, is_alone);
+  const Job* job = record_of(draft, id);
+  if (job == nullptr) return Verdict{false, {}};
+  if (const auto* cancel = std::get_if<CancelJobs>(&request_))
+    return cancel_one(draft, id, *job, *cancel, identity_, orders);
+  if (const auto* control = std::get_if<ControlJobs>(&request_))
+    return control_one(draft, id, *job, control->verb, identity_);
+  return update_one(draft, id, *job, std::get<PreparedUpdate>(request_), identity_, is_alone_);
 }
 
 }  // namespace muster::frontend

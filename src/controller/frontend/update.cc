@@ -1,4 +1,5 @@
-// scontrol update: NAME=VALUE pairs of jobs, nodes and partitions. One table of names per kind of object.
+// scontrol update: NAME=VALUE pairs of jobs, nodes and partitions. One table of names per kind of
+// object.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ Error invalid(std::string message, std::string detail) {
   return Error{ErrorCode::kInvalidArgument, std::move(message), std::move(detail)};
 }
 Error unsupported(std::string_view kind, std::string_view name) {
-  return invalid(fmt::format("Unsupported {} attribute", kind), fmt::format("'{}' cannot be updated; see scontrol --help", name));
+  return invalid(fmt::format("Unsupported {} attribute", kind),
+                 fmt::format("'{}' cannot be updated; see scontrol --help", name));
 }
 Error not_allowed(std::string detail) {
   return Error{ErrorCode::kPermissionDenied, "Access/permission denied", std::move(detail)};
@@ -46,7 +48,8 @@ struct JobEdit {
   std::shared_ptr<JobSpec> spec;  ///< made when a text of it changes
   bool has_new_begin = false;
   std::optional<std::uint32_t> array_throttle;  ///< of the array whose element `job` is
-  std::optional<std::uint32_t> split_index;  ///< of the element that the draft splits off; `job` is its record then
+  std::optional<std::uint32_t>
+      split_index;  ///< of the element that the draft splits off; `job` is its record then
 
   JobSpec& edit_spec() {
     if (spec == nullptr) spec = std::make_shared<JobSpec>(*job.spec);
@@ -54,20 +57,24 @@ struct JobEdit {
   }
   Refusal require_pending() const {
     if (job.is_pending()) return std::nullopt;
-    return Error{ErrorCode::kFailedPrecondition, "Job is no longer pending execution", "this can change only while it waits"};
+    return Error{ErrorCode::kFailedPrecondition, "Job is no longer pending execution",
+                 "this can change only while it waits"};
   }
 };
 
 Refusal set_time_limit(JobEdit& edit, const std::string& value) {
   const bool is_relative = !value.empty() && (value.front() == '+' || value.front() == '-');
-  auto parsed = parse_time_limit(is_relative ? std::string_view(value).substr(1) : std::string_view(value));
+  auto parsed =
+      parse_time_limit(is_relative ? std::string_view(value).substr(1) : std::string_view(value));
   if (!parsed.has_value()) return parsed.error();
   Duration limit = parsed.value();
-  if (is_relative) limit = value.front() == '+' ? edit.job.time_limit + limit : edit.job.time_limit - limit;
+  if (is_relative)
+    limit = value.front() == '+' ? edit.job.time_limit + limit : edit.job.time_limit - limit;
   if (limit > edit.job.time_limit && !edit.job.is_pending() && !edit.identity.is_operator) {
     return not_allowed("only an operator may raise the limit of a running job");
   }
-  if (limit <= Duration()) return invalid("Requested time limit is invalid (missing or exceeds some limit)", value);
+  if (limit <= Duration())
+    return invalid("Requested time limit is invalid (missing or exceeds some limit)", value);
   edit.change.time_limit = limit;
   edit.edit_spec().time_limit = limit;
   return std::nullopt;
@@ -99,10 +106,14 @@ Refusal set_priority(JobEdit& edit, const std::string& value) {
 
 Refusal set_nice(JobEdit& edit, const std::string& value) {
   const bool is_negative = !value.empty() && value.front() == '-';
-  const auto number = parse_whole(is_negative ? std::string_view(value).substr(1) : std::string_view(value));
-  if (!number || *number > INT32_MAX) return invalid("Invalid nice value, must be between -2147483645 and 2147483645", value);
-  if (is_negative && !edit.identity.is_operator) return not_allowed("only an operator may use a negative nice value");
-  const auto nice = static_cast<std::int32_t>(is_negative ? -static_cast<std::int64_t>(*number) : static_cast<std::int64_t>(*number));
+  const auto number =
+      parse_whole(is_negative ? std::string_view(value).substr(1) : std::string_view(value));
+  if (!number || *number > INT32_MAX)
+    return invalid("Invalid nice value, must be between -2147483645 and 2147483645", value);
+  if (is_negative && !edit.identity.is_operator)
+    return not_allowed("only an operator may use a negative nice value");
+  const auto nice = static_cast<std::int32_t>(is_negative ? -static_cast<std::int64_t>(*number)
+                                                          : static_cast<std::int64_t>(*number));
   edit.edit_spec().nice = nice;
   if (!edit.job.is_held()) edit.change.priority = 1 - std::int64_t{nice};
   return std::nullopt;
@@ -143,7 +154,8 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
 Refusal set_begin(JobEdit& edit, const std::string& value) {
   if (auto refused = edit.require_pending()) return refused;
   const auto seconds = parse_whole(value);
-  if (!seconds || *seconds > INT32_MAX * std::uint64_t{4}) return invalid("Invalid time specified", value);
+  if (!seconds || *seconds > INT32_MAX * std::uint64_t{4})
+    return invalid("Invalid time specified", value);
   const TimePoint begin = TimePoint::from_seconds(static_cast<std::int64_t>(*seconds));
   edit.edit_spec().begin_time = begin;
   edit.has_new_begin = true;
@@ -167,8 +179,10 @@ Refusal set_node_count(JobEdit& edit, const std::string& value) {
   if (auto refused = edit.require_pending()) return refused;
   const auto dash = value.find('-');
   const auto low = parse_whole32(std::string_view(value).substr(0, dash));
-  const auto high = dash == std::string::npos ? low : parse_whole32(std::string_view(value).substr(dash + 1));
-  if (!low || !high || *high < *low || *low == 0) return invalid("Node count specification invalid", value);
+  const auto high =
+      dash == std::string::npos ? low : parse_whole32(std::string_view(value).substr(dash + 1));
+  if (!low || !high || *high < *low || *low == 0)
+    return invalid("Node count specification invalid", value);
   edit.edit_spec().min_nodes = *low;
   edit.edit_spec().max_nodes = *high;
   return std::nullopt;
@@ -191,9 +205,11 @@ Refusal set_text(JobEdit& edit, JobText key, const std::string& value, bool only
 /// SLURM_SUBMIT_DIR stays where the job was submitted.
 Refusal set_work_dir(JobEdit& edit, const std::string& value) {
   if (auto refused = edit.require_pending()) return refused;
-  if (value.empty() || value.front() != '/') return invalid("Invalid working directory", fmt::format("'{}': write a path from /", value));
+  if (value.empty() || value.front() != '/')
+    return invalid("Invalid working directory", fmt::format("'{}': write a path from /", value));
   JobSpec& spec = edit.edit_spec();
-  if (spec.get(JobText::kSubmitDir).empty()) spec.text.set(JobText::kSubmitDir, std::string(spec.get(JobText::kWorkDir)));
+  if (spec.get(JobText::kSubmitDir).empty())
+    spec.text.set(JobText::kSubmitDir, std::string(spec.get(JobText::kWorkDir)));
   spec.text.set(JobText::kWorkDir, value);
   return std::nullopt;
 }
@@ -215,7 +231,9 @@ struct JobField {
 };
 
 auto text_field(JobText key, bool only_pending) {
-  return [key, only_pending](JobEdit& edit, const std::string& value) { return set_text(edit, key, value, only_pending); };
+  return [key, only_pending](JobEdit& edit, const std::string& value) {
+    return set_text(edit, key, value, only_pending);
+  };
 }
 
 const std::vector<JobField>& job_fields() {
@@ -255,12 +273,14 @@ Status check_edited(const JobEdit& edit) {
   if (edit.spec == nullptr || !edit.job.is_pending()) return {};
   const JobSpec& spec = *edit.spec;
   const auto has_new = [&](JobText key) { return spec.get(key) != edit.job.spec->get(key); };
-  const bool has_new_place = edit.change.partitions.has_value() || has_new(JobText::kAccount) || has_new(JobText::kQos);
+  const bool has_new_place =
+      edit.change.partitions.has_value() || has_new(JobText::kAccount) || has_new(JobText::kQos);
   const auto& partitions = edit.change.partitions ? *edit.change.partitions : edit.job.partitions;
   for (const PartitionIndex index : partitions) {
     const PartitionConfig& partition = edit.state.partition(index);
     if (has_new_place) TRY(check_access(partition, spec, edit.identity));
-    if (edit.change.partitions || edit.change.time_limit || spec.min_nodes != edit.job.spec->min_nodes) {
+    if (edit.change.partitions || edit.change.time_limit ||
+        spec.min_nodes != edit.job.spec->min_nodes) {
       TRY(check_limits(partition, spec, edit.state.settings()));
     }
     const ResourceRequest need = TRY(resource_need(spec, partition, edit.state.settings()));
@@ -270,23 +290,28 @@ Status check_edited(const JobEdit& edit) {
   return {};
 }
 
-/// When the job may start, with its dependencies and its begin as they are now. Unset until new dependencies hold.
+/// When the job may start, with its dependencies and its begin as they are now. Unset until new
+/// dependencies hold.
 void settle_eligible_time(JobEdit& edit) {
   const JobSpec& spec = edit.spec != nullptr ? *edit.spec : *edit.job.spec;
   if (edit.change.dependencies) {
     const bool waits = !edit.change.dependencies->terms.empty();
-    edit.change.eligible_time = waits ? TimePoint::unset() : eligible_from(edit.state.time(), spec, nullptr);
+    edit.change.eligible_time =
+        waits ? TimePoint::unset() : eligible_from(edit.state.time(), spec, nullptr);
   } else if (edit.has_new_begin && edit.job.eligible_time.is_set()) {
     edit.change.eligible_time = eligible_from(edit.state.time(), spec, edit.job.dependencies.get());
   }
 }
 
-/// A job that has got other dependencies, or another name that singletons wait under, may not wait for itself.
+/// A job that has got other dependencies, or another name that singletons wait under, may not wait
+/// for itself.
 Status check_circle(const JobEdit& edit) {
-  const DependencySet* dependencies = edit.change.dependencies ? &*edit.change.dependencies : edit.job.dependencies.get();
+  const DependencySet* dependencies =
+      edit.change.dependencies ? &*edit.change.dependencies : edit.job.dependencies.get();
   if (edit.spec == nullptr || !edit.job.is_pending() || dependencies == nullptr) return {};
   if (!edit.change.dependencies && edit.spec->name() == edit.job.spec->name()) return {};
-  if (!closes_a_circle(edit.state, edit.job, edit.split_index, *dependencies, *edit.spec)) return {};
+  if (!closes_a_circle(edit.state, edit.job, edit.split_index, *dependencies, *edit.spec))
+    return {};
   return fail(ErrorCode::kInvalidArgument, "Job dependency problem",
               fmt::format("job {} would wait for itself", edit.change.job.value()));
 }
@@ -301,8 +326,8 @@ std::pair<std::string_view, char> split_sign(std::string_view name) {
 /// `job` is the record itself, or the array that the draft splits `id` off.
 Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
                        const Identity& identity) {
-  JobEdit edit{draft,   draft.state(), job,          identity,    update.past, {},
-               nullptr, false,         std::nullopt, std::nullopt};
+  JobEdit edit{draft, draft.state(), job,   identity,     update.past,
+               {},    nullptr,       false, std::nullopt, std::nullopt};
   edit.change.job = id;
   if (id != job.id) edit.split_index = draft.index_of(id);
   for (const auto& [name, value] : update.values) {
@@ -347,14 +372,18 @@ Refusal set_node_state(NodeChanged& change, const Node& node, std::string value,
   value = lower(value);
   if (value == "down" || value == "drain" || value == "fail") {
     if (!has_reason && node.status.reason.empty()) {
-      return invalid(fmt::format("You must specify a reason when {} a node", value == "drain" ? "DRAINING" : "DOWNING"),
+      return invalid(fmt::format("You must specify a reason when {} a node",
+                                 value == "drain" ? "DRAINING" : "DOWNING"),
                      "add Reason=\"...\"");
     }
-    change.set_conditions = value == "down" ? node_condition::kDown : value == "drain" ? node_condition::kDrain : node_condition::kFail;
+    change.set_conditions = value == "down"    ? node_condition::kDown
+                            : value == "drain" ? node_condition::kDrain
+                                               : node_condition::kFail;
     return std::nullopt;
   }
   if (value == "resume" || value == "idle") {
-    change.clear_conditions = node_condition::kDown | node_condition::kDrain | node_condition::kFail | node_condition::kInvalid;
+    change.clear_conditions = node_condition::kDown | node_condition::kDrain |
+                              node_condition::kFail | node_condition::kInvalid;
     if (!change.reason) change.reason = "";
     return std::nullopt;
   }
@@ -363,16 +392,19 @@ Refusal set_node_state(NodeChanged& change, const Node& node, std::string value,
     if (!change.reason) change.reason = "";
     return std::nullopt;
   }
-  return invalid("Invalid node state specified", fmt::format("'{}': use down, drain, fail, idle, resume or undrain", value));
+  return invalid("Invalid node state specified",
+                 fmt::format("'{}': use down, drain, fail, idle, resume or undrain", value));
 }
 
-Refusal update_one_node(Draft& draft, NodeIndex index, const UpdateObject& update, const Identity& identity) {
+Refusal update_one_node(Draft& draft, NodeIndex index, const UpdateObject& update,
+                        const Identity& identity) {
   const Node& node = draft.state().nodes().at(index);
   NodeChanged change;
   change.node = index;
   change.user = identity.user;
   for (const auto& [name, value] : update.values) {
-    if (!is_one_line(value)) return invalid(name + ": it has control characters", "give one line of text");
+    if (!is_one_line(value))
+      return invalid(name + ": it has control characters", "give one line of text");
     if (const Status sound = check_text(name, value); !sound.has_value()) return sound.error();
     if (lower(name) == "reason") change.reason = value;
   }
@@ -381,14 +413,16 @@ Refusal update_one_node(Draft& draft, NodeIndex index, const UpdateObject& updat
     if (key == "reason") continue;
     if (!is_update_key(UpdateKind::kNode, name)) return unsupported("node", name);
     if (key == "state") {
-      if (auto refused = set_node_state(change, node, value, change.reason.has_value())) return refused;
+      if (auto refused = set_node_state(change, node, value, change.reason.has_value()))
+        return refused;
     } else if (key == "weight") {
       const auto number = parse_whole32(value);
       if (!number) return invalid("Invalid weight", value);
       change.weight = *number;
     } else if (key == "availablefeatures" || key == "activefeatures" || key == "features") {
       change.features.emplace();
-      for (const std::string_view feature : split(value, ',')) change.features->emplace_back(feature);
+      for (const std::string_view feature : split(value, ','))
+        change.features->emplace_back(feature);
     } else if (key == "comment") {
       change.comment = value;
     } else if (key == "extra") {
@@ -407,7 +441,8 @@ Refusal update_node(Draft& draft, const UpdateObject& update, const Identity& id
   if (!names.has_value()) return names.error();
   for (const std::string& name : names.value()) {
     const auto index = draft.state().nodes().find_by_name(name);
-    if (!index) return invalid("Invalid node name specified", fmt::format("there is no node {}", name));
+    if (!index)
+      return invalid("Invalid node name specified", fmt::format("there is no node {}", name));
     if (auto refused = update_one_node(draft, *index, update, identity)) return refused;
   }
   return std::nullopt;
@@ -415,18 +450,21 @@ Refusal update_node(Draft& draft, const UpdateObject& update, const Identity& id
 
 // ---- partitions ----
 
-Refusal set_partition_value(PartitionConfig& partition, const std::string& name, const std::string& value) {
+Refusal set_partition_value(PartitionConfig& partition, const std::string& name,
+                            const std::string& value) {
   const std::string key = lower(name);
   const std::string lower_value = lower(value);
   if (!is_update_key(UpdateKind::kPartition, name)) return unsupported("partition", name);
   if (key == "state") {
-    for (const PartitionState state : {PartitionState::kUp, PartitionState::kDown, PartitionState::kDrain, PartitionState::kInactive}) {
+    for (const PartitionState state : {PartitionState::kUp, PartitionState::kDown,
+                                       PartitionState::kDrain, PartitionState::kInactive}) {
       if (lower(partition_state_name(state)) == lower_value) {
         partition.state = state;
         return std::nullopt;
       }
     }
-    return invalid("Invalid partition state", fmt::format("'{}': use UP, DOWN, DRAIN or INACTIVE", value));
+    return invalid("Invalid partition state",
+                   fmt::format("'{}': use UP, DOWN, DRAIN or INACTIVE", value));
   }
   if (key == "maxtime" || key == "defaulttime") {
     auto limit = parse_time_limit(value);
@@ -434,19 +472,26 @@ Refusal set_partition_value(PartitionConfig& partition, const std::string& name,
     (key == "maxtime" ? partition.max_time : partition.default_time) = limit.value();
     return std::nullopt;
   }
-  if (key == "maxnodes" || key == "minnodes" || key == "prioritytier" || key == "priorityjobfactor") {
+  if (key == "maxnodes" || key == "minnodes") {
     const bool is_unlimited = lower_value == "unlimited" || lower_value == "infinite";
     const auto number = is_unlimited ? std::optional<std::uint32_t>(0) : parse_whole32(value);
+    const bool is_none = key == "maxnodes" && !is_unlimited && number == 0U;  // 0 is no limit here
+    if (!number || is_none) return invalid("Invalid number", fmt::format("{}={}", name, value));
+    (key == "maxnodes" ? partition.max_nodes : partition.min_nodes) = *number;
+    return std::nullopt;
+  }
+  if (key == "prioritytier" || key == "priorityjobfactor") {
+    const auto number = parse_whole32(value, 65533);  // as in the configuration
     if (!number) return invalid("Invalid number", fmt::format("{}={}", name, value));
-    auto& field = key == "maxnodes" ? partition.max_nodes
-                  : key == "minnodes" ? partition.min_nodes
-                  : key == "prioritytier" ? partition.priority_tier : partition.priority_job_factor;
-    field = *number;
+    (key == "prioritytier" ? partition.priority_tier : partition.priority_job_factor) = *number;
     return std::nullopt;
   }
   if (key == "hidden" || key == "rootonly" || key == "default") {
-    if (lower_value != "yes" && lower_value != "no") return invalid("Invalid value", fmt::format("{}={}: use YES or NO", name, value));
-    auto& field = key == "hidden" ? partition.is_hidden : key == "rootonly" ? partition.is_root_only : partition.is_default;
+    if (lower_value != "yes" && lower_value != "no")
+      return invalid("Invalid value", fmt::format("{}={}: use YES or NO", name, value));
+    auto& field = key == "hidden"     ? partition.is_hidden
+                  : key == "rootonly" ? partition.is_root_only
+                                      : partition.is_default;
     field = lower_value == "yes";
     return std::nullopt;
   }
@@ -467,7 +512,9 @@ void unset_other_defaults(Draft& draft, PartitionIndex chosen) {
 Refusal update_partition(Draft& draft, const UpdateObject& update, const Identity& identity) {
   if (!identity.is_operator) return not_allowed("only an operator may update partitions");
   const auto index = draft.state().find_partition(update.name);
-  if (!index) return invalid("Invalid partition name specified", fmt::format("there is no partition {}", update.name));
+  if (!index)
+    return invalid("Invalid partition name specified",
+                   fmt::format("there is no partition {}", update.name));
   PartitionChanged change{*index, draft.state().partition(*index)};
   for (const auto& [name, value] : update.values) {
     if (auto refused = set_partition_value(change.config, name, value)) return refused;
@@ -487,7 +534,8 @@ std::optional<JobSelector> parse_update_selector(std::string_view text) {
   selector.job = JobId(static_cast<std::uint32_t>(*number));
   if (underscore == std::string_view::npos) return selector;
   std::string_view indices = text.substr(underscore + 1);
-  if (indices.size() > 1 && indices.front() == '[' && indices.back() == ']') indices = indices.substr(1, indices.size() - 2);
+  if (indices.size() > 1 && indices.front() == '[' && indices.back() == ']')
+    indices = indices.substr(1, indices.size() - 2);
   const auto parsed = parse_array(indices, 4'000'001);
   if (!parsed.has_value()) return std::nullopt;
   selector.is_element = true;
@@ -497,10 +545,12 @@ std::optional<JobSelector> parse_update_selector(std::string_view text) {
 
 Verdict update_one(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
                    const Identity& identity, bool is_alone) {
-  if (!may_control(job, identity)) return Verdict{true, not_allowed("only its owner or an operator may update the job")};
+  if (!may_control(job, identity))
+    return Verdict{true, not_allowed("only its owner or an operator may update the job")};
   if (!job.is_over()) return Verdict{true, update_one_job(draft, id, job, update, identity)};
   if (!is_alone) return Verdict{false, {}};
-  return Verdict{true, Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""}};
+  return Verdict{
+      true, Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""}};
 }
 
 namespace {

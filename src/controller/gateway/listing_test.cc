@@ -412,6 +412,29 @@ TEST(Listing, OneJobThatIsNotThereIsAnError) {
   EXPECT_TRUE(world.replica.begin_list(filter).has_value());
 }
 
+TEST(Listing, NamedElementsAloneAreShownWhetherTheyHaveSplitOffOrNot) {
+  World world(2);
+  world.submit_array(5);
+  const JobId array(1);
+  const auto shown = [&](Bitmap indices) {
+    Query query;
+    query.filter.jobs = {JobSelector{array, std::move(indices), true, std::nullopt}};
+    JobListing listing = world.replica.begin_list(query.filter).value();
+    std::map<Unit, int> units;
+    std::vector<JobId> order;
+    while (!listing.is_done()) {
+      const ListSlice slice = world.replica.next_slice(query, listing);
+      if (slice.pages != nullptr) add_units(*slice.pages, units, order);
+    }
+    return units;
+  };
+  world.log.add({ArraySplit{array, 3, world.log.state().next_job()}});
+  world.submit();
+  expect_each_once(shown(Bitmap::range(2, 2)), {"1_2/0", "1_3/0"});
+  expect_each_once(shown(Bitmap::range(1, 2)), {"1_1/0", "1_2/0"});
+  EXPECT_TRUE(shown(Bitmap::range(7, 2)).empty()) << "of an array that is there";
+}
+
 TEST(QueryReplica, APingSaysWhatOperatorsShouldLookAt) {
   QueryReplica replica("ctl", "1.0");
   const auto warnings = [&] {

@@ -10,6 +10,7 @@
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/trial_access.h"
 #include "controller/gateway/page_writer.h"
+#include "controller/gateway/view_filter.h"
 #include "records/page_codec.h"
 #include "state/views.h"
 
@@ -134,6 +135,12 @@ namespace {
 
 /// To look whether a job is wanted costs much less than to show it.
 constexpr std::size_t kLooksPerJob = 16;
+/// Whether the filter's ids name it. Of an array's record those elements alone stay in its view.
+bool is_named(const Job& job, JobView& view, const JobFilter& filter) {
+  const bool is_whole = filter.jobs.empty() || job.array == nullptr || job.array_index;
+  return is_whole || keep_named(view, job.array->remaining.indices, filter);
+}
+
 /// Slices that are remembered, in bytes.
 constexpr std::size_t kSliceBytesMax = std::size_t{64} << 20;
 
@@ -149,7 +156,9 @@ ListSlice QueryReplica::make_slice(const Query& query, JobListing& listing,
       const auto found = reasons.find(job.id);
       const bool is_told =
           found != reasons.end() && found->second.word != PendingReason::kNone && job.is_pending();
-      writer.add(is_told ? job_view(job, detail, &found->second) : job_view(job, detail));
+      JobView view = is_told ? job_view(job, detail, &found->second) : job_view(job, detail);
+      if (!is_named(job, view, query.filter)) return true;
+      writer.add(std::move(view));
       ++shown;
     } else if (job.run != nullptr) {
       for (const StepState& step : job.run->steps) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/array_text.h"
 #include "codec/hostlist.h"
 #include "codec/words.h"
 #include "controller/filter_lists.h"
@@ -41,6 +42,26 @@ bool matches(const JobView& job, const JobFilter& filter) {
          is_listed(filter.reservations, spec.get(JobText::kReservation)) &&
          is_listed(filter.licenses, spec.get(JobText::kLicenses)) &&
          in_partition(job, filter.partitions) && ran_on(job, filter.nodes);
+}
+
+bool keep_named(JobView& job, const Bitmap& remaining, const JobFilter& filter) {
+  Bitmap named;
+  for (const JobSelector& selector : filter.jobs) {
+    if (selector.job != job.id) continue;
+    if (!selector.is_element) return true;
+    named |= selector.indices;
+  }
+  named &= remaining;
+  if (named.empty()) return false;
+  if (named.count() == 1) {
+    job.array_index = static_cast<std::uint32_t>(named.indices().front());
+    job.array_remaining.clear();
+    job.array_remaining_count = 0;
+    return true;
+  }
+  job.array_remaining = array_indices_text(named);
+  job.array_remaining_count = static_cast<std::uint32_t>(named.count());
+  return true;
 }
 
 }  // namespace muster
