@@ -21,6 +21,7 @@ struct NodeRegistered {
   clearConditions @8 :UInt16;
   reason @9 :Text;
   machineId @10 :Text;
+  shortfall @11 :Text;
 }
 struct NodeChanged {
   node @0 :UInt32;
@@ -37,6 +38,8 @@ struct NodeChanged {
   comment @11 :Text;
   hasExtra @12 :Bool;
   extra @13 :Text;
+  hasFault @14 :Bool;
+  fault @15 :Text;
 }
 struct PartitionChanged { partition @0 :UInt32; config @1 :M.PartitionConfig; }
 struct JobSubmitted {

@@ -272,6 +272,8 @@ struct NodeStatus {
   extra @11 :Text;
   lastBusyTime @12 :Int64;
   machineId @13 :Text;
+  fault @14 :Text;      # what its agent finds wrong with it
+  shortfall @15 :Text;  # what it lacks of its configuration
 }
 
 struct PartitionConfig {

@@ -609,6 +609,7 @@ struct StepDone {
   isNodeFault @7 :Bool;
   isTimeout @8 :Bool;
   launchKey @9 :UInt64;
+  mayPass @10 :Bool;        # a fault of the node's that may be gone soon
 }
 struct JobClean { job @0 :UInt32; attempt @1 :UInt32; }
 

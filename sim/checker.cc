@@ -1,6 +1,7 @@
 #include "sim/checker.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "base/check.h"
@@ -269,8 +270,9 @@ struct Checker::Follow {
     if (e.array_throttle) job.throttle = *e.array_throttle;
   }
   void operator()(const NodeChanged& e) {
-    const bool is_silence = e.reason && *e.reason == "Not responding";
-    if ((e.set_conditions & node_condition::kDown) != 0 && !is_silence) checker.is_node_downed_ = true;
+    constexpr std::uint16_t kNotBySilence =
+        node_condition::kDownByOrder | node_condition::kDownByAbsence;
+    if ((e.set_conditions & kNotBySilence) != 0) checker.is_node_downed_ = true;
   }
   void operator()(const ClockStepped& e) {
     checker.time_ = checker.time_ + e.by;
@@ -318,7 +320,8 @@ struct Checker::Follow {
     if (checker.has_blob_failed_ && e.detail.find("cannot be read") != std::string::npos) return;
     if (!e.detail.empty()) {
       const bool is_given_again = checker.known(e.step.job).is_given_again;  // the node may have one of that number
-      CHECK(is_given_again || checker.excused_.contains(e.step), "step {} is lost ({}) and nothing happened to it", text_of(e.step), e.detail);
+      CHECK(is_given_again || checker.may_end_with(e.step, e.detail),
+            "step {} is lost ({}) and nothing happened to it", text_of(e.step), e.detail);
       return;
     }
     if (checker.excused_.contains(e.step)) return;
@@ -425,8 +428,15 @@ void Checker::check_history() const {
 }
 
 bool Checker::is_excused(JobId job, std::uint32_t attempt) const {
-  const auto first = excused_.lower_bound(StepId{job, attempt, 0});
-  return first != excused_.end() && first->job == job && first->attempt == attempt;
+  return std::ranges::any_of(std::array{&excused_, &refused_}, [&](const auto* steps) {
+    const auto first = steps->lower_bound(StepId{job, attempt, 0});
+    return first != steps->end() && first->job == job && first->attempt == attempt;
+  });
+}
+
+bool Checker::may_end_with(const StepId& step, const std::string& detail) const {
+  const bool is_refused = refused_.contains(step) && detail.find(kNoRoom) != std::string::npos;
+  return is_refused || excused_.contains(step);
 }
 
 bool Checker::has_ended(JobId id) const {

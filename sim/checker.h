@@ -17,6 +17,9 @@
 
 namespace muster::sim {
 
+/// What is said of a step that found no room where it was to start.
+inline constexpr const char* kNoRoom = "No space left on device";
+
 /// What the log has said, and clients beside it.
 struct Knowledge {
   struct Known {
@@ -64,6 +67,8 @@ class Checker : private Knowledge {
   void deadline_enforced(const LaunchStep& launch);
   /// The step may be reported lost: something happened to it.
   void excuse(const StepId& step) { excused_.insert(step); }
+  /// The step found no room to start: for that alone, and in these words, it may end.
+  void refused(const StepId& step) { refused_.insert(step); }
   /// The machine's agent has lost sight of what runs there: it may overlap with what comes, until
   /// it is found.
   void lose_sight(const StepId& step) {
@@ -123,6 +128,7 @@ class Checker : private Knowledge {
   Known& known(JobId job);
   void check_throttle(JobId array) const;
   void follow(const Event& event);
+  bool may_end_with(const StepId& step, const std::string& detail) const;
 
   const Timeline& timeline_;
   const Options& options_;
@@ -130,6 +136,7 @@ class Checker : private Knowledge {
   std::map<std::pair<NodeIndex, StepId>, Run> runs_;
   std::map<std::tuple<std::uint32_t, std::string, std::size_t>, Holders> places_;
   std::set<StepId> excused_;
+  std::set<StepId> refused_;
   std::set<JobId> out_of_sight_;
   /// Launches that were under way when their node's spool forgot them: their supervisors may come
   /// up beside another's.

@@ -35,6 +35,11 @@ Supervised::Supervised(Machine& node, LaunchStep launch, std::string log)
 void Supervised::start_tasks() {
   const Options& options = node_.world().options;
   const std::size_t count = launch_.step == nullptr ? 1 : std::max(1U, launch_.step_grant.task_count);
+  if (node_.is_full()) {
+    node_.world().checker.refused(launch_.id);
+    const Error full{ErrorCode::kResourceExhausted, "cannot write the script", kNoRoom};
+    return logic_.on_started(count, full, node_.steady_now());
+  }
   for (std::size_t i = 0; i < count; ++i) {
     Hasher hasher;
     hasher.add(options.seed).add(launch_.id.job.value()).add(launch_.id.attempt).add(launch_.id.step);
@@ -391,10 +396,9 @@ void Machine::schedule_end() {
 }
 
 Result<TimePoint> Machine::launch(const std::vector<LaunchStep>& steps) {
-  if (world_.has_faults && world_.rng.chance(world_.options.spool_refusal)) {
-    for (const LaunchStep& step : steps) world_.checker.excuse(step.id);
-    return fail(ErrorCode::kUnavailable, "the spool is full");
-  }
+  const bool is_refused = world_.has_faults && world_.rng.chance(world_.options.spool_refusal);
+  if (is_refused) fill_disk(Duration::milliseconds(world_.rng.between(0, 20'000)));
+  if (is_refused || is_full()) return fail(refuse(steps));
   TRY(spool_->launched(steps));
   for (const LaunchStep& step : steps) {
     Duration delay = Duration::microseconds(world_.rng.between(300, 3000));
@@ -407,6 +411,29 @@ Result<TimePoint> Machine::launch(const std::vector<LaunchStep>& steps) {
     });
   }
   return steady_now();
+}
+
+/// Nothing of them is started. What took too long may stand in the spool all the same, and an agent
+/// that starts then takes it for lost.
+Error Machine::refuse(const std::vector<LaunchStep>& steps) {
+  for (const LaunchStep& step : steps) world_.checker.refused(step.id);
+  const Error full{ErrorCode::kResourceExhausted, "cannot write", kNoRoom};
+  if (world_.rng.chance(0.7)) return full;
+  for (const LaunchStep& step : steps) world_.checker.excuse(step.id);
+  if (const Status recorded = spool_->launched(steps); !recorded.has_value())
+    return recorded.error();
+  return Error{ErrorCode::kDeadlineExceeded, "the agent stood still", ""};
+}
+
+void Machine::fill_disk(Duration how_long) {
+  full_until_ = std::max(full_until_, world_.timeline.now() + how_long);
+}
+
+bool Machine::is_full() const { return world_.has_faults && world_.timeline.now() < full_until_; }
+
+Status Machine::probe() {
+  if (is_full()) return fail(ErrorCode::kResourceExhausted, "cannot write", kNoRoom);
+  return {};
 }
 
 void Machine::spawn(const LaunchStep& launch, const std::string& log, bool is_late) {

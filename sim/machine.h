@@ -97,6 +97,9 @@ class Machine final : public AgentWorld {
   void lose_spool();
   void back_up_spool();
   void put_back_spool();  ///< the copy that was taken last; nothing happens without one
+  /// For so long nothing can be started here.
+  void fill_disk(Duration how_long);
+  bool is_full() const;
   void crash_supervisor();
   void stop_supervisor();
   void crash();  ///< the whole machine; it boots again
@@ -126,7 +129,7 @@ class Machine final : public AgentWorld {
   bool clean_up(const StepId& step) override;
   void end_supervisor(const StepId& step) override;
   Heartbeat measure() override { return {}; }
-  Status probe() override { return {}; }
+  Status probe() override;
   Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor,
                        bool has_lost_records) override;
   bool is_output_stored(const StepId&) override { return true; }
@@ -147,6 +150,7 @@ class Machine final : public AgentWorld {
   void remove(const StepId& step);
   void schedule_end();
   void excuse_spooled();
+  Error refuse(const std::vector<LaunchStep>& steps);
   RegisterNode inventory() const;
 
   World& world_;
@@ -163,6 +167,7 @@ class Machine final : public AgentWorld {
   LinkRef link_;
   TimePoint up_since_;
   TimePoint cut_until_;
+  TimePoint full_until_;
   std::unique_ptr<NodeSpool> spool_;
   std::map<StepId, std::unique_ptr<Supervised>> steps_;
   std::set<StepId> linked_;

@@ -71,6 +71,8 @@ void add_faults(World& world) {
   strike(world, o.clock_jump, "clock jumps", [&] { world.jump_clock(); });
   strike(world, o.node_clock_jump, "a node's clock jumps", [&] { any_node(world).jump_clock(); });
   strike(world, o.node_crash, "node crash", [&] { any_node(world).crash(); });
+  strike(world, o.node_disk_full, "node's disk full",
+         [&] { any_node(world).fill_disk(Duration::milliseconds(world.rng.between(10, 40'000))); });
   strike(world, o.disk_full, "disk full", [&] { world.journal.fill(); });
   strike(world, o.disk_fault, "disk fault", [&] {
     if (world.disk != nullptr) world.disk->strike_soon();

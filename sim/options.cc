@@ -49,6 +49,7 @@ void draw_faults(Options& options, Rng& rng) {
   options.spool_put_back = maybe(rng, 2, 60);
   options.agent_stop = maybe(rng, 2, 60);
   options.node_clock_jump = maybe(rng, 5, 120);
+  options.node_disk_full = maybe(rng, 5, 120);
 }
 
 /// Nothing fails but time: whoever then loses a job or a node has judged by a clock that was wrong.

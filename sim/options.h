@@ -40,13 +40,14 @@ struct Options {
   Duration disk_fault;            ///< of any kind, at any call of the controller's stores, a loss of power among them
   Duration back_up;               ///< a copy of the state folder is taken
   Duration put_back;              ///< an older copy, or an empty folder, takes the place of the state
+  Duration node_disk_full;        ///< a node's: for a while nothing can be started there
   Duration stranger;              ///< a second agent takes itself for a node's
   Duration link_drop;
   Duration partition;
   double duplicate = 0;           ///< chance that a message between controller and agent comes twice
   double client_loss = 0;         ///< chance that a request or its reply is lost: the client asks again
   double slow_spawn = 0;          ///< chance that a supervisor takes seconds to come up
-  double spool_refusal = 0;
+  double spool_refusal = 0;       ///< chance that launches are refused: it is full, or too slow
   double blob_failure = 0;        ///< chance that a script or an environment cannot be read
   double slow_disk = 0;           ///< chance that a flush takes seconds
   double slow_history = 0;        ///< chance that history stays behind for another while

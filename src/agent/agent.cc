@@ -17,7 +17,6 @@ constexpr Duration kOutputPatience = Duration::seconds(60);
 constexpr Duration kAnswerPatience = Duration::seconds(30);
 /// A tick that comes so late means that this process stood still.
 constexpr Duration kPause = Duration::seconds(2);
-constexpr Duration kProbeInterval = Duration::seconds(5);
 /// Stands for all steps of a run; no step has this number.
 constexpr std::uint32_t kWholeRun = UINT32_MAX;
 
@@ -83,7 +82,7 @@ void Agent::on_registered(TimePoint now) {
     std::erase_if(*left_, [this](const auto& entry) { return steps_.contains(entry.first); });
   }
   last_heartbeat_ = now;
-  world_.send_controller(world_.measure());
+  world_.send_controller(with_fault(world_.measure()));
   for (auto& [id, step] : steps_) {
     if (step.done) {
       step.due_since = {};
@@ -340,14 +339,12 @@ void Agent::end_turn() {
     return;
   }
   if (recorded.error().code == ErrorCode::kDeadlineExceeded) return ask_anew(launches);
-  fault_ = recorded.error().text();
-  tell(with_fault(world_.measure()));
   for (const LaunchStep& launch : launches) {
     StepDone done;
     done.id = launch.id;
     done.node_rank = launch.node_rank;
     done.error = recorded.error().text();
-    done.is_node_fault = true;
+    done.is_node_fault = done.may_pass = true;
     finish(launch.id, steps_[launch.id], std::move(done));
   }
 }
@@ -360,6 +357,13 @@ void Agent::ask_anew(const std::vector<LaunchStep>& launches) {
     world_.forget(launch.id);
   }
   register_anew();
+}
+
+/// The controller hears of it before the end that frees the job: else that may come here again.
+void Agent::suffer(const std::string& fault) {
+  if (!fault_.text().empty()) return;
+  fault_.begin(fault);
+  tell(with_fault(world_.measure()));
 }
 
 bool Agent::on_step_linked(const StepId& id, std::uint64_t launch_key) {
@@ -388,7 +392,12 @@ void Agent::on_step(const StepId& id, const FromAgent& message) {
   if (const auto* done = std::get_if<StepDone>(&message)) {
     finish(id, found->second, *done);
   } else if (std::holds_alternative<StepRunning>(message)) {
-    found->second.is_running = true;
+    Step& step = found->second;
+    step.is_running = true;
+    // Of a batch script that is over at once the controller need not hear twice; who waits for
+    // another step's start sees it now.
+    if (id.step != kBatchStep && is_connected_ && !step.is_told && !step.done)
+      tell_running(id, step);
   }
 }
 
@@ -397,6 +406,7 @@ void Agent::finish(const StepId& id, Step& step, StepDone done) {
   step.done = std::move(done);
   step.done->launch_key = step.launch_key;
   step.waiting.clear();
+  if (step.done->may_pass) suffer(step.done->error);
   tell_end(id, step);
   report_clean(id.job, id.attempt);
 }
@@ -440,16 +450,13 @@ void Agent::lose(const StepId& id, Step& step) {
 }
 
 Heartbeat Agent::with_fault(Heartbeat heartbeat) const {
-  heartbeat.fault = fault_;
+  heartbeat.fault = fault_.text();
   return heartbeat;
 }
 
-/// What kept launches from being recorded may have gone away.
+/// What kept steps from being started may have gone away.
 void Agent::look_at_fault(TimePoint now) {
-  if (fault_.empty() || now - fault_time_ < kProbeInterval) return;
-  fault_time_ = now;
-  const Status works = world_.probe();
-  fault_ = works.has_value() ? "" : works.error().text();
+  if (fault_.is_due(now)) fault_.looked(world_.probe(), now);
 }
 
 /// What lay unread while this process stood still may be long given up by then, or run elsewhere.

@@ -13,6 +13,7 @@
 #include <set>
 #include <vector>
 
+#include "agent/own_fault.h"
 #include "base/result.h"
 #include "model/agent_message.h"
 
@@ -44,7 +45,8 @@ class AgentWorld {
   /// Ends a supervisor that does not answer: what it leaves is cleaned up.
   virtual void end_supervisor(const StepId& step) = 0;
   virtual Heartbeat measure() = 0;
-  /// Whether launches could be recorded now: asked for after a refusal. Errors: as launch.
+  /// Whether steps could be started now: asked for after a refusal, of the spool's or of a
+  /// supervisor's. Errors: what is missing.
   virtual Status probe() = 0;
   /// Records durably whom the node serves, and forgets every step of whom it served before.
   virtual Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor,
@@ -124,6 +126,7 @@ class Agent {
   void look_for(const KnownStep& wanted, TimePoint now);
   void clean_up_strangers();
   void start(const LaunchStep& launch, TimePoint now);
+  void suffer(const std::string& fault);
   Heartbeat with_fault(Heartbeat heartbeat) const;
   void look_at_fault(TimePoint now);
   void look_for_pause(TimePoint now);
@@ -154,8 +157,7 @@ class Agent {
   TimePoint last_heartbeat_;
   TimePoint last_tick_;
   bool has_paused_ = false;  ///< since the last registration was made
-  std::string fault_;        ///< why launches were refused; empty: nothing
-  TimePoint fault_time_;     ///< when it was last looked at
+  OwnFault fault_;           ///< why launches were refused, here or by their supervisors
 };
 
 }  // namespace muster

@@ -506,6 +506,17 @@ TEST_F(AgentTest, AStepThatRunsForAWhileIsToldOnce) {
   EXPECT_EQ(world.count<StepRunning>(), 1U);
 }
 
+TEST_F(AgentTest, AStepThatSomebodyWaitsForIsToldAtOnce) {
+  const StepId step{JobId(1), 0, 0};
+  launch(step);
+  agent.on_step_linked(step, 0);
+  agent.on_step(step, StepRunning{step});
+  EXPECT_EQ(world.count<StepRunning>(), 1U);
+  agent.on_tick(at(1));
+  agent.on_step(step, StepRunning{step});  // the answer to an order
+  EXPECT_EQ(world.count<StepRunning>(), 1U);
+}
+
 // ---- who is who ----
 
 TEST_F(AgentTest, OrdersOfADeposedControllerAndOfAnotherClusterAreNotFollowed) {
@@ -578,6 +589,37 @@ TEST_F(AgentTest, AFaultOfItsOwnIsToldUntilItIsGone) {
   EXPECT_NE(world.fault, "");
   world.is_full = false;
   for (int second = 7; second < 14; ++second) agent.on_tick(at(second));
+  EXPECT_EQ(world.fault, "");
+}
+
+TEST_F(AgentTest, AFullDiskThatASupervisorMeetsIsTheAgentsOwnFault) {
+  launch(kStep);
+  agent.on_step_linked(kStep, 0);
+  StepDone refused = done_of(kStep);
+  refused.error = "could not write slurm_script: No space left on device";
+  refused.is_node_fault = refused.may_pass = true;
+  world.is_full = true;
+  agent.on_step(kStep, refused);
+  EXPECT_EQ(world.fault, refused.error) << "told before the end, which frees the job";
+  EXPECT_TRUE(std::get<StepDone>(world.told.back()).may_pass);
+  for (int second = 1; second < 12; ++second) agent.on_tick(at(second));
+  EXPECT_NE(world.fault, "");
+  // A new connection begins with it as well: the controller must not hear that all is well.
+  world.fault = "";
+  agent.on_registered(at(12));
+  EXPECT_NE(world.fault, "");
+  world.is_full = false;
+  for (int second = 13; second < 19; ++second) agent.on_tick(at(second));
+  EXPECT_EQ(world.fault, "");
+}
+
+TEST_F(AgentTest, AFaultOfTheJobsIsNotTheAgents) {
+  launch(kStep);
+  agent.on_step_linked(kStep, 0);
+  StepDone refused = done_of(kStep);
+  refused.error = "no such file";
+  agent.on_step(kStep, refused);
+  agent.on_tick(at(1));
   EXPECT_EQ(world.fault, "");
 }
 

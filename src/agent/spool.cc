@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "env/posix/own_folder.h"
+#include "env/posix/write_whole.h"
 #include "records/log_record.h"
 #include "records/page_codec.h"
 
@@ -197,7 +198,7 @@ Status Spool::adopt(const Identity& identity) {
 
 Status Spool::sync() {
   if (::fdatasync(fd_) == 0) return {};
-  return fail(ErrorCode::kUnavailable, "cannot sync " + path_, std::strerror(errno));
+  return fail(disk_error("cannot sync " + path_, errno));
 }
 
 Status Spool::probe() {
@@ -208,7 +209,7 @@ Status Spool::probe() {
 Status Spool::open_log(std::uint64_t generation) {
   const std::string path = log_name(folder_, generation);
   const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno));
+  if (fd < 0) return fail(disk_error("cannot write " + path, errno));
   sync_folder(folder_);
   if (fd_ >= 0) ::close(fd_);
   fd_ = fd;
@@ -228,9 +229,8 @@ Status Spool::append(const std::string& bytes) {
   if (!is_there)
     return fail(ErrorCode::kUnavailable, path_ + " was removed or moved while this agent runs",
                 "restart the agent");
-  if (::write(fd_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
-    return fail(ErrorCode::kUnavailable, "cannot write " + path_, std::strerror(errno));
-  }
+  if (const int error = write_whole(fd_, bytes); error != 0)
+    return fail(disk_error("cannot write " + path_, error));
   size_ += bytes.size();
   return {};
 }

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 
 #include "cli/commands.h"
@@ -22,6 +24,7 @@
 #include "codec/update_keys.h"
 #include "codec/words.h"
 #include "env/posix/conf_files.h"
+#include "env/posix/write_whole.h"
 
 namespace muster::cli {
 namespace {
@@ -563,10 +566,11 @@ int write_script(Call& call) {
   const std::string path =
       call.word(2).empty() ? fmt::format("slurm-{}.sh", selector_text(*selector)) : call.word(2);
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
-  const bool is_written = fd >= 0 && ::write(fd, page->bytes.data(), page->bytes.size()) ==
-                                         static_cast<ssize_t>(page->bytes.size());
+  const int error = fd < 0 ? errno : write_whole(fd, page->bytes);
   if (fd >= 0) ::close(fd);
-  if (!is_written) return call.failed(fmt::format("failed to write the script to `{}`", path));
+  if (error != 0)
+    return call.failed(
+        fmt::format("failed to write the script to `{}`: {}", path, std::strerror(error)));
   print(fmt::format("batch script for job {} written to {}\n", selector_text(*selector), path));
   return 0;
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "env/posix/process_runner.h"
+#include "env/posix/write_whole.h"
 
 extern char** environ;
 
@@ -39,13 +40,8 @@ Status Unpacker::start(const std::string& folder, bool is_compressed) {
 }
 
 Status Unpacker::write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(in_, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail(ErrorCode::kUnavailable, "tar could not unpack the files", "it says why above");
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return {};
+  if (write_whole(in_, bytes) == 0) return {};
+  return fail(ErrorCode::kUnavailable, "tar could not unpack the files", "it says why above");
 }
 
 bool Unpacker::finish() {

@@ -9,8 +9,6 @@
 namespace muster {
 namespace {
 
-constexpr std::string_view kNotNamed = "not in slurm.conf any more";
-
 /// Puts the nodes in order and says where each of the configuration's own places has gone.
 std::vector<NodeIndex> align_nodes(const ClusterState& state, ClusterConfig& config) {
   std::map<std::string_view, std::size_t> place_of;
@@ -69,7 +67,9 @@ std::shared_ptr<const ClusterConfig> aligned_config(const ClusterState& state, s
   return aligned;
 }
 
-bool is_unnamed(const Node& node) { return node.status.reason == kNotNamed; }
+bool is_unnamed(const Node& node) {
+  return (node.status.conditions & node_condition::kDownByAbsence) != 0;
+}
 
 std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state, const ClusterConfig& named) {
   std::set<std::string_view> names;
@@ -81,8 +81,8 @@ std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state, const
     if (is_named != is_unnamed(node)) continue;
     NodeChanged change;
     change.node = NodeIndex(i);
-    (is_named ? change.clear_conditions : change.set_conditions) = node_condition::kDown;
-    change.reason = is_named ? "" : std::string(kNotNamed);
+    (is_named ? change.clear_conditions : change.set_conditions) = node_condition::kDownByAbsence;
+    change.reason = reason_after(node.status, {change.set_conditions, change.clear_conditions});
     changes.push_back(std::move(change));
   }
   return changes;

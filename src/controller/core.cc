@@ -197,7 +197,7 @@ void Core::after_event(const Event& event) {
   }
   if (const auto* released = std::get_if<NodeReleased>(&event.body)) note_trial(released->job);
   if (const auto* node = std::get_if<NodeChanged>(&event.body);
-      node != nullptr && (node->set_conditions & node_condition::kDown) != 0) {
+      node != nullptr && (node->set_conditions & node_condition::kDownCauses) != 0) {
     downed_.push_back(node->node);
   }
 }

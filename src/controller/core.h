@@ -299,15 +299,16 @@ class Core {
   void welcome_back(NodeIndex node, TimePoint now);
   std::optional<Error> check_identity(const RegisterNode& hello, TimePoint now);
   void note_fault(NodeIndex node, const std::string& fault, TimePoint now);
-  void drain_for_launch(NodeIndex index, const std::string& error, TimePoint now);
+  void drain_for_launch(NodeIndex index, const StepDone& done, TimePoint now);
+  bool is_away(NodeIndex node) const;
   void drain_for(NodeIndex node, const std::string& reason, TimePoint now);
   void notice_pause(TimePoint now);
   bool may_judge(const Job& job, TimePoint now) const;
   void watch_nodes(TimePoint now);
   std::optional<std::string> why_not_of(NodeIndex node, const FromAgent& message) const;
   void hear(NodeIndex node, const FromAgent& message, TimePoint now);
-  void mark(NodeIndex node, std::uint16_t set, std::uint16_t clear,
-            std::optional<std::string> reason, TimePoint now);
+  void mark(NodeIndex node, ConditionChange what, TimePoint now,
+            std::optional<std::string> fault = std::nullopt);
 
   // core_timers.cc
   void arm(const Job& job);

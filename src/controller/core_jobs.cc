@@ -89,7 +89,7 @@ void Core::on_step_done(NodeIndex node, const StepDone& done, TimePoint now) {
     progress.is_lost = progress.is_lost || done.is_lost;
     progress.is_node_fault = progress.is_node_fault || done.is_node_fault;
     progress.is_timeout = progress.is_timeout || done.is_timeout;
-    if (done.is_node_fault && !done.is_lost) drain_for_launch(node, done.error, now);
+    if (done.is_node_fault && !done.is_lost) drain_for_launch(node, done, now);
   }
   if (progress.done.count() == step->layout->nodes.size()) finish_step(*job, *step, now);
   if (job->is_completing()) release_clean_nodes(done.id.job, now);

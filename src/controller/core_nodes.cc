@@ -2,20 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 
-#include "controller/config_alignment.h"
 #include "controller/core.h"
 #include "state/views.h"
 
 namespace muster {
 namespace {
 
-constexpr const char* kNotResponding = "Not responding";
-/// Begins the reason of a node that its agent's own fault drained: gone with the fault.
-constexpr std::string_view kFaultReason = "Node fault: ";
 /// A turn that comes so late means that this process stood still: stopped, suspended with its machine, or busy.
 constexpr Duration kPause = Duration::seconds(1);
 /// Nodes' words about steps that are written down per turn, each when it is so old.
@@ -40,6 +34,24 @@ std::string shortfall(const NodeConfig& config, const RegisterNode& hello) {
   return "";
 }
 
+/// What had the node down and is over when it registers. Source: slurm.conf(5), ReturnToService.
+std::uint16_t forgiven_by(std::uint8_t return_to_service) {
+  constexpr std::uint16_t kAny = node_condition::kDownBySilence | node_condition::kDownByOrder;
+  return return_to_service == 2   ? kAny
+         : return_to_service == 1 ? node_condition::kDownBySilence
+                                  : std::uint16_t{0};
+}
+
+/// Empty: as it is, or none where nothing is left that has one.
+std::string reason_of(const NodeRegistered& event, NodeStatus status) {
+  const std::uint16_t after =
+      changed_conditions(status.conditions, {event.set_conditions, event.clear_conditions});
+  if ((after & node_condition::kOrders) != 0) return "";
+  status.shortfall = event.shortfall;
+  std::string reason = standing_reason(status, after);
+  return reason == status.reason ? "" : reason;
+}
+
 bool has_node(const std::vector<NodeGrant>& grants, NodeIndex node) {
   return std::ranges::find(grants, node, &NodeGrant::node) != grants.end();
 }
@@ -59,12 +71,18 @@ const StepState* own_step(const Job* job, const StepId& id, std::uint64_t launch
 
 }  // namespace
 
-void Core::mark(NodeIndex node, std::uint16_t set, std::uint16_t clear, std::optional<std::string> reason, TimePoint now) {
+/// What the node's agent, its silence or the controller itself makes of it. `fault`: as in
+/// NodeChanged.
+void Core::mark(NodeIndex node, ConditionChange what, TimePoint now,
+                std::optional<std::string> fault) {
+  NodeStatus after = state_.nodes().at(node).status;
+  if (fault) after.fault = *fault;
   NodeChanged change;
   change.node = node;
-  change.set_conditions = set;
-  change.clear_conditions = clear;
-  change.reason = std::move(reason);
+  change.set_conditions = what.set;
+  change.clear_conditions = what.clear;
+  change.reason = reason_after(after, what);
+  change.fault = std::move(fault);
   emit(std::move(change), now);
 }
 
@@ -139,20 +157,21 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   link.agent_id = hello.agent_id;
   link.protocol = hello.protocol;
   link.last_contact = now;
-  NodeRegistered event{*index, hello.boot_id, hello.boot_time, hello.agent_start_time, hello.version, hello.arch,
-                       hello.os, 0, node_condition::kUnknown | node_condition::kNotResponding, "", hello.machine_id};
-  const std::string lack = shortfall(node.config, hello);
-  if (!lack.empty()) {
-    event.set_conditions = node_condition::kInvalid;
-    event.reason = lack;
-  } else {
-    event.clear_conditions |= node_condition::kInvalid;
-  }
-  const std::uint8_t policy = state_.settings().return_to_service;
-  const bool is_down_by_silence = node.status.reason == kNotResponding;
-  if ((node.status.conditions & node_condition::kDown) != 0 && !is_unnamed(node) && (policy == 2 || (policy == 1 && is_down_by_silence))) {
-    event.clear_conditions |= node_condition::kDown;
-  }
+  NodeRegistered event{*index,
+                       hello.boot_id,
+                       hello.boot_time,
+                       hello.agent_start_time,
+                       hello.version,
+                       hello.arch,
+                       hello.os,
+                       0,
+                       node_condition::kUnknown | node_condition::kNotResponding,
+                       "",
+                       hello.machine_id,
+                       shortfall(node.config, hello)};
+  (event.shortfall.empty() ? event.clear_conditions : event.set_conditions) |=
+      node_condition::kInvalid;
+  event.clear_conditions |= forgiven_by(state_.settings().return_to_service);
   if (!is_same_boot) fail_jobs_on(*index, fmt::format("node {} restarted", hello.node_name), now);
   link.fenced.clear();
   link.fenced_steps.clear();
@@ -187,6 +206,7 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
     event.clear_conditions &= static_cast<std::uint16_t>(~node_condition::kNotResponding);
     event.set_conditions |= node_condition::kNotResponding;
   }
+  event.reason = reason_of(event, node.status);
   emit(std::move(event), now);
   reconcile(*index, hello, is_same_boot);
   return *index;
@@ -314,40 +334,46 @@ void Core::launch_on(NodeIndex node) {
 
 /// A silent node is heard again: it may take work once nothing of a lost run is left on it.
 void Core::welcome_back(NodeIndex index, TimePoint now) {
-  const NodeStatus& status = state_.nodes().at(index).status;
-  if ((status.conditions & node_condition::kNotResponding) == 0 ||
-      links_[index.value()].is_fenced())
+  const std::uint16_t conditions = state_.nodes().at(index).status.conditions;
+  if ((conditions & node_condition::kNotResponding) == 0 || links_[index.value()].is_fenced())
     return;
-  const bool is_down_by_silence = (status.conditions & node_condition::kDown) != 0 && status.reason == kNotResponding;
-  if (is_down_by_silence && state_.settings().return_to_service != 0) {
-    mark(index, 0, node_condition::kNotResponding | node_condition::kDown, "", now);
-  } else {
-    mark(index, 0, node_condition::kNotResponding, std::nullopt, now);
-  }
+  const bool is_forgiven = state_.settings().return_to_service != 0;
+  const std::uint16_t over = is_forgiven ? node_condition::kDownBySilence : std::uint16_t{0};
+  mark(index, {0, static_cast<std::uint16_t>(node_condition::kNotResponding | over)}, now);
 }
 
 /// What the agent says of its own node: drained while it stands, and taken back by itself.
 void Core::note_fault(NodeIndex index, const std::string& fault, TimePoint now) {
-  const NodeStatus& status = state_.nodes().at(index).status;
-  const bool is_drained = (status.conditions & node_condition::kDrain) != 0;
-  const bool is_for_fault = is_drained && status.reason.starts_with(kFaultReason);
-  if (fault.empty() && is_for_fault) mark(index, 0, node_condition::kDrain, "", now);
-  if (!fault.empty() && !is_drained) drain_for(index, std::string(kFaultReason) + fault, now);
+  const std::uint16_t conditions = state_.nodes().at(index).status.conditions;
+  const bool is_known = (conditions & node_condition::kDrainByFault) != 0;
+  if (fault.empty() && is_known) mark(index, {0, node_condition::kDrainByFault}, now, "");
+  if (fault.empty() || is_known || is_away(index)) return;
+  port_.warn(fmt::format("node {} is drained: {}", state_.nodes().at(index).config.name, fault));
+  mark(index, {node_condition::kDrainByFault, 0}, now, fault);
 }
 
-/// A disk that is full may have room again: that drain ends with the agent's next word that nothing is wrong.
-void Core::drain_for_launch(NodeIndex index, const std::string& error, TimePoint now) {
-  const bool may_pass = error.find(std::strerror(ENOSPC)) != error.npos;
-  drain_for(index, (may_pass ? std::string(kFaultReason) : "Launch failure: ") + error, now);
+/// A fault that may pass ends with the agent's next word that nothing is wrong.
+void Core::drain_for_launch(NodeIndex index, const StepDone& done, TimePoint now) {
+  if (done.may_pass) return note_fault(index, done.error, now);
+  drain_for(index, "Launch failure: " + done.error, now);
 }
 
-/// No job is to find out again what one has. A node that is away is dealt with as such.
+/// Nobody is heard there: it is dealt with as such.
+bool Core::is_away(NodeIndex index) const {
+  const std::uint16_t conditions = state_.nodes().at(index).status.conditions;
+  return !links_[index.value()].is_connected || (conditions & node_condition::kNotResponding) != 0;
+}
+
+/// Until an operator has looked at it: no job is to find out again what one has.
 void Core::drain_for(NodeIndex index, const std::string& reason, TimePoint now) {
   const Node& node = state_.nodes().at(index);
-  const bool is_away = !links_[index.value()].is_connected || (node.status.conditions & node_condition::kNotResponding) != 0;
-  if ((node.status.conditions & node_condition::kDrain) != 0 || is_away) return;
+  if ((node.status.conditions & node_condition::kDrain) != 0 || is_away(index)) return;
   port_.warn(fmt::format("node {} is drained: {}", node.config.name, reason));
-  mark(index, node_condition::kDrain, 0, reason, now);
+  NodeChanged change;
+  change.node = index;
+  change.set_conditions = node_condition::kDrainByOrder;
+  if ((node.status.conditions & node_condition::kOrders) == 0) change.reason = reason;
+  emit(std::move(change), now);
 }
 
 /// What makes the message one about somebody else's work. Nothing for what is over, or of a run that the state here knows nothing
@@ -518,7 +544,7 @@ void Core::end_stranger(NodeIndex node, const StepRunning& running, TimePoint no
                          state_.nodes().at(node).config.name, step.job.value(),
                          step.step == kBatchStep ? "batch" : std::to_string(step.step)));
   if ((state_.nodes().at(node).status.conditions & node_condition::kNotResponding) == 0)
-    mark(node, node_condition::kNotResponding, 0, std::nullopt, now);
+    mark(node, {node_condition::kNotResponding, 0}, now);
 }
 
 bool Core::awaits_nodes(TimePoint now) const {
@@ -618,7 +644,7 @@ void Core::watch_nodes(TimePoint now) {
     if (!is_expected) continue;
     const Duration silent = now - std::max(links_[i].last_contact, patience_since_);
     if (silent > options_.silence && (conditions & node_condition::kNotResponding) == 0) {
-      mark(index, node_condition::kNotResponding, 0, std::nullopt, now);
+      mark(index, {node_condition::kNotResponding, 0}, now);
     }
     const Duration timeout = state_.settings().slurmd_timeout;
     if (timeout == Duration() || silent <= timeout) continue;
@@ -628,8 +654,8 @@ void Core::watch_nodes(TimePoint now) {
     }
     allowance_ -= std::min(allowance_, state_.nodes().at(index).jobs.size());
     // The second is what its next word takes back.
-    constexpr std::uint16_t kGone = node_condition::kDown | node_condition::kNotResponding;
-    if ((conditions & node_condition::kDown) == 0) mark(index, kGone, 0, kNotResponding, now);
+    constexpr std::uint16_t kGone = node_condition::kDownBySilence | node_condition::kNotResponding;
+    if ((conditions & node_condition::kDownBySilence) == 0) mark(index, {kGone, 0}, now);
     if (!state_.nodes().at(index).jobs.empty()) {
       fence_jobs_on(index);
       fail_jobs_on(index, fmt::format("node {} did not respond for {} s", state_.nodes().at(index).config.name,

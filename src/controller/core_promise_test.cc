@@ -377,7 +377,7 @@ TEST(CoreLaunch, AFullDiskThatASupervisorMeetsGoesByItself) {
   refused.id = rig.batch_step(rig.id);
   refused.tasks = {ExitStatus::exited(1)};
   refused.error = "could not write slurm_script: No space left on device";
-  refused.is_node_fault = true;
+  refused.is_node_fault = refused.may_pass = true;
   rig.hear(0, refused);
   EXPECT_TRUE(rig.is_drained(0));
   EXPECT_EQ(rig.reason(0), "Node fault: " + refused.error);

@@ -7,8 +7,8 @@
 
 namespace muster {
 
-Error write_error(const std::string& path) {
-  return Error{ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno)};
+Error write_error(const std::string& path, int error) {
+  return Error{ErrorCode::kUnavailable, "cannot write " + path, std::strerror(error)};
 }
 
 bool is_no_room(const Error& error) {

@@ -238,6 +238,9 @@ struct StepDone {
   bool is_node_fault = false;    ///< the error is the node's, not the job's: requeue elsewhere
   bool is_timeout = false;       ///< ended because the step's own time limit was over
   std::uint64_t launch_key = 0;  ///< of its launch
+  /// The node's fault is a lack of room or the like: it may be gone soon, and the agent looks
+  /// whether it is.
+  bool may_pass = false;
 };
 
 /// Nothing of this job's attempt runs on the node any more.

@@ -28,8 +28,10 @@ namespace muster {
 /// The rules by which this version's events are applied. Journals of earlier versions go by theirs:
 /// 0: the end of an experiment and the inputs of its search follow from other events;
 /// 1: each is an event of its own, ExperimentEnded and SearchAsked;
-/// 2: an array's record remembers how elements ended that have left memory.
-inline constexpr std::uint32_t kEventRules = 2;
+/// 2: an array's record remembers how elements ended that have left memory;
+/// 3: a node's conditions have causes. Those of before are found (find_causes) when the rules
+/// change.
+inline constexpr std::uint32_t kEventRules = 3;
 
 /// A controller took the lead. Everything after it in the journal was decided under this epoch.
 struct EpochStarted {
@@ -65,6 +67,7 @@ struct NodeRegistered {
   std::uint16_t clear_conditions = 0;
   std::string reason;  ///< set when not empty
   std::string machine_id;
+  std::string shortfall = {};  ///< as in NodeStatus
 };
 
 struct NodeChanged {
@@ -77,6 +80,7 @@ struct NodeChanged {
   std::optional<std::vector<std::string>> features;
   std::optional<std::string> comment;
   std::optional<std::string> extra;
+  std::optional<std::string> fault;  ///< as in NodeStatus
 };
 
 struct PartitionChanged {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,15 +39,28 @@ struct NodeConfig {
   friend bool operator==(const NodeConfig&, const NodeConfig&) = default;
 };
 
-/// Why a node takes no new work; the bits of `NodeStatus::conditions`.
+/// Why a node takes no new work; the bits of `NodeStatus::conditions`. kDown and kDrain stand as
+/// long as one of their causes does: what sets or lifts them names a cause, and never them.
 namespace node_condition {
 inline constexpr std::uint16_t kDown = 1U << 0;           ///< nothing runs there
-inline constexpr std::uint16_t kDrain = 1U << 1;          ///< an operator asked for no new work
+inline constexpr std::uint16_t kDrain = 1U << 1;          ///< what runs there is the last
 inline constexpr std::uint16_t kNotResponding = 1U << 2;  ///< silent for longer than 5 s
 inline constexpr std::uint16_t kUnknown = 1U << 3;        ///< never registered
 inline constexpr std::uint16_t kInvalid = 1U << 4;        ///< registered with less than configured
-inline constexpr std::uint16_t kFail = 1U << 5;           ///< expected to fail
+inline constexpr std::uint16_t kFail = 1U << 5;           ///< an operator expects it to fail
 inline constexpr std::uint16_t kFuture = 1U << 6;
+inline constexpr std::uint16_t kDownBySilence = 1U << 7;  ///< for SlurmdTimeout; lifted when heard
+inline constexpr std::uint16_t kDownByAbsence = 1U << 8;  ///< slurm.conf does not name it any more
+inline constexpr std::uint16_t kDownByOrder = 1U << 9;    ///< an operator's
+inline constexpr std::uint16_t kDrainByFault = 1U << 10;  ///< its agent's own; gone with the fault
+/// An operator's, or the controller's after launches that failed there: an operator lifts it.
+inline constexpr std::uint16_t kDrainByOrder = 1U << 11;
+inline constexpr std::uint16_t kDownCauses = kDownBySilence | kDownByAbsence | kDownByOrder;
+inline constexpr std::uint16_t kDrainCauses = kDrainByFault | kDrainByOrder;
+/// What has a reason.
+inline constexpr std::uint16_t kReasoned = kDown | kDrain | kFail | kInvalid;
+/// Whose reason nobody but another order replaces.
+inline constexpr std::uint16_t kOrders = kDownByOrder | kDrainByOrder | kFail;
 inline constexpr std::uint16_t kNoNewWork =
     kDown | kDrain | kNotResponding | kUnknown | kInvalid | kFail | kFuture;
 }  // namespace node_condition
@@ -67,7 +81,32 @@ struct NodeStatus {
   std::string extra;
   TimePoint last_busy_time;
   std::string machine_id;     ///< of the machine that registered last: the same after a reboot; empty: not known
+  std::string fault;          ///< what its agent finds wrong with it, of kDrainByFault
+  std::string shortfall;      ///< what it lacks of its configuration, of kInvalid
   friend bool operator==(const NodeStatus&, const NodeStatus&) = default;
 };
+
+/// A change of conditions as the world knows it: what begins and what ends.
+struct ConditionChange {
+  std::uint16_t set = 0;
+  std::uint16_t clear = 0;
+};
+
+/// The conditions after a change, kDown and kDrain following from their causes.
+std::uint16_t changed_conditions(std::uint16_t before, ConditionChange change);
+
+/// The reason of the causes that are nobody's order: absence before silence before a fault before a
+/// shortfall. Empty: none of them stands.
+std::string standing_reason(const NodeStatus& status, std::uint16_t conditions);
+
+/// The reason that a node gets by a change that is no order. Nullopt: it keeps its own, which is an
+/// order's, or nothing that has a reason changes. `status`: before it, with the fault and the
+/// shortfall of after it.
+std::optional<std::string> reason_after(const NodeStatus& status, ConditionChange change);
+
+/// Before event rules 3 the text of its reason alone said who had a node down or drained: the
+/// causes that it stands for, and what they have beside them. Causes that stood before count for
+/// nothing.
+void find_causes(NodeStatus& status);
 
 }  // namespace muster

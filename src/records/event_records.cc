@@ -60,11 +60,12 @@ RECORD(JobIdsReserved, schema::JobIdsReserved, JOB_IDS_RESERVED_FIELDS)
 #define CONFIG_APPLIED_FIELDS(F, S, L, P, O) P(config, Config)
 RECORD(ConfigApplied, schema::ConfigApplied, CONFIG_APPLIED_FIELDS)
 
-#define NODE_REGISTERED_FIELDS(F, S, L, P, O)                                          \
-  F(node, Node) F(boot_id, BootId) F(boot_time, BootTime)                              \
-  F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) F(os, Os)      \
-  F(set_conditions, SetConditions) F(clear_conditions, ClearConditions) F(reason, Reason)  \
-  F(machine_id, MachineId)
+#define NODE_REGISTERED_FIELDS(F, S, L, P, O)                                                  \
+  F(node, Node)                                                                                \
+  F(boot_id, BootId)                                                                           \
+  F(boot_time, BootTime) F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) \
+      F(os, Os) F(set_conditions, SetConditions) F(clear_conditions, ClearConditions)          \
+          F(reason, Reason) F(machine_id, MachineId) F(shortfall, Shortfall)
 RECORD(NodeRegistered, schema::NodeRegistered, NODE_REGISTERED_FIELDS)
 
 void write(schema::NodeChanged::Builder builder, const NodeChanged& value) {
@@ -76,6 +77,7 @@ void write(schema::NodeChanged::Builder builder, const NodeChanged& value) {
   MUSTER_WRITE_O(weight, Weight)
   MUSTER_WRITE_O(comment, Comment)
   MUSTER_WRITE_O(extra, Extra)
+  MUSTER_WRITE_O(fault, Fault)
   if (value.features) {
     builder.setHasFeatures(true);
     write_list(builder.initFeatures(static_cast<unsigned>(value.features->size())), *value.features);
@@ -90,6 +92,7 @@ void read(schema::NodeChanged::Reader reader, NodeChanged& value) {
   MUSTER_READ_O(weight, Weight)
   MUSTER_READ_O(comment, Comment)
   MUSTER_READ_O(extra, Extra)
+  MUSTER_READ_O(fault, Fault)
   if (reader.getHasFeatures()) read_list(reader.getFeatures(), value.features.emplace());
 }
 

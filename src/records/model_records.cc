@@ -69,11 +69,13 @@ RECORD(GresPool, schema::GresPool, GRES_POOL_FIELDS)
   F(weight, Weight) L(gres, Gres) L(features, Features)
 RECORD(NodeConfig, schema::NodeConfig, NODE_CONFIG_FIELDS)
 
-#define NODE_STATUS_FIELDS(F, S, L, P, O)                                                            \
-  F(conditions, Conditions) F(reason, Reason) F(reason_user, ReasonUser)                             \
-  F(reason_time, ReasonTime) F(boot_id, BootId) F(boot_time, BootTime)                               \
-  F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) F(os, Os)                    \
-  F(comment, Comment) F(extra, Extra) F(last_busy_time, LastBusyTime) F(machine_id, MachineId)
+#define NODE_STATUS_FIELDS(F, S, L, P, O)                                                         \
+  F(conditions, Conditions)                                                                       \
+  F(reason, Reason)                                                                               \
+  F(reason_user, ReasonUser) F(reason_time, ReasonTime) F(boot_id, BootId) F(boot_time, BootTime) \
+      F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) F(os, Os)             \
+          F(comment, Comment) F(extra, Extra) F(last_busy_time, LastBusyTime)                     \
+              F(machine_id, MachineId) F(fault, Fault) F(shortfall, Shortfall)
 RECORD(NodeStatus, schema::NodeStatus, NODE_STATUS_FIELDS)
 
 #define PARTITION_CONFIG_FIELDS(F, S, L, P, O)                                                       \

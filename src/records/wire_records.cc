@@ -257,10 +257,12 @@ void read(schema::RegisterNode::Reader reader, RegisterNode& value) {
   F(load_hundredths, LoadHundredths) F(free_memory_mib, FreeMemoryMib) F(fault, Fault)
 RECORD(Heartbeat, schema::Heartbeat, HEARTBEAT_FIELDS)
 
-#define STEP_DONE_FIELDS(F, S, L, P, O)                                                    \
-  S(id, Id) F(node_rank, NodeRank) L(tasks, Tasks) S(usage, Usage)                         \
-  F(is_out_of_memory, IsOutOfMemory) F(is_lost, IsLost) F(error, Error) F(is_node_fault, IsNodeFault) \
-  F(is_timeout, IsTimeout) F(launch_key, LaunchKey)
+#define STEP_DONE_FIELDS(F, S, L, P, O)                                                 \
+  S(id, Id)                                                                             \
+  F(node_rank, NodeRank)                                                                \
+  L(tasks, Tasks) S(usage, Usage) F(is_out_of_memory, IsOutOfMemory) F(is_lost, IsLost) \
+      F(error, Error) F(is_node_fault, IsNodeFault) F(is_timeout, IsTimeout)            \
+          F(launch_key, LaunchKey) F(may_pass, MayPass)
 RECORD(StepDone, schema::StepDone, STEP_DONE_FIELDS)
 
 // One struct per alternative of a union: X(Type, ENUMERATOR).

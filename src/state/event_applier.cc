@@ -9,7 +9,9 @@ namespace muster {
 void EventApplier::operator()(const EpochStarted& event) {
   CHECK(event.epoch > state.epoch_, "epoch {} after {}", event.epoch.value(), state.epoch_.value());
   state.epoch_ = event.epoch;
+  const bool had_causes = has_causes();
   state.rules_ = event.rules;
+  if (!had_causes && has_causes()) find_all_causes();
   if (event.cluster_id.empty()) return;
   CHECK(state.cluster_id_.empty(), "cluster {} would become {}", state.cluster_id_, event.cluster_id);
   state.cluster_id_ = event.cluster_id;
@@ -29,9 +31,22 @@ void EventApplier::operator()(const ConfigApplied& event) {
   state.rehash_config();
 }
 
-void EventApplier::note_conditions(NodeIndex index, std::uint16_t set, std::uint16_t clear) {
-  NodeStatus& status = state.nodes_.at(index).status;
-  status.conditions = static_cast<std::uint16_t>((status.conditions & ~clear) | set);
+bool EventApplier::has_causes() const {
+  constexpr std::uint32_t kCauses = 3;
+  return state.rules_ >= kCauses;
+}
+
+void EventApplier::find_all_causes() {
+  for (std::uint32_t i = 0; i < state.nodes_.all().size(); ++i) {
+    find_causes(state.nodes_.at(NodeIndex(i)).status);
+    state.nodes_.rehash(NodeIndex(i));
+  }
+}
+
+void EventApplier::change_conditions(NodeIndex index, ConditionChange change) {
+  std::uint16_t& conditions = state.nodes_.at(index).status.conditions;
+  conditions = has_causes() ? changed_conditions(conditions, change)
+                            : static_cast<std::uint16_t>((conditions & ~change.clear) | change.set);
 }
 
 void EventApplier::operator()(const NodeRegistered& event) {
@@ -43,11 +58,15 @@ void EventApplier::operator()(const NodeRegistered& event) {
   status.arch = event.arch;
   status.os = event.os;
   status.machine_id = event.machine_id;
-  note_conditions(event.node, event.set_conditions, event.clear_conditions);
+  status.shortfall = event.shortfall;
+  change_conditions(event.node, {event.set_conditions, event.clear_conditions});
+  const std::uint16_t reasoned =
+      has_causes() ? node_condition::kReasoned : node_condition::kNoNewWork;
   if (!event.reason.empty()) {
     status.reason = event.reason;
     status.reason_time = now;
-  } else if ((status.conditions & node_condition::kNoNewWork) == 0) {
+    if (has_causes()) status.reason_user = UserId();
+  } else if ((status.conditions & reasoned) == 0) {
     status.reason.clear();
     status.reason_time = TimePoint::unset();
   }
@@ -56,7 +75,7 @@ void EventApplier::operator()(const NodeRegistered& event) {
 
 void EventApplier::operator()(const NodeChanged& event) {
   Node& node = state.nodes_.at(event.node);
-  note_conditions(event.node, event.set_conditions, event.clear_conditions);
+  change_conditions(event.node, {event.set_conditions, event.clear_conditions});
   if (event.reason) {
     node.status.reason = *event.reason;
     node.status.reason_user = event.user;
@@ -67,6 +86,7 @@ void EventApplier::operator()(const NodeChanged& event) {
   if (event.weight || event.features) state.nodes_.rehash_config(event.node);
   if (event.comment) node.status.comment = *event.comment;
   if (event.extra) node.status.extra = *event.extra;
+  if (event.fault) node.status.fault = *event.fault;
   state.nodes_.rehash(event.node);
 }
 

@@ -91,7 +91,10 @@ struct EventApplier {
   void release_node(Job& job, std::size_t position);
   void keep_part(JobRun& run, const StepPart& part);
   void finish_release(Job& job);
-  void note_conditions(NodeIndex index, std::uint16_t set, std::uint16_t clear);
+  /// Conditions have causes, by the rules in force.
+  bool has_causes() const;
+  void find_all_causes();
+  void change_conditions(NodeIndex index, ConditionChange change);
   void reference(BlobId id);
   void release(BlobId id);
 };

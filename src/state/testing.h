@@ -330,6 +330,24 @@ inline void add_second_life(Log& log, bool is_deleted) {
 inline void add_present_rules(Log& log) {
   const auto go_by = [&](std::uint32_t rules) { log.add({EpochStarted{Epoch(log.state().epoch().value() + 1), "", rules}}); };
   go_by(kEventRules);
+  NodeChanged full;
+  full.node = NodeIndex(0);
+  full.set_conditions = node_condition::kDrainByFault;
+  full.reason = "Node fault: no room";
+  full.fault = "no room";
+  log.add({full});
+  log.add({NodeRegistered{NodeIndex(0), "boot", at(0), at(0), "1", "x86", "Linux",
+                          node_condition::kInvalid, node_condition::kDrainByFault, "Low CPUs",
+                          "machine", "Low CPUs"}});
+  full.set_conditions = node_condition::kDownBySilence;
+  full.clear_conditions = node_condition::kDrainByFault | node_condition::kInvalid;
+  full.reason = "Not responding";
+  full.fault = "";
+  log.add({full});
+  full.set_conditions = 0;
+  full.clear_conditions = node_condition::kDownBySilence;
+  full.reason = "";
+  log.add({full});
   const JobId job = log.submit(spec_of("steps"));
   log.start(job, {grant_of(0, 0, 1)});
   log.add({StepEnded{log.step(job, 0, {grant_of(0, 0, 1)}), JobState::kFailed, ExitStatus::exited(3), Usage{1, 2, 3}, ""}});

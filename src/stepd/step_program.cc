@@ -24,6 +24,7 @@
 #include "env/posix/clocks.h"
 #include "env/posix/key_lock.h"
 #include "env/posix/process_runner.h"
+#include "env/posix/write_whole.h"
 #include "records/log_record.h"
 #include "records/page_codec.h"
 #include "stepd/io/srun_link.h"
@@ -116,7 +117,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
         ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) return;  // the signal and the deadline are left
     const std::string line = std::string(stop_call_name(call)) + "\n";
-    [[maybe_unused]] const auto ignored = ::write(fd, line.data(), line.size());
+    [[maybe_unused]] const int ignored = write_whole(fd, line);
     ::close(fd);
   }
   void notice(const std::string& cause) override {
@@ -161,8 +162,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == ENOENT) unkept_.clear();
     if (fd < 0) return;
-    if (::write(fd, unkept_.data(), unkept_.size()) == static_cast<ssize_t>(unkept_.size()))
-      unkept_.clear();
+    if (write_whole(fd, unkept_) == 0) unkept_.clear();
     ::close(fd);
   }
 

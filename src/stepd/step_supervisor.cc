@@ -33,7 +33,8 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
     done.launch_key = launch_key_;
     done.node_rank = node_rank_;
     done.error = failure->text();
-    done.is_node_fault = failure->code == ErrorCode::kUnavailable;
+    done.may_pass = failure->code == ErrorCode::kResourceExhausted;
+    done.is_node_fault = done.may_pass || failure->code == ErrorCode::kUnavailable;
     done.tasks.assign(std::max<std::size_t>(1, task_count), failed_with);
     port_.report(done);
     return;

@@ -189,6 +189,14 @@ TEST_F(StepSupervisorTest, FailedStartSaysWhoseFaultItWas) {
   EXPECT_EQ(port.end->tasks.size(), 3U);
   EXPECT_EQ(port.end->error, "no cgroup");
   EXPECT_EQ(port.end->tasks[0], ExitStatus::exited(1));
+  EXPECT_FALSE(port.end->may_pass);
+}
+
+TEST_F(StepSupervisorTest, AFullDiskIsTheNodesFaultAndMayPass) {
+  step.on_started(1, Error{ErrorCode::kResourceExhausted, "cannot write the script", ""}, at(0));
+  ASSERT_TRUE(port.end);
+  EXPECT_TRUE(port.end->is_node_fault);
+  EXPECT_TRUE(port.end->may_pass);
 }
 
 TEST_F(StepSupervisorTest, AProgramThatCannotBeExecutedEndsWithItsErrno) {

@@ -16,6 +16,7 @@
 #include "codec/service_text.h"
 #include "codec/spool_path.h"
 #include "codec/words.h"
+#include "env/posix/write_whole.h"
 #include "stepd/experiment_folder.h"
 #include "stepd/task_environment.h"
 #include "stepd/task_view.h"
@@ -149,7 +150,7 @@ struct Pipe {
 
 Result<Pipe> make_pipe(bool is_input) {
   int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) return fail(ErrorCode::kUnavailable, "pipe", std::strerror(errno));
+  if (::pipe2(fds, O_CLOEXEC) != 0) return fail(disk_error("cannot make a pipe", errno));
   return is_input ? Pipe{fds[1], fds[0]} : Pipe{fds[0], fds[1]};
 }
 
@@ -292,17 +293,17 @@ class TaskStarter {
 
   /// The script as a file of the user's own, in the node's spool.
   Result<std::string> write_script() {
-    ::mkdir(run_folder(options_.spool, launch_.id).c_str(), 0755);
+    const std::string folder = run_folder(options_.spool, launch_.id);
+    if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST)
+      return fail(disk_error("could not make " + folder, errno));
     const std::string path = script_path(options_.spool, launch_.id);
     ::unlink(path.c_str());  // an earlier try's
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
-    if (fd < 0) return fail(ErrorCode::kUnavailable, "could not write " + path, std::strerror(errno));
-    const std::string& script = *launch_.script;
-    const bool is_written = ::write(fd, script.data(), script.size()) == static_cast<ssize_t>(script.size());
-    const int error = errno;
+    if (fd < 0) return fail(disk_error("could not write " + path, errno));
+    const int error = write_whole(fd, *launch_.script);
     [[maybe_unused]] const int ignored = ::fchown(fd, launch_.job->user.value(), launch_.job->group.value());
     ::close(fd);
-    if (!is_written) return fail(ErrorCode::kUnavailable, "could not write " + path, std::strerror(error));
+    if (error != 0) return fail(disk_error("could not write " + path, error));
     return path;
   }
 

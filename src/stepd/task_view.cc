@@ -15,6 +15,7 @@
 
 #include "codec/spool_path.h"
 #include "codec/words.h"
+#include "env/posix/write_whole.h"
 
 namespace muster {
 namespace {
@@ -41,7 +42,7 @@ std::string parent_of(const std::string& path) { return path.substr(0, path.rfin
 
 Status make_our_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return {};
-  return fail(ErrorCode::kUnavailable, "could not make " + path, std::strerror(errno));
+  return fail(disk_error("could not make " + path, errno));
 }
 
 /// The innermost place that holds `path`, or null. `places`: sorted by target.
@@ -105,10 +106,10 @@ class ViewMaker {
                          ::mount("tmpfs", folder_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, kPrivateFolders) == 0;
     if (is_done) return {};
     const int error = errno;
-    // EINVAL: the root folder is no mount point, as in a plain chroot.
-    const ErrorCode code =
-        error == EINVAL ? ErrorCode::kFailedPrecondition : ErrorCode::kUnavailable;
-    return fail(code, "could not bound the private folders in " + folder_, std::strerror(error));
+    Error refusal = disk_error("could not bound the private folders in " + folder_, error);
+    // The root folder is no mount point, as in a plain chroot.
+    if (error == EINVAL) refusal.code = ErrorCode::kFailedPrecondition;
+    return fail(refusal);
   }
 
   Status make_root_folder(MountView& view) {
@@ -122,7 +123,7 @@ class ViewMaker {
     const std::string& source = place.path.source;
     if (!place.is_private) return source == hosts_file_ || is_there(source) ? Status() : make_folders_as(user_, source);
     if (::mkdir(source.c_str(), 0700) != 0 || (::geteuid() == 0 && ::chown(source.c_str(), user_.uid, user_.gid) != 0)) {
-      return fail(ErrorCode::kUnavailable, "could not make " + source, std::strerror(errno));
+      return fail(disk_error("could not make " + source, errno));
     }
     return {};
   }
@@ -149,11 +150,10 @@ class ViewMaker {
   Status make_file(const std::string& path, const std::string& text, unsigned mode) {
     TRY(make_folders_as(user_, parent_of(path)));
     const int fd = TRY(open_as(user_, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
-    const bool is_written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    const int error = errno;
+    const int error = write_whole(fd, text);
     ::close(fd);
-    if (is_written) return {};
-    return fail(ErrorCode::kUnavailable, "could not write " + path, std::strerror(error));
+    if (error == 0) return {};
+    return fail(disk_error("could not write " + path, error));
   }
 
   /// As the user sees it.

@@ -13,6 +13,7 @@
 
 #include "codec/json_reader.h"
 #include "codec/json_text.h"
+#include "env/posix/write_whole.h"
 #include "env/write_error.h"
 
 namespace muster {
@@ -57,16 +58,6 @@ TokenRecord record_of(const Json& line) {
   return record;
 }
 
-Status write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return fail(ErrorCode::kUnavailable, std::strerror(errno), "");
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return {};
-}
-
 /// The file's lines; a last one without an end was cut off by a crash before anybody was told of it.
 std::vector<std::string> whole_lines(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -100,9 +91,11 @@ Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, st
   }
   const std::string fresh = path + ".new";
   store->fd_ = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC | O_APPEND, 0600);
-  if (store->fd_ < 0 || !write_all(store->fd_, text).has_value() || ::fsync(store->fd_) != 0 || ::rename(fresh.c_str(), path.c_str()) != 0) {
+  if (store->fd_ < 0) return fail(write_error(path));
+  if (const int error = write_whole(store->fd_, text); error != 0)
+    return fail(write_error(path, error));
+  if (::fsync(store->fd_) != 0 || ::rename(fresh.c_str(), path.c_str()) != 0)
     return fail(write_error(path));
-  }
   const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool is_kept = folder >= 0 && ::fsync(folder) == 0;
   if (folder >= 0) ::close(folder);
@@ -143,13 +136,15 @@ void TokenStore::forget_password(const TokenRecord& record) { by_password_.erase
 /// A torn line is cut away again: what follows it would be lost with it.
 Status TokenStore::append(const std::string& line) {
   const off_t end = ::lseek(fd_, 0, SEEK_END);
-  if (end >= 0 && write_all(fd_, line + "\n").has_value() && ::fdatasync(fd_) == 0) {
+  if (end < 0) return fail(write_error(path_));
+  int error = write_whole(fd_, line + "\n");
+  if (error == 0 && ::fdatasync(fd_) != 0) error = errno;
+  if (error == 0) {
     take(line);
     return {};
   }
-  const Error error = write_error(path_);
   [[maybe_unused]] const int ignored = ::ftruncate(fd_, end);
-  return fail(error);
+  return fail(write_error(path_, error));
 }
 
 std::string TokenStore::text_of(const TokenRecord& record) const {

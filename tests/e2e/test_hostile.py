@@ -110,6 +110,53 @@ def test_a_full_disk_refuses_new_work_and_loses_no_end(tight_cluster):
     cluster.run("muster", "check", "--dir", cluster.dir)
 
 
+@pytest.fixture
+def tight_node():
+    """Two nodes, the spool of the first on a disk of 24 MiB."""
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+        pytest.skip("this host forbids mounting")
+    cluster = make_cluster(nodes=2)
+    cluster.down()
+    spool = cluster.dir / "spool" / "node1"
+    for file in spool.iterdir():
+        file.unlink()
+    try:
+        with small_disk(spool, "24m"):
+            cluster.up()
+            yield cluster
+            cluster.down()
+    finally:
+        end_cluster(cluster)
+
+
+@pytest.mark.root_only
+def test_a_node_whose_disk_is_full_takes_one_job_and_no_more(tight_node):
+    cluster = tight_node
+    spool = cluster.dir / "spool" / "node1"
+    fill(spool)
+    jobs = [cluster.sbatch("echo ran on $SLURMD_NODENAME", "-o", f"{i}.out") for i in range(6)]
+    for job in jobs:
+        assert cluster.wait_ended(job)["State"] == "COMPLETED"
+    for i in range(len(jobs)):
+        assert (cluster.work / f"{i}.out").read_text() == "ran on node2\n"
+    only = cluster.sbatch("true", "-w", "node1")
+    until(lambda: node_state(cluster, "node1") == "drain")
+    assert "Node fault: " in cluster.run("scontrol", "show", "node", "node1").out
+    time.sleep(8)  # the agent has looked, and it is full all the same
+    assert node_state(cluster, "node1") == "drain"
+    assert cluster.run("squeue", "-h", "-o", "%T", "-j", only).out == "PENDING\n"
+    # An operator's reason is not hidden by it, and does not end with it.
+    cluster.run("scontrol", "update", "nodename=node1", "state=drain", "reason=new fan")
+    assert "Reason=new fan" in cluster.run("scontrol", "show", "node", "node1").out
+    (spool / "filler").unlink()
+    time.sleep(8)
+    assert node_state(cluster, "node1") == "drain"
+    cluster.run("scontrol", "update", "nodename=node1", "state=resume")
+    assert cluster.wait_ended(only, timeout=30)["State"] == "COMPLETED"
+    runs = cluster.run("sacct", "-n", "-X", "-D", "-o", "JobID,NodeList").out
+    assert runs.count("node1") <= 2 + 1, runs  # those that were on their way before the first came back
+
+
 @pytest.mark.root_only
 def test_a_start_on_a_full_disk_gives_up_the_reserve(tight_cluster):
     cluster = tight_cluster

@@ -36,6 +36,7 @@
 #include "env/posix/marked_processes.h"
 #include "env/posix/open_files.h"
 #include "env/posix/process_runner.h"
+#include "env/posix/spare_room.h"
 #include "env/posix/standard_streams.h"
 #include "records/page_codec.h"
 #include "wire/acceptor.h"
@@ -200,7 +201,10 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     ::kill(pid, SIGKILL);
   }
   Heartbeat measure() override { return measure_host(); }
-  Status probe() override { return spool_->probe(); }
+  Status probe() override {
+    TRY(spool_->probe());
+    return check_room(options_.spool, RoomToStart());
+  }
   Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor,
                        bool has_lost_records) override {
     return spool_->adopt({cluster, job_floor, has_lost_records});

@@ -18,6 +18,7 @@
 #include "api/http_service.h"
 #include "apps/musterd/threads.h"
 #include "codec/digest.h"
+#include "env/posix/write_whole.h"
 #include "env/write_error.h"
 #include "records/page_codec.h"
 #include "wire/socket.h"
@@ -292,12 +293,11 @@ Result<std::string> read_or_make_key(const std::string& path) {
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(kKeyBytes)) return fail(ErrorCode::kUnavailable, "no random numbers", std::strerror(errno));
   const std::string fresh = path + ".new";
   const int fd = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-  const bool is_written = fd >= 0 &&
-                          ::write(fd, key.data(), key.size()) == static_cast<ssize_t>(key.size()) &&
-                          ::fsync(fd) == 0 && ::rename(fresh.c_str(), path.c_str()) == 0;
-  const Error error = write_error(path);
+  int error = fd < 0 ? errno : write_whole(fd, key);
+  const bool is_kept = error == 0 && ::fsync(fd) == 0 && ::rename(fresh.c_str(), path.c_str()) == 0;
+  if (error == 0 && !is_kept) error = errno;
   if (fd >= 0) ::close(fd);
-  if (!is_written) return fail(error);
+  if (error != 0) return fail(write_error(path, error));
   return key;
 }
 

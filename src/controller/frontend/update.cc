@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "codec/array_text.h"
@@ -11,6 +12,7 @@
 #include "codec/hostlist.h"
 #include "codec/update_keys.h"
 #include "codec/words.h"
+#include "controller/config_alignment.h"
 #include "controller/frontend/dependency_circle.h"
 #include "controller/frontend/holds.h"
 #include "controller/frontend/job_check.h"
@@ -368,32 +370,43 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpd
 
 // ---- nodes ----
 
-Refusal set_node_state(NodeChanged& change, const Node& node, std::string value, bool has_reason) {
-  value = lower(value);
-  if (value == "down" || value == "drain" || value == "fail") {
-    if (!has_reason && node.status.reason.empty()) {
-      return invalid(fmt::format("You must specify a reason when {} a node",
-                                 value == "drain" ? "DRAINING" : "DOWNING"),
-                     "add Reason=\"...\"");
-    }
-    change.set_conditions = value == "down"    ? node_condition::kDown
-                            : value == "drain" ? node_condition::kDrain
-                                               : node_condition::kFail;
-    return std::nullopt;
-  }
-  if (value == "resume" || value == "idle") {
-    change.clear_conditions = node_condition::kDown | node_condition::kDrain |
-                              node_condition::kFail | node_condition::kInvalid;
-    if (!change.reason) change.reason = "";
-    return std::nullopt;
-  }
-  if (value == "undrain") {
-    change.clear_conditions = node_condition::kDrain;
-    if (!change.reason) change.reason = "";
-    return std::nullopt;
-  }
-  return invalid("Invalid node state specified",
-                 fmt::format("'{}': use down, drain, fail, idle, resume or undrain", value));
+/// What an operator orders: what begins, what ends, and whether he has to say why.
+struct NodeOrder {
+  std::string_view word;
+  ConditionChange change;
+  bool needs_reason = false;
+};
+/// An agent's own fault is gone when the agent says so, silence when it is heard or has begun anew.
+constexpr ConditionChange kResume = {
+    0, node_condition::kDownBySilence | node_condition::kOrders | node_condition::kInvalid};
+constexpr std::array<NodeOrder, 6> kNodeOrders = {{
+    {"down", {node_condition::kDownByOrder, 0}, true},
+    {"drain", {node_condition::kDrainByOrder, 0}, true},
+    {"fail", {node_condition::kFail, 0}, true},
+    {"resume", kResume},
+    {"idle", kResume},
+    {"undrain", {0, node_condition::kDrainByOrder}},
+}};
+
+Refusal set_node_state(NodeChanged& change, const Node& node, const std::string& value) {
+  const auto order = std::ranges::find(kNodeOrders, lower(value), &NodeOrder::word);
+  if (order == kNodeOrders.end())
+    return invalid("Invalid node state specified",
+                   fmt::format("'{}': use down, drain, fail, idle, resume or undrain", value));
+  if (order->needs_reason && change.reason.value_or("").empty())
+    return invalid("You must specify a reason when DOWNING or DRAINING a node. Request denied",
+                   "add Reason=\"...\"");
+  const bool is_resume = (order->change.clear & node_condition::kDownByOrder) != 0;
+  if (is_resume && is_unnamed(node))
+    return Error{ErrorCode::kFailedPrecondition, "Invalid node state specified",
+                 fmt::format("node {} is {}: name it there again and reconfigure", node.config.name,
+                             standing_reason(node.status, node_condition::kDownByAbsence))};
+  change.set_conditions = order->change.set;
+  change.clear_conditions = order->change.clear;
+  if (change.reason) return std::nullopt;
+  change.reason = reason_after(node.status, order->change);
+  change.user = UserId();  // what is left to be said is not his word
+  return std::nullopt;
 }
 
 Refusal update_one_node(Draft& draft, NodeIndex index, const UpdateObject& update,
@@ -413,8 +426,7 @@ Refusal update_one_node(Draft& draft, NodeIndex index, const UpdateObject& updat
     if (key == "reason") continue;
     if (!is_update_key(UpdateKind::kNode, name)) return unsupported("node", name);
     if (key == "state") {
-      if (auto refused = set_node_state(change, node, value, change.reason.has_value()))
-        return refused;
+      if (auto refused = set_node_state(change, node, value)) return refused;
     } else if (key == "weight") {
       const auto number = parse_whole32(value);
       if (!number) return invalid("Invalid weight", value);

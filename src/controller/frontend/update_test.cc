@@ -421,23 +421,85 @@ TEST(UpdateNode, IsForOperatorsAndWantsAReasonToDrain) {
   EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"State", "drain"}, {"Reason", "disk"}}, kAlice).error->code,
             ErrorCode::kPermissionDenied);
   EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"State", "drain"}}, kRoot).error->message,
-            "You must specify a reason when DRAINING a node");
+            "You must specify a reason when DOWNING or DRAINING a node. Request denied");
   const Updated both = update(log, UpdateKind::kNode, "n[0-1]", {{"State", "DRAIN"}, {"Reason", "disk"}}, kRoot);
   ASSERT_EQ(both.events.size(), 2U);
   const auto& second = std::get<NodeChanged>(both.events[1]);
   EXPECT_EQ(second.node, NodeIndex(1));
-  EXPECT_EQ(second.set_conditions, node_condition::kDrain);
+  EXPECT_EQ(second.set_conditions, node_condition::kDrainByOrder);
   EXPECT_EQ(second.reason, "disk");
   EXPECT_EQ(second.user, kRoot.user);
 }
 
+/// n0 under the present rules, in `conditions` with that reason.
+void put_node(Log& log, int conditions, const std::string& reason, const std::string& fault = "") {
+  if (log.state().rules() < kEventRules)
+    log.add({EpochStarted{Epoch(log.state().epoch().value() + 1), "", kEventRules}});
+  NodeChanged change;
+  change.node = NodeIndex(0);
+  change.set_conditions = static_cast<std::uint16_t>(conditions);
+  change.reason = reason;
+  change.fault = fault;
+  log.add({change});
+}
+
+/// What the order makes of it.
+NodeStatus after_order(Log& log, const std::string& state) {
+  const Updated updated = update(log, UpdateKind::kNode, "n0", {{"State", state}}, kRoot);
+  EXPECT_FALSE(updated.error.has_value()) << updated.error->text();
+  log.add({std::get<NodeChanged>(updated.events.at(0))});
+  return log.state().nodes().at(NodeIndex(0)).status;
+}
+
+constexpr int kOrdered = node_condition::kDownByOrder | node_condition::kDrainByOrder;
+constexpr int kDownOrDrain = node_condition::kDown | node_condition::kDrain;
+
 TEST(UpdateNode, ResumeClearsWhatAnOperatorSetAndTheReason) {
-  const Log log;
+  Log log;
+  put_node(log, kOrdered | node_condition::kFail, "new fan");
+  const NodeStatus status = after_order(log, "resume");
+  EXPECT_EQ(status.conditions & (kDownOrDrain | kOrdered | node_condition::kFail), 0);
+  EXPECT_EQ(status.reason, "");
+}
+
+TEST(UpdateNode, AReasonOfBeforeIsNoneForAnotherOrder) {
+  Log log;
+  put_node(log, node_condition::kDownBySilence, "Not responding");
+  for (const char* state : {"down", "drain", "fail"}) {
+    const Updated updated = update(log, UpdateKind::kNode, "n0", {{"State", state}}, kRoot);
+    ASSERT_TRUE(updated.error.has_value()) << state;
+    EXPECT_EQ(updated.error->message,
+              "You must specify a reason when DOWNING or DRAINING a node. Request denied");
+  }
+}
+
+TEST(UpdateNode, UndrainLiftsTheDrainAlone) {
+  Log log;
+  put_node(log, kOrdered, "new fan");
+  NodeStatus status = after_order(log, "undrain");
+  EXPECT_EQ(status.conditions & kDownOrDrain, node_condition::kDown);
+  EXPECT_EQ(status.reason, "new fan") << "it is down by the same order";
+}
+
+TEST(UpdateNode, WhatStandsBesideAnOrderIsShownWhenThatIsLifted) {
+  for (const char* state : {"undrain", "resume"}) {
+    Log log;
+    put_node(log, node_condition::kDrainByFault, "Node fault: no room", "no room");
+    put_node(log, node_condition::kDrainByOrder, "new fan", "no room");
+    const NodeStatus status = after_order(log, state);
+    EXPECT_EQ(status.conditions & kDownOrDrain, node_condition::kDrain) << state;
+    EXPECT_EQ(status.reason, "Node fault: no room");
+    EXPECT_EQ(status.reason_user, UserId());
+  }
+}
+
+TEST(UpdateNode, WhatSlurmConfDoesNotNameIsNotResumed) {
+  Log log;
+  put_node(log, node_condition::kDownByAbsence, "not in slurm.conf any more");
   const Updated updated = update(log, UpdateKind::kNode, "n0", {{"State", "resume"}}, kRoot);
-  const auto& change = std::get<NodeChanged>(updated.events.at(0));
-  EXPECT_EQ(change.clear_conditions & node_condition::kDrain, node_condition::kDrain);
-  EXPECT_EQ(change.clear_conditions & node_condition::kDown, node_condition::kDown);
-  EXPECT_EQ(change.reason, "");
+  ASSERT_TRUE(updated.error.has_value());
+  EXPECT_EQ(updated.error->code, ErrorCode::kFailedPrecondition);
+  EXPECT_NE(updated.error->detail.find("not in slurm.conf any more"), std::string::npos);
 }
 
 TEST(UpdateNode, RefusesWithTheCause) {

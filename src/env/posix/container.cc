@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "env/posix/proc_files.h"
+#include "env/posix/write_whole.h"
 
 namespace muster {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 bool write_small(const std::string& path, std::string_view text) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  const bool is_written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool is_written = write_whole(fd, text) == 0;
   ::close(fd);
   return is_written;
 }

@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "env/posix/write_whole.h"
 
 namespace muster {
 namespace {
@@ -23,13 +24,13 @@ struct flock byte_of(std::uint64_t key) {
 
 Status hold_key(const std::string& path, std::uint64_t key) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot open " + path, std::strerror(errno));
+  if (fd < 0) return fail(disk_error("cannot open " + path, errno));
   struct flock range = byte_of(key);
   if (::fcntl(fd, F_SETLK, &range) == 0) return {};  // the descriptor stays open for good: closing it would let go
   const int error = errno;
   ::close(fd);
   if (error == EACCES || error == EAGAIN) return fail(ErrorCode::kAlreadyExists, "another process holds a key of " + path, "");
-  return fail(ErrorCode::kUnavailable, "cannot lock " + path, std::strerror(error));
+  return fail(disk_error("cannot lock " + path, error));
 }
 
 pid_t holder_of_key(const std::string& path, std::uint64_t key) {

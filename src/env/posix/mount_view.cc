@@ -17,6 +17,8 @@
 #include <memory>
 #include <optional>
 
+#include "env/posix/write_whole.h"
+
 namespace muster {
 namespace {
 
@@ -25,9 +27,10 @@ constexpr unsigned long kOurRoot = MS_NOSUID | MS_NODEV;
 /// What the system has just refused, with its reason.
 tl::unexpected<Error> refused(const std::string& what) {
   const int error = errno;
-  const ErrorCode code = error == EACCES ? ErrorCode::kPermissionDenied
-                         : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kUnavailable;
-  return fail(code, what, std::strerror(error));
+  Error refusal = disk_error(what, error);
+  if (error == EACCES) refusal.code = ErrorCode::kPermissionDenied;
+  if (error == ENOENT || error == ENOTDIR) refusal.code = ErrorCode::kNotFound;
+  return fail(refusal);
 }
 
 /// A user's path that cannot be shown is his own matter (a link to itself, a file system of his
@@ -37,7 +40,7 @@ tl::unexpected<Error> refused_path(const ShownPath& path) {
   const std::string what = "cannot show " + path.source + " as " + path.target;
   const bool is_hosts =
       path.is_nodes || error == ENOMEM || error == EMFILE || error == ENFILE || error == ENOSYS;
-  if (is_hosts) return fail(ErrorCode::kUnavailable, what, std::strerror(error));
+  if (is_hosts) return fail(disk_error(what, error));
   const ErrorCode code = error == EACCES                       ? ErrorCode::kPermissionDenied
                          : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound
                                                                : ErrorCode::kInvalidArgument;
@@ -51,7 +54,7 @@ bool is_below(const std::string& path, const std::string& folder) {
 bool write_file(const char* path, const std::string& text) {
   const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  const bool is_written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool is_written = write_whole(fd, text) == 0;
   ::close(fd);
   return is_written;
 }

@@ -22,6 +22,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "env/posix/write_whole.h"
+
 namespace muster {
 namespace {
 
@@ -236,9 +238,10 @@ Error describe(const ProcessSpec& spec, const ChildFailure& failure) {
     }
     case ChildFailure::kView: return Error{failure.view_code, failure.view_text, ""};
     case ChildFailure::kStreams:
-      return Error{ErrorCode::kUnavailable, "cannot place the standard streams", reason};
-    case ChildFailure::kContainer: return Error{ErrorCode::kUnavailable, "cannot enter the step's cgroup", reason};
-    default: return Error{ErrorCode::kUnavailable, "cannot become the user", reason};
+      return disk_error("cannot place the standard streams", failure.error);
+    case ChildFailure::kContainer:
+      return disk_error("cannot enter the step's cgroup", failure.error);
+    default: return disk_error("cannot become the user", failure.error);
   }
 }
 
@@ -247,7 +250,7 @@ Error describe(const ProcessSpec& spec, const ChildFailure& failure) {
 Result<pid_t> start_process(const ProcessSpec& spec, int* exec_error) {
   if (exec_error != nullptr) *exec_error = 0;
   int pipe_fds[2];
-  if (::pipe2(pipe_fds, O_CLOEXEC) != 0) return fail(ErrorCode::kUnavailable, "pipe", std::strerror(errno));
+  if (::pipe2(pipe_fds, O_CLOEXEC) != 0) return fail(disk_error("cannot make a pipe", errno));
   const pid_t pid = ::fork();
   if (pid == 0) {
     ::close(pipe_fds[0]);
@@ -257,7 +260,7 @@ Result<pid_t> start_process(const ProcessSpec& spec, int* exec_error) {
   ::close(pipe_fds[1]);
   if (pid < 0) {
     ::close(pipe_fds[0]);
-    return fail(ErrorCode::kUnavailable, "cannot start a process", std::strerror(fork_error));
+    return fail(disk_error("cannot start a process", fork_error));
   }
   ChildFailure failure;
   ssize_t got = 0;
@@ -277,7 +280,9 @@ Error restart_self(char** arguments) {
 
 namespace {
 
+/// A full disk is the user's own business there; a lack of descriptors or memory is the node's.
 Error path_error(const std::string& what, int error) {
+  if (error == EMFILE || error == ENFILE || error == ENOMEM) return disk_error(what, error);
   const ErrorCode code = error == EACCES ? ErrorCode::kPermissionDenied
                          : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
   return Error{code, what, std::strerror(error)};
