@@ -149,7 +149,7 @@ def test_an_agent_that_stands_still_while_it_records_a_launch_loses_no_step(own_
     os.kill(agent, signal.SIGCONT)
     out, err = srun.communicate(timeout=60)
     assert (srun.returncode, out.strip()) == (0, "done"), err
-    assert cluster.run("sinfo", "-h", "-o", "%T").out.strip() == "idle"
+    until(lambda: cluster.run("sinfo", "-h", "-o", "%T").out.strip() == "idle", "the node is free and not drained")
 
 
 class ShimmedCluster:
