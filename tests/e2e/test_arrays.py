@@ -70,10 +70,11 @@ def test_several_jobs_are_updated_by_one_command(cluster):
 
 
 def test_elements_beyond_the_other_array_wait_for_all_of_it(cluster):
-    first = cluster.sbatch("sleep 2", "--array=1-2", "-o", "/dev/null")
+    first = cluster.sbatch("while [ ! -e go ]; do sleep 0.1; done", "--array=1-2", "-o", "/dev/null")
     after = cluster.sbatch("sleep 60", "--array=1-3", "-d", f"aftercorr:{first}", "-o", "/dev/null")
     third = cluster.run("squeue", "-h", "-j", f"{after}_3", "-o", "%t %r").out
     assert third == "PD Dependency\n"
+    (cluster.work / "go").touch()
     until(lambda: cluster.run("squeue", "-h", "-j", f"{after}_3", "-o", "%t").out == "R\n", "its turn")
     assert cluster.run("squeue", "-h", "-j", first).out == ""
     cluster.run("scancel", after)
