@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -18,19 +17,17 @@ struct SpareRoom : ::testing::Test {
     EXPECT_NE(::mkdtemp(folder.data()), nullptr);
   }
   ~SpareRoom() override { std::filesystem::remove_all(folder); }
-  /// The code of the refusal in a process that may have so much; 0: it has room.
-  int refusal(int resource, rlim_t most) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::signal(SIGXFSZ, SIG_IGN);
-      const rlimit limit{most, most};
-      ::setrlimit(static_cast<__rlimit_resource>(resource), &limit);
-      const Status found = check_room(folder, RoomToStart());
-      ::_exit(found.has_value() ? 0 : static_cast<int>(found.error().code));
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WEXITSTATUS(status);
+  /// The code of the refusal where this process may have so much; 0: there is room.
+  int refusal(__rlimit_resource resource, rlim_t most) {
+    const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    ::getrlimit(resource, &before);
+    const rlimit less{most, before.rlim_max};
+    ::setrlimit(resource, &less);
+    const Status found = check_room(folder, RoomToStart());
+    ::setrlimit(resource, &before);
+    ::signal(SIGXFSZ, handler);
+    return found.has_value() ? 0 : static_cast<int>(found.error().code);
   }
   std::string folder;
 };

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,20 +21,20 @@ int fresh_file() {
   return fd;
 }
 
-/// What `work` returns in a process whose files may have that many bytes.
-template <class Work>
-int in_small_disk(rlim_t bytes, Work work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{bytes, bytes};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    ::_exit(work());
+/// Files may not grow beyond so many bytes while it lives.
+struct SmallFiles {
+  explicit SmallFiles(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit small{bytes, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
   }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WEXITSTATUS(status);
-}
+  ~SmallFiles() {
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    ::signal(SIGXFSZ, handler);
+  }
+  rlimit before{};
+  sighandler_t handler = ::signal(SIGXFSZ, SIG_IGN);
+};
 
 TEST(WriteWhole, TakesAll) {
   const int fd = fresh_file();
@@ -48,10 +47,12 @@ TEST(WriteWhole, TakesAll) {
 
 TEST(WriteWhole, AFileThatTookAPartHasTheCauseOfTheRest) {
   const int fd = fresh_file();
-  const int error = in_small_disk(10, [fd] {
-    errno = EPERM;
-    return write_whole(fd, "more than ten bytes");
-  });
+  errno = EPERM;
+  int error = 0;
+  {
+    const SmallFiles small(10);
+    error = write_whole(fd, "more than ten bytes");
+  }
   EXPECT_EQ(error, EFBIG) << std::strerror(error);
   EXPECT_EQ(::lseek(fd, 0, SEEK_END), 10);
   ::close(fd);
