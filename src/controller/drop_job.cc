@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "controller/backend/experiment_rules.h"
 #include "controller/backend/retention.h"
 #include "controller/backend/trial_rules.h"
 
@@ -17,11 +18,21 @@ Result<EventBatch> drop_job(ClusterState& state, JobId id, Epoch epoch, TimePoin
   constexpr const char* kWhy = "dropped by an operator while no controller ran";
   EventBatch batch;
   batch.epoch = epoch;
-  const auto add = [&](EventBody body) {
+  const auto append = [&](EventBody body) {
     batch.events.push_back(Event{std::max(now, state.time()), std::move(body)});
     state.apply(batch.events.back(), nullptr);
   };
-  add(EpochStarted{epoch});
+  // With what follows from it for an experiment, as the core does it.
+  const auto add = [&](EventBody body) {
+    append(std::move(body));
+    const auto asked = search_asked_by(batch.events.back().body, state);
+    const auto concerned = experiment_of(batch.events.back().body, state);
+    if (asked) append(*asked);
+    if (!concerned) return;
+    const auto ended = end_state(*state.experiments().find(*concerned));
+    if (ended) append(ExperimentEnded{*concerned, *ended});
+  };
+  add(EpochStarted{epoch, "", kEventRules});
   std::vector<StepId> open;
   for (const StepState& step : job->run != nullptr ? job->run->steps : std::vector<StepState>{}) {
     if (step.is_running()) open.push_back(step.id);

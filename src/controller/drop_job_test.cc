@@ -47,6 +47,25 @@ TEST(DropJob, ARunningJobEndsWithItsStepsAndItsNodeHasRoomAgain) {
   EXPECT_TRUE(next.core.state().jobs().find(job)->is_over());
 }
 
+TEST(DropJob, WhoHasANodeDownIsNotForgotten) {
+  auto config = testing::config_of(2);
+  config->settings.return_to_service = 1;
+  Rig rig(config);
+  rig.connect_all();
+  const JobId job = rig.done(submit_of(spec_of())).job;
+  rig.done(UpdateObject{UpdateKind::kNode, "n1", {{"State", "down"}, {"Reason", "Not responding"}}},
+           testing::kRoot);
+  std::vector<EventBatchRef> stored = rig.stored();
+  const auto made = replayed(stored);
+  const auto batch = drop_job(*made, job, Epoch(2), made->time());
+  ASSERT_TRUE(batch.has_value()) << batch.error().text();
+  stored.push_back(std::make_shared<const EventBatch>(*batch));
+  Rig next(config, stored);
+  next.connect_all();
+  EXPECT_NE(next.core.state().nodes().at(NodeIndex(1)).status.conditions & node_condition::kDown,
+            0);
+}
+
 TEST(DropJob, AWaitingJobEnds) {
   Rig rig;
   const JobId job = rig.done(submit_of(spec_of())).job;
