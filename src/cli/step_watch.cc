@@ -241,9 +241,11 @@ void StepWatch::give_up(int exit_code) {
   finished_->fulfill();
 }
 
-/// A step starts whole: only when every node's supervisor is there are the tasks let go.
+/// A step starts whole: only when every node's supervisor is there are the tasks let go. Of one
+/// that is given up none is, whoever comes until its end is heard of.
 void StepWatch::start_if_complete() {
-  if (is_started_ || !place_ || server_->joined_count() < place_->hosts.size()) return;
+  if (is_started_ || forced_exit_) return;
+  if (!place_ || server_->joined_count() < place_->hosts.size()) return;
   is_started_ = true;
   server_->hide();
   server_->send_all(FrameKind::kStart, 0, "");

@@ -369,3 +369,18 @@ def test_quiet_is_quiet_and_a_script_without_an_end_is_refused(cluster):
     endless = cluster.run("sbatch", "/dev/zero", check=False, timeout=120)
     assert endless.code == 1 and "it has more than 256 MiB" in endless.err, endless
     cluster.run("sbatch", "--wrap", "true", env={"SBATCH_REQUEUE": "1"})
+
+
+def test_too_few_descriptors_are_told_of_before_anything_runs(own_cluster):
+    cluster = own_cluster(nodes=2, conf={"KillWait": "2"})
+    filler = cluster.sbatch("sleep 600", "-N2", "--exclusive", "-o", "/dev/null")
+    cluster.wait_state(filler, "RUNNING")
+    srun = cluster.popen("srun", "-N2", "echo", "ran")
+    until(lambda: cluster.run("squeue", "-h", "-t", "PD", "-o", "%r").out == "Resources\n", "a place in the queue")
+    open_now = len(os.listdir(f"/proc/{srun.pid}/fd"))
+    most = resource.prlimit(srun.pid, resource.RLIMIT_NOFILE)[1]
+    resource.prlimit(srun.pid, resource.RLIMIT_NOFILE, (open_now + 4, most))
+    cluster.run("scancel", filler)
+    out, err = srun.communicate(timeout=30)
+    assert (srun.returncode, out) == (1, "")
+    assert f"{open_now + 4} open files are allowed at most" in err and "ulimit -n" in err
