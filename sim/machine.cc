@@ -413,16 +413,16 @@ Result<TimePoint> Machine::launch(const std::vector<LaunchStep>& steps) {
   return steady_now();
 }
 
-/// Nothing of them is started. What took too long may stand in the spool all the same, and an agent
-/// that starts then takes it for lost.
+/// Nothing of them is started. What took too long stands in the spool all the same; the agent takes
+/// that back and asks anew, so that it is no excuse for anybody.
 Error Machine::refuse(const std::vector<LaunchStep>& steps) {
+  if (world_.rng.chance(0.3)) {
+    const Status recorded = spool_->launched(steps);
+    return recorded.has_value() ? Error{ErrorCode::kDeadlineExceeded, "the agent stood still", ""}
+                                : recorded.error();
+  }
   for (const LaunchStep& step : steps) world_.checker.refused(step.id);
-  const Error full{ErrorCode::kResourceExhausted, "cannot write", kNoRoom};
-  if (world_.rng.chance(0.7)) return full;
-  for (const LaunchStep& step : steps) world_.checker.excuse(step.id);
-  if (const Status recorded = spool_->launched(steps); !recorded.has_value())
-    return recorded.error();
-  return Error{ErrorCode::kDeadlineExceeded, "the agent stood still", ""};
+  return Error{ErrorCode::kResourceExhausted, "cannot write", kNoRoom};
 }
 
 void Machine::fill_disk(Duration how_long) {
