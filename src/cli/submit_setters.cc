@@ -510,7 +510,9 @@ Status time_limit(SubmitOptions& options, Value value) {
 }
 
 Status tmp_disk(SubmitOptions& options, Value value) {
-  options.job.tmp_disk_mib = static_cast<std::uint32_t>(TRY(parse_memory(value)));
+  const std::uint64_t mib = TRY(parse_memory(value));
+  if (mib > UINT32_MAX) return fail(ErrorCode::kInvalidArgument, "no node has so much");
+  options.job.tmp_disk_mib = static_cast<std::uint32_t>(mib);
   return {};
 }
 
