@@ -12,7 +12,7 @@ namespace {
 class SilentWorld final : public AgentWorld {
  public:
   void send_controller(const FromAgent&) override {}
-  Status launch(const std::vector<LaunchStep>&) override { return {}; }
+  Result<TimePoint> launch(const std::vector<LaunchStep>&) override { return TimePoint(); }
   Status record(const LaunchStep&) override { return {}; }
   void send_step(const StepId&, const ToAgent&) override {}
   void forget(const StepId&) override {}
