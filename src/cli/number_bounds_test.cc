@@ -135,6 +135,7 @@ TEST(NumberBounds, WhatNoNumberHoldsIsRefused) {
 
 TEST(NumberBounds, ANumberIsNeverTakenForItsLowerBits) {
   for_each_form([](Submitter by, const std::string& option, const std::string& form) {
+    if (kTexts.contains(option)) return;
     for (const unsigned bits : {8U, 16U, 31U, 32U, 63U}) {
       for (const std::uint64_t low : {0U, 1U, 2U, 9U}) {
         const auto small = taken(by, option, written(form, std::to_string(low)));

@@ -48,7 +48,7 @@ void add_identity(Writer& out, const LaunchStep& launch) {
   if (!launch.end_time.is_never()) out.number("SLURM_JOB_END_TIME", launch.end_time.seconds());
   out.text("SLURM_SUBMIT_DIR", job.get(JobText::kSubmitDir).empty() ? job.get(JobText::kWorkDir) : job.get(JobText::kSubmitDir));
   out.text("SLURM_SUBMIT_HOST", job.get(JobText::kSubmitHost));
-  out.number("SLURM_RESTART_COUNT", launch.restart_count);
+  if (launch.restart_count != 0) out.number("SLURM_RESTART_COUNT", launch.restart_count);
 }
 
 void add_allocation(Writer& out, const LaunchStep& launch) {

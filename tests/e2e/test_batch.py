@@ -31,9 +31,10 @@ def test_environment_of_a_batch_script(cluster):
         "SLURM_JOB_CPUS_PER_NODE": "4(x2)", "SLURM_GPUS_ON_NODE": "1", "SLURM_JOB_GPUS": "0",
         "CUDA_VISIBLE_DEVICES": "0", "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_NODEID": "0",
         "SLURMD_NODENAME": "node1", "SLURM_JOB_PARTITION": "main", "SLURM_CLUSTER_NAME": "muster", "MINE": "kept",
-        "SLURM_SUBMIT_DIR": str(cluster.work), "SLURM_RESTART_COUNT": "0", "SLURM_GPUS_PER_NODE": "1",
+        "SLURM_SUBMIT_DIR": str(cluster.work), "SLURM_GPUS_PER_NODE": "1",
     }
     assert {k: env.get(k) for k in expected} == expected
+    assert "SLURM_RESTART_COUNT" not in env, "Slurm sets it only after a restart"
     assert "SLURM_ARRAY_TASK_ID" not in env and "SLURM_NTASKS_PER_NODE" not in env
 
 
