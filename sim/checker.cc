@@ -21,7 +21,8 @@ void Checker::spawned(NodeIndex node, std::uint32_t host, const StepId& step) {
   launched_.insert(step.job);
   const auto [run, is_first] = runs_.emplace(std::pair(node, step), Run{});
   const bool may_come_again = run->second.is_forgotten && run->second.live[host] == 0;
-  CHECK(is_first || may_come_again, "step {} starts a second time on node {}", text_of(step), node.value());
+  CHECK(is_first || may_come_again, "step {} starts a second time on node {}", text_of(step),
+        node.value());
   Run fresh;
   fresh.live = std::move(run->second.live);
   fresh.is_forgotten = forgotten_launches_.erase({node, step}) > 0;
@@ -87,9 +88,11 @@ void Checker::give(std::uint32_t host, const NodeGrant& grant, JobId job, bool i
   for (const GresGrant& gres : grant.gres) drop(gres.name, gres.devices);
 }
 
-void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t) {
+void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep& launch,
+                           std::size_t) {
   ++tasks_run_;
-  if (options_.is_traced) trace(fmt::format("  task of {} starts on node {}", text_of(launch.id), node.value()));
+  if (options_.is_traced)
+    trace(fmt::format("  task of {} starts on node {}", text_of(launch.id), node.value()));
   Run& run = runs_[{node, launch.id}];
   ++run.live[host];
   run.launch_key = launch.launch_key;
@@ -105,13 +108,16 @@ void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep&
     const auto other = jobs_.find(term.job);
     // Of a job that has left memory only its end is known.
     if (other != jobs_.end() && other->second.is_evicted) continue;
-    CHECK(other != jobs_.end() && other->second.has_completed, "job {} runs before job {} that it waits for",
-          launch.id.job.value(), term.job.value());
+    CHECK(other != jobs_.end() && other->second.has_completed,
+          "job {} runs before job {} that it waits for", launch.id.job.value(), term.job.value());
   }
 }
 
-void Checker::task_ended(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t, ExitStatus status) {
-  if (options_.is_traced) trace(fmt::format("  task of {} ends on node {}: {}", text_of(launch.id), node.value(), status.raw));
+void Checker::task_ended(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t,
+                         ExitStatus status) {
+  if (options_.is_traced)
+    trace(fmt::format("  task of {} ends on node {}: {}", text_of(launch.id), node.value(),
+                      status.raw));
   Run& run = runs_[{node, launch.id}];
   --run.live[host];
   ++run.ended;
@@ -125,8 +131,8 @@ void Checker::deadline_enforced(const LaunchStep& launch) {
   const Known& job = found->second;
   if (job.attempt != launch.id.attempt) return;
   // The cluster's time may run a little faster while it follows a wall clock.
-  CHECK(timeline_.now() - job.true_start + kClockSlack >= job.limit + job.suspended, "step {} is ended by its supervisor before its time",
-        text_of(launch.id));
+  CHECK(timeline_.now() - job.true_start + kClockSlack >= job.limit + job.suspended,
+        "step {} is ended by its supervisor before its time", text_of(launch.id));
 }
 
 /// Of an array no more elements run than it allows: those that ran when it was lowered run on.
@@ -134,14 +140,21 @@ void Checker::check_throttle(JobId id) const {
   const auto array = jobs_.find(id);
   if (array == jobs_.end() || array->second.throttle == 0) return;
   std::uint32_t running = 0;
-  for (const auto& [other, job] : jobs_) running += job.array == id && (job.state == JobState::kRunning || job.state == JobState::kSuspended) ? 1 : 0;
-  CHECK(running <= array->second.throttle, "{} elements of array {} run, {} may", running, id.value(), array->second.throttle);
+  for (const auto& [other, job] : jobs_)
+    running +=
+        job.array == id && (job.state == JobState::kRunning || job.state == JobState::kSuspended)
+            ? 1
+            : 0;
+  CHECK(running <= array->second.throttle, "{} elements of array {} run, {} may", running,
+        id.value(), array->second.throttle);
 }
 
-/// A job that the log has not named before. Of those that the state has lost, ids that no node has told of may be given again.
+/// A job that the log has not named before. Of those that the state has lost, ids that no node has
+/// told of may be given again.
 void Checker::add(JobId id, Known job) {
   job.is_given_again = forgotten_.contains(id);
-  CHECK(!job.is_given_again || id > floor_told_, "job id {} is given again, and was to be passed over", id.value());
+  CHECK(!job.is_given_again || id > floor_told_,
+        "job id {} is given again, and was to be passed over", id.value());
   const bool is_new = jobs_.emplace(id, std::move(job)).second;
   CHECK(is_new, "job id {} is given twice", id.value());
 }
@@ -162,15 +175,21 @@ struct Tracer {
     std::string kind = __PRETTY_FUNCTION__;
     kind = kind.substr(kind.find("Body = ") + 7);
     text = kind.substr(0, kind.find(']'));
-    if constexpr (requires { JobId(body.job); }) text += fmt::format(" job {}", JobId(body.job).value());
-    if constexpr (requires { body.element; }) text += fmt::format(" element {} of {}", body.element.value(), body.array.value());
+    if constexpr (requires { JobId(body.job); })
+      text += fmt::format(" job {}", JobId(body.job).value());
+    if constexpr (requires { body.element; })
+      text += fmt::format(" element {} of {}", body.element.value(), body.array.value());
     if constexpr (requires { StepId(body.step); }) text += " step " + text_of(body.step);
-    if constexpr (requires { NodeIndex(body.node); }) text += fmt::format(" node {}", NodeIndex(body.node).value());
-    if constexpr (requires { body.set_conditions; }) text += fmt::format(" set {:x} clear {:x}", body.set_conditions, body.clear_conditions);
-    if constexpr (requires { job_state_name(body.state); }) text += fmt::format(" state {}", job_state_name(body.state));
+    if constexpr (requires { NodeIndex(body.node); })
+      text += fmt::format(" node {}", NodeIndex(body.node).value());
+    if constexpr (requires { body.set_conditions; })
+      text += fmt::format(" set {:x} clear {:x}", body.set_conditions, body.clear_conditions);
+    if constexpr (requires { job_state_name(body.state); })
+      text += fmt::format(" state {}", job_state_name(body.state));
     if constexpr (requires { body.detail; }) text += " '" + body.detail + "'";
     if constexpr (requires { body.allocation; }) {
-      for (const NodeGrant& grant : body.allocation->nodes) text += fmt::format(" on {}", grant.node.value());
+      for (const NodeGrant& grant : body.allocation->nodes)
+        text += fmt::format(" on {}", grant.node.value());
     }
   }
 };
@@ -179,7 +198,8 @@ struct Tracer {
 
 void Checker::trace(const std::string& text) const {
   if (!options_.is_traced) return;
-  fmt::print(stderr, "{:.6f} {}\n", static_cast<double>(timeline_.now().microseconds() % 1'000'000'000'000) / 1e6, text);
+  fmt::print(stderr, "{:.6f} {}\n",
+             static_cast<double>(timeline_.now().microseconds() % 1'000'000'000'000) / 1e6, text);
 }
 
 /// Legal transitions, read from the log alone.
@@ -206,8 +226,10 @@ struct Checker::Follow {
   }
   void operator()(const JobStarted& e) {
     Known& job = checker.known(e.job);
-    CHECK(job.state == JobState::kPending, "job {} starts from state {}", e.job.value(), job_state_name(job.state));
-    CHECK(!checker.cancelled_.contains(e.job), "job {} starts after its cancel was acknowledged", e.job.value());
+    CHECK(job.state == JobState::kPending, "job {} starts from state {}", e.job.value(),
+          job_state_name(job.state));
+    CHECK(!checker.cancelled_.contains(e.job), "job {} starts after its cancel was acknowledged",
+          e.job.value());
     checker.launched_.insert(e.job);
     job.state = JobState::kRunning;
     job.start = time;
@@ -222,22 +244,28 @@ struct Checker::Follow {
     CHECK(is_finished(e.state), "job {} ends in state {}", e.job.value(), job_state_name(e.state));
     CHECK(!is_finished(job.state) || job.is_completing, "job {} ends twice", e.job.value());
     if (e.state == JobState::kTimeout) {
-      CHECK(job.state == JobState::kRunning && time - job.start >= job.limit + job.suspended, "job {} times out early",
-            e.job.value());
+      CHECK(job.state == JobState::kRunning && time - job.start >= job.limit + job.suspended,
+            "job {} times out early", e.job.value());
     }
     if (e.state == JobState::kNodeFail) {
       const Options& o = checker.options_;
-      const bool is_possible = o.node_crash != Duration() || o.partition != Duration() || o.agent_crash != Duration() ||
-                               o.link_drop != Duration() || o.stranger != Duration() || checker.is_node_downed_ || job.is_given_again || checker.is_excused(e.job, job.attempt);
-      CHECK(is_possible, "job {} fails with its node and no node failed: {}", e.job.value(), e.detail);
+      const bool is_possible = o.node_crash != Duration() || o.partition != Duration() ||
+                               o.agent_crash != Duration() || o.link_drop != Duration() ||
+                               o.stranger != Duration() || checker.is_node_downed_ ||
+                               job.is_given_again || checker.is_excused(e.job, job.attempt);
+      CHECK(is_possible, "job {} fails with its node and no node failed: {}", e.job.value(),
+            e.detail);
       checker.node_failed_.insert({e.job, job.attempt});
     }
     // A job's exit is its script's; what becomes of a trial is its search's to say.
     const auto script = checker.script_exits_.find(StepId{e.job, job.attempt, kBatchStep});
-    const bool is_scripts = e.detail.empty() && job.spec->trial.value() == 0 && (e.state == JobState::kCompleted || e.state == JobState::kFailed);
+    const bool is_scripts = e.detail.empty() && job.spec->trial.value() == 0 &&
+                            (e.state == JobState::kCompleted || e.state == JobState::kFailed);
     if (is_scripts && script != checker.script_exits_.end()) {
-      CHECK(e.exit == script->second, "job {} ends with {}, and its script ended with {}", e.job.value(), e.exit.raw, script->second.raw);
-      CHECK((e.state == JobState::kCompleted) == (e.exit == ExitStatus()), "job {} is {} with {}", e.job.value(), job_state_name(e.state), e.exit.raw);
+      CHECK(e.exit == script->second, "job {} ends with {}, and its script ended with {}",
+            e.job.value(), e.exit.raw, script->second.raw);
+      CHECK((e.state == JobState::kCompleted) == (e.exit == ExitStatus()), "job {} is {} with {}",
+            e.job.value(), job_state_name(e.state), e.exit.raw);
     }
     if (script != checker.script_exits_.end()) checker.script_exits_.erase(script);
     const bool had_run = job.nodes_left > 0;
@@ -249,17 +277,21 @@ struct Checker::Follow {
   }
   void operator()(const NodeReleased& e) {
     Known& job = checker.known(e.job);
-    CHECK(job.is_completing && job.nodes_left > 0, "job {} gives back a node that it has not", e.job.value());
+    CHECK(job.is_completing && job.nodes_left > 0, "job {} gives back a node that it has not",
+          e.job.value());
     if (--job.nodes_left == 0) job.is_completing = false;
   }
-  void operator()(const JobIdsReserved& e) { checker.floor_told_ = std::max(checker.floor_told_, JobId(e.next.value() - 1)); }
+  void operator()(const JobIdsReserved& e) {
+    checker.floor_told_ = std::max(checker.floor_told_, JobId(e.next.value() - 1));
+  }
   void operator()(const JobRequeued& e) {
     Known& job = checker.known(e.job);
-    CHECK(is_finished(job.state) && !job.is_completing, "job {} is requeued from state {}", e.job.value(),
-          job_state_name(job.state));
+    CHECK(is_finished(job.state) && !job.is_completing, "job {} is requeued from state {}",
+          e.job.value(), job_state_name(job.state));
     job.state = JobState::kPending;
     ++job.attempt;
-    // A client that repeats a request of before the state was lost may mean a job that was cancelled since.
+    // A client that repeats a request of before the state was lost may mean a job that was
+    // cancelled since.
     if (checker.has_rewound_) checker.cancelled_.erase(e.job);
     job.dependencies = {};
   }
@@ -298,13 +330,17 @@ struct Checker::Follow {
     checker.launch_keys_[e.step] = e.launch_key;
   }
   void operator()(const StepBegun& e) {
-    e.parts.for_each([&](std::size_t part) { checker.begun_.emplace(checker.layouts_.at(e.step)->nodes.at(part).node, e.step); });
+    e.parts.for_each([&](std::size_t part) {
+      checker.begun_.emplace(checker.layouts_.at(e.step)->nodes.at(part).node, e.step);
+    });
   }
   void operator()(const JobsEvicted& e) {
     for (const JobId id : e.jobs) {
       Known& job = checker.known(id);
-      CHECK(is_finished(job.state) && !job.is_completing, "job {} is evicted before its end", id.value());
-      CHECK(checker.history_.has(id, job.attempt), "job {} leaves memory and history has not stored its end", id.value());
+      CHECK(is_finished(job.state) && !job.is_completing, "job {} is evicted before its end",
+            id.value());
+      CHECK(checker.history_.has(id, job.attempt),
+            "job {} leaves memory and history has not stored its end", id.value());
       job.is_evicted = true;
     }
   }
@@ -312,14 +348,18 @@ struct Checker::Follow {
   void operator()(const StepEnded& e) {
     if (e.step.step == kBatchStep) checker.script_exits_[e.step] = e.exit;
     if (checker.node_failed_.contains({e.step.job, e.step.attempt})) return;
-    const bool is_node_gone = e.detail.find("restarted") != std::string::npos || e.detail.find("did not respond") != std::string::npos;
+    const bool is_node_gone = e.detail.find("restarted") != std::string::npos ||
+                              e.detail.find("did not respond") != std::string::npos;
     const Options& o = checker.options_;
-    // A spool that is put back may be of the cluster before this one: its agent ends that one's steps first.
-    const bool may_be_gone = o.node_crash != Duration() || o.partition != Duration() || o.stranger != Duration() || o.spool_put_back != Duration();
+    // A spool that is put back may be of the cluster before this one: its agent ends that one's
+    // steps first.
+    const bool may_be_gone = o.node_crash != Duration() || o.partition != Duration() ||
+                             o.stranger != Duration() || o.spool_put_back != Duration();
     if (is_node_gone && may_be_gone) return;
     if (checker.has_blob_failed_ && e.detail.find("cannot be read") != std::string::npos) return;
     if (!e.detail.empty()) {
-      const bool is_given_again = checker.known(e.step.job).is_given_again;  // the node may have one of that number
+      const bool is_given_again =
+          checker.known(e.step.job).is_given_again;  // the node may have one of that number
       CHECK(is_given_again || checker.may_end_with(e.step, e.detail),
             "step {} is lost ({}) and nothing happened to it", text_of(e.step), e.detail);
       return;
@@ -331,7 +371,8 @@ struct Checker::Follow {
     for (std::uint32_t node = 0; node < checker.options_.nodes; ++node) {
       const auto run = checker.runs_.find({NodeIndex(node), e.step});
       // What a state that was lost had started there is another step.
-      if (run == checker.runs_.end() || run->second.launch_key != checker.launch_keys_[e.step]) continue;
+      if (run == checker.runs_.end() || run->second.launch_key != checker.launch_keys_[e.step])
+        continue;
       ++parts;
       const bool is_over = std::ranges::all_of(run->second.live,
                                                [](const auto& entry) { return entry.second == 0; });
@@ -340,8 +381,10 @@ struct Checker::Follow {
       ended += run->second.ended;
     }
     // A part that never came up is told as killed, whatever became of the others.
-    const bool was_never_there = parts < checker.layouts_.at(e.step)->nodes.size() && e.exit.signal() == 9;
-    CHECK(e.exit == worst || was_never_there, "step {} ended with {} and is told as {}", text_of(e.step), worst.raw, e.exit.raw);
+    const bool was_never_there =
+        parts < checker.layouts_.at(e.step)->nodes.size() && e.exit.signal() == 9;
+    CHECK(e.exit == worst || was_never_there, "step {} ended with {} and is told as {}",
+          text_of(e.step), worst.raw, e.exit.raw);
     CHECK(ended > 0 || was_never_there, "step {} ended and never ran", text_of(e.step));
   }
 };
@@ -358,7 +401,8 @@ void Checker::follow(const Event& event) {
 }
 
 void Checker::published(const EventBatch& batch) {
-  CHECK(batch.seq.value() == published_.value() + 1, "batch {} is published after {}", batch.seq.value(), published_.value());
+  CHECK(batch.seq.value() == published_.value() + 1, "batch {} is published after {}",
+        batch.seq.value(), published_.value());
   published_ = batch.seq;
   for (const Event& event : batch.events) follow(event);
 }
@@ -367,18 +411,21 @@ void Checker::note_hash(const ClusterState& state) {
   const std::size_t seq = state.seq().value();
   if (hashes_.size() <= seq) hashes_.resize(seq + 1, 0);
   const std::uint64_t hash = state.hash();
-  CHECK(hashes_[seq] == 0 || hashes_[seq] == hash, "the state after batch {} differs from what it was", seq);
+  CHECK(hashes_[seq] == 0 || hashes_[seq] == hash,
+        "the state after batch {} differs from what it was", seq);
   hashes_[seq] = hash;
 }
 
 void Checker::compare(const ClusterState& state, const char* what) {
   const std::size_t seq = state.seq().value();
   if (seq >= hashes_.size() || hashes_[seq] == 0) return;
-  CHECK(hashes_[seq] == state.hash(), "the state {} after batch {} differs from the one that followed", what, seq);
+  CHECK(hashes_[seq] == state.hash(),
+        "the state {} after batch {} differs from the one that followed", what, seq);
 }
 
 void Checker::recovered(const ClusterState& state) {
-  CHECK(state.seq() >= published_, "batch {} was published and the journal ends at {}", published_.value(), state.seq().value());
+  CHECK(state.seq() >= published_, "batch {} was published and the journal ends at {}",
+        published_.value(), state.seq().value());
 }
 
 void Checker::check_ledger(const ClusterState& state) const {
@@ -397,7 +444,8 @@ void Checker::check_ledger(const ClusterState& state) const {
         memory += grant.memory_mib;
       }
     });
-    CHECK(cpus == node.used_cpus && given == cpus.count(), "node {}: the ledger is not the sum of the grants", node.config.name);
+    CHECK(cpus == node.used_cpus && given == cpus.count(),
+          "node {}: the ledger is not the sum of the grants", node.config.name);
     for (const GresPool& pool : node.config.gres) {
       std::size_t devices = 0;
       Bitmap used;
@@ -413,17 +461,21 @@ void Checker::check_ledger(const ClusterState& state) const {
           }
         }
       });
-      CHECK(devices == used.count() && devices <= pool.count, "node {}: {} of {} {} are given, {} different ones", node.config.name, devices, pool.count, pool.name, used.count());
+      CHECK(devices == used.count() && devices <= pool.count,
+            "node {}: {} of {} {} are given, {} different ones", node.config.name, devices,
+            pool.count, pool.name, used.count());
     }
-    CHECK(memory == node.used_memory_mib && memory <= node.config.memory_mib, "node {}: {} MiB given, {} in the ledger",
-          node.config.name, memory, node.used_memory_mib);
+    CHECK(memory == node.used_memory_mib && memory <= node.config.memory_mib,
+          "node {}: {} MiB given, {} in the ledger", node.config.name, memory,
+          node.used_memory_mib);
   }
 }
 
 void Checker::check_history() const {
   for (const auto& [id, job] : jobs_) {
     if (!is_finished(job.state)) continue;
-    CHECK(history_.has(id, job.attempt), "job {} has ended and history has not stored it", id.value());
+    CHECK(history_.has(id, job.attempt), "job {} has ended and history has not stored it",
+          id.value());
   }
 }
 

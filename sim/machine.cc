@@ -16,7 +16,8 @@ constexpr Duration kTick = Duration::milliseconds(250);
 std::uint32_t length_of(const LaunchStep& launch) {
   constexpr std::string_view kName = "MUSTER_MAX_LENGTH={\"epochs\": ";
   for (const std::string_view variable : launch.variables) {
-    if (variable.starts_with(kName)) return static_cast<std::uint32_t>(std::stoul(std::string(variable.substr(kName.size()))));
+    if (variable.starts_with(kName))
+      return static_cast<std::uint32_t>(std::stoul(std::string(variable.substr(kName.size()))));
   }
   return 6;
 }
@@ -31,10 +32,12 @@ Supervised::Supervised(Machine& node, LaunchStep launch, std::string log)
       log_(std::move(log)),
       logic_(launch_, *this, node_.steady_now()) {}
 
-/// What a task does is a function of seed and identity, so that it is the same whenever it is asked.
+/// What a task does is a function of seed and identity, so that it is the same whenever it is
+/// asked.
 void Supervised::start_tasks() {
   const Options& options = node_.world().options;
-  const std::size_t count = launch_.step == nullptr ? 1 : std::max(1U, launch_.step_grant.task_count);
+  const std::size_t count =
+      launch_.step == nullptr ? 1 : std::max(1U, launch_.step_grant.task_count);
   if (node_.is_full()) {
     node_.world().checker.refused(launch_.id);
     const Error full{ErrorCode::kResourceExhausted, "cannot write the script", kNoRoom};
@@ -42,7 +45,10 @@ void Supervised::start_tasks() {
   }
   for (std::size_t i = 0; i < count; ++i) {
     Hasher hasher;
-    hasher.add(options.seed).add(launch_.id.job.value()).add(launch_.id.attempt).add(launch_.id.step);
+    hasher.add(options.seed)
+        .add(launch_.id.job.value())
+        .add(launch_.id.attempt)
+        .add(launch_.id.step);
     Rng rng(hasher.add(node_.index().value()).add(i).digest());
     Task task;
     const double length = options.is_only_batch ? 1 : 2 * rng.unit();
@@ -51,7 +57,8 @@ void Supervised::start_tasks() {
     task.end = node_.world().timeline.now() + run;
     task.ignores_term = rng.chance(options.task_ignores_term);
     if (rng.chance(options.task_fails)) {
-      task.exit = rng.chance(0.3) ? ExitStatus::signalled(SIGSEGV) : ExitStatus::exited(static_cast<int>(rng.between(1, 255)));
+      task.exit = rng.chance(0.3) ? ExitStatus::signalled(SIGSEGV)
+                                  : ExitStatus::exited(static_cast<int>(rng.between(1, 255)));
     }
     const bool is_trial = launch_.job->trial.value() != 0 && launch_.step == nullptr;
     if (is_trial && task.exit.is_success()) task.end = TimePoint::never();
@@ -63,7 +70,8 @@ void Supervised::start_tasks() {
   logic_.on_started(count, std::nullopt, node_.steady_now());
 }
 
-/// The script of a trial: an epoch at a time it saves where it is, reports, and ends when it has trained as long as it was told.
+/// The script of a trial: an epoch at a time it saves where it is, reports, and ends when it has
+/// trained as long as it was told.
 void Supervised::train() {
   Machine& node = node_;
   const Duration epoch = node.world().options.run_time / 4 + Duration::milliseconds(1);
@@ -73,7 +81,8 @@ void Supervised::train() {
     const std::uint32_t epochs = ++node.world().epochs[launch_.job->trial];
     const std::uint32_t run = launch_.job->runs_before + launch_.restart_count + 1;
     node.world().workload->report(launch_.job->trial, run, epochs);
-    const bool is_done = epochs >= length_of(launch_) || node.world().workload->stops_as_asked(launch_.job->trial, run);
+    const bool is_done = epochs >= length_of(launch_) ||
+                         node.world().workload->stops_as_asked(launch_.job->trial, run);
     if (is_done) return end_task(0, ExitStatus());
     train();
   });
@@ -176,8 +185,13 @@ void Supervised::report(const FromAgent& message) {
 
 // ---- the machine ----
 
-Machine::Machine(World& world, NodeIndex index, std::uint32_t host) : world_(world), index_(index), host_(host), boot_time_(world.timeline.now()),
-      spool_(make_spool(world.options.is_on_disk ? spool_folder() : "", world.options.seed + host)) {
+Machine::Machine(World& world, NodeIndex index, std::uint32_t host)
+    : world_(world),
+      index_(index),
+      host_(host),
+      boot_time_(world.timeline.now()),
+      spool_(
+          make_spool(world.options.is_on_disk ? spool_folder() : "", world.options.seed + host)) {
   start_agent();
   tick();
 }
@@ -299,16 +313,19 @@ void Machine::dial() {
     world_.timeline.after(kRedial, [this, generation] { redial(generation); });
   };
   if (world_.controller == nullptr || world_.timeline.now() < cut_until_) return again();
-  link_ = std::make_shared<Link>(Link{this, index_, world_.controller->incarnation(), true, {}, {}});
+  link_ =
+      std::make_shared<Link>(Link{this, index_, world_.controller->incarnation(), true, {}, {}});
   link_->last_up = world_.timeline.now() + world_.latency();
-  world_.timeline.at(link_->last_up, [this, link = link_, hello = agent_->registration(), generation = agent_generation_] {
+  world_.timeline.at(link_->last_up, [this, link = link_, hello = agent_->registration(),
+                                      generation = agent_generation_] {
     if (!link->is_whole || world_.controller == nullptr) return;
     // A controller that stands still answers when it goes on; by then this agent has tried again.
     if (world_.controller->stopped_until() > world_.timeline.now()) return world_.break_link(link);
     const auto registered = world_.controller->register_node(link, hello);
     // The controller may not have noticed yet that the agent before is gone.
     const bool is_accepted = registered.has_value();
-    const bool is_expected = is_accepted || registered.error().code == ErrorCode::kAlreadyExists || registered.error().code == ErrorCode::kFailedPrecondition ||
+    const bool is_expected = is_accepted || registered.error().code == ErrorCode::kAlreadyExists ||
+                             registered.error().code == ErrorCode::kFailedPrecondition ||
                              world_.lead_beyond.value() != 0;
     CHECK(is_expected, "{}", registered.error().text());
     link->last_down = std::max(link->last_down, world_.timeline.now() + world_.latency());
@@ -346,7 +363,8 @@ void Machine::redial(std::uint64_t generation) {
 void Machine::send_controller(const FromAgent& message) {
   const LinkRef link = link_;
   if (link == nullptr || !link->is_whole) return;
-  const bool may_repeat = !std::holds_alternative<RegisterNode>(message) && world_.rng.chance(world_.options.duplicate);
+  const bool may_repeat =
+      !std::holds_alternative<RegisterNode>(message) && world_.rng.chance(world_.options.duplicate);
   for (int i = 0; i < (may_repeat ? 2 : 1); ++i) {
     TimePoint arrival = std::max(link->last_up, world_.timeline.now() + world_.latency());
     if (i == 0) link->last_up = arrival;
@@ -406,9 +424,11 @@ Result<TimePoint> Machine::launch(const std::vector<LaunchStep>& steps) {
       delay = Duration::milliseconds(world_.rng.between(1000, 12'000));
       world_.checker.excuse(step.id);
     }
-    world_.timeline.after(delay, [this, step, log = spool_->log(), boots = boots_, launched = world_.timeline.now()] {
-      if (boots == boots_) spawn(step, log, world_.timeline.now() - launched > kSupervisorStartsWithin);
-    });
+    world_.timeline.after(
+        delay, [this, step, log = spool_->log(), boots = boots_, launched = world_.timeline.now()] {
+          if (boots == boots_)
+            spawn(step, log, world_.timeline.now() - launched > kSupervisorStartsWithin);
+        });
   }
   return steady_now();
 }
@@ -457,7 +477,8 @@ void Machine::send_step(const StepId& id, const ToAgent& message) {
   if (!linked_.contains(id)) return;
   const auto step = steps_.find(id);
   const TimePoint soon = world_.timeline.now() + Duration::microseconds(50);
-  const TimePoint arrival = step == steps_.end() ? soon : std::max(soon, step->second->stopped_until());
+  const TimePoint arrival =
+      step == steps_.end() ? soon : std::max(soon, step->second->stopped_until());
   world_.timeline.at(arrival, [this, id, message, generation = agent_generation_] {
     const auto found = steps_.find(id);
     if (found == steps_.end() || found->second->is_orphan()) return;
@@ -543,9 +564,10 @@ void Machine::crash_agent() {
   end_agent();
   if (const LinkRef link = std::exchange(link_, nullptr)) world_.break_link(link);
   up_since_ = TimePoint::unset();
-  world_.timeline.after(Duration::milliseconds(world_.rng.between(10, 4000)), [this, boots = boots_] {
-    if (boots == boots_ && agent_ == nullptr) start_agent();
-  });
+  world_.timeline.after(Duration::milliseconds(world_.rng.between(10, 4000)),
+                        [this, boots = boots_] {
+                          if (boots == boots_ && agent_ == nullptr) start_agent();
+                        });
 }
 
 /// The agent's folder is emptied or damaged beneath it; what it supervises runs on.
@@ -618,11 +640,12 @@ void Machine::crash() {
   ++boots_;
   if (const LinkRef link = std::exchange(link_, nullptr)) world_.break_link(link);
   up_since_ = TimePoint::unset();
-  world_.timeline.after(Duration::milliseconds(world_.rng.between(1000, 60'000)), [this, boots = boots_] {
-    if (boots != boots_ || has_left_) return;
-    boot_time_ = world_.timeline.now();
-    start_agent();
-  });
+  world_.timeline.after(Duration::milliseconds(world_.rng.between(1000, 60'000)),
+                        [this, boots = boots_] {
+                          if (boots != boots_ || has_left_) return;
+                          boot_time_ = world_.timeline.now();
+                          start_agent();
+                        });
 }
 
 void Machine::leave() {

@@ -33,7 +33,8 @@ constexpr const char* kHelp =
 char g_reproduce[256];
 
 void on_abort(int) {
-  [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, g_reproduce, std::strlen(g_reproduce));
+  [[maybe_unused]] const auto ignored =
+      ::write(STDERR_FILENO, g_reproduce, std::strlen(g_reproduce));
   remove_spool_folder();
   ::_exit(1);
 }
@@ -62,9 +63,11 @@ void add_faults(World& world) {
     Machine& node = any_node(world);
     world.rng.chance(0.5) ? node.back_up_spool() : node.put_back_spool();
   });
-  strike(world, o.supervisor_crash, "supervisor crash", [&] { any_node(world).crash_supervisor(); });
+  strike(world, o.supervisor_crash, "supervisor crash",
+         [&] { any_node(world).crash_supervisor(); });
   strike(world, o.supervisor_stop, "supervisor stop", [&] { any_node(world).stop_supervisor(); });
-  strike(world, o.controller_stop, "controller stops", [&] { world.stop_controller(Duration::milliseconds(world.rng.between(10, 20'000))); });
+  strike(world, o.controller_stop, "controller stops",
+         [&] { world.stop_controller(Duration::milliseconds(world.rng.between(10, 20'000))); });
   strike(world, o.agent_stop, "agent stops", [&] {
     any_node(world).stop_agent(Duration::milliseconds(world.rng.between(10, 60'000)));
   });
@@ -84,15 +87,17 @@ void add_faults(World& world) {
     if (const LinkRef& link = any_node(world).link()) world.break_link(link);
   });
   strike(world, o.partition, "partition", [&] {
-    any_node(world).cut_off(Duration::milliseconds(world.rng.chance(0.5) ? world.rng.between(100, 20'000)
-                                                                        : world.rng.between(20'000, 90'000)));
+    any_node(world).cut_off(Duration::milliseconds(world.rng.chance(0.5)
+                                                       ? world.rng.between(100, 20'000)
+                                                       : world.rng.between(20'000, 90'000)));
   });
 }
 
 void stop_faults(World& world) {
   world.has_faults = false;
   Options& o = world.options;
-  o.duplicate = o.client_loss = o.slow_spawn = o.spool_refusal = o.slow_disk = o.slow_history = o.blob_failure = 0;
+  o.duplicate = o.client_loss = o.slow_spawn = o.spool_refusal = o.slow_disk = o.slow_history =
+      o.blob_failure = 0;
   if (world.disk != nullptr) world.disk->heal();
 }
 
@@ -121,27 +126,32 @@ SearchTally check_replicas(World& world) {
   world.journal.replay(Seq(0), [&](const EventBatch& batch) {
     searches.follow(replayed, batch);
     replayed.apply(batch);
-    if (world.options.is_checked_deeply) world.checker.compare(replayed, "replayed from the first batch");
+    if (world.options.is_checked_deeply)
+      world.checker.compare(replayed, "replayed from the first batch");
   });
   world.checker.compare(replayed, "replayed from the first batch");
   return searches.finish(replayed);
 }
 
-/// What a script was told is known is known: no checkpoint lost, none torn, but where a job that was to
-/// delete it broke off.
+/// What a script was told is known is known: no checkpoint lost, none torn, but where a job that
+/// was to delete it broke off.
 void check_checkpoints(const World& world, const SearchTally& searches) {
   const CheckpointTable& known = world.controller->core().state().checkpoints();
   for (const auto& [uuid, steps] : world.workload->checkpoints()) {
     const CheckpointRef checkpoint = known.find(uuid);
     if (checkpoint == nullptr) {
-      const auto trial = static_cast<std::uint32_t>(std::stoul(uuid));  // whose number it begins with
-      CHECK(world.controller->core().state().experiments().find(TrialId(trial)) == nullptr, "checkpoint {} was acknowledged and is lost", uuid);
+      const auto trial =
+          static_cast<std::uint32_t>(std::stoul(uuid));  // whose number it begins with
+      CHECK(world.controller->core().state().experiments().find(TrialId(trial)) == nullptr,
+            "checkpoint {} was acknowledged and is lost", uuid);
       continue;
     }
     CHECK(!known.is_going(uuid), "checkpoint {} is still being deleted", uuid);
     if (checkpoint->state == CheckpointState::kDeleted) continue;
-    if (checkpoint->state == CheckpointState::kError && searches.broken_off.contains(uuid)) continue;
-    CHECK(checkpoint->state == CheckpointState::kCompleted && checkpoint->steps_completed == steps, "checkpoint {} is not as it was reported", uuid);
+    if (checkpoint->state == CheckpointState::kError && searches.broken_off.contains(uuid))
+      continue;
+    CHECK(checkpoint->state == CheckpointState::kCompleted && checkpoint->steps_completed == steps,
+          "checkpoint {} is not as it was reported", uuid);
   }
 }
 
@@ -161,7 +171,8 @@ void simulate(const Options& options, bool is_verbose) {
     if (left.empty() && world.workload->is_all_answered()) break;
   }
   CHECK(left.empty(), "faults have stopped long ago and these have not ended:{}", left);
-  CHECK(world.workload->is_all_answered(), "a client waits for an answer for ever:{}", world.workload->unanswered());
+  CHECK(world.workload->is_all_answered(), "a client waits for an answer for ever:{}",
+        world.workload->unanswered());
   // A jump that is believed now makes the controller start once more.
   do {
     run_for(world, Duration::seconds(10));
@@ -175,25 +186,32 @@ void simulate(const Options& options, bool is_verbose) {
   world.checker.check_history();
   for (const auto& node : world.nodes) {
     const auto kept = node->unacknowledged();
-    CHECK(!kept, "node {} keeps step {}.{}.{} in its spool: its end was never acknowledged", node->index().value(), kept->job.value(), kept->attempt, kept->step);
+    CHECK(!kept, "node {} keeps step {}.{}.{} in its spool: its end was never acknowledged",
+          node->index().value(), kept->job.value(), kept->attempt, kept->step);
   }
   // Whoever has ended has no time left to run out, were it a year from now.
   const std::size_t timers = world.controller->core().timer_count();
   CHECK(timers == 0, "{} timers of jobs that are over are left", timers);
-  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double wall =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::uint64_t jobs = world.checker.jobs_ended();
   if (is_verbose) {
     if (options.has_experiments) {
-      fmt::print("{} experiments, {} trials, {} checkpoints, {} decisions made again, {} operated, {} resized, {} continued, {} copies, {} collections, {} deleted; ",
-                 searches.experiments, searches.trials, world.workload->checkpoints().size(), searches.decisions, searches.operated, searches.resized, searches.continued,
-                 searches.copies, searches.collections, searches.deleted);
+      fmt::print(
+          "{} experiments, {} trials, {} checkpoints, {} decisions made again, {} operated, {} "
+          "resized, {} continued, {} copies, {} collections, {} deleted; ",
+          searches.experiments, searches.trials, world.workload->checkpoints().size(),
+          searches.decisions, searches.operated, searches.resized, searches.continued,
+          searches.copies, searches.collections, searches.deleted);
     }
-    fmt::print("seed {} {}: {} jobs ended, {} tasks, {} submissions refused, {} controllers, {} batches, {} actions, {:.0f} s of "
-               "virtual and {:.2f} s of wall time: {:.0f} jobs a minute\n",
-               options.seed, options.recipe, jobs, world.checker.tasks_run(), world.workload->refused(), world.incarnations,
-               world.journal.last().value(), world.timeline.count(),
-               static_cast<double>(world.timeline.now().seconds() - 1'800'000'000), wall,
-               static_cast<double>(jobs) / wall * 60);
+    fmt::print(
+        "seed {} {}: {} jobs ended, {} tasks, {} submissions refused, {} controllers, {} batches, "
+        "{} actions, {:.0f} s of "
+        "virtual and {:.2f} s of wall time: {:.0f} jobs a minute\n",
+        options.seed, options.recipe, jobs, world.checker.tasks_run(), world.workload->refused(),
+        world.incarnations, world.journal.last().value(), world.timeline.count(),
+        static_cast<double>(world.timeline.now().seconds() - 1'800'000'000), wall,
+        static_cast<double>(jobs) / wall * 60);
   }
 }
 
@@ -257,7 +275,8 @@ int main_of(int argc, char** argv) {
       options->requests = arguments.requests;
       more = fmt::format(" --requests {}", arguments.requests);
     }
-    const std::string line = fmt::format("seed {} fails: sim --seed {} --recipe {}{}\n", seed, seed, arguments.recipe, more);
+    const std::string line = fmt::format("seed {} fails: sim --seed {} --recipe {}{}\n", seed, seed,
+                                         arguments.recipe, more);
     std::strncpy(g_reproduce, line.c_str(), sizeof g_reproduce - 1);
     simulate(*options, arguments.is_verbose);
   }

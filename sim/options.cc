@@ -3,7 +3,8 @@
 namespace muster::sim {
 namespace {
 
-/// Swarm testing (Groce et al., ISSTA 2012): a run with half of the faults at high rates finds more than one with all.
+/// Swarm testing (Groce et al., ISSTA 2012): a run with half of the faults at high rates finds more
+/// than one with all.
 Duration maybe(Rng& rng, std::int64_t low_seconds, std::int64_t high_seconds) {
   if (rng.chance(0.5)) return Duration();
   return Duration::seconds(rng.between(low_seconds, high_seconds));
@@ -64,7 +65,8 @@ void make_pauses(Options& options, Rng& rng) {
   options.node_clock_jump = Duration::seconds(rng.between(3, 30));
 }
 
-/// State is lost or put back, and there are more agents than nodes: nothing runs twice, and what is not known any more is ended.
+/// State is lost or put back, and there are more agents than nodes: nothing runs twice, and what is
+/// not known any more is ended.
 void make_impostors(Options& options, Rng& rng) {
   options.stranger = maybe(rng, 1, 30);
   options.back_up = Duration::seconds(rng.between(3, 30));
@@ -96,7 +98,9 @@ void make_throughput(Options& options) {
 
 }  // namespace
 
-std::vector<std::string> recipe_names() { return {"swarm", "calm", "search", "pauses", "impostors", "throughput"}; }
+std::vector<std::string> recipe_names() {
+  return {"swarm", "calm", "search", "pauses", "impostors", "throughput"};
+}
 
 Result<Options> options_of(const std::string& recipe, std::uint64_t seed) {
   Options options;
@@ -114,7 +118,8 @@ Result<Options> options_of(const std::string& recipe, std::uint64_t seed) {
   } else if (recipe == "impostors") {
     make_impostors(options, rng);
   } else if (recipe != "calm") {
-    return fail(ErrorCode::kNotFound, "there is no recipe " + recipe, "use swarm, calm, search, pauses, impostors or throughput");
+    return fail(ErrorCode::kNotFound, "there is no recipe " + recipe,
+                "use swarm, calm, search, pauses, impostors or throughput");
   }
   return options;
 }

@@ -13,7 +13,8 @@ constexpr Duration kHeartbeat = Duration::seconds(1);
 constexpr std::size_t kPastMax = 4096;
 /// How long an end waits for what its tasks wrote: what lines set off comes before it then.
 constexpr Duration kOutputPatience = Duration::seconds(60);
-/// How long a supervisor that is told to end its step may be silent: one that lives says so at once.
+/// How long a supervisor that is told to end its step may be silent: one that lives says so at
+/// once.
 constexpr Duration kAnswerPatience = Duration::seconds(30);
 /// A tick that comes so late means that this process stood still.
 constexpr Duration kPause = Duration::seconds(2);
@@ -36,13 +37,16 @@ RegisterNode Agent::registration() {
   has_paused_ = false;
   RegisterNode hello = self_;
   for (const auto& [id, step] : steps_) {
-    const StepPhase phase = step.done ? StepPhase::kEnded : step.is_running ? StepPhase::kRunning : StepPhase::kStarting;
+    const StepPhase phase = step.done         ? StepPhase::kEnded
+                            : step.is_running ? StepPhase::kRunning
+                                              : StepPhase::kStarting;
     hello.steps.push_back(KnownStep{id, phase, step.launch_key});
   }
   return hello;
 }
 
-/// Another cluster's steps are strangers: nobody asks for them any more, and their numbers may be given again.
+/// Another cluster's steps are strangers: nobody asks for them any more, and their numbers may be
+/// given again.
 void Agent::end_strangers() {
   for (auto& [id, step] : steps_) {
     if (step.done) continue;
@@ -54,7 +58,8 @@ bool Agent::on_cluster(const ClusterIdentity& cluster, TimePoint) {
   const bool is_same = self_.cluster_id == cluster.cluster_id;
   if (!is_same && !self_.cluster_id.empty()) {
     end_strangers();
-    if (std::ranges::any_of(steps_, [](const auto& entry) { return !entry.second.done; })) return false;
+    if (std::ranges::any_of(steps_, [](const auto& entry) { return !entry.second.done; }))
+      return false;
     for (const auto& [id, step] : steps_) world_.forget(id);
     steps_.clear();
     past_.clear();
@@ -66,7 +71,8 @@ bool Agent::on_cluster(const ClusterIdentity& cluster, TimePoint) {
   // A spool that knows no cluster, or another one, may have been emptied while steps of this one
   // ran.
   const bool has_lost_records = self_.has_lost_records || !is_same;
-  // A newer leader of the same cluster is served even where the disk does not take its number: ends must be told.
+  // A newer leader of the same cluster is served even where the disk does not take its number: ends
+  // must be told.
   if (!world_.adopt_cluster(cluster, self_.job_floor, has_lost_records).has_value() && !is_same)
     return false;
   self_.has_lost_records = has_lost_records;
@@ -138,7 +144,8 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
                                                     signal->launch_key == found->second.launch_key);
     if (is_meant) order(found->first, found->second, message);
   } else if (const auto* stop = std::get_if<StopStep>(&message)) {
-    if (const auto found = steps_.find(stop->id); found != steps_.end()) order(found->first, found->second, message);
+    if (const auto found = steps_.find(stop->id); found != steps_.end())
+      order(found->first, found->second, message);
   } else if (const auto* acknowledge = std::get_if<AcknowledgeStep>(&message)) {
     const auto found = steps_.find(acknowledge->id);
     if (found == steps_.end() || !found->second.done) return;
@@ -171,7 +178,8 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
       if (step->first.job != job || step->first.attempt != attempt) break;
       order(step->first, step->second, message);
       const bool is_end = std::holds_alternative<TerminateJob>(message) && !step->second.done;
-      if (is_end && !step->second.answer_by.is_set()) step->second.answer_by = now + kAnswerPatience;
+      if (is_end && !step->second.answer_by.is_set())
+        step->second.answer_by = now + kAnswerPatience;
     }
     // A launch that came in this same turn has not been recorded: it simply never starts.
     if (std::holds_alternative<TerminateJob>(message)) {
@@ -188,7 +196,8 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
   }
 }
 
-/// The same order may come twice. One for another run of the same number waits for nothing: that number is taken here.
+/// The same order may come twice. One for another run of the same number waits for nothing: that
+/// number is taken here.
 void Agent::start(const LaunchStep& launch, TimePoint now) {
   self_.job_floor = std::max(self_.job_floor, launch.id.job);
   auto known = steps_.find(launch.id);
@@ -211,7 +220,8 @@ void Agent::start(const LaunchStep& launch, TimePoint now) {
     return;
   }
   if (known == steps_.end()) {
-    Step& step = steps_[launch.id];  // known from here on: a second copy of the order changes nothing
+    Step& step =
+        steps_[launch.id];  // known from here on: a second copy of the order changes nothing
     step.since = now;
     step.launch_key = launch.launch_key;
     if (uid_ != 0 && launch.job->user.value() != uid_) return refuse(launch);
@@ -232,18 +242,20 @@ bool Agent::is_left(const LaunchStep& launch) const {
 
 /// An order of a controller that has been deposed since, or of another cluster.
 bool Agent::is_stale(const LaunchStep& launch) const {
-  return !launch.cluster_id.empty() && (launch.cluster_id != self_.cluster_id || launch.epoch < self_.epoch);
+  return !launch.cluster_id.empty() &&
+         (launch.cluster_id != self_.cluster_id || launch.epoch < self_.epoch);
 }
 
-/// An order that comes after its run was ended here, or whose number another run has here, starts nothing, and is not
-/// passed over in silence.
+/// An order that comes after its run was ended here, or whose number another run has here, starts
+/// nothing, and is not passed over in silence.
 void Agent::tell_lost(const StepId& id, std::uint64_t launch_key, std::uint32_t node_rank) {
   StepDone done;
   done.id = id;
   done.launch_key = launch_key;
   done.node_rank = node_rank;
   done.tasks = {ExitStatus::signalled(9)};
-  done.error = "node " + self_.node_name + " has ended a run of that number, or has another step under it";
+  done.error =
+      "node " + self_.node_name + " has ended a run of that number, or has another step under it";
   done.is_lost = true;
   done.is_node_fault = true;
   tell(done);
@@ -311,8 +323,9 @@ void Agent::refuse(const LaunchStep& launch) {
   done.id = launch.id;
   done.node_rank = launch.node_rank;
   done.tasks = {ExitStatus::exited(1)};
-  done.error = "node " + self_.node_name + " runs as uid " + std::to_string(uid_) + " and cannot start jobs of uid " +
-               std::to_string(launch.job->user.value()) + ": start its agent as root";
+  done.error = "node " + self_.node_name + " runs as uid " + std::to_string(uid_) +
+               " and cannot start jobs of uid " + std::to_string(launch.job->user.value()) +
+               ": start its agent as root";
   finish(launch.id, steps_[launch.id], std::move(done));
 }
 
@@ -432,8 +445,8 @@ void Agent::on_step_closed(const StepId& id, TimePoint now) {
   if (const auto done = world_.find_end(id)) finish(id, found->second, *done);
 }
 
-/// No living supervisor and no end: it never started, or its end is not known. It is not started again here; that it was lost
-/// is the node's fault, so the job may run anew.
+/// No living supervisor and no end: it never started, or its end is not known. It is not started
+/// again here; that it was lost is the node's fault, so the job may run anew.
 void Agent::lose(const StepId& id, Step& step) {
   if (const auto done = world_.find_end(id)) {
     finish(id, step, *done);
@@ -471,7 +484,8 @@ void Agent::register_anew() {
 
 void Agent::on_tick(TimePoint now) {
   look_for_pause(now);
-  // After a pause of our own what supervisors sent meanwhile is read before any of them counts as lost.
+  // After a pause of our own what supervisors sent meanwhile is read before any of them counts as
+  // lost.
   if (last_tick_.is_set() && now - last_tick_ > kPause) {
     for (auto& [id, step] : steps_) {
       step.since = now;

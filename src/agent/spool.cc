@@ -64,7 +64,8 @@ std::vector<std::uint64_t> generations_in(const std::string& folder) {
   DIR* entries = ::opendir(folder.c_str());
   if (entries == nullptr) return found;
   while (const dirent* entry = ::readdir(entries)) {
-    if (std::strncmp(entry->d_name, "steps.", 6) == 0) found.push_back(std::strtoull(entry->d_name + 6, nullptr, 10));
+    if (std::strncmp(entry->d_name, "steps.", 6) == 0)
+      found.push_back(std::strtoull(entry->d_name + 6, nullptr, 10));
   }
   ::closedir(entries);
   std::ranges::sort(found);
@@ -127,9 +128,11 @@ Result<Spool> Spool::open(const std::string& folder, std::vector<Known>& known) 
 Status Spool::lock() {
   const std::string path = folder_ + "/agent.lock";
   lock_fd_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (lock_fd_ < 0) return fail(ErrorCode::kUnavailable, "cannot open " + path, std::strerror(errno));
+  if (lock_fd_ < 0)
+    return fail(ErrorCode::kUnavailable, "cannot open " + path, std::strerror(errno));
   if (::flock(lock_fd_, LOCK_EX | LOCK_NB) == 0) return {};
-  return fail(ErrorCode::kAlreadyExists, "another agent uses the spool " + folder_, "stop it first");
+  return fail(ErrorCode::kAlreadyExists, "another agent uses the spool " + folder_,
+              "stop it first");
 }
 
 void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
@@ -152,7 +155,8 @@ void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
         if (step != steps.end() && is_of_launch(*done, step->second.launch_key))
           step->second.done = *done;
       } else if (const auto* self = std::get_if<RegisterNode>(&*report)) {
-        if (self->cluster_id != identity_.cluster.cluster_id && !identity_.cluster.cluster_id.empty()) {
+        if (self->cluster_id != identity_.cluster.cluster_id &&
+            !identity_.cluster.cluster_id.empty()) {
           steps.clear();
           open_.clear();
         }
@@ -252,12 +256,14 @@ void Spool::acknowledged(const StepId& step) {
   if (found == open_.end()) return;
   open_.erase(found);
   ends_.erase(step);
-  [[maybe_unused]] const Status ignored = append(records::log_record(records::encode_message(ToAgent(AcknowledgeStep{step}))));
+  [[maybe_unused]] const Status ignored =
+      append(records::log_record(records::encode_message(ToAgent(AcknowledgeStep{step}))));
 }
 
 bool Spool::has_steps_of(const StepId& step) const {
   const auto first = open_.lower_bound({step.job, step.attempt, 0});
-  return first != open_.end() && first->first.job == step.job && first->first.attempt == step.attempt;
+  return first != open_.end() && first->first.job == step.job &&
+         first->first.attempt == step.attempt;
 }
 
 std::uint64_t Spool::all_damage() const {

@@ -53,7 +53,8 @@ std::optional<std::string> decoded(std::string_view text, bool is_form) {
     } else if (text[i] != '%') {
       out += text[i];
     } else {
-      if (i + 2 >= text.size() || digit_of(text[i + 1]) < 0 || digit_of(text[i + 2]) < 0) return std::nullopt;
+      if (i + 2 >= text.size() || digit_of(text[i + 1]) < 0 || digit_of(text[i + 2]) < 0)
+        return std::nullopt;
       out += static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2]));
       i += 2;
     }
@@ -66,7 +67,8 @@ std::string_view view_of(kj::StringPtr text) { return {text.begin(), text.size()
 /// "Bearer TOKEN", the word in any case (RFC 9110, section 11.1); empty: something else.
 std::string_view bearer(std::string_view header) {
   constexpr std::string_view kWord = "Bearer ";
-  const bool is_bearer = header.size() >= kWord.size() && strncasecmp(header.data(), kWord.data(), kWord.size()) == 0;
+  const bool is_bearer =
+      header.size() >= kWord.size() && strncasecmp(header.data(), kWord.data(), kWord.size()) == 0;
   return is_bearer ? header.substr(kWord.size()) : std::string_view();
 }
 
@@ -93,14 +95,18 @@ kj::StringPtr status_text(unsigned status) {
   }
 }
 
-bool brings_code(const HttpRequest& request) { return request.method == Method::kPost && request.path == "/api/v1/experiments"; }
+bool brings_code(const HttpRequest& request) {
+  return request.method == Method::kPost && request.path == "/api/v1/experiments";
+}
 
 /// A body, and who says when it has been silent for too long.
 struct TimedBody {
   kj::AsyncInputStream& bytes;
   kj::Timer& timer;
   /// Errors: OVERLOADED: nothing came in time.
-  kj::Promise<std::size_t> read(kj::ArrayPtr<kj::byte> buffer) { return timer.timeoutAfter(kPiecePatience, bytes.tryRead(buffer.begin(), 1, buffer.size())); }
+  kj::Promise<std::size_t> read(kj::ArrayPtr<kj::byte> buffer) {
+    return timer.timeoutAfter(kPiecePatience, bytes.tryRead(buffer.begin(), 1, buffer.size()));
+  }
 };
 
 /// Reads on, so that a client that sends first and listens then hears the answer; up to a point.
@@ -130,7 +136,8 @@ struct BodyRoom {
 kj::Promise<std::optional<std::string>> read_on(TimedBody body, BodyRoom room, std::string bytes) {
   auto buffer = kj::heapArray<kj::byte>(kPieceBytes);
   auto read = body.read(buffer);
-  return read.then([body, room, bytes = std::move(bytes), buffer = kj::mv(buffer)](std::size_t count) mutable -> kj::Promise<std::optional<std::string>> {
+  return read.then([body, room, bytes = std::move(bytes), buffer = kj::mv(buffer)](
+                       std::size_t count) mutable -> kj::Promise<std::optional<std::string>> {
     if (count == 0) return std::optional<std::string>(std::move(bytes));
     if (bytes.size() + count > room.most || !room.share.add(count)) {
       return discard(body);
@@ -140,8 +147,8 @@ kj::Promise<std::optional<std::string>> read_on(TimedBody body, BodyRoom room, s
   });
 }
 
-/// Reads a body of at most `room.most` bytes; nullopt: it is larger, or its sender has too much under way
-/// (the share says so). Errors: OVERLOADED: it does not come.
+/// Reads a body of at most `room.most` bytes; nullopt: it is larger, or its sender has too much
+/// under way (the share says so). Errors: OVERLOADED: it does not come.
 kj::Promise<std::optional<std::string>> read_body(TimedBody body, BodyRoom room) {
   KJ_IF_MAYBE(size, body.bytes.tryGetLength()) {
     if (*size > room.most) return discard(body);
@@ -152,11 +159,14 @@ kj::Promise<std::optional<std::string>> read_body(TimedBody body, BodyRoom room)
 
 std::string name_of(const Caller& caller) {
   const bool is_users = caller.claims.scope == TokenScope::kUser;
-  return is_users ? fmt::format("user {}", caller.claims.user.value()) : fmt::format("job {}", caller.claims.job.value());
+  return is_users ? fmt::format("user {}", caller.claims.user.value())
+                  : fmt::format("job {}", caller.claims.job.value());
 }
 
 Error too_many(const std::string& user) {
-  return Error{ErrorCode::kResourceExhausted, fmt::format("{} has too many requests under way", user), "wait for some of them, or ask for a greater MusterHttpUserRequests"};
+  return Error{ErrorCode::kResourceExhausted,
+               fmt::format("{} has too many requests under way", user),
+               "wait for some of them, or ask for a greater MusterHttpUserRequests"};
 }
 
 }  // namespace
@@ -177,7 +187,8 @@ Result<HttpRequest> parse_target(std::string_view target) {
   HttpRequest request;
   const std::size_t mark = target.find('?');
   auto path = decoded(target.substr(0, mark), false);
-  if (!path || !path->starts_with('/')) return fail(ErrorCode::kInvalidArgument, "the request's path is damaged", "");
+  if (!path || !path->starts_with('/'))
+    return fail(ErrorCode::kInvalidArgument, "the request's path is damaged", "");
   request.path = std::move(*path);
   if (request.path.size() > 1 && request.path.ends_with('/')) request.path.pop_back();
   std::string_view rest = mark == target.npos ? std::string_view() : target.substr(mark + 1);
@@ -189,7 +200,8 @@ Result<HttpRequest> parse_target(std::string_view target) {
     const std::size_t equals = std::min(pair.find('='), pair.size());
     auto name = decoded(pair.substr(0, equals), true);
     auto value = decoded(pair.substr(std::min(equals + 1, pair.size())), true);
-    if (!name || !value) return fail(ErrorCode::kInvalidArgument, "the request's parameters are damaged", "");
+    if (!name || !value)
+      return fail(ErrorCode::kInvalidArgument, "the request's parameters are damaged", "");
     request.query.emplace_back(std::move(*name), std::move(*value));
   }
   return request;
@@ -201,14 +213,16 @@ HttpService::GivenToken HttpService::token_of(const kj::HttpHeaders& headers) co
   const auto take = [&](kj::StringPtr header) {
     given = {std::string(bearer(view_of(header))), false};
   };
-  KJ_IF_MAYBE(header, headers.get(ids_.cookie)) given = {std::string(cookie_value(view_of(*header), "auth")), true};
+  KJ_IF_MAYBE (header, headers.get(ids_.cookie))
+    given = {std::string(cookie_value(view_of(*header), "auth")), true};
   KJ_IF_MAYBE(header, headers.get(ids_.allocation_token)) take(*header);
   KJ_IF_MAYBE(header, headers.get(ids_.authorization)) take(*header);
   return given;
 }
 
 /// Errors: as check_host and check_origin, as a reply.
-std::optional<HttpReply> HttpService::turned_away(Method method, const kj::HttpHeaders& headers, bool is_by_cookie) const {
+std::optional<HttpReply> HttpService::turned_away(Method method, const kj::HttpHeaders& headers,
+                                                  bool is_by_cookie) const {
   RequestOrigin from;
   const auto read = [&](kj::HttpHeaderId id) {
     std::string_view value;
@@ -223,29 +237,36 @@ std::optional<HttpReply> HttpService::turned_away(Method method, const kj::HttpH
   from.is_by_cookie = is_by_cookie;
   if (const Status named = check_host(hosts_, from.host); !named.has_value()) {
     const bool is_foreign = named.error().code == ErrorCode::kPermissionDenied;
-    return is_foreign ? error_reply(421, 7, "PermissionDenied", named.error().text()) : error_reply(named.error());
+    return is_foreign ? error_reply(421, 7, "PermissionDenied", named.error().text())
+                      : error_reply(named.error());
   }
-  if (const Status sent = check_origin(method, from); !sent.has_value()) return error_reply(sent.error());
+  if (const Status sent = check_origin(method, from); !sent.has_value())
+    return error_reply(sent.error());
   return std::nullopt;
 }
 
 kj::Promise<Result<Caller>> HttpService::caller_of(const std::string& token) {
   using Found = Result<Caller>;
-  if (token.empty()) return Found(fail(ErrorCode::kPermissionDenied, "no token was given", "log in, or send Authorization: Bearer TOKEN"));
+  if (token.empty())
+    return Found(fail(ErrorCode::kPermissionDenied, "no token was given",
+                      "log in, or send Authorization: Bearer TOKEN"));
   const TimePoint now = port_.now();
-  if (const auto found = known_.find(token); found != known_.end() && found->second.caller.claims.expiry > now && found->second.confirmed + kConfirmedFor > now) {
+  if (const auto found = known_.find(token); found != known_.end() &&
+                                             found->second.caller.claims.expiry > now &&
+                                             found->second.confirmed + kConfirmedFor > now) {
     return Found(found->second.caller);
   }
   const auto claims = parse_token(token, port_.facts().token_key, now);
   if (!claims.has_value()) return Found(fail(claims.error()));
-  return port_.confirm(*claims).then([this, token, now, claims = *claims](Result<GroupId> group) -> Found {
-    if (!group.has_value()) return fail(group.error());
-    Caller caller = caller_with(port_.facts(), claims);
-    caller.identity.group = *group;
-    if (known_.size() >= kKnownMax) known_.clear();
-    known_[token] = KnownCaller{caller, now};
-    return caller;
-  });
+  return port_.confirm(*claims).then(
+      [this, token, now, claims = *claims](Result<GroupId> group) -> Found {
+        if (!group.has_value()) return fail(group.error());
+        Caller caller = caller_with(port_.facts(), claims);
+        caller.identity.group = *group;
+        if (known_.size() >= kKnownMax) known_.clear();
+        known_[token] = KnownCaller{caller, now};
+        return caller;
+      });
 }
 
 Counter::Place HttpService::place_for(const Caller& caller) {
@@ -256,22 +277,32 @@ kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Cal
   bool is_known_path = false;
   const Route* route = router_.find(request, is_known_path);
   if (route == nullptr) {
-    if (is_known_path) return error_reply(405, 12, "Unimplemented", fmt::format("{} is not served with this method", request.path));
-    constexpr std::string_view kDetermineds[] = {"/api/", "/resources/", "/experiments/", "/checkpoints/", "/stream", "/prom/"};
-    const bool is_ours = std::ranges::any_of(kDetermineds, [&](std::string_view prefix) { return request.path.starts_with(prefix); });
-    if (!is_ours) return error_reply({ErrorCode::kNotFound, fmt::format("there is no {}", request.path), "see /openapi.json"});
-    return error_reply({ErrorCode::kUnimplemented, fmt::format("{} is not there yet", request.path), "see /openapi.json for what is"});
+    if (is_known_path)
+      return error_reply(405, 12, "Unimplemented",
+                         fmt::format("{} is not served with this method", request.path));
+    constexpr std::string_view kDetermineds[] = {"/api/",         "/resources/", "/experiments/",
+                                                 "/checkpoints/", "/stream",     "/prom/"};
+    const bool is_ours = std::ranges::any_of(
+        kDetermineds, [&](std::string_view prefix) { return request.path.starts_with(prefix); });
+    if (!is_ours)
+      return error_reply(
+          {ErrorCode::kNotFound, fmt::format("there is no {}", request.path), "see /openapi.json"});
+    return error_reply({ErrorCode::kUnimplemented, fmt::format("{} is not there yet", request.path),
+                        "see /openapi.json for what is"});
   }
   if (!route->is_open) {
     if (!caller.has_value()) return unauthenticated_reply(caller.error().text());
     request.caller = *caller;
-    if (const Status known = check_parameters(*route, request); !known.has_value()) return error_reply(known.error());
+    if (const Status known = check_parameters(*route, request); !known.has_value())
+      return error_reply(known.error());
     const bool is_task = caller->claims.scope == TokenScope::kTask;
     if (is_task && request.method != Method::kGet && !route->is_for_tasks) {
-      return error_reply({ErrorCode::kPermissionDenied, "a run's token speaks for the run alone", "DET_USER_TOKEN acts as its owner"});
+      return error_reply({ErrorCode::kPermissionDenied, "a run's token speaks for the run alone",
+                          "DET_USER_TOKEN acts as its owner"});
     }
     // What a run says is checked where it is taken in.
-    if (caller->claims.scope != TokenScope::kUser && !route->is_for_tasks) return answer_living(*route, std::move(request));
+    if (caller->claims.scope != TokenScope::kUser && !route->is_for_tasks)
+      return answer_living(*route, std::move(request));
   }
   return route->handler(port_, std::move(request));
 }
@@ -279,10 +310,11 @@ kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Cal
 /// Of a caller whose token ends with a job: it must not have.
 kj::Promise<HttpReply> HttpService::answer_living(const Route& route, HttpRequest request) {
   auto shared = std::make_shared<HttpRequest>(std::move(request));
-  return port_.look(shared->caller, [](const ClusterState&) {}).then([this, &route, shared](Status alive) -> kj::Promise<HttpReply> {
-    if (!alive.has_value()) return error_reply(alive.error());
-    return route.handler(port_, std::move(*shared));
-  });
+  return port_.look(shared->caller, [](const ClusterState&) {})
+      .then([this, &route, shared](Status alive) -> kj::Promise<HttpReply> {
+        if (!alive.has_value()) return error_reply(alive.error());
+        return route.handler(port_, std::move(*shared));
+      });
 }
 
 /// A body that breaks off must not look whole: dropping its stream would end it as if it were.
@@ -298,10 +330,14 @@ kj::Promise<void> HttpService::send(HttpReply reply, Response& response) {
   headers.set(kj::HttpHeaderId::CONTENT_TYPE, kj::str(reply.content_type.c_str()));
   headers.add("X-Content-Type-Options"_kj, "nosniff"_kj);
   headers.add("Cross-Origin-Resource-Policy"_kj, "same-origin"_kj);
-  if (!reply.location.empty()) headers.add("Referrer-Policy"_kj, "no-referrer"_kj);  // it may hold a ticket
+  if (!reply.location.empty())
+    headers.add("Referrer-Policy"_kj, "no-referrer"_kj);  // it may hold a ticket
   if (!reply.cookie.empty()) headers.set(ids_.set_cookie, kj::str(reply.cookie.c_str()));
-  if (!reply.location.empty()) headers.set(kj::HttpHeaderId::LOCATION, kj::str(reply.location.c_str()));
-  if (!reply.file_name.empty()) headers.set(ids_.disposition, kj::str("attachment; filename=\"", reply.file_name.c_str(), "\""));
+  if (!reply.location.empty())
+    headers.set(kj::HttpHeaderId::LOCATION, kj::str(reply.location.c_str()));
+  if (!reply.file_name.empty())
+    headers.set(ids_.disposition,
+                kj::str("attachment; filename=\"", reply.file_name.c_str(), "\""));
   const kj::StringPtr text = status_text(reply.status);
   if (reply.stream) {
     auto out = response.send(reply.status, text, headers);
@@ -318,20 +354,27 @@ kj::Promise<void> HttpService::send(HttpReply reply, Response& response) {
 kj::Promise<void> HttpService::send(ProxyAnswer answer, Response& response) {
   if (answer.reply) return send(std::move(*answer.reply), response);
   kj::HttpHeaders headers(table_);
-  for (const auto& [name, value] : answer.said.headers) headers.add(kj::str(name.c_str()), kj::str(value.c_str()));
+  for (const auto& [name, value] : answer.said.headers)
+    headers.add(kj::str(name.c_str()), kj::str(value.c_str()));
   headers.add("X-Content-Type-Options"_kj, "nosniff"_kj);
   // Beside the API no page of a service's has an origin, should a browser ever show one.
-  if (door_ == Door::kApi) headers.add("Content-Security-Policy"_kj, "sandbox allow-scripts allow-forms allow-popups allow-downloads"_kj);
+  if (door_ == Door::kApi)
+    headers.add("Content-Security-Policy"_kj,
+                "sandbox allow-scripts allow-forms allow-popups allow-downloads"_kj);
   kj::Maybe<std::uint64_t> size;
   if (answer.said.size) size = *answer.said.size;
-  auto out = response.send(answer.said.status, kj::StringPtr(answer.said.status_text.c_str()), headers, size);
+  auto out = response.send(answer.said.status, kj::StringPtr(answer.said.status_text.c_str()),
+                           headers, size);
   auto pumped = whole_or_broken(answer.said.body->pumpTo(*out).ignoreResult());
   // The connection goes last: the body is read from it.
-  return pumped.attach(kj::mv(out)).attach(kj::mv(answer.said.body)).attach(kj::mv(answer.upstream));
+  return pumped.attach(kj::mv(out))
+      .attach(kj::mv(answer.said.body))
+      .attach(kj::mv(answer.upstream));
 }
 
 /// Hands a request on to a service as it comes: its body is not held.
-kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod method, const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
+kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod method,
+                                       const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
                                        Response& response) {
   struct Call {
     ProxyTarget target;
@@ -350,9 +393,11 @@ kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod
   if (door_ == Door::kApi && !is_program) call->elsewhere = services_origin(port_.facts(), host);
   auto& asked = *call;
   auto& wanted = held->target;
-  auto answered = found.then([this, &asked, &wanted, &response](Result<Caller> caller) -> kj::Promise<void> {
+  auto answered = found.then([this, &asked, &wanted,
+                              &response](Result<Caller> caller) -> kj::Promise<void> {
     const auto place = caller.has_value() ? place_for(*caller) : nullptr;
-    if (caller.has_value() && place == nullptr) return send(error_reply(too_many(caller->claims.user_name)), response);
+    if (caller.has_value() && place == nullptr)
+      return send(error_reply(too_many(caller->claims.user_name)), response);
     return hand_on(asked, wanted, caller)
         .then([this, &response](ProxyAnswer answer) { return send(kj::mv(answer), response); })
         .attach(kj::heap<Counter::Place>(place));
@@ -366,28 +411,37 @@ kj::Promise<void> HttpService::until_client_leaves() {
   constexpr kj::Duration kLook = 250 * kj::MILLISECONDS;
   return port_.timer().afterDelay(kLook).then([this]() -> kj::Promise<void> {
     if (!has_peer_left(connection_)) return until_client_leaves();
-    return kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__, kj::heapString("the client has left"));
+    return kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__,
+                         kj::heapString("the client has left"));
   });
 }
 
-kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
+kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
+                                       const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
                                        Response& response) {
   // A job that says it serves where we do would have us speak to ourselves, under our own name.
   if (headers.get(ids_.service_secret) != nullptr) {
-    return send(error_reply({ErrorCode::kPermissionDenied, "the controller is no service of a job", ""}), response);
+    return send(
+        error_reply({ErrorCode::kPermissionDenied, "the controller is no service of a job", ""}),
+        response);
   }
   const auto known_method = method_of(method);
-  if (!known_method) return send(error_reply(405, 12, "Unimplemented", "this method is not served"), response);
-  if (auto reply = turned_away(*known_method, headers, false)) return send(std::move(*reply), response);
+  if (!known_method)
+    return send(error_reply(405, 12, "Unimplemented", "this method is not served"), response);
+  if (auto reply = turned_away(*known_method, headers, false))
+    return send(std::move(*reply), response);
   if (const std::string to = interactive_path(view_of(url)); !to.empty()) {
     HttpReply reply;
     reply.status = 302;
     reply.location = to;
     return send(std::move(reply), response);
   }
-  if (const auto target = parse_proxy_target(view_of(url))) return proxied(*target, method, headers, body, response);
+  if (const auto target = parse_proxy_target(view_of(url)))
+    return proxied(*target, method, headers, body, response);
   if (door_ == Door::kServices) {
-    return send(error_reply({ErrorCode::kNotFound, "here is what jobs serve and nothing else", "the API is at http://" + port_.facts().address}), response);
+    return send(error_reply({ErrorCode::kNotFound, "here is what jobs serve and nothing else",
+                             "the API is at http://" + port_.facts().address}),
+                response);
   }
   auto parsed = parse_target(view_of(url));
   if (!parsed.has_value()) return send(error_reply(parsed.error()), response);
@@ -397,23 +451,33 @@ kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
   KJ_IF_MAYBE(accept, headers.get(ids_.accept)) request.accept = accept->cStr();
   request.has_left = [this] { return has_peer_left(connection_); };
   const GivenToken given = token_of(headers);
-  return caller_of(given.text).then([this, given, request = std::move(request), &headers, &body, &response](Result<Caller> caller) mutable {
-    return answer_caller(std::move(request), given, std::move(caller), Exchange{headers, body, response});
-  });
+  return caller_of(given.text)
+      .then([this, given, request = std::move(request), &headers, &body,
+             &response](Result<Caller> caller) mutable {
+        return answer_caller(std::move(request), given, std::move(caller),
+                             Exchange{headers, body, response});
+      });
 }
 
-kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken given, Result<Caller> caller, Exchange exchange) {
+kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken given,
+                                             Result<Caller> caller, Exchange exchange) {
   kj::HttpService::Response& response = exchange.response;
   const bool is_by_cookie = given.is_cookie && caller.has_value() && request.path != kLoginPath;
-  if (auto reply = turned_away(request.method, exchange.headers, is_by_cookie)) return send(std::move(*reply), response);
+  if (auto reply = turned_away(request.method, exchange.headers, is_by_cookie))
+    return send(std::move(*reply), response);
   if (must_prove_ && !caller.has_value()) {
-    return send(error_reply({ErrorCode::kUnavailable, "there are too many connections", "those that are left are for callers with a token: try again"}), response)
+    return send(error_reply({ErrorCode::kUnavailable, "there are too many connections",
+                             "those that are left are for callers with a token: try again"}),
+                response)
         .then([this] { connection_.shutdownWrite(); });
   }
   must_prove_ = false;
   auto place = caller.has_value() ? place_for(*caller) : nullptr;
-  if (caller.has_value() && place == nullptr) return send(error_reply(too_many(caller->claims.user_name)), response);
-  const std::uint64_t most = !caller.has_value() ? kStrangerBodyMax : brings_code(request) ? kCodeBodyMax : kBodyMax;
+  if (caller.has_value() && place == nullptr)
+    return send(error_reply(too_many(caller->claims.user_name)), response);
+  const std::uint64_t most = !caller.has_value()    ? kStrangerBodyMax
+                             : brings_code(request) ? kCodeBodyMax
+                                                    : kBodyMax;
   // All of a user's: his jobs' tokens would multiply his share.
   auto share = caller.has_value()
                    ? bodies_.open(fmt::format("user {}", caller->identity.user.value()),
@@ -423,21 +487,27 @@ kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken giv
   if (!caller.has_value()) read = port_.timer().timeoutAfter(kStrangerBodyPatience, kj::mv(read));
   return read
       .then(
-          [this, request = std::move(request), caller = std::move(caller), most, &held = *share](std::optional<std::string> bytes) mutable -> kj::Promise<HttpReply> {
+          [this, request = std::move(request), caller = std::move(caller), most,
+           &held = *share](std::optional<std::string> bytes) mutable -> kj::Promise<HttpReply> {
             if (!bytes && held.was_refused()) {
-              return error_reply({ErrorCode::kResourceExhausted, "too much is being sent at once", "wait until some of what is being sent has been answered"});
+              return error_reply({ErrorCode::kResourceExhausted, "too much is being sent at once",
+                                  "wait until some of what is being sent has been answered"});
             }
             if (!bytes && !caller.has_value()) return unauthenticated_reply(caller.error().text());
-            if (!bytes) return error_reply(413, 11, "OutOfRange", fmt::format("the body has more than {} MiB", most >> 20));
+            if (!bytes)
+              return error_reply(413, 11, "OutOfRange",
+                                 fmt::format("the body has more than {} MiB", most >> 20));
             request.bytes = std::move(*bytes);
             return answer(std::move(request), caller);
           },
           [](kj::Exception&& exception) -> kj::Promise<HttpReply> {
             if (exception.getType() != kj::Exception::Type::OVERLOADED) return kj::mv(exception);
-            return error_reply(408, 4, "DeadlineExceeded", "the request's body did not come in time");
+            return error_reply(408, 4, "DeadlineExceeded",
+                               "the request's body did not come in time");
           })
       .then([this, &response](HttpReply reply) { return send(std::move(reply), response); })
-      .attach(kj::heap<Counter::Place>(std::move(place)), kj::heap<std::unique_ptr<BodyBook::Share>>(std::move(share)));
+      .attach(kj::heap<Counter::Place>(std::move(place)),
+              kj::heap<std::unique_ptr<BodyBook::Share>>(std::move(share)));
 }
 
 }  // namespace muster::api

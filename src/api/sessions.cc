@@ -17,12 +17,14 @@ namespace {
 
 constexpr Duration kSession = Duration::hours(24 * 7);
 
-Duration session_life(const ApiPort& port) { return std::min(kSession, Duration::hours(24) * port.facts().token_days); }
+Duration session_life(const ApiPort& port) {
+  return std::min(kSession, Duration::hours(24) * port.facts().token_days);
+}
 
 Json user_json(UserId id, const std::string& name, bool is_admin) {
-  return Json::Object{{"id", user_number(id)}, {"username", name},   {"displayName", name},  {"admin", is_admin},
-                      {"active", true},       {"remote", false},    {"agentUserGroup", Json()}, {"modifiedAt", Json()},
-                      {"lastAuthAt", Json()}};
+  return Json::Object{{"id", user_number(id)},    {"username", name},     {"displayName", name},
+                      {"admin", is_admin},        {"active", true},       {"remote", false},
+                      {"agentUserGroup", Json()}, {"modifiedAt", Json()}, {"lastAuthAt", Json()}};
 }
 
 Json caller_json(const ApiPort&, const Caller& caller) {
@@ -31,8 +33,10 @@ Json caller_json(const ApiPort&, const Caller& caller) {
 
 HttpReply logged_in(const ApiPort& port, const TokenOwner& owner, const std::string& token) {
   const bool is_admin = port.facts().is_operator(owner.user);
-  HttpReply reply = json_reply(Json::Object{{"token", token}, {"user", user_json(owner.user, owner.name, is_admin)}});
-  reply.cookie = fmt::format("auth={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", token, session_life(port).seconds());
+  HttpReply reply = json_reply(
+      Json::Object{{"token", token}, {"user", user_json(owner.user, owner.name, is_admin)}});
+  reply.cookie = fmt::format("auth={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", token,
+                             session_life(port).seconds());
   return reply;
 }
 
@@ -44,22 +48,33 @@ kj::Promise<HttpReply> login(ApiPort& port, HttpRequest request) {
   const std::string password = text_field(*body, "password").value_or("");
   const TcpPeer peer = request.peer;
   if (!port.logins().may_try(peer.name, port.now())) {
-    return error_reply({ErrorCode::kResourceExhausted, "too many logins from " + peer.name + " failed", "try again in a minute"});
+    return error_reply({ErrorCode::kResourceExhausted,
+                        "too many logins from " + peer.name + " failed", "try again in a minute"});
   }
   const TimePoint now = port.now();
-  return with_tokens<TokenOwner>(port, [name, password, now, is_here = peer.is_on_this_machine](TokenStore& store) -> Result<TokenOwner> {
-           if (auto owner = store.log_in(name, password, is_here, now)) return std::move(*owner);
-           return fail(ErrorCode::kPermissionDenied, "invalid credentials", "the password is a token of muster token, or one for once of muster token --once");
-         })
+  return with_tokens<TokenOwner>(port,
+                                 [name, password, now, is_here = peer.is_on_this_machine](
+                                     TokenStore& store) -> Result<TokenOwner> {
+                                   if (auto owner = store.log_in(name, password, is_here, now))
+                                     return std::move(*owner);
+                                   return fail(ErrorCode::kPermissionDenied, "invalid credentials",
+                                               "the password is a token of muster token, or one "
+                                               "for once of muster token --once");
+                                 })
       .then([&port, peer, now](Result<TokenOwner> owner) -> kj::Promise<HttpReply> {
         if (!owner.has_value()) {
           port.logins().failed(peer.name, now);
           return unauthenticated_reply(owner.error().text());
         }
-        return with_tokens<std::string>(port, [owner = *owner, now, end = now + session_life(port)](TokenStore& store) {
-                 return store.issue(owner, TokenKind::kLogin, end, now);
-               })
-            .then([&port, owner = *owner](Result<std::string> token) { return token.has_value() ? logged_in(port, owner, *token) : error_reply(token.error()); });
+        return with_tokens<std::string>(
+                   port,
+                   [owner = *owner, now, end = now + session_life(port)](TokenStore& store) {
+                     return store.issue(owner, TokenKind::kLogin, end, now);
+                   })
+            .then([&port, owner = *owner](Result<std::string> token) {
+              return token.has_value() ? logged_in(port, owner, *token)
+                                       : error_reply(token.error());
+            });
       });
 }
 
@@ -88,13 +103,17 @@ kj::Promise<HttpReply> who_am_i(ApiPort& port, HttpRequest request) {
 
 /// Users are the machine's: those that have experiments, and the caller.
 kj::Promise<Result<std::vector<Json>>> users(ApiPort& port, const Caller& caller) {
-  return look<std::vector<Json>>(port, caller, [caller, &facts = port.facts()](const ClusterState& state) -> Result<std::vector<Json>> {
-    std::map<UserId, std::string> names{{caller.identity.user, caller.claims.user_name}};
-    for (const auto& [id, experiment] : state.experiments().experiments()) names.emplace(experiment.spec->user, experiment.spec->user_name);
-    std::vector<Json> all;
-    for (const auto& [id, name] : names) all.push_back(user_json(id, name, facts.is_operator(id)));
-    return all;
-  });
+  return look<std::vector<Json>>(
+      port, caller,
+      [caller, &facts = port.facts()](const ClusterState& state) -> Result<std::vector<Json>> {
+        std::map<UserId, std::string> names{{caller.identity.user, caller.claims.user_name}};
+        for (const auto& [id, experiment] : state.experiments().experiments())
+          names.emplace(experiment.spec->user, experiment.spec->user_name);
+        std::vector<Json> all;
+        for (const auto& [id, name] : names)
+          all.push_back(user_json(id, name, facts.is_operator(id)));
+        return all;
+      });
 }
 
 kj::Promise<HttpReply> list_users(ApiPort& port, HttpRequest request) {
@@ -107,10 +126,13 @@ kj::Promise<HttpReply> list_users(ApiPort& port, HttpRequest request) {
     if (!is_active.has_value()) return error_reply(is_active.error());
     if (!is_admin.has_value()) return error_reply(is_admin.error());
     std::erase_if(*all, [&](const Json& user) {
-      return lower(word(user)).find(name) == std::string::npos || !is_active->value_or(true) || (*is_admin && **is_admin != *user.find("admin")->boolean());
+      return lower(word(user)).find(name) == std::string::npos || !is_active->value_or(true) ||
+             (*is_admin && **is_admin != *user.find("admin")->boolean());
     });
-    const Status sorted = sort_list<Json>(request, *all, {sort_key<Json>("SORT_BY_USER_NAME", word), sort_key<Json>("SORT_BY_NAME", word),
-                                                          sort_key<Json>("SORT_BY_DISPLAY_NAME", word)});
+    const Status sorted = sort_list<Json>(
+        request, *all,
+        {sort_key<Json>("SORT_BY_USER_NAME", word), sort_key<Json>("SORT_BY_NAME", word),
+         sort_key<Json>("SORT_BY_DISPLAY_NAME", word)});
     if (!sorted.has_value()) return error_reply(sorted.error());
     return list_reply(request, "users", *all, [](const Json& user) { return user; });
   });
@@ -120,7 +142,8 @@ kj::Promise<HttpReply> find_user(ApiPort& port, HttpRequest request) {
   return users(port, request.caller).then([request](Result<std::vector<Json>> all) -> HttpReply {
     if (!all.has_value()) return error_reply(all.error());
     for (const Json& user : *all) {
-      const bool is_it = std::to_string(*user.find("id")->whole()) == request.arguments[0] || *user.find("username")->text() == request.arguments[0];
+      const bool is_it = std::to_string(*user.find("id")->whole()) == request.arguments[0] ||
+                         *user.find("username")->text() == request.arguments[0];
       if (is_it) return json_reply(Json::Object{{"user", user}});
     }
     return error_reply({ErrorCode::kNotFound, "there is no user " + request.arguments[0], ""});
@@ -130,14 +153,17 @@ kj::Promise<HttpReply> find_user(ApiPort& port, HttpRequest request) {
 }  // namespace
 
 void add_session_routes(Router& router) {
-  router.add_open(Method::kPost, "/api/v1/auth/login", "Log in: a user's name with a token of muster token as password", login);
+  router.add_open(Method::kPost, "/api/v1/auth/login",
+                  "Log in: a user's name with a token of muster token as password", login);
   router.add(Method::kPost, "/api/v1/auth/logout", "Log out: the token is void", logout);
   router.add(Method::kGet, "/api/v1/auth/user", "Who the caller is", who_am_i);
   router.add(Method::kGet, "/api/v1/me", "Who the caller is", who_am_i);
-  router.add(Method::kGet, "/api/v1/users", "Users with experiments", list_users, list_parameters({"sortBy", "orderBy", "name", "active", "admin"}));
-  router.add(Method::kGet, "/api/v1/users/setting", "Settings of the web interface", [](ApiPort&, HttpRequest) -> kj::Promise<HttpReply> {
-    return json_reply(Json::Object{{"settings", Json::Array{}}});
-  });
+  router.add(Method::kGet, "/api/v1/users", "Users with experiments", list_users,
+             list_parameters({"sortBy", "orderBy", "name", "active", "admin"}));
+  router.add(Method::kGet, "/api/v1/users/setting", "Settings of the web interface",
+             [](ApiPort&, HttpRequest) -> kj::Promise<HttpReply> {
+               return json_reply(Json::Object{{"settings", Json::Array{}}});
+             });
   router.add(Method::kGet, "/api/v1/users/{id}", "One user", find_user);
   router.add(Method::kGet, "/api/v1/users/{name}/by-username", "One user by name", find_user);
 }

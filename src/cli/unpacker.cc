@@ -20,10 +20,12 @@ namespace muster::cli {
 
 Status Unpacker::start(const std::string& folder, bool is_compressed) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(ErrorCode::kUnavailable, "pipe", std::strerror(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return fail(ErrorCode::kUnavailable, "pipe", std::strerror(errno));
   ProcessSpec spec;
   spec.arguments = {"tar", "-C", folder, "--no-same-owner", is_compressed ? "-xzf" : "-xf", "-"};
-  for (char** variable = environ; *variable != nullptr; ++variable) spec.environment.emplace_back(*variable);
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    spec.environment.emplace_back(*variable);
   spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
   spec.umask = ::umask(022);
   ::umask(static_cast<mode_t>(spec.umask));
@@ -54,10 +56,14 @@ bool Unpacker::finish() {
 Status make_empty_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return fail(ErrorCode::kUnavailable, "cannot make the folder " + folder, error.message());
+  if (error)
+    return fail(ErrorCode::kUnavailable, "cannot make the folder " + folder, error.message());
   const bool is_empty = std::filesystem::is_empty(folder, error);
-  if (error) return fail(ErrorCode::kUnavailable, "cannot read the folder " + folder, error.message());
-  if (!is_empty) return fail(ErrorCode::kAlreadyExists, folder + " is not empty", "give another folder with --output");
+  if (error)
+    return fail(ErrorCode::kUnavailable, "cannot read the folder " + folder, error.message());
+  if (!is_empty)
+    return fail(ErrorCode::kAlreadyExists, folder + " is not empty",
+                "give another folder with --output");
   return {};
 }
 

@@ -48,7 +48,8 @@ void align_partitions(const ClusterState& state, ClusterConfig& config) {
     partitions.push_back(found != config.partitions.end() ? *found : without_nodes(known));
   }
   for (const PartitionConfig& partition : config.partitions) {
-    const bool is_known = std::ranges::find(state.partitions(), partition.name, &PartitionConfig::name) != state.partitions().end();
+    const bool is_known = std::ranges::find(state.partitions(), partition.name,
+                                            &PartitionConfig::name) != state.partitions().end();
     if (!is_known) partitions.push_back(partition);
   }
   config.partitions = std::move(partitions);
@@ -56,7 +57,8 @@ void align_partitions(const ClusterState& state, ClusterConfig& config) {
 
 }  // namespace
 
-std::shared_ptr<const ClusterConfig> aligned_config(const ClusterState& state, std::shared_ptr<const ClusterConfig> config) {
+std::shared_ptr<const ClusterConfig> aligned_config(const ClusterState& state,
+                                                    std::shared_ptr<const ClusterConfig> config) {
   auto aligned = std::make_shared<ClusterConfig>(*config);
   const std::vector<NodeIndex> moved = align_nodes(state, *aligned);
   for (PartitionConfig& partition : aligned->partitions) {
@@ -71,7 +73,8 @@ bool is_unnamed(const Node& node) {
   return (node.status.conditions & node_condition::kDownByAbsence) != 0;
 }
 
-std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state, const ClusterConfig& named) {
+std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state,
+                                                const ClusterConfig& named) {
   std::set<std::string_view> names;
   for (const NodeConfig& node : named.nodes) names.insert(node.name);
   std::vector<NodeChanged> changes;

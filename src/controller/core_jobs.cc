@@ -13,7 +13,8 @@ namespace {
 
 constexpr const char* kStepLost = "the step was lost: its supervisor ended without a record";
 
-/// What a step came to on all its nodes: those that the job has left already (in the state), and the others.
+/// What a step came to on all its nodes: those that the job has left already (in the state), and
+/// the others.
 StepPart whole_of(const StepState& step, const StepProgress& progress) {
   StepPart whole{step.id.step, step.exit, step.usage, step.detail};
   for (const auto& [index, part] : progress.parts) {
@@ -21,7 +22,8 @@ StepPart whole_of(const StepState& step, const StepProgress& progress) {
     whole.usage += part.usage;
     if (whole.detail.empty()) whole.detail = part.detail;
   }
-  const bool is_out_of_memory = progress.is_out_of_memory || step.exit.signal() == kOutOfMemorySignal;
+  const bool is_out_of_memory =
+      progress.is_out_of_memory || step.exit.signal() == kOutOfMemorySignal;
   if (is_out_of_memory) whole.exit = ExitStatus::signalled(kOutOfMemorySignal);
   if (whole.detail.empty() && progress.is_lost) whole.detail = kStepLost;
   return whole;
@@ -29,7 +31,8 @@ StepPart whole_of(const StepState& step, const StepProgress& progress) {
 
 /// A step that ends because its job was ended shares the job's fate.
 JobState step_state(const Job& job, const StepPart& whole, bool is_timeout) {
-  const bool is_killed = is_finished(job.state) && job.state != JobState::kCompleted && job.state != JobState::kFailed;
+  const bool is_killed =
+      is_finished(job.state) && job.state != JobState::kCompleted && job.state != JobState::kFailed;
   const bool is_out_of_memory = whole.exit.signal() == kOutOfMemorySignal;
   if (is_killed && !whole.exit.is_success()) return job.state;
   if (is_timeout) return JobState::kTimeout;
@@ -78,7 +81,8 @@ void Core::on_step_done(NodeIndex node, const StepDone& done, TimePoint now) {
     if (step->layout->nodes[i].node != node || progress.done.test(i)) continue;
     progress.done.set(i);
     if (!step->begun.test(i)) heard_starts_.push_back({now, done.id, i});
-    if (has_released(*job, node)) continue;  // told to an earlier controller: its part is in the state
+    if (has_released(*job, node))
+      continue;  // told to an earlier controller: its part is in the state
     StepPart& part = progress.parts[i];
     part.step = done.id.step;
     part.usage = done.usage;
@@ -100,7 +104,8 @@ void Core::finish_step(const Job& job, const StepState& step, TimePoint now) {
   progress_.erase(step.id);
   forget_launch(step.id);
   const StepPart whole = whole_of(step, progress);
-  StepEnded ended{step.id, step_state(job, whole, progress.is_timeout), whole.exit, whole.usage, whole.detail};
+  StepEnded ended{step.id, step_state(job, whole, progress.is_timeout), whole.exit, whole.usage,
+                  whole.detail};
   if (!ended.detail.empty() && ended.exit.is_success()) ended.exit = ExitStatus::exited(1);
   const auto nodes = step.layout;
   const std::uint64_t launch_key = job.run->launch_key_of(step);
@@ -112,16 +117,19 @@ void Core::finish_step(const Job& job, const StepState& step, TimePoint now) {
 }
 
 /// The batch script's end is the job's; so is the end of the only step of `srun`.
-void Core::end_with_step(JobId id, const StepEnded& ended, const StepProgress& progress, TimePoint now) {
+void Core::end_with_step(JobId id, const StepEnded& ended, const StepProgress& progress,
+                         TimePoint now) {
   const bool is_node_fault = progress.is_node_fault;
   const Job& job = *state_.jobs().find(id);
   const bool is_batch = ended.step.step == kBatchStep;
-  const bool is_only = job.spec->kind == JobKind::kRun && job.first_step != nullptr && ended.step.step == 0;
+  const bool is_only =
+      job.spec->kind == JobKind::kRun && job.first_step != nullptr && ended.step.step == 0;
   if (!is_batch && !is_only) return;
   JobEnding ending;
   ending.job = id;
-  ending.state = ended.state == JobState::kCompleted ? JobState::kCompleted
-                 : ended.state == JobState::kOutOfMemory ? JobState::kOutOfMemory : JobState::kFailed;
+  ending.state = ended.state == JobState::kCompleted     ? JobState::kCompleted
+                 : ended.state == JobState::kOutOfMemory ? JobState::kOutOfMemory
+                                                         : JobState::kFailed;
   ending.exit = ended.exit;
   ending.detail = ended.detail;
   if (!ended.detail.empty()) {
@@ -133,7 +141,8 @@ void Core::end_with_step(JobId id, const StepEnded& ended, const StepProgress& p
   } else if (ended.exit.code() != 0) {
     ending.reason = PendingReason::kNonZeroExitCode;
   }
-  // It is the node that failed: what goes back to the queue for it is not counted among the job's own failures.
+  // It is the node that failed: what goes back to the queue for it is not counted among the job's
+  // own failures.
   if (is_batch && is_node_fault) ending.requeue_after = job.spec->is_requeue;
   if (is_batch && is_node_fault && ending.requeue_after) ending.state = JobState::kNodeFail;
   // One that loses its supervisor wherever it runs is the fault of none of the nodes.
@@ -143,9 +152,11 @@ void Core::end_with_step(JobId id, const StepEnded& ended, const StepProgress& p
   if (!is_lost_again || (is_own_doing && !is_trial)) lost_runs_.erase(id);
   if (is_own_doing && !is_trial) {
     ending.hold_after = job_flag::kRequeueHeld;
-    port_.warn(fmt::format("job {} is held: the supervisors of its last {} runs were lost", id.value(), kLossesMax));
+    port_.warn(fmt::format("job {} is held: the supervisors of its last {} runs were lost",
+                           id.value(), kLossesMax));
   }
-  if (is_batch && is_in(state_.settings().requeue_exit, ended.exit.code())) ending.requeue_after = job.spec->is_requeue;
+  if (is_batch && is_in(state_.settings().requeue_exit, ended.exit.code()))
+    ending.requeue_after = job.spec->is_requeue;
   if (is_batch && is_in(state_.settings().requeue_exit_hold, ended.exit.code())) {
     ending.requeue_after = job.spec->is_requeue;
     ending.hold_after = job_flag::kRequeueHeld | job_flag::kSpecialExit;
@@ -163,7 +174,8 @@ void Core::on_ending(const Job& job, TimePoint now) {
   if (const auto waiting = waiting_steps_.find(job.id); waiting != waiting_steps_.end()) {
     for (Command& command : waiting->second) {
       Reply reply;
-      reply.error = Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""};
+      reply.error =
+          Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""};
       replies_.emplace_back(command.token, std::vector<Reply>{std::move(reply)});
     }
     waiting_steps_.erase(waiting);
@@ -178,20 +190,22 @@ void Core::on_ending(const Job& job, TimePoint now) {
     case JobState::kNodeFail: cause = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"; break;
     case JobState::kPreempted: cause = "DUE TO PREEMPTION"; break;
     case JobState::kCancelled:
-      cause = (job.flags & job_flag::kRequeueAfter) != 0 ? "DUE TO JOB REQUEUE" : "DUE to SIGNAL Terminated";
+      cause = (job.flags & job_flag::kRequeueAfter) != 0 ? "DUE TO JOB REQUEUE"
+                                                         : "DUE to SIGNAL Terminated";
       break;
     default: break;
   }
   for (const NodeGrant& grant : job.run->allocation->nodes) {
     if (is_running_on(job, grant.node)) {
-      send_end(job.id, grant.node, TerminateJob{job.id, job.attempt, cause, state_.settings().kill_wait}, now);
+      send_end(job.id, grant.node,
+               TerminateJob{job.id, job.attempt, cause, state_.settings().kill_wait}, now);
     }
   }
   release_clean_nodes(job.id, now);
 }
 
-/// What steps that go on elsewhere came to on a node: journalled with its release, because its agent may be gone by
-/// the time that they end, and this process too.
+/// What steps that go on elsewhere came to on a node: journalled with its release, because its
+/// agent may be gone by the time that they end, and this process too.
 std::vector<StepPart> Core::take_parts(const Job& job, NodeIndex node) {
   std::vector<StepPart> parts;
   for (const StepState& step : job.run->steps) {
@@ -244,7 +258,8 @@ void Core::after_clean(JobId id, TimePoint now) {
   constexpr std::uint16_t kByUsers = job_flag::kUserHeld | job_flag::kAdminHeld;  // while it ran
   JobRequeued requeued{id, now + state_.settings().requeue_delay,
                        static_cast<std::uint16_t>(job.hold_after | (job.flags & kByUsers))};
-  const bool is_too_often = job.attempt + 1 > state_.settings().max_batch_requeue && job.state == JobState::kFailed;
+  const bool is_too_often =
+      job.attempt + 1 > state_.settings().max_batch_requeue && job.state == JobState::kFailed;
   if (is_too_often) requeued.flags |= job_flag::kRequeueHeld;
   emit(requeued, now);
   if (is_too_often) {
@@ -263,7 +278,8 @@ void Core::end_job(JobId id, JobState state, std::string cause, TimePoint now) {
   ending.reason = state == JobState::kTimeout ? PendingReason::kTimeLimit
                   : state == JobState::kNodeFail ? PendingReason::kNodeDown : PendingReason::kNone;
   const Job& job = *state_.jobs().find(id);
-  if (job.is_pending() && job.reason == PendingReason::kDependencyNeverSatisfied) ending.reason = job.reason;
+  if (job.is_pending() && job.reason == PendingReason::kDependencyNeverSatisfied)
+    ending.reason = job.reason;
   if (state == JobState::kNodeFail) {
     ending.requeue_after = job.spec->is_requeue && job.spec->kind == JobKind::kBatch;
     ending.exit = ExitStatus::exited(1);

@@ -10,7 +10,8 @@
 namespace muster {
 namespace {
 
-/// A turn that comes so late means that this process stood still: stopped, suspended with its machine, or busy.
+/// A turn that comes so late means that this process stood still: stopped, suspended with its
+/// machine, or busy.
 constexpr Duration kPause = Duration::seconds(1);
 /// Nodes' words about steps that are written down per turn, each when it is so old.
 constexpr std::size_t kBegunPerTurn = 1000;
@@ -18,17 +19,21 @@ constexpr Duration kBegunAge = Duration::seconds(1);
 
 /// What the node lacks of what the configuration says. Empty: nothing.
 std::string shortfall(const NodeConfig& config, const RegisterNode& hello) {
-  if (hello.cpus < config.cpus) return fmt::format("Low CPUs (found {}, configured {})", hello.cpus, config.cpus);
+  if (hello.cpus < config.cpus)
+    return fmt::format("Low CPUs (found {}, configured {})", hello.cpus, config.cpus);
   if (hello.memory_mib < config.memory_mib) {
-    return fmt::format("Low RealMemory (found {} MiB, configured {} MiB)", hello.memory_mib, config.memory_mib);
+    return fmt::format("Low RealMemory (found {} MiB, configured {} MiB)", hello.memory_mib,
+                       config.memory_mib);
   }
   for (const GresPool& pool : config.gres) {
     std::uint32_t found = 0;
     for (const GresPool& have : hello.gres) {
-      if (have.name == pool.name && (pool.type.empty() || have.type == pool.type)) found += have.count;
+      if (have.name == pool.name && (pool.type.empty() || have.type == pool.type))
+        found += have.count;
     }
     if (found < pool.count) {
-      return fmt::format("gres/{} count reported lower than configured ({} < {})", pool.name, found, pool.count);
+      return fmt::format("gres/{} count reported lower than configured ({} < {})", pool.name, found,
+                         pool.count);
     }
   }
   return "";
@@ -86,45 +91,63 @@ void Core::mark(NodeIndex node, ConditionChange what, TimePoint now,
   emit(std::move(change), now);
 }
 
-/// How far a node's knowledge may be ahead of a state that was lost. Beyond that its spool is damaged, or somebody else speaks for it: ids and epochs
-/// that are skipped never come back.
+/// How far a node's knowledge may be ahead of a state that was lost. Beyond that its spool is
+/// damaged, or somebody else speaks for it: ids and epochs that are skipped never come back.
 constexpr std::uint32_t kJobIdsLostMax = 100'000'000;
 constexpr std::uint64_t kEpochsLostMax = 1'000'000;
 
 /// Whether the node belongs to this cluster, and what it knows that our state does not.
 std::optional<Error> Core::check_identity(const RegisterNode& hello, TimePoint now) {
   const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
-  const bool has_absurd_epoch = !is_foreign && hello.epoch > state_.epoch() && hello.epoch.value() - state_.epoch().value() > kEpochsLostMax;
-  const bool has_absurd_floor = hello.job_floor >= state_.next_job() && hello.job_floor.value() - state_.next_job().value() >= kJobIdsLostMax;
-  // A state is lost once; who knows of ever higher ids makes them up, and those that are skipped are gone for good.
+  const bool has_absurd_epoch = !is_foreign && hello.epoch > state_.epoch() &&
+                                hello.epoch.value() - state_.epoch().value() > kEpochsLostMax;
+  const bool has_absurd_floor =
+      hello.job_floor >= state_.next_job() &&
+      hello.job_floor.value() - state_.next_job().value() >= kJobIdsLostMax;
+  // A state is lost once; who knows of ever higher ids makes them up, and those that are skipped
+  // are gone for good.
   NodeLink& link = links_[state_.nodes().find_by_name(hello.node_name)->value()];
   const bool has_second_floor = hello.job_floor >= state_.next_job() && link.has_moved_ids;
   if (has_absurd_epoch || has_absurd_floor || has_second_floor) {
-    return Error{ErrorCode::kFailedPrecondition,
-                 fmt::format("node {} says that it was told to start jobs up to {} under epoch {}, and here the next job is {} and the epoch {}: not believed",
-                             hello.node_name, hello.job_floor.value(), hello.epoch.value(), state_.next_job().value(), state_.epoch().value()),
-                 "its spool is damaged: stop its agent, empty SlurmdSpoolDir there and start it again"};
+    return Error{
+        ErrorCode::kFailedPrecondition,
+        fmt::format("node {} says that it was told to start jobs up to {} under epoch {}, and here "
+                    "the next job is {} and the epoch {}: not believed",
+                    hello.node_name, hello.job_floor.value(), hello.epoch.value(),
+                    state_.next_job().value(), state_.epoch().value()),
+        "its spool is damaged: stop its agent, empty SlurmdSpoolDir there and start it again"};
   }
   if (!is_foreign && hello.epoch > state_.epoch()) {
-    const std::string met = fmt::format("node {} has met epoch {} of this cluster, and this controller leads under epoch {}: its state is an "
-                                        "older copy", hello.node_name, hello.epoch.value(), state_.epoch().value());
+    const std::string met = fmt::format(
+        "node {} has met epoch {} of this cluster, and this controller leads under epoch {}: its "
+        "state is an "
+        "older copy",
+        hello.node_name, hello.epoch.value(), state_.epoch().value());
     port_.warn(met);
     port_.lead_beyond(hello.epoch);
     return Error{ErrorCode::kUnavailable, met, "it starts again under a newer epoch"};
   }
   if (hello.job_floor >= state_.next_job()) {
-    const auto open = std::ranges::count_if(hello.steps, [](const KnownStep& step) { return step.phase != StepPhase::kEnded; });
-    port_.warn(fmt::format("node {} was told to start jobs up to {} by {}, and this controller's state knows none beyond {}: state was lost or "
-                           "an older copy was put back. Ids go on after {}; {} steps that it does not know are ended there",
-                           hello.node_name, hello.job_floor.value(), is_foreign ? "cluster " + hello.cluster_id : std::string("this cluster"),
-                           state_.next_job().value() - 1, hello.job_floor.value(), open));
+    const auto open = std::ranges::count_if(
+        hello.steps, [](const KnownStep& step) { return step.phase != StepPhase::kEnded; });
+    port_.warn(
+        fmt::format("node {} was told to start jobs up to {} by {}, and this controller's state "
+                    "knows none beyond {}: state was lost or "
+                    "an older copy was put back. Ids go on after {}; {} steps that it does not "
+                    "know are ended there",
+                    hello.node_name, hello.job_floor.value(),
+                    is_foreign ? "cluster " + hello.cluster_id : std::string("this cluster"),
+                    state_.next_job().value() - 1, hello.job_floor.value(), open));
     emit(JobIdsReserved{JobId(hello.job_floor.value() + 1)}, now);
     link.has_moved_ids = true;
   }
-  const bool has_work = std::ranges::any_of(hello.steps, [](const KnownStep& step) { return step.phase != StepPhase::kEnded; });
+  const bool has_work = std::ranges::any_of(
+      hello.steps, [](const KnownStep& step) { return step.phase != StepPhase::kEnded; });
   if (is_foreign && has_work) {
-    return Error{ErrorCode::kFailedPrecondition, fmt::format("node {} runs steps of another cluster", hello.node_name),
-                 fmt::format("they are of cluster {}, this is {}: its agent ends them first", hello.cluster_id, state_.cluster_id())};
+    return Error{ErrorCode::kFailedPrecondition,
+                 fmt::format("node {} runs steps of another cluster", hello.node_name),
+                 fmt::format("they are of cluster {}, this is {}: its agent ends them first",
+                             hello.cluster_id, state_.cluster_id())};
   }
   return std::nullopt;
 }
@@ -133,22 +156,28 @@ Result<NodeIndex> Core::on_register(const RegisterNode& hello, TimePoint now) {
   now_ = now;
   const auto index = state_.nodes().find_by_name(hello.node_name);
   if (!index) {
-    return fail(ErrorCode::kNotFound, fmt::format("no node {} in the configuration", hello.node_name),
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no node {} in the configuration", hello.node_name),
                 "add a NodeName line for it, or start the agent with --name of one that is there");
   }
   NodeLink& link = links_[index->value()];
   const bool is_heard = now - std::max(link.last_contact, patience_since_) <= options_.silence;
   if (link.is_connected && link.agent_id != hello.agent_id && is_heard) {
-    return fail(ErrorCode::kAlreadyExists, fmt::format("node {} has an agent already", hello.node_name),
+    return fail(ErrorCode::kAlreadyExists,
+                fmt::format("node {} has an agent already", hello.node_name),
                 "stop the other agent first; one that is gone is forgotten after a few seconds");
   }
   const Node& node = state_.nodes().at(*index);
   const bool is_same_boot = node.status.boot_id.empty() || node.status.boot_id == hello.boot_id;
-  const bool is_same_machine = is_same_boot || (!hello.machine_id.empty() && hello.machine_id == node.status.machine_id);
+  const bool is_same_machine =
+      is_same_boot || (!hello.machine_id.empty() && hello.machine_id == node.status.machine_id);
   const bool is_given_up = (node.status.conditions & node_condition::kDown) != 0;
   if (!is_same_machine && !node.jobs.empty() && !is_given_up) {
-    return fail(ErrorCode::kAlreadyExists, fmt::format("node {} is another machine, whose jobs may still run", hello.node_name),
-                "stop this agent, or give it a name of its own; the other machine is given up when it has been silent for SlurmdTimeout, or set down");
+    return fail(
+        ErrorCode::kAlreadyExists,
+        fmt::format("node {} is another machine, whose jobs may still run", hello.node_name),
+        "stop this agent, or give it a name of its own; the other machine is given up when it has "
+        "been silent for SlurmdTimeout, or set down");
   }
   if (const auto refused = check_identity(hello, now)) return fail(*refused);
   const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
@@ -244,7 +273,8 @@ void Core::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boo
   for (const KnownStep& known : hello.steps) {
     const Job* job = running_job(state_, known.id.job, known.id.attempt);
     const StepState* step = own_step(job, known.id, known.launch_key);
-    const bool is_given_up = step != nullptr && !step->is_running() && known.phase != StepPhase::kEnded;
+    const bool is_given_up =
+        step != nullptr && !step->is_running() && known.phase != StepPhase::kEnded;
     if (is_given_up)
       send_when_durable(node, SignalStep{known.id, SIGKILL, false, known.launch_key});
   }
@@ -315,7 +345,8 @@ void Core::launch_or_find(NodeIndex node, const RegisterNode& hello) {
   if (may_have_forgotten || !wanted.steps.empty()) send_when_durable(node, std::move(wanted));
 }
 
-/// What the state has on the node and its agent has not said that it runs: it waited until others' work was gone from there.
+/// What the state has on the node and its agent has not said that it runs: it waited until others'
+/// work was gone from there.
 void Core::launch_on(NodeIndex node) {
   for (const JobId id : state_.nodes().at(node).jobs) {
     const Job& job = *state_.jobs().find(id);
@@ -376,8 +407,8 @@ void Core::drain_for(NodeIndex index, const std::string& reason, TimePoint now) 
   emit(std::move(change), now);
 }
 
-/// What makes the message one about somebody else's work. Nothing for what is over, or of a run that the state here knows nothing
-/// of: that is only acknowledged.
+/// What makes the message one about somebody else's work. Nothing for what is over, or of a run
+/// that the state here knows nothing of: that is only acknowledged.
 std::optional<std::string> Core::why_not_of(NodeIndex node, const FromAgent& message) const {
   const auto of_step = [&](const StepId& id,
                            std::uint64_t launch_key) -> std::optional<std::string> {
@@ -392,15 +423,19 @@ std::optional<std::string> Core::why_not_of(NodeIndex node, const FromAgent& mes
   if (const auto* clean = std::get_if<JobClean>(&message)) {
     const Job* job = running_job(state_, clean->job, clean->attempt);
     const bool is_fenced = links_[node.value()].fenced.contains({clean->job, clean->attempt});
-    if (job == nullptr || is_fenced || has_node(job->run->allocation->nodes, node)) return std::nullopt;
+    if (job == nullptr || is_fenced || has_node(job->run->allocation->nodes, node))
+      return std::nullopt;
     return fmt::format("job {}, which is not placed there", clean->job.value());
   }
   if (const auto* output = std::get_if<OutputSent>(&message)) {
     const auto& owner = output->fragment.owner;
-    const Trial* trial = owner.kind == LogOwnerKind::kTrial ? state_.experiments().find(TrialId(owner.id)) : nullptr;
+    const Trial* trial =
+        owner.kind == LogOwnerKind::kTrial ? state_.experiments().find(TrialId(owner.id)) : nullptr;
     const Job* job = trial == nullptr ? nullptr : state_.jobs().find(trial->job);
     // Of runs before this one it is not known any more where they were.
-    if (job == nullptr || job->run == nullptr || run_number(*job) != output->fragment.run || has_node(job->run->allocation->nodes, node)) return std::nullopt;
+    if (job == nullptr || job->run == nullptr || run_number(*job) != output->fragment.run ||
+        has_node(job->run->allocation->nodes, node))
+      return std::nullopt;
     return fmt::format("trial {}, whose run {} is not there", owner.id, output->fragment.run);
   }
   return std::nullopt;
@@ -415,7 +450,8 @@ bool Core::on_agent(NodeIndex index, const FromAgent& message, TimePoint now) {
     constexpr Duration kWarnPause = Duration::seconds(60);
     if (!link.warned.is_set() || now - link.warned >= kWarnPause) {
       link.warned = now;
-      port_.warn(fmt::format("the agent of node {} speaks of {}: not obeyed", state_.nodes().at(index).config.name, *why));
+      port_.warn(fmt::format("the agent of node {} speaks of {}: not obeyed",
+                             state_.nodes().at(index).config.name, *why));
     }
     return false;
   }
@@ -459,7 +495,9 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
     welcome_back(index, now);
     if (fences > 0 && !link.is_fenced()) launch_on(index);
     const Job* job = state_.jobs().find(clean->job);
-    if (job == nullptr || job->run == nullptr || job->attempt != clean->attempt || !job->is_completing()) return;
+    if (job == nullptr || job->run == nullptr || job->attempt != clean->attempt ||
+        !job->is_completing())
+      return;
     // Nothing of it runs there: a step that was to run there and never reported is over as well.
     std::vector<StepId> lost;
     for (const StepState& step : job->run->steps) {
@@ -467,7 +505,8 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
     }
     for (const StepId& step : lost) {
       const auto layout = job->run->find_step(step.step)->layout;
-      if (std::ranges::find(layout->nodes, index, &NodeGrant::node) == layout->nodes.end()) continue;
+      if (std::ranges::find(layout->nodes, index, &NodeGrant::node) == layout->nodes.end())
+        continue;
       StepDone gone;
       gone.id = step;
       gone.tasks = {ExitStatus::signalled(9)};
@@ -503,15 +542,19 @@ void Core::count_losses(NodeIndex index, const StepDone& done, TimePoint now) {
             now);
 }
 
-/// What nodes have begun is written down when it is a second old: most short steps are over by then and cost nothing.
+/// What nodes have begun is written down when it is a second old: most short steps are over by then
+/// and cost nothing.
 void Core::note_begun(TimePoint now) {
   std::map<StepId, Bitmap> begun;
-  for (std::size_t looked = 0; looked < kBegunPerTurn && !heard_starts_.empty() && now - heard_starts_.front().time >= kBegunAge; ++looked) {
+  for (std::size_t looked = 0; looked < kBegunPerTurn && !heard_starts_.empty() &&
+                               now - heard_starts_.front().time >= kBegunAge;
+       ++looked) {
     const HeardStart heard = heard_starts_.front();
     heard_starts_.pop_front();
     const Job* job = running_job(state_, heard.step.job, heard.step.attempt);
     const StepState* step = job == nullptr ? nullptr : job->run->find_step(heard.step.step);
-    if (step != nullptr && step->is_running() && !step->begun.test(heard.part)) begun[heard.step].set(heard.part);
+    if (step != nullptr && step->is_running() && !step->begun.test(heard.part))
+      begun[heard.step].set(heard.part);
   }
   for (auto& [step, parts] : begun) emit(StepBegun{step, std::move(parts)}, now);
 }
@@ -548,12 +591,15 @@ void Core::end_stranger(NodeIndex node, const StepRunning& running, TimePoint no
 }
 
 bool Core::awaits_nodes(TimePoint now) const {
-  // A state without a job is a new cluster's, or all that is left of one whose jobs the nodes know: those are asked for longer.
+  // A state without a job is a new cluster's, or all that is left of one whose jobs the nodes know:
+  // those are asked for longer.
   const Duration patience = is_new_state_ ? Duration::seconds(5) : Duration::seconds(1);
-  constexpr auto kAbsent = node_condition::kUnknown | node_condition::kFuture | node_condition::kNotResponding | node_condition::kDown;
+  constexpr auto kAbsent = node_condition::kUnknown | node_condition::kFuture |
+                           node_condition::kNotResponding | node_condition::kDown;
   if (now - start_time_ >= patience) return false;
   for (std::size_t i = 0; i < links_.size(); ++i) {
-    std::uint16_t conditions = state_.nodes().at(NodeIndex(static_cast<std::uint32_t>(i))).status.conditions;
+    std::uint16_t conditions =
+        state_.nodes().at(NodeIndex(static_cast<std::uint32_t>(i))).status.conditions;
     if (is_new_state_) conditions &= node_condition::kFuture;
     const bool is_expected = (conditions & kAbsent) == 0;
     if (is_expected && !links_[i].last_contact.is_set()) return true;
@@ -577,7 +623,8 @@ void Core::fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now) {
     if (!is_finished(job->state)) end_job(id, JobState::kNodeFail, why, now);
     std::vector<StepId> steps;
     for (const StepState& step : job->run->steps) {
-      const bool is_here = std::ranges::find(step.layout->nodes, node, &NodeGrant::node) != step.layout->nodes.end();
+      const bool is_here =
+          std::ranges::find(step.layout->nodes, node, &NodeGrant::node) != step.layout->nodes.end();
       if (step.is_running() && is_here) steps.push_back(step.id);
     }
     for (const StepId& step : steps) {
@@ -587,11 +634,13 @@ void Core::fail_jobs_on(NodeIndex node, const std::string& why, TimePoint now) {
       done.error = why;
       on_step_done(node, done, now);
     }
-    if (const Job* left = state_.jobs().find(id); left != nullptr && left->is_completing()) release_clean_nodes(id, now);
+    if (const Job* left = state_.jobs().find(id); left != nullptr && left->is_completing())
+      release_clean_nodes(id, now);
   }
 }
 
-/// The node is given up while its connection may still stand: what runs there is ended before the node is used again.
+/// The node is given up while its connection may still stand: what runs there is ended before the
+/// node is used again.
 void Core::fence_jobs_on(NodeIndex node) {
   for (const JobId id : state_.nodes().at(node).jobs) {
     const std::uint32_t attempt = state_.jobs().find(id)->attempt;
@@ -600,20 +649,21 @@ void Core::fence_jobs_on(NodeIndex node) {
   }
 }
 
-/// An operator took the node down: what runs there is ended, and keeps its resources until the node says that it is gone. False: not
-/// all of it yet.
+/// An operator took the node down: what runs there is ended, and keeps its resources until the node
+/// says that it is gone. False: not all of it yet.
 bool Core::end_jobs_on(NodeIndex node, TimePoint now) {
   for (const JobId id : std::vector<JobId>(state_.nodes().at(node).jobs)) {
     if (is_finished(state_.jobs().find(id)->state)) continue;
     if (allowance_ == 0) return false;
     --allowance_;
-    end_job(id, JobState::kNodeFail, fmt::format("node {} was set down", state_.nodes().at(node).config.name), now);
+    end_job(id, JobState::kNodeFail,
+            fmt::format("node {} was set down", state_.nodes().at(node).config.name), now);
   }
   return true;
 }
 
-/// After a pause of our own everybody's silence begins anew, and so do the leases of clients: what they sent meanwhile has
-/// not been read yet.
+/// After a pause of our own everybody's silence begins anew, and so do the leases of clients: what
+/// they sent meanwhile has not been read yet.
 void Core::notice_pause(TimePoint now) {
   const bool has_paused = now - last_tick_ > kPause;
   last_tick_ = now;
@@ -628,19 +678,23 @@ void Core::notice_pause(TimePoint now) {
   launch_watch_ = std::move(watch);
 }
 
-/// A job's end may have been on its way while we were away: its nodes are heard first, as long as they count as there.
+/// A job's end may have been on its way while we were away: its nodes are heard first, as long as
+/// they count as there.
 bool Core::may_judge(const Job& job, TimePoint now) const {
   const Duration since = now - patience_since_;
   if (since > options_.silence || job.run == nullptr) return true;
   if (since < kPause) return false;
-  return std::ranges::all_of(job.run->allocation->nodes, [&](const NodeGrant& grant) { return links_[grant.node.value()].is_connected; });
+  return std::ranges::all_of(job.run->allocation->nodes, [&](const NodeGrant& grant) {
+    return links_[grant.node.value()].is_connected;
+  });
 }
 
 void Core::watch_nodes(TimePoint now) {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const auto index = NodeIndex(static_cast<std::uint32_t>(i));
     const std::uint16_t conditions = state_.nodes().at(index).status.conditions;
-    const bool is_expected = (conditions & (node_condition::kUnknown | node_condition::kFuture)) == 0;
+    const bool is_expected =
+        (conditions & (node_condition::kUnknown | node_condition::kFuture)) == 0;
     if (!is_expected) continue;
     const Duration silent = now - std::max(links_[i].last_contact, patience_since_);
     if (silent > options_.silence && (conditions & node_condition::kNotResponding) == 0) {
@@ -658,8 +712,11 @@ void Core::watch_nodes(TimePoint now) {
     if ((conditions & node_condition::kDownBySilence) == 0) mark(index, {kGone, 0}, now);
     if (!state_.nodes().at(index).jobs.empty()) {
       fence_jobs_on(index);
-      fail_jobs_on(index, fmt::format("node {} did not respond for {} s", state_.nodes().at(index).config.name,
-                                      state_.settings().slurmd_timeout.seconds()), now);
+      fail_jobs_on(
+          index,
+          fmt::format("node {} did not respond for {} s", state_.nodes().at(index).config.name,
+                      state_.settings().slurmd_timeout.seconds()),
+          now);
     }
   }
 }

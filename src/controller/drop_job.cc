@@ -13,8 +13,12 @@ namespace muster {
 
 Result<EventBatch> drop_job(ClusterState& state, JobId id, Epoch epoch, TimePoint now) {
   const Job* job = state.jobs().find(id);
-  if (job == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no job {}", id.value()), "see squeue, or the controller's log for the number");
-  if (job->is_over()) return fail(ErrorCode::kFailedPrecondition, fmt::format("job {} has ended", id.value()), "there is nothing to drop");
+  if (job == nullptr)
+    return fail(ErrorCode::kNotFound, fmt::format("there is no job {}", id.value()),
+                "see squeue, or the controller's log for the number");
+  if (job->is_over())
+    return fail(ErrorCode::kFailedPrecondition, fmt::format("job {} has ended", id.value()),
+                "there is nothing to drop");
   constexpr const char* kWhy = "dropped by an operator while no controller ran";
   EventBatch batch;
   batch.epoch = epoch;
@@ -37,7 +41,8 @@ Result<EventBatch> drop_job(ClusterState& state, JobId id, Epoch epoch, TimePoin
   for (const StepState& step : job->run != nullptr ? job->run->steps : std::vector<StepState>{}) {
     if (step.is_running()) open.push_back(step.id);
   }
-  for (const StepId& step : open) add(StepEnded{step, JobState::kCancelled, ExitStatus::signalled(SIGKILL), {}, kWhy});
+  for (const StepId& step : open)
+    add(StepEnded{step, JobState::kCancelled, ExitStatus::signalled(SIGKILL), {}, kWhy});
   JobEnding ending;
   ending.job = id;
   ending.state = JobState::kCancelled;

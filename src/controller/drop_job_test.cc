@@ -73,7 +73,8 @@ TEST(DropJob, AWaitingJobEnds) {
   ClusterState& state = *made;
   ASSERT_TRUE(drop_job(state, job, Epoch(2), state.time()).has_value());
   EXPECT_TRUE(state.jobs().find(job)->is_over());
-  EXPECT_EQ(drop_job(state, job, Epoch(3), state.time()).error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(drop_job(state, job, Epoch(3), state.time()).error().code,
+            ErrorCode::kFailedPrecondition);
   EXPECT_EQ(drop_job(state, JobId(99), Epoch(3), state.time()).error().code, ErrorCode::kNotFound);
 }
 

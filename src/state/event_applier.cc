@@ -13,7 +13,8 @@ void EventApplier::operator()(const EpochStarted& event) {
   state.rules_ = event.rules;
   if (!had_causes && has_causes()) find_all_causes();
   if (event.cluster_id.empty()) return;
-  CHECK(state.cluster_id_.empty(), "cluster {} would become {}", state.cluster_id_, event.cluster_id);
+  CHECK(state.cluster_id_.empty(), "cluster {} would become {}", state.cluster_id_,
+        event.cluster_id);
   state.cluster_id_ = event.cluster_id;
 }
 

@@ -17,7 +17,8 @@ StepSupervisor::StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoi
       port_(port),
       deadline_(now + launch.time_left + kDeadlineGrace),
       kill_wait_(launch.kill_wait) {
-  // The limit of an `srun` that made its own allocation is the job's, which the controller enforces.
+  // The limit of an `srun` that made its own allocation is the job's, which the controller
+  // enforces.
   if (launch.step == nullptr || launch.job == nullptr || launch.job->kind == JobKind::kRun) return;
   own_limit_ = launch.step->time_limit;
   warning_signal_ = launch.step->signal_number;
@@ -75,7 +76,8 @@ void StepSupervisor::on_empty(const Usage& usage, bool is_out_of_memory) {
 /// SIGCONT first, so that a stopped process can act on the SIGTERM that follows.
 void StepSupervisor::terminate(const std::string& cause, Duration kill_wait, TimePoint now) {
   if (phase_ == Phase::kStarting) {
-    if (!early_ || kill_wait < early_->kill_wait) kill_time_ = std::min(kill_time_, now + kill_wait);
+    if (!early_ || kill_wait < early_->kill_wait)
+      kill_time_ = std::min(kill_time_, now + kill_wait);
     early_ = TerminateJob{id_.job, id_.attempt, cause, kill_wait};
     return;
   }
@@ -129,7 +131,8 @@ void StepSupervisor::ask_to_stop(const StopStep& order) {
   if (order.signal != 0) port_.signal(order.signal, false);
 }
 
-/// Suspension stops the step's own clock. A run that is being ended is not stopped half-way: frozen processes do not die.
+/// Suspension stops the step's own clock. A run that is being ended is not stopped half-way: frozen
+/// processes do not die.
 void StepSupervisor::suspend(bool is_suspend, TimePoint now) {
   if (phase_ != Phase::kStarting && phase_ != Phase::kRunning) return;
   if (is_suspend && !is_suspended_) suspend_time_ = now;

@@ -11,7 +11,9 @@ TimePoint at(std::int64_t seconds) { return TimePoint::from_seconds(1000 + secon
 
 class FakePort final : public StepPort {
  public:
-  void signal(std::uint16_t number, bool) override { did.push_back("signal " + std::to_string(number)); }
+  void signal(std::uint16_t number, bool) override {
+    did.push_back("signal " + std::to_string(number));
+  }
   void kill_all() override { did.push_back("kill"); }
   void suspend(bool is_suspend) override { did.push_back(is_suspend ? "freeze" : "thaw"); }
   void show_stop(StopCall) override { did.push_back("stop file"); }

@@ -46,7 +46,8 @@ void add_identity(Writer& out, const LaunchStep& launch) {
   out.text("SLURM_JOB_GROUP", job.get(JobText::kGroupName));
   out.number("SLURM_JOB_START_TIME", launch.start_time.seconds());
   if (!launch.end_time.is_never()) out.number("SLURM_JOB_END_TIME", launch.end_time.seconds());
-  out.text("SLURM_SUBMIT_DIR", job.get(JobText::kSubmitDir).empty() ? job.get(JobText::kWorkDir) : job.get(JobText::kSubmitDir));
+  out.text("SLURM_SUBMIT_DIR", job.get(JobText::kSubmitDir).empty() ? job.get(JobText::kWorkDir)
+                                                                    : job.get(JobText::kSubmitDir));
   out.text("SLURM_SUBMIT_HOST", job.get(JobText::kSubmitHost));
   if (launch.restart_count != 0) out.number("SLURM_RESTART_COUNT", launch.restart_count);
 }
@@ -71,9 +72,11 @@ void add_requested(Environment& environment, const LaunchStep& launch) {
   add_requested_variables(environment, job);
   Writer out(environment);
   if (follows_nodes(job)) {
-    for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) out.number(name, task_count_on(job, launch.job_cpus.size()));
+    for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"})
+      out.number(name, task_count_on(job, launch.job_cpus.size()));
   }
-  out.text("SLURM_UMASK", fmt::format("{:04o}", launch.step == nullptr ? job.umask : launch.step->umask));
+  out.text("SLURM_UMASK",
+           fmt::format("{:04o}", launch.step == nullptr ? job.umask : launch.step->umask));
   if (launch.step == nullptr) out.text("SLURM_EXPORT_ENV", job.get(JobText::kExport));
 }
 
@@ -107,7 +110,8 @@ void add_step(Writer& out, const LaunchStep& launch, const RankLayout& layout) {
   out.text("SLURM_GTIDS", ranks_text(layout[launch.node_rank]));
   if (step.is_cpus_per_task_given) out.number("SLURM_CPUS_PER_TASK", step.cpus_per_task);
   out.text("SLURM_TRES_PER_TASK",
-           tres_per_task_text(step.is_cpus_per_task_given ? step.cpus_per_task : 0, step.get(StepText::kGresPerTask)));
+           tres_per_task_text(step.is_cpus_per_task_given ? step.cpus_per_task : 0,
+                              step.get(StepText::kGresPerTask)));
   if (step.tasks_per_node != 0) out.number("SLURM_NTASKS_PER_NODE", step.tasks_per_node);
   out.text("SLURM_SRUN_COMM_HOST", step.get(StepText::kSubmitHost));
   out.text("SLURM_LAUNCH_NODE_IPADDR", step.get(StepText::kSubmitHost));
@@ -116,7 +120,8 @@ void add_step(Writer& out, const LaunchStep& launch, const RankLayout& layout) {
 /// The tasks' masks, as one where they are all the same.
 std::string masks_text(const TaskBinding& binding) {
   if (binding.cpu_bind.kind == CpuBindKind::kNone) return "";
-  const bool is_same = std::ranges::adjacent_find(binding.cpus, std::not_equal_to<>()) == binding.cpus.end();
+  const bool is_same =
+      std::ranges::adjacent_find(binding.cpus, std::not_equal_to<>()) == binding.cpus.end();
   std::string list;
   for (const Bitmap& mask : binding.cpus) {
     if (is_same && !list.empty()) break;
@@ -137,11 +142,13 @@ void add_cpu_bind(Environment& environment, const TaskBinding& binding) {
   out.text("SLURM_CPU_BIND_VERBOSE", voice);
 }
 
-/// On a node with GPUs the lists are ours to say: who has none must not see those of whoever submitted, or of the job around
-/// the step. On others they are the user's own.
+/// On a node with GPUs the lists are ours to say: who has none must not see those of whoever
+/// submitted, or of the job around the step. On others they are the user's own.
 void set_devices(Environment& environment, const LaunchStep& launch, const Bitmap& gpus) {
-  const bool has_gpus = std::ranges::find(launch.pools, "gpu", &GresPool::name) != launch.pools.end();
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
+  const bool has_gpus =
+      std::ranges::find(launch.pools, "gpu", &GresPool::name) != launch.pools.end();
+  for (const char* name :
+       {"CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
     if (!gpus.empty()) {
       set_variable(environment, name, index_text(gpus));
     } else if (has_gpus) {
@@ -153,7 +160,8 @@ void set_devices(Environment& environment, const LaunchStep& launch, const Bitma
 void add_devices(Environment& environment, const LaunchStep& launch) {
   const bool is_batch = launch.step == nullptr;
   const Bitmap gpus = gpus_of(is_batch ? launch.job_grant : launch.step_grant);
-  for (const char* name : {"SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS"}) unset_variable(environment, name);
+  for (const char* name : {"SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS"})
+    unset_variable(environment, name);
   Writer out(environment);
   if (!gpus.empty()) out.number("SLURM_GPUS_ON_NODE", gpus.count());
   if (!is_batch) out.text("SLURM_STEP_GPUS", index_text(gpus));
@@ -174,12 +182,14 @@ RankLayout step_layout(const LaunchStep& launch) {
   return rank_layout(launch.step_tasks, rule);
 }
 
-Environment node_environment(const LaunchStep& launch, const RankLayout& layout, const TaskBinding& binding,
-                             const std::string& conf_path) {
-  Environment environment = parse_environment(launch.environment == nullptr ? "" : *launch.environment);
+Environment node_environment(const LaunchStep& launch, const RankLayout& layout,
+                             const TaskBinding& binding, const std::string& conf_path) {
+  Environment environment =
+      parse_environment(launch.environment == nullptr ? "" : *launch.environment);
   for (const std::string& variable : launch.variables) {
     const std::size_t equals = variable.find('=');
-    set_variable(environment, std::string_view(variable).substr(0, equals), std::string_view(variable).substr(equals + 1));
+    set_variable(environment, std::string_view(variable).substr(0, equals),
+                 std::string_view(variable).substr(equals + 1));
   }
   Writer out(environment);
   add_identity(out, launch);
@@ -213,7 +223,8 @@ void add_search_folder(Environment& environment, const std::string& folder) {
   set_variable(environment, "PATH", fmt::format("{}:{}", *path, folder));
 }
 
-void add_task_variables(Environment& environment, const LaunchStep& launch, const TaskBinding& binding, const TaskIdentity& task) {
+void add_task_variables(Environment& environment, const LaunchStep& launch,
+                        const TaskBinding& binding, const TaskIdentity& task) {
   set_variable(environment, "SLURM_PROCID", std::to_string(task.rank));
   set_variable(environment, "SLURM_LOCALID", std::to_string(task.local_id));
   set_variable(environment, "SLURM_TASK_PID", std::to_string(task.process_id));

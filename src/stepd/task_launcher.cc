@@ -60,23 +60,27 @@ std::string absolute(std::string_view folder, std::string path) {
 /// Opens files once each: several tasks may name the same one.
 class Files {
  public:
-  Files(const LaunchStep& launch, std::string_view work_dir) : launch_(launch), work_dir_(work_dir), user_(user_of(*launch.job)) {}
+  Files(const LaunchStep& launch, std::string_view work_dir)
+      : launch_(launch), work_dir_(work_dir), user_(user_of(*launch.job)) {}
   ~Files() {
     for (const auto& [path, fd] : open_) ::close(fd);
   }
   Result<int> output(std::string_view pattern, std::uint32_t rank, bool is_append) {
-    const std::string path = absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
+    const std::string path =
+        absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
     if (const auto found = open_.find(path); found != open_.end()) return found->second;
     const std::string folder = path.substr(0, path.rfind('/'));
     TRY(make_experiment_folder(launch_, user_));
     if (!folder.empty()) TRY(make_folders_as(user_, folder, 0777 & ~launch_.job->umask));
     const int mode = is_append ? O_APPEND : O_TRUNC;
-    const int fd = TRY(open_as(user_, path, O_WRONLY | O_CREAT | O_APPEND | mode, 0666 & ~launch_.job->umask));
+    const int fd =
+        TRY(open_as(user_, path, O_WRONLY | O_CREAT | O_APPEND | mode, 0666 & ~launch_.job->umask));
     open_[path] = fd;
     return fd;
   }
   Result<int> input(std::string_view pattern, std::uint32_t rank) {
-    const std::string path = absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
+    const std::string path =
+        absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
     const int fd = TRY(open_as(user_, path, O_RDONLY, 0));
     open_[path + "\n" + std::to_string(rank)] = fd;  // each task reads from the beginning
     return fd;
@@ -111,30 +115,39 @@ Streams streams_of_script(const LaunchStep& launch) {
   Streams streams;
   streams.work_dir = job.get(JobText::kWorkDir);
   streams.out.pattern = std::string(job.get(JobText::kStdOut));
-  if (streams.out.pattern.empty()) streams.out.pattern = launch.array_job.value() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
+  if (streams.out.pattern.empty())
+    streams.out.pattern = launch.array_job.value() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
   streams.error.pattern = std::string(job.get(JobText::kStdErr));
   if (streams.error.pattern.empty()) streams.error = streams.out;
-  streams.in = job.get(JobText::kStdIn).empty() ? "/dev/null" : std::string(job.get(JobText::kStdIn));
-  streams.is_append = job.open_mode == kAppend || (launch.is_file_append && job.open_mode != kTruncate);
+  streams.in =
+      job.get(JobText::kStdIn).empty() ? "/dev/null" : std::string(job.get(JobText::kStdIn));
+  streams.is_append =
+      job.open_mode == kAppend || (launch.is_file_append && job.open_mode != kTruncate);
   return streams;
 }
 
-/// A file that all tasks share is srun's to write: supervisors of several nodes would empty it under each other.
+/// A file that all tasks share is srun's to write: supervisors of several nodes would empty it
+/// under each other.
 OutputRule output_rule(std::string_view pattern, std::string_view only_task, bool is_piped) {
-  return {is_piped && is_gathered(pattern) ? std::string() : std::string(pattern), std::string(only_task)};
+  return {is_piped && is_gathered(pattern) ? std::string() : std::string(pattern),
+          std::string(only_task)};
 }
 
 Streams streams_of(const LaunchStep& launch) {
   if (launch.step == nullptr) return streams_of_script(launch);
   const StepSpec& step = *launch.step;
   Streams streams;
-  streams.work_dir = step.get(StepText::kWorkDir).empty() ? launch.job->get(JobText::kWorkDir) : step.get(StepText::kWorkDir);
+  streams.work_dir = step.get(StepText::kWorkDir).empty() ? launch.job->get(JobText::kWorkDir)
+                                                          : step.get(StepText::kWorkDir);
   streams.is_piped = !step.get(StepText::kIoAddress).empty();
-  streams.out = output_rule(step.get(StepText::kStdOut), step.get(StepText::kOutputTask), streams.is_piped);
+  streams.out =
+      output_rule(step.get(StepText::kStdOut), step.get(StepText::kOutputTask), streams.is_piped);
   const std::string_view error_task = step.get(StepText::kErrorTask);
   const bool is_like_output = step.get(StepText::kStdErr).empty() && error_task.empty();
-  streams.error = is_like_output ? streams.out
-                                 : output_rule(step.get(StepText::kStdErr), error_task == "all" ? "" : error_task, streams.is_piped);
+  streams.error = is_like_output
+                      ? streams.out
+                      : output_rule(step.get(StepText::kStdErr),
+                                    error_task == "all" ? "" : error_task, streams.is_piped);
   streams.in = std::string(step.get(StepText::kStdIn));
   if (streams.in == "none") streams.in = "/dev/null";
   streams.is_append = step.open_mode == kAppend;
@@ -159,30 +172,40 @@ std::string take_limits(Environment& environment) {
   constexpr std::string_view kPrefix = "SLURM_RLIMIT_";
   std::string limits;
   for (const std::string& variable : environment) {
-    if (variable.starts_with(kPrefix)) limits += (limits.empty() ? "" : ",") + variable.substr(kPrefix.size());
+    if (variable.starts_with(kPrefix))
+      limits += (limits.empty() ? "" : ",") + variable.substr(kPrefix.size());
   }
-  std::erase_if(environment, [&](const std::string& variable) { return variable.starts_with(kPrefix); });
+  std::erase_if(environment,
+                [&](const std::string& variable) { return variable.starts_with(kPrefix); });
   return limits;
 }
 
 class TaskStarter {
  public:
-  TaskStarter(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout, TaskBinding binding,
-              const std::string& enter_file, bool is_captured)
-      : launch_(launch), options_(options), ranks_(layout[launch.node_rank]), streams_(streams_of(launch)),
-        files_(launch, streams_.work_dir), binding_(std::move(binding)),
-        environment_(node_environment(launch, layout, binding_, options.conf_path)), enter_file_(enter_file), is_captured_(is_captured) {
+  TaskStarter(const LaunchStep& launch, const StepdOptions& options, const RankLayout& layout,
+              TaskBinding binding, const std::string& enter_file, bool is_captured)
+      : launch_(launch),
+        options_(options),
+        ranks_(layout[launch.node_rank]),
+        streams_(streams_of(launch)),
+        files_(launch, streams_.work_dir),
+        binding_(std::move(binding)),
+        environment_(node_environment(launch, layout, binding_, options.conf_path)),
+        enter_file_(enter_file),
+        is_captured_(is_captured) {
     limits_ = take_limits(environment_);
     const bool is_trial = launch.job->trial.value() != 0;
     const std::string mark = step_mark(options.spool, launch.id);
     set_variable(environment_, mark.substr(0, mark.find('=')), mark.substr(mark.find('=') + 1));
-    if (is_trial && !options.program_folder.empty()) set_variable(environment_, "MUSTER_PROGRAMS", options.program_folder);
+    if (is_trial && !options.program_folder.empty())
+      set_variable(environment_, "MUSTER_PROGRAMS", options.program_folder);
     // Scripts call muster and srun by name, and who sent them over HTTP has no PATH that knows
     // these.
     const bool is_platforms = is_trial || service_kind(*launch.job).has_value();
     if (is_platforms && !options.program_folder.empty())
       add_search_folder(environment_, options.program_folder);
-    if (launch.job->trial.value() != 0) set_variable(environment_, "MUSTER_STOP_FILE", stop_path(options.spool, launch.id));
+    if (launch.job->trial.value() != 0)
+      set_variable(environment_, "MUSTER_STOP_FILE", stop_path(options.spool, launch.id));
   }
 
   Result<StartedTasks> start(ExitStatus& failed_with) {
@@ -200,7 +223,8 @@ class TaskStarter {
       }
       started.tasks.push_back(*task);
     }
-    if (launch_.step == nullptr && notice_fd_ >= 0) started.notice_fd = ::fcntl(notice_fd_, F_DUPFD_CLOEXEC, 10);
+    if (launch_.step == nullptr && notice_fd_ >= 0)
+      started.notice_fd = ::fcntl(notice_fd_, F_DUPFD_CLOEXEC, 10);
     return started;
   }
 
@@ -214,7 +238,8 @@ class TaskStarter {
     spec.finish_environment = [this, local, error](std::vector<std::string>& variables, pid_t pid) {
       add_task_variables(variables, launch_, binding_, {ranks_[local], local, pid});
       const std::string notice = binding_notice(binding_, launch_, local, ranks_[local], pid);
-      if (!notice.empty() && error >= 0) [[maybe_unused]] const auto ignored = ::write(error, notice.data(), notice.size());
+      if (!notice.empty() && error >= 0) [[maybe_unused]]
+        const auto ignored = ::write(error, notice.data(), notice.size());
     };
     spec.arguments = TRY(arguments(task.rank));
     task.pid = TRY(start_process(spec, &exec_error_));
@@ -246,8 +271,10 @@ class TaskStarter {
       task.input = pipe.ours;
       spec.standard_in = theirs(pipe.theirs);
     }
-    TRY(connect_output(streams_.out, task.rank, OutputEnds{spec.standard_out, task.output, task.output_file}));
-    TRY(connect_output(streams_.error, task.rank, OutputEnds{spec.standard_error, task.error, task.error_file}));
+    TRY(connect_output(streams_.out, task.rank,
+                       OutputEnds{spec.standard_out, task.output, task.output_file}));
+    TRY(connect_output(streams_.error, task.rank,
+                       OutputEnds{spec.standard_error, task.error, task.error_file}));
     return {};
   }
 
@@ -301,7 +328,8 @@ class TaskStarter {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
     if (fd < 0) return fail(disk_error("could not write " + path, errno));
     const int error = write_whole(fd, *launch_.script);
-    [[maybe_unused]] const int ignored = ::fchown(fd, launch_.job->user.value(), launch_.job->group.value());
+    [[maybe_unused]] const int ignored =
+        ::fchown(fd, launch_.job->user.value(), launch_.job->group.value());
     ::close(fd);
     if (error != 0) return fail(disk_error("could not write " + path, error));
     return path;

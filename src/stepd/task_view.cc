@@ -34,7 +34,8 @@ Status check_path(const std::string& path) {
     is_good = is_good && !word.empty() && word != "." && word != "..";
   }
   if (is_good) return {};
-  return fail(ErrorCode::kInvalidArgument, fmt::format("a task cannot be shown the path '{}'", path),
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("a task cannot be shown the path '{}'", path),
               "it must be absolute, without '.', '..' and a slash at its end");
 }
 
@@ -61,7 +62,10 @@ std::string inside(const Place& place, const std::string& path) {
 class ViewMaker {
  public:
   ViewMaker(const LaunchStep& launch, const StepdOptions& options, const ProcessUser& user)
-      : launch_(launch), user_(user), folder_(view_folder(options.spool, launch.id)), hosts_file_(options.hosts_file) {}
+      : launch_(launch),
+        user_(user),
+        folder_(view_folder(options.spool, launch.id)),
+        hosts_file_(options.hosts_file) {}
 
   Result<MountView> make() {
     TRY(gather());
@@ -92,18 +96,21 @@ class ViewMaker {
     std::ranges::sort(places_, {}, target);
     const auto twice = std::ranges::adjacent_find(places_, {}, target);
     if (twice == places_.end()) return {};
-    return fail(ErrorCode::kInvalidArgument, "two things are to be shown to a task as " + twice->path.target, "");
+    return fail(ErrorCode::kInvalidArgument,
+                "two things are to be shown to a task as " + twice->path.target, "");
   }
 
-  /// Memory of a bounded size, in a mount namespace of this supervisor's: what a user writes there fills no disk of the node's, and goes
-  /// with the step. An ordinary user's own agent has no such means, and only its own disk.
+  /// Memory of a bounded size, in a mount namespace of this supervisor's: what a user writes there
+  /// fills no disk of the node's, and goes with the step. An ordinary user's own agent has no such
+  /// means, and only its own disk.
   Status bound_private_folders() {
     if (::geteuid() != 0 || launch_.private_folders.empty()) return {};
     if (::unshare(CLONE_NEWNS) != 0)
       return fail(ErrorCode::kFailedPrecondition, "this host allows no mount namespace",
                   std::strerror(errno));
-    const bool is_done = ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-                         ::mount("tmpfs", folder_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, kPrivateFolders) == 0;
+    const bool is_done =
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+        ::mount("tmpfs", folder_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, kPrivateFolders) == 0;
     if (is_done) return {};
     const int error = errno;
     Error refusal = disk_error("could not bound the private folders in " + folder_, error);
@@ -121,20 +128,24 @@ class ViewMaker {
 
   Status make_source(const Place& place) {
     const std::string& source = place.path.source;
-    if (!place.is_private) return source == hosts_file_ || is_there(source) ? Status() : make_folders_as(user_, source);
-    if (::mkdir(source.c_str(), 0700) != 0 || (::geteuid() == 0 && ::chown(source.c_str(), user_.uid, user_.gid) != 0)) {
+    if (!place.is_private)
+      return source == hosts_file_ || is_there(source) ? Status() : make_folders_as(user_, source);
+    if (::mkdir(source.c_str(), 0700) != 0 ||
+        (::geteuid() == 0 && ::chown(source.c_str(), user_.uid, user_.gid) != 0)) {
       return fail(disk_error("could not make " + source, errno));
     }
     return {};
   }
 
-  /// Where a place is shown there must be something to put it on. What the user may not make is no fault: the view gets
-  /// a root of its own then. Inside another place there is no such way out.
+  /// Where a place is shown there must be something to put it on. What the user may not make is no
+  /// fault: the view gets a root of its own then. Inside another place there is no such way out.
   Status make_target(const Place& place) {
     const Place* outer = around(places_, place.path.target);
-    const std::string target = outer == nullptr ? place.path.target : inside(*outer, place.path.target);
+    const std::string target =
+        outer == nullptr ? place.path.target : inside(*outer, place.path.target);
     if (is_there(target)) return {};
-    const Status made = is_folder(place.path.source) ? make_folders_as(user_, target) : make_file(target, "", 0644);
+    const Status made =
+        is_folder(place.path.source) ? make_folders_as(user_, target) : make_file(target, "", 0644);
     return outer == nullptr ? Status() : made;
   }
 
@@ -142,7 +153,8 @@ class ViewMaker {
     TRY(check_path(file.path));
     const Place* outer = around(places_, file.path);
     if (outer == nullptr || !outer->is_private) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("the file {} is not below a private folder", file.path), "");
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the file {} is not below a private folder", file.path), "");
     }
     return make_file(inside(*outer, file.path), file.text, 0600);
   }
@@ -177,7 +189,8 @@ class ViewMaker {
 
 }  // namespace
 
-Result<MountView> make_task_view(const LaunchStep& launch, const StepdOptions& options, const ProcessUser& user) {
+Result<MountView> make_task_view(const LaunchStep& launch, const StepdOptions& options,
+                                 const ProcessUser& user) {
   return ViewMaker(launch, options, user).make();
 }
 

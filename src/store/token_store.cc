@@ -39,7 +39,9 @@ std::string line_of(const TokenRecord& record) {
                                 {"expiry_us", record.expiry.microseconds()}});
 }
 
-std::string revoked_line(std::uint64_t id) { return json_text(Json::Object{{"revoked", static_cast<std::int64_t>(id)}}); }
+std::string revoked_line(std::uint64_t id) {
+  return json_text(Json::Object{{"revoked", static_cast<std::int64_t>(id)}});
+}
 
 std::string void_line(UserId user, TimePoint before) {
   return json_text(Json::Object{{"void", user.value()}, {"before_us", before.microseconds()}});
@@ -49,21 +51,26 @@ TokenRecord record_of(const Json& line) {
   TokenRecord record;
   record.id = static_cast<std::uint64_t>(whole(line, "id"));
   const Json* kind = line.find("kind");
-  record.kind = kind != nullptr && kind->text() != nullptr && *kind->text() == "login" ? TokenKind::kLogin : TokenKind::kMade;
+  record.kind = kind != nullptr && kind->text() != nullptr && *kind->text() == "login"
+                    ? TokenKind::kLogin
+                    : TokenKind::kMade;
   record.owner.user = UserId(static_cast<std::uint32_t>(whole(line, "uid")));
   record.owner.group = GroupId(static_cast<std::uint32_t>(whole(line, "gid")));
-  if (const Json* name = line.find("name"); name != nullptr && name->text() != nullptr) record.owner.name = *name->text();
+  if (const Json* name = line.find("name"); name != nullptr && name->text() != nullptr)
+    record.owner.name = *name->text();
   record.made = TimePoint::from_microseconds(whole(line, "made_us"));
   record.expiry = TimePoint::from_microseconds(whole(line, "expiry_us"));
   return record;
 }
 
-/// The file's lines; a last one without an end was cut off by a crash before anybody was told of it.
+/// The file's lines; a last one without an end was cut off by a crash before anybody was told of
+/// it.
 std::vector<std::string> whole_lines(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   std::vector<std::string> lines;
-  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != text.npos; begin = end + 1) lines.push_back(text.substr(begin, end - begin));
+  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
+    lines.push_back(text.substr(begin, end - begin));
   return lines;
 }
 
@@ -75,15 +82,20 @@ TokenStore::~TokenStore() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, std::string key, TimePoint now) {
+Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, std::string key,
+                                                     TimePoint now) {
   std::unique_ptr<TokenStore> store(new TokenStore(-1, path, std::move(key)));
   for (const std::string& line : whole_lines(path)) {
-    if (!parse_json(line).has_value()) return fail(ErrorCode::kCorruption, path + " is damaged", "put it aside: people make new tokens then");
+    if (!parse_json(line).has_value())
+      return fail(ErrorCode::kCorruption, path + " is damaged",
+                  "put it aside: people make new tokens then");
     store->take(line);
   }
   std::erase_if(store->records_, [now](const auto& row) { return row.second.expiry <= now; });
-  std::erase_if(store->by_password_, [&](const auto& row) { return !store->records_.contains(row.second); });
-  std::string text = json_text(Json::Object{{"last", static_cast<std::int64_t>(store->last_)}}) + "\n";
+  std::erase_if(store->by_password_,
+                [&](const auto& row) { return !store->records_.contains(row.second); });
+  std::string text =
+      json_text(Json::Object{{"last", static_cast<std::int64_t>(store->last_)}}) + "\n";
   for (const auto& [user, before] : store->void_before_) text += void_line(user, before) + "\n";
   for (const auto& [id, record] : store->records_) {
     text += line_of(record) + "\n";
@@ -109,7 +121,8 @@ void TokenStore::take(const std::string& text) {
     last_ = std::max(last_, static_cast<std::uint64_t>(whole(line, "last")));
   } else if (line.find("void") != nullptr) {
     const UserId user(static_cast<std::uint32_t>(whole(line, "void")));
-    void_before_[user] = std::max(void_before_[user], TimePoint::from_microseconds(whole(line, "before_us")));
+    void_before_[user] =
+        std::max(void_before_[user], TimePoint::from_microseconds(whole(line, "before_us")));
     for (auto& [id, record] : records_) {
       if (record.owner.user != user || record.made > void_before_[user]) continue;
       record.is_revoked = true;
@@ -127,11 +140,14 @@ void TokenStore::take(const std::string& text) {
 
 void TokenStore::take(TokenRecord record) {
   last_ = std::max(last_, record.id);
-  if (record.kind == TokenKind::kMade) by_password_[client_password_hash(text_of(record))] = record.id;
+  if (record.kind == TokenKind::kMade)
+    by_password_[client_password_hash(text_of(record))] = record.id;
   records_[record.id] = std::move(record);
 }
 
-void TokenStore::forget_password(const TokenRecord& record) { by_password_.erase(client_password_hash(text_of(record))); }
+void TokenStore::forget_password(const TokenRecord& record) {
+  by_password_.erase(client_password_hash(text_of(record)));
+}
 
 /// A torn line is cut away again: what follows it would be lost with it.
 Status TokenStore::append(const std::string& line) {
@@ -169,17 +185,21 @@ std::string TokenStore::session(const TokenOwner& owner, TimePoint expiry, TimeP
 Status TokenStore::make_room(UserId user, TimePoint now) {
   std::vector<const TokenRecord*> live;
   for (const auto& [id, record] : records_) {
-    if (record.owner.user == user && !record.is_revoked && record.expiry > now) live.push_back(&record);
+    if (record.owner.user == user && !record.is_revoked && record.expiry > now)
+      live.push_back(&record);
   }
   if (live.size() < kOwnerMax) return {};
-  const auto oldest = std::ranges::find(live, TokenKind::kLogin, [](const TokenRecord* record) { return record->kind; });
+  const auto oldest = std::ranges::find(live, TokenKind::kLogin,
+                                        [](const TokenRecord* record) { return record->kind; });
   return revoke((oldest == live.end() ? live.front() : *oldest)->id);
 }
 
-Result<std::string> TokenStore::issue(const TokenOwner& owner, TokenKind kind, TimePoint expiry, TimePoint now) {
+Result<std::string> TokenStore::issue(const TokenOwner& owner, TokenKind kind, TimePoint expiry,
+                                      TimePoint now) {
   expiry = TimePoint::from_seconds(expiry.seconds());
   for (const auto& [id, record] : records_) {
-    const bool is_same = kind == TokenKind::kMade && record.kind == kind && record.owner == owner && record.expiry == expiry && !record.is_revoked;
+    const bool is_same = kind == TokenKind::kMade && record.kind == kind && record.owner == owner &&
+                         record.expiry == expiry && !record.is_revoked;
     if (is_same) return text_of(record);
   }
   TRY(make_room(owner.user, now));
@@ -189,25 +209,32 @@ Result<std::string> TokenStore::issue(const TokenOwner& owner, TokenKind kind, T
   record.owner = owner;
   // What was made void a moment ago must not void this one, whatever the clock did.
   const auto before = void_before_.find(owner.user);
-  record.made = before == void_before_.end() ? now : std::max(now, before->second + Duration::microseconds(1));
+  record.made = before == void_before_.end()
+                    ? now
+                    : std::max(now, before->second + Duration::microseconds(1));
   record.expiry = expiry;
   TRY(append(line_of(record)));
   return text_of(record);
 }
 
 Status TokenStore::check(const TokenClaims& claims) const {
-  if (!claims.made.is_set()) return fail(ErrorCode::kPermissionDenied, "invalid token", "an older version made it: make another with muster token");
+  if (!claims.made.is_set())
+    return fail(ErrorCode::kPermissionDenied, "invalid token",
+                "an older version made it: make another with muster token");
   const auto before = void_before_.find(claims.user);
   const bool is_void = before != void_before_.end() && claims.made <= before->second;
   const auto found = records_.find(claims.id);
   const bool is_gone = claims.id != 0 && (found == records_.end() || found->second.is_revoked);
   if (!is_void && !is_gone) return {};
-  return fail(ErrorCode::kPermissionDenied, "invalid token", "it was revoked: make another with muster token, or log in again");
+  return fail(ErrorCode::kPermissionDenied, "invalid token",
+              "it was revoked: make another with muster token, or log in again");
 }
 
 Status TokenStore::revoke(std::uint64_t id) {
   const auto found = records_.find(id);
-  if (found == records_.end()) return fail(ErrorCode::kNotFound, fmt::format("there is no token {}", id), "see muster token list");
+  if (found == records_.end())
+    return fail(ErrorCode::kNotFound, fmt::format("there is no token {}", id),
+                "see muster token list");
   return found->second.is_revoked ? Status() : append(revoked_line(id));
 }
 
@@ -231,26 +258,33 @@ std::optional<TokenRecord> TokenStore::find(std::uint64_t id) const {
 
 Result<std::string> TokenStore::issue_once(const TokenOwner& owner, TimePoint now) {
   std::erase_if(once_, [now](const auto& row) { return row.second.expiry <= now; });
-  const auto count = std::ranges::count_if(once_, [&](const auto& row) { return row.second.owner.user == owner.user; });
+  const auto count = std::ranges::count_if(
+      once_, [&](const auto& row) { return row.second.owner.user == owner.user; });
   if (static_cast<std::size_t>(count) >= kOnceMax) {
-    return fail(ErrorCode::kResourceExhausted, fmt::format("{} passwords for once are unused", kOnceMax), "use one, or wait: they last for ten minutes");
+    return fail(ErrorCode::kResourceExhausted,
+                fmt::format("{} passwords for once are unused", kOnceMax),
+                "use one, or wait: they last for ten minutes");
   }
   std::array<unsigned char, 4 * kOnceSize> drawn{};
   std::string password;
   while (password.size() < kOnceSize) {
-    if (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size())) return fail(ErrorCode::kUnavailable, "no random numbers", "");
+    if (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size()))
+      return fail(ErrorCode::kUnavailable, "no random numbers", "");
     for (const unsigned char byte : drawn) {
       // Those beyond the last whole round would favour the first letters.
       const bool is_even = byte < 256 / kOnceLetters.size() * kOnceLetters.size();
-      if (is_even && password.size() < kOnceSize) password += kOnceLetters[byte % kOnceLetters.size()];
+      if (is_even && password.size() < kOnceSize)
+        password += kOnceLetters[byte % kOnceLetters.size()];
     }
   }
   once_[client_password_hash(password)] = Once{owner, now + kOnceLife};
   return password;
 }
 
-std::optional<TokenOwner> TokenStore::log_in(const std::string& name, const std::string& password, bool is_on_this_machine, TimePoint now) {
-  // Both ways for every name: neither which names there are nor how a password was sent shows in the time.
+std::optional<TokenOwner> TokenStore::log_in(const std::string& name, const std::string& password,
+                                             bool is_on_this_machine, TimePoint now) {
+  // Both ways for every name: neither which names there are nor how a password was sent shows in
+  // the time.
   const std::string hashed = client_password_hash(password);
   std::optional<TokenOwner> owner;
   for (const std::string& key : {password, hashed}) {
@@ -259,7 +293,8 @@ std::optional<TokenOwner> TokenStore::log_in(const std::string& name, const std:
       if (record.expiry > now && record.owner.name == name) owner = record.owner;
     }
     if (const auto found = once_.find(key); found != once_.end()) {
-      const bool is_good = found->second.expiry > now && found->second.owner.name == name && is_on_this_machine;
+      const bool is_good =
+          found->second.expiry > now && found->second.owner.name == name && is_on_this_machine;
       if (is_good) owner = found->second.owner;
       if (is_good) once_.erase(found);
     }

@@ -76,7 +76,8 @@ std::string folder_of(const std::string& path) {
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  for (std::size_t place = 0; (place = text.find(what, place)) != std::string::npos; place += with.size()) {
+  for (std::size_t place = 0; (place = text.find(what, place)) != std::string::npos;
+       place += with.size()) {
     text.replace(place, what.size(), with);
   }
   return text;
@@ -95,7 +96,9 @@ struct AgentOptions {
 };
 
 /// The agent with real sockets, files and processes.
-class AgentProgram final : public AgentWorld, public OutputWorld, private kj::TaskSet::ErrorHandler {
+class AgentProgram final : public AgentWorld,
+                           public OutputWorld,
+                           private kj::TaskSet::ErrorHandler {
  public:
   AgentProgram(AgentOptions options, RegisterNode self, kj::AsyncIoContext& io)
       : options_(std::move(options)), io_(io), self_(std::move(self)),
@@ -153,7 +156,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   }
   Status record(const LaunchStep& brief) override { return spool_->launched({&brief}); }
   void send_step(const StepId& step, const ToAgent& message) override {
-    if (const auto found = links_.find(step); found != links_.end()) found->second->send(records::encode_message(message));
+    if (const auto found = links_.find(step); found != links_.end())
+      found->second->send(records::encode_message(message));
   }
   void forget(const StepId& step) override {
     spool_->acknowledged(step);
@@ -186,8 +190,10 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   }
   bool has_supervisor(const StepId& step) override { return supervisor_of(step) != 0; }
   bool clean_up(const StepId& step) override {
-    // What its supervisor started is found by its mark where there is no cgroup: the kernel gave it to another parent.
-    if (containers_.kind == ContainerHost::Kind::kDescendants) return kill_marked(step_mark(options_.spool, step));
+    // What its supervisor started is found by its mark where there is no cgroup: the kernel gave it
+    // to another parent.
+    if (containers_.kind == ContainerHost::Kind::kDescendants)
+      return kill_marked(step_mark(options_.spool, step));
     const auto container = make_container(containers_, container_name(step));
     container->kill_all();
     if (!container->processes().empty()) return false;
@@ -197,7 +203,9 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   void end_supervisor(const StepId& step) override {
     const pid_t pid = supervisor_of(step);
     if (pid == 0) return;
-    fmt::print(stderr, "muster-agent: the supervisor of step {}.{} (pid {}) does not answer: it is ended\n", step.job.value(), step.step, pid);
+    fmt::print(stderr,
+               "muster-agent: the supervisor of step {}.{} (pid {}) does not answer: it is ended\n",
+               step.job.value(), step.step, pid);
     ::kill(pid, SIGKILL);
   }
   Heartbeat measure() override { return measure_host(); }
@@ -219,13 +227,17 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
 
   // ---- OutputWorld ----
   std::vector<OutputFile> output_files() override { return output_files_.list(); }
-  OutputPiece read_output(const OutputFileName& name, std::uint64_t offset, std::size_t bytes_max) override {
+  OutputPiece read_output(const OutputFileName& name, std::uint64_t offset,
+                          std::size_t bytes_max) override {
     return output_files_.read(name, offset, bytes_max);
   }
-  void give_up_output(const OutputFileName& name, std::uint64_t offset) override { output_files_.give_up(name, offset); }
+  void give_up_output(const OutputFileName& name, std::uint64_t offset) override {
+    output_files_.give_up(name, offset);
+  }
   void remove_output(const OutputFileName& name) override { output_files_.remove(name); }
   bool is_step_live(const StepId& step) override { return agent_->is_live(step); }
-  /// Lines are read by people: they carry the wall clock's time, all else here counts the steady one.
+  /// Lines are read by people: they carry the wall clock's time, all else here counts the steady
+  /// one.
   void send_output(const OutputSent& output) override {
     OutputSent stamped = output;
     stamped.fragment.received_time = wall_time();
@@ -243,11 +255,15 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     int fds[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) die("socketpair");
     ProcessSpec spec;
-    spec.arguments = {options_.stepd, "--spool", options_.spool, "--conf", options_.conf_path, "--cluster", options_.cluster};
-    const std::string shape = fmt::format("{}:{}", options_.cores_per_socket, options_.threads_per_core);
+    spec.arguments = {options_.stepd,     "--spool",   options_.spool,  "--conf",
+                      options_.conf_path, "--cluster", options_.cluster};
+    const std::string shape =
+        fmt::format("{}:{}", options_.cores_per_socket, options_.threads_per_core);
     spec.arguments.insert(spec.arguments.end(), {"--shape", shape});
-    if (!options_.hosts_file.empty()) spec.arguments.insert(spec.arguments.end(), {"--hosts", options_.hosts_file});
-    for (char** variable = environ; *variable != nullptr; ++variable) spec.environment.emplace_back(*variable);
+    if (!options_.hosts_file.empty())
+      spec.arguments.insert(spec.arguments.end(), {"--hosts", options_.hosts_file});
+    for (char** variable = environ; *variable != nullptr; ++variable)
+      spec.environment.emplace_back(*variable);
     spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
     spec.standard_in = fds[1];
     spec.standard_out = STDOUT_FILENO;
@@ -260,7 +276,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   /// The spawner reads at once, so a whole launch is written without waiting long.
   void send_spawner(const std::string& bytes) {
     std::string record(4, '\0');
-    for (unsigned i = 0; i < 4; ++i) record[i] = static_cast<char>((bytes.size() >> (8 * i)) & 0xff);
+    for (unsigned i = 0; i < 4; ++i)
+      record[i] = static_cast<char>((bytes.size() >> (8 * i)) & 0xff);
     record += bytes;
     for (std::size_t sent = 0; sent < record.size();) {
       const ssize_t n = ::send(spawner_, record.data() + sent, record.size() - sent, MSG_NOSIGNAL);
@@ -293,13 +310,17 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     tasks_.add(acceptor_->run());
   }
   void adopt_link(int fd) {
-    auto link = kj::heap<MessageLink>(io_.lowLevelProvider->wrapSocketFd(
-        fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
+    auto link = kj::heap<MessageLink>(
+        io_.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                   kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                                                   kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
     auto id = kj::heap<std::optional<StepId>>();
     auto* raw_id = id.get();
     auto* raw_link = link.get();
-    tasks_.add(raw_link->run([this, raw_id, raw_link](std::string bytes) { on_step_message(*raw_id, raw_link, bytes); })
+    tasks_.add(raw_link
+                   ->run([this, raw_id, raw_link](std::string bytes) {
+                     on_step_message(*raw_id, raw_link, bytes);
+                   })
                    .then([this, raw_id, raw_link] { on_link_closed(*raw_id, raw_link); })
                    .attach(kj::mv(id), kj::mv(link)));
   }
@@ -325,7 +346,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
   }
   void on_link_closed(const std::optional<StepId>& id, MessageLink* link) {
     if (!id) return;
-    if (const auto found = links_.find(*id); found != links_.end() && found->second == link) links_.erase(found);
+    if (const auto found = links_.find(*id); found != links_.end() && found->second == link)
+      links_.erase(found);
     agent_->on_step_closed(*id, steady_now());
   }
 
@@ -344,7 +366,8 @@ class AgentProgram final : public AgentWorld, public OutputWorld, private kj::Ta
     });
     return controller_->register_node(agent_->registration())
         .then([this](AgentClient::Answer answer) -> kj::Promise<void> {
-          const bool may_serve = answer.cluster.cluster_id.empty() || agent_->on_cluster(answer.cluster, steady_now());
+          const bool may_serve =
+              answer.cluster.cluster_id.empty() || agent_->on_cluster(answer.cluster, steady_now());
           if (answer.refusal) {
             if (answer.refusal->text() != last_refusal_)
               fmt::print(stderr, "muster-agent: {}\n", answer.refusal->text());
@@ -447,7 +470,9 @@ int run(const std::string& conf_path, const std::string& name) {
   options.stepd = own_folder() + "/muster-stepd";
   options.spool = replaced(replaced(conf->daemons.spool_folder, "%n", name), "%h", host_name());
   const std::string& address = conf->daemons.controller_address;
-  options.controller = (address.rfind("unix:", 0) == 0 ? folder_of(address.substr(5)) : folder_of(conf_path)) + "/agents.sock";
+  options.controller =
+      (address.rfind("unix:", 0) == 0 ? folder_of(address.substr(5)) : folder_of(conf_path)) +
+      "/agents.sock";
   const NodeConfig* node = nullptr;
   for (const NodeConfig& candidate : conf->cluster.nodes) {
     if (candidate.name == name) node = &candidate;
@@ -467,10 +492,13 @@ int run(const std::string& conf_path, const std::string& name) {
 
 int main(int argc, char** argv) {
   muster::open_standard_streams();
-  static const option kOptions[] = {{"name", required_argument, nullptr, 'N'}, {"conf", required_argument, nullptr, 'f'},
-                                    {"version", no_argument, nullptr, 'V'},    {"help", no_argument, nullptr, 'h'},
+  static const option kOptions[] = {{"name", required_argument, nullptr, 'N'},
+                                    {"conf", required_argument, nullptr, 'f'},
+                                    {"version", no_argument, nullptr, 'V'},
+                                    {"help", no_argument, nullptr, 'h'},
                                     {nullptr, 0, nullptr, 0}};
-  std::string conf = std::getenv("SLURM_CONF") != nullptr ? std::getenv("SLURM_CONF") : "/etc/muster/slurm.conf";
+  std::string conf =
+      std::getenv("SLURM_CONF") != nullptr ? std::getenv("SLURM_CONF") : "/etc/muster/slurm.conf";
   std::string name = muster::host_name();
   for (int c = 0; (c = ::getopt_long(argc, argv, "N:f:Vh", kOptions, nullptr)) != -1;) {
     switch (c) {

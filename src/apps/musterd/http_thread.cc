@@ -1,4 +1,5 @@
-// HTTP's thread: connections and handlers. What they need of other threads goes there as a task and comes back as one.
+// HTTP's thread: connections and handlers. What they need of other threads goes there as a task and
+// comes back as one.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <kj/async-io.h>
@@ -39,8 +40,12 @@ constexpr kj::Duration kRefusedPause = 100 * kj::MILLISECONDS;
 class HttpThread final : public api::ApiPort {
  public:
   HttpThread(Channels& channels, kj::AsyncIoContext& io, Facts facts)
-      : channels_(channels), timer_(io.provider->getTimer()), network_(io.provider->getNetwork()), facts_(std::move(facts)),
-        observer_(io.unixEventPort, channels.http.fd(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
+      : channels_(channels),
+        timer_(io.provider->getTimer()),
+        network_(io.provider->getNetwork()),
+        facts_(std::move(facts)),
+        observer_(io.unixEventPort, channels.http.fd(),
+                  kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
   ~HttpThread() noexcept override = default;
 
   kj::Promise<void> pump() {
@@ -50,36 +55,47 @@ class HttpThread final : public api::ApiPort {
     });
   }
 
-  kj::Promise<std::vector<Reply>> submit(const api::Caller& caller, std::vector<Request> requests) override {
+  kj::Promise<std::vector<Reply>> submit(const api::Caller& caller,
+                                         std::vector<Request> requests) override {
     auto shared = std::make_shared<std::vector<Request>>(std::move(requests));
-    return ask<std::vector<Reply>>([caller, shared](Gateway& gateway) -> kj::Promise<std::vector<Reply>> {
-      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value()) {
-        Reply reply;
-        reply.error = alive.error();
-        return std::vector<Reply>(shared->size(), reply);
-      }
-      return gateway.submit(caller.identity, std::move(*shared), RequestId());
-    });
+    return ask<std::vector<Reply>>(
+        [caller, shared](Gateway& gateway) -> kj::Promise<std::vector<Reply>> {
+          if (const Status alive = gateway.check_token(caller.claims); !alive.has_value()) {
+            Reply reply;
+            reply.error = alive.error();
+            return std::vector<Reply>(shared->size(), reply);
+          }
+          return gateway.submit(caller.identity, std::move(*shared), RequestId());
+        });
   }
-  kj::Promise<std::optional<Error>> report(const api::Caller& caller, MetricReport report) override {
+  kj::Promise<std::optional<Error>> report(const api::Caller& caller,
+                                           MetricReport report) override {
     auto shared = std::make_shared<MetricReport>(std::move(report));
-    return ask<std::optional<Error>>([caller, shared](Gateway& gateway) -> kj::Promise<std::optional<Error>> {
-      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value()) return std::optional<Error>(alive.error());
-      return gateway.report(caller.identity, std::move(*shared));
-    });
+    return ask<std::optional<Error>>(
+        [caller, shared](Gateway& gateway) -> kj::Promise<std::optional<Error>> {
+          if (const Status alive = gateway.check_token(caller.claims); !alive.has_value())
+            return std::optional<Error>(alive.error());
+          return gateway.report(caller.identity, std::move(*shared));
+        });
   }
-  kj::Promise<Result<bool>> wait_stop(const api::Caller& caller, TrialRun run, kj::Duration patience) override {
-    return ask<Result<bool>>([caller, run, patience](Gateway& gateway) -> kj::Promise<Result<bool>> {
-      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value()) return Result<bool>(fail(alive.error()));
-      return gateway.wait_stop(caller.identity, run, patience);
-    });
+  kj::Promise<Result<bool>> wait_stop(const api::Caller& caller, TrialRun run,
+                                      kj::Duration patience) override {
+    return ask<Result<bool>>(
+        [caller, run, patience](Gateway& gateway) -> kj::Promise<Result<bool>> {
+          if (const Status alive = gateway.check_token(caller.claims); !alive.has_value())
+            return Result<bool>(fail(alive.error()));
+          return gateway.wait_stop(caller.identity, run, patience);
+        });
   }
   kj::Promise<Result<std::string>> blob(BlobId id) override {
     return ask<Result<std::string>>([id](Gateway& gateway) { return gateway.blob(id); });
   }
-  kj::Promise<Result<LogAnswer>> read_logs(const api::Caller& caller, LogQuery query, Duration wait) override {
-    return ask<Result<LogAnswer>>([caller, query = std::move(query), wait](Gateway& gateway) -> kj::Promise<Result<LogAnswer>> {
-      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value()) return Result<LogAnswer>(fail(alive.error()));
+  kj::Promise<Result<LogAnswer>> read_logs(const api::Caller& caller, LogQuery query,
+                                           Duration wait) override {
+    return ask<Result<LogAnswer>>([caller, query = std::move(query),
+                                   wait](Gateway& gateway) -> kj::Promise<Result<LogAnswer>> {
+      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value())
+        return Result<LogAnswer>(fail(alive.error()));
       return gateway.read_logs(caller.identity, query, wait);
     });
   }
@@ -88,7 +104,8 @@ class HttpThread final : public api::ApiPort {
       return gateway.refusal() ? Status(fail(*gateway.refusal())) : Status();
     });
   }
-  kj::Promise<Status> look(const api::Caller& caller, std::function<void(const ClusterState&)> see) override {
+  kj::Promise<Status> look(const api::Caller& caller,
+                           std::function<void(const ClusterState&)> see) override {
     return ask<Status>([caller, see = std::move(see)](Gateway& gateway) -> kj::Promise<Status> {
       const Status alive = gateway.check_token(caller.claims);
       if (alive.has_value()) see(gateway.state());
@@ -97,10 +114,11 @@ class HttpThread final : public api::ApiPort {
   }
   kj::Promise<void> measure(std::function<void(MetricStore&)> read) override {
     auto [token, promise] = open<bool>();
-    channels_.metrics.push(MetricTask{[this, token = token, read = std::move(read)](MetricStore& store) {
-      read(store);
-      close(token, true);
-    }});
+    channels_.metrics.push(
+        MetricTask{[this, token = token, read = std::move(read)](MetricStore& store) {
+          read(store);
+          close(token, true);
+        }});
     return promise.ignoreResult();
   }
   kj::Promise<void> work(std::function<void()> labour) override {
@@ -113,25 +131,31 @@ class HttpThread final : public api::ApiPort {
     return promise.ignoreResult();
   }
 
-  void set_progress(TrialId trial, double progress) override { runners_[trial].progress = progress; }
-  void set_runner_state(TrialId trial, std::string text) override { runners_[trial].runner_state = std::move(text); }
+  void set_progress(TrialId trial, double progress) override {
+    runners_[trial].progress = progress;
+  }
+  void set_runner_state(TrialId trial, std::string text) override {
+    runners_[trial].runner_state = std::move(text);
+  }
   RunnerFacts runner_facts(TrialId trial) const override {
     const auto found = runners_.find(trial);
     return found == runners_.end() ? RunnerFacts() : found->second;
   }
   kj::Promise<void> with_tokens(std::function<void(TokenStore&)> task) override {
     auto [token, promise] = open<bool>();
-    channels_.tokens.push(TokenTask{[this, token = token, task = std::move(task)](TokenStore& store) {
-      task(store);
-      close(token, true);
-    }});
+    channels_.tokens.push(
+        TokenTask{[this, token = token, task = std::move(task)](TokenStore& store) {
+          task(store);
+          close(token, true);
+        }});
     return promise.ignoreResult();
   }
   void forget_callers() override { known_.clear(); }
   api::KnownCallers& known() { return known_; }
   api::LoginGuard& logins() override { return logins_; }
   api::ServiceBook& services() override { return services_; }
-  kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string& host, std::uint16_t port) override {
+  kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string& host,
+                                                  std::uint16_t port) override {
     return network_.parseAddress(host.c_str(), port).then([](kj::Own<kj::NetworkAddress> address) {
       auto connected = address->connect();
       return connected.attach(kj::mv(address));
@@ -143,7 +167,9 @@ class HttpThread final : public api::ApiPort {
     std::vector<char> buffer(1 << 16);
     passwd entry{};
     passwd* found = nullptr;
-    if (::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return std::nullopt;
+    if (::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
+        found == nullptr)
+      return std::nullopt;
     return std::pair(UserId(found->pw_uid), GroupId(found->pw_gid));
   }
   UserFacts user_facts(UserId user) override {
@@ -151,9 +177,12 @@ class HttpThread final : public api::ApiPort {
     passwd entry{};
     passwd* found = nullptr;
     UserFacts facts;
-    if (::getpwuid_r(user.value(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return facts;
+    if (::getpwuid_r(user.value(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
+        found == nullptr)
+      return facts;
     struct stat home{};
-    const bool is_there = found->pw_dir[0] == '/' && ::stat(found->pw_dir, &home) == 0 && S_ISDIR(home.st_mode);
+    const bool is_there =
+        found->pw_dir[0] == '/' && ::stat(found->pw_dir, &home) == 0 && S_ISDIR(home.st_mode);
     facts.home = is_there ? found->pw_dir : "/tmp";  // such as nobody's
     if (found->pw_shell[0] == '/') facts.shell = found->pw_shell;
     return facts;
@@ -166,9 +195,9 @@ class HttpThread final : public api::ApiPort {
     auto paf = kj::newPromiseAndFulfiller<T>();
     const std::uint64_t token = ++last_token_;
     // The fulfiller belongs to this thread: only its number travels.
-    waiting_[token] = [fulfiller = std::make_shared<kj::Own<kj::PromiseFulfiller<T>>>(kj::mv(paf.fulfiller))](void* value) {
-      (*fulfiller)->fulfill(std::move(*static_cast<T*>(value)));
-    };
+    waiting_[token] =
+        [fulfiller = std::make_shared<kj::Own<kj::PromiseFulfiller<T>>>(kj::mv(paf.fulfiller))](
+            void* value) { (*fulfiller)->fulfill(std::move(*static_cast<T*>(value))); };
     return {token, kj::mv(paf.promise)};
   }
   /// Called on another thread.
@@ -191,7 +220,8 @@ class HttpThread final : public api::ApiPort {
   template <class T>
   kj::Promise<T> ask(std::function<kj::Promise<T>(Gateway&)> question) {
     auto [token, promise] = open<T>();
-    channels_.gateway.push(GatewayTask{[this, token = token, question = std::move(question)](Gateway& gateway) {
+    channels_.gateway.push(GatewayTask{[this, token = token,
+                                        question = std::move(question)](Gateway& gateway) {
       gateway.keep(kj::evalNow([&] { return question(gateway); })
                        .then([this, token](T value) { close(token, std::move(value)); },
                              [this, token](kj::Exception&&) { abandon(token); }));
@@ -213,20 +243,27 @@ class HttpThread final : public api::ApiPort {
   api::LoginGuard logins_;
 };
 
-/// A connection's failure is its own. Strangers hear what is wrong, never where in the program it was found.
+/// A connection's failure is its own. Strangers hear what is wrong, never where in the program it
+/// was found.
 class QuietErrors final : public kj::HttpServerErrorHandler {
  public:
-  kj::Promise<void> handleApplicationError(kj::Exception exception, kj::Maybe<kj::HttpService::Response&> response) override {
+  kj::Promise<void> handleApplicationError(
+      kj::Exception exception, kj::Maybe<kj::HttpService::Response&> response) override {
     if (exception.getType() == kj::Exception::Type::DISCONNECTED) return kj::READY_NOW;
     // What KJ's own reading of a request throws is the request's fault.
-    const bool is_clients = std::string_view(exception.getFile()).find("compat/http") != std::string_view::npos;
+    const bool is_clients =
+        std::string_view(exception.getFile()).find("compat/http") != std::string_view::npos;
     if (!is_clients) fmt::print(stderr, "musterd: HTTP: {}\n", exception.getDescription().cStr());
     KJ_IF_MAYBE(open, response) {
-      const kj::StringPtr text = is_clients ? "the request is no HTTP/1.1 as it is understood here\n"_kj : "the controller failed: its log says where\n"_kj;
+      const kj::StringPtr text = is_clients
+                                     ? "the request is no HTTP/1.1 as it is understood here\n"_kj
+                                     : "the controller failed: its log says where\n"_kj;
       const kj::HttpHeaderTable table;
       kj::HttpHeaders headers(table);
       headers.set(kj::HttpHeaderId::CONTENT_TYPE, "text/plain"_kj);
-      auto out = open->send(is_clients ? 400 : 500, is_clients ? "Bad Request"_kj : "Internal Server Error"_kj, headers, text.size());
+      auto out = open->send(is_clients ? 400 : 500,
+                            is_clients ? "Bad Request"_kj : "Internal Server Error"_kj, headers,
+                            text.size());
       auto written = out->write(text.begin(), text.size());
       return written.attach(kj::mv(out));
     }
@@ -238,31 +275,45 @@ class QuietErrors final : public kj::HttpServerErrorHandler {
 class Listener final : private kj::TaskSet::ErrorHandler {
  public:
   /// `proving`: for connections that must show a good token at once.
-  Listener(kj::HttpServer& server, kj::HttpServer& proving, kj::ConnectionReceiver& receiver, kj::Timer& timer, api::ConnectionBook& book, UserId operator_user)
-      : server_(server), proving_(proving), receiver_(receiver), timer_(timer), book_(book), operator_(operator_user) {}
+  Listener(kj::HttpServer& server, kj::HttpServer& proving, kj::ConnectionReceiver& receiver,
+           kj::Timer& timer, api::ConnectionBook& book, UserId operator_user)
+      : server_(server),
+        proving_(proving),
+        receiver_(receiver),
+        timer_(timer),
+        book_(book),
+        operator_(operator_user) {}
   kj::Promise<void> accept() {
     // What the system refuses is thrown at once.
-    return kj::evalNow([this] { return receiver_.accept(); }).then(
-        [this](kj::Own<kj::AsyncIoStream> connection) {
-          adopt(kj::mv(connection));
-          return accept();
-        },
-        [this](kj::Exception&&) { return timer_.afterDelay(kRefusedPause).then([this] { return accept(); }); });
+    return kj::evalNow([this] { return receiver_.accept(); })
+        .then(
+            [this](kj::Own<kj::AsyncIoStream> connection) {
+              adopt(kj::mv(connection));
+              return accept();
+            },
+            [this](kj::Exception&&) {
+              return timer_.afterDelay(kRefusedPause).then([this] { return accept(); });
+            });
   }
 
  private:
   void adopt(kj::Own<kj::AsyncIoStream> connection) {
     const TcpPeer peer = tcp_peer(*connection);
-    const auto entry = book_.take(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
+    const auto entry =
+        book_.take(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
     if (entry.place == nullptr) return refuse(*connection);
     kj::HttpServer& server = entry.must_prove ? proving_ : server_;
-    tasks_.add(server.listenHttp(kj::mv(connection)).attach(kj::heap<api::Counter::Place>(entry.place)));
+    tasks_.add(
+        server.listenHttp(kj::mv(connection)).attach(kj::heap<api::Counter::Place>(entry.place)));
   }
   /// As far as the socket takes it at once: nobody is waited for.
   static void refuse(kj::AsyncIoStream& connection) {
-    constexpr std::string_view kText = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nContent-Length: 52\r\nConnection: close\r\n\r\n"
-                                       "too many connections are open: close some of yours.\n";
-    KJ_IF_MAYBE(fd, connection.getFd()) [[maybe_unused]] const auto sent = ::send(*fd, kText.data(), kText.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    constexpr std::string_view kText =
+        "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nContent-Length: "
+        "52\r\nConnection: close\r\n\r\n"
+        "too many connections are open: close some of yours.\n";
+    KJ_IF_MAYBE (fd, connection.getFd()) [[maybe_unused]]
+      const auto sent = ::send(*fd, kText.data(), kText.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   }
   void taskFailed(kj::Exception&&) override {}
 
@@ -275,12 +326,14 @@ class Listener final : private kj::TaskSet::ErrorHandler {
   kj::TaskSet tasks_{*this};
 };
 
-/// A client that goes away in the middle of an answer is no error of ours, and KJ's server would say so each time.
+/// A client that goes away in the middle of an answer is no error of ours, and KJ's server would
+/// say so each time.
 class OwnWords final : public kj::ExceptionCallback {
  public:
   void logMessage(kj::LogSeverity severity, const char*, int, int, kj::String&& text) override {
     const std::string_view said(text.begin(), text.size());
-    if (severity < kj::LogSeverity::ERROR || said.find("HTTP message body incomplete") != said.npos) return;
+    if (severity < kj::LogSeverity::ERROR || said.find("HTTP message body incomplete") != said.npos)
+      return;
     fmt::print(stderr, "musterd: HTTP: {}\n", said);
   }
 };
@@ -290,7 +343,8 @@ Result<std::string> read_or_make_key(const std::string& path) {
   std::string key((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (key.size() == kKeyBytes) return key;
   key.assign(kKeyBytes, '\0');
-  if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(kKeyBytes)) return fail(ErrorCode::kUnavailable, "no random numbers", std::strerror(errno));
+  if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(kKeyBytes))
+    return fail(ErrorCode::kUnavailable, "no random numbers", std::strerror(errno));
   const std::string fresh = path + ".new";
   const int fd = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
   int error = fd < 0 ? errno : write_whole(fd, key);
@@ -325,9 +379,12 @@ std::string wanted_address(const std::string& listen, const std::string& memory)
 }
 
 /// Listens, and remembers where.
-Result<TcpListener> listen_again(std::string_view key, const std::string& listen, const std::string& memory) {
+Result<TcpListener> listen_again(std::string_view key, const std::string& listen,
+                                 const std::string& memory) {
   auto opened = listen_tcp(wanted_address(listen, memory));
-  if (!opened.has_value()) return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", key, opened.error().message), opened.error().detail);
+  if (!opened.has_value())
+    return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", key, opened.error().message),
+                opened.error().detail);
   // On a full disk a file that is emptied stays empty.
   if (first_line(memory) != opened->address)
     std::ofstream(memory, std::ios::trunc) << opened->address << "\n";
@@ -342,7 +399,8 @@ api::OwnHosts own_hosts(const DaemonOptions& options) {
   char host[256] = {};
   if (::gethostname(host, sizeof host - 1) == 0) {
     std::ifstream file("/etc/hosts");
-    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string text((std::istreambuf_iterator<char>(file)),
+                           std::istreambuf_iterator<char>());
     for (std::string& name : api::names_in_hosts_file(text, host)) names.push_back(std::move(name));
   }
   return api::OwnHosts(names);
@@ -356,14 +414,17 @@ Result<HttpPlace> open_http(const DaemonOptions& options) {
   if (http.listen.empty()) return place;
   place.token_key = TRY(read_or_make_key(options.state_folder + "/http.key"));
   place.cluster_id = cluster_uuid(place.token_key);
-  const TcpListener api = TRY(listen_again("MusterHttp", http.listen, options.state_folder + "/http.address"));
+  const TcpListener api =
+      TRY(listen_again("MusterHttp", http.listen, options.state_folder + "/http.address"));
   place.listen_fd = api.fd;
   place.address = api.address;
   const std::string beside = http.listen.substr(0, http.listen.rfind(':')) + ":0";
   const std::string services_listen = http.services_listen.empty() ? beside : http.services_listen;
-  const TcpListener services = TRY(listen_again("MusterHttpServices", services_listen, options.state_folder + "/http-services.address"));
+  const TcpListener services = TRY(listen_again("MusterHttpServices", services_listen,
+                                                options.state_folder + "/http-services.address"));
   place.services_fd = services.fd;
-  place.services_port = static_cast<std::uint16_t>(std::stoul(services.address.substr(services.address.rfind(':') + 1)));
+  place.services_port = static_cast<std::uint16_t>(
+      std::stoul(services.address.substr(services.address.rfind(':') + 1)));
   return place;
 }
 
@@ -386,7 +447,9 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   std::vector<char> buffer(1 << 16);
   passwd entry{};
   passwd* found = nullptr;
-  const bool is_known = ::getpwuid_r(options.operator_uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr;
+  const bool is_known =
+      ::getpwuid_r(options.operator_uid, &entry, buffer.data(), buffer.size(), &found) == 0 &&
+      found != nullptr;
   facts.operator_name = is_known ? found->pw_name : std::to_string(options.operator_uid);
 
   HttpThread thread(channels, io, std::move(facts));
@@ -394,13 +457,17 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   const api::HeaderIds ids(builder);
   const auto table = builder.build();
   const api::Router router = api::make_router();
-  api::ConnectionLimits limits = api::connection_limits(open_files_max(), options.http.connections_max, options.http.peer_connections_max);
+  api::ConnectionLimits limits = api::connection_limits(
+      open_files_max(), options.http.connections_max, options.http.peer_connections_max);
   api::ConnectionBook connections(limits);
   api::Counter busy;
   api::BodyBook bodies;
-  const std::size_t user_requests_max = options.http.user_requests_max != 0 ? options.http.user_requests_max : std::max<std::size_t>(limits.all / 4, 64);
+  const std::size_t user_requests_max = options.http.user_requests_max != 0
+                                            ? options.http.user_requests_max
+                                            : std::max<std::size_t>(limits.all / 4, 64);
   const api::OwnHosts hosts = own_hosts(options);
-  const api::ServiceParts parts{thread, router, *table, ids, thread.known(), hosts, busy, user_requests_max, bodies};
+  const api::ServiceParts parts{
+      thread, router, *table, ids, thread.known(), hosts, busy, user_requests_max, bodies};
   QuietErrors errors;
   kj::HttpServerSettings settings;
   settings.headerTimeout = kHeaderPatience;
@@ -411,25 +478,38 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   proving_settings.headerTimeout = kProvingPatience;
   const auto serve = [&](api::Door door, bool must_prove) {
     const api::Entrance entrance{door, must_prove};
-    return kj::heap<kj::HttpServer>(timer, *table, [&parts, entrance](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
-      return kj::heap<api::HttpService>(parts, entrance, connection);
-    }, must_prove ? proving_settings : settings);
+    return kj::heap<kj::HttpServer>(
+        timer, *table,
+        [&parts, entrance](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
+          return kj::heap<api::HttpService>(parts, entrance, connection);
+        },
+        must_prove ? proving_settings : settings);
   };
   struct Port {
     kj::Own<kj::HttpServer> server;
     kj::Own<kj::HttpServer> proving;
     kj::Own<kj::ConnectionReceiver> receiver;
     Listener listener;
-    Port(kj::Own<kj::HttpServer> all, kj::Own<kj::HttpServer> last, kj::Own<kj::ConnectionReceiver> from, kj::Timer& clock, api::ConnectionBook& book, UserId user)
-        : server(kj::mv(all)), proving(kj::mv(last)), receiver(kj::mv(from)), listener(*server, *proving, *receiver, clock, book, user) {}
+    Port(kj::Own<kj::HttpServer> all, kj::Own<kj::HttpServer> last,
+         kj::Own<kj::ConnectionReceiver> from, kj::Timer& clock, api::ConnectionBook& book,
+         UserId user)
+        : server(kj::mv(all)),
+          proving(kj::mv(last)),
+          receiver(kj::mv(from)),
+          listener(*server, *proving, *receiver, clock, book, user) {}
   };
   const auto open_port = [&](api::Door door, int fd) {
-    auto receiver = io.lowLevelProvider->wrapListenSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
-    return kj::heap<Port>(serve(door, false), serve(door, true), kj::mv(receiver), timer, connections, UserId(options.operator_uid));
+    auto receiver =
+        io.lowLevelProvider->wrapListenSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
+    return kj::heap<Port>(serve(door, false), serve(door, true), kj::mv(receiver), timer,
+                          connections, UserId(options.operator_uid));
   };
   auto api_port = open_port(api::Door::kApi, place.listen_fd);
   auto services_port = open_port(api::Door::kServices, place.services_fd);
-  api_port->listener.accept().exclusiveJoin(services_port->listener.accept()).exclusiveJoin(thread.pump()).wait(io.waitScope);
+  api_port->listener.accept()
+      .exclusiveJoin(services_port->listener.accept())
+      .exclusiveJoin(thread.pump())
+      .wait(io.waitScope);
 }
 
 }  // namespace muster::daemon

@@ -26,14 +26,18 @@ Updated update(const Log& log, UpdateKind kind, const std::string& name,
   return {reply.error, draft.events};
 }
 /// Of one job, by its owner.
-JobChanged change_of(const Log& log, JobId job, const std::string& key, const std::string& value, const Identity& who = kAlice) {
-  const Updated updated = update(log, UpdateKind::kJob, std::to_string(job.value()), {{key, value}}, who);
+JobChanged change_of(const Log& log, JobId job, const std::string& key, const std::string& value,
+                     const Identity& who = kAlice) {
+  const Updated updated =
+      update(log, UpdateKind::kJob, std::to_string(job.value()), {{key, value}}, who);
   EXPECT_FALSE(updated.error) << updated.error->text();
   EXPECT_EQ(updated.events.size(), 1U);
   return updated.events.empty() ? JobChanged() : std::get<JobChanged>(updated.events[0]);
 }
-Error refusal_of(const Log& log, JobId job, const std::string& key, const std::string& value, const Identity& who = kAlice) {
-  const Updated updated = update(log, UpdateKind::kJob, std::to_string(job.value()), {{key, value}}, who);
+Error refusal_of(const Log& log, JobId job, const std::string& key, const std::string& value,
+                 const Identity& who = kAlice) {
+  const Updated updated =
+      update(log, UpdateKind::kJob, std::to_string(job.value()), {{key, value}}, who);
   EXPECT_TRUE(updated.error) << key << "=" << value << " is taken";
   return updated.error.value_or(Error());
 }
@@ -44,14 +48,17 @@ TEST(UpdateKeys, EachThatIsListedIsKnown) {
   Log log;
   const std::string job = std::to_string(log.submit(spec_of()).value());
   const std::string node = log.state().nodes().all().front().config.name;
-  const std::pair<UpdateKind, std::string> objects[] = {{UpdateKind::kJob, job}, {UpdateKind::kNode, node}, {UpdateKind::kPartition, "main"}};
+  const std::pair<UpdateKind, std::string> objects[] = {
+      {UpdateKind::kJob, job}, {UpdateKind::kNode, node}, {UpdateKind::kPartition, "main"}};
   for (const auto& [kind, name] : objects) {
     EXPECT_FALSE(update_keys(kind).empty());
     for (const std::string_view key : update_keys(kind)) {
       const Updated updated = update(log, kind, name, {{std::string(key), "1"}}, kRoot);
-      EXPECT_TRUE(!updated.error || !updated.error->message.starts_with("Unsupported")) << key << ": " << updated.error->text();
+      EXPECT_TRUE(!updated.error || !updated.error->message.starts_with("Unsupported"))
+          << key << ": " << updated.error->text();
     }
-    EXPECT_TRUE(update(log, kind, name, {{"Nonsense", "1"}}, kRoot).error->message.starts_with("Unsupported"));
+    EXPECT_TRUE(update(log, kind, name, {{"Nonsense", "1"}}, kRoot)
+                    .error->message.starts_with("Unsupported"));
   }
 }
 
@@ -106,10 +113,15 @@ TEST(UpdateJob, TheThrottleIsTheArraysWhicheverElementIsNamed) {
 TEST(UpdateJob, AnEditedTextIsBoundedAsASubmittedOne) {
   Log log;
   const JobId job = log.submit(spec_of());
-  EXPECT_NE(refusal_of(log, job, "Comment", std::string(40'000'000, 'x')).text().find("comment"), std::string::npos);
-  EXPECT_NE(refusal_of(log, job, "JobName", "a\nb").text().find("control characters"), std::string::npos);
-  EXPECT_NE(refusal_of(log, job, "MailUser", "-X!id").text().find("begins with a dash"), std::string::npos);
-  EXPECT_EQ(change_of(log, job, "Comment", std::string(1024, 'x')).spec->get(JobText::kComment).size(), 1024U);
+  EXPECT_NE(refusal_of(log, job, "Comment", std::string(40'000'000, 'x')).text().find("comment"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(log, job, "JobName", "a\nb").text().find("control characters"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(log, job, "MailUser", "-X!id").text().find("begins with a dash"),
+            std::string::npos);
+  EXPECT_EQ(
+      change_of(log, job, "Comment", std::string(1024, 'x')).spec->get(JobText::kComment).size(),
+      1024U);
 }
 
 TEST(UpdateJob, RefusesWithTheCause) {
@@ -117,14 +129,17 @@ TEST(UpdateJob, RefusesWithTheCause) {
   const JobId job = log.submit(spec_of());
   EXPECT_EQ(refusal_of(log, job, "Priority", "9").code, ErrorCode::kPermissionDenied);
   EXPECT_EQ(refusal_of(log, job, "Nice", "-1").code, ErrorCode::kPermissionDenied);
-  EXPECT_EQ(refusal_of(log, job, "Partition", "nowhere").message, "Invalid partition name specified");
+  EXPECT_EQ(refusal_of(log, job, "Partition", "nowhere").message,
+            "Invalid partition name specified");
   EXPECT_EQ(refusal_of(log, job, "NumNodes", "2-1").message, "Node count specification invalid");
-  EXPECT_EQ(refusal_of(log, job, "TimeLimit", "-10").message, "Requested time limit is invalid (missing or exceeds some limit)");
+  EXPECT_EQ(refusal_of(log, job, "TimeLimit", "-10").message,
+            "Requested time limit is invalid (missing or exceeds some limit)");
   EXPECT_EQ(refusal_of(log, job, "Requeue", "yes").code, ErrorCode::kInvalidArgument);
   EXPECT_NE(refusal_of(log, job, "Wings", "2").detail.find("'Wings'"), std::string::npos);
   EXPECT_EQ(refusal_of(log, job, "Comment", "x", kBob).code, ErrorCode::kPermissionDenied);
   EXPECT_EQ(refusal_of(log, JobId(99), "Comment", "x").message, "Invalid job id specified");
-  EXPECT_EQ(update(log, UpdateKind::kJob, "twelve", {}, kAlice).error->message, "Invalid job id specified");
+  EXPECT_EQ(update(log, UpdateKind::kJob, "twelve", {}, kAlice).error->message,
+            "Invalid job id specified");
 }
 
 TEST(UpdateJob, AnUpdatedJobPassesWhatASubmissionPasses) {
@@ -134,14 +149,22 @@ TEST(UpdateJob, AnUpdatedJobPassesWhatASubmissionPasses) {
   closed.is_root_only = true;
   log.add({PartitionChanged{PartitionIndex(1), closed}});
   EXPECT_EQ(refusal_of(log, job, "Partition", "other").code, ErrorCode::kPermissionDenied);
-  EXPECT_EQ(change_of(log, job, "Partition", "other", kRoot).partitions, std::vector{PartitionIndex(1)});
-  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
-           {"ReqNodeList", "node["}, {"ReqNodeList", "nosuch"}, {"ExcNodeList", "nosuch"}, {"Features", "[x"}, {"Features", "nosuch"},
-           {"NumNodes", "4294967297"}, {"ArrayTaskThrottle", "3"}, {"Priority", "9223372041149743103"}}) {
+  EXPECT_EQ(change_of(log, job, "Partition", "other", kRoot).partitions,
+            std::vector{PartitionIndex(1)});
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, std::string>>{{"ReqNodeList", "node["},
+                                                        {"ReqNodeList", "nosuch"},
+                                                        {"ExcNodeList", "nosuch"},
+                                                        {"Features", "[x"},
+                                                        {"Features", "nosuch"},
+                                                        {"NumNodes", "4294967297"},
+                                                        {"ArrayTaskThrottle", "3"},
+                                                        {"Priority", "9223372041149743103"}}) {
     EXPECT_FALSE(refusal_of(log, job, key, value).message.empty());
   }
   EXPECT_EQ(refusal_of(log, job, "AdminComment", "mine").code, ErrorCode::kPermissionDenied);
-  EXPECT_EQ(change_of(log, job, "AdminComment", "ours", kRoot).spec->get(JobText::kAdminComment), "ours");
+  EXPECT_EQ(change_of(log, job, "AdminComment", "ours", kRoot).spec->get(JobText::kAdminComment),
+            "ours");
 }
 
 // ---- priority ----
@@ -285,7 +308,8 @@ TEST(UpdateJob, HistoryDecidesADependencyOnAJobThatHasLeftMemory) {
 TEST(UpdateJob, OneBadValueLeavesTheOthersUndone) {
   Log log;
   const JobId job = log.submit(spec_of());
-  const Updated updated = update(log, UpdateKind::kJob, std::to_string(job.value()), {{"Comment", "x"}, {"Wings", "2"}}, kAlice);
+  const Updated updated = update(log, UpdateKind::kJob, std::to_string(job.value()),
+                                 {{"Comment", "x"}, {"Wings", "2"}}, kAlice);
   EXPECT_TRUE(updated.error);
   EXPECT_TRUE(updated.events.empty());
 }
@@ -294,13 +318,15 @@ TEST(UpdateJob, ARunningJobKeepsWhatItRunsWith) {
   Log log;
   const JobId job = log.submit(spec_of());
   log.start(job, {grant_of(0, 0, 1)});
-  EXPECT_EQ(refusal_of(log, job, "Partition", "other").message, "Job is no longer pending execution");
+  EXPECT_EQ(refusal_of(log, job, "Partition", "other").message,
+            "Job is no longer pending execution");
   EXPECT_EQ(refusal_of(log, job, "Dependency", "").message, "Job is no longer pending execution");
   EXPECT_EQ(refusal_of(log, job, "TimeLimit", "1:00:00").code, ErrorCode::kPermissionDenied);
   EXPECT_EQ(change_of(log, job, "TimeLimit", "1:00:00", kRoot).time_limit, Duration::hours(1));
   EXPECT_EQ(change_of(log, job, "TimeLimit", "5").time_limit, Duration::minutes(5));
   log.end(job, JobState::kCompleted, true);
-  EXPECT_EQ(refusal_of(log, job, "Comment", "x").message, "Job/step already completing or completed");
+  EXPECT_EQ(refusal_of(log, job, "Comment", "x").message,
+            "Job/step already completing or completed");
 }
 
 TEST(UpdateJob, DependenciesMayNotGoRound) {
@@ -309,9 +335,12 @@ TEST(UpdateJob, DependenciesMayNotGoRound) {
   const JobId b = log.submit(spec_of());
   const auto text = [](JobId job) { return "afterok:" + std::to_string(job.value()); };
   log.add({change_of(log, b, "Dependency", text(a))});
-  EXPECT_NE(refusal_of(log, a, "Dependency", text(b)).detail.find("wait for itself"), std::string::npos);
-  EXPECT_NE(refusal_of(log, a, "Dependency", text(a)).detail.find("wait for itself"), std::string::npos);
-  EXPECT_NE(refusal_of(log, a, "Dependency", "afterok:99").detail.find("no job 99"), std::string::npos);
+  EXPECT_NE(refusal_of(log, a, "Dependency", text(b)).detail.find("wait for itself"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(log, a, "Dependency", text(a)).detail.find("wait for itself"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(log, a, "Dependency", "afterok:99").detail.find("no job 99"),
+            std::string::npos);
   EXPECT_FALSE(log.job(b).eligible_time.is_set());
   log.add({change_of(log, b, "Dependency", "")});
   EXPECT_TRUE(log.job(b).eligible_time.is_set());
@@ -347,7 +376,8 @@ TEST(UpdateJob, ADependencyAndABeginTogether) {
   const std::string after = "afterok:" + std::to_string(first.value());
   using Values = std::vector<std::pair<std::string, std::string>>;
   const auto eligible = [&](Values values) {
-    const Updated updated = update(log, UpdateKind::kJob, std::to_string(job.value()), std::move(values), kAlice);
+    const Updated updated =
+        update(log, UpdateKind::kJob, std::to_string(job.value()), std::move(values), kAlice);
     EXPECT_FALSE(updated.error);
     return std::get<JobChanged>(updated.events.at(0)).eligible_time;
   };
@@ -355,7 +385,8 @@ TEST(UpdateJob, ADependencyAndABeginTogether) {
   EXPECT_EQ(eligible({{"StartTime", "1"}, {"Dependency", after}}), TimePoint::unset());
   log.add({change_of(log, job, "Dependency", after)});
   EXPECT_EQ(eligible({{"StartTime", begin}}), std::nullopt) << "its dependency decides";
-  for (const Values& values : {Values{{"StartTime", begin}, {"Dependency", ""}}, Values{{"Dependency", ""}, {"StartTime", begin}}}) {
+  for (const Values& values : {Values{{"StartTime", begin}, {"Dependency", ""}},
+                               Values{{"Dependency", ""}, {"StartTime", begin}}}) {
     EXPECT_EQ(eligible(values)->seconds(), later.seconds());
   }
 }
@@ -365,7 +396,8 @@ TEST(UpdateJob, ElementsOfOneRecordMayWaitForEachOther) {
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 4), 0});
   const std::string name = std::to_string(array.value());
   const auto update_element = [&](int element, const std::string& value) {
-    return update(log, UpdateKind::kJob, name + "_" + std::to_string(element), {{"Dependency", value}}, kAlice);
+    return update(log, UpdateKind::kJob, name + "_" + std::to_string(element),
+                  {{"Dependency", value}}, kAlice);
   };
   EXPECT_TRUE(update_element(1, "afterok:" + name).error) << "the whole array has it too";
   EXPECT_TRUE(update_element(1, "afterok:" + name + "_1").error);
@@ -388,7 +420,9 @@ TEST(UpdateJob, AnEarlierSingletonIsFoundThroughAnotherArraysElement) {
   const std::string a = "afterok:" + std::to_string(single.value());
   const std::string b = "afterok:" + std::to_string(second.value());
   for (const std::string& value : {a, a + "," + b, b + "," + a}) {
-    EXPECT_NE(refusal_of(log, first, "Dependency", value).detail.find("wait for itself"), std::string::npos) << value;
+    EXPECT_NE(refusal_of(log, first, "Dependency", value).detail.find("wait for itself"),
+              std::string::npos)
+        << value;
   }
 }
 
@@ -399,30 +433,36 @@ TEST(UpdateJob, ASingletonWaitsForTheEarlierOnesOfItsNameToo) {
   log.add({change_of(log, b, "Dependency", "singleton")});
   const std::string after_b = "afterany:" + std::to_string(b.value());
   log.add({change_of(log, a, "Dependency", after_b)});
-  EXPECT_NE(refusal_of(log, a, "JobName", "other").detail.find("wait for itself"), std::string::npos);
+  EXPECT_NE(refusal_of(log, a, "JobName", "other").detail.find("wait for itself"),
+            std::string::npos);
   EXPECT_NE(refusal_of(log, b, "JobName", "one").detail.find("wait for itself"), std::string::npos);
   log.add({change_of(log, a, "Dependency", "")});
   log.add({change_of(log, a, "JobName", "other")});
-  EXPECT_NE(refusal_of(log, a, "Dependency", after_b).detail.find("wait for itself"), std::string::npos);
+  EXPECT_NE(refusal_of(log, a, "Dependency", after_b).detail.find("wait for itself"),
+            std::string::npos);
 }
 
 TEST(UpdateJob, OneElementOfAnArrayIsOneJob) {
   Log log;
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 3), 0});
-  const Updated updated = update(log, UpdateKind::kJob, std::to_string(array.value()) + "_1", {{"Comment", "x"}}, kAlice);
+  const Updated updated = update(log, UpdateKind::kJob, std::to_string(array.value()) + "_1",
+                                 {{"Comment", "x"}}, kAlice);
   ASSERT_EQ(updated.events.size(), 2U);
-  EXPECT_EQ(std::get<JobChanged>(updated.events[1]).job, std::get<ArraySplit>(updated.events[0]).element);
+  EXPECT_EQ(std::get<JobChanged>(updated.events[1]).job,
+            std::get<ArraySplit>(updated.events[0]).element);
 }
 
 // ---- nodes ----
 
 TEST(UpdateNode, IsForOperatorsAndWantsAReasonToDrain) {
   const Log log;
-  EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"State", "drain"}, {"Reason", "disk"}}, kAlice).error->code,
+  EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"State", "drain"}, {"Reason", "disk"}}, kAlice)
+                .error->code,
             ErrorCode::kPermissionDenied);
   EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"State", "drain"}}, kRoot).error->message,
             "You must specify a reason when DOWNING or DRAINING a node. Request denied");
-  const Updated both = update(log, UpdateKind::kNode, "n[0-1]", {{"State", "DRAIN"}, {"Reason", "disk"}}, kRoot);
+  const Updated both =
+      update(log, UpdateKind::kNode, "n[0-1]", {{"State", "DRAIN"}, {"Reason", "disk"}}, kRoot);
   ASSERT_EQ(both.events.size(), 2U);
   const auto& second = std::get<NodeChanged>(both.events[1]);
   EXPECT_EQ(second.node, NodeIndex(1));
@@ -504,18 +544,27 @@ TEST(UpdateNode, WhatSlurmConfDoesNotNameIsNotResumed) {
 
 TEST(UpdateNode, RefusesWithTheCause) {
   const Log log;
-  EXPECT_NE(update(log, UpdateKind::kNode, "n[0-5]", {{"Comment", "x"}}, kRoot).error->detail.find("n2"), std::string::npos);
-  EXPECT_NE(update(log, UpdateKind::kNode, "n0", {{"State", "asleep"}}, kRoot).error->detail.find("'asleep'"), std::string::npos);
-  EXPECT_NE(update(log, UpdateKind::kNode, "n0", {{"Colour", "red"}}, kRoot).error->detail.find("'Colour'"), std::string::npos);
-  EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"Weight", "heavy"}}, kRoot).error->message, "Invalid weight");
+  EXPECT_NE(
+      update(log, UpdateKind::kNode, "n[0-5]", {{"Comment", "x"}}, kRoot).error->detail.find("n2"),
+      std::string::npos);
+  EXPECT_NE(update(log, UpdateKind::kNode, "n0", {{"State", "asleep"}}, kRoot)
+                .error->detail.find("'asleep'"),
+            std::string::npos);
+  EXPECT_NE(update(log, UpdateKind::kNode, "n0", {{"Colour", "red"}}, kRoot)
+                .error->detail.find("'Colour'"),
+            std::string::npos);
+  EXPECT_EQ(update(log, UpdateKind::kNode, "n0", {{"Weight", "heavy"}}, kRoot).error->message,
+            "Invalid weight");
 }
 
 // ---- partitions ----
 
 TEST(UpdatePartition, ChangesOneAndKeepsTheRest) {
   const Log log;
-  const Updated updated = update(log, UpdateKind::kPartition, "other",
-                                 {{"State", "down"}, {"MaxTime", "1:00"}, {"MaxNodes", "UNLIMITED"}, {"Hidden", "YES"}}, kRoot);
+  const Updated updated =
+      update(log, UpdateKind::kPartition, "other",
+             {{"State", "down"}, {"MaxTime", "1:00"}, {"MaxNodes", "UNLIMITED"}, {"Hidden", "YES"}},
+             kRoot);
   const auto& change = std::get<PartitionChanged>(updated.events.at(0));
   EXPECT_EQ(change.partition, PartitionIndex(1));
   EXPECT_EQ(change.config.state, PartitionState::kDown);
@@ -535,15 +584,24 @@ TEST(UpdatePartition, ThereIsOneDefault) {
 
 TEST(UpdatePartition, RefusesWithTheCause) {
   const Log log;
-  EXPECT_EQ(update(log, UpdateKind::kPartition, "main", {{"State", "up"}}, kAlice).error->code, ErrorCode::kPermissionDenied);
-  EXPECT_EQ(update(log, UpdateKind::kPartition, "none", {{"State", "up"}}, kRoot).error->message, "Invalid partition name specified");
-  EXPECT_EQ(update(log, UpdateKind::kPartition, "main", {{"State", "sideways"}}, kRoot).error->message, "Invalid partition state");
-  EXPECT_EQ(update(log, UpdateKind::kPartition, "main", {{"Hidden", "perhaps"}}, kRoot).error->message, "Invalid value");
-  EXPECT_NE(update(log, UpdateKind::kPartition, "main", {{"Colour", "red"}}, kRoot).error->detail.find("'Colour'"), std::string::npos);
+  EXPECT_EQ(update(log, UpdateKind::kPartition, "main", {{"State", "up"}}, kAlice).error->code,
+            ErrorCode::kPermissionDenied);
+  EXPECT_EQ(update(log, UpdateKind::kPartition, "none", {{"State", "up"}}, kRoot).error->message,
+            "Invalid partition name specified");
+  EXPECT_EQ(
+      update(log, UpdateKind::kPartition, "main", {{"State", "sideways"}}, kRoot).error->message,
+      "Invalid partition state");
+  EXPECT_EQ(
+      update(log, UpdateKind::kPartition, "main", {{"Hidden", "perhaps"}}, kRoot).error->message,
+      "Invalid value");
+  EXPECT_NE(update(log, UpdateKind::kPartition, "main", {{"Colour", "red"}}, kRoot)
+                .error->detail.find("'Colour'"),
+            std::string::npos);
 }
 
 TEST(UpdateStep, IsRefusedByName) {
-  EXPECT_NE(update(Log(), UpdateKind::kStep, "1.0", {{"TimeLimit", "5"}}, kRoot).error->detail.find("steps cannot be updated"),
+  EXPECT_NE(update(Log(), UpdateKind::kStep, "1.0", {{"TimeLimit", "5"}}, kRoot)
+                .error->detail.find("steps cannot be updated"),
             std::string::npos);
 }
 

@@ -29,7 +29,8 @@ bool write_small(const std::string& path, std::string_view text) {
 }
 
 bool make_folders(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
     ::mkdir(path.substr(0, slash).c_str(), 0755);
   }
   return ::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
@@ -40,7 +41,8 @@ std::vector<pid_t> pids_in(const std::string& path) {
   const std::string text = read_small(path);
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    pids.push_back(static_cast<pid_t>(std::strtol(text.substr(begin, end - begin).c_str(), nullptr, 10)));
+    pids.push_back(
+        static_cast<pid_t>(std::strtol(text.substr(begin, end - begin).c_str(), nullptr, 10)));
     begin = end + 1;
   }
   return pids;
@@ -53,7 +55,9 @@ class CgroupV2 final : public ProcessContainer {
   std::string enter_file() const override { return folder_ + "/cgroup.procs"; }
   std::vector<pid_t> processes() const override { return pids_in(folder_ + "/cgroup.procs"); }
   void kill_all() override { write_small(folder_ + "/cgroup.kill", "1"); }
-  void freeze(bool is_frozen) override { write_small(folder_ + "/cgroup.freeze", is_frozen ? "1" : "0"); }
+  void freeze(bool is_frozen) override {
+    write_small(folder_ + "/cgroup.freeze", is_frozen ? "1" : "0");
+  }
   void remove() override { ::rmdir(folder_.c_str()); }
 
  private:
@@ -64,26 +68,31 @@ class CgroupV2 final : public ProcessContainer {
 class FreezerV1 final : public ProcessContainer {
  public:
   explicit FreezerV1(std::string folder) : folder_(std::move(folder)) {}
-  /// "tasks" and not "cgroup.procs": moving one thread by itself spares the kernel its wait for a grace period, which
-  /// is some ten milliseconds. A child that has just been forked has one thread.
+  /// "tasks" and not "cgroup.procs": moving one thread by itself spares the kernel its wait for a
+  /// grace period, which is some ten milliseconds. A child that has just been forked has one
+  /// thread.
   std::string enter_file() const override { return folder_ + "/tasks"; }
   std::vector<pid_t> processes() const override { return pids_in(folder_ + "/cgroup.procs"); }
   void kill_all() override {
     const std::vector<pid_t> few = processes();
     if (few.empty()) return;
     freeze(true);
-    for (int i = 0; i < 100 && read_small(folder_ + "/freezer.state") != "FROZEN\n"; ++i) ::usleep(200);
+    for (int i = 0; i < 100 && read_small(folder_ + "/freezer.state") != "FROZEN\n"; ++i)
+      ::usleep(200);
     for (const pid_t pid : processes()) ::kill(pid, SIGKILL);
     freeze(false);
   }
-  void freeze(bool is_frozen) override { write_small(folder_ + "/freezer.state", is_frozen ? "FROZEN" : "THAWED"); }
+  void freeze(bool is_frozen) override {
+    write_small(folder_ + "/freezer.state", is_frozen ? "FROZEN" : "THAWED");
+  }
   void remove() override { ::rmdir(folder_.c_str()); }
 
  private:
   std::string folder_;
 };
 
-/// Without a cgroup: every process whose chain of parents leads to us. We are their subreaper, so that orphans stay ours.
+/// Without a cgroup: every process whose chain of parents leads to us. We are their subreaper, so
+/// that orphans stay ours.
 class Descendants final : public ProcessContainer {
  public:
   Descendants() { ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
@@ -106,7 +115,8 @@ class Descendants final : public ProcessContainer {
     return found;
   }
   void kill_all() override {
-    // Stopped first, so that the tree cannot grow while it is killed; twice for what was born meanwhile.
+    // Stopped first, so that the tree cannot grow while it is killed; twice for what was born
+    // meanwhile.
     for (int round = 0; round < 2; ++round) {
       for (const pid_t pid : processes()) ::kill(pid, SIGSTOP);
     }
@@ -121,7 +131,8 @@ class Descendants final : public ProcessContainer {
 }  // namespace
 
 ContainerHost find_container_host(const std::string& cluster_name, const std::string& spool) {
-  const std::string folder = fmt::format("muster-{}-{:016x}", cluster_name, Hasher().add(spool).digest());
+  const std::string folder =
+      fmt::format("muster-{}-{:016x}", cluster_name, Hasher().add(spool).digest());
   ContainerHost host;
   if (::access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0) {
     host.kind = ContainerHost::Kind::kCgroupV2;
@@ -138,10 +149,12 @@ void release_container_host(const ContainerHost& host) {
   if (!host.root.empty()) ::rmdir(host.root.c_str());
 }
 
-std::unique_ptr<ProcessContainer> make_container(const ContainerHost& host, const std::string& name) {
+std::unique_ptr<ProcessContainer> make_container(const ContainerHost& host,
+                                                 const std::string& name) {
   const std::string folder = host.root + "/" + name;
-  const bool is_made = host.kind != ContainerHost::Kind::kDescendants &&
-                       (::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST || make_folders(folder));
+  const bool is_made =
+      host.kind != ContainerHost::Kind::kDescendants &&
+      (::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST || make_folders(folder));
   if (!is_made) return std::make_unique<Descendants>();
   if (host.kind == ContainerHost::Kind::kCgroupV2) return std::make_unique<CgroupV2>(folder);
   return std::make_unique<FreezerV1>(folder);

@@ -26,10 +26,12 @@ Status hold_key(const std::string& path, std::uint64_t key) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return fail(disk_error("cannot open " + path, errno));
   struct flock range = byte_of(key);
-  if (::fcntl(fd, F_SETLK, &range) == 0) return {};  // the descriptor stays open for good: closing it would let go
+  if (::fcntl(fd, F_SETLK, &range) == 0)
+    return {};  // the descriptor stays open for good: closing it would let go
   const int error = errno;
   ::close(fd);
-  if (error == EACCES || error == EAGAIN) return fail(ErrorCode::kAlreadyExists, "another process holds a key of " + path, "");
+  if (error == EACCES || error == EAGAIN)
+    return fail(ErrorCode::kAlreadyExists, "another process holds a key of " + path, "");
   return fail(disk_error("cannot lock " + path, error));
 }
 

@@ -48,7 +48,8 @@ tl::unexpected<Error> refused_path(const ShownPath& path) {
 }
 
 bool is_below(const std::string& path, const std::string& folder) {
-  return folder == "/" || (path.size() > folder.size() && path[folder.size()] == '/' && path.starts_with(folder));
+  return folder == "/" ||
+         (path.size() > folder.size() && path[folder.size()] == '/' && path.starts_with(folder));
 }
 
 bool write_file(const char* path, const std::string& text) {
@@ -67,17 +68,19 @@ tl::unexpected<Error> no_namespaces(const char* what) {
               why + "; folders of its own, which experiments have, need one: see operating.md");
 }
 
-/// Namespaces of our own; an ordinary user gets them inside a user namespace in which he is himself. What is mounted on
-/// the host later still appears, nothing of ours appears there.
+/// Namespaces of our own; an ordinary user gets them inside a user namespace in which he is
+/// himself. What is mounted on the host later still appears, nothing of ours appears there.
 Status make_namespaces(const std::string& host_name) {
   const uid_t uid = ::geteuid();
   const gid_t gid = ::getegid();
-  const int kinds = CLONE_NEWNS | (host_name.empty() ? 0 : CLONE_NEWUTS) | (uid == 0 ? 0 : CLONE_NEWUSER);
+  const int kinds =
+      CLONE_NEWNS | (host_name.empty() ? 0 : CLONE_NEWUTS) | (uid == 0 ? 0 : CLONE_NEWUSER);
   if (::unshare(kinds) != 0) {
     return no_namespaces(uid == 0 ? "this host allows no mount namespace"
                                   : "this host allows an ordinary user no mount namespace");
   }
-  if (uid != 0 && (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", fmt::format("{0} {0} 1", uid)) ||
+  if (uid != 0 && (!write_file("/proc/self/setgroups", "deny") ||
+                   !write_file("/proc/self/uid_map", fmt::format("{0} {0} 1", uid)) ||
                    !write_file("/proc/self/gid_map", fmt::format("{0} {0} 1", gid)))) {
     return no_namespaces("this host allows an ordinary user no user namespace of his own");
   }
@@ -155,13 +158,15 @@ Status make_file(const std::string& path) {
   return {};
 }
 
-/// An entry of the host as it is: a link again, or the thing itself, bound. What may not be looked at is left out.
+/// An entry of the host as it is: a link again, or the thing itself, bound. What may not be looked
+/// at is left out.
 Status copy_entry(const std::string& from, const std::string& to) {
   struct stat known{};
   if (::lstat(from.c_str(), &known) != 0) return {};
   if (S_ISLNK(known.st_mode)) {
     char target[PATH_MAX + 1] = {};
-    if (::readlink(from.c_str(), target, PATH_MAX) < 0 || ::symlink(target, to.c_str()) != 0) return refused("cannot link " + to);
+    if (::readlink(from.c_str(), target, PATH_MAX) < 0 || ::symlink(target, to.c_str()) != 0)
+      return refused("cannot link " + to);
     return {};
   }
   if (!S_ISDIR(known.st_mode)) {
@@ -169,14 +174,17 @@ Status copy_entry(const std::string& from, const std::string& to) {
   } else if (::mkdir(to.c_str(), 0755) != 0) {
     return refused("cannot make " + to);
   }
-  if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) return refused("cannot show " + from + " in a new root");
+  if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
+    return refused("cannot show " + from + " in a new root");
   return {};
 }
 
-/// The folder `from` again as `to`, entry by entry; those on the way to a missing place are put together in turn.
+/// The folder `from` again as `to`, entry by entry; those on the way to a missing place are put
+/// together in turn.
 Status copy_folder(const std::string& from, const std::string& to, const std::vector<Shown>& all) {
   const auto close = [](DIR* folder) { ::closedir(folder); };
-  const std::unique_ptr<DIR, decltype(close)> entries(::opendir(from.empty() ? "/" : from.c_str()), close);
+  const std::unique_ptr<DIR, decltype(close)> entries(::opendir(from.empty() ? "/" : from.c_str()),
+                                                      close);
   if (entries == nullptr) return refused("cannot read the folder " + from);
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string name = entry->d_name;
@@ -202,10 +210,12 @@ Status copy_folder(const std::string& from, const std::string& to, const std::ve
 
 Status make_place(const std::string& root, const Shown& one) {
   for (std::size_t end = 0; (end = one.place.find('/', end + 1)) != std::string::npos;) {
-    if (::mkdir((root + one.place.substr(0, end)).c_str(), 0755) != 0 && errno != EEXIST) return refused("cannot make the place " + one.place);
+    if (::mkdir((root + one.place.substr(0, end)).c_str(), 0755) != 0 && errno != EEXIST)
+      return refused("cannot make the place " + one.place);
   }
   if (!one.is_folder) return make_file(root + one.place);
-  if (::mkdir((root + one.place).c_str(), 0755) != 0 && errno != EEXIST) return refused("cannot make the place " + one.place);
+  if (::mkdir((root + one.place).c_str(), 0755) != 0 && errno != EEXIST)
+    return refused("cannot make the place " + one.place);
   return {};
 }
 
@@ -223,9 +233,11 @@ Status build_root(const std::string& root, const std::vector<Shown>& all) {
 }
 
 Status enter_root(const std::string& root) {
-  const bool is_in = ::mount(nullptr, root.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kOurRoot, nullptr) == 0 &&
-                     ::mount(nullptr, root.c_str(), nullptr, MS_PRIVATE, nullptr) == 0 && ::chdir(root.c_str()) == 0 &&
-                     ::syscall(SYS_pivot_root, ".", ".") == 0 && ::umount2(".", MNT_DETACH) == 0 && ::chdir("/") == 0;
+  const bool is_in = ::mount(nullptr, root.c_str(), nullptr,
+                             MS_REMOUNT | MS_BIND | MS_RDONLY | kOurRoot, nullptr) == 0 &&
+                     ::mount(nullptr, root.c_str(), nullptr, MS_PRIVATE, nullptr) == 0 &&
+                     ::chdir(root.c_str()) == 0 && ::syscall(SYS_pivot_root, ".", ".") == 0 &&
+                     ::umount2(".", MNT_DETACH) == 0 && ::chdir("/") == 0;
   if (!is_in) return refused("cannot enter a new root in " + root);
   return {};
 }
@@ -236,7 +248,8 @@ Status enter_root(const std::string& root) {
 bool make_read_only(const std::string& place) {
   mount_attr wanted{};
   wanted.attr_set = MOUNT_ATTR_RDONLY;
-  if (::mount_setattr(AT_FDCWD, place.c_str(), AT_RECURSIVE, &wanted, sizeof wanted) == 0) return true;
+  if (::mount_setattr(AT_FDCWD, place.c_str(), AT_RECURSIVE, &wanted, sizeof wanted) == 0)
+    return true;
   struct statvfs known{};
   if (errno != ENOSYS || ::statvfs(place.c_str(), &known) != 0) return false;
   unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY;

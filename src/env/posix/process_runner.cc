@@ -63,14 +63,16 @@ void apply_limits(const std::string& text) {
       rlimit value{};
       ::getrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
       const std::string amount = item.substr(equals + 1);
-      const rlim_t wanted = amount == "unlimited" ? RLIM_INFINITY : std::strtoull(amount.c_str(), nullptr, 10);
+      const rlim_t wanted =
+          amount == "unlimited" ? RLIM_INFINITY : std::strtoull(amount.c_str(), nullptr, 10);
       value.rlim_cur = wanted > value.rlim_max ? value.rlim_max : wanted;
       ::setrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
     }
   }
 }
 
-/// By the kernel's own calls: the C library keeps 32 and 33 to itself, and a parent that ignores them would hand that down.
+/// By the kernel's own calls: the C library keeps 32 and 33 to itself, and a parent that ignores
+/// them would hand that down.
 void reset_signals() {
   constexpr std::size_t kMaskBytes = 8;
   const struct {
@@ -79,7 +81,8 @@ void reset_signals() {
     void (*restorer)() = nullptr;
     std::uint64_t mask = 0;
   } action;
-  for (int signal = 1; signal < NSIG; ++signal) ::syscall(SYS_rt_sigaction, signal, &action, nullptr, kMaskBytes);
+  for (int signal = 1; signal < NSIG; ++signal)
+    ::syscall(SYS_rt_sigaction, signal, &action, nullptr, kMaskBytes);
   const std::uint64_t none = 0;
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, kMaskBytes);
 }
@@ -103,14 +106,18 @@ bool enter_container(const std::string& file) {
   return is_in;
 }
 
-/// Groups come before the view: looking them up must not load what a user shows there with root's rights.
+/// Groups come before the view: looking them up must not load what a user shows there with root's
+/// rights.
 bool take_groups(const ProcessUser& user) {
   if (::geteuid() != 0 || user.uid == 0) return true;
-  const int rc = user.name.empty() ? ::setgroups(0, nullptr) : ::initgroups(user.name.c_str(), user.gid);
+  const int rc =
+      user.name.empty() ? ::setgroups(0, nullptr) : ::initgroups(user.name.c_str(), user.gid);
   return rc == 0 && ::setresgid(user.gid, user.gid, user.gid) == 0;
 }
 
-bool become(const ProcessUser& user) { return ::geteuid() != 0 || ::setresuid(user.uid, user.uid, user.uid) == 0; }
+bool become(const ProcessUser& user) {
+  return ::geteuid() != 0 || ::setresuid(user.uid, user.uid, user.uid) == 0;
+}
 
 /// Programs that would run with rights of others find the files that the view shows.
 bool give_up_rights_of_others(const MountView& view) {
@@ -134,8 +141,9 @@ bool place_descriptors(const ProcessSpec& spec) {
 
 void enter_work_dir(const std::string& path) {
   if (path.empty() || ::chdir(path.c_str()) == 0) return;
-  const std::string message = fmt::format("slurmstepd: error: couldn't chdir to `{}': {}: going to /tmp instead\n", path,
-                                          std::strerror(errno));
+  const std::string message =
+      fmt::format("slurmstepd: error: couldn't chdir to `{}': {}: going to /tmp instead\n", path,
+                  std::strerror(errno));
   [[maybe_unused]] const auto ignored = ::write(2, message.data(), message.size());
   [[maybe_unused]] const int rc = ::chdir("/tmp");
 }
@@ -172,7 +180,8 @@ void execute(const ProcessSpec& spec, const std::vector<std::string>& environmen
   const std::string path = path_of(environment);
   for (std::size_t begin = 0; begin <= path.size() && !program.empty();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
-    const std::string candidate = (end == begin ? "." : path.substr(begin, end - begin)) + "/" + program;
+    const std::string candidate =
+        (end == begin ? "." : path.substr(begin, end - begin)) + "/" + program;
     ::execve(candidate.c_str(), arguments.data(), variables.data());
     if (errno == EACCES && ::access(candidate.c_str(), F_OK) == 0) worst = EACCES;
     begin = end + 1;
@@ -190,7 +199,8 @@ bool enter_view(const ProcessSpec& spec, ChildFailure& failure) {
   return false;
 }
 
-/// Makes this process the task, but for its descriptors and program. False: `failure` says what was refused.
+/// Makes this process the task, but for its descriptors and program. False: `failure` says what was
+/// refused.
 bool prepare_child(const ProcessSpec& spec, ChildFailure& failure) {
   const auto is_done = [&failure](bool is_good, ChildFailure::Stage stage) {
     if (!is_good) {
@@ -233,7 +243,8 @@ Error describe(const ProcessSpec& spec, const ChildFailure& failure) {
   const char* reason = std::strerror(failure.error);
   switch (failure.stage) {
     case ChildFailure::kExec: {
-      const ErrorCode code = failure.error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
+      const ErrorCode code =
+          failure.error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
       return Error{code, fmt::format("execve(): {}: {}", spec.arguments.front(), reason), ""};
     }
     case ChildFailure::kView: return Error{failure.view_code, failure.view_text, ""};
@@ -283,8 +294,9 @@ namespace {
 /// A full disk is the user's own business there; a lack of descriptors or memory is the node's.
 Error path_error(const std::string& what, int error) {
   if (error == EMFILE || error == ENFILE || error == ENOMEM) return disk_error(what, error);
-  const ErrorCode code = error == EACCES ? ErrorCode::kPermissionDenied
-                         : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument;
+  const ErrorCode code = error == EACCES                       ? ErrorCode::kPermissionDenied
+                         : error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound
+                                                               : ErrorCode::kInvalidArgument;
   return Error{code, what, std::strerror(error)};
 }
 
@@ -309,12 +321,15 @@ bool is_about_us(int fd) {
   struct statfs where{};
   if (::fstatfs(fd, &where) != 0 || where.f_type != PROC_SUPER_MAGIC) return false;
   std::array<char, 256> path{};
-  const ssize_t size = ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), path.data(), path.size());
-  return size > 0 && std::string_view(path.data(), static_cast<std::size_t>(size)).starts_with(fmt::format("/proc/{}/", ::getpid()));
+  const ssize_t size =
+      ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), path.data(), path.size());
+  return size > 0 && std::string_view(path.data(), static_cast<std::size_t>(size))
+                         .starts_with(fmt::format("/proc/{}/", ::getpid()));
 }
 
 Error no_partner(const std::string& path, const char* who) {
-  return Error{ErrorCode::kFailedPrecondition, "could not open " + path, fmt::format("it is a FIFO that nobody {}: start its other end first", who)};
+  return Error{ErrorCode::kFailedPrecondition, "could not open " + path,
+               fmt::format("it is a FIFO that nobody {}: start its other end first", who)};
 }
 
 }  // namespace
@@ -322,7 +337,8 @@ Error no_partner(const std::string& path, const char* who) {
 Result<int> act_as(const ProcessUser& user, const std::function<bool()>& work) {
   const bool is_switch = ::geteuid() == 0 && user.uid != 0;
   if (is_switch) {
-    const int rc = user.name.empty() ? ::setgroups(0, nullptr) : ::initgroups(user.name.c_str(), user.gid);
+    const int rc =
+        user.name.empty() ? ::setgroups(0, nullptr) : ::initgroups(user.name.c_str(), user.gid);
     if (rc != 0 || ::setegid(user.gid) != 0 || ::seteuid(user.uid) != 0) {
       return fail(ErrorCode::kUnavailable, "cannot take the user's rights", std::strerror(errno));
     }
@@ -330,7 +346,8 @@ Result<int> act_as(const ProcessUser& user, const std::function<bool()>& work) {
   const mode_t own_umask = ::umask(0);  // modes are the caller's to say, not this daemon's
   const int error = work() ? 0 : errno;
   ::umask(own_umask);
-  if (is_switch && (::seteuid(0) != 0 || ::setegid(0) != 0 || ::setgroups(0, nullptr) != 0)) std::abort();
+  if (is_switch && (::seteuid(0) != 0 || ::setegid(0) != 0 || ::setgroups(0, nullptr) != 0))
+    std::abort();
   return error;
 }
 
@@ -350,13 +367,15 @@ Result<int> open_as(const ProcessUser& user, const std::string& path, int flags,
   if (error != 0) return fail(path_error("could not open " + path, error));
   if (is_about_us(fd)) {
     ::close(fd);
-    return fail(ErrorCode::kPermissionDenied, "could not open " + path, "it would be the file of the program that starts the job, not of the job");
+    return fail(ErrorCode::kPermissionDenied, "could not open " + path,
+                "it would be the file of the program that starts the job, not of the job");
   }
   if ((flags & (O_ACCMODE | O_PATH)) == O_RDONLY && is_fifo(fd) && !has_writer(fd)) {
     ::close(fd);
     return fail(no_partner(path, "writes to"));
   }
-  if ((flags & (O_PATH | O_NONBLOCK)) == 0) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  if ((flags & (O_PATH | O_NONBLOCK)) == 0)
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
   return fd;
 }
 
@@ -385,7 +404,8 @@ std::string current_limits() {
     rlimit value{};
     ::getrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", limit.name,
-                        value.rlim_cur == RLIM_INFINITY ? std::string("unlimited") : std::to_string(value.rlim_cur));
+                        value.rlim_cur == RLIM_INFINITY ? std::string("unlimited")
+                                                        : std::to_string(value.rlim_cur));
   }
   return text;
 }

@@ -6,14 +6,15 @@
 namespace muster::sched {
 namespace {
 
-/// An overdue job is expected to end a grace after now: answers that count on it move with the clock.
+/// An overdue job is expected to end a grace after now: answers that count on it move with the
+/// clock.
 bool is_anything_overdue(const ClusterSnapshot& snapshot, TimePoint now) {
   return !snapshot.ends().empty() && snapshot.ends().front().end <= now;
 }
 
 /// The nodes of `among` that have changed. Nullopt: too long ago to tell.
-std::optional<std::vector<NodeIndex>> changed_nodes(const ClusterSnapshot& snapshot, std::uint64_t revision,
-                                                    const NodeSet& among) {
+std::optional<std::vector<NodeIndex>> changed_nodes(const ClusterSnapshot& snapshot,
+                                                    std::uint64_t revision, const NodeSet& among) {
   const auto changes = snapshot.changed_since(revision);
   if (!changes) return std::nullopt;
   std::vector<NodeIndex> nodes;
@@ -25,14 +26,17 @@ std::optional<std::vector<NodeIndex>> changed_nodes(const ClusterSnapshot& snaps
 
 }  // namespace
 
-void WindowMemo::keep(Question question, const std::optional<FuturePlacement>& answer, SearchMemory memory) {
+void WindowMemo::keep(Question question, const std::optional<FuturePlacement>& answer,
+                      SearchMemory memory) {
   const TimePoint now = question.timeline.now();
   *this = {};
   if (is_anything_overdue(question.snapshot, now)) return;
   revision_ = question.snapshot.revision();
   now_ = now;
   allowed_ = question.allowed;
-  (question.started_on & question.allowed).for_each([this](NodeIndex node) { unsettled_.push_back(node); });
+  (question.started_on & question.allowed).for_each([this](NodeIndex node) {
+    unsettled_.push_back(node);
+  });
   kept_ = std::move(question.kept);
   answer_ = answer;
   early_ = std::move(memory.early);
@@ -44,14 +48,16 @@ bool WindowMemo::is_comparable(const Question& question) const {
   if (revision_ == 0 || allowed_ != question.allowed || kept_ != question.kept) return false;
   const TimePoint now = question.timeline.now();
   if (is_anything_overdue(question.snapshot, now)) return false;
-  // The search weighs a node first with the windows that begin within the job's time, counted from now.
+  // The search weighs a node first with the windows that begin within the job's time, counted from
+  // now.
   return now == now_ || std::ranges::all_of(kept_, [&](const KeptRoom& room) {
            return (room.start < now_ + question.duration) == (room.start < now + question.duration);
          });
 }
 
 bool WindowMemo::holds_for(const Question& question) const {
-  if (!is_comparable(question) || !unsettled_.empty() || question.started_on.intersects(allowed_)) return false;
+  if (!is_comparable(question) || !unsettled_.empty() || question.started_on.intersects(allowed_))
+    return false;
   if (answer_ && answer_->start <= question.timeline.now()) return false;
   const auto changed = changed_nodes(question.snapshot, revision_, allowed_);
   return changed && changed->empty();
@@ -65,9 +71,12 @@ std::optional<SearchMemory> WindowMemo::take_memory(const Question& question) {
   if (!changed) return memory;
   memory.changed = std::move(*changed);
   memory.changed.insert(memory.changed.end(), unsettled_.begin(), unsettled_.end());
-  (question.started_on & allowed_).for_each([&](NodeIndex node) { memory.changed.push_back(node); });
+  (question.started_on & allowed_).for_each([&](NodeIndex node) {
+    memory.changed.push_back(node);
+  });
   std::ranges::sort(memory.changed);
-  memory.changed.erase(std::unique(memory.changed.begin(), memory.changed.end()), memory.changed.end());
+  memory.changed.erase(std::unique(memory.changed.begin(), memory.changed.end()),
+                       memory.changed.end());
   memory.early = std::move(early_);
   memory.late = std::move(late_);
   if (answer_) memory.expected_start = answer_->start;

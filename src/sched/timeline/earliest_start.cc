@@ -34,7 +34,8 @@ class EarliestStartSearch final : public Availability {
         continue;
       }
       Seeking how{timeline_.is_effort_left() ? Effort::kFull : Effort::kQuick};
-      const auto nodes = place(fitter_, *this, question_.limits, question_.order, question_.allowed, &how);
+      const auto nodes =
+          place(fitter_, *this, question_.limits, question_.order, question_.allowed, &how);
       timeline_.spend(how.cost);
       cost_ += how.cost;
       if (nodes) return FuturePlacement{state_.time, *nodes};
@@ -52,7 +53,8 @@ class EarliestStartSearch final : public Availability {
     for (std::uint32_t i = timeline_.first_slot_[node.value()]; i != Timeline::kNone;
          i = timeline_.slots_[i].next) {
       const Timeline::Slot& slot = timeline_.slots_[i];
-      if (slot.start <= state_.time || slot.start >= until) continue;  // what has begun is in the state
+      if (slot.start <= state_.time || slot.start >= until)
+        continue;  // what has begun is in the state
       if (!is_copied) row_ = FreeRow(free, slot.spare.gres.size());
       is_copied = true;
       row_.limit(slot.spare);
@@ -65,8 +67,9 @@ class EarliestStartSearch final : public Availability {
   /// tried: an upper bound on the work, and a later start than possible only where windows
   /// interlock badly.
   static constexpr int kTryMax = 64;
-  /// When tries in vain have cost so much, the next one waits until there is an eighth more of something, or all has ended: an upper
-  /// bound on the work, and a start that may come somewhat later than it could.
+  /// When tries in vain have cost so much, the next one waits until there is an eighth more of
+  /// something, or all has ended: an upper bound on the work, and a start that may come somewhat
+  /// later than it could.
   static constexpr std::uint64_t kCostMax = 200'000;
 
   void prepare() {
@@ -89,7 +92,8 @@ class EarliestStartSearch final : public Availability {
 
   /// From now on, with what has room now.
   void begin() {
-    state_ = {timeline_.now_, timeline_.free_, std::vector<Candidate>(timeline_.free_.node_count()), {}};
+    state_ = {
+        timeline_.now_, timeline_.free_, std::vector<Candidate>(timeline_.free_.node_count()), {}};
     question_.room.for_each([this](NodeIndex node) { recount(node); });
     most_ = state_.sums;  // room that is there now may be gone by the first end
   }
@@ -117,7 +121,8 @@ class EarliestStartSearch final : public Availability {
     for (const NodeIndex node : memory_->changed) {
       if (!question_.allowed.test(node)) continue;
       const FreeRow row = timeline_.row_without_windows(node, from);
-      if (const auto candidate = candidate_at(fitter_, node, row.view())) count_in(known.most, *candidate, 1);
+      if (const auto candidate = candidate_at(fitter_, node, row.view()))
+        count_in(known.most, *candidate, 1);
     }
     if (is_enough(known.most)) return false;
     state_ = std::move(known.state);
@@ -137,9 +142,12 @@ class EarliestStartSearch final : public Availability {
   void skip_to(TimePoint from) {
     const auto& ends = timeline_.snapshot_.ends();
     const auto is_past = [&](const ExpectedEnd& end) { return end.end <= from; };
-    next_end_ = static_cast<std::size_t>(std::partition_point(ends.begin(), ends.end(), is_past) - ends.begin());
-    while (next_planned_ < timeline_.planned_by_end_.size() && planned(next_planned_).end <= from) ++next_planned_;
-    while (next_boundary_ < boundaries_.size() && boundaries_[next_boundary_].time <= from) ++next_boundary_;
+    next_end_ = static_cast<std::size_t>(std::partition_point(ends.begin(), ends.end(), is_past) -
+                                         ends.begin());
+    while (next_planned_ < timeline_.planned_by_end_.size() && planned(next_planned_).end <= from)
+      ++next_planned_;
+    while (next_boundary_ < boundaries_.size() && boundaries_[next_boundary_].time <= from)
+      ++next_boundary_;
   }
   /// What follows a checkpoint must be walked again, so each is made as late as its purpose lets.
   void remember() {
@@ -200,7 +208,8 @@ class EarliestStartSearch final : public Availability {
       change(amount, true);
     }
   }
-  /// The walk waits for memory more than for anything else: what comes in a few steps is asked for now.
+  /// The walk waits for memory more than for anything else: what comes in a few steps is asked for
+  /// now.
   void fetch_ahead() const {
     constexpr std::size_t kFar = 64;
     constexpr std::size_t kNear = 32;
@@ -243,7 +252,8 @@ class EarliestStartSearch final : public Availability {
     if (candidate.tasks == 0) return;
     sums.nodes += sign;
     sums.tasks += sign * std::int64_t{candidate.tasks};
-    for (std::size_t i = 0; i < kJobNeedMax; ++i) sums.shares[i] += sign * std::int64_t{candidate.shares[i]};
+    for (std::size_t i = 0; i < kJobNeedMax; ++i)
+      sums.shares[i] += sign * std::int64_t{candidate.shares[i]};
     if (fitter_.demand().required.test(candidate.node)) sums.required += sign;
   }
 
@@ -263,7 +273,9 @@ class EarliestStartSearch final : public Availability {
     return !fitter_.request().is_contiguous || longest_run() >= question_.limits.min;
   }
   bool has_grown() const {
-    const auto is_more = [](std::int64_t now, std::int64_t before) { return now * 8 >= before * 9; };
+    const auto is_more = [](std::int64_t now, std::int64_t before) {
+      return now * 8 >= before * 9;
+    };
     if (is_more(state_.sums.tasks, failed_at_.tasks)) return true;
     for (std::size_t i = 0; i < fitter_.demand().per_job.size(); ++i) {
       if (is_more(state_.sums.shares[i], failed_at_.shares[i])) return true;
@@ -300,7 +312,8 @@ class EarliestStartSearch final : public Availability {
   SearchSums failed_at_;    ///< what there was at the last
 };
 
-std::optional<FuturePlacement> Timeline::earliest_start(const StartQuestion& question, SearchMemory* memory) {
+std::optional<FuturePlacement> Timeline::earliest_start(const StartQuestion& question,
+                                                        SearchMemory* memory) {
   return EarliestStartSearch(*this, question, memory).run();
 }
 
