@@ -30,6 +30,7 @@ struct SinfoOptions {
   bool is_all = false;
   bool is_hidden_left_out = false;
   bool is_dead_only = false;
+  bool is_future_shown = false;
   bool is_responding_only = false;
   std::uint32_t repeat_seconds = 0;
 };
@@ -67,15 +68,17 @@ constexpr OptionRow<O> kOptions[] = {
     {"cluster", 0, Takes::kValue, clusters, ""},
     {"clusters", 'M', Takes::kValue, clusters, "this cluster's own name; there are no others"},
     {"dead", 'd', Takes::kNothing, set_flag<&O::is_dead_only>, "only nodes that do not respond"},
-    {"exact", 'e', Takes::kNothing, set_flag<&O::is_exact>, "nodes of different size on lines of their own"},
+    {"exact", 'e', Takes::kNothing, set_flag<&O::is_exact>,
+     "nodes of different size on lines of their own"},
     {"federation", 0, Takes::kNothing, nullptr, ""},
     {"format", 'o', Takes::kValue, set_text<&O::format>, "columns by letter: \"%N %G\""},
     {"Format", 'O', Takes::kValue, set_text<&O::long_format>, "columns by name: NodeHost,Gres:40"},
-    {"future", 'F', Takes::kNothing, holds_anyway, ""},
+    {"future", 'F', Takes::kNothing, set_flag<&O::is_future_shown>, "nodes in state FUTURE too"},
     {"hide", 0, Takes::kNothing, set_flag<&O::is_hidden_left_out>, "no hidden partitions"},
     {"iterate", 'i', Takes::kValue, repeat, "again every so many seconds"},
     {"json", 0, Takes::kMaybe, nullptr, ""},
-    {"list-reasons", 'R', Takes::kNothing, set_flag<&O::is_reasons>, "why nodes are down or drained"},
+    {"list-reasons", 'R', Takes::kNothing, set_flag<&O::is_reasons>,
+     "why nodes are down or drained"},
     {"local", 0, Takes::kNothing, holds_anyway, ""},
     {"long", 'l', Takes::kNothing, set_flag<&O::is_long>, "more columns"},
     {"noconvert", 0, Takes::kNothing, holds_anyway, ""},
@@ -84,8 +87,10 @@ constexpr OptionRow<O> kOptions[] = {
     {"nodes", 'n', Takes::kValue, nodes, "only these nodes"},
     {"noheader", 'h', Takes::kNothing, set_flag<&O::is_no_header>, "no header line"},
     {"partition", 'p', Takes::kValue, partitions, "only these partitions"},
-    {"reservation", 'T', Takes::kNothing, set_flag<&O::is_reservations>, "reservations (there are none)"},
-    {"responding", 'r', Takes::kNothing, set_flag<&O::is_responding_only>, "only nodes that respond"},
+    {"reservation", 'T', Takes::kNothing, set_flag<&O::is_reservations>,
+     "reservations (there are none)"},
+    {"responding", 'r', Takes::kNothing, set_flag<&O::is_responding_only>,
+     "only nodes that respond"},
     {"sort", 'S', Takes::kValue, set_text<&O::sort>, "by column letters: P,-t"},
     {"states", 't', Takes::kValue, states, "only nodes in these states"},
     {"summarize", 's', Takes::kNothing, set_flag<&O::is_summary>, "one line for each partition"},
@@ -133,6 +138,10 @@ bool has_states(const NodeView& node, std::string_view word) {
 bool is_shown(const O& options, const NodeView& node) {
   const bool is_silent = (node.status.conditions & (node_condition::kNotResponding | node_condition::kUnknown)) != 0;
   if ((options.is_dead_only && !is_silent) || (options.is_responding_only && is_silent)) return false;
+  // As for Slurm they are not there yet, unless somebody asks for them.
+  const bool is_future = (node.status.conditions & node_condition::kFuture) != 0;
+  const bool is_asked_for = options.is_future_shown || !options.states.empty();
+  if (is_future && !is_asked_for) return false;
   if (options.is_reasons && node.status.reason.empty()) return false;
   if (!options.nodes.empty() && std::ranges::find(options.nodes, node.config.name) == options.nodes.end()) return false;
   return options.states.empty() ||

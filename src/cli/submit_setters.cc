@@ -127,7 +127,8 @@ Status hint(SubmitOptions& options, Value value) {
   if (word == "memory_bound") return unsupported("--hint=memory_bound (one core of each socket)");
   if (!is_one_thread && word != "multithread") {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("unrecognized --hint argument \"{}\", see --hint=help", value));
+                fmt::format("unrecognized --hint argument \"{}\", see --hint=help", value),
+                "compute_bound, nomultithread and multithread are known");
   }
   options.job.threads_per_core = is_one_thread ? 1 : 0;
   options.job.given &= ~given_option::kThreadsPerCore;

@@ -14,7 +14,7 @@ bool is_unlimited(std::string_view text) {
 }
 
 Result<Duration> read_units(std::string_view text, std::int64_t unit_seconds) {
-  if (is_unlimited(text)) return Duration::infinite();
+  if (text != "-1" && is_unlimited(text)) return Duration::infinite();
   const auto count = parse_whole32(text);
   if (!count) return must_be("a whole number or UNLIMITED");
   return Duration::seconds(unit_seconds * static_cast<std::int64_t>(*count));

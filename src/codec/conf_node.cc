@@ -51,9 +51,9 @@ struct StateWord {
 };
 constexpr std::array<StateWord, 8> kStates = {{{"UNKNOWN", 0},
                                                {"IDLE", 0},
-                                               {"DOWN", node_condition::kDown},
-                                               {"DRAIN", node_condition::kDrain},
-                                               {"DRAINED", node_condition::kDrain},
+                                               {"DOWN", node_condition::kDownByOrder},
+                                               {"DRAIN", node_condition::kDrainByOrder},
+                                               {"DRAINED", node_condition::kDrainByOrder},
                                                {"FAIL", node_condition::kFail},
                                                {"FAILING", node_condition::kFail},
                                                {"FUTURE", node_condition::kFuture}}};

@@ -202,7 +202,8 @@ TEST(SlurmConf, NodesTakeDefaultsAndLists) {
   EXPECT_EQ(g2.features, (std::vector<std::string>{"ib", "h100"}));
   ASSERT_EQ(g2.gres.size(), 2U);
   EXPECT_EQ(g2.gres[1], (GresPool{"gpu", "h100", 2, {}}));
-  EXPECT_EQ(conf.initial_nodes[1].conditions, node_condition::kUnknown | node_condition::kDown);
+  EXPECT_EQ(conf.initial_nodes[1].conditions,
+            node_condition::kUnknown | node_condition::kDownByOrder);
   EXPECT_EQ(conf.initial_nodes[1].reason, "being built");
   EXPECT_EQ(conf.cluster.nodes[2].memory_mib, 1000U);
   EXPECT_EQ(conf.initial_nodes[2].conditions, node_condition::kUnknown);

@@ -91,4 +91,20 @@ std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state,
   return changes;
 }
 
+std::vector<NodeChanged> changes_of_new_nodes(const ClusterState& state, std::size_t known,
+                                              const std::map<std::string, NodeStatus>& first) {
+  std::vector<NodeChanged> changes;
+  for (std::size_t i = known; i < state.nodes().all().size(); ++i) {
+    const NodeIndex index(static_cast<std::uint32_t>(i));
+    const auto found = first.find(state.nodes().at(index).config.name);
+    if (found == first.end()) continue;
+    NodeChanged change;
+    change.node = index;
+    change.set_conditions = found->second.conditions;
+    change.reason = found->second.reason;
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
 }  // namespace muster

@@ -2,7 +2,9 @@
 // their places, which never change.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "model/event.h"
@@ -20,5 +22,10 @@ bool is_unnamed(const Node& node);
 /// What becomes of the conditions of nodes that the file no longer names, or names again. To be emitted once the
 /// configuration is applied. `named` is the configuration as it was read.
 std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state, const ClusterConfig& named);
+
+/// The conditions in which nodes begin that the state did not know before: those after the first
+/// `known`. To be emitted once the configuration is applied. Source: slurm.conf(5), NodeName State.
+std::vector<NodeChanged> changes_of_new_nodes(const ClusterState& state, std::size_t known,
+                                              const std::map<std::string, NodeStatus>& first);
 
 }  // namespace muster

@@ -100,6 +100,39 @@ TEST(CoreNode, OneThatIsNamedNoMoreKeepsItsOrder) {
   EXPECT_EQ(back.reason, "new fan");
 }
 
+/// Two nodes of which the configuration says that n1 is not to be used.
+CoreStart configured(int conditions, const std::string& reason) {
+  CoreStart start;
+  NodeStatus& status = start.first_status["n1"];
+  status.conditions = static_cast<std::uint16_t>(conditions);
+  status.reason = reason;
+  return start;
+}
+
+TEST(CoreNode, ANodeBeginsAsItIsConfigured) {
+  const CoreStart start = configured(node_condition::kDownByOrder, "broken fan");
+  Rig rig(testing::config_of(2), {}, {}, start);
+  rig.connect_all();
+  const NodeStatus& status = rig.core.state().nodes().at(NodeIndex(1)).status;
+  EXPECT_NE(status.conditions & node_condition::kDown, 0);
+  EXPECT_EQ(status.reason, "broken fan");
+  EXPECT_EQ(rig.core.state().nodes().at(NodeIndex(0)).status.conditions, 0);
+  // From then on the state says how it is.
+  rig.done(UpdateObject{UpdateKind::kNode, "n1", {{"State", "resume"}}}, kRoot);
+  Rig again(testing::config_of(2), rig.stored(), {}, start);
+  EXPECT_EQ(again.core.state().nodes().at(NodeIndex(1)).status.conditions & node_condition::kDown,
+            0);
+}
+
+TEST(CoreNode, ANodeOfTheFutureTakesWorkWhenItIsResumed) {
+  Rig rig(testing::config_of(2), {}, {}, configured(node_condition::kFuture, ""));
+  rig.connect_all();
+  const NodeStatus& status = rig.core.state().nodes().at(NodeIndex(1)).status;
+  EXPECT_EQ(status.conditions & node_condition::kNoNewWork, node_condition::kFuture);
+  rig.done(UpdateObject{UpdateKind::kNode, "n1", {{"State", "res"}}}, kRoot);
+  EXPECT_EQ(status.conditions & node_condition::kNoNewWork, 0);
+}
+
 TEST(CoreNode, OneThatIsDownByOrderMayStillFallSilent) {
   Rig rig(1);
   rig.connect_all();

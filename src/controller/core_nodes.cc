@@ -383,9 +383,13 @@ void Core::note_fault(NodeIndex index, const std::string& fault, TimePoint now) 
   mark(index, {node_condition::kDrainByFault, 0}, now, fault);
 }
 
-/// A fault that may pass ends with the agent's next word that nothing is wrong.
+/// A fault that may pass ends with the agent's next word that nothing is wrong. Agents of earlier
+/// versions do not say which does, but what they see themselves does.
 void Core::drain_for_launch(NodeIndex index, const StepDone& done, TimePoint now) {
-  if (done.may_pass) return note_fault(index, done.error, now);
+  const NodeStatus& status = state_.nodes().at(index).status;
+  const bool is_agents =
+      (status.conditions & node_condition::kDrainByFault) != 0 && done.error == status.fault;
+  if (done.may_pass || is_agents) return note_fault(index, done.error, now);
   drain_for(index, "Launch failure: " + done.error, now);
 }
 
@@ -398,7 +402,7 @@ bool Core::is_away(NodeIndex index) const {
 /// Until an operator has looked at it: no job is to find out again what one has.
 void Core::drain_for(NodeIndex index, const std::string& reason, TimePoint now) {
   const Node& node = state_.nodes().at(index);
-  if ((node.status.conditions & node_condition::kDrain) != 0 || is_away(index)) return;
+  if ((node.status.conditions & node_condition::kDrainByOrder) != 0 || is_away(index)) return;
   port_.warn(fmt::format("node {} is drained: {}", node.config.name, reason));
   NodeChanged change;
   change.node = index;

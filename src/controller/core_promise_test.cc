@@ -371,6 +371,21 @@ TEST(CoreLaunch, AFaultOfTheNodeDrainsItAndGoesByItself) {
   EXPECT_FALSE(rig.is_drained(0));
 }
 
+TEST(CoreLaunch, AnotherFaultBesideAFullDiskIsForAnOperator) {
+  Running rig;
+  Heartbeat full;
+  full.fault = "no room";
+  rig.hear(0, full);
+  StepDone refused;
+  refused.id = rig.batch_step(rig.id);
+  refused.tasks = {ExitStatus::exited(1)};
+  refused.error = "cannot make the cgroup";
+  refused.is_node_fault = true;
+  rig.hear(0, refused);
+  rig.hear(0, Heartbeat{});
+  EXPECT_TRUE(rig.is_drained(0));
+}
+
 TEST(CoreLaunch, AFullDiskThatASupervisorMeetsGoesByItself) {
   Running rig;
   StepDone refused;

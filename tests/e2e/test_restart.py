@@ -2,6 +2,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -206,12 +207,27 @@ def test_reconfigure_reads_the_file_again_and_jobs_run_on(own_cluster):
     conf.write_text(good + "NoSuchKey=1\n")
     refused = cluster.run("scontrol", "reconfigure", check=False)
     assert refused.code != 0 and "NoSuchKey" in refused.err
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        conf.write_text("".join(line for line in good.splitlines(True) if not line.startswith("MusterHttp="))
+                        + f"MusterHttp=127.0.0.1:{port}\n")
+        refused = cluster.run("scontrol", "reconfigure", check=False)
+        assert refused.code != 0 and f"127.0.0.1:{port}" in refused.err
+        assert cluster.run("scontrol", "ping").out.endswith("is UP\n")
     others = "".join(line for line in good.splitlines(True) if not line.startswith("KillWait="))
+    others += ("NodeName=late1 CPUs=1 RealMemory=100 State=DRAIN Reason=\"being built\"\n"
+               "NodeName=late2 CPUs=1 RealMemory=100 State=FUTURE\nPartitionName=late Nodes=late1,late2\n")
     for seconds in (7, 8, 9):
         conf.write_text(others + f"KillWait={seconds}\n")
         cluster.run("scontrol", "reconfigure")
         shown = cluster.run("scontrol", "show", "config").out
         assert f"KillWait                = {seconds} sec" in shown, "when the command is over"
+    late = cluster.run("scontrol", "show", "node", "late1").out
+    assert "DRAIN" in late and "Reason=being built" in late
+    assert cluster.run("sinfo", "-h", "-N", "-p", "late", "-o", "%N").out.split() == ["late1"]
+    assert "late2" in cluster.run("sinfo", "-h", "-N", "-F", "-p", "late", "-o", "%N").out
     assert cluster.wait_ended(job)["State"] == "COMPLETED"
 
 

@@ -273,8 +273,23 @@ void store_unprojected(Recovered& recovered, const BatchMark& last, const Daemon
   if (!synced.has_value()) die(history_refusal(synced.error()));
 }
 
+/// Of nodes whose configuration says more than that they are there.
+std::map<std::string, NodeStatus> first_status(const SlurmConf& conf) {
+  std::map<std::string, NodeStatus> first;
+  for (std::size_t i = 0; i < conf.initial_nodes.size(); ++i) {
+    const InitialNode& initial = conf.initial_nodes[i];
+    const int said = initial.conditions & ~node_condition::kUnknown;
+    if (said == 0) continue;
+    NodeStatus& status = first[conf.cluster.nodes.at(i).name];
+    status.conditions = static_cast<std::uint16_t>(said);
+    status.reason = initial.reason;
+  }
+  return first;
+}
+
 /// Where the cluster's time stands: it went on while no controller was there.
-CoreBeginning begin_core(const Recovered& recovered, const ClusterState& state, JobId suspect) {
+CoreBeginning begin_core(const Recovered& recovered, const SlurmConf& conf,
+                         const ClusterState& state, JobId suspect) {
   const bool is_believed = !take_variable(kClockBelieved).empty();
   const ClockReading reading = read_clocks();
   const bool is_same_boot = recovered.clock && recovered.clock->boot == boot_number() && recovered.clock->steady <= reading.steady;
@@ -283,14 +298,34 @@ CoreBeginning begin_core(const Recovered& recovered, const ClusterState& state, 
   if (start.step != Duration()) log_line(fmt::format("the cluster's time goes {} s {}", start.step.seconds() < 0 ? -start.step.seconds() : start.step.seconds(), start.step < Duration() ? "back" : "ahead"));
   const ClusterClock clock(reading, start.time + start.step);
   set_cluster_offset(clock.offset());
-  return CoreBeginning{recovered.epoch, recovered.config, CoreStart{draw_cluster_id(), start.step, recovered.start.verdict.job_floor, suspect}, clock};
+  CoreStart core{draw_cluster_id(), start.step, recovered.start.verdict.job_floor, suspect,
+                 first_status(conf)};
+  return CoreBeginning{recovered.epoch, recovered.config, std::move(core), clock};
+}
+
+/// Whether the next run could listen where the configuration says: it would be gone otherwise, and
+/// nobody would start it again.
+Status check_addresses(const HttpSettings& wanted, const HttpSettings& running) {
+  const std::pair<const char*, const std::string*> addresses[] = {
+      {"MusterHttp", &wanted.listen}, {"MusterHttpServices", &wanted.services_listen}};
+  for (const auto& [key, address] : addresses) {
+    const bool is_held = *address == running.listen || *address == running.services_listen;
+    if (address->empty() || is_held) continue;
+    const auto opened = listen_tcp(*address);
+    if (!opened.has_value())
+      return fail(opened.error().code, fmt::format("{}: {}", key, opened.error().message),
+                  opened.error().detail);
+    ::close(opened->fd);
+  }
+  return {};
 }
 
 /// A start reads the configuration, so reading it again is a start: clients repeat what they have in flight, nodes come
 /// back, and jobs run on. A file with an error changes nothing.
-Status read_again(const std::string& conf_path) {
+Status read_again(const std::string& conf_path, const HttpSettings& running) {
   const auto setup = set_up_to_run(conf_path);
   if (!setup.has_value()) return fail(setup.error());
+  TRY(check_addresses(setup->options.http, running));
   std::thread([] {
     std::this_thread::sleep_for(kReplyTravels);
     restart_process("scontrol reconfigure");
@@ -311,7 +346,8 @@ int run(const std::string& conf_path) {
   const JobId suspect = deaths >= kDeathsMax ? crash_note->last_job() : JobId();
   if (deaths > 0) log_line(fmt::format("the last run ended while it worked on job {}: {} in a row", crash_note->last_job().value(), deaths));
   auto channels = std::make_unique<Channels>();
-  ChannelCorePort port(*channels, crash_note.get(), setup->conf.cluster.settings.mail_program, [&] { return read_again(conf_path); });
+  ChannelCorePort port(*channels, crash_note.get(), setup->conf.cluster.settings.mail_program,
+                       [&] { return read_again(conf_path, options.http); });
   Core::Options core_options;
   core_options.version = options.version;
   Core core(core_options, port, port);
@@ -353,7 +389,10 @@ int run(const std::string& conf_path) {
   std::thread([&] { run_mail(*channels); }).detach();
   std::thread([&] { run_search(*channels, search); }).detach();
   std::thread([&] { run_planner(*channels, planner, recovered->start.report, crash_note.get()); }).detach();
-  std::thread([&] { run_core(*channels, core, port, options, *agent_fd, begin_core(*recovered, core.state(), suspect)); }).detach();
+  std::thread([&] {
+    run_core(*channels, core, port, options, *agent_fd,
+             begin_core(*recovered, setup->conf, core.state(), suspect));
+  }).detach();
   std::thread([&] { run_metrics(*channels, **metrics); }).detach();
   if (http->listen_fd >= 0) {
     for (Channel<Labour>& labour : channels->labour) std::thread([&labour] { run_labour(labour); }).detach();

@@ -363,6 +363,36 @@ TEST(Cancel, SomeElementsSplitOffAndTheLastKeepTheRecord) {
   EXPECT_EQ(cancel(log, all).only<JobEnding>().job, array);
 }
 
+/// How many parts it takes, each of as much as a turn has.
+std::size_t parts_of(const Log& log, frontend::Sweep::Request request) {
+  constexpr std::size_t kJobsPerTurn = 256;
+  frontend::Sweep sweep(std::move(request), kAlice, log.state());
+  std::size_t parts = 0;
+  for (; !sweep.is_done() && parts < 100; ++parts) {
+    Draft draft(log.state());
+    std::vector<frontend::SignalOrder> orders;
+    sweep.step(draft, kJobsPerTurn, orders);
+    EXPECT_TRUE(draft.events.empty());
+  }
+  return parts;
+}
+
+TEST(Cancel, MillionsOfElementsThatAreNotThereOrNotMeantAreDealtWithTogether) {
+  constexpr std::uint32_t kLast = 4'000'000;
+  Log log;
+  Bitmap ends;
+  ends.set(0);
+  ends.set(kLast);
+  const JobId sparse = log.submit(spec_of(), ArraySpec{ends, 0});
+  const JobSelector absent = element_of(sparse, Bitmap::range(1, kLast - 1));
+  EXPECT_LE(parts_of(log, control_of(JobVerb::kHold, absent)), 2U);
+  const JobId dense = log.submit(spec_of(), ArraySpec{Bitmap::range(0, kLast), 0});
+  CancelJobs running;
+  running.filter.jobs.push_back(element_of(dense, Bitmap::range(0, kLast - 1)));
+  running.filter.states = {JobState::kRunning};
+  EXPECT_LE(parts_of(log, running), 2U);
+}
+
 TEST(Cancel, ConditionsAreJudgedBeforeAnElementSplitsOff) {
   Log log;
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 3), 0});

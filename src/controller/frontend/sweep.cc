@@ -82,7 +82,7 @@ std::size_t Sweep::step_named(Draft& draft, std::vector<SignalOrder>& orders) {
   if (done_records_ < named_.records.size()) {
     const auto refusal = do_one(draft, named_.records[done_records_++], orders);
     if (refusal && selectors_[at_].is_element) {
-      refuse_elements(*refusal, named_.in_record);
+      refused_for(*refusal) |= named_.in_record;
     } else if (refusal && !first_refusal_) {
       first_refusal_ = refusal;
     }
@@ -101,17 +101,41 @@ std::size_t Sweep::do_element(Draft& draft, std::uint32_t index, std::vector<Sig
   const ClusterState& state = draft.state();
   const Job* array = state.jobs().find(selectors_[at_].job);
   const Job* record = array == nullptr ? nullptr : record_of_element(state, *array, index);
-  Bitmap one;
-  one.set(index);
   if (record == nullptr) {
-    refuse_elements(unknown_id(), one);
+    refused_for(unknown_id()).set(index);
     return 1;
   }
   if (!is_meant(state, *record)) return 1;
   const bool is_to_split = record == array && !array->array_index && may_split();
   const JobId id = is_to_split ? split_element(*array, index, draft) : record->id;
-  if (const auto refusal = do_one(draft, id, orders)) refuse_elements(*refusal, one);
+  if (const auto refusal = do_one(draft, id, orders)) refused_for(*refusal).set(index);
   return kLookedAtPerJob;
+}
+
+/// Of the elements that are named those that are not there are refused together, and those that
+/// still stand in their array's record are passed over together where that is not meant: they may
+/// be millions. Returns the cost in looks.
+std::size_t Sweep::sift_elements(const ClusterState& state) {
+  constexpr std::size_t kSplitPerLook = 256;
+  const Job* array = state.jobs().find(selectors_[at_].job);
+  if (array->array == nullptr) return 0;
+  Bitmap there = array->array->remaining.indices;
+  const auto* split = state.jobs().elements(array->id);
+  if (split != nullptr) {
+    for (const auto& [index, id] : *split) there.set(index);
+  }
+  Bitmap absent = named_.elements;
+  absent -= there;
+  if (!absent.empty()) refused_for(unknown_id()) |= absent;
+  named_.elements -= absent;
+  if (!is_meant(state, *array)) {
+    Bitmap standing = array->array->remaining.indices;
+    if (split != nullptr) {
+      for (const auto& [index, id] : *split) standing.reset(index);
+    }
+    named_.elements -= standing;
+  }
+  return (split == nullptr ? 0 : split->size()) / kSplitPerLook;
 }
 
 bool Sweep::is_meant(const ClusterState& state, const Job& record) const {
@@ -195,7 +219,8 @@ std::size_t Sweep::open(const Draft& draft) {
     selectors_[at_].indices = named_.elements;
     selectors_[at_].indices |= named_.in_record;
   }
-  return cost;
+  constexpr std::size_t kFew = 64;  // looked at one by one
+  return cost + (named_.elements.count() > kFew ? sift_elements(state) : 0);
 }
 
 /// One outcome for the whole selector: the first refusal unless something of it could be done.
@@ -236,10 +261,11 @@ void Sweep::refuse(Error error) {
   is_done_ = true;
 }
 
-void Sweep::refuse_elements(const Error& error, const Bitmap& elements) {
+/// Where the elements that are refused for that are gathered.
+Bitmap& Sweep::refused_for(const Error& error) {
   auto known = std::ranges::find(refusals_, error, &Refusal::error);
   if (known == refusals_.end()) known = refusals_.insert(known, Refusal{error, {}});
-  known->elements |= elements;
+  return known->elements;
 }
 
 /// Why it was not done.

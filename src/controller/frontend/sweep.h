@@ -79,7 +79,8 @@ class Sweep {
   void close();
   void close_elements();
   void refuse(Error error);
-  void refuse_elements(const Error& error, const Bitmap& elements);
+  Bitmap& refused_for(const Error& error);
+  std::size_t sift_elements(const ClusterState& state);
   std::size_t do_element(Draft& draft, std::uint32_t index, std::vector<SignalOrder>& orders);
   std::optional<Error> do_one(Draft& draft, JobId id, std::vector<SignalOrder>& orders);
   const Job* record_of(const Draft& draft, JobId id) const;

@@ -377,8 +377,8 @@ struct NodeOrder {
   bool needs_reason = false;
 };
 /// An agent's own fault is gone when the agent says so, silence when it is heard or has begun anew.
-constexpr ConditionChange kResume = {
-    0, node_condition::kDownBySilence | node_condition::kOrders | node_condition::kInvalid};
+constexpr ConditionChange kResume = {0, node_condition::kDownBySilence | node_condition::kOrders |
+                                            node_condition::kInvalid | node_condition::kFuture};
 constexpr std::array<NodeOrder, 6> kNodeOrders = {{
     {"down", {node_condition::kDownByOrder, 0}, true},
     {"drain", {node_condition::kDrainByOrder, 0}, true},
@@ -389,7 +389,11 @@ constexpr std::array<NodeOrder, 6> kNodeOrders = {{
 }};
 
 Refusal set_node_state(NodeChanged& change, const Node& node, const std::string& value) {
-  const auto order = std::ranges::find(kNodeOrders, lower(value), &NodeOrder::word);
+  // Three letters are enough, as for Slurm.
+  const std::string word = lower(value);
+  const auto order = std::ranges::find_if(kNodeOrders, [&](const NodeOrder& known) {
+    return word.size() >= 3 && known.word.starts_with(word);
+  });
   if (order == kNodeOrders.end())
     return invalid("Invalid node state specified",
                    fmt::format("'{}': use down, drain, fail, idle, resume or undrain", value));

@@ -20,8 +20,9 @@ int write_whole(int fd, std::string_view bytes) {
 }
 
 Error disk_error(std::string what, int error) {
-  const bool may_pass =
-      error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE || error == ENOMEM;
+  // EAGAIN: of a fork, for want of processes.
+  const bool may_pass = error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE ||
+                        error == ENOMEM || error == EAGAIN;
   return Error{may_pass ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable, std::move(what),
                std::strerror(error)};
 }

@@ -77,8 +77,9 @@ std::optional<SearchMemory> WindowMemo::take_memory(const Question& question) {
   std::ranges::sort(memory.changed);
   memory.changed.erase(std::unique(memory.changed.begin(), memory.changed.end()),
                        memory.changed.end());
-  memory.early = std::move(early_);
-  memory.late = std::move(late_);
+  // Nothing stays behind: a pass that breaks its search off gives nothing back.
+  memory.early = std::exchange(early_, std::nullopt);
+  memory.late = std::exchange(late_, std::nullopt);
   if (answer_) memory.expected_start = answer_->start;
   return memory;
 }
