@@ -94,10 +94,16 @@ std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state,
 std::vector<NodeChanged> changes_of_new_nodes(const ClusterState& state, std::size_t known,
                                               const std::map<std::string, NodeStatus>& first) {
   std::vector<NodeChanged> changes;
-  for (std::size_t i = known; i < state.nodes().all().size(); ++i) {
+  for (std::size_t i = 0; i < state.nodes().all().size(); ++i) {
     const NodeIndex index(static_cast<std::uint32_t>(i));
-    const auto found = first.find(state.nodes().at(index).config.name);
-    if (found == first.end()) continue;
+    const Node& node = state.nodes().at(index);
+    const auto found = first.find(node.config.name);
+    const bool was_future = (node.status.conditions & node_condition::kFuture) != 0;
+    if (i < known && found == first.end() && was_future) {
+      changes.emplace_back().node = index;
+      changes.back().clear_conditions = node_condition::kFuture;
+    }
+    if (i < known || found == first.end()) continue;
     NodeChanged change;
     change.node = index;
     change.set_conditions = found->second.conditions;

@@ -129,6 +129,9 @@ TEST(CoreNode, ANodeOfTheFutureTakesWorkWhenItIsResumed) {
   rig.connect_all();
   const NodeStatus& status = rig.core.state().nodes().at(NodeIndex(1)).status;
   EXPECT_EQ(status.conditions & node_condition::kNoNewWork, node_condition::kFuture);
+  Rig named(testing::config_of(2), rig.stored());  // slurm.conf says it no more
+  EXPECT_EQ(named.core.state().nodes().at(NodeIndex(1)).status.conditions & node_condition::kFuture,
+            0);
   rig.done(UpdateObject{UpdateKind::kNode, "n1", {{"State", "res"}}}, kRoot);
   EXPECT_EQ(status.conditions & node_condition::kNoNewWork, 0);
 }

@@ -308,8 +308,18 @@ CoreBeginning begin_core(const Recovered& recovered, const SlurmConf& conf,
 Status check_addresses(const HttpSettings& wanted, const HttpSettings& running) {
   const std::pair<const char*, const std::string*> addresses[] = {
       {"MusterHttp", &wanted.listen}, {"MusterHttpServices", &wanted.services_listen}};
+  const auto port = [](const std::string& address) {
+    return address.substr(address.rfind(':') + 1);
+  };
+  const bool is_one_port = !wanted.listen.empty() && !wanted.services_listen.empty() &&
+                           port(wanted.listen) == port(wanted.services_listen);
+  if (is_one_port && port(wanted.listen) != "0")
+    return fail(ErrorCode::kInvalidArgument, "MusterHttp and MusterHttpServices have one port",
+                "give each its own");
   for (const auto& [key, address] : addresses) {
-    const bool is_held = *address == running.listen || *address == running.services_listen;
+    // What this run listens on, on whatever address, cannot be tried while it does.
+    const bool is_held =
+        port(*address) == port(running.listen) || port(*address) == port(running.services_listen);
     if (address->empty() || is_held) continue;
     const auto opened = listen_tcp(*address);
     if (!opened.has_value())

@@ -193,6 +193,20 @@ TEST(Hold, MillionsOfElementsThatNoArrayHasAreNotEachLookedAt) {
 
 // ---- requeue ----
 
+TEST(Requeue, ElementsThatWaitAreRefusedWithoutLeavingTheirRecord) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 5), 0});
+  for (const JobVerb verb : {JobVerb::kRequeue, JobVerb::kRequeueHold, JobVerb::kSuspend,
+                             JobVerb::kResume, JobVerb::kRequeueSpecialExit}) {
+    Draft draft(log.state());
+    const Reply reply = control_elements(draft, verb, array, Bitmap::range(1, 3));
+    EXPECT_TRUE(draft.events.empty());
+    ASSERT_EQ(reply.outcomes.size(), 1U);
+    EXPECT_TRUE(reply.outcomes[0].error.has_value());
+    EXPECT_EQ(reply.outcomes[0].job, element_of(array, Bitmap::range(1, 3)));
+  }
+}
+
 TEST(Requeue, ElementsThatAreRefusedAlikeAreNamedTogether) {
   Log log;
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 5), 0});

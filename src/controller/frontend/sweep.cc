@@ -19,6 +19,11 @@ Error not_allowed() {
 }
 Error unknown_id() { return Error{ErrorCode::kNotFound, "Invalid job id specified", ""}; }
 
+/// What can be done to a job that waits.
+bool is_for_waiting(JobVerb verb) {
+  return verb == JobVerb::kHold || verb == JobVerb::kUserHold || verb == JobVerb::kRelease;
+}
+
 /// As many looks as so many jobs cost.
 std::size_t looks_of(std::size_t jobs) {
   return jobs > Sweep::kAll / kLookedAtPerJob ? Sweep::kAll : jobs * kLookedAtPerJob;
@@ -107,6 +112,15 @@ std::size_t Sweep::do_element(Draft& draft, std::uint32_t index, std::vector<Sig
   }
   if (!is_meant(state, *record)) return 1;
   const bool is_to_split = record == array && !array->array_index && may_split();
+  const auto* control = std::get_if<ControlJobs>(&request_);
+  if (is_to_split && control != nullptr && array->is_pending() && !is_for_waiting(control->verb)) {
+    // What waits is refused: no element leaves its record for that.
+    const Verdict verdict = control_one(draft, array->id, *array, control->verb, identity_);
+    if (verdict.refusal) {
+      refused_for(*verdict.refusal).set(index);
+      return 1;
+    }
+  }
   const JobId id = is_to_split ? split_element(*array, index, draft) : record->id;
   if (const auto refusal = do_one(draft, id, orders)) refused_for(*refusal).set(index);
   return kLookedAtPerJob;
@@ -196,7 +210,7 @@ std::size_t Sweep::open(const Draft& draft) {
   first_refusal_.reset();
   refusals_.clear();
   is_open_ = true;
-  const std::size_t cost = 1 + selector.indices.words().size() / kWordsPerLook;
+  std::size_t cost = 1 + selector.indices.words().size() / kWordsPerLook;
   if (selector.step) {  // a step is another request's
     close();
     return cost;
@@ -214,6 +228,10 @@ std::size_t Sweep::open(const Draft& draft) {
     return cost;
   }
   named_ = std::move(named).value();
+  // What is told apart of a large array is told apart in all of it, however few are named.
+  constexpr std::size_t kArrayWordsPerLook = 1024;
+  if (selector.is_element && job->array != nullptr)
+    cost += job->array->remaining.indices.words().size() / kArrayWordsPerLook;
   is_alone_ = named_.records.size() + named_.elements.count() == 1;
   if (selector.is_element) {  // what is told of it is no longer than the array
     selectors_[at_].indices = named_.elements;

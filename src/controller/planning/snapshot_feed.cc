@@ -196,6 +196,12 @@ void SnapshotFeed::refresh_array_of(JobId id, const ClusterState& state) {
   const auto waiting = waiting_elements_.find(record->id);
   if (waiting == waiting_elements_.end()) return;
   const bool is_free = record->array->remaining.throttle == 0;
+  // Told before they are copied: they may be very many, and each of them may be what has changed.
+  const auto other =
+      std::ranges::find_if(waiting->second, [id](JobId element) { return element != id; });
+  if (other == waiting->second.end()) return;
+  const sched::PendingJob* first = snapshot_.find_pending(*other);
+  if (is_free && first != nullptr && first->throttle == 0) return;
   for (const JobId element : std::set<JobId>(waiting->second)) {
     if (element == id) continue;
     // Without a throttle nothing of them changes; they are alike, so one tells of all.
