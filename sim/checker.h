@@ -1,5 +1,6 @@
-// What must hold whatever happens. Judges by what clients were told, by what the journal made durable and by what tasks
-// did, never by what the core believes. A violation stops the process with its reason.
+// What must hold whatever happens. Judges by what clients were told, by what the journal made
+// durable and by what tasks did, never by what the core believes. A violation stops the process
+// with its reason.
 #pragma once
 
 #include <map>
@@ -36,7 +37,8 @@ struct Knowledge {
     TimePoint suspended_since;
     Duration suspended;
     std::size_t nodes_left = 0;
-    bool is_given_again = false;  ///< its id, or those of its steps, before anybody could know that they had been given
+    bool is_given_again = false;  ///< its id, or those of its steps, before anybody could know that
+                                  ///< they had been given
     JobSpecRef spec;
     DependencySet dependencies;
   };
@@ -48,21 +50,24 @@ struct Knowledge {
   TimePoint time_;
   std::map<StepId, StepLayoutRef> layouts_;
   std::map<StepId, std::uint64_t> launch_keys_;
-  std::set<std::pair<NodeIndex, StepId>> begun_;  ///< parts of steps of which the log says that they began
+  std::set<std::pair<NodeIndex, StepId>>
+      begun_;  ///< parts of steps of which the log says that they began
   std::map<StepId, ExitStatus> script_exits_;  ///< of batch scripts, as they were told
   bool is_node_downed_ = false;  ///< an operator has taken a node down
 };
 
 class Checker : private Knowledge {
  public:
-  Checker(const Timeline& timeline, const Options& options, const History& history) : timeline_(timeline), options_(options), history_(history) {}
+  Checker(const Timeline& timeline, const Options& options, const History& history)
+      : timeline_(timeline), options_(options), history_(history) {}
 
   // ---- tasks ----
   /// A supervisor comes up. At most one ever does for a step on a node.
   void spawned(NodeIndex node, std::uint32_t host, const StepId& step);
   /// No CPU or device may be in use by two jobs at once.
   void task_started(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t task);
-  void task_ended(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t task, ExitStatus status);
+  void task_ended(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t task,
+                  ExitStatus status);
   /// A supervisor ended its step because the time was over and nobody had told it.
   void deadline_enforced(const LaunchStep& launch);
   /// The step may be reported lost: something happened to it.
@@ -75,7 +80,8 @@ class Checker : private Knowledge {
     excuse(step);
     out_of_sight_.insert(step.job);
   }
-  /// The machine's agent and its spool know nothing of the step any more: it may come again unless the log knows of it.
+  /// The machine's agent and its spool know nothing of the step any more: it may come again unless
+  /// the log knows of it.
   void forget_unless_begun(NodeIndex node, const StepId& step);
   /// A script or an environment could not be read: launches may end by it.
   void blob_failed() { has_blob_failed_ = true; }
@@ -85,7 +91,8 @@ class Checker : private Knowledge {
 
   // ---- a state that was lost ----
   const Knowledge& knowledge() const { return *this; }
-  /// The controller stands on what it knew then: what came later is forgotten, and whatever runs may be ended.
+  /// The controller stands on what it knew then: what came later is forgotten, and whatever runs
+  /// may be ended.
   void rewind(const Knowledge& then);
 
   // ---- the log ----
@@ -95,8 +102,8 @@ class Checker : private Knowledge {
   void note_hash(const ClusterState& state);
   /// CHECKs that a replica equals what was seen at its sequence number. `what` names it.
   void compare(const ClusterState& state, const char* what);
-  /// A new controller stands on what it read: nothing that was published may be missing. What had been stored without
-  /// anybody having been told is seen here first.
+  /// A new controller stands on what it read: nothing that was published may be missing. What had
+  /// been stored without anybody having been told is seen here first.
   void recovered(const ClusterState& state);
   void check_ledger(const ClusterState& state) const;
   /// Whatever has ended is in history, for good. Requires: nothing is under way any more.
@@ -118,7 +125,8 @@ class Checker : private Knowledge {
     ExitStatus worst;
     std::uint32_t ended = 0;
     std::uint64_t launch_key = 0;  ///< of the last launch
-    bool is_forgotten = false;  ///< of before the state was put back: it may come again once it is over
+    bool is_forgotten =
+        false;  ///< of before the state was put back: it may come again once it is over
   };
   using Holders = std::map<JobId, std::uint32_t>;  ///< how often each uses a CPU or device
   struct Follow;

@@ -1,5 +1,5 @@
-// A configuration that was read anew, brought into the order of the state's tables: jobs refer to nodes and partitions by
-// their places, which never change.
+// A configuration that was read anew, brought into the order of the state's tables: jobs refer to
+// nodes and partitions by their places, which never change.
 #pragma once
 
 #include <map>
@@ -12,16 +12,19 @@
 
 namespace muster {
 
-/// `config` with the state's nodes and partitions at their places and new ones after them. A node that the file no longer
-/// names stays in the table, out of every partition; such a partition stays without nodes and INACTIVE.
-std::shared_ptr<const ClusterConfig> aligned_config(const ClusterState& state, std::shared_ptr<const ClusterConfig> config);
+/// `config` with the state's nodes and partitions at their places and new ones after them. A node
+/// that the file no longer names stays in the table, out of every partition; such a partition stays
+/// without nodes and INACTIVE.
+std::shared_ptr<const ClusterConfig> aligned_config(const ClusterState& state,
+                                                    std::shared_ptr<const ClusterConfig> config);
 
 /// True for a node that the configuration in force does not name.
 bool is_unnamed(const Node& node);
 
-/// What becomes of the conditions of nodes that the file no longer names, or names again. To be emitted once the
-/// configuration is applied. `named` is the configuration as it was read.
-std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state, const ClusterConfig& named);
+/// What becomes of the conditions of nodes that the file no longer names, or names again. To be
+/// emitted once the configuration is applied. `named` is the configuration as it was read.
+std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state,
+                                                const ClusterConfig& named);
 
 /// The conditions in which nodes begin that the state did not know before: those after the first
 /// `known`; and that nodes are there of which it said FUTURE and says so no more.

@@ -1,4 +1,5 @@
-// Builders for tests: a small cluster's state and the events that change it. Not for production code.
+// Builders for tests: a small cluster's state and the events that change it. Not for production
+// code.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,8 @@ namespace muster::testing {
 
 inline TimePoint at(std::int64_t seconds) { return TimePoint::from_seconds(1'000'000 + seconds); }
 
-/// `count` nodes n0, n1, … of 4 CPUs, 1000 MiB and two GPUs, in the partitions "main" (default) and "other".
+/// `count` nodes n0, n1, … of 4 CPUs, 1000 MiB and two GPUs, in the partitions "main" (default) and
+/// "other".
 inline std::shared_ptr<ClusterConfig> config_of(std::uint32_t count) {
   auto config = std::make_shared<ClusterConfig>();
   config->settings.gres_types = {"gpu"};
@@ -46,13 +48,16 @@ inline std::shared_ptr<JobSpec> spec_of(const std::string& name = "job") {
 
 /// CPUs `first` to `first + count - 1` of a node.
 inline NodeGrant grant_of(std::uint32_t node, std::size_t first, std::size_t count) {
-  return NodeGrant{NodeIndex(node), static_cast<std::uint32_t>(count), Bitmap::range(first, count), 100, {}};
+  return NodeGrant{
+      NodeIndex(node), static_cast<std::uint32_t>(count), Bitmap::range(first, count), 100, {}};
 }
 
 /// A log of batches and the state that they make: one batch per call.
 class Log {
  public:
-  explicit Log(std::uint32_t nodes = 2) { add({EpochStarted{Epoch(1)}, ConfigApplied{config_of(nodes)}}); }
+  explicit Log(std::uint32_t nodes = 2) {
+    add({EpochStarted{Epoch(1)}, ConfigApplied{config_of(nodes)}});
+  }
 
   void add(std::vector<EventBody> bodies, std::vector<BlobWrite> blobs = {}) {
     EventBatch batch;
@@ -85,7 +90,8 @@ class Log {
     auto layout = std::make_shared<StepLayout>();
     layout->nodes = std::move(grants);
     const StepId id{job, state_.jobs().find(job)->attempt, number};
-    add({StepCreated{id, number == kBatchStep ? nullptr : std::make_shared<const StepSpec>(), std::move(layout)}});
+    add({StepCreated{id, number == kBatchStep ? nullptr : std::make_shared<const StepSpec>(),
+                     std::move(layout)}});
     return id;
   }
   void end(JobId job, JobState state, bool is_clean, bool requeue_after = false) {
@@ -107,8 +113,8 @@ class Log {
   std::int64_t seconds_ = 0;
 };
 
-/// An experiment: one trial is asked to stop, goes back to the queue and is held there, one ends, one waits; its search has inputs
-/// before it.
+/// An experiment: one trial is asked to stop, goes back to the queue and is held there, one ends,
+/// one waits; its search has inputs before it.
 inline void add_experiment(Log& log) {
   auto spec = std::make_shared<ExperimentSpec>();
   spec->user = UserId(1000);
@@ -129,7 +135,8 @@ inline void add_experiment(Log& log) {
   decided.state = std::make_shared<const std::string>("what it remembers");
   decided.progress = 0.25;
   decided.first_trial = log.state().next_trial();
-  for (std::uint32_t i = 0; i < 3; ++i) decided.created.push_back({TrialIndex(i), i, 0, R"({"lr": 0.1})", 4, {}});
+  for (std::uint32_t i = 0; i < 3; ++i)
+    decided.created.push_back({TrialIndex(i), i, 0, R"({"lr": 0.1})", 4, {}});
   decided.awaits = {{TrialIndex(0), 4.0}, {TrialIndex(1), {}}};
   std::vector<EventBody> batch{decided};
   const JobId first_job = log.state().next_job();
@@ -147,22 +154,27 @@ inline void add_experiment(Log& log) {
   log.start(first_job, {grant_of(1, 3, 1)});
   log.add({TrialReported{first, {0.5, 4}, true, true}, TrialFlagged{TrialId(first.value() + 1)},
            StopRequested{first_job, {StopCall::kRung, at(5000)}}});
-  log.add({RunNoted{first_job, RunNote::kSession}, RunNoted{first_job, RunNote::kStopAcknowledged}});
+  log.add(
+      {RunNoted{first_job, RunNote::kSession}, RunNoted{first_job, RunNote::kStopAcknowledged}});
   for (const CheckpointState state : {CheckpointState::kActive, CheckpointState::kCompleted}) {
     for (const std::string uuid : {"b", "a"}) {
-      Checkpoint checkpoint{uuid + std::to_string(first.value()), first, 1, 4, state, at(20), 0, "{}", "{}"};
+      Checkpoint checkpoint{
+          uuid + std::to_string(first.value()), first, 1, 4, state, at(20), 0, "{}", "{}"};
       log.add({CheckpointNoted{std::make_shared<const Checkpoint>(checkpoint)}});
     }
   }
   for (const std::uint32_t model : {1U, 2U}) {
-    Document document{DocumentKind::kModel, model, 0, 0, "m", UserId(1000), "ann", at(20), at(21), model == 1, "{}", {"a"}};
+    Document document{
+        DocumentKind::kModel, model, 0,    0, "m", UserId(1000), "ann", at(20), at(21),
+        model == 1,           "{}",  {"a"}};
     log.add({DocumentStored{std::make_shared<const Document>(document)}});
   }
   log.add({DocumentDeleted{DocumentKind::kModel, 2}});
   JobEnding ending;
   ending.job = JobId(first_job.value() + 1);
   ending.state = JobState::kFailed;
-  log.add({ending, TrialEnded{TrialId(first.value() + 1), TrialState::kError, TrialExit::kErrored, "why"}});
+  log.add({ending,
+           TrialEnded{TrialId(first.value() + 1), TrialState::kError, TrialExit::kErrored, "why"}});
   log.add({LogMatched{first, {1, "oom", LogAction::kCancelRetries, "n1", "out of memory"}},
            LogRetentionSet{id, TrialId(), 30}, LogRetentionSet{id, first, -1}});
   ExperimentChanged changed;
@@ -195,8 +207,10 @@ inline void add_operated_and_imported(Log& log) {
   created.experiment = log.state().next_experiment();
   created.spec = spec;
   log.add({created});
-  const SearchOperation create{SearchVerb::kCreate, "a", R"({"lr": 0.5})", "", 0, SearchOutcome::kCompleted, 0};
-  const SearchOperation train{SearchVerb::kValidateAfter, "a", "", "", 8, SearchOutcome::kCompleted, 0};
+  const SearchOperation create{SearchVerb::kCreate,       "a", R"({"lr": 0.5})", "", 0,
+                               SearchOutcome::kCompleted, 0};
+  const SearchOperation train{SearchVerb::kValidateAfter, "a", "", "", 8,
+                              SearchOutcome::kCompleted,  0};
   log.add({SearchOperated{created.experiment, {1, {create, train}}}});
   SearchDecided decided;
   decided.experiment = created.experiment;
@@ -235,8 +249,8 @@ inline void add_operated_and_imported(Log& log) {
   log.add({ExperimentImported{imported}, TrialImported{trial}});
 }
 
-/// An experiment that ends, goes on with one of its trials, and ends again; a checkpoint of it is deleted by a job, another stays as
-/// it was. `is_deleted`: then all of it goes.
+/// An experiment that ends, goes on with one of its trials, and ends again; a checkpoint of it is
+/// deleted by a job, another stays as it was. `is_deleted`: then all of it goes.
 inline void add_second_life(Log& log, bool is_deleted) {
   auto spec = std::make_shared<ExperimentSpec>();
   spec->user = UserId(1000);
@@ -267,7 +281,8 @@ inline void add_second_life(Log& log, bool is_deleted) {
     job->trial = whose;
     job->runs_before = runs_before;
     JobSubmitted submitted;
-    submitted.job = JobId(log.state().next_job().value() + static_cast<std::uint32_t>(batch.size()) - 1);
+    submitted.job =
+        JobId(log.state().next_job().value() + static_cast<std::uint32_t>(batch.size()) - 1);
     submitted.spec = std::move(job);
     submitted.partitions = {PartitionIndex(0)};
     batch.emplace_back(std::move(submitted));
@@ -278,7 +293,15 @@ inline void add_second_life(Log& log, bool is_deleted) {
   log.add(std::exchange(batch, {}));
   log.add({TrialSourced{TrialId(trial.value() + 1), "settled"}});
   for (const std::string uuid : {"gone", "stays"}) {
-    Checkpoint checkpoint{uuid + std::to_string(trial.value()), trial, 1, 4, CheckpointState::kCompleted, at(20), 9, "{}", R"({"f": 9})"};
+    Checkpoint checkpoint{uuid + std::to_string(trial.value()),
+                          trial,
+                          1,
+                          4,
+                          CheckpointState::kCompleted,
+                          at(20),
+                          9,
+                          "{}",
+                          R"({"f": 9})"};
     log.add({CheckpointNoted{std::make_shared<const Checkpoint>(checkpoint)}});
   }
   const auto end = [&](JobId job, TrialId whose) {
@@ -289,7 +312,9 @@ inline void add_second_life(Log& log, bool is_deleted) {
   };
   end(first, trial);
   end(JobId(first.value() + 1), TrialId(trial.value() + 1));
-  ExperimentContinued again{id, spec, {{trial, TrialIndex(0), TrialExit::kCanceled}}, {TrialIndex(1)}, 1, decided.state, {}};
+  ExperimentContinued again{
+      id, spec, {{trial, TrialIndex(0), TrialExit::kCanceled}}, {TrialIndex(1)}, 1, decided.state,
+      {}};
   batch.emplace_back(again);
   const JobId second = log.state().next_job();
   submit(trial, 1);
@@ -326,9 +351,12 @@ inline void add_second_life(Log& log, bool is_deleted) {
   log.add({ExperimentDeleted{id}});
 }
 
-/// By the present rules: an experiment whose search is asked and whose end is an event, and a step that leaves its job's record.
+/// By the present rules: an experiment whose search is asked and whose end is an event, and a step
+/// that leaves its job's record.
 inline void add_present_rules(Log& log) {
-  const auto go_by = [&](std::uint32_t rules) { log.add({EpochStarted{Epoch(log.state().epoch().value() + 1), "", rules}}); };
+  const auto go_by = [&](std::uint32_t rules) {
+    log.add({EpochStarted{Epoch(log.state().epoch().value() + 1), "", rules}});
+  };
   go_by(kEventRules);
   NodeChanged full;
   full.node = NodeIndex(0);
@@ -350,7 +378,8 @@ inline void add_present_rules(Log& log) {
   log.add({full});
   const JobId job = log.submit(spec_of("steps"));
   log.start(job, {grant_of(0, 0, 1)});
-  log.add({StepEnded{log.step(job, 0, {grant_of(0, 0, 1)}), JobState::kFailed, ExitStatus::exited(3), Usage{1, 2, 3}, ""}});
+  log.add({StepEnded{log.step(job, 0, {grant_of(0, 0, 1)}), JobState::kFailed,
+                     ExitStatus::exited(3), Usage{1, 2, 3}, ""}});
   log.add({StepsForgotten{job, {0}}});
   log.end(job, JobState::kFailed, true);
   const JobId again = log.submit(spec_of("again"));
@@ -376,7 +405,8 @@ inline void add_present_rules(Log& log) {
 
 /// A log in which every kind of event appears.
 inline void add_everything(Log& log) {
-  log.add({NodeRegistered{NodeIndex(0), "boot", at(0), at(0), "1", "x86", "Linux", 0, node_condition::kUnknown, "", "machine"}});
+  log.add({NodeRegistered{NodeIndex(0), "boot", at(0), at(0), "1", "x86", "Linux", 0,
+                          node_condition::kUnknown, "", "machine"}});
   NodeChanged drain;
   drain.node = NodeIndex(1);
   drain.set_conditions = node_condition::kDrain;
@@ -400,13 +430,15 @@ inline void add_everything(Log& log) {
   Reply answer;
   answer.job = first;
   log.add({submitted, RequestAnswered{RequestId{1, 2}, UserId(1000), {answer}}},
-          {BlobWrite{scripted->script, std::string(32, 'd'), 4, std::make_shared<const std::string>("true")}});
+          {BlobWrite{scripted->script, std::string(32, 'd'), 4,
+                     std::make_shared<const std::string>("true")}});
   const JobId array = log.submit(spec_of("array"), ArraySpec{Bitmap::range(0, 3), 2});
   log.add({ArraySplit{array, 1, log.state().next_job()}});
   const JobId element = JobId(array.value() + 1);
   JobChanged depends;
   depends.job = element;
-  depends.dependencies = DependencySet{false, {DependencyTerm{DependencyKind::kAfterOk, first, 3, Duration(), {}}}};
+  depends.dependencies =
+      DependencySet{false, {DependencyTerm{DependencyKind::kAfterOk, first, 3, Duration(), {}}}};
   depends.eligible_time = TimePoint::unset();
   depends.priority = 12;
   depends.array_throttle = 1;
@@ -422,9 +454,10 @@ inline void add_everything(Log& log) {
   log.add({StepCancelled{srun, UserId(1000)}});
   log.add({StepEnded{srun, JobState::kFailed, ExitStatus::exited(3), Usage{1, 2, 3}, "why"}});
   log.end(first, JobState::kFailed, false, true);
-  log.add({NodeReleased{first, NodeIndex(1), {StepPart{kBatchStep, ExitStatus::exited(4), Usage{5, 6, 7}, "part"}}}});
-  log.add({StepEnded{batch, JobState::kFailed, ExitStatus::signalled(9), {}, ""}, NodeReleased{first, NodeIndex(0)},
-           JobRequeued{first, at(500), job_flag::kUserHeld}});
+  log.add({NodeReleased{
+      first, NodeIndex(1), {StepPart{kBatchStep, ExitStatus::exited(4), Usage{5, 6, 7}, "part"}}}});
+  log.add({StepEnded{batch, JobState::kFailed, ExitStatus::signalled(9), {}, ""},
+           NodeReleased{first, NodeIndex(0)}, JobRequeued{first, at(500), job_flag::kUserHeld}});
   log.start(element, {grant_of(0, 2, 2)});
   log.end(element, JobState::kCompleted, true);
   log.add({JobsEvicted{{element}}});

@@ -1,4 +1,5 @@
-// musterd: the controller. Reads slurm.conf, recovers the state, takes the lead, starts the threads.
+// musterd: the controller. Reads slurm.conf, recovers the state, takes the lead, starts the
+// threads.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <getopt.h>
@@ -60,7 +61,8 @@ std::string take_variable(const char* name) {
 
 std::string draw_cluster_id() {
   std::uint64_t bits[2] = {};
-  if (::getrandom(bits, sizeof bits, 0) != sizeof bits) bits[0] = static_cast<std::uint64_t>(wall_time().microseconds());
+  if (::getrandom(bits, sizeof bits, 0) != sizeof bits)
+    bits[0] = static_cast<std::uint64_t>(wall_time().microseconds());
   return fmt::format("{:016x}{:016x}", bits[0], bits[1]);
 }
 
@@ -110,21 +112,29 @@ struct Setup {
 /// What it says is run with this daemon's rights (MailProg), so that nobody else may write it.
 Status check_conf_file(const std::string& path) {
   struct stat known{};
-  if (::stat(path.c_str(), &known) != 0) return fail(ErrorCode::kNotFound, "cannot read " + path, std::strerror(errno));
+  if (::stat(path.c_str(), &known) != 0)
+    return fail(ErrorCode::kNotFound, "cannot read " + path, std::strerror(errno));
   if (known.st_uid != 0 && known.st_uid != ::geteuid()) {
-    return fail(ErrorCode::kFailedPrecondition, fmt::format("{} belongs to uid {}", path, known.st_uid), "give it to root or to whom the controller runs as");
+    return fail(ErrorCode::kFailedPrecondition,
+                fmt::format("{} belongs to uid {}", path, known.st_uid),
+                "give it to root or to whom the controller runs as");
   }
-  const bool is_open = (known.st_mode & S_IWOTH) != 0 || ((known.st_mode & S_IWGRP) != 0 && known.st_gid != 0 && known.st_gid != ::getegid());
+  const bool is_open =
+      (known.st_mode & S_IWOTH) != 0 ||
+      ((known.st_mode & S_IWGRP) != 0 && known.st_gid != 0 && known.st_gid != ::getegid());
   if (!is_open) return {};
-  return fail(ErrorCode::kFailedPrecondition, fmt::format("{} can be written by others", path), "chmod go-w " + path);
+  return fail(ErrorCode::kFailedPrecondition, fmt::format("{} can be written by others", path),
+              "chmod go-w " + path);
 }
 
-/// It holds every script and environment: a folder that was there before must be this daemon's alone.
+/// It holds every script and environment: a folder that was there before must be this daemon's
+/// alone.
 Status make_state_folder(const std::string& path) {
   TRY(make_own_folder(path, 0700, "StateSaveLocation"));
   struct stat known{};
   if (::stat(path.c_str(), &known) == 0 && (known.st_mode & 077) == 0) return {};
-  return fail(ErrorCode::kFailedPrecondition, fmt::format("StateSaveLocation {} is open to others", path), "chmod 700 " + path);
+  return fail(ErrorCode::kFailedPrecondition,
+              fmt::format("StateSaveLocation {} is open to others", path), "chmod 700 " + path);
 }
 
 /// A user's number, given by name or as a number.
@@ -143,7 +153,8 @@ void log_companions(const std::string& folder) {
   for (const std::string_view name : companion_files()) {
     const std::string path = fmt::format("{}/{}", folder, name);
     if (::access(path.c_str(), R_OK) != 0) continue;
-    log_line(fmt::format("{} has no effect: {} (muster config check says it key by key)", path, why_companion_has_no_effect(name)));
+    log_line(fmt::format("{} has no effect: {} (muster config check says it key by key)", path,
+                         why_companion_has_no_effect(name)));
   }
 }
 
@@ -153,33 +164,41 @@ Result<std::vector<std::uint32_t>> find_operators(const DaemonSettings& daemons)
   if (const auto uid = find_uid(daemons.user)) {
     operators.push_back(*uid);
   } else {
-    log_line(fmt::format("SlurmUser={}: there is no such user here, so that nobody has its rights", daemons.user));
+    log_line(fmt::format("SlurmUser={}: there is no such user here, so that nobody has its rights",
+                         daemons.user));
   }
   for (const std::string& name : daemons.operators) {
     const auto uid = find_uid(name);
-    if (!uid) return fail(ErrorCode::kNotFound, "MusterOperators: there is no user " + name, "take the name out, or make the user");
+    if (!uid)
+      return fail(ErrorCode::kNotFound, "MusterOperators: there is no user " + name,
+                  "take the name out, or make the user");
     operators.push_back(*uid);
   }
   return operators;
 }
 
-/// Experiments are given what it says, programs that are found by PATH among it, so that it is trusted as slurm.conf is.
+/// Experiments are given what it says, programs that are found by PATH among it, so that it is
+/// trusted as slurm.conf is.
 Result<SiteDefaults> read_site_defaults(const std::string& path, const ClusterConfig& cluster) {
   if (path.empty()) return SiteDefaults();
   const auto text = read_file(path);
-  if (!text.has_value()) return fail(text.error().code, "MusterDefaults: " + text.error().message, text.error().detail);
+  if (!text.has_value())
+    return fail(text.error().code, "MusterDefaults: " + text.error().message, text.error().detail);
   TRY(check_conf_file(path));
   std::set<std::string> partitions;
   for (const PartitionConfig& partition : cluster.partitions) partitions.insert(partition.name);
   return parse_site_defaults(path, *text, partitions);
 }
 
-Result<Setup> set_up(const std::string& path, std::function<Status(const std::string&)> check_included = nullptr) {
+Result<Setup> set_up(const std::string& path,
+                     std::function<Status(const std::string&)> check_included = nullptr) {
   Setup setup;
   const std::string text = TRY(read_file(path));
   auto conf = parse_slurm_conf(path, text, include_reader(path, std::move(check_included)));
   if (!conf.has_value()) {
-    return fail(conf.error().code, conf.error().message, fmt::format("{} (muster config check {} says all that there is)", conf.error().detail, path));
+    return fail(conf.error().code, conf.error().message,
+                fmt::format("{} (muster config check {} says all that there is)",
+                            conf.error().detail, path));
   }
   setup.conf = std::move(conf).value();
   for (const ConfFinding& finding : setup.conf.findings) log_line(conf_finding_text(finding));
@@ -188,15 +207,18 @@ Result<Setup> set_up(const std::string& path, std::function<Status(const std::st
   const std::string folder = folder_of(path);
   const std::string& address = setup.conf.daemons.controller_address;
   setup.options.state_folder = setup.conf.daemons.state_folder;
-  setup.options.client_socket = address.rfind("unix:", 0) == 0 ? address.substr(5) : folder + "/controller.sock";
+  setup.options.client_socket =
+      address.rfind("unix:", 0) == 0 ? address.substr(5) : folder + "/controller.sock";
   setup.options.agent_socket = folder_of(setup.options.client_socket) + "/agents.sock";
   setup.options.host = setup.conf.cluster.settings.controller_host;
   setup.options.version = kVersion;
   setup.options.operator_uid = ::geteuid();
   setup.options.operators = TRY(find_operators(setup.conf.daemons));
   setup.options.http = setup.conf.daemons.http;
-  setup.options.site_defaults = TRY(read_site_defaults(setup.options.http.defaults_file, setup.conf.cluster));
-  for (const ControllerHost& host : setup.conf.daemons.controllers) setup.options.own_hosts.insert(setup.options.own_hosts.end(), {host.name, host.address});
+  setup.options.site_defaults =
+      TRY(read_site_defaults(setup.options.http.defaults_file, setup.conf.cluster));
+  for (const ControllerHost& host : setup.conf.daemons.controllers)
+    setup.options.own_hosts.insert(setup.options.own_hosts.end(), {host.name, host.address});
   setup.options.cluster_name = setup.conf.cluster.settings.cluster_name;
   return setup;
 }
@@ -214,11 +236,13 @@ void lock_state(const std::string& folder) {
   const std::string path = folder + "/controller.lock";
   const int fd = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   if (fd < 0) die(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) die(fmt::format("another controller uses {}: stop it first", folder));
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0)
+    die(fmt::format("another controller uses {}: stop it first", folder));
 }
 
-/// Waits while the disk refuses: without a write there is no lead, and nobody else would start this process again. The reserve is given up
-/// first: it is there so that what has ended can still be written.
+/// Waits while the disk refuses: without a write there is no lead, and nobody else would start this
+/// process again. The reserve is given up first: it is there so that what has ended can still be
+/// written.
 template <class Attempt>
 auto with_patience(const DaemonOptions& options, Attempt&& attempt) {
   for (bool is_told = false;; ::sleep(1)) {
@@ -244,14 +268,21 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
   Recovered recovered;
   SqliteJournal::Options journal_options;
   journal_options.path = setup.options.state_folder + "/journal.db";
-  recovered.journal = TRY(named(journal_options.path, with_patience(setup.options, [&] { return SqliteJournal::open(journal_options); })));
-  recovered.history = TRY(named(setup.options.state_folder + "/history.db", with_patience(setup.options, [&] { return HistoryStore::open(setup.options.state_folder + "/history.db"); })));
+  recovered.journal = TRY(named(journal_options.path, with_patience(setup.options, [&] {
+                                  return SqliteJournal::open(journal_options);
+                                })));
+  recovered.history =
+      TRY(named(setup.options.state_folder + "/history.db", with_patience(setup.options, [&] {
+                  return HistoryStore::open(setup.options.state_folder + "/history.db");
+                })));
   LogStore::Options log_options;
   log_options.path = setup.options.state_folder + "/logs.db";
-  recovered.logs = TRY(named(log_options.path, with_patience(setup.options, [&] { return LogStore::open(log_options); })));
+  recovered.logs = TRY(named(
+      log_options.path, with_patience(setup.options, [&] { return LogStore::open(log_options); })));
   const HistoryMark mark = TRY(recovered.history->mark());
   const Epoch beyond(std::strtoull(take_variable(kLeadBeyond).c_str(), nullptr, 10));
-  recovered.epoch = TRY(with_patience(setup.options, [&] { return recovered.journal->take_lead(std::max(beyond, mark.epoch)); }));
+  recovered.epoch = TRY(with_patience(
+      setup.options, [&] { return recovered.journal->take_lead(std::max(beyond, mark.epoch)); }));
   recovered.clock = TRY(recovered.journal->clock());
   recovered.start = TRY(recover_beside_history(*recovered.journal, state, mark));
   if (!recovered.start.verdict.warning.empty()) log_line(recovered.start.verdict.warning);
@@ -263,7 +294,8 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
 /// History has everything up to the journal's end, on stable storage, before anything new ends.
 void store_unprojected(Recovered& recovered, const BatchMark& last, const DaemonOptions& options) {
   std::vector<HistoryObject> objects;
-  for (HistoryRecord& record : recovered.start.unprojected) objects.push_back(std::move(record.object));
+  for (HistoryRecord& record : recovered.start.unprojected)
+    objects.push_back(std::move(record.object));
   const Status stored = with_patience(options, [&]() -> Status {
     TRY(recovered.history->take_over(recovered.epoch));
     return recovered.history->append(objects, last);
@@ -292,10 +324,15 @@ CoreBeginning begin_core(const Recovered& recovered, const SlurmConf& conf,
                          const ClusterState& state, JobId suspect) {
   const bool is_believed = !take_variable(kClockBelieved).empty();
   const ClockReading reading = read_clocks();
-  const bool is_same_boot = recovered.clock && recovered.clock->boot == boot_number() && recovered.clock->steady <= reading.steady;
-  const auto away = is_same_boot ? std::optional(reading.steady - recovered.clock->steady) : std::nullopt;
+  const bool is_same_boot = recovered.clock && recovered.clock->boot == boot_number() &&
+                            recovered.clock->steady <= reading.steady;
+  const auto away =
+      is_same_boot ? std::optional(reading.steady - recovered.clock->steady) : std::nullopt;
   const ClockStart start = clock_start(state.time(), away, reading.wall, is_believed);
-  if (start.step != Duration()) log_line(fmt::format("the cluster's time goes {} s {}", start.step.seconds() < 0 ? -start.step.seconds() : start.step.seconds(), start.step < Duration() ? "back" : "ahead"));
+  if (start.step != Duration())
+    log_line(fmt::format("the cluster's time goes {} s {}",
+                         start.step.seconds() < 0 ? -start.step.seconds() : start.step.seconds(),
+                         start.step < Duration() ? "back" : "ahead"));
   const ClusterClock clock(reading, start.time + start.step);
   set_cluster_offset(clock.offset());
   CoreStart core{draw_cluster_id(), start.step, recovered.start.verdict.job_floor, suspect,
@@ -330,8 +367,8 @@ Status check_addresses(const HttpSettings& wanted, const HttpSettings& running) 
   return {};
 }
 
-/// A start reads the configuration, so reading it again is a start: clients repeat what they have in flight, nodes come
-/// back, and jobs run on. A file with an error changes nothing.
+/// A start reads the configuration, so reading it again is a start: clients repeat what they have
+/// in flight, nodes come back, and jobs run on. A file with an error changes nothing.
 Status read_again(const std::string& conf_path, const HttpSettings& running) {
   const auto setup = set_up_to_run(conf_path);
   if (!setup.has_value()) return fail(setup.error());
@@ -350,11 +387,15 @@ int run(const std::string& conf_path) {
   lock_state(options.state_folder);
 
   auto opened = CrashNote::open(options.state_folder + "/crash_note");
-  if (!opened.has_value()) log_line(opened.error().text() + ": what this run dies of will not be known");  // a full disk is no reason to stay away
+  if (!opened.has_value())
+    log_line(opened.error().text() +
+             ": what this run dies of will not be known");  // a full disk is no reason to stay away
   const std::unique_ptr<CrashNote> crash_note = opened.has_value() ? std::move(*opened) : nullptr;
   const std::uint32_t deaths = crash_note == nullptr ? 0 : crash_note->deaths();
   const JobId suspect = deaths >= kDeathsMax ? crash_note->last_job() : JobId();
-  if (deaths > 0) log_line(fmt::format("the last run ended while it worked on job {}: {} in a row", crash_note->last_job().value(), deaths));
+  if (deaths > 0)
+    log_line(fmt::format("the last run ended while it worked on job {}: {} in a row",
+                         crash_note->last_job().value(), deaths));
   auto channels = std::make_unique<Channels>();
   ChannelCorePort port(*channels, crash_note.get(), setup->conf.cluster.settings.mail_program,
                        [&] { return read_again(conf_path, options.http); });
@@ -366,12 +407,16 @@ int run(const std::string& conf_path) {
   store_unprojected(*recovered, mark_of(core.state()), options);
   core.on_history(recovered->history->watermark());
   PlannerRole planner{sched::PlanOptions()};
-  auto metrics = with_patience(options, [&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
+  auto metrics = with_patience(
+      options, [&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
   if (!metrics.has_value()) die(options.state_folder + "/metrics.db: " + metrics.error().text());
   const auto http = with_patience(options, [&] { return open_http(options); });
   if (!http.has_value()) die(http.error().text());
-  core.serve_http(HttpFacts{http->address.empty() ? "" : "http://" + http->address, http->token_key, http->cluster_id});
-  auto tokens = with_patience(options, [&] { return TokenStore::open(options.state_folder + "/tokens", http->token_key, core.state().time()); });
+  core.serve_http(HttpFacts{http->address.empty() ? "" : "http://" + http->address, http->token_key,
+                            http->cluster_id});
+  auto tokens = with_patience(options, [&] {
+    return TokenStore::open(options.state_folder + "/tokens", http->token_key, core.state().time());
+  });
   if (!tokens.has_value()) die("tokens: " + tokens.error().text());
   QueryReplica replica(options.host, options.version, http->address);
   replica.set_boot_time(wall_time());
@@ -381,8 +426,8 @@ int run(const std::string& conf_path) {
   search.load(core.state());
   LogBook book;
   book.load(core.state());
-  log_line(fmt::format("epoch {}: recovered {} jobs at batch {}", recovered->epoch.value(), core.state().jobs().size(),
-                       core.state().seq().value()));
+  log_line(fmt::format("epoch {}: recovered {} jobs at batch {}", recovered->epoch.value(),
+                       core.state().jobs().size(), core.state().seq().value()));
 
   const auto client_fd =
       with_patience(options, [&] { return listen_unix(options.client_socket, 0777); });
@@ -398,14 +443,17 @@ int run(const std::string& conf_path) {
   std::thread([&] { run_lookup(*channels); }).detach();
   std::thread([&] { run_mail(*channels); }).detach();
   std::thread([&] { run_search(*channels, search); }).detach();
-  std::thread([&] { run_planner(*channels, planner, recovered->start.report, crash_note.get()); }).detach();
+  std::thread([&] {
+    run_planner(*channels, planner, recovered->start.report, crash_note.get());
+  }).detach();
   std::thread([&] {
     run_core(*channels, core, port, options, *agent_fd,
              begin_core(*recovered, setup->conf, core.state(), suspect));
   }).detach();
   std::thread([&] { run_metrics(*channels, **metrics); }).detach();
   if (http->listen_fd >= 0) {
-    for (Channel<Labour>& labour : channels->labour) std::thread([&labour] { run_labour(labour); }).detach();
+    for (Channel<Labour>& labour : channels->labour)
+      std::thread([&labour] { run_labour(labour); }).detach();
     std::thread([&] { run_tokens(*channels, **tokens); }).detach();
     std::thread([&] { run_http(*channels, options, *http); }).detach();
   }
@@ -435,33 +483,40 @@ void restart_process(const std::string& why) {
   die(restart_self(g_arguments).text());
 }
 
-/// The state that the journal makes, at the number that the running controller says it stands at (else at its end).
+/// The state that the journal makes, at the number that the running controller says it stands at
+/// (else at its end).
 int check(const std::string& conf_path) {
   const auto setup = set_up(conf_path);
   if (!setup.has_value()) die(setup.error().text());
   std::optional<PingView> live;
   auto io = kj::setupAsyncIo();
-  if (auto client = ControllerClient::connect(io, "unix:" + setup->options.client_socket); client.has_value()) {
+  if (auto client = ControllerClient::connect(io, "unix:" + setup->options.client_socket);
+      client.has_value()) {
     Query query;
     query.kind = QueryKind::kPing;
-    [[maybe_unused]] const Status asked = (*client)->query(query, [&](Page page) { live = page.ping; });
+    [[maybe_unused]] const Status asked =
+        (*client)->query(query, [&](Page page) { live = page.ping; });
   }
   SqliteJournal::Options options;
   options.path = setup->options.state_folder + "/journal.db";
   options.is_read_only = true;
   auto journal = SqliteJournal::open(options);
   if (!journal.has_value()) die(journal.error().text());
-  // Opened before the journal is read: what its watermark covers is in it, whatever the controller does meanwhile.
+  // Opened before the journal is read: what its watermark covers is in it, whatever the controller
+  // does meanwhile.
   auto history = HistoryStore::open_to_read(setup->options.state_folder + "/history.db");
   ClusterState state;
   HistoryExpectation ends(state);
   const auto replayed =
-      recover(**journal, state, &ends, RecoveryBounds{.until = live ? live->seq : Seq(UINT64_MAX), .history = Seq(0)});
+      recover(**journal, state, &ends,
+              RecoveryBounds{.until = live ? live->seq : Seq(UINT64_MAX), .history = Seq(0)});
   if (!replayed.has_value()) die("the journal is damaged: " + replayed.error().text());
-  fmt::print("journal: batch {}, {} jobs, hash {:016x}\n", state.seq().value(), state.jobs().size(), state.hash());
+  fmt::print("journal: batch {}, {} jobs, hash {:016x}\n", state.seq().value(), state.jobs().size(),
+             state.hash());
   std::vector<std::string> findings = trial_findings(state);
   const auto damaged = (*journal)->damaged_blobs();
-  if (!damaged.has_value()) die("scripts and environments cannot be read: " + damaged.error().text());
+  if (!damaged.has_value())
+    die("scripts and environments cannot be read: " + damaged.error().text());
   for (const BlobId blob : *damaged) findings.push_back(blob_finding(state, blob));
   if (history.has_value()) {
     const auto missing = ends.missing_from(**history);
@@ -512,17 +567,20 @@ int drop(const std::string& conf_path, const std::string& number) {
   const Status stored = (*journal)->append({std::make_shared<const EventBatch>(std::move(*batch))},
                                            clock.has_value() && *clock ? **clock : JournalClock());
   if (!stored.has_value()) die(stored.error().text());
-  log_line(fmt::format("job {} is dropped: it ended as CANCELLED in batch {}", *id, state.seq().value()));
+  log_line(fmt::format("job {} is dropped: it ended as CANCELLED in batch {}", *id,
+                       state.seq().value()));
   return 0;
 }
 
 int main_of(int argc, char** argv) {
   open_standard_streams();
   g_arguments = argv;
-  std::string conf = std::getenv("SLURM_CONF") != nullptr ? std::getenv("SLURM_CONF") : "/etc/muster/slurm.conf";
-  static const option kOptions[] = {{"check", no_argument, nullptr, 'c'}, {"drop-job", required_argument, nullptr, 'd'}, {"conf", required_argument, nullptr, 'f'},
-                                    {"version", no_argument, nullptr, 'V'}, {"help", no_argument, nullptr, 'h'},
-                                    {nullptr, 0, nullptr, 0}};
+  std::string conf =
+      std::getenv("SLURM_CONF") != nullptr ? std::getenv("SLURM_CONF") : "/etc/muster/slurm.conf";
+  static const option kOptions[] = {
+      {"check", no_argument, nullptr, 'c'},      {"drop-job", required_argument, nullptr, 'd'},
+      {"conf", required_argument, nullptr, 'f'}, {"version", no_argument, nullptr, 'V'},
+      {"help", no_argument, nullptr, 'h'},       {nullptr, 0, nullptr, 0}};
   bool is_check = false;
   std::string dropped;
   for (int c = 0; (c = ::getopt_long(argc, argv, "f:Vh", kOptions, nullptr)) != -1;) {

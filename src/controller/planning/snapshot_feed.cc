@@ -14,8 +14,10 @@ std::uint64_t hash_of(const ResourceRequest& need) {
   Hasher hasher;
   hasher.add(need.min_nodes).add(need.max_nodes).add(need.task_count).add(need.tasks_per_node);
   hasher.add(need.cpus_per_task).add(need.memory_scope).add(need.memory_mib).add(need.is_exclusive);
-  for (const GresAmount& amount : need.gres_per_node) hasher.add(amount.name).add(amount.type).add(amount.count);
-  for (const GresAmount& amount : need.gres_per_job) hasher.add(amount.name).add(amount.type).add(amount.count);
+  for (const GresAmount& amount : need.gres_per_node)
+    hasher.add(amount.name).add(amount.type).add(amount.count);
+  for (const GresAmount& amount : need.gres_per_job)
+    hasher.add(amount.name).add(amount.type).add(amount.count);
   for (const std::string& node : need.required_nodes) hasher.add(node);
   return hasher.digest();
 }
@@ -48,7 +50,8 @@ bool is_waiting(const Job& job) {
 PendingReason standing_hold(const Job& job) {
   if ((job.flags & job_flag::kAdminHeld) != 0) return PendingReason::kJobHeldAdmin;
   if ((job.flags & job_flag::kAnyHold) != 0) {
-    return job.reason == PendingReason::kJobHoldMaxRequeue ? job.reason : PendingReason::kJobHeldUser;
+    return job.reason == PendingReason::kJobHoldMaxRequeue ? job.reason
+                                                           : PendingReason::kJobHeldUser;
   }
   if (job.reason == PendingReason::kDependencyNeverSatisfied) return job.reason;
   if (job.dependencies != nullptr && !job.eligible_time.is_set()) return PendingReason::kDependency;
@@ -56,8 +59,11 @@ PendingReason standing_hold(const Job& job) {
 }
 
 sched::NodeAmount amount_of(const NodeGrant& grant, const sched::ClusterSnapshot& snapshot) {
-  sched::NodeAmount amount{grant.node, grant.task_count, static_cast<std::uint32_t>(grant.cpus.count()),
-                           grant.memory_mib, {}};
+  sched::NodeAmount amount{grant.node,
+                           grant.task_count,
+                           static_cast<std::uint32_t>(grant.cpus.count()),
+                           grant.memory_mib,
+                           {}};
   for (const GresGrant& gres : grant.gres) {
     if (const auto kind = snapshot.find_gres_kind(gres.name, gres.type)) {
       amount.gres.push_back({*kind, static_cast<std::uint32_t>(gres.devices.count())});
@@ -67,7 +73,9 @@ sched::NodeAmount amount_of(const NodeGrant& grant, const sched::ClusterSnapshot
   return amount;
 }
 
-std::shared_ptr<const ResourceRequest> SnapshotFeed::need_of(const Job& job, PartitionIndex partition, const ClusterState& state) {
+std::shared_ptr<const ResourceRequest> SnapshotFeed::need_of(const Job& job,
+                                                             PartitionIndex partition,
+                                                             const ClusterState& state) {
   auto need = resource_need(*job.spec, state.partition(partition), state.settings());
   if (!need.has_value()) return nullptr;
   const std::uint64_t key = hash_of(need.value());
@@ -116,7 +124,8 @@ sched::PendingJob SnapshotFeed::pending_job(const Job& job, const ClusterState& 
     pending.element_count = static_cast<std::uint32_t>(job.array->remaining.indices.count());
     pending.throttle = job.array->remaining.throttle;
     pending.running_count = job.array->active_elements;
-  } else if (const Job* record = job.array_job.value() != 0 ? state.jobs().find(job.array_job) : nullptr;
+  } else if (const Job* record =
+                 job.array_job.value() != 0 ? state.jobs().find(job.array_job) : nullptr;
              record != nullptr && record->array != nullptr) {
     pending.throttle = record->array->remaining.throttle;
     pending.running_count = record->array->active_elements;
@@ -128,7 +137,8 @@ void SnapshotFeed::note_element(const Job& job) {
   if (!job.array_index || job.array_job == job.id) return;
   if (is_waiting(job)) {
     waiting_elements_[job.array_job].insert(job.id);
-  } else if (const auto array = waiting_elements_.find(job.array_job); array != waiting_elements_.end()) {
+  } else if (const auto array = waiting_elements_.find(job.array_job);
+             array != waiting_elements_.end()) {
     array->second.erase(job.id);
     if (array->second.empty()) waiting_elements_.erase(array);
   }
@@ -165,7 +175,8 @@ void SnapshotFeed::refresh_running(JobId id, const Job* job, const ClusterState&
   if (known == nullptr) {
     sched::RunningJob running{id, job->partition, {}, end};
     for (std::size_t i = 0; i < job->run->allocation->nodes.size(); ++i) {
-      if (!job->run->released.test(i)) running.nodes.push_back(amount_of(job->run->allocation->nodes[i], snapshot_));
+      if (!job->run->released.test(i))
+        running.nodes.push_back(amount_of(job->run->allocation->nodes[i], snapshot_));
     }
     snapshot_.start_job(std::move(running));
     return;
@@ -174,9 +185,10 @@ void SnapshotFeed::refresh_running(JobId id, const Job* job, const ClusterState&
   for (std::size_t i = 0; i < job->run->allocation->nodes.size(); ++i) {
     const NodeIndex node = job->run->allocation->nodes[i].node;
     known = snapshot_.find_running(id);
-    const bool is_held = known != nullptr && std::ranges::any_of(known->nodes, [&](const sched::NodeAmount& amount) {
-      return amount.node == node;
-    });
+    const bool is_held =
+        known != nullptr && std::ranges::any_of(known->nodes, [&](const sched::NodeAmount& amount) {
+          return amount.node == node;
+        });
     if (is_held && job->run->released.test(i)) snapshot_.release_node(id, node);
   }
 }
@@ -218,7 +230,8 @@ void SnapshotFeed::set_cluster(const ClusterState& state) {
   for (const Node& node : state.nodes().all()) config.nodes.push_back(node.config);
   snapshot_.set_cluster(std::move(config));
   for (std::size_t i = 0; i < state.nodes().all().size(); ++i) {
-    snapshot_.set_node_conditions(NodeIndex(static_cast<std::uint32_t>(i)), state.nodes().all()[i].status.conditions);
+    snapshot_.set_node_conditions(NodeIndex(static_cast<std::uint32_t>(i)),
+                                  state.nodes().all()[i].status.conditions);
   }
 }
 
@@ -249,7 +262,8 @@ void SnapshotFeed::on_event(const Event& event, const ClusterState& state) {
     return;
   }
   if (const auto* registered = std::get_if<NodeRegistered>(&event.body)) {
-    snapshot_.set_node_conditions(registered->node, state.nodes().at(registered->node).status.conditions);
+    snapshot_.set_node_conditions(registered->node,
+                                  state.nodes().at(registered->node).status.conditions);
     return;
   }
   if (const auto* changed = std::get_if<NodeChanged>(&event.body)) {
@@ -257,7 +271,8 @@ void SnapshotFeed::on_event(const Event& event, const ClusterState& state) {
     snapshot_.set_node_conditions(changed->node, state.nodes().at(changed->node).status.conditions);
     return;
   }
-  if (const auto* experiment = std::get_if<ExperimentChanged>(&event.body); experiment != nullptr && experiment->share) {
+  if (const auto* experiment = std::get_if<ExperimentChanged>(&event.body);
+      experiment != nullptr && experiment->share) {
     shares_.note(*state.experiments().find(experiment->experiment));
   }
   for_each_job(event.body, [&](JobId id) {
