@@ -216,6 +216,10 @@ def test_reconfigure_reads_the_file_again_and_jobs_run_on(own_cluster):
         refused = cluster.run("scontrol", "reconfigure", check=False)
         assert refused.code != 0 and f"127.0.0.1:{port}" in refused.err
         assert cluster.run("scontrol", "ping").out.endswith("is UP\n")
+    conf.write_text("".join(line for line in good.splitlines(True) if not line.startswith("MusterHttp"))
+                    + f"MusterHttp=127.0.0.1:{port}\nMusterHttpServices=localhost:{port}\n")
+    refused = cluster.run("scontrol", "reconfigure", check=False)
+    assert refused.code != 0 and "MusterHttp and MusterHttpServices have one port" in refused.err
     others = "".join(line for line in good.splitlines(True) if not line.startswith("KillWait="))
     others += ("NodeName=late1 CPUs=1 RealMemory=100 State=DRAIN Reason=\"being built\"\n"
                "NodeName=late2 CPUs=1 RealMemory=100 State=FUTURE\nPartitionName=late Nodes=late1,late2\n")

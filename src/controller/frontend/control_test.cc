@@ -407,6 +407,17 @@ TEST(Cancel, MillionsOfElementsThatAreNotThereOrNotMeantAreDealtWithTogether) {
   EXPECT_LE(parts_of(log, running), 2U);
 }
 
+TEST(Cancel, ManySelectorsOfALargeArrayAreNotDoneInOneTurn) {
+  constexpr std::uint32_t kLast = 4'000'000;
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, kLast), 0});
+  CancelJobs running;  // each is told apart in all of the array's words, and meets nothing
+  running.filter.states = {JobState::kRunning};
+  for (std::uint32_t i = 0; i < 250; ++i)
+    running.filter.jobs.push_back(element_of(array, Bitmap::range(i, 1)));
+  EXPECT_GT(parts_of(log, running), 2U);
+}
+
 TEST(Cancel, ConditionsAreJudgedBeforeAnElementSplitsOff) {
   Log log;
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 3), 0});
