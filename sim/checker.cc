@@ -355,7 +355,13 @@ struct Checker::Follow {
     // steps first.
     const bool may_be_gone = o.node_crash != Duration() || o.partition != Duration() ||
                              o.stranger != Duration() || o.spool_put_back != Duration();
-    if (is_node_gone && may_be_gone) return;
+    const auto has_stood_still = [&](const auto& part) {
+      return checker.stood_still_.contains(part.node);
+    };
+    const auto layout = checker.layouts_.find(e.step);
+    const bool may_be_silent = layout != checker.layouts_.end() &&
+                               std::ranges::any_of(layout->second->nodes, has_stood_still);
+    if (is_node_gone && (may_be_gone || may_be_silent)) return;
     if (checker.has_blob_failed_ && e.detail.find("cannot be read") != std::string::npos) return;
     if (!e.detail.empty()) {
       const bool is_given_again =

@@ -98,16 +98,14 @@ std::vector<NodeChanged> changes_of_new_nodes(const ClusterState& state, std::si
     const NodeIndex index(static_cast<std::uint32_t>(i));
     const Node& node = state.nodes().at(index);
     const auto found = first.find(node.config.name);
-    const bool was_future = (node.status.conditions & node_condition::kFuture) != 0;
-    if (i < known && found == first.end() && was_future) {
-      changes.emplace_back().node = index;
-      changes.back().clear_conditions = node_condition::kFuture;
-    }
-    if (i < known || found == first.end()) continue;
+    const std::uint16_t said = found == first.end() ? 0 : found->second.conditions;
+    const bool has_come = (node.status.conditions & ~said & node_condition::kFuture) != 0;
+    if (!has_come && (i < known || said == 0)) continue;
     NodeChanged change;
     change.node = index;
-    change.set_conditions = found->second.conditions;
-    change.reason = found->second.reason;
+    change.set_conditions = said;
+    if (has_come) change.clear_conditions = node_condition::kFuture;
+    if (found != first.end()) change.reason = found->second.reason;
     changes.push_back(std::move(change));
   }
   return changes;

@@ -27,7 +27,7 @@ std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state,
                                                 const ClusterConfig& named);
 
 /// The conditions in which nodes begin that the state did not know before: those after the first
-/// `known`; and that nodes are there of which it said FUTURE and says so no more.
+/// `known`, and those that were FUTURE and are so no more.
 /// To be emitted once the configuration is applied. Source: slurm.conf(5), NodeName State.
 std::vector<NodeChanged> changes_of_new_nodes(const ClusterState& state, std::size_t known,
                                               const std::map<std::string, NodeStatus>& first);

@@ -132,6 +132,12 @@ TEST(CoreNode, ANodeOfTheFutureTakesWorkWhenItIsResumed) {
   Rig named(testing::config_of(2), rig.stored());  // slurm.conf says it no more
   EXPECT_EQ(named.core.state().nodes().at(NodeIndex(1)).status.conditions & node_condition::kFuture,
             0);
+  Rig drained(testing::config_of(2), rig.stored(), {},
+              configured(node_condition::kDrainByOrder, "new disk"));
+  const NodeStatus& then = drained.core.state().nodes().at(NodeIndex(1)).status;
+  EXPECT_EQ(then.conditions & (node_condition::kDrainByOrder | node_condition::kFuture),
+            node_condition::kDrainByOrder);
+  EXPECT_EQ(then.reason, "new disk");
   rig.done(UpdateObject{UpdateKind::kNode, "n1", {{"State", "res"}}}, kRoot);
   EXPECT_EQ(status.conditions & node_condition::kNoNewWork, 0);
 }

@@ -155,15 +155,6 @@ Result<std::pair<std::string, std::string>> host_and_port(const std::string& add
   return std::pair(host, address.substr(colon + 1));
 }
 
-std::uint16_t port_of(int fd) {
-  sockaddr_storage bound{};
-  socklen_t size = sizeof bound;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return 0;
-  const bool is_v6 = bound.ss_family == AF_INET6;
-  return ntohs(is_v6 ? reinterpret_cast<const sockaddr_in6*>(&bound)->sin6_port
-                     : reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
-}
-
 }  // namespace
 
 bool has_peer_left(kj::AsyncIoStream& connection) {
@@ -172,6 +163,20 @@ bool has_peer_left(kj::AsyncIoStream& connection) {
     return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
   }
   return false;
+}
+
+Result<SocketAddress> bound_address(int fd) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  auto* address = reinterpret_cast<sockaddr*>(&bound);
+  char host[NI_MAXHOST] = {};
+  char port[NI_MAXSERV] = {};
+  if (::getsockname(fd, address, &size) != 0 ||
+      ::getnameinfo(address, size, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return fail(unavailable("cannot tell where a socket is bound"));
+  const std::string_view shown = host;
+  return SocketAddress{host, port, shown == "0.0.0.0" || shown == "::"};
 }
 
 Result<TcpListener> listen_tcp(const std::string& address) {
@@ -196,7 +201,12 @@ Result<TcpListener> listen_tcp(const std::string& address) {
     if (fd >= 0) ::close(fd);
     return fail(error);
   }
-  return TcpListener{fd, fmt::format("{}:{}", address.substr(0, address.rfind(':')), port_of(fd))};
+  const auto bound = bound_address(fd);
+  if (!bound.has_value()) {
+    ::close(fd);
+    return fail(bound.error());
+  }
+  return TcpListener{fd, fmt::format("{}:{}", address.substr(0, address.rfind(':')), bound->port)};
 }
 
 Result<int> connect_to(const std::string& address) {

@@ -207,19 +207,6 @@ def test_reconfigure_reads_the_file_again_and_jobs_run_on(own_cluster):
     conf.write_text(good + "NoSuchKey=1\n")
     refused = cluster.run("scontrol", "reconfigure", check=False)
     assert refused.code != 0 and "NoSuchKey" in refused.err
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        conf.write_text("".join(line for line in good.splitlines(True) if not line.startswith("MusterHttp="))
-                        + f"MusterHttp=127.0.0.1:{port}\n")
-        refused = cluster.run("scontrol", "reconfigure", check=False)
-        assert refused.code != 0 and f"127.0.0.1:{port}" in refused.err
-        assert cluster.run("scontrol", "ping").out.endswith("is UP\n")
-    conf.write_text("".join(line for line in good.splitlines(True) if not line.startswith("MusterHttp"))
-                    + f"MusterHttp=127.0.0.1:{port}\nMusterHttpServices=localhost:{port}\n")
-    refused = cluster.run("scontrol", "reconfigure", check=False)
-    assert refused.code != 0 and "MusterHttp and MusterHttpServices have one port" in refused.err
     others = "".join(line for line in good.splitlines(True) if not line.startswith("KillWait="))
     others += ("NodeName=late1 CPUs=1 RealMemory=100 State=DRAIN Reason=\"being built\"\n"
                "NodeName=late2 CPUs=1 RealMemory=100 State=FUTURE\nPartitionName=late Nodes=late1,late2\n")
@@ -232,6 +219,49 @@ def test_reconfigure_reads_the_file_again_and_jobs_run_on(own_cluster):
     assert "DRAIN" in late and "Reason=being built" in late
     assert cluster.run("sinfo", "-h", "-N", "-p", "late", "-o", "%N").out.split() == ["late1"]
     assert "late2" in cluster.run("sinfo", "-h", "-N", "-F", "-p", "late", "-o", "%N").out
+    assert cluster.wait_ended(job)["State"] == "COMPLETED"
+
+
+def test_reconfigure_refuses_what_the_next_run_could_not_begin_with(own_cluster):
+    """A controller that cannot listen, or finds another state, would be gone, or end what runs."""
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("sleep 8; echo done", "-o", "run.out")
+    cluster.wait_state(job, "RUNNING")
+    conf, clients = cluster.dir / "slurm.conf", cluster.dir / "clients.conf"
+    good = conf.read_text()
+    clients.write_text(good)
+
+    def reconfigure(**keys):
+        kept = [line for line in good.splitlines(True) if line.partition("=")[0] not in keys]
+        conf.write_text("".join(kept) + "".join(f"{key}={value}\n" for key, value in keys.items()))
+        return cluster.run("scontrol", "reconfigure", check=False, env={"SLURM_CONF": str(clients)})
+
+    address = (cluster.dir / "state" / "http.address").read_text().strip()
+    port = address.rpartition(":")[2]
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        held = taken.getsockname()[1]
+        for refused, named in (
+                (dict(MusterHttp=f"127.0.0.1:{held}"), f"MusterHttp: cannot listen on 127.0.0.1:{held}"),
+                (dict(MusterHttpServices=f"0.0.0.0:{held}"), f"MusterHttpServices: cannot listen on 0.0.0.0:{held}"),
+                (dict(MusterHttp=f"no.such.host.invalid:{port}"), f"cannot listen on no.such.host.invalid:{port}"),
+                (dict(MusterHttp="no.such.host.invalid:0"), "cannot listen on no.such.host.invalid:0"),
+                (dict(MusterHttp=f"192.0.2.1:{port}"), f"cannot listen on 192.0.2.1:{port}"),
+                (dict(MusterHttp=f"127.0.0.1:{port}", MusterHttpServices=f"0.0.0.0:{port}"), "have one address"),
+                (dict(StateSaveLocation=f"{cluster.dir}/elsewhere"), "StateSaveLocation cannot change"),
+                (dict(MusterController=f"unix:{cluster.dir}/elsewhere/controller.sock"), "MusterController cannot change")):
+            answer = reconfigure(**refused)
+            assert answer.code != 0 and named in answer.err, (refused, answer.err)
+            conf.write_text(good)
+            assert cluster.run("scontrol", "ping").out.endswith("is UP\n"), refused
+    assert not (cluster.dir / "elsewhere").exists()
+    for taken_over in (dict(MusterHttp=f"127.0.0.1:{port}"),  # the port that it was given
+                       dict(MusterHttp=f"127.0.0.1:{port}", MusterHttpServices=f"127.0.0.2:{port}"),
+                       dict(MusterHttp=f"0.0.0.0:{port}", MusterHttpServices="127.0.0.1:0")):
+        answer = reconfigure(**taken_over)
+        assert answer.code == 0, (taken_over, answer.err)
+        assert (cluster.dir / "state" / "http.address").read_text().strip() == taken_over["MusterHttp"]
     assert cluster.wait_ended(job)["State"] == "COMPLETED"
 
 

@@ -28,7 +28,6 @@
 namespace muster::daemon {
 namespace {
 
-constexpr std::size_t kKeyBytes = 32;
 /// Determined's clients keep connections for this long without a word.
 constexpr kj::Duration kIdle = 150 * kj::SECONDS;
 /// Until all of a request's headers are there; and of the last connections that there are.
@@ -338,59 +337,6 @@ class OwnWords final : public kj::ExceptionCallback {
   }
 };
 
-Result<std::string> read_or_make_key(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string key((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (key.size() == kKeyBytes) return key;
-  key.assign(kKeyBytes, '\0');
-  if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(kKeyBytes))
-    return fail(ErrorCode::kUnavailable, "no random numbers", std::strerror(errno));
-  const std::string fresh = path + ".new";
-  const int fd = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-  int error = fd < 0 ? errno : write_whole(fd, key);
-  const bool is_kept = error == 0 && ::fsync(fd) == 0 && ::rename(fresh.c_str(), path.c_str()) == 0;
-  if (error == 0 && !is_kept) error = errno;
-  if (fd >= 0) ::close(fd);
-  if (error != 0) return fail(write_error(path, error));
-  return key;
-}
-
-std::string cluster_uuid(const std::string& key) {
-  const std::string digest = sha256("cluster " + key);
-  std::uint64_t high = 0;
-  std::uint64_t low = 0;
-  std::memcpy(&high, digest.data(), sizeof high);
-  std::memcpy(&low, digest.data() + sizeof high, sizeof low);
-  return uuid_text(high, low);
-}
-
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-/// With port 0 the port of the last time, so that what runs finds us again after a restart.
-std::string wanted_address(const std::string& listen, const std::string& memory) {
-  if (!listen.ends_with(":0")) return listen;
-  const std::string last = first_line(memory);
-  return last.starts_with(listen.substr(0, listen.size() - 1)) ? last : listen;
-}
-
-/// Listens, and remembers where.
-Result<TcpListener> listen_again(std::string_view key, const std::string& listen,
-                                 const std::string& memory) {
-  auto opened = listen_tcp(wanted_address(listen, memory));
-  if (!opened.has_value())
-    return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", key, opened.error().message),
-                opened.error().detail);
-  // On a full disk a file that is emptied stays empty.
-  if (first_line(memory) != opened->address)
-    std::ofstream(memory, std::ios::trunc) << opened->address << "\n";
-  return opened;
-}
-
 /// The names of this machine and of the cluster's controller.
 api::OwnHosts own_hosts(const DaemonOptions& options) {
   std::vector<std::string> names = options.own_hosts;
@@ -407,26 +353,6 @@ api::OwnHosts own_hosts(const DaemonOptions& options) {
 }
 
 }  // namespace
-
-Result<HttpPlace> open_http(const DaemonOptions& options) {
-  HttpPlace place;
-  const HttpSettings& http = options.http;
-  if (http.listen.empty()) return place;
-  place.token_key = TRY(read_or_make_key(options.state_folder + "/http.key"));
-  place.cluster_id = cluster_uuid(place.token_key);
-  const TcpListener api =
-      TRY(listen_again("MusterHttp", http.listen, options.state_folder + "/http.address"));
-  place.listen_fd = api.fd;
-  place.address = api.address;
-  const std::string beside = http.listen.substr(0, http.listen.rfind(':')) + ":0";
-  const std::string services_listen = http.services_listen.empty() ? beside : http.services_listen;
-  const TcpListener services = TRY(listen_again("MusterHttpServices", services_listen,
-                                                options.state_folder + "/http-services.address"));
-  place.services_fd = services.fd;
-  place.services_port = static_cast<std::uint16_t>(
-      std::stoul(services.address.substr(services.address.rfind(':') + 1)));
-  return place;
-}
 
 void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace& place) {
   const OwnWords words;

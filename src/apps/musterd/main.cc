@@ -223,10 +223,26 @@ Result<Setup> set_up(const std::string& path,
   return setup;
 }
 
-/// What a controller that is to run insists on.
-Result<Setup> set_up_to_run(const std::string& path) {
+/// What a run keeps from its start to its end. Errors: kInvalidArgument, by name.
+Status check_unmoved(const DaemonOptions& wanted, const DaemonOptions& running) {
+  const std::pair<const char*, std::string DaemonOptions::*> places[] = {
+      {"StateSaveLocation", &DaemonOptions::state_folder},
+      {"MusterController", &DaemonOptions::client_socket}};
+  for (const auto& [key, place] : places) {
+    if (wanted.*place == running.*place) continue;
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} cannot change while the controller runs", key),
+                fmt::format("from {} to {}: stop it, move what is there, and start it again",
+                            running.*place, wanted.*place));
+  }
+  return {};
+}
+
+/// What a controller that is to run insists on. `running`: the one that it takes over from, if any.
+Result<Setup> set_up_to_run(const std::string& path, const DaemonOptions* running = nullptr) {
   TRY(check_conf_file(path));
   Setup setup = TRY(set_up(path, check_conf_file));
+  if (running != nullptr) TRY(check_unmoved(setup.options, *running));
   TRY(make_state_folder(setup.options.state_folder));
   return setup;
 }
@@ -340,39 +356,14 @@ CoreBeginning begin_core(const Recovered& recovered, const SlurmConf& conf,
   return CoreBeginning{recovered.epoch, recovered.config, std::move(core), clock};
 }
 
-/// Whether the next run could listen where the configuration says: it would be gone otherwise, and
-/// nobody would start it again.
-Status check_addresses(const HttpSettings& wanted, const HttpSettings& running) {
-  const std::pair<const char*, const std::string*> addresses[] = {
-      {"MusterHttp", &wanted.listen}, {"MusterHttpServices", &wanted.services_listen}};
-  const auto port = [](const std::string& address) {
-    return address.substr(address.rfind(':') + 1);
-  };
-  const bool is_one_port = !wanted.listen.empty() && !wanted.services_listen.empty() &&
-                           port(wanted.listen) == port(wanted.services_listen);
-  if (is_one_port && port(wanted.listen) != "0")
-    return fail(ErrorCode::kInvalidArgument, "MusterHttp and MusterHttpServices have one port",
-                "give each its own");
-  for (const auto& [key, address] : addresses) {
-    // What this run listens on, on whatever address, cannot be tried while it does.
-    const bool is_held =
-        port(*address) == port(running.listen) || port(*address) == port(running.services_listen);
-    if (address->empty() || is_held) continue;
-    const auto opened = listen_tcp(*address);
-    if (!opened.has_value())
-      return fail(opened.error().code, fmt::format("{}: {}", key, opened.error().message),
-                  opened.error().detail);
-    ::close(opened->fd);
-  }
-  return {};
-}
-
 /// A start reads the configuration, so reading it again is a start: clients repeat what they have
-/// in flight, nodes come back, and jobs run on. A file with an error changes nothing.
-Status read_again(const std::string& conf_path, const HttpSettings& running) {
-  const auto setup = set_up_to_run(conf_path);
+/// in flight, nodes come back, and jobs run on. A file that the next run could not begin with
+/// changes nothing: this one would be gone, and nobody would start it again.
+Status read_again(const std::string& conf_path, const DaemonOptions& running,
+                  const HttpPlace& http) {
+  const auto setup = set_up_to_run(conf_path, &running);
   if (!setup.has_value()) return fail(setup.error());
-  TRY(check_addresses(setup->options.http, running));
+  TRY(check_http_addresses(setup->options, http));
   std::thread([] {
     std::this_thread::sleep_for(kReplyTravels);
     restart_process("scontrol reconfigure");
@@ -397,8 +388,9 @@ int run(const std::string& conf_path) {
     log_line(fmt::format("the last run ended while it worked on job {}: {} in a row",
                          crash_note->last_job().value(), deaths));
   auto channels = std::make_unique<Channels>();
+  HttpPlace served;
   ChannelCorePort port(*channels, crash_note.get(), setup->conf.cluster.settings.mail_program,
-                       [&] { return read_again(conf_path, options.http); });
+                       [&] { return read_again(conf_path, options, served); });
   Core::Options core_options;
   core_options.version = options.version;
   Core core(core_options, port, port);
@@ -412,6 +404,7 @@ int run(const std::string& conf_path) {
   if (!metrics.has_value()) die(options.state_folder + "/metrics.db: " + metrics.error().text());
   const auto http = with_patience(options, [&] { return open_http(options); });
   if (!http.has_value()) die(http.error().text());
+  served = *http;
   core.serve_http(HttpFacts{http->address.empty() ? "" : "http://" + http->address, http->token_key,
                             http->cluster_id});
   auto tokens = with_patience(options, [&] {

@@ -46,6 +46,9 @@ struct HttpPlace {
 };
 /// Opens the port that is configured, the one of the last time when any will do, and reads the key or makes it.
 Result<HttpPlace> open_http(const DaemonOptions& options);
+/// Whether the next run could listen where `options` say, while this one listens where it does.
+/// Errors: the key, its address and why not.
+Status check_http_addresses(const DaemonOptions& options, const HttpPlace& running);
 
 /// The parts that are recovered before the threads start.
 struct Recovered {

@@ -55,7 +55,8 @@ Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags
   if (job.spec->trial.value() != 0)
     return precondition("Job is a trial's, and over", "its search has gone on without it");
   if (job.is_over()) {
-    draft.add(JobRequeued{id, eligible, hold_flags});
+    const auto holds = static_cast<std::uint16_t>(hold_flags | (job.flags & kHeldByUsers));
+    draft.add(JobRequeued{id, eligible, holds});
     return std::nullopt;
   }
   JobEnding ending;

@@ -207,6 +207,39 @@ TEST(Requeue, ElementsThatWaitAreRefusedWithoutLeavingTheirRecord) {
   }
 }
 
+TEST(Requeue, ElementsThatWereCancelledWithTheirArrayComeBackAllOrNone) {
+  Log log;
+  const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 5), 0});
+  JobEnding cancelled;
+  cancelled.job = array;
+  cancelled.state = JobState::kCancelled;
+  log.add({cancelled});
+  for (const JobVerb verb :
+       {JobVerb::kRequeue, JobVerb::kRequeueHold, JobVerb::kRequeueSpecialExit}) {
+    Draft some(log.state());
+    const Reply reply = control_elements(some, verb, array, Bitmap::range(1, 3));
+    EXPECT_TRUE(some.events.empty()) << "nobody named 0 and 4";
+    ASSERT_EQ(reply.outcomes.size(), 1U);
+    ASSERT_TRUE(reply.outcomes[0].error.has_value());
+    EXPECT_NE(reply.outcomes[0].error->detail.find("scontrol requeue"), std::string::npos);
+    Draft whole(log.state());
+    control_elements(whole, verb, array, Bitmap::range(0, 5));
+    EXPECT_EQ(whole.events.size(), 1U);
+  }
+}
+
+TEST(Requeue, WhatWasCancelledWhileItWasHeldComesBackHeld) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  log.add({control(log, JobVerb::kHold, job, kAlice).only<JobChanged>()});
+  JobEnding cancelled;
+  cancelled.job = job;
+  cancelled.state = JobState::kCancelled;
+  log.add({cancelled});
+  EXPECT_EQ(control(log, JobVerb::kRequeue, job, kAlice).only<JobRequeued>().flags,
+            job_flag::kUserHeld);
+}
+
 TEST(Requeue, ElementsThatAreRefusedAlikeAreNamedTogether) {
   Log log;
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 5), 0});

@@ -1,5 +1,7 @@
 #include "controller/frontend/sweep.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <csignal>
@@ -22,6 +24,18 @@ Error unknown_id() { return Error{ErrorCode::kNotFound, "Invalid job id specifie
 /// What can be done to a job that waits.
 bool is_for_waiting(JobVerb verb) {
   return verb == JobVerb::kHold || verb == JobVerb::kUserHold || verb == JobVerb::kRelease;
+}
+
+/// What can be done to a job that is over.
+bool is_requeue(JobVerb verb) {
+  return verb == JobVerb::kRequeue || verb == JobVerb::kRequeueHold ||
+         verb == JobVerb::kRequeueSpecialExit;
+}
+Error over_with_its_array(JobId array) {
+  return Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed",
+               fmt::format("it ended with others of its array before it began: scontrol requeue {} "
+                           "brings all of those back",
+                           array.value())};
 }
 
 /// As many looks as so many jobs cost.
@@ -120,6 +134,10 @@ std::size_t Sweep::do_element(Draft& draft, std::uint32_t index, std::vector<Sig
       refused_for(*verdict.refusal).set(index);
       return 1;
     }
+  }
+  if (is_to_split && control != nullptr && is_finished(array->state) && is_requeue(control->verb)) {
+    refused_for(over_with_its_array(array->id)).set(index);
+    return 1;
   }
   const JobId id = is_to_split ? split_element(*array, index, draft) : record->id;
   if (const auto refusal = do_one(draft, id, orders)) refused_for(*refusal).set(index);
