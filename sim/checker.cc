@@ -355,12 +355,13 @@ struct Checker::Follow {
     // steps first.
     const bool may_be_gone = o.node_crash != Duration() || o.partition != Duration() ||
                              o.stranger != Duration() || o.spool_put_back != Duration();
-    const auto has_stood_still = [&](const auto& part) {
-      return checker.stood_still_.contains(part.node);
+    const auto stands_still = [&](const NodeGrant& part) {
+      const auto silent = checker.silent_until_.find(part.node);
+      return silent != checker.silent_until_.end() && checker.timeline_.now() <= silent->second;
     };
     const auto layout = checker.layouts_.find(e.step);
     const bool may_be_silent = layout != checker.layouts_.end() &&
-                               std::ranges::any_of(layout->second->nodes, has_stood_still);
+                               std::ranges::any_of(layout->second->nodes, stands_still);
     if (is_node_gone && (may_be_gone || may_be_silent)) return;
     if (checker.has_blob_failed_ && e.detail.find("cannot be read") != std::string::npos) return;
     if (!e.detail.empty()) {

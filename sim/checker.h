@@ -83,8 +83,10 @@ class Checker : private Knowledge {
   /// The machine's agent and its spool know nothing of the step any more: it may come again unless
   /// the log knows of it.
   void forget_unless_begun(NodeIndex node, const StepId& step);
-  /// The node's agent was silent for a while: steps there may end by it that it has not heard of.
-  void stood_still(NodeIndex node) { stood_still_.insert(node); }
+  /// The node's agent is silent until then: steps there may end by it that it has not heard of.
+  void stands_still(NodeIndex node, TimePoint until) {
+    silent_until_[node] = std::max(silent_until_[node], until);
+  }
   /// A script or an environment could not be read: launches may end by it.
   void blob_failed() { has_blob_failed_ = true; }
   /// Something happened to a step of this run of the job.
@@ -146,7 +148,7 @@ class Checker : private Knowledge {
   std::map<std::pair<NodeIndex, StepId>, Run> runs_;
   std::map<std::tuple<std::uint32_t, std::string, std::size_t>, Holders> places_;
   std::set<StepId> excused_;
-  std::set<NodeIndex> stood_still_;
+  std::map<NodeIndex, TimePoint> silent_until_;
   std::set<StepId> refused_;
   std::set<JobId> out_of_sight_;
   /// Launches that were under way when their node's spool forgot them: their supervisors may come

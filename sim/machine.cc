@@ -230,7 +230,7 @@ void Machine::when_agent_runs(Timeline::Action action) {
 void Machine::stop_agent(Duration how_long) {
   if (agent_ == nullptr || std::exchange(is_agent_stopped_, true)) return;
   excuse_spooled();  // the controller may hold the node for dead
-  world_.checker.stood_still(index_);
+  world_.checker.stands_still(index_, world_.timeline.now() + how_long);
   world_.timeline.after(how_long, [this, generation = agent_generation_] {
     if (generation != agent_generation_) return;
     is_agent_stopped_ = false;

@@ -55,6 +55,12 @@ void align_partitions(const ClusterState& state, ClusterConfig& config) {
   config.partitions = std::move(partitions);
 }
 
+std::set<std::string_view> names_of(const ClusterConfig& config) {
+  std::set<std::string_view> names;
+  for (const NodeConfig& node : config.nodes) names.insert(node.name);
+  return names;
+}
+
 }  // namespace
 
 std::shared_ptr<const ClusterConfig> aligned_config(const ClusterState& state,
@@ -75,8 +81,7 @@ bool is_unnamed(const Node& node) {
 
 std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state,
                                                 const ClusterConfig& named) {
-  std::set<std::string_view> names;
-  for (const NodeConfig& node : named.nodes) names.insert(node.name);
+  const std::set<std::string_view> names = names_of(named);
   std::vector<NodeChanged> changes;
   for (std::uint32_t i = 0; i < state.nodes().all().size(); ++i) {
     const Node& node = state.nodes().at(NodeIndex(i));
@@ -92,20 +97,26 @@ std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state,
 }
 
 std::vector<NodeChanged> changes_of_new_nodes(const ClusterState& state, std::size_t known,
+                                              const ClusterConfig& named,
                                               const std::map<std::string, NodeStatus>& first) {
+  const std::set<std::string_view> names = names_of(named);
   std::vector<NodeChanged> changes;
   for (std::size_t i = 0; i < state.nodes().all().size(); ++i) {
     const NodeIndex index(static_cast<std::uint32_t>(i));
     const Node& node = state.nodes().at(index);
     const auto found = first.find(node.config.name);
     const std::uint16_t said = found == first.end() ? 0 : found->second.conditions;
-    const bool has_come = (node.status.conditions & ~said & node_condition::kFuture) != 0;
+    const bool has_come = (node.status.conditions & ~said & node_condition::kFuture) != 0 &&
+                          names.contains(node.config.name);
     if (!has_come && (i < known || said == 0)) continue;
     NodeChanged change;
     change.node = index;
     change.set_conditions = said;
     if (has_come) change.clear_conditions = node_condition::kFuture;
-    if (found != first.end()) change.reason = found->second.reason;
+    const auto after = changed_conditions(node.status.conditions,
+                                          {change.set_conditions, change.clear_conditions});
+    const std::string reason = found == first.end() ? "" : found->second.reason;
+    if (!reason.empty() || (after & node_condition::kReasoned) == 0) change.reason = reason;
     changes.push_back(std::move(change));
   }
   return changes;

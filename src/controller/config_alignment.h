@@ -27,9 +27,10 @@ std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state,
                                                 const ClusterConfig& named);
 
 /// The conditions in which nodes begin that the state did not know before: those after the first
-/// `known`, and those that were FUTURE and are so no more.
+/// `known`, and those of `named` that were FUTURE and are so no more.
 /// To be emitted once the configuration is applied. Source: slurm.conf(5), NodeName State.
 std::vector<NodeChanged> changes_of_new_nodes(const ClusterState& state, std::size_t known,
+                                              const ClusterConfig& named,
                                               const std::map<std::string, NodeStatus>& first);
 
 }  // namespace muster

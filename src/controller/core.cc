@@ -48,7 +48,8 @@ void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimeP
   dependencies_.load(state_);
   const std::size_t known_nodes = state_.nodes().all().size();
   emit(ConfigApplied{aligned_config(state_, config)}, now);
-  for (NodeChanged& change : changes_of_new_nodes(state_, known_nodes, beginning.first_status))
+  for (NodeChanged& change :
+       changes_of_new_nodes(state_, known_nodes, *config, beginning.first_status))
     emit(std::move(change), now);
   for (NodeChanged& change : changes_of_named_nodes(state_, *config)) emit(std::move(change), now);
   if (beginning.job_floor >= state_.next_job())

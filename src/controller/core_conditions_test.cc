@@ -138,8 +138,22 @@ TEST(CoreNode, ANodeOfTheFutureTakesWorkWhenItIsResumed) {
   EXPECT_EQ(then.conditions & (node_condition::kDrainByOrder | node_condition::kFuture),
             node_condition::kDrainByOrder);
   EXPECT_EQ(then.reason, "new disk");
+  Rig unnamed(testing::config_of(1), rig.stored());
+  EXPECT_NE(
+      unnamed.core.state().nodes().at(NodeIndex(1)).status.conditions & node_condition::kFuture, 0);
   rig.done(UpdateObject{UpdateKind::kNode, "n1", {{"State", "res"}}}, kRoot);
   EXPECT_EQ(status.conditions & node_condition::kNoNewWork, 0);
+}
+
+TEST(CoreNode, AnOperatorsReasonOutlastsTheDayWhenANodeOfTheFutureComes) {
+  Rig rig(testing::config_of(2), {}, {}, configured(node_condition::kFuture, "ordered"));
+  Rig come(testing::config_of(2), rig.stored());
+  EXPECT_EQ(come.core.state().nodes().at(NodeIndex(1)).status.reason, "");
+  rig.done(UpdateObject{UpdateKind::kNode, "n1", {{"State", "drain"}, {"Reason", "bad ram"}}},
+           kRoot);
+  Rig drained(testing::config_of(2), rig.stored(), {},
+              configured(node_condition::kDrainByOrder, ""));
+  EXPECT_EQ(drained.core.state().nodes().at(NodeIndex(1)).status.reason, "bad ram");
 }
 
 TEST(CoreNode, OneThatIsDownByOrderMayStillFallSilent) {

@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "controller/backend/trial_rules.h"
 #include "controller/core.h"
-#include "controller/frontend/holds.h"
 
 namespace muster {
 namespace {
@@ -256,9 +255,9 @@ void Core::after_clean(JobId id, TimePoint now) {
     if (const auto wish = wished_slots_.extract(id)) resize({id, wish.mapped()}, now);
     return;
   }
-  const auto holds =
-      static_cast<std::uint16_t>(job.hold_after | (job.flags & frontend::kHeldByUsers));
-  JobRequeued requeued{id, now + state_.settings().requeue_delay, holds};
+  constexpr std::uint16_t kByUsers = job_flag::kUserHeld | job_flag::kAdminHeld;  // while it ran
+  JobRequeued requeued{id, now + state_.settings().requeue_delay,
+                       static_cast<std::uint16_t>(job.hold_after | (job.flags & kByUsers))};
   const bool is_too_often =
       job.attempt + 1 > state_.settings().max_batch_requeue && job.state == JobState::kFailed;
   if (is_too_often) requeued.flags |= job_flag::kRequeueHeld;

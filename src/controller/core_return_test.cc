@@ -284,6 +284,27 @@ TEST(CoreReturn, AHoldOfARunningJobHoldsItWhenItComesBack) {
   EXPECT_EQ(rig.job(job).state, JobState::kRunning);
 }
 
+TEST(CoreReturn, AReleaseOfWhatComesBackIsNotLost) {
+  Rig rig;
+  const JobId job = started(rig);
+  rig.done(control_of(JobVerb::kUserHold, selector_of(job)));
+  rig.done(control_of(JobVerb::kRequeue, selector_of(job)));
+  ASSERT_TRUE(rig.job(job).is_completing());
+  EXPECT_FALSE(rig.done(control_of(JobVerb::kRelease, selector_of(job))).outcomes[0].error);
+  rig.step_done(0, StepId{job, 0, kBatchStep}, ExitStatus::signalled(SIGTERM));
+  rig.plan();
+  EXPECT_EQ(rig.job(job).state, JobState::kRunning);
+  EXPECT_EQ(rig.job(job).attempt, 1U);
+}
+
+TEST(CoreReturn, WhatComesBackHeldIsNotReleasedBeforeItWaits) {
+  Rig rig;
+  const JobId job = started(rig);
+  rig.done(control_of(JobVerb::kRequeueHold, selector_of(job)));
+  ASSERT_TRUE(rig.job(job).is_completing());
+  EXPECT_TRUE(rig.done(control_of(JobVerb::kRelease, selector_of(job))).outcomes[0].error);
+}
+
 TEST(CoreReturn, TimersOfEarlierAttemptsAreGone) {
   Rig rig;
   const JobId job = started(rig);

@@ -155,31 +155,21 @@ Result<std::pair<std::string, std::string>> host_and_port(const std::string& add
   return std::pair(host, address.substr(colon + 1));
 }
 
-}  // namespace
-
-bool has_peer_left(kj::AsyncIoStream& connection) {
-  KJ_IF_MAYBE (fd, connection.getFd()) {
-    pollfd polled{*fd, POLLRDHUP, 0};
-    return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-  }
-  return false;
-}
-
-Result<SocketAddress> bound_address(int fd) {
+std::uint16_t port_of(int fd) {
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
-  auto* address = reinterpret_cast<sockaddr*>(&bound);
-  char host[NI_MAXHOST] = {};
-  char port[NI_MAXSERV] = {};
-  if (::getsockname(fd, address, &size) != 0 ||
-      ::getnameinfo(address, size, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return fail(unavailable("cannot tell where a socket is bound"));
-  const std::string_view shown = host;
-  return SocketAddress{host, port, shown == "0.0.0.0" || shown == "::"};
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return 0;
+  const bool is_v6 = bound.ss_family == AF_INET6;
+  return ntohs(is_v6 ? reinterpret_cast<const sockaddr_in6*>(&bound)->sin6_port
+                     : reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
 }
 
-Result<TcpListener> listen_tcp(const std::string& address) {
+void set_option(int fd, int option, int value) {
+  ::setsockopt(fd, SOL_SOCKET, option, &value, sizeof value);
+}
+
+/// `shares_port`: with sockets of this user's that share it as well. See socket(7), SO_REUSEPORT.
+Result<int> bind_tcp(const std::string& address, bool shares_port) {
   const auto [host, port] = TRY(host_and_port(address));
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -191,22 +181,41 @@ Result<TcpListener> listen_tcp(const std::string& address) {
     return fail(ErrorCode::kInvalidArgument, "cannot listen on " + address, ::gai_strerror(code));
   }
   const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const int on = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const bool is_listening =
-      fd >= 0 && ::bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, SOMAXCONN) == 0;
+  set_option(fd, SO_REUSEADDR, 1);
+  if (shares_port) set_option(fd, SO_REUSEPORT, 1);
+  const bool is_bound = fd >= 0 && ::bind(fd, found->ai_addr, found->ai_addrlen) == 0;
   const Error error = unavailable("cannot listen on " + address);
   ::freeaddrinfo(found);
-  if (!is_listening) {
-    if (fd >= 0) ::close(fd);
+  if (is_bound) return fd;
+  if (fd >= 0) ::close(fd);
+  return fail(error);
+}
+
+}  // namespace
+
+bool has_peer_left(kj::AsyncIoStream& connection) {
+  KJ_IF_MAYBE (fd, connection.getFd()) {
+    pollfd polled{*fd, POLLRDHUP, 0};
+    return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+  }
+  return false;
+}
+
+Result<TcpListener> listen_tcp(const std::string& address) {
+  const int fd = TRY(bind_tcp(address, false));
+  if (::listen(fd, SOMAXCONN) != 0) {
+    const Error error = unavailable("cannot listen on " + address);
+    ::close(fd);
     return fail(error);
   }
-  const auto bound = bound_address(fd);
-  if (!bound.has_value()) {
-    ::close(fd);
-    return fail(bound.error());
-  }
-  return TcpListener{fd, fmt::format("{}:{}", address.substr(0, address.rfind(':')), bound->port)};
+  return TcpListener{fd, fmt::format("{}:{}", address.substr(0, address.rfind(':')), port_of(fd))};
+}
+
+Result<int> bind_beside(const std::string& address, std::span<const int> own) {
+  for (const int socket : own) set_option(socket, SO_REUSEPORT, 1);
+  auto bound = bind_tcp(address, true);
+  for (const int socket : own) set_option(socket, SO_REUSEPORT, 0);
+  return bound;
 }
 
 Result<int> connect_to(const std::string& address) {

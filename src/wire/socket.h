@@ -4,6 +4,7 @@
 #include <kj/async-io.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,9 @@ struct TcpListener {
 /// A listening TCP socket on "HOST:PORT", IPv6 in brackets; port 0: one that is free. Errors:
 /// kInvalidArgument, kUnavailable.
 Result<TcpListener> listen_tcp(const std::string& address);
-/// Where a socket of TCP is bound, in numbers.
-struct SocketAddress {
-  std::string host;
-  std::string port;
-  bool is_any = false;  ///< every address of this machine
-};
-/// Errors: kUnavailable with errno's text.
-Result<SocketAddress> bound_address(int fd);
+/// A socket bound to where listen_tcp could listen, were those of `own` closed: sockets of this
+/// process's, which keep what they listen on. Errors: as listen_tcp.
+Result<int> bind_beside(const std::string& address, std::span<const int> own);
 /// A connected socket, non-blocking and close-on-exec. Errors: kUnavailable with what was tried and
 /// errno's text.
 Result<int> connect_to(const std::string& address);

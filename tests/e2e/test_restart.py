@@ -248,7 +248,8 @@ def test_reconfigure_refuses_what_the_next_run_could_not_begin_with(own_cluster)
                 (dict(MusterHttp=f"no.such.host.invalid:{port}"), f"cannot listen on no.such.host.invalid:{port}"),
                 (dict(MusterHttp="no.such.host.invalid:0"), "cannot listen on no.such.host.invalid:0"),
                 (dict(MusterHttp=f"192.0.2.1:{port}"), f"cannot listen on 192.0.2.1:{port}"),
-                (dict(MusterHttp=f"127.0.0.1:{port}", MusterHttpServices=f"0.0.0.0:{port}"), "have one address"),
+                (dict(MusterHttp=f"127.0.0.1:{port}", MusterHttpServices=f"0.0.0.0:{port}"),
+                 f"MusterHttpServices: cannot listen on 0.0.0.0:{port}"),
                 (dict(StateSaveLocation=f"{cluster.dir}/elsewhere"), "StateSaveLocation cannot change"),
                 (dict(MusterController=f"unix:{cluster.dir}/elsewhere/controller.sock"), "MusterController cannot change")):
             answer = reconfigure(**refused)
@@ -256,8 +257,14 @@ def test_reconfigure_refuses_what_the_next_run_could_not_begin_with(own_cluster)
             conf.write_text(good)
             assert cluster.run("scontrol", "ping").out.endswith("is UP\n"), refused
     assert not (cluster.dir / "elsewhere").exists()
+    with socket.socket() as beside:  # the next run would want this one's port, too
+        beside.bind(("127.0.0.3", int(port)))
+        beside.listen()
+        answer = reconfigure(MusterHttp=f"0.0.0.0:{port}")
+        assert answer.code != 0 and f"MusterHttp: cannot listen on 0.0.0.0:{port}" in answer.err
     for taken_over in (dict(MusterHttp=f"127.0.0.1:{port}"),  # the port that it was given
                        dict(MusterHttp=f"127.0.0.1:{port}", MusterHttpServices=f"127.0.0.2:{port}"),
+                       dict(MusterHttp=f"127.0.0.4:{port}", StateSaveLocation=f"{cluster.dir}//state/"),
                        dict(MusterHttp=f"0.0.0.0:{port}", MusterHttpServices="127.0.0.1:0")):
         answer = reconfigure(**taken_over)
         assert answer.code == 0, (taken_over, answer.err)

@@ -54,18 +54,11 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// With port 0 the port of the last time, so that what runs finds us again after a restart.
-std::string wanted_address(const std::string& listen, const std::string& memory) {
-  if (!listen.ends_with(":0")) return listen;
-  const std::string last = first_line(memory);
-  return last.starts_with(listen.substr(0, listen.size() - 1)) ? last : listen;
-}
-
 /// One of the two addresses that HTTP is served at.
 struct WantedAddress {
   const char* key;
-  std::string address;
-  std::string memory;  ///< the file that says where it was the last time
+  std::string address;  ///< with port 0: any that is free
+  std::string memory;   ///< the file that says where it was the last time
 };
 
 /// Requires: MusterHttp is configured.
@@ -73,45 +66,49 @@ std::array<WantedAddress, 2> wanted_addresses(const DaemonOptions& options) {
   const HttpSettings& http = options.http;
   const std::string beside = http.listen.substr(0, http.listen.rfind(':')) + ":0";
   const std::string services = http.services_listen.empty() ? beside : http.services_listen;
-  const std::string memory = options.state_folder + "/http.address";
-  const std::string services_memory = options.state_folder + "/http-services.address";
-  return {WantedAddress{"MusterHttp", wanted_address(http.listen, memory), memory},
-          WantedAddress{"MusterHttpServices", wanted_address(services, services_memory),
-                        services_memory}};
+  return {WantedAddress{"MusterHttp", http.listen, options.state_folder + "/http.address"},
+          WantedAddress{"MusterHttpServices", services,
+                        options.state_folder + "/http-services.address"}};
 }
 
-Result<TcpListener> listen_at(const WantedAddress& wanted) {
-  auto opened = listen_tcp(wanted.address);
-  if (opened.has_value()) return opened;
-  return fail(opened.error().code, fmt::format("{}: {}", wanted.key, opened.error().message),
-              opened.error().detail);
+/// With port 0 the port of the last time, so that what runs finds us again after a restart; another
+/// one where somebody else has taken that.
+template <class Open>
+auto open_one(const WantedAddress& wanted, Open&& open) {
+  const std::string last = first_line(wanted.memory);
+  const std::string any_port = wanted.address.substr(0, wanted.address.size() - 1);
+  if (wanted.address.ends_with(":0") && last.starts_with(any_port)) {
+    if (auto again = open(last); again.has_value()) return again;
+  }
+  auto opened = open(wanted.address);
+  if (!opened.has_value())
+    opened.error().message = fmt::format("{}: {}", wanted.key, opened.error().message);
+  return opened;
 }
 
 /// Listens, and remembers where.
 Result<TcpListener> listen_again(const WantedAddress& wanted) {
-  auto opened = TRY(listen_at(wanted));
+  auto opened = TRY(open_one(wanted, listen_tcp));
   // On a full disk a file that is emptied stays empty.
   if (first_line(wanted.memory) != opened.address)
     std::ofstream(wanted.memory, std::ios::trunc) << opened.address << "\n";
   return opened;
 }
 
-/// Which of this run's sockets keeps the address from being listened on; -1: none of them. Errors:
-/// the host is not this machine.
-Result<int> own_socket_at(const WantedAddress& wanted, const HttpPlace& running) {
-  const auto colon = wanted.address.rfind(':');
-  WantedAddress any_port = wanted;
-  any_port.address = wanted.address.substr(0, colon) + ":0";
-  const kj::AutoCloseFd tried(TRY(listen_at(any_port)).fd);
-  SocketAddress sought = TRY(bound_address(tried));
-  sought.port = wanted.address.substr(colon + 1);
-  for (const int socket : {running.listen_fd, running.services_fd}) {
-    if (socket < 0) continue;
-    const SocketAddress own = TRY(bound_address(socket));
-    const bool is_one_host = own.host == sought.host || own.is_any || sought.is_any;
-    if (is_one_host && own.port == sought.port) return socket;
-  }
-  return -1;
+/// Whether only one of the addresses could be listened on: they have one port, and hosts of which
+/// one is or holds the other. Errors: a host is not this machine's.
+Result<bool> exclude_each_other(const std::string& one, const std::string& other) {
+  const auto host = [](const std::string& address) {
+    return address.substr(0, address.rfind(':'));
+  };
+  const auto port = [](const std::string& address) { return address.substr(address.rfind(':')); };
+  if (port(one) != port(other) || port(one) == ":0") return false;
+  // On another port, because this one may be in use.
+  const TcpListener first = TRY(listen_tcp(host(one) + ":0"));
+  const kj::AutoCloseFd held(first.fd);
+  const auto second = listen_tcp(host(other) + port(first.address));
+  if (second.has_value()) ::close(second->fd);
+  return !second.has_value();
 }
 
 }  // namespace
@@ -135,22 +132,23 @@ Result<HttpPlace> open_http(const DaemonOptions& options) {
 
 Status check_http_addresses(const DaemonOptions& options, const HttpPlace& running) {
   if (options.http.listen.empty()) return {};
-  std::vector<kj::AutoCloseFd> tried;  // both are held at once, as they will be
   std::vector<int> own;
-  for (const WantedAddress& wanted : wanted_addresses(options)) {
-    const auto opened = listen_at(wanted);
-    if (opened.has_value()) {
-      tried.emplace_back(opened->fd);
-      continue;
-    }
-    // What this run listens on cannot be tried while it does.
-    const auto socket = own_socket_at(wanted, running);
-    if (!socket.has_value() || *socket < 0) return fail(opened.error());
-    own.push_back(*socket);
+  for (const int socket : {running.listen_fd, running.services_fd}) {
+    if (socket >= 0) own.push_back(socket);
   }
-  if (own.size() < 2 || own[0] != own[1]) return {};
-  return fail(ErrorCode::kInvalidArgument, "MusterHttp and MusterHttpServices have one address",
-              "give each a port of its own");
+  std::vector<std::string> taken;
+  const auto could_listen = [&](const std::string& address) -> Result<int> {
+    for (const std::string& other : taken) {
+      if (TRY(exclude_each_other(other, address)))
+        return fail(ErrorCode::kInvalidArgument, "cannot listen on " + address,
+                    "MusterHttp listens there");
+    }
+    const kj::AutoCloseFd bound(TRY(bind_beside(address, own)));
+    taken.push_back(address);
+    return 0;
+  };
+  for (const WantedAddress& wanted : wanted_addresses(options)) TRY(open_one(wanted, could_listen));
+  return {};
 }
 
 }  // namespace muster::daemon

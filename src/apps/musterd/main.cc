@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <set>
@@ -223,13 +224,24 @@ Result<Setup> set_up(const std::string& path,
   return setup;
 }
 
+/// Whether two paths lead to one place, however they are written.
+bool same_place(const std::string& one, const std::string& other) {
+  const auto told = [](std::filesystem::path path) {
+    if (!path.has_filename()) path = path.parent_path();  // "state/" is "state"
+    std::error_code unresolved;
+    const auto real = std::filesystem::weakly_canonical(path, unresolved);
+    return unresolved ? path : real;
+  };
+  return one == other || told(one) == told(other);
+}
+
 /// What a run keeps from its start to its end. Errors: kInvalidArgument, by name.
 Status check_unmoved(const DaemonOptions& wanted, const DaemonOptions& running) {
   const std::pair<const char*, std::string DaemonOptions::*> places[] = {
       {"StateSaveLocation", &DaemonOptions::state_folder},
       {"MusterController", &DaemonOptions::client_socket}};
   for (const auto& [key, place] : places) {
-    if (wanted.*place == running.*place) continue;
+    if (same_place(wanted.*place, running.*place)) continue;
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} cannot change while the controller runs", key),
                 fmt::format("from {} to {}: stop it, move what is there, and start it again",

@@ -23,8 +23,12 @@ Refusal hold(Draft& draft, JobId id, const Job& job, const Identity& identity, b
 }
 
 Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity) {
-  if (is_finished(job.state) || (!job.is_pending() && !job.is_held()))
-    return std::nullopt;  // nothing holds it
+  const bool comes_back = (job.flags & job_flag::kRequeueAfter) != 0;
+  if (comes_back && job.hold_after != 0)
+    return precondition("Job/step already completing or completed",
+                        "it comes back held: release it when it waits again");
+  const bool is_over = is_finished(job.state) && !comes_back;
+  if (is_over || (!job.is_pending() && !job.is_held())) return std::nullopt;  // nothing holds it
   JobChanged change;
   change.job = id;
   if (auto refused = release_job(draft, job, identity, change)) return refused;
@@ -55,7 +59,7 @@ Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags
   if (job.spec->trial.value() != 0)
     return precondition("Job is a trial's, and over", "its search has gone on without it");
   if (job.is_over()) {
-    const auto holds = static_cast<std::uint16_t>(hold_flags | (job.flags & kHeldByUsers));
+    const auto holds = static_cast<std::uint16_t>(hold_flags | (job.flags & job_flag::kAnyHold));
     draft.add(JobRequeued{id, eligible, holds});
     return std::nullopt;
   }

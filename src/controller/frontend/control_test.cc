@@ -221,7 +221,7 @@ TEST(Requeue, ElementsThatWereCancelledWithTheirArrayComeBackAllOrNone) {
     EXPECT_TRUE(some.events.empty()) << "nobody named 0 and 4";
     ASSERT_EQ(reply.outcomes.size(), 1U);
     ASSERT_TRUE(reply.outcomes[0].error.has_value());
-    EXPECT_NE(reply.outcomes[0].error->detail.find("scontrol requeue"), std::string::npos);
+    EXPECT_NE(reply.outcomes[0].error->detail.find("or none"), std::string::npos);
     Draft whole(log.state());
     control_elements(whole, verb, array, Bitmap::range(0, 5));
     EXPECT_EQ(whole.events.size(), 1U);
@@ -238,6 +238,10 @@ TEST(Requeue, WhatWasCancelledWhileItWasHeldComesBackHeld) {
   log.add({cancelled});
   EXPECT_EQ(control(log, JobVerb::kRequeue, job, kAlice).only<JobRequeued>().flags,
             job_flag::kUserHeld);
+  log.add({JobRequeued{job, at(0), job_flag::kRequeueHeld}});
+  log.add({cancelled});
+  EXPECT_EQ(control(log, JobVerb::kRequeue, job, kAlice).only<JobRequeued>().flags,
+            job_flag::kRequeueHeld);
 }
 
 TEST(Requeue, ElementsThatAreRefusedAlikeAreNamedTogether) {

@@ -9,9 +9,6 @@
 
 namespace muster::frontend {
 
-/// Holds by `scontrol hold`, which may also be of what runs: they outlast the run.
-inline constexpr std::uint16_t kHeldByUsers = job_flag::kUserHeld | job_flag::kAdminHeld;
-
 /// Adds to `change` what holds the job; one that runs goes on, and is held should it come back to
 /// the queue. `as_user`: with the hold of its owner, whoever gives it.
 /// Errors: kFailedPrecondition when it is over, or a trial's that runs.

@@ -32,10 +32,11 @@ bool is_requeue(JobVerb verb) {
          verb == JobVerb::kRequeueSpecialExit;
 }
 Error over_with_its_array(JobId array) {
-  return Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed",
-               fmt::format("it ended with others of its array before it began: scontrol requeue {} "
-                           "brings all of those back",
-                           array.value())};
+  return Error{
+      ErrorCode::kFailedPrecondition, "Job/step already completing or completed",
+      fmt::format("it ended together with other elements before any of them began: all that "
+                  "squeue -t all shows as one {}_[...] come back at once, or none",
+                  array.value())};
 }
 
 /// As many looks as so many jobs cost.
