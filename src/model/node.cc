@@ -47,8 +47,7 @@ void find_causes(NodeStatus& status) {
   const bool is_silent = is_down && reason == kSilenceText;
   const bool is_absent = is_down && reason == kAbsenceText;
   const bool is_at_fault = is_drained && reason.starts_with(kFaultBegins);
-  std::uint16_t found = with(status.conditions, kDownCauses | kDrainCauses, false);
-  found = with(found, kDownBySilence, is_silent);
+  std::uint16_t found = with(status.conditions, kDownBySilence, is_silent);
   found = with(found, kDownByAbsence, is_absent);
   found = with(found, kDownByOrder, is_down && !is_silent && !is_absent);
   found = with(found, kDrainByFault, is_at_fault);

@@ -201,6 +201,12 @@ def test_mistakes_are_named(cluster):
     assert cluster.run("muster", "experiment", "describe", 4711, check=False).err == \
         "muster experiment describe: error: there is no experiment 4711: see muster experiment list\n"
     assert "is not set" in cluster.run("muster", "report", "loss=1", check=False).err
+    for trial in ("256", "70000", "4294967295"):  # of no experiment here, but numbers of trials
+        said = cluster.run("muster", "report", "loss=1", env={"MUSTER_TRIAL_ID": trial, "MUSTER_RUN_ID": "1"}, check=False)
+        assert said.code != 0 and f"there is no trial {trial}" in said.err, said
+    for trial in ("4294967296", "-1", "0"):
+        said = cluster.run("muster", "report", "loss=1", env={"MUSTER_TRIAL_ID": trial, "MUSTER_RUN_ID": "1"}, check=False)
+        assert said.code != 0 and "MUSTER_TRIAL_ID" in said.err, said
     assert "'loss' is not NAME=NUMBER" in cluster.run("muster", "report", "loss", env={"MUSTER_TRIAL_ID": "1", "MUSTER_RUN_ID": "1"}, check=False).err
     assert cluster.run("muster", "experiment", "create", file, "nowhere", check=False).code == 1
 

@@ -218,6 +218,27 @@ def test_a_damaged_script_is_run_by_nobody(own_cluster):
         cluster.up()
 
 
+def test_a_damaged_batch_is_named_and_nothing_starts_on_it(own_cluster):
+    cluster = own_cluster(nodes=1)
+    job = cluster.sbatch("true")
+    cluster.wait_ended(job)
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    database = cluster.dir / "state/journal.db"
+    with sqlite3.connect(database) as reader:
+        seq, record = reader.execute("SELECT seq, record FROM batches ORDER BY seq DESC LIMIT 1").fetchone()
+    reader.close()
+    damaged = bytearray(record)
+    damaged[len(damaged) // 2] ^= 1
+    change = "UPDATE batches SET record = ? WHERE seq = ?"
+    until(lambda: has_changed_alone(database, change, (bytes(damaged), seq)), "the controller to let go of its journal")
+    for words in (("muster", "check", "--dir", cluster.dir), ("musterd", "-f", cluster.dir / "slurm.conf")):
+        said = cluster.run(*words, check=False)
+        assert said.code == 1 and f"batch {seq}" in said.out + said.err, said
+    until(lambda: has_changed_alone(database, change, (record, seq)), "nobody to hold the journal")
+    cluster.up()
+    assert cluster.run("sacct", "-X", "-n", "-j", job, "-o", "State").out.split() == ["COMPLETED"]
+
+
 def test_a_damaged_record_of_history_hides_no_other(own_cluster):
     cluster = own_cluster(nodes=1, conf={"MinJobAge": "2"})
     jobs = [cluster.sbatch("true") for _ in range(3)]

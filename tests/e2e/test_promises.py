@@ -49,7 +49,7 @@ def impatient(own_cluster):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("names", [["agent-node1", "agent-node2"], ["controller", "agent-node1", "agent-node2"]])
+@pytest.mark.parametrize("names", [["agent-node1", "agent-node2"], ["controller"], ["controller", "agent-node1", "agent-node2"]])
 def test_a_pause_of_daemons_ends_nothing(impatient, names):
     cluster = impatient
     job = cluster.sbatch(TICKS.format(n=120), "-o", "out.txt")
