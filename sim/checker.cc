@@ -471,6 +471,10 @@ void Checker::check_ledger(const ClusterState& state) const {
       CHECK(devices == used.count() && devices <= pool.count,
             "node {}: {} of {} {} are given, {} different ones", node.config.name, devices,
             pool.count, pool.name, used.count());
+      const auto noted = node.used_gres.find(pool.name);
+      CHECK(used == (noted == node.used_gres.end() ? Bitmap() : noted->second),
+            "node {}: the ledger of its {} is not the sum of the grants", node.config.name,
+            pool.name);
     }
     CHECK(memory == node.used_memory_mib && memory <= node.config.memory_mib,
           "node {}: {} MiB given, {} in the ledger", node.config.name, memory,

@@ -66,7 +66,11 @@ TEST(ClusterState, ArraySplitsAndItsLastElementKeepsTheId) {
 TEST(ClusterState, RequeueGoesBackOneAttemptFurther) {
   Log log;
   const JobId job = log.submit(spec_of());
-  log.start(job, {grant_of(0, 0, 4)});
+  NodeGrant grant = grant_of(0, 0, 4);
+  grant.gres.push_back({"gpu", "", Bitmap::range(0, 2)});
+  log.start(job, {grant});
+  const Node& node = log.state().nodes().at(NodeIndex(0));
+  ASSERT_EQ(node.used_gres.at("gpu"), Bitmap::range(0, 2));
   log.end(job, JobState::kFailed, true, true);
   EXPECT_FALSE(log.job(job).is_over());
   log.add({JobRequeued{job, at(900), job_flag::kRequeueHeld}});
@@ -75,7 +79,8 @@ TEST(ClusterState, RequeueGoesBackOneAttemptFurther) {
   EXPECT_EQ(log.job(job).attempt, 1U);
   EXPECT_EQ(log.job(job).run, nullptr);
   EXPECT_EQ(log.state().active_jobs(), 1U);
-  EXPECT_TRUE(log.state().nodes().at(NodeIndex(0)).used_cpus.empty());
+  EXPECT_TRUE(node.used_cpus.empty());
+  EXPECT_TRUE(node.used_gres.at("gpu").empty());
 }
 
 TEST(ClusterState, NodesAreGivenBackOneByOne) {
