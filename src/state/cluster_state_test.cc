@@ -52,7 +52,8 @@ TEST(ClusterState, ArraySplitsAndItsLastElementKeepsTheId) {
   const JobId array = log.submit(spec_of("a"), ArraySpec{Bitmap::range(4, 3), 2});
   EXPECT_EQ(log.job(array).array->facts.index_min, 4U);
   EXPECT_EQ(log.job(array).array->facts.index_max, 6U);
-  for (const std::uint32_t index : {4U, 6U}) log.add({ArraySplit{array, index, log.state().next_job()}});
+  for (const std::uint32_t index : {4U, 6U})
+    log.add({ArraySplit{array, index, log.state().next_job()}});
   EXPECT_EQ(log.job(JobId(array.value() + 1)).array_index, 4U);
   log.start(array, {grant_of(0, 0, 1)});
   EXPECT_EQ(log.job(array).array_index, 5U);
@@ -104,7 +105,8 @@ TEST(ClusterState, AReleasedNodesPartOfAStepIsKept) {
   log.step(job, 0, {grant_of(0, 0, 1), grant_of(1, 0, 1)});
   log.end(job, JobState::kTimeout, false);
   const std::uint64_t before = log.state().hash();
-  log.add({NodeReleased{job, NodeIndex(0), {StepPart{0, ExitStatus::exited(3), Usage{1, 2, 30}, "why"}}}});
+  log.add({NodeReleased{
+      job, NodeIndex(0), {StepPart{0, ExitStatus::exited(3), Usage{1, 2, 30}, "why"}}}});
   EXPECT_NE(log.state().hash(), before);
   const StepState& step = log.job(job).run->steps.at(0);
   EXPECT_TRUE(step.is_running());
@@ -132,7 +134,8 @@ TEST(ClusterState, BlobsLiveAsLongAsAJobNamesThem) {
   event.job = log.state().next_job();
   event.spec = spec;
   event.partitions = {PartitionIndex(0)};
-  log.add({event}, {BlobWrite{BlobId(1), std::string(32, 'x'), 1, std::make_shared<const std::string>("s")}});
+  log.add({event}, {BlobWrite{BlobId(1), std::string(32, 'x'), 1,
+                              std::make_shared<const std::string>("s")}});
   EXPECT_EQ(log.state().blobs().facts(BlobId(1))->references, 1U);
   log.end(event.job, JobState::kCancelled, false);
   log.add({JobsEvicted{{event.job}}});
@@ -178,7 +181,8 @@ TEST(ClusterStateDeathTest, StopsBeforeACpuIsGivenTwice) {
   EXPECT_DEATH(log.start(a, {grant_of(0, 2, 1)}), "starts twice");
   EXPECT_DEATH(log.add({JobRequeued{a, at(0), 0}}), "requeued while it holds nodes");
   EXPECT_DEATH(log.add({JobsEvicted{{b}}}), "evicted before its end");
-  EXPECT_DEATH(log.add({StepEnded{StepId{a, 0, 3}, JobState::kCompleted, {}, {}, ""}}), "ends twice");
+  EXPECT_DEATH(log.add({StepEnded{StepId{a, 0, 3}, JobState::kCompleted, {}, {}, ""}}),
+               "ends twice");
   log.end(a, JobState::kFailed, true);
   EXPECT_DEATH(log.end(a, JobState::kFailed, true), "ends twice");
 }

@@ -1,26 +1,19 @@
 // HTTP's thread: connections and handlers. What they need of other threads goes there as a task and
 // comes back as one.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
 #include <pwd.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <unordered_map>
 
 #include "api/http_service.h"
 #include "apps/musterd/threads.h"
-#include "codec/digest.h"
-#include "env/posix/write_whole.h"
-#include "env/write_error.h"
 #include "records/page_codec.h"
 #include "wire/socket.h"
 #include "wire/tcp_peer.h"

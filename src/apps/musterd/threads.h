@@ -1,4 +1,5 @@
-// One function per thread of the controller: wires a role to its channels and runs it until the process ends.
+// One function per thread of the controller: wires a role to its channels and runs it until the
+// process ends.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct DaemonOptions {
   std::string host;
   std::string version;
   std::uint32_t operator_uid = 0;            ///< that the controller runs as
-  std::vector<std::uint32_t> operators = {};  ///< uids beside root's: that, SlurmUser and MusterOperators
+  std::vector<std::uint32_t> operators =
+      {};  ///< uids beside root's: that, SlurmUser and MusterOperators
   HttpSettings http;
   SiteDefaults site_defaults;
   std::vector<std::string> own_hosts;  ///< names of the controller's: those of slurm.conf
@@ -44,7 +46,8 @@ struct HttpPlace {
   int services_fd = -1;     ///< where what jobs serve is shown
   std::uint16_t services_port = 0;
 };
-/// Opens the port that is configured, the one of the last time when any will do, and reads the key or makes it.
+/// Opens the port that is configured, the one of the last time when any will do, and reads the key
+/// or makes it.
 Result<HttpPlace> open_http(const DaemonOptions& options);
 /// Whether the next run could listen where `options` say, while this one listens where it does.
 /// Errors: the key, its address and why not.
@@ -68,14 +71,16 @@ struct CoreBeginning {
   CoreStart core;
   ClusterClock clock;
 };
-void run_core(Channels& channels, Core& core, ChannelCorePort& port, const DaemonOptions& options, int listen_fd,
-              CoreBeginning beginning);
-void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options, int listen_fd);
+void run_core(Channels& channels, Core& core, ChannelCorePort& port, const DaemonOptions& options,
+              int listen_fd, CoreBeginning beginning);
+void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions& options,
+                 int listen_fd);
 void run_tokens(Channels& channels, TokenStore& store);
 void run_metrics(Channels& channels, MetricStore& store);
 void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace& place);
 void run_labour(Channel<Labour>& labour);
-void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered, CrashNote* crash_note);
+void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered,
+                 CrashNote* crash_note);
 void run_forecasts(Channels& channels);
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options);
 /// What stops or restarts the process when history refuses; of a damaged file with the way out.
@@ -89,9 +94,11 @@ void run_mail(Channels& channels);
 /// Waits until the channel has something, at most `timeout_ms`.
 void wait_for(int fd, int timeout_ms);
 
-/// Starts the process anew from what is stored: after the disk refused a batch, nothing in memory may be trusted.
+/// Starts the process anew from what is stored: after the disk refused a batch, nothing in memory
+/// may be trusted.
 [[noreturn]] void restart_process(const std::string& why);
-/// Another controller leads, or nothing may be done any more: this one ends, and is not to be started again by itself.
+/// Another controller leads, or nothing may be done any more: this one ends, and is not to be
+/// started again by itself.
 [[noreturn]] void stop_process(const std::string& why);
 /// The same, to follow a jump of the wall clock that is believed.
 [[noreturn]] void restart_for_clock(Duration jump);
