@@ -103,10 +103,11 @@ void make_extreme(T& value, Rng& rng, double share) {
 template <class Variant>
 Variant draw_any(Rng& rng) {
   Variant value;
-  const std::size_t wanted = rng.below(std::variant_size_v<Variant>);
+  const std::size_t wanted = rng.below(std::variant_size_v<typename Variant::Kinds>);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     ((i == wanted ? static_cast<void>(value.template emplace<i>()) : void()), ...);
-  }(std::make_index_sequence<std::variant_size_v<Variant>>());
+  }
+  (std::make_index_sequence<std::variant_size_v<typename Variant::Kinds>>());
   testing::draw(value, rng);
   make_plausible(value, rng);
   return value;

@@ -105,7 +105,7 @@ TEST(GoldenJournal, EveryCommittedJournalReplaysToItsHashes) {
     expected << std::ifstream(recorded).rdbuf();
     EXPECT_EQ(found, expected.str());
   }
-  for (std::size_t kind = 0; kind < std::variant_size_v<EventBody>; ++kind) {
+  for (std::size_t kind = 0; kind < std::variant_size_v<EventBody::Kinds>; ++kind) {
     EXPECT_TRUE(kinds.contains(kind)) << "no golden journal has an event of kind " << kind
                                       << ": add one with MUSTER_UPDATE_GOLDEN=new";
   }

@@ -111,8 +111,11 @@ template <class T> inline constexpr bool is_pointer<std::shared_ptr<T>> = true;
 template <class T> inline constexpr bool is_pointer<std::unique_ptr<T>> = true;
 template <class T> inline constexpr bool is_pair = false;
 template <class A, class B> inline constexpr bool is_pair<std::pair<A, B>> = true;
-template <class T> inline constexpr bool is_variant = false;
-template <class... T> inline constexpr bool is_variant<std::variant<T...>> = true;
+/// A std::variant, or a type of its own that is one (model/event.h: EventBody).
+template <class T>
+concept is_variant = requires(const T& value) {
+  []<class... Kind>(const std::variant<Kind...>&) {}(value);
+};
 template <class T> inline constexpr bool is_id = false;
 template <class Tag, class Rep> inline constexpr bool is_id<Id<Tag, Rep>> = true;
 

@@ -90,13 +90,23 @@ struct NoteLogMatch {
 /// What lines of a log set off.
 using LogFinding = std::variant<NoteLogMatch, MetricReport>;
 
-using PreparedRequest =
-    std::variant<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, PreparedUpdate,
-                 ReleaseAllocation, RenewLease, CancelStep, Reconfigure, PreparedExperiment,
-                 ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision,
-                 NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation,
-                 DeleteCheckpoints, CollectCheckpoints, SetLogRetention, NoteLogMatch,
-                 OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint>;
+/// Compiled once, as EventBody (model/event.h).
+struct PreparedRequest
+    : std::variant<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, PreparedUpdate,
+                   ReleaseAllocation, RenewLease, CancelStep, Reconfigure, PreparedExperiment,
+                   ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision,
+                   NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation,
+                   DeleteCheckpoints, CollectCheckpoints, SetLogRetention, NoteLogMatch,
+                   OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint> {
+  using Kinds = variant;
+  using variant::variant;
+  PreparedRequest();
+  PreparedRequest(const PreparedRequest&);
+  PreparedRequest(PreparedRequest&&) noexcept;
+  PreparedRequest& operator=(const PreparedRequest&);
+  PreparedRequest& operator=(PreparedRequest&&) noexcept;
+  ~PreparedRequest();
+};
 
 /// One atomic batch of a client. `token` is the gateway's, for the replies.
 struct Command {

@@ -30,6 +30,7 @@ struct Core::Recorder final : ApplyObserver {
 
 Core::Core(Options options, JournalPort& journal, CorePort& port)
     : options_(std::move(options)), journal_(journal), port_(port) {}
+Core::~Core() = default;
 
 void Core::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now,
                  const CoreStart& beginning) {

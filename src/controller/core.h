@@ -108,6 +108,9 @@ class Core {
     LaunchQueue::Bounds launches = {};
   };
   Core(Options options, JournalPort& journal, CorePort& port);
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
 
   /// To be restored before start().
   ClusterState& state() { return state_; }

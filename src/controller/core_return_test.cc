@@ -303,6 +303,36 @@ TEST(CoreReturn, WhatComesBackHeldIsNotReleasedBeforeItWaits) {
   rig.done(control_of(JobVerb::kRequeueHold, selector_of(job)));
   ASSERT_TRUE(rig.job(job).is_completing());
   EXPECT_TRUE(rig.done(control_of(JobVerb::kRelease, selector_of(job))).outcomes[0].error);
+  const UpdateObject update{UpdateKind::kJob, std::to_string(job.value()), {{"Priority", "100"}}};
+  EXPECT_TRUE(rig.done(PreparedUpdate(update), kRoot).error) << "a priority releases as well";
+}
+
+TEST(CoreReturn, WhatComesBackHeldStaysSoWhenItIsRequeuedAgain) {
+  Rig rig;
+  const JobId job = started(rig);
+  rig.done(control_of(JobVerb::kRequeueHold, selector_of(job)));
+  EXPECT_FALSE(rig.done(control_of(JobVerb::kRequeue, selector_of(job))).outcomes[0].error);
+  rig.step_done(0, StepId{job, 0, kBatchStep}, ExitStatus::signalled(SIGTERM));
+  rig.plan();
+  EXPECT_EQ(rig.job(job).state, JobState::kPending);
+  EXPECT_NE(rig.job(job).flags & job_flag::kRequeueHeld, 0);
+}
+
+TEST(CoreReturn, WhatComesBackCanBeHeldAndReleasedMeanwhile) {
+  for (const bool is_released : {false, true}) {
+    Rig rig;
+    const JobId job = started(rig);
+    rig.done(control_of(JobVerb::kRequeue, selector_of(job)));
+    ASSERT_TRUE(rig.job(job).is_completing());
+    EXPECT_FALSE(rig.done(control_of(JobVerb::kUserHold, selector_of(job))).outcomes[0].error);
+    if (is_released) {
+      EXPECT_FALSE(rig.done(control_of(JobVerb::kRelease, selector_of(job))).outcomes[0].error);
+    }
+    rig.step_done(0, StepId{job, 0, kBatchStep}, ExitStatus::signalled(SIGTERM));
+    rig.plan();
+    EXPECT_EQ(rig.job(job).state, is_released ? JobState::kRunning : JobState::kPending);
+    EXPECT_EQ((rig.job(job).flags & job_flag::kUserHeld) != 0, !is_released);
+  }
 }
 
 TEST(CoreReturn, TimersOfEarlierAttemptsAreGone) {

@@ -168,8 +168,18 @@ struct OutputReceived {
   bool is_end = false;  ///< the fragment was the stream's last
 };
 
-using ToAgent = std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep,
-                             ForgetJob, ChangeEnd, StopStep, OutputReceived, FindSteps, EndStep>;
+/// Compiled once, as EventBody.
+struct ToAgent : std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep,
+                              ForgetJob, ChangeEnd, StopStep, OutputReceived, FindSteps, EndStep> {
+  using Kinds = variant;
+  using variant::variant;
+  ToAgent();
+  ToAgent(const ToAgent&);
+  ToAgent(ToAgent&&) noexcept;
+  ToAgent& operator=(const ToAgent&);
+  ToAgent& operator=(ToAgent&&) noexcept;
+  ~ToAgent();
+};
 
 // ---- agent → controller ----
 
@@ -254,7 +264,17 @@ struct OutputSent {
   LogFragment fragment;
 };
 
-using FromAgent =
-    std::variant<RegisterNode, Heartbeat, StepRunning, StepDone, JobClean, OutputSent>;
+/// Compiled once, as EventBody.
+struct FromAgent
+    : std::variant<RegisterNode, Heartbeat, StepRunning, StepDone, JobClean, OutputSent> {
+  using Kinds = variant;
+  using variant::variant;
+  FromAgent();
+  FromAgent(const FromAgent&);
+  FromAgent(FromAgent&&) noexcept;
+  FromAgent& operator=(const FromAgent&);
+  FromAgent& operator=(FromAgent&&) noexcept;
+  ~FromAgent();
+};
 
 }  // namespace muster

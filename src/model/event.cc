@@ -2,6 +2,13 @@
 
 namespace muster {
 
+EventBody::EventBody() = default;
+EventBody::EventBody(const EventBody&) = default;
+EventBody::EventBody(EventBody&&) noexcept = default;
+EventBody& EventBody::operator=(const EventBody&) = default;
+EventBody& EventBody::operator=(EventBody&&) noexcept = default;
+EventBody::~EventBody() = default;
+
 /// Trials that go on come first: without them the search might find itself over.
 std::deque<SearchInput> continued_inputs(const ExperimentContinued& event) {
   std::deque<SearchInput> inputs;

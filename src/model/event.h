@@ -397,15 +397,28 @@ struct RequestAnswered {
   std::vector<Reply> replies;
 };
 
-using EventBody = std::variant<
-    EpochStarted, ConfigApplied, NodeRegistered, NodeChanged, PartitionChanged, JobSubmitted,
-    ArraySplit, JobStarted, JobEnding, NodeReleased, JobRequeued, JobChanged, JobSuspended,
-    JobResumed, JobsEvicted, StepCreated, StepEnded, RequestAnswered, StopRequested,
-    ExperimentCreated, ExperimentChanged, SearchDecided, TrialReported, TrialFlagged, TrialEnded,
-    RunNoted, CheckpointNoted, DocumentStored, DocumentDeleted, TrialSourced, ExperimentContinued,
-    ExperimentDeleted, CollectionBegun, CollectionEnded, LogMatched, LogRetentionSet,
-    SearchOperated, TrialResized, ExperimentImported, TrialImported, ClockStepped, JobIdsReserved,
-    StepsForgotten, ExperimentEnded, SearchAsked, StepBegun, StepCancelled>;
+/// A type of its own, whose copies are compiled once (event.cc): each file that adds events would
+/// compile them again.
+struct EventBody
+    : std::variant<EpochStarted, ConfigApplied, NodeRegistered, NodeChanged, PartitionChanged,
+                   JobSubmitted, ArraySplit, JobStarted, JobEnding, NodeReleased, JobRequeued,
+                   JobChanged, JobSuspended, JobResumed, JobsEvicted, StepCreated, StepEnded,
+                   RequestAnswered, StopRequested, ExperimentCreated, ExperimentChanged,
+                   SearchDecided, TrialReported, TrialFlagged, TrialEnded, RunNoted,
+                   CheckpointNoted, DocumentStored, DocumentDeleted, TrialSourced,
+                   ExperimentContinued, ExperimentDeleted, CollectionBegun, CollectionEnded,
+                   LogMatched, LogRetentionSet, SearchOperated, TrialResized, ExperimentImported,
+                   TrialImported, ClockStepped, JobIdsReserved, StepsForgotten, ExperimentEnded,
+                   SearchAsked, StepBegun, StepCancelled> {
+  using Kinds = variant;
+  using variant::variant;
+  EventBody();
+  EventBody(const EventBody&);
+  EventBody(EventBody&&) noexcept;
+  EventBody& operator=(const EventBody&);
+  EventBody& operator=(EventBody&&) noexcept;
+  ~EventBody();
+};
 
 /// One fact and when it became one. Time never goes back from one event to the next.
 struct Event {

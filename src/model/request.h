@@ -246,11 +246,22 @@ struct SetLogRetention {
   std::int32_t days = -1;   ///< -1: for ever; at most 32767
 };
 
-using Request = std::variant<SubmitJob, CancelJobs, ControlJobs, UpdateObject, CreateStep, ReleaseAllocation,
-                             RenewLease, CancelStep, Reconfigure, CreateExperiment, ControlExperiments,
-                             UpdateExperiment, ReportTrial, FlagTrial, NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument,
-                             ContinueExperiment, DeleteCheckpoints, SetLogRetention, OperateSearch, ImportExperiment,
-                             ImportTrial, ImportCheckpoint>;
+/// Compiled once, as EventBody (event.h).
+struct Request
+    : std::variant<SubmitJob, CancelJobs, ControlJobs, UpdateObject, CreateStep, ReleaseAllocation,
+                   RenewLease, CancelStep, Reconfigure, CreateExperiment, ControlExperiments,
+                   UpdateExperiment, ReportTrial, FlagTrial, NoteRun, NoteCheckpoint, StoreDocument,
+                   DeleteDocument, ContinueExperiment, DeleteCheckpoints, SetLogRetention,
+                   OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint> {
+  using Kinds = variant;
+  using variant::variant;
+  Request();
+  Request(const Request&);
+  Request(Request&&) noexcept;
+  Request& operator=(const Request&);
+  Request& operator=(Request&&) noexcept;
+  ~Request();
+};
 
 /// One job that a request touched and what came of it.
 struct JobOutcome {

@@ -54,9 +54,8 @@ void expect_round_trips(const char* name) {
 /// Calls `use(value)` for every alternative of a variant.
 template <class Variant, class Use>
 void for_each_alternative(Use&& use) {
-  [&]<std::size_t... i>(std::index_sequence<i...>) {
-    (use(Variant(std::in_place_index<i>)), ...);
-  }(std::make_index_sequence<std::variant_size_v<Variant>>());
+  [&]<std::size_t... i>(std::index_sequence<i...>) { (use(Variant(std::in_place_index<i>)), ...); }
+  (std::make_index_sequence<std::variant_size_v<typename Variant::Kinds>>());
 }
 
 template <class Schema, class Variant>
@@ -235,7 +234,7 @@ TEST(RoundTrip, EveryKindOfRequestComesBackWithWhatAClientMaySay) {
       ASSERT_EQ(difference(value, back), "") << "alternative " << kind.index() << ", seed " << seed;
     }
   });
-  EXPECT_EQ(sent, std::variant_size_v<Request> - 6);
+  EXPECT_EQ(sent, std::variant_size_v<Request::Kinds> - 6);
 }
 
 /// Every struct that a message of `type` may hold, by its name.

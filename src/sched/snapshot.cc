@@ -106,6 +106,7 @@ std::optional<std::span<const std::pair<std::uint64_t, T>>> ClusterSnapshot::Cha
 }
 
 ClusterSnapshot::ClusterSnapshot() { set_cluster({}); }
+ClusterSnapshot::~ClusterSnapshot() = default;
 
 void ClusterSnapshot::set_cluster(ClusterConfig config) {
   config_revision_ = ++revision_;

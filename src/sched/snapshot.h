@@ -110,6 +110,7 @@ struct NodeShare {
 class ClusterSnapshot {
  public:
   ClusterSnapshot();
+  ~ClusterSnapshot();
 
   // Mutators. Cost: O(1) or O(log n) per event and node concerned unless said otherwise. An unknown
   // job or node is a bug of the caller (CHECK), as is a second job of one id.

@@ -7,6 +7,10 @@
 #include "state/state_hash.h"
 
 namespace muster {
+
+ClusterState::ClusterState() = default;
+ClusterState::~ClusterState() = default;
+
 void ClusterState::apply(const Event& event, ApplyObserver* observer) {
   CHECK(event.time >= time_, "time goes back from {} to {}", time_.microseconds(), event.time.microseconds());
   time_ = event.time;

@@ -26,7 +26,8 @@ class ApplyObserver {
 
 class ClusterState {
  public:
-  ClusterState() = default;
+  ClusterState();
+  ~ClusterState();
   ClusterState(const ClusterState&) = delete;
   ClusterState& operator=(const ClusterState&) = delete;
 

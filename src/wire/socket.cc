@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <kj/io.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -16,6 +17,8 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+
+#include "wire/listeners.h"
 
 namespace muster {
 namespace {
@@ -164,12 +167,15 @@ std::uint16_t port_of(int fd) {
                      : reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
 }
 
-void set_option(int fd, int option, int value) {
-  ::setsockopt(fd, SOL_SOCKET, option, &value, sizeof value);
-}
+/// A socket, and how it was bound.
+struct BoundSocket {
+  int fd = -1;
+  int error = 0;         ///< errno; 0: it is bound
+  TcpEndpoint endpoint;  ///< that was asked for
+};
 
-/// `shares_port`: with sockets of this user's that share it as well. See socket(7), SO_REUSEPORT.
-Result<int> bind_tcp(const std::string& address, bool shares_port) {
+/// Errors: kInvalidArgument: there is no such host.
+Result<BoundSocket> try_bind(const std::string& address) {
   const auto [host, port] = TRY(host_and_port(address));
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -180,15 +186,22 @@ Result<int> bind_tcp(const std::string& address, bool shares_port) {
       code != 0) {
     return fail(ErrorCode::kInvalidArgument, "cannot listen on " + address, ::gai_strerror(code));
   }
-  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  set_option(fd, SO_REUSEADDR, 1);
-  if (shares_port) set_option(fd, SO_REUSEPORT, 1);
-  const bool is_bound = fd >= 0 && ::bind(fd, found->ai_addr, found->ai_addrlen) == 0;
-  const Error error = unavailable("cannot listen on " + address);
+  BoundSocket bound;
+  bound.endpoint = endpoint_of(found->ai_addr);
+  bound.fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int reuse = 1;
+  ::setsockopt(bound.fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
+  if (bound.fd < 0 || ::bind(bound.fd, found->ai_addr, found->ai_addrlen) != 0) bound.error = errno;
   ::freeaddrinfo(found);
-  if (is_bound) return fd;
-  if (fd >= 0) ::close(fd);
-  return fail(error);
+  return bound;
+}
+
+Result<int> bind_tcp(const std::string& address) {
+  const BoundSocket bound = TRY(try_bind(address));
+  if (bound.error == 0) return bound.fd;
+  if (bound.fd >= 0) ::close(bound.fd);
+  errno = bound.error;
+  return fail(unavailable("cannot listen on " + address));
 }
 
 }  // namespace
@@ -202,7 +215,7 @@ bool has_peer_left(kj::AsyncIoStream& connection) {
 }
 
 Result<TcpListener> listen_tcp(const std::string& address) {
-  const int fd = TRY(bind_tcp(address, false));
+  const int fd = TRY(bind_tcp(address));
   if (::listen(fd, SOMAXCONN) != 0) {
     const Error error = unavailable("cannot listen on " + address);
     ::close(fd);
@@ -211,11 +224,31 @@ Result<TcpListener> listen_tcp(const std::string& address) {
   return TcpListener{fd, fmt::format("{}:{}", address.substr(0, address.rfind(':')), port_of(fd))};
 }
 
-Result<int> bind_beside(const std::string& address, std::span<const int> own) {
-  for (const int socket : own) set_option(socket, SO_REUSEPORT, 1);
-  auto bound = bind_tcp(address, true);
-  for (const int socket : own) set_option(socket, SO_REUSEPORT, 0);
-  return bound;
+Status check_listen(const std::string& address, std::span<const int> own) {
+  const BoundSocket bound = TRY(try_bind(address));
+  const kj::AutoCloseFd held(bound.fd);
+  if (bound.error == 0) return {};
+  errno = bound.error;
+  const Error error = unavailable("cannot listen on " + address);
+  if (bound.error != EADDRINUSE) return fail(error);
+  std::vector<std::uint64_t> inodes;
+  for (const int socket : own) {
+    struct stat about {};
+    if (::fstat(socket, &about) == 0) inodes.push_back(about.st_ino);
+  }
+  bool is_own_in_the_way = false;
+  for (const ListeningSocket& socket : listeners()) {
+    if (!overlap(socket.endpoint, bound.endpoint)) continue;
+    if (std::ranges::find(inodes, socket.inode) == inodes.end()) return fail(error);
+    is_own_in_the_way = true;
+  }
+  if (!is_own_in_the_way) return fail(error);
+  // The port is ours. Whether the host is this machine's shows with another one.
+  const BoundSocket elsewhere = TRY(try_bind(address.substr(0, address.rfind(':')) + ":0"));
+  const kj::AutoCloseFd held_too(elsewhere.fd);
+  if (elsewhere.error == 0) return {};
+  errno = elsewhere.error;
+  return fail(unavailable("cannot listen on " + address));
 }
 
 Result<int> connect_to(const std::string& address) {

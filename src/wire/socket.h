@@ -24,9 +24,9 @@ struct TcpListener {
 /// A listening TCP socket on "HOST:PORT", IPv6 in brackets; port 0: one that is free. Errors:
 /// kInvalidArgument, kUnavailable.
 Result<TcpListener> listen_tcp(const std::string& address);
-/// A socket bound to where listen_tcp could listen, were those of `own` closed: sockets of this
-/// process's, which keep what they listen on. Errors: as listen_tcp.
-Result<int> bind_beside(const std::string& address, std::span<const int> own);
+/// Whether listen_tcp could listen on `address`, were those of `own` closed: listening sockets of
+/// this process's, which are left as they are. Errors: as listen_tcp.
+Status check_listen(const std::string& address, std::span<const int> own);
 /// A connected socket, non-blocking and close-on-exec. Errors: kUnavailable with what was tried and
 /// errno's text.
 Result<int> connect_to(const std::string& address);

@@ -257,6 +257,15 @@ def test_reconfigure_refuses_what_the_next_run_could_not_begin_with(own_cluster)
             conf.write_text(good)
             assert cluster.run("scontrol", "ping").out.endswith("is UP\n"), refused
     assert not (cluster.dir / "elsewhere").exists()
+    with socket.socket() as sharing:  # one that shares its port is in the way as well, and gets none of ours
+        sharing.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        sharing.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with pytest.raises(OSError):
+            sharing.bind(("127.0.0.1", int(port)))
+        sharing.bind(("127.0.0.1", 0))
+        sharing.listen()
+        answer = reconfigure(MusterHttp="127.0.0.1:{}".format(sharing.getsockname()[1]))
+        assert answer.code != 0 and "MusterHttp: cannot listen on 127.0.0.1:" in answer.err
     with socket.socket() as beside:  # the next run would want this one's port, too
         beside.bind(("127.0.0.3", int(port)))
         beside.listen()

@@ -143,7 +143,7 @@ Status check_http_addresses(const DaemonOptions& options, const HttpPlace& runni
         return fail(ErrorCode::kInvalidArgument, "cannot listen on " + address,
                     "MusterHttp listens there");
     }
-    const kj::AutoCloseFd bound(TRY(bind_beside(address, own)));
+    TRY(check_listen(address, own));
     taken.push_back(address);
     return 0;
   };

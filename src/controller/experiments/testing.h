@@ -16,69 +16,23 @@ namespace muster::testing {
 /// A cluster of two nodes with two GPUs each, and the search role.
 class Lab {
  public:
-  explicit Lab(std::vector<EventBatchRef> stored = {}) : rig(2, std::move(stored)) {
-    role.load(rig.core.state());
-    seen_ = rig.published.size();
-    rig.connect_all();
-    settle();
-  }
+  explicit Lab(std::vector<EventBatchRef> stored = {});
+  ~Lab();
 
-  ExperimentId create(const std::string& yaml, bool is_paused = false) {
-    const Reply reply = ask(yaml, is_paused);
-    EXPECT_FALSE(reply.error.has_value()) << reply.error->text();
-    settle();
-    return reply.experiment;
-  }
-  Reply ask(const std::string& yaml, bool is_paused = false) {
-    CreateExperiment create;
-    create.config = yaml;
-    create.is_paused = is_paused;
-    create.job = spec_of("base");
-    LastBlob last;
-    auto prepared = prepare_experiment(std::move(create), kAlice, CallerNames{"alice", "users"}, last);
-    Reply reply;
-    if (prepared.has_value()) return rig.done(std::move(prepared).value());
-    reply.error = prepared.error();
-    return reply;
-  }
+  ExperimentId create(const std::string& yaml, bool is_paused = false);
+  Reply ask(const std::string& yaml, bool is_paused = false);
   /// Lets the search decide and the planner plan until nothing moves.
-  void settle() {
-    for (int i = 0; i < 100; ++i) {
-      for (; seen_ < rig.published.size(); ++seen_) role.apply(*rig.published[seen_]);
-      const auto decisions = role.decide(rig.now);
-      for (const SearchDecision& decision : decisions) rig.done(decision, kRoot);
-      rig.plan();
-      rig.confirm_launches();
-      if (decisions.empty() && seen_ == rig.published.size()) return;
-    }
-    ADD_FAILURE() << "it does not settle";
-  }
+  void settle();
   const Experiment& experiment(ExperimentId id = ExperimentId(1)) const { return *rig.core.state().experiments().find(id); }
   const Trial& trial(std::uint32_t id) const { return *rig.core.state().experiments().find(TrialId(id)); }
   const Job& job(std::uint32_t trial_id) const { return rig.job(trial(trial_id).job); }
   bool runs(std::uint32_t trial_id) const { return job(trial_id).run != nullptr && !is_finished(job(trial_id).state); }
   std::size_t trial_count() const { return rig.core.state().experiments().trials().size(); }
 
-  Reply report(std::uint32_t id, double metric, double epochs, std::uint32_t run = 0, Identity who = kAlice) {
-    ReportTrial report;
-    report.trial = TrialId(id);
-    report.run = run != 0 ? run : job(id).attempt + 1;
-    report.metrics = {{"loss", metric}, {"epochs", epochs}};
-    const Reply reply = rig.done(report, who);
-    settle();
-    return reply;
-  }
-  void exit(std::uint32_t id, ExitStatus status = {}) {
-    const Job& one = job(id);
-    rig.step_done(one.run->allocation->nodes.front().node.value(), rig.batch_step(one.id), status);
-    settle();
-  }
-  void control(ExperimentVerb verb, Identity who = kAlice) {
-    const Reply reply = rig.done(ControlExperiments{verb, {ExperimentId(1)}}, who);
-    ASSERT_EQ(reply.experiments.size(), 1U);
-    EXPECT_FALSE(reply.experiments[0].error.has_value()) << reply.experiments[0].error->text();
-    settle();
-  }
+  Reply report(std::uint32_t id, double metric, double epochs, std::uint32_t run = 0,
+               Identity who = kAlice);
+  void exit(std::uint32_t id, ExitStatus status = {});
+  void control(ExperimentVerb verb, Identity who = kAlice);
   std::size_t stops_sent() const { return rig.count_sent<StopStep>(0) + rig.count_sent<StopStep>(1); }
 
   Rig rig;
@@ -89,24 +43,9 @@ class Lab {
 };
 
 /// The hash of the state as a new start would find it.
-inline std::uint64_t hash_after_restart(Lab& lab) {
-  ClusterState again;
-  for (const EventBatchRef& batch : lab.rig.stored()) {
-    const auto decoded = records::decode_batch(records::encode_batch(*batch));
-    again.apply(*decoded);
-  }
-  return again.hash();
-}
+std::uint64_t hash_after_restart(Lab& lab);
 
-inline std::string random_search(std::uint32_t trials, std::uint32_t at_once, std::uint32_t restarts = 5) {
-  return "{name: e, entrypoint: train, max_restarts: " + std::to_string(restarts) +
-         ", hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, searcher: {name: random, metric: loss, max_trials: " +
-         std::to_string(trials) + ", max_concurrent_trials: " + std::to_string(at_once) + "}}";
-}
-inline std::string halving(bool stops_once) {
-  return "{name: e, entrypoint: train, hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, searcher: {name: async_halving, "
-         "metric: loss, num_rungs: 2, max_trials: 4, divisor: 2, max_concurrent_trials: 4, time_metric: epochs, max_time: 8" +
-         std::string(stops_once ? "" : ", stop_once: false") + "}}";
-}
+std::string random_search(std::uint32_t trials, std::uint32_t at_once, std::uint32_t restarts = 5);
+std::string halving(bool stops_once);
 
 }  // namespace muster::testing

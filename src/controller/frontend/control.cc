@@ -23,11 +23,8 @@ Refusal hold(Draft& draft, JobId id, const Job& job, const Identity& identity, b
 }
 
 Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity) {
-  const bool comes_back = (job.flags & job_flag::kRequeueAfter) != 0;
-  if (comes_back && job.hold_after != 0)
-    return precondition("Job/step already completing or completed",
-                        "it comes back held: release it when it waits again");
-  const bool is_over = is_finished(job.state) && !comes_back;
+  if (auto refused = check_release_is_due(job)) return refused;
+  const bool is_over = is_finished(job.state) && (job.flags & job_flag::kRequeueAfter) == 0;
   if (is_over || (!job.is_pending() && !job.is_held())) return std::nullopt;  // nothing holds it
   JobChanged change;
   change.job = id;
@@ -67,7 +64,7 @@ Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags
   ending.job = id;
   ending.state = JobState::kCancelled;
   ending.requeue_after = true;
-  ending.hold_after = hold_flags;
+  ending.hold_after = static_cast<std::uint16_t>(hold_flags | job.hold_after);
   ending.detail = "requeued";
   draft.add(std::move(ending));
   return std::nullopt;

@@ -28,7 +28,7 @@ std::optional<Error> check_trial_hold(const Draft& draft, const Job& job) {
 
 std::optional<Error> hold_job(const Job& job, const Identity& identity, bool as_user,
                               JobChanged& change) {
-  if (is_finished(job.state))
+  if (is_finished(job.state) && (job.flags & job_flag::kRequeueAfter) == 0)
     return precondition("Job/step already completing or completed",
                         "only a job that waits or runs can be held");
   if (!job.is_pending() && job.spec->trial.value() != 0) {
@@ -57,6 +57,12 @@ std::optional<Error> release_job(const Draft& draft, const Job& job, const Ident
   if (job.is_pending() && job.eligible_time.is_set())
     change.eligible_time = eligible_from(draft.now(), *job.spec, job.dependencies.get());
   return std::nullopt;
+}
+
+std::optional<Error> check_release_is_due(const Job& job) {
+  if ((job.flags & job_flag::kRequeueAfter) == 0 || job.hold_after == 0) return std::nullopt;
+  return precondition("Job/step already completing or completed",
+                      "it comes back held: release it when it waits again");
 }
 
 }  // namespace muster::frontend

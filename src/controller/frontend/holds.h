@@ -11,7 +11,7 @@ namespace muster::frontend {
 
 /// Adds to `change` what holds the job; one that runs goes on, and is held should it come back to
 /// the queue. `as_user`: with the hold of its owner, whoever gives it.
-/// Errors: kFailedPrecondition when it is over, or a trial's that runs.
+/// Errors: kFailedPrecondition when it is over and does not come back, or a trial's that runs.
 std::optional<Error> hold_job(const Job& job, const Identity& identity, bool as_user,
                               JobChanged& change);
 
@@ -20,5 +20,10 @@ std::optional<Error> hold_job(const Job& job, const Identity& identity, bool as_
 /// kFailedPrecondition for that of its experiment or search.
 std::optional<Error> release_job(const Draft& draft, const Job& job, const Identity& identity,
                                  JobChanged& change);
+
+/// Whether a release would have nothing to lift yet: the job comes back to the queue held by how it
+/// ended (scontrol requeuehold, RequeueExitHold), once its nodes are clean. Errors:
+/// kFailedPrecondition.
+std::optional<Error> check_release_is_due(const Job& job);
 
 }  // namespace muster::frontend

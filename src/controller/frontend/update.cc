@@ -93,6 +93,7 @@ Refusal set_priority(JobEdit& edit, const std::string& value) {
     edit.edit_spec().priority = 0;
     return std::nullopt;
   }
+  if (auto refused = check_release_is_due(edit.job)) return refused;
   const bool is_held = (edit.job.flags & job_flag::kAnyHold & ~job_flag::kTrialHeld) != 0;
   if (!edit.identity.is_operator && (is_held || *number > edit.job.priority))
     return not_allowed("only an operator may raise a priority");

@@ -75,6 +75,11 @@ MetricReport metric_report_of(const ReportTrial& message, const ClusterState& st
 
 }  // namespace
 
+Gateway::~Gateway() noexcept {
+  waiters_->clear();
+  stop_waiters_->clear();
+}
+
 Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica)
     : port_(port), timer_(timer), replica_(replica), turns_(timer), histories_(kHistoriesOfUserMax),
       collector_(replica.state(), timer, [this](auto read) { return port_.measure(std::move(read)); },

@@ -66,10 +66,7 @@ class GatewayPort {
 class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
  public:
   /// Who waits still is told that nobody will answer.
-  ~Gateway() noexcept override {
-    waiters_->clear();
-    stop_waiters_->clear();
-  }
+  ~Gateway() noexcept override;
   Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica);
 
   // From clients.

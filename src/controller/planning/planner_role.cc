@@ -5,6 +5,10 @@
 #include "sched/reasons.h"
 
 namespace muster {
+
+PlannerRole::PlannerRole(const sched::PlanOptions& options) : options_(options), feed_(snapshot_) {}
+PlannerRole::~PlannerRole() = default;
+
 void PlannerRole::start() {
   feed_.load(state_);
   elastic_.load(state_);

@@ -26,7 +26,8 @@ struct PlanResult {
 
 class PlannerRole {
  public:
-  explicit PlannerRole(const sched::PlanOptions& options) : options_(options), feed_(snapshot_) {}
+  explicit PlannerRole(const sched::PlanOptions& options);
+  ~PlannerRole();
 
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
