@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
 # What meets other people's packages as they are: determined, TensorBoard and boto3, Lightning and transformers, and programs that
 # drive Slurm. Where they cannot be installed, the tests that need them are skipped, by name.
-#   test_clients.sh BUILD
+#   test_clients.sh BUILD [--prepare]      --prepare: only installs what they need
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/$1/bin:$PATH"
 failed=0
+
+if [ "${2:-}" = --prepare ]; then
+  for prepare in clients_env adapters_env slurm_clients_env mpi_packages; do
+    "tools/$prepare.sh" || failed=1
+  done
+  exit $failed
+fi
 
 run() { # NAME COMMAND...
   echo "== end to end: $1"

@@ -328,6 +328,18 @@ def test_who_waits_in_vain_ends_with_the_exit_code_chosen_for_it(cluster):
     cluster.run("scancel", holder)
 
 
+def test_a_job_that_is_only_tested_is_told_its_start_and_leaves_nothing(cluster):
+    before = cluster.sbatch("true")
+    cluster.wait_ended(before)
+    for words in (["sbatch", "--test-only", "-t", "5", "--wrap", "true"], ["srun", "--test-only", "-t", "5", "true"]):
+        asked = cluster.run(*words)
+        (line,) = asked.err.splitlines()
+        assert re.fullmatch(rf"{words[0]}: Job \d+ to start at \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d a using 1 processors on nodes \S+ in partition \S+", line), line
+        assert cluster.run("squeue", "-h").out == ""
+    after = cluster.sbatch("true")
+    assert int(after) == int(before) + 1, "a question takes no number"
+
+
 def test_first_lines_of_refusals_are_slurms(cluster):
     cases = [
         (["srun", "-p", "nosuch", "true"], "srun: error: invalid partition specified: nosuch\n"

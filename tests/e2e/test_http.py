@@ -505,7 +505,7 @@ def test_code_that_is_too_large_is_refused_by_name_and_holds_nobody_up(own_clust
     config = CONFIG.format(entrypoint='"true"', storage=cluster.base / "storage")
     body = json.dumps({"config": config, "modelDefinition": files, "activate": True})
     refused = []
-    sender = threading.Thread(target=lambda: refused.append((web.post("experiments", body, check=None), web.status)))
+    sender = threading.Thread(target=lambda: refused.append((web.post("experiments", body, check=None, timeout=300), web.status)))
     sender.start()
     other = Web(cluster)
     while sender.is_alive():

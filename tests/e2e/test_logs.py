@@ -127,7 +127,7 @@ def test_following_shows_lines_as_they_are_written_and_ends_with_the_trial(clust
 
 def test_following_an_experiment_ends_with_it(cluster):
     experiment = create(cluster, chatter(cluster, lr="{type: categorical, vals: [0.1, 0.2, 0.3]}", searcher="name: grid"))
-    told = cluster.run("muster", "experiment", "logs", "-f", "--plain", experiment, timeout=120).out.splitlines()
+    told = cluster.run("muster", "experiment", "logs", "-f", "--plain", experiment, timeout=300).out.splitlines()
     for row in trials(cluster, experiment):
         trial = row["TRIAL"]
         assert row["STATE"] == "COMPLETED"
@@ -179,7 +179,7 @@ def test_every_line_once_whatever_is_killed(own_cluster, victim):
 
 def test_output_beyond_the_window_arrives_whole(cluster):
     experiment = create(cluster, script(cluster, "seq 1 700000"))
-    told = cluster.run("muster", "experiment", "logs", "-f", "--plain", experiment, timeout=120).out.splitlines()
+    told = cluster.run("muster", "experiment", "logs", "-f", "--plain", experiment, timeout=300).out.splitlines()
     (trial,) = [row["TRIAL"] for row in trials(cluster, experiment)]
     assert told == [f"trial {trial} | {i}" for i in range(1, 700001)]
     # Nothing is left on the node once the controller has it.

@@ -714,6 +714,21 @@ TEST(Budgets, HoursCountFromTheSubmission) {
   EXPECT_EQ(lab.experiment().detail, "its budget of 2 hours is used up");
 }
 
+TEST(Budgets, AStepOfTheClockNeitherHastensNorDelaysTheirEnd) {
+  Lab lab;
+  lab.create("{name: e, entrypoint: train, budget: {wall_hours: 2}, searcher: {name: single, metric: loss}}", true);
+  live(lab, Duration::hours(1));
+  for (const Duration step : {Duration::hours(24 * 30), Duration::hours(-1)}) {
+    testing::Rig next(testing::config_of(2), lab.rig.stored(), Duration(), CoreStart{"", step});
+    next.connect_all();
+    const auto state = [&] { return next.core.state().experiments().find(ExperimentId(1))->state; };
+    next.live(Duration::minutes(59));
+    EXPECT_EQ(state(), ExperimentState::kPaused) << step.microseconds();
+    next.live(Duration::minutes(2));
+    EXPECT_EQ(state(), ExperimentState::kCanceled) << step.microseconds();
+  }
+}
+
 // ---- shares ----
 
 TEST(Shares, PriorityOrdersOnesOwnTrialsAlone) {

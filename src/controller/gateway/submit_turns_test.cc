@@ -25,6 +25,10 @@ class Recorder final : public testing::SilentPort {
     order.push_back(command.identity.user);
     gateway.on_reply(command.token, std::vector<Reply>(command.requests.size()));
   }
+  void forecast(Command question) override {
+    ++questions;
+    gateway.on_reply(question.token, std::vector<Reply>(question.requests.size()));
+  }
   kj::Promise<std::vector<Reply>> submit(const Identity& who, std::vector<Request> requests) {
     return gateway.submit(who, std::move(requests), {});
   }
@@ -34,6 +38,7 @@ class Recorder final : public testing::SilentPort {
   QueryReplica replica{"host", "test"};
   Gateway gateway;
   std::vector<UserId> order;
+  std::size_t questions = 0;  ///< that went to the planner
 };
 
 Request experiment() {
@@ -76,6 +81,19 @@ TEST(SubmitTurns, ManyConfigurationsInOneCallAreRefusedUnread) {
   ASSERT_EQ(replies.size(), 2U);
   EXPECT_EQ(replies[1].error->message, "a request about experiments stands alone");
   EXPECT_TRUE(recorder.order.empty());
+}
+
+TEST(SubmitTurns, AJobThatIsOnlyTestedComesToThePlannerAndNeverToTheCore) {
+  Recorder recorder;
+  Request question = job();
+  std::get<SubmitJob>(question).is_test_only = true;
+  const auto replies = recorder.submit(kBob, {question}).wait(recorder.io.waitScope);
+  EXPECT_FALSE(replies.at(0).error);
+  EXPECT_EQ(recorder.questions, 1U);
+  const auto refused = recorder.submit(kBob, {question, job()}).wait(recorder.io.waitScope);
+  EXPECT_EQ(refused.at(1).error->message, "a job that is only tested stands alone");
+  EXPECT_EQ(recorder.questions, 1U);
+  EXPECT_TRUE(recorder.order.empty()) << "whoever asks takes no turn of those who submit";
 }
 
 }  // namespace
