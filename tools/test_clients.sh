@@ -26,7 +26,7 @@ skip() {
 
 if venv=$(tools/clients_env.sh); then
   if [ "$(id -u)" -eq 0 ]; then
-    run "Determined's own clients" "$venv/bin/python" -m pytest tests/clients
+    run "Determined's own clients" "$venv/bin/python" -m pytest tests/clients -n 2 --dist loadfile
   else
     echo "== end to end: Determined's own clients: skipped, their trials need root"
   fi

@@ -31,7 +31,7 @@ bool holds_v4(const TcpEndpoint& endpoint) {
 }
 /// True: `wide` is a wildcard that holds the other's host.
 bool holds(const TcpEndpoint& wide, const TcpEndpoint& host) {
-  if (is_zero(wide.host.data(), wide.host.data() + wide.host.size())) return true;
+  if (is_any_v6(wide)) return true;
   return holds_v4(wide) &&
          is_zero(wide.host.data() + kV4Offset, wide.host.data() + wide.host.size()) &&
          holds_v4(host);
@@ -70,6 +70,10 @@ TcpEndpoint endpoint_of(const sockaddr* address) {
   TcpEndpoint endpoint{{}, ntohs(v6->sin6_port), true};
   std::memcpy(endpoint.host.data(), &v6->sin6_addr, endpoint.host.size());
   return endpoint;
+}
+
+bool is_any_v6(const TcpEndpoint& endpoint) {
+  return is_zero(endpoint.host.data(), endpoint.host.data() + endpoint.host.size());
 }
 
 bool overlap(const TcpEndpoint& one, const TcpEndpoint& other) {

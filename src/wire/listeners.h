@@ -19,6 +19,8 @@ struct TcpEndpoint {
 };
 /// Requires: `address` is of AF_INET or AF_INET6.
 TcpEndpoint endpoint_of(const sockaddr* address);
+/// Of ::, the host that holds all others.
+bool is_any_v6(const TcpEndpoint& endpoint);
 /// True: while one of them is listened on, nobody can listen on the other; they are one, or one
 /// holds the other's host. Of [::] it takes that it holds IPv4 as well, as it does unless
 /// IPV6_V6ONLY is set.

@@ -129,6 +129,24 @@ TEST_F(CheckListen, AnothersSocketIsAlthoughItSharesItsPort) {
   }
 }
 
+/// Whoever listens for IPv6 alone, as web servers do beside IPv4, is in nobody else's way.
+TEST_F(CheckListen, OneOfIpv6AloneIsInNobodysWay) {
+  const int other = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (other < 0) GTEST_SKIP() << "this machine has no IPv6";
+  const int yes = 1;
+  ASSERT_EQ(::setsockopt(other, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes), 0);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_port = htons(static_cast<std::uint16_t>(std::stoul(port_.substr(1))));
+  if (::bind(other, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    GTEST_SKIP() << "this machine has no IPv6";
+  ASSERT_EQ(::listen(other, 1), 0);
+  EXPECT_TRUE(could_listen("127.0.0.1"));
+  EXPECT_TRUE(could_listen("0.0.0.0"));
+  EXPECT_FALSE(could_listen("[::]"));
+  ::close(other);
+}
+
 TEST_F(CheckListen, NobodyGetsInBesideOurOwnAfterwards) {
   EXPECT_TRUE(could_listen("0.0.0.0"));
   const int thief = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

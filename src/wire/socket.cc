@@ -167,6 +167,15 @@ std::uint16_t port_of(int fd) {
                      : reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
 }
 
+bool is_at(int fd, const TcpEndpoint& endpoint) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  auto* address = reinterpret_cast<sockaddr*>(&bound);
+  if (::getsockname(fd, address, &size) != 0) return false;
+  const TcpEndpoint there = endpoint_of(address);
+  return there.host == endpoint.host && there.port == endpoint.port;
+}
+
 /// A socket, and how it was bound.
 struct BoundSocket {
   int fd = -1;
@@ -233,14 +242,19 @@ Status check_listen(const std::string& address, std::span<const int> own) {
   if (bound.error != EADDRINUSE) return fail(error);
   std::vector<std::uint64_t> inodes;
   for (const int socket : own) {
+    if (is_at(socket, bound.endpoint)) return {};
     struct stat about {};
     if (::fstat(socket, &about) == 0) inodes.push_back(about.st_ino);
   }
   bool is_own_in_the_way = false;
   for (const ListeningSocket& socket : listeners()) {
     if (!overlap(socket.endpoint, bound.endpoint)) continue;
-    if (std::ranges::find(inodes, socket.inode) == inodes.end()) return fail(error);
-    is_own_in_the_way = true;
+    const bool is_own = std::ranges::find(inodes, socket.inode) != inodes.end();
+    is_own_in_the_way = is_own_in_the_way || is_own;
+    // One of [::] that is no own could not listen beside ours if it held IPv4: it is of
+    // IPV6_V6ONLY.
+    const bool is_apart = is_any_v6(socket.endpoint) && !bound.endpoint.is_v6;
+    if (!is_own && !is_apart) return fail(error);
   }
   if (!is_own_in_the_way) return fail(error);
   // The port is ours. Whether the host is this machine's shows with another one.

@@ -25,7 +25,8 @@ struct TcpListener {
 /// kInvalidArgument, kUnavailable.
 Result<TcpListener> listen_tcp(const std::string& address);
 /// Whether listen_tcp could listen on `address`, were those of `own` closed: listening sockets of
-/// this process's, which are left as they are. Errors: as listen_tcp.
+/// this process's, which are left as they are. Where one of them is in the way, sockets of others
+/// that hold the port without listening are not seen. Errors: as listen_tcp.
 Status check_listen(const std::string& address, std::span<const int> own);
 /// A connected socket, non-blocking and close-on-exec. Errors: kUnavailable with what was tried and
 /// errno's text.

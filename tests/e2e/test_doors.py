@@ -402,8 +402,8 @@ def test_srun_and_salloc_are_not_kept_by_a_controller_that_is_gone(own_cluster):
     start = lambda *words: subprocess.Popen(words, env=cluster.env(), cwd=cluster.work, stderr=subprocess.PIPE, text=True)
     waiting = start(BIN / "srun", "--begin=now+1hour", "true")
     until(lambda: cluster.run("squeue", "-h").out, "the first is there")
-    holding = start(BIN / "salloc", "sleep", "2")
-    cluster.wait_state(2, "RUNNING")
+    holding = start(BIN / "salloc", "sh", "-c", "touch began; sleep 2")
+    until((cluster.work / "began").exists, "salloc's command has begun")
     controller = cluster.pid("controller")
     os.kill(controller, signal.SIGSTOP)
     try:

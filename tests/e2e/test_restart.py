@@ -271,6 +271,15 @@ def test_reconfigure_refuses_what_the_next_run_could_not_begin_with(own_cluster)
         beside.listen()
         answer = reconfigure(MusterHttp=f"0.0.0.0:{port}")
         assert answer.code != 0 and f"MusterHttp: cannot listen on 0.0.0.0:{port}" in answer.err
+    with socket.socket() as silent:  # nobody can see it before it is too late: HTTP stays where it is
+        silent.bind(("127.0.0.3", int(port)))
+        assert reconfigure(MusterHttp=f"0.0.0.0:{port}").code == 0
+        pinged = cluster.run("scontrol", "ping")
+        assert pinged.out.endswith("is UP\n")
+        assert f"MusterHttp: cannot listen on 0.0.0.0:{port}" in pinged.err and f"it stays at {address}" in pinged.err, pinged
+        conf.write_text(good)
+        answer = reconfigure()
+        assert answer.code == 0 and cluster.run("scontrol", "ping").out.endswith("is UP\n"), answer.err
     for taken_over in (dict(MusterHttp=f"127.0.0.1:{port}"),  # the port that it was given
                        dict(MusterHttp=f"127.0.0.1:{port}", MusterHttpServices=f"127.0.0.2:{port}"),
                        dict(MusterHttp=f"127.0.0.4:{port}", StateSaveLocation=f"{cluster.dir}//state/"),

@@ -86,9 +86,19 @@ auto open_one(const WantedAddress& wanted, Open&& open) {
   return opened;
 }
 
-/// Listens, and remembers where.
-Result<TcpListener> listen_again(const WantedAddress& wanted) {
-  auto opened = TRY(open_one(wanted, listen_tcp));
+/// Listens, and remembers where. With `warning`: where the last run did, if it must be.
+Result<TcpListener> listen_again(const WantedAddress& wanted, std::string* warning) {
+  auto found = open_one(wanted, listen_tcp);
+  if (const std::string last = first_line(wanted.memory);
+      !found.has_value() && warning != nullptr && !last.empty()) {
+    if (auto stays = listen_tcp(last); stays.has_value()) {
+      if (!warning->empty()) *warning += "; ";
+      *warning += fmt::format("{}: it stays at {} until scontrol reconfigure or the next start",
+                              found.error().text(), last);
+      found = std::move(stays);
+    }
+  }
+  auto opened = TRY(std::move(found));
   // On a full disk a file that is emptied stays empty.
   if (first_line(wanted.memory) != opened.address)
     std::ofstream(wanted.memory, std::ios::trunc) << opened.address << "\n";
@@ -113,17 +123,18 @@ Result<bool> exclude_each_other(const std::string& one, const std::string& other
 
 }  // namespace
 
-Result<HttpPlace> open_http(const DaemonOptions& options) {
+Result<HttpPlace> open_http(const DaemonOptions& options, bool may_stay) {
   HttpPlace place;
   const HttpSettings& http = options.http;
   if (http.listen.empty()) return place;
   place.token_key = TRY(read_or_make_key(options.state_folder + "/http.key"));
   place.cluster_id = cluster_uuid(place.token_key);
   const auto wanted = wanted_addresses(options);
-  const TcpListener api = TRY(listen_again(wanted[0]));
+  std::string* warning = may_stay ? &place.warning : nullptr;
+  const TcpListener api = TRY(listen_again(wanted[0], warning));
   place.listen_fd = api.fd;
   place.address = api.address;
-  const TcpListener services = TRY(listen_again(wanted[1]));
+  const TcpListener services = TRY(listen_again(wanted[1], warning));
   place.services_fd = services.fd;
   place.services_port = static_cast<std::uint16_t>(
       std::stoul(services.address.substr(services.address.rfind(':') + 1)));

@@ -51,6 +51,7 @@ char** g_arguments = nullptr;
 /// What a process tells its successor, which it becomes by executing itself.
 constexpr const char* kClockBelieved = "MUSTERD_CLOCK_BELIEVED";
 constexpr const char* kLeadBeyond = "MUSTERD_LEAD_BEYOND";
+constexpr const char* kReconfigured = "MUSTERD_RECONFIGURED";
 
 /// The variable's value, once.
 std::string take_variable(const char* name) {
@@ -378,6 +379,7 @@ Status read_again(const std::string& conf_path, const DaemonOptions& running,
   TRY(check_http_addresses(setup->options, http));
   std::thread([] {
     std::this_thread::sleep_for(kReplyTravels);
+    ::setenv(kReconfigured, "1", 1);
     restart_process("scontrol reconfigure");
   }).detach();
   return {};
@@ -414,8 +416,11 @@ int run(const std::string& conf_path) {
   auto metrics = with_patience(
       options, [&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
   if (!metrics.has_value()) die(options.state_folder + "/metrics.db: " + metrics.error().text());
-  const auto http = with_patience(options, [&] { return open_http(options); });
+  // What holds an address without listening shows only now, and a cluster at work outlives it.
+  const bool may_stay = !take_variable(kReconfigured).empty();
+  const auto http = with_patience(options, [&] { return open_http(options, may_stay); });
   if (!http.has_value()) die(http.error().text());
+  if (!http->warning.empty()) log_line(http->warning);
   served = *http;
   core.serve_http(HttpFacts{http->address.empty() ? "" : "http://" + http->address, http->token_key,
                             http->cluster_id});
@@ -425,6 +430,7 @@ int run(const std::string& conf_path) {
   if (!tokens.has_value()) die("tokens: " + tokens.error().text());
   QueryReplica replica(options.host, options.version, http->address);
   replica.set_boot_time(wall_time());
+  replica.set_http_warning(http->warning);
   planner.state().copy_from(core.state());
   replica.state().copy_from(core.state());
   SearchRole search;

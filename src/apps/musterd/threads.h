@@ -45,10 +45,11 @@ struct HttpPlace {
   std::string cluster_id;   ///< a uuid, the same for good
   int services_fd = -1;     ///< where what jobs serve is shown
   std::uint16_t services_port = 0;
+  std::string warning;      ///< it is served elsewhere than configured; empty: it is not
 };
 /// Opens the port that is configured, the one of the last time when any will do, and reads the key
-/// or makes it.
-Result<HttpPlace> open_http(const DaemonOptions& options);
+/// or makes it. `may_stay`: where that cannot be listened on, the address of the last time does.
+Result<HttpPlace> open_http(const DaemonOptions& options, bool may_stay);
 /// Whether the next run could listen where `options` say, while this one listens where it does.
 /// Errors: the key, its address and why not.
 Status check_http_addresses(const DaemonOptions& options, const HttpPlace& running);

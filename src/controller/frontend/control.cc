@@ -64,7 +64,9 @@ Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags
   ending.job = id;
   ending.state = JobState::kCancelled;
   ending.requeue_after = true;
-  ending.hold_after = static_cast<std::uint16_t>(hold_flags | job.hold_after);
+  const bool was_to_come_back = (job.flags & job_flag::kRequeueAfter) != 0;
+  ending.hold_after = hold_flags;
+  if (was_to_come_back) ending.hold_after |= job.hold_after;
   ending.detail = "requeued";
   draft.add(std::move(ending));
   return std::nullopt;

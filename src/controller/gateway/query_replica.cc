@@ -284,7 +284,7 @@ std::string QueryReplica::one_page(const Query& query) const {
                          http_address_,
                          state_.cluster_id(),
                          {}};
-    for (const std::string& warning : {clock_warning_, disk_warning_}) {
+    for (const std::string& warning : {clock_warning_, disk_warning_, http_warning_}) {
       if (!warning.empty()) page.ping->warnings.push_back(warning);
     }
   }
@@ -298,6 +298,11 @@ void QueryReplica::set_clock_warning(std::string text) {
 
 void QueryReplica::set_disk_warning(std::string text) {
   disk_warning_ = std::move(text);
+  ++change_;
+}
+
+void QueryReplica::set_http_warning(std::string text) {
+  http_warning_ = std::move(text);
   ++change_;
 }
 

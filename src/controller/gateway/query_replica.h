@@ -51,6 +51,7 @@ class QueryReplica {
   /// What `scontrol ping` warns of; empty: nothing.
   void set_clock_warning(std::string text);
   void set_disk_warning(std::string text);
+  void set_http_warning(std::string text);
 
   /// Answers every kind but kJobs, kSteps, kHistory and kBatchScript. Errors: kNotFound where what
   /// is named is not there. Cost: O(objects looked at); nothing when the same was asked since the
@@ -115,6 +116,7 @@ class QueryReplica {
   std::vector<NodeFact> node_facts_;
   std::string clock_warning_;
   std::string disk_warning_;
+  std::string http_warning_;
   std::map<std::string, Cached> cache_;
   /// By query and where they begin, as of `slices_change_`.
   std::map<std::string, CachedSlice> slices_;
