@@ -183,8 +183,14 @@ struct BoundSocket {
   TcpEndpoint endpoint;  ///< that was asked for
 };
 
-/// Errors: kInvalidArgument: there is no such host.
-Result<BoundSocket> try_bind(const std::string& address) {
+struct ResolvedAddress {
+  sockaddr_storage address{};
+  socklen_t size = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+/// Errors: kInvalidArgument: there is no such host or port.
+Result<ResolvedAddress> resolve(const std::string& address) {
   const auto [host, port] = TRY(host_and_port(address));
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -195,13 +201,22 @@ Result<BoundSocket> try_bind(const std::string& address) {
       code != 0) {
     return fail(ErrorCode::kInvalidArgument, "cannot listen on " + address, ::gai_strerror(code));
   }
+  ResolvedAddress resolved;
+  resolved.size = found->ai_addrlen;
+  std::memcpy(&resolved.address, found->ai_addr, found->ai_addrlen);
+  ::freeaddrinfo(found);
+  return resolved;
+}
+
+/// Errors: as resolve.
+Result<BoundSocket> try_bind(const std::string& address) {
+  const ResolvedAddress resolved = TRY(resolve(address));
   BoundSocket bound;
-  bound.endpoint = endpoint_of(found->ai_addr);
-  bound.fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  bound.endpoint = endpoint_of(resolved.get());
+  bound.fd = ::socket(resolved.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int reuse = 1;
   ::setsockopt(bound.fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
-  if (bound.fd < 0 || ::bind(bound.fd, found->ai_addr, found->ai_addrlen) != 0) bound.error = errno;
-  ::freeaddrinfo(found);
+  if (bound.fd < 0 || ::bind(bound.fd, resolved.get(), resolved.size) != 0) bound.error = errno;
   return bound;
 }
 
@@ -231,6 +246,10 @@ Result<TcpListener> listen_tcp(const std::string& address) {
     return fail(error);
   }
   return TcpListener{fd, fmt::format("{}:{}", address.substr(0, address.rfind(':')), port_of(fd))};
+}
+
+Result<TcpEndpoint> resolve_tcp(const std::string& address) {
+  return endpoint_of(TRY(resolve(address)).get());
 }
 
 Status check_listen(const std::string& address, std::span<const int> own) {

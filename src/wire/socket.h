@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "model/request.h"
+#include "wire/listeners.h"
 
 namespace muster {
 
@@ -24,6 +25,8 @@ struct TcpListener {
 /// A listening TCP socket on "HOST:PORT", IPv6 in brackets; port 0: one that is free. Errors:
 /// kInvalidArgument, kUnavailable.
 Result<TcpListener> listen_tcp(const std::string& address);
+/// What "HOST:PORT" means to listen_tcp. Errors: kInvalidArgument: there is no such host or port.
+Result<TcpEndpoint> resolve_tcp(const std::string& address);
 /// Whether listen_tcp could listen on `address`, were those of `own` closed: listening sockets of
 /// this process's, which are left as they are. Where one of them is in the way, sockets of others
 /// that hold the port without listening are not seen. Errors: as listen_tcp.

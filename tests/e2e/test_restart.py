@@ -250,6 +250,8 @@ def test_reconfigure_refuses_what_the_next_run_could_not_begin_with(own_cluster)
                 (dict(MusterHttp=f"192.0.2.1:{port}"), f"cannot listen on 192.0.2.1:{port}"),
                 (dict(MusterHttp=f"127.0.0.1:{port}", MusterHttpServices=f"0.0.0.0:{port}"),
                  f"MusterHttpServices: cannot listen on 0.0.0.0:{port}"),
+                (dict(MusterHttp=f"127.0.0.1:{port}", MusterHttpServices=f"127.0.0.1:0{port}"),
+                 f"MusterHttpServices: cannot listen on 127.0.0.1:0{port}"),
                 (dict(StateSaveLocation=f"{cluster.dir}/elsewhere"), "StateSaveLocation cannot change"),
                 (dict(MusterController=f"unix:{cluster.dir}/elsewhere/controller.sock"), "MusterController cannot change")):
             answer = reconfigure(**refused)
@@ -273,10 +275,16 @@ def test_reconfigure_refuses_what_the_next_run_could_not_begin_with(own_cluster)
         assert answer.code != 0 and f"MusterHttp: cannot listen on 0.0.0.0:{port}" in answer.err
     with socket.socket() as silent:  # nobody can see it before it is too late: HTTP stays where it is
         silent.bind(("127.0.0.3", int(port)))
-        assert reconfigure(MusterHttp=f"0.0.0.0:{port}").code == 0
-        pinged = cluster.run("scontrol", "ping")
-        assert pinged.out.endswith("is UP\n")
-        assert f"MusterHttp: cannot listen on 0.0.0.0:{port}" in pinged.err and f"it stays at {address}" in pinged.err, pinged
+        services = (cluster.dir / "state" / "http-services.address").read_text().strip()
+        for key, moved in (("MusterHttp", dict(MusterHttp=f"0.0.0.0:{port}")),
+                           ("MusterHttpServices", dict(MusterHttp=services, MusterHttpServices=f"0.0.0.0:{port}"))):
+            assert reconfigure(**moved).code == 0
+            pinged = cluster.run("scontrol", "ping")
+            assert pinged.out.endswith("is UP\n")
+            assert f"{key}: cannot listen on 0.0.0.0:{port}" in pinged.err and f"HTTP stays at {address}" in pinged.err, pinged
+            for place in (address, services):
+                host, _, number = place.rpartition(":")
+                socket.create_connection((host, int(number)), timeout=5).close()
         conf.write_text(good)
         answer = reconfigure()
         assert answer.code == 0 and cluster.run("scontrol", "ping").out.endswith("is UP\n"), answer.err

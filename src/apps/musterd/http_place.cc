@@ -14,6 +14,7 @@
 #include "codec/digest.h"
 #include "env/posix/write_whole.h"
 #include "env/write_error.h"
+#include "wire/listeners.h"
 #include "wire/socket.h"
 
 namespace muster::daemon {
@@ -86,39 +87,54 @@ auto open_one(const WantedAddress& wanted, Open&& open) {
   return opened;
 }
 
-/// Listens, and remembers where. With `warning`: where the last run did, if it must be.
-Result<TcpListener> listen_again(const WantedAddress& wanted, std::string* warning) {
-  auto found = open_one(wanted, listen_tcp);
-  if (const std::string last = first_line(wanted.memory);
-      !found.has_value() && warning != nullptr && !last.empty()) {
-    if (auto stays = listen_tcp(last); stays.has_value()) {
-      if (!warning->empty()) *warning += "; ";
-      *warning += fmt::format("{}: it stays at {} until scontrol reconfigure or the next start",
-                              found.error().text(), last);
-      found = std::move(stays);
-    }
+/// Both listeners of a place, closed unless they are taken.
+struct HttpListeners {
+  TcpListener api;
+  TcpListener services;
+  kj::AutoCloseFd held[2] = {};
+};
+
+/// Listens on both addresses, or on none: one of them alone might take what the other was to have.
+template <class Open>
+Result<HttpListeners> listen_on_both(const std::array<WantedAddress, 2>& wanted, Open&& open) {
+  HttpListeners both;
+  both.api = TRY(open(wanted[0]));
+  both.held[0] = kj::AutoCloseFd(both.api.fd);
+  both.services = TRY(open(wanted[1]));
+  both.held[1] = kj::AutoCloseFd(both.services.fd);
+  return both;
+}
+
+/// As configured. `may_stay`: else where the last run did, else nowhere, with a warning.
+Result<HttpListeners> find_listeners(const std::array<WantedAddress, 2>& wanted, bool may_stay,
+                                     std::string& warning) {
+  auto found =
+      listen_on_both(wanted, [](const WantedAddress& one) { return open_one(one, listen_tcp); });
+  if (found.has_value() || !may_stay) return found;
+  warning = found.error().text();
+  auto last = listen_on_both(
+      wanted, [](const WantedAddress& one) { return listen_tcp(first_line(one.memory)); });
+  if (!last.has_value()) {
+    warning += ": HTTP is not served until scontrol reconfigure finds it free";
+    return HttpListeners{};
   }
-  auto opened = TRY(std::move(found));
+  warning +=
+      fmt::format(": HTTP stays at {} until scontrol reconfigure finds it free", last->api.address);
+  return last;
+}
+
+void remember(const WantedAddress& wanted, const std::string& address) {
   // On a full disk a file that is emptied stays empty.
-  if (first_line(wanted.memory) != opened.address)
-    std::ofstream(wanted.memory, std::ios::trunc) << opened.address << "\n";
-  return opened;
+  if (first_line(wanted.memory) != address)
+    std::ofstream(wanted.memory, std::ios::trunc) << address << "\n";
 }
 
 /// Whether only one of the addresses could be listened on: they have one port, and hosts of which
-/// one is or holds the other. Errors: a host is not this machine's.
+/// one is or holds the other. Errors: there is no such host or port.
 Result<bool> exclude_each_other(const std::string& one, const std::string& other) {
-  const auto host = [](const std::string& address) {
-    return address.substr(0, address.rfind(':'));
-  };
-  const auto port = [](const std::string& address) { return address.substr(address.rfind(':')); };
-  if (port(one) != port(other) || port(one) == ":0") return false;
-  // On another port, because this one may be in use.
-  const TcpListener first = TRY(listen_tcp(host(one) + ":0"));
-  const kj::AutoCloseFd held(first.fd);
-  const auto second = listen_tcp(host(other) + port(first.address));
-  if (second.has_value()) ::close(second->fd);
-  return !second.has_value();
+  const TcpEndpoint first = TRY(resolve_tcp(one));
+  const TcpEndpoint second = TRY(resolve_tcp(other));
+  return first.port != 0 && overlap(first, second);
 }
 
 }  // namespace
@@ -130,14 +146,15 @@ Result<HttpPlace> open_http(const DaemonOptions& options, bool may_stay) {
   place.token_key = TRY(read_or_make_key(options.state_folder + "/http.key"));
   place.cluster_id = cluster_uuid(place.token_key);
   const auto wanted = wanted_addresses(options);
-  std::string* warning = may_stay ? &place.warning : nullptr;
-  const TcpListener api = TRY(listen_again(wanted[0], warning));
-  place.listen_fd = api.fd;
-  place.address = api.address;
-  const TcpListener services = TRY(listen_again(wanted[1], warning));
-  place.services_fd = services.fd;
+  HttpListeners both = TRY(find_listeners(wanted, may_stay, place.warning));
+  if (both.api.fd < 0) return place;
+  remember(wanted[0], both.api.address);
+  remember(wanted[1], both.services.address);
+  place.listen_fd = both.held[0].release();
+  place.address = both.api.address;
+  place.services_fd = both.held[1].release();
   place.services_port = static_cast<std::uint16_t>(
-      std::stoul(services.address.substr(services.address.rfind(':') + 1)));
+      std::stoul(both.services.address.substr(both.services.address.rfind(':') + 1)));
   return place;
 }
 

@@ -51,7 +51,7 @@ char** g_arguments = nullptr;
 /// What a process tells its successor, which it becomes by executing itself.
 constexpr const char* kClockBelieved = "MUSTERD_CLOCK_BELIEVED";
 constexpr const char* kLeadBeyond = "MUSTERD_LEAD_BEYOND";
-constexpr const char* kReconfigured = "MUSTERD_RECONFIGURED";
+constexpr const char* kGoesOn = "MUSTERD_GOES_ON";
 
 /// The variable's value, once.
 std::string take_variable(const char* name) {
@@ -379,7 +379,6 @@ Status read_again(const std::string& conf_path, const DaemonOptions& running,
   TRY(check_http_addresses(setup->options, http));
   std::thread([] {
     std::this_thread::sleep_for(kReplyTravels);
-    ::setenv(kReconfigured, "1", 1);
     restart_process("scontrol reconfigure");
   }).detach();
   return {};
@@ -417,7 +416,7 @@ int run(const std::string& conf_path) {
       options, [&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
   if (!metrics.has_value()) die(options.state_folder + "/metrics.db: " + metrics.error().text());
   // What holds an address without listening shows only now, and a cluster at work outlives it.
-  const bool may_stay = !take_variable(kReconfigured).empty();
+  const bool may_stay = !take_variable(kGoesOn).empty();
   const auto http = with_patience(options, [&] { return open_http(options, may_stay); });
   if (!http.has_value()) die(http.error().text());
   if (!http->warning.empty()) log_line(http->warning);
@@ -490,6 +489,7 @@ void restart_beyond(Epoch epoch) {
 
 void restart_process(const std::string& why) {
   log_line(why + ": starting again from what is stored");
+  ::setenv(kGoesOn, "1", 1);
   ::usleep(200'000);
   die(restart_self(g_arguments).text());
 }

@@ -48,7 +48,8 @@ struct HttpPlace {
   std::string warning;      ///< it is served elsewhere than configured; empty: it is not
 };
 /// Opens the port that is configured, the one of the last time when any will do, and reads the key
-/// or makes it. `may_stay`: where that cannot be listened on, the address of the last time does.
+/// or makes it. `may_stay`: where that cannot be listened on, the addresses of the last time do,
+/// else it is not served; `warning` says so.
 Result<HttpPlace> open_http(const DaemonOptions& options, bool may_stay);
 /// Whether the next run could listen where `options` say, while this one listens where it does.
 /// Errors: the key, its address and why not.
