@@ -1,5 +1,5 @@
-// The members of a struct, found by the struct's own shape: what hashes, copies, draws and compares values of model/
-// needs no list of their members, so that a new member cannot be forgotten.
+// The members of a struct, found by the struct's own shape: what hashes, copies, draws and compares
+// values of model/ needs no list of their members, so that a new member cannot be forgotten.
 //
 // Works for aggregates without base classes and without arrays of at most 68 members.
 #pragma once
@@ -38,16 +38,17 @@ namespace muster {
 #define TENS_6(x) TENS_5(x), UNITS_10(x, f)
 #define MIXED(x, tens, units) TENS_##tens(x), UNITS_##units(x, z)
 // CASE(n, macro, arguments after x): sizes from the largest down.
-#define CASES_OF_TENS(CASE, t)                                                                          \
-  CASE(t##9, MIXED, t, 9) CASE(t##8, MIXED, t, 8) CASE(t##7, MIXED, t, 7) CASE(t##6, MIXED, t, 6)       \
-  CASE(t##5, MIXED, t, 5) CASE(t##4, MIXED, t, 4) CASE(t##3, MIXED, t, 3) CASE(t##2, MIXED, t, 2)       \
-  CASE(t##1, MIXED, t, 1)
-#define ALL_CASES(CASE)                                                                                 \
-  CASES_OF_TENS(CASE, 6) CASE(60, TENS_6) CASES_OF_TENS(CASE, 5) CASE(50, TENS_5)                       \
-  CASES_OF_TENS(CASE, 4) CASE(40, TENS_4) CASES_OF_TENS(CASE, 3) CASE(30, TENS_3)                       \
-  CASES_OF_TENS(CASE, 2) CASE(20, TENS_2) CASES_OF_TENS(CASE, 1) CASE(10, TENS_1)                       \
-  CASE(9, UNITS_9, z) CASE(8, UNITS_8, z) CASE(7, UNITS_7, z) CASE(6, UNITS_6, z) CASE(5, UNITS_5, z)   \
-  CASE(4, UNITS_4, z) CASE(3, UNITS_3, z) CASE(2, UNITS_2, z) CASE(1, UNITS_1, z)
+#define CASES_OF_TENS(CASE, t)                                            \
+  CASE(t##9, MIXED, t, 9) CASE(t##8, MIXED, t, 8) CASE(t##7, MIXED, t, 7) \
+  CASE(t##6, MIXED, t, 6) CASE(t##5, MIXED, t, 5) CASE(t##4, MIXED, t, 4) \
+  CASE(t##3, MIXED, t, 3) CASE(t##2, MIXED, t, 2) CASE(t##1, MIXED, t, 1)
+#define ALL_CASES(CASE)                                                           \
+  CASES_OF_TENS(CASE, 6) CASE(60, TENS_6) CASES_OF_TENS(CASE, 5) CASE(50, TENS_5) \
+  CASES_OF_TENS(CASE, 4) CASE(40, TENS_4) CASES_OF_TENS(CASE, 3) CASE(30, TENS_3) \
+  CASES_OF_TENS(CASE, 2) CASE(20, TENS_2) CASES_OF_TENS(CASE, 1) CASE(10, TENS_1) \
+  CASE(9, UNITS_9, z) CASE(8, UNITS_8, z) CASE(7, UNITS_7, z) CASE(6, UNITS_6, z) \
+  CASE(5, UNITS_5, z) CASE(4, UNITS_4, z) CASE(3, UNITS_3, z) CASE(2, UNITS_2, z) \
+  CASE(1, UNITS_1, z)
 #define BRACES(name) {}
 #define MEMBER_NAME(name) m##name
 #define APPLY(macro, ...) macro(__VA_ARGS__)

@@ -1,4 +1,5 @@
-// What one batch of requests will do, put together before any of it is applied: either all of it happens or none.
+// What one batch of requests will do, put together before any of it is applied: either all of it
+// happens or none.
 #pragma once
 
 #include <map>
@@ -26,7 +27,8 @@ class Draft {
     next_job_ = JobId(id.value() + 1);
     return id;
   }
-  /// `wish`: the number that it should have if neither it nor one beyond it was given; 0: the next one.
+  /// `wish`: the number that it should have if neither it nor one beyond it was given; 0: the next
+  /// one.
   ExperimentId allot_experiment(ExperimentId wish = {}) { return allot(next_experiment_, wish); }
   TrialId allot_trial(TrialId wish = {}) { return allot(next_trial_, wish); }
   /// The first of `count` ids in a row.
@@ -40,12 +42,13 @@ class Draft {
   BlobId blob_for(const PreparedBlob& blob);
   void add(EventBody body);
 
-  /// True for the first request of the batch that changes what becomes of the job; a second one would be drafted against
-  /// a state that no longer holds when it is applied.
+  /// True for the first request of the batch that changes what becomes of the job; a second one
+  /// would be drafted against a state that no longer holds when it is applied.
   bool claim(JobId job);
   bool is_claimed(JobId job) const;
 
-  /// The elements of an array that neither the state nor this draft has split off. Requires: `array` is a record.
+  /// The elements of an array that neither the state nor this draft has split off. Requires:
+  /// `array` is a record.
   Bitmap remaining(const Job& array) const;
   /// The elements that this draft splits off, by index.
   const std::map<std::uint32_t, JobId>& splits(JobId array) const;

@@ -1,5 +1,5 @@
-// A disk for tests of what SQLite stores: in memory, refusing at a chosen call, and forgetting at a crash what was not synced.
-// It is SQLite's default VFS while it lives. For one thread.
+// A disk for tests of what SQLite stores: in memory, refusing at a chosen call, and forgetting at a
+// crash what was not synced. It is SQLite's default VFS while it lives. For one thread.
 #pragma once
 
 #include <sqlite3.h>
@@ -19,11 +19,13 @@
 
 namespace muster::testing {
 
-/// What a disk does wrong. The call that is struck counts as one of the calls that change something.
+/// What a disk does wrong. The call that is struck counts as one of the calls that change
+/// something.
 enum class Fault {
   kWriteError,  ///< a write fails and leaves nothing
   kFull,        ///< a write finds no room and leaves a part of itself
-  kSyncError,   ///< a sync fails, and what was written before may never reach the disk, whatever a later sync says
+  kSyncError,   ///< a sync fails, and what was written before may never reach the disk, whatever a
+                ///< later sync says
   kAnyError,    ///< the next call, whatever it is, fails
   kPowerLoss,   ///< the machine is gone in the middle of the call
 };
@@ -35,8 +37,8 @@ class FaultyDisk {
   FaultyDisk(const FaultyDisk&) = delete;
   FaultyDisk& operator=(const FaultyDisk&) = delete;
 
-  /// The fault strikes the `calls`-th call from now that it can strike, and if it is lasting every one after it.
-  /// Requires: calls > 0.
+  /// The fault strikes the `calls`-th call from now that it can strike, and if it is lasting every
+  /// one after it. Requires: calls > 0.
   void arm(Fault fault, std::uint64_t calls, bool is_lasting = false);
   /// No fault is under way any more.
   void heal() { calls_left_ = 0; }
@@ -47,16 +49,19 @@ class FaultyDisk {
 
   /// Every file is as a disk may have it that lost its power now. Requires: no connection is open.
   void lose_power();
-  /// True between a kPowerLoss that has struck, or kill_process(), and what is called next of lose_power() and start_process().
+  /// True between a kPowerLoss that has struck, or kill_process(), and what is called next of
+  /// lose_power() and start_process().
   bool is_gone() const { return is_gone_; }
   /// Whoever uses the disk is gone without a word: open connections can only be dropped.
   void kill_process() { is_gone_ = true; }
-  /// After kill_process(): the files are as they were written, and what was not synced is still not. Requires: no connection is open.
+  /// After kill_process(): the files are as they were written, and what was not synced is still
+  /// not. Requires: no connection is open.
   void start_process();
   /// The files as a reader sees them at this moment.
   using Image = std::map<std::string, std::string>;
   Image image() const;
-  /// A copy is put back, whole and synced, in place of all that is there. Requires: no connection is open.
+  /// A copy is put back, whole and synced, in place of all that is there. Requires: no connection
+  /// is open.
   void put_back(const Image& image);
   bool contains(const std::string& name) const { return files_.contains(name); }
   /// Overwrites bytes of a file, as a disk that rots.
@@ -83,7 +88,8 @@ class FaultyDisk {
     std::vector<Change> unsynced;
     std::map<Handle*, int> locks;
     std::vector<std::unique_ptr<std::array<char, 32768>>> shm;
-    std::array<std::map<Handle*, bool>, SQLITE_SHM_NLOCK> shm_locks;  ///< by slot: who holds it, and whether alone
+    /// By slot: who holds it, and whether alone.
+    std::array<std::map<Handle*, bool>, SQLITE_SHM_NLOCK> shm_locks;
   };
   struct Handle : sqlite3_file {
     FaultyDisk* disk = nullptr;

@@ -34,9 +34,11 @@ namespace muster::sched {
 /// the way.
 struct PendingJob {
   JobId id;
-  std::shared_ptr<const ResourceRequest> request;  ///< not null; with the first partition's defaults
+  /// Not null; with the first partition's defaults.
+  std::shared_ptr<const ResourceRequest> request;
   PartitionList partitions;                        ///< not empty
-  /// With the defaults of the partitions after the first, where they lead to anything else; empty: `request` holds in all.
+  /// With the defaults of the partitions after the first, where they lead to anything else; empty:
+  /// `request` holds in all.
   std::vector<std::shared_ptr<const ResourceRequest>> later_requests;
   Duration time_limit = Duration::infinite();      ///< effective
   std::int64_t priority = 0;                       ///< higher first
@@ -77,7 +79,8 @@ struct Shape {
   PartitionList partitions;
   /// In the first partition. `demand.feasible`: nodes that can carry at least one task when empty.
   Demand demand;
-  std::vector<Demand> later_demands;  ///< in the partitions after the first, where one of them differs; else empty
+  /// In the partitions after the first, where one of them differs; else empty.
+  std::vector<Demand> later_demands;
   NodeSet
       reach;  ///< nodes of any of its partitions that can carry at least one task there when empty
   std::set<Rank> ready;  ///< jobs that could start if there were room, best first
@@ -91,7 +94,8 @@ struct ExpectedEnd {
   TimePoint end;
   JobId job;
   std::uint32_t slot = 0;  ///< for `running_slot`
-  NodeIndex sole_node = NodeIndex(UINT32_MAX);  ///< of a job on one node: spares the look at the slot
+  /// Of a job on one node: spares the look at the slot.
+  NodeIndex sole_node = NodeIndex(UINT32_MAX);
   bool is_on_one_node() const { return sole_node.value() != UINT32_MAX; }
   friend constexpr auto operator<=>(const ExpectedEnd& a, const ExpectedEnd& b) {
     return std::pair(a.end, a.job) <=> std::pair(b.end, b.job);

@@ -1,7 +1,9 @@
-// The whole state of a cluster: a function of the journal's batches, equal in every replica that applied the same.
+// The whole state of a cluster: a function of the journal's batches, equal in every replica that
+// applied the same.
 //
-// `apply` is pure: it reads no clock, does no I/O, draws no chance and takes no decision. What it finds impossible
-// (an unknown id, a CPU given twice) is a bug of whoever made the event, and stops the process before it spreads.
+// `apply` is pure: it reads no clock, does no I/O, draws no chance and takes no decision. What it
+// finds impossible (an unknown id, a CPU given twice) is a bug of whoever made the event, and stops
+// the process before it spreads.
 #pragma once
 
 #include "model/event.h"
@@ -15,7 +17,8 @@
 
 namespace muster {
 
-/// Told about facts that leave or are about to leave the state: how history is filled. Called inside `apply`.
+/// Told about facts that leave or are about to leave the state: how history is filled. Called
+/// inside `apply`.
 class ApplyObserver {
  public:
   virtual ~ApplyObserver() = default;
@@ -52,7 +55,8 @@ class ClusterState {
   const CheckpointTable& checkpoints() const { return checkpoints_; }
   const Catalog& catalog() const { return catalog_; }
   Epoch epoch() const { return epoch_; }
-  /// What tells this cluster's state from every other's. Empty: it has not been started by a version that gives it one.
+  /// What tells this cluster's state from every other's. Empty: it has not been started by a
+  /// version that gives it one.
   const std::string& cluster_id() const { return cluster_id_; }
   /// By which events are applied: EpochStarted::rules of the last one.
   std::uint32_t rules() const { return rules_; }
@@ -70,7 +74,8 @@ class ClusterState {
   /// Equal in every replica that applied the same events. Cost: O(1).
   std::uint64_t hash() const;
 
-  /// Becomes like `other`, sharing its specifications. Requires: this state is fresh. Cost: O(state).
+  /// Becomes like `other`, sharing its specifications. Requires: this state is fresh. Cost:
+  /// O(state).
   void copy_from(const ClusterState& other);
 
   /// The next free numbers.
@@ -82,10 +87,11 @@ class ClusterState {
   };
   NextIds next_ids() const { return {next_job_, next_blob_, next_experiment_, next_trial_}; }
 
-  // Restoring from a checkpoint, in this order: cluster, nodes, blobs, experiments, trials, checkpoints, documents, jobs,
-  // answers.
-  void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions, Epoch epoch, const NextIds& next,
-                       TimePoint time, std::string cluster_id, std::uint32_t rules);
+  // Restoring from a checkpoint, in this order: cluster, nodes, blobs, experiments, trials,
+  // checkpoints, documents, jobs, answers.
+  void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions,
+                       Epoch epoch, const NextIds& next, TimePoint time, std::string cluster_id,
+                       std::uint32_t rules);
   void restore_seq(Seq seq) { seq_ = seq; }
   void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);
   void restore_blob(BlobId id, const BlobFacts& facts) { blobs_.restore(id, facts); }
@@ -96,7 +102,9 @@ class ClusterState {
   void restore_checkpoint(CheckpointRef checkpoint) { checkpoints_.put(std::move(checkpoint)); }
   void restore_collection(Collection collection) { checkpoints_.begin(std::move(collection)); }
   void restore_document(DocumentRef document) { catalog_.put(std::move(document)); }
-  void restore_next_document(DocumentKind kind, std::uint32_t id) { catalog_.restore_next(kind, id); }
+  void restore_next_document(DocumentKind kind, std::uint32_t id) {
+    catalog_.restore_next(kind, id);
+  }
 
  private:
   friend struct EventApplier;

@@ -158,22 +158,12 @@ Result<std::pair<std::string, std::string>> host_and_port(const std::string& add
   return std::pair(host, address.substr(colon + 1));
 }
 
-std::uint16_t port_of(int fd) {
-  sockaddr_storage bound{};
-  socklen_t size = sizeof bound;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return 0;
-  const bool is_v6 = bound.ss_family == AF_INET6;
-  return ntohs(is_v6 ? reinterpret_cast<const sockaddr_in6*>(&bound)->sin6_port
-                     : reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
-}
-
-bool is_at(int fd, const TcpEndpoint& endpoint) {
+/// Of a TCP socket; all zero where it has none.
+TcpEndpoint endpoint_at(int fd) {
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
   auto* address = reinterpret_cast<sockaddr*>(&bound);
-  if (::getsockname(fd, address, &size) != 0) return false;
-  const TcpEndpoint there = endpoint_of(address);
-  return there.host == endpoint.host && there.port == endpoint.port;
+  return ::getsockname(fd, address, &size) == 0 ? endpoint_of(address) : TcpEndpoint{};
 }
 
 /// A socket, and how it was bound.
@@ -245,7 +235,8 @@ Result<TcpListener> listen_tcp(const std::string& address) {
     ::close(fd);
     return fail(error);
   }
-  return TcpListener{fd, fmt::format("{}:{}", address.substr(0, address.rfind(':')), port_of(fd))};
+  return TcpListener{
+      fd, fmt::format("{}:{}", address.substr(0, address.rfind(':')), endpoint_at(fd).port)};
 }
 
 Result<TcpEndpoint> resolve_tcp(const std::string& address) {
@@ -261,7 +252,8 @@ Status check_listen(const std::string& address, std::span<const int> own) {
   if (bound.error != EADDRINUSE) return fail(error);
   std::vector<std::uint64_t> inodes;
   for (const int socket : own) {
-    if (is_at(socket, bound.endpoint)) return {};
+    const TcpEndpoint there = endpoint_at(socket);
+    if (there.host == bound.endpoint.host && there.port == bound.endpoint.port) return {};
     struct stat about {};
     if (::fstat(socket, &about) == 0) inodes.push_back(about.st_ino);
   }

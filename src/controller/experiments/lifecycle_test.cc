@@ -1,5 +1,5 @@
-// Experiments beyond one life: continued, forked, begun with another's checkpoint, deleted; what of their checkpoints goes, and what
-// they may use.
+// Experiments beyond one life: continued, forked, begun with another's checkpoint, deleted; what of
+// their checkpoints goes, and what they may use.
 #include <gtest/gtest.h>
 
 #include "controller/drop_job.h"
@@ -17,7 +17,9 @@ using testing::hash_after_restart;
 using testing::Lab;
 using testing::random_search;
 
-constexpr const char* kSingle = "{name: e, entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 10}}}";
+constexpr const char* kSingle =
+    "{name: e, entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: "
+    "10}}}";
 
 Reply continue_it(Lab& lab, const std::string& overrides = "", Identity who = kAlice) {
   auto prepared = prepare_continuation({ExperimentId(1), overrides}, lab.rig.core.state());
@@ -34,22 +36,37 @@ Reply continue_it(Lab& lab, const std::string& overrides = "", Identity who = kA
 std::string error_of(const Reply& reply) { return reply.error ? reply.error->text() : ""; }
 
 std::string save(Lab& lab, std::uint32_t trial, const std::string& uuid, std::uint64_t steps = 1) {
-  const Checkpoint checkpoint{uuid, TrialId(trial), run_number(lab.job(trial)), steps, CheckpointState::kCompleted, {}, 7, "{}", "{}"};
+  const Checkpoint checkpoint{uuid,
+                              TrialId(trial),
+                              run_number(lab.job(trial)),
+                              steps,
+                              CheckpointState::kCompleted,
+                              {},
+                              7,
+                              "{}",
+                              "{}"};
   const Reply reply = lab.rig.done(NoteCheckpoint{checkpoint, false});
   return error_of(reply);
 }
 
-CheckpointState state_of(const Lab& lab, const std::string& uuid) { return lab.rig.core.state().checkpoints().find(uuid)->state; }
+CheckpointState state_of(const Lab& lab, const std::string& uuid) {
+  return lab.rig.core.state().checkpoints().find(uuid)->state;
+}
 
 /// The job that deletes something now. Requires: there is one.
-const Collection& collection(const Lab& lab) { return lab.rig.core.state().checkpoints().collections().begin()->second; }
-bool is_collecting(const Lab& lab) { return !lab.rig.core.state().checkpoints().collections().empty(); }
+const Collection& collection(const Lab& lab) {
+  return lab.rig.core.state().checkpoints().collections().begin()->second;
+}
+bool is_collecting(const Lab& lab) {
+  return !lab.rig.core.state().checkpoints().collections().empty();
+}
 
 void end_collection(Lab& lab, ExitStatus status = {}) {
   lab.settle();
   const Job& job = lab.rig.job(collection(lab).job);
   ASSERT_NE(job.run, nullptr) << "it has not started";
-  lab.rig.step_done(job.run->allocation->nodes.front().node.value(), lab.rig.batch_step(job.id), status);
+  lab.rig.step_done(job.run->allocation->nodes.front().node.value(), lab.rig.batch_step(job.id),
+                    status);
   lab.settle();
 }
 
@@ -120,13 +137,16 @@ TEST(Continuing, ASingleTrialTrainsFurther) {
   save(lab, 1, "a", 10);
   lab.exit(1);
   ASSERT_EQ(lab.experiment().state, ExperimentState::kCompleted);
-  EXPECT_EQ(error_of(continue_it(lab, "searcher: {max_length: {batches: 30}}\nmax_restarts: 2")), "");
+  EXPECT_EQ(error_of(continue_it(lab, "searcher: {max_length: {batches: 30}}\nmax_restarts: 2")),
+            "");
   EXPECT_EQ(lab.experiment().spec->trial_length, 30U);
   EXPECT_EQ(lab.experiment().spec->max_restarts, 2U);
   const auto& launch = lab.rig.last_sent<LaunchStep>();
   EXPECT_NE(std::ranges::find(launch.variables, "MUSTER_RUN_ID=2"), launch.variables.end());
-  EXPECT_NE(std::ranges::find(launch.variables, "MUSTER_MAX_LENGTH={\"batches\": 30}"), launch.variables.end());
-  EXPECT_EQ(error_of(lab.report(1, 0.5, 1, 1)).substr(0, 14), "invalid run id") << "its former run has no say";
+  EXPECT_NE(std::ranges::find(launch.variables, "MUSTER_MAX_LENGTH={\"batches\": 30}"),
+            launch.variables.end());
+  EXPECT_EQ(error_of(lab.report(1, 0.5, 1, 1)).substr(0, 14), "invalid run id")
+      << "its former run has no say";
   lab.exit(1);
   EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted);
   continue_it(lab);
@@ -135,7 +155,9 @@ TEST(Continuing, ASingleTrialTrainsFurther) {
 
 TEST(Continuing, TheTrialOfASingleSearchMayGoOnWithOtherHyperparameters) {
   Lab lab;
-  lab.create("{name: e, entrypoint: train, hyperparameters: {lr: 0.5, net: {depth: 3, act: relu}}, searcher: {name: single, metric: loss}}");
+  lab.create(
+      "{name: e, entrypoint: train, hyperparameters: {lr: 0.5, net: {depth: 3, act: relu}}, "
+      "searcher: {name: single, metric: loss}}");
   save(lab, 1, "a", 10);
   lab.exit(1);
   EXPECT_EQ(error_of(continue_it(lab, "hyperparameters: {lr: 0.25, net: {depth: 4}}")), "");
@@ -145,8 +167,10 @@ TEST(Continuing, TheTrialOfASingleSearchMayGoOnWithOtherHyperparameters) {
   EXPECT_NE(std::ranges::find(launch.variables, "MUSTER_HP_NET__ACT=relu"), launch.variables.end());
   EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
   lab.exit(1);
-  EXPECT_NE(error_of(continue_it(lab, "hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}")).find(
-                "hyperparameters.lr: give the value that the trial goes on with"), std::string::npos);
+  EXPECT_NE(
+      error_of(continue_it(lab, "hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}"))
+          .find("hyperparameters.lr: give the value that the trial goes on with"),
+      std::string::npos);
 }
 
 TEST(Continuing, WhatCannotBeContinuedSaysWhy) {
@@ -155,14 +179,18 @@ TEST(Continuing, WhatCannotBeContinuedSaysWhy) {
   EXPECT_NE(error_of(continue_it(lab)).find("has not ended"), std::string::npos);
   lab.exit(1);
   EXPECT_NE(error_of(continue_it(lab)).find("no trial left"), std::string::npos);
-  EXPECT_NE(error_of(continue_it(lab, "hyperparameters: {lr: 1}")).find("hyperparameters: a search by random draws them itself"), std::string::npos);
-  EXPECT_NE(error_of(continue_it(lab, "searcher: {max_trials: 9}")).find("searcher"), std::string::npos);
+  EXPECT_NE(error_of(continue_it(lab, "hyperparameters: {lr: 1}"))
+                .find("hyperparameters: a search by random draws them itself"),
+            std::string::npos);
+  EXPECT_NE(error_of(continue_it(lab, "searcher: {max_trials: 9}")).find("searcher"),
+            std::string::npos);
   EXPECT_NE(error_of(continue_it(lab, "", kBob)).find("permission"), std::string::npos);
   Lab other;
   other.create(testing::halving(true));
   other.control(ExperimentVerb::kKill);
   for (const std::uint32_t trial : {1U, 2U, 3U, 4U}) other.exit(trial, ExitStatus::signalled(9));
-  EXPECT_NE(error_of(continue_it(other)).find("async_halving cannot be continued"), std::string::npos);
+  EXPECT_NE(error_of(continue_it(other)).find("async_halving cannot be continued"),
+            std::string::npos);
 }
 
 // ---- forks and warm starts ----
@@ -186,10 +214,18 @@ TEST(Forking, TheCodeIsTheParents) {
 TEST(WarmStart, TrialsBeginWithAnothersLastCheckpoint) {
   Lab lab;
   lab.create(kSingle);
-  const std::string second = "{name: f, entrypoint: train, searcher: {name: single, metric: loss, source_trial_id: 1}}";
+  const std::string second =
+      "{name: f, entrypoint: train, searcher: {name: single, metric: loss, source_trial_id: 1}}";
   EXPECT_NE(error_of(lab.ask(second)).find("trial 1 has no checkpoint"), std::string::npos);
-  EXPECT_NE(error_of(lab.ask("{name: f, entrypoint: t, searcher: {name: single, metric: l, source_trial_id: 7}}")).find("there is no trial 7"), std::string::npos);
-  EXPECT_NE(error_of(lab.ask("{name: f, entrypoint: t, searcher: {name: single, metric: l, source_checkpoint_uuid: x}}")).find("there is no checkpoint x"),
+  EXPECT_NE(
+      error_of(
+          lab.ask(
+              "{name: f, entrypoint: t, searcher: {name: single, metric: l, source_trial_id: 7}}"))
+          .find("there is no trial 7"),
+      std::string::npos);
+  EXPECT_NE(error_of(lab.ask("{name: f, entrypoint: t, searcher: {name: single, metric: l, "
+                             "source_checkpoint_uuid: x}}"))
+                .find("there is no checkpoint x"),
             std::string::npos);
   save(lab, 1, "a");
   lab.create(second);
@@ -200,9 +236,11 @@ TEST(WarmStart, TrialsBeginWithAnothersLastCheckpoint) {
 }
 
 std::string population() {
-  return "{name: p, entrypoint: train, hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, searcher: {name: pbt, metric: loss, "
+  return "{name: p, entrypoint: train, hyperparameters: {lr: {type: double, minval: 0, maxval: "
+         "1}}, searcher: {name: pbt, metric: loss, "
          "time_metric: epochs, population_size: 2, num_rounds: 2, length_per_round: 4, "
-         "replace_function: {truncate_fraction: 0.5}, explore_function: {resample_probability: 0, perturb_factor: 0.2}}}";
+         "replace_function: {truncate_fraction: 0.5}, explore_function: {resample_probability: 0, "
+         "perturb_factor: 0.2}}}";
 }
 
 TEST(Copies, OneBeginsWithWhatItsOriginalHadSavedWhenItsRunWasOver) {
@@ -211,11 +249,13 @@ TEST(Copies, OneBeginsWithWhatItsOriginalHadSavedWhenItsRunWasOver) {
   ASSERT_EQ(lab.trial_count(), 2U);
   save(lab, 1, "old", 2);
   lab.report(1, 0.1, 4);
-  lab.report(2, 0.9, 4);  // the round is over: 2 is replaced by a copy of 1, whose run is still saving
+  lab.report(2, 0.9,
+             4);  // the round is over: 2 is replaced by a copy of 1, whose run is still saving
   ASSERT_EQ(lab.trial_count(), 3U);
   EXPECT_TRUE(lab.trial(3).awaits_source);
   EXPECT_TRUE(lab.job(3).is_held());
-  const Reply released = lab.rig.done(control_of(JobVerb::kRelease, testing::selector_of(lab.trial(3).job)));
+  const Reply released =
+      lab.rig.done(control_of(JobVerb::kRelease, testing::selector_of(lab.trial(3).job)));
   ASSERT_EQ(released.outcomes.size(), 1U);
   ASSERT_TRUE(released.outcomes[0].error.has_value());
   EXPECT_NE(released.outcomes[0].error->text().find("the trial that it copies"), std::string::npos);
@@ -330,8 +370,10 @@ TEST(Deleting, WhatTheRegistryNamesStays) {
   store_model(lab);
   EXPECT_EQ(error_of(lab.rig.done(StoreDocument{version_of("a")})), "");
   const Reply whole = lab.rig.done(ControlExperiments{ExperimentVerb::kDelete, {ExperimentId(1)}});
-  EXPECT_NE(whole.experiments.at(0).error->text().find("is in the model registry"), std::string::npos);
-  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})).find("is in the model registry"), std::string::npos);
+  EXPECT_NE(whole.experiments.at(0).error->text().find("is in the model registry"),
+            std::string::npos);
+  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})).find("is in the model registry"),
+            std::string::npos);
 }
 
 TEST(Deleting, WhatIsBeingDeletedIsNoLongerNamed) {
@@ -342,8 +384,10 @@ TEST(Deleting, WhatIsBeingDeletedIsNoLongerNamed) {
   EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"a"}}, kBob)), "");
   EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "");
   store_model(lab);
-  EXPECT_NE(error_of(lab.rig.done(StoreDocument{version_of("a")})).find("not whole"), std::string::npos);
-  EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "") << "a second wish changes nothing";
+  EXPECT_NE(error_of(lab.rig.done(StoreDocument{version_of("a")})).find("not whole"),
+            std::string::npos);
+  EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "")
+      << "a second wish changes nothing";
   EXPECT_EQ(lab.rig.core.state().checkpoints().collections().size(), 1U);
   end_collection(lab);
   EXPECT_EQ(state_of(lab, "a"), CheckpointState::kDeleted);
@@ -354,7 +398,8 @@ TEST(Collecting, WhatAKilledRunHadBegunToSaveGoes) {
   Lab lab;
   lab.create(random_search(1, 1));
   save(lab, 1, "a");
-  Checkpoint torn{"b", TrialId(1), run_number(lab.job(1)), 2, CheckpointState::kActive, {}, 0, "{}", "{}"};
+  Checkpoint torn{"b",  TrialId(1), run_number(lab.job(1)), 2, CheckpointState::kActive, {}, 0,
+                  "{}", "{}"};
   EXPECT_EQ(error_of(lab.rig.done(NoteCheckpoint{torn, false})), "");
   lab.exit(1, ExitStatus::signalled(SIGKILL));
   lab.exit(1);
@@ -380,11 +425,13 @@ TEST(Registry, AVersionIsTheModelsOwnersToAddAndItsCheckpointsOwnersToDelete) {
   save(lab, 1, "a");
   lab.exit(1);
   store_model(lab, kBob);
-  EXPECT_TRUE(lab.rig.done(StoreDocument{version_of("a")}).error.has_value()) << "of another's model";
+  EXPECT_TRUE(lab.rig.done(StoreDocument{version_of("a")}).error.has_value())
+      << "of another's model";
   const Reply added = lab.rig.done(StoreDocument{version_of("a")}, kBob);
   EXPECT_EQ(error_of(added), "");
   EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "");
-  EXPECT_EQ(error_of(lab.rig.done(DeleteDocument{DocumentKind::kModelVersion, added.document})), "") << "it names a checkpoint of hers";
+  EXPECT_EQ(error_of(lab.rig.done(DeleteDocument{DocumentKind::kModelVersion, added.document})), "")
+      << "it names a checkpoint of hers";
   EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "");
 }
 
@@ -399,27 +446,35 @@ Document use_of(const std::string& uuid, std::uint32_t trial, const std::string&
   return use;
 }
 
-std::vector<DocumentRef> uses(const Lab& lab) { return lab.rig.core.state().catalog().all(DocumentKind::kCheckpointUse); }
+std::vector<DocumentRef> uses(const Lab& lab) {
+  return lab.rig.core.state().catalog().all(DocumentKind::kCheckpointUse);
+}
 
 TEST(Uses, AreToldByTheTrialsOwnerAndCountOnce) {
   Lab lab;
   lab.create(kSingle);
   save(lab, 1, "a");
   lab.create(kSingle);
-  EXPECT_NE(error_of(lab.rig.done(StoreDocument{use_of("b", 2)})).find("there is no checkpoint b"), std::string::npos);
-  EXPECT_NE(error_of(lab.rig.done(StoreDocument{use_of("a", 7)})).find("there is no trial 7"), std::string::npos);
+  EXPECT_NE(error_of(lab.rig.done(StoreDocument{use_of("b", 2)})).find("there is no checkpoint b"),
+            std::string::npos);
+  EXPECT_NE(error_of(lab.rig.done(StoreDocument{use_of("a", 7)})).find("there is no trial 7"),
+            std::string::npos);
   EXPECT_NE(error_of(lab.rig.done(StoreDocument{use_of("a", 0)})), "");
-  EXPECT_NE(error_of(lab.rig.done(StoreDocument{use_of("a", 2)}, kBob)), "") << "of another's trial";
+  EXPECT_NE(error_of(lab.rig.done(StoreDocument{use_of("a", 2)}, kBob)), "")
+      << "of another's trial";
   EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a", 2)})), "");
   EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a", 2, R"({"type":"INFERENCE"})")})), "");
   ASSERT_EQ(uses(lab).size(), 1U);
   EXPECT_EQ(uses(lab)[0]->body, R"({"type":"INFERENCE"})");
-  EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a/3/1", 2)})), "") << "as a version of a model: beside it";
+  EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a/3/1", 2)})), "")
+      << "as a version of a model: beside it";
   EXPECT_EQ(uses(lab).size(), 2U);
   EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a", 2)}, kRoot)), "") << "an operator may";
-  EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a", 2)})), "") << "and takes nothing from the owner";
+  EXPECT_EQ(error_of(lab.rig.done(StoreDocument{use_of("a", 2)})), "")
+      << "and takes nothing from the owner";
   lab.exit(1);
-  EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "") << "who uses a checkpoint does not own it";
+  EXPECT_EQ(error_of(lab.rig.done(DeleteCheckpoints{{"a"}})), "")
+      << "who uses a checkpoint does not own it";
 }
 
 TEST(Uses, EndWithTheTrialAndWithTheCheckpoint) {
@@ -441,7 +496,8 @@ TEST(Uses, EndWithTheTrialAndWithTheCheckpoint) {
 
 TEST(Registry, NamesAreShortLinesThatAreNoNumbers) {
   Lab lab;
-  const auto stored = [&](DocumentKind kind, const std::string& name, const std::string& body = "{}") {
+  const auto stored = [&](DocumentKind kind, const std::string& name,
+                          const std::string& body = "{}") {
     Document document;
     document.kind = kind;
     document.name = name;
@@ -452,21 +508,27 @@ TEST(Registry, NamesAreShortLinesThatAreNoNumbers) {
   EXPECT_NE(stored(DocumentKind::kWorkspace, "7"), "");
   EXPECT_NE(stored(DocumentKind::kModel, "a/b").find("slash"), std::string::npos);
   EXPECT_NE(stored(DocumentKind::kModel, "a\nb").find("control"), std::string::npos);
-  EXPECT_NE(stored(DocumentKind::kModel, std::string(513, 'x')).find("at most 512"), std::string::npos);
-  EXPECT_NE(stored(DocumentKind::kModel, "m", std::string((256 << 10) + 1, ' ')).find("too many"), std::string::npos);
+  EXPECT_NE(stored(DocumentKind::kModel, std::string(513, 'x')).find("at most 512"),
+            std::string::npos);
+  EXPECT_NE(stored(DocumentKind::kModel, "m", std::string((256 << 10) + 1, ' ')).find("too many"),
+            std::string::npos);
   EXPECT_EQ(stored(DocumentKind::kModel, "72b"), "");
 }
 
 TEST(Labels, AreBoundedAndPlacesAreThere) {
   Lab lab;
-  const std::string head = "{entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 1}}, ";
-  EXPECT_NE(error_of(lab.ask(head + "workspace: w, project: p}")).find("there is no workspace w"), std::string::npos);
+  const std::string head =
+      "{entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 1}}, ";
+  EXPECT_NE(error_of(lab.ask(head + "workspace: w, project: p}")).find("there is no workspace w"),
+            std::string::npos);
   Document workspace;
   workspace.kind = DocumentKind::kWorkspace;
   workspace.name = "w";
   workspace.body = "{}";
   lab.rig.done(StoreDocument{workspace});
-  EXPECT_NE(error_of(lab.ask(head + "workspace: w, project: p}")).find("workspace w has no project p"), std::string::npos);
+  EXPECT_NE(
+      error_of(lab.ask(head + "workspace: w, project: p}")).find("workspace w has no project p"),
+      std::string::npos);
   EXPECT_EQ(error_of(lab.ask(head + "workspace: Uncategorized, project: Uncategorized}")), "");
   EXPECT_NE(error_of(lab.ask(head + R"(name: "a\nb"})")).find("control"), std::string::npos);
   lab.create(kSingle);
@@ -483,7 +545,8 @@ TEST(Labels, AreBoundedAndPlacesAreThere) {
 
 TEST(Visibility, IsItsOwnersUntilItIsOpened) {
   Lab lab;
-  const auto stored = [&](DocumentKind kind, std::uint32_t parent, const std::string& name, std::uint32_t user) {
+  const auto stored = [&](DocumentKind kind, std::uint32_t parent, const std::string& name,
+                          std::uint32_t user) {
     Document place;
     place.kind = kind;
     place.parent = parent;
@@ -506,7 +569,8 @@ TEST(Visibility, IsItsOwnersUntilItIsOpened) {
   };
   const std::uint32_t owner = lab.experiment().spec->user.value();
   EXPECT_TRUE(may_read(owner) && may_read(3000, true));
-  EXPECT_FALSE(may_read(3000) || may_read(workspace) || may_read(project)) << "private, unless its file says otherwise";
+  EXPECT_FALSE(may_read(3000) || may_read(workspace) || may_read(project))
+      << "private, unless its file says otherwise";
   UpdateExperiment update;
   update.experiment = ExperimentId(1);
   update.workspace = "w";
@@ -521,13 +585,17 @@ TEST(Visibility, IsItsOwnersUntilItIsOpened) {
   EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
   update.visibility = static_cast<Visibility>(9);
   EXPECT_NE(error_of(lab.rig.done(update)).find("visibility"), std::string::npos);
-  const std::string head = "{entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 1}}, ";
-  EXPECT_NE(error_of(lab.ask(head + "visibility: everybody}")).find("'everybody' is none of private, project, cluster"), std::string::npos);
+  const std::string head =
+      "{entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 1}}, ";
+  EXPECT_NE(error_of(lab.ask(head + "visibility: everybody}"))
+                .find("'everybody' is none of private, project, cluster"),
+            std::string::npos);
 }
 
 TEST(Labels, FollowAPlaceThatIsCalledOtherwiseAndAreClosedByItsArchiving) {
   Lab lab;
-  const auto stored = [&](DocumentKind kind, std::uint32_t id, std::uint32_t parent, const std::string& name, bool is_archived = false) {
+  const auto stored = [&](DocumentKind kind, std::uint32_t id, std::uint32_t parent,
+                          const std::string& name, bool is_archived = false) {
     Document place;
     place.kind = kind;
     place.id = id;
@@ -537,13 +605,16 @@ TEST(Labels, FollowAPlaceThatIsCalledOtherwiseAndAreClosedByItsArchiving) {
     place.is_archived = is_archived;
     return error_of(lab.rig.done(StoreDocument{place}));
   };
-  const std::string head = "{entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 1}}, ";
+  const std::string head =
+      "{entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 1}}, ";
   const auto place = [&](std::uint32_t id) {
-    const ExperimentLabels& labels = lab.rig.core.state().experiments().find(ExperimentId(id))->labels;
+    const ExperimentLabels& labels =
+        lab.rig.core.state().experiments().find(ExperimentId(id))->labels;
     return labels.workspace + "/" + labels.project;
   };
   for (const char* name : {"w", "v"}) EXPECT_EQ(stored(DocumentKind::kWorkspace, 0, 0, name), "");
-  for (const std::uint32_t parent : {1U, 2U}) EXPECT_EQ(stored(DocumentKind::kProject, 0, parent, "p"), "");
+  for (const std::uint32_t parent : {1U, 2U})
+    EXPECT_EQ(stored(DocumentKind::kProject, 0, parent, "p"), "");
   EXPECT_EQ(error_of(lab.ask(head + "workspace: w, project: p}")), "");
   EXPECT_EQ(error_of(lab.ask(head + "workspace: v, project: p}")), "");
   EXPECT_EQ(stored(DocumentKind::kProject, 1, 1, "q"), "");
@@ -551,21 +622,27 @@ TEST(Labels, FollowAPlaceThatIsCalledOtherwiseAndAreClosedByItsArchiving) {
   EXPECT_EQ(place(2), "v/p") << "another workspace's";
   EXPECT_EQ(stored(DocumentKind::kWorkspace, 2, 0, "u"), "");
   EXPECT_EQ(place(2), "u/p");
-  EXPECT_NE(stored(DocumentKind::kWorkspace, 2, 0, "w").find("there is a workspace named w already"), std::string::npos);
+  EXPECT_NE(
+      stored(DocumentKind::kWorkspace, 2, 0, "w").find("there is a workspace named w already"),
+      std::string::npos);
 
   EXPECT_EQ(stored(DocumentKind::kProject, 1, 1, "q", true), "");
-  EXPECT_NE(error_of(lab.ask(head + "workspace: w, project: q}")).find("project q is archived: muster project unarchive"), std::string::npos);
+  EXPECT_NE(error_of(lab.ask(head + "workspace: w, project: q}"))
+                .find("project q is archived: muster project unarchive"),
+            std::string::npos);
   UpdateExperiment update;
   update.experiment = ExperimentId(2);
   update.workspace = "w";
   update.project = "q";
   EXPECT_NE(error_of(lab.rig.done(update)).find("project q is archived"), std::string::npos);
   update.project = "none";
-  EXPECT_NE(error_of(lab.rig.done(update)).find("workspace w has no project none"), std::string::npos);
+  EXPECT_NE(error_of(lab.rig.done(update)).find("workspace w has no project none"),
+            std::string::npos);
   update.workspace = update.project = "";
   EXPECT_EQ(error_of(lab.rig.done(update)), "");
   EXPECT_EQ(stored(DocumentKind::kWorkspace, 2, 0, "u", true), "");
-  EXPECT_NE(error_of(lab.ask(head + "workspace: u, project: p}")).find("workspace u is archived"), std::string::npos);
+  EXPECT_NE(error_of(lab.ask(head + "workspace: u, project: p}")).find("workspace u is archived"),
+            std::string::npos);
   update = {};
   update.experiment = ExperimentId(1);
   update.name = "still";
@@ -688,8 +765,10 @@ void live(Lab& lab, Duration span) {
 
 TEST(Budgets, GpuHoursEndAnExperimentForGood) {
   Lab lab;
-  lab.create("{name: e, entrypoint: train, budget: {gpu_hours: 1}, hyperparameters: {}, searcher: {name: random, metric: loss, max_trials: 4, "
-             "max_concurrent_trials: 2}}");
+  lab.create(
+      "{name: e, entrypoint: train, budget: {gpu_hours: 1}, hyperparameters: {}, searcher: {name: "
+      "random, metric: loss, max_trials: 4, "
+      "max_concurrent_trials: 2}}");
   live(lab, Duration::minutes(20));
   EXPECT_EQ(lab.experiment().state, ExperimentState::kActive);
   lab.exit(1);  // 20 minutes of it are used, and another trial begins
@@ -706,7 +785,10 @@ TEST(Budgets, GpuHoursEndAnExperimentForGood) {
 
 TEST(Budgets, HoursCountFromTheSubmission) {
   Lab lab;
-  lab.create("{name: e, entrypoint: train, budget: {wall_hours: 2}, searcher: {name: single, metric: loss}}", true);
+  lab.create(
+      "{name: e, entrypoint: train, budget: {wall_hours: 2}, searcher: {name: single, metric: "
+      "loss}}",
+      true);
   live(lab, Duration::hours(2) - Duration::seconds(1));
   EXPECT_EQ(lab.experiment().state, ExperimentState::kPaused);
   live(lab, Duration::seconds(1));
@@ -716,7 +798,10 @@ TEST(Budgets, HoursCountFromTheSubmission) {
 
 TEST(Budgets, AStepOfTheClockNeitherHastensNorDelaysTheirEnd) {
   Lab lab;
-  lab.create("{name: e, entrypoint: train, budget: {wall_hours: 2}, searcher: {name: single, metric: loss}}", true);
+  lab.create(
+      "{name: e, entrypoint: train, budget: {wall_hours: 2}, searcher: {name: single, metric: "
+      "loss}}",
+      true);
   live(lab, Duration::hours(1));
   for (const Duration step : {Duration::hours(24 * 30), Duration::hours(-1)}) {
     testing::Rig next(testing::config_of(2), lab.rig.stored(), Duration(), CoreStart{"", step});
@@ -734,8 +819,12 @@ TEST(Budgets, AStepOfTheClockNeitherHastensNorDelaysTheirEnd) {
 TEST(Shares, PriorityOrdersOnesOwnTrialsAlone) {
   Lab lab;
   // Four slots are there; all are taken.
-  lab.create("{name: a, entrypoint: train, searcher: {name: random, metric: l, max_trials: 6, max_concurrent_trials: 6}, hyperparameters: {}}");
-  lab.create("{name: b, entrypoint: train, resources: {priority: 10}, searcher: {name: single, metric: l}}");
+  lab.create(
+      "{name: a, entrypoint: train, searcher: {name: random, metric: l, max_trials: 6, "
+      "max_concurrent_trials: 6}, hyperparameters: {}}");
+  lab.create(
+      "{name: b, entrypoint: train, resources: {priority: 10}, searcher: {name: single, metric: "
+      "l}}");
   ASSERT_FALSE(lab.runs(5) || lab.runs(7));
   lab.exit(1);
   EXPECT_TRUE(lab.runs(7)) << "the later experiment is the more important one";
@@ -750,8 +839,12 @@ TEST(Shares, PriorityOrdersOnesOwnTrialsAlone) {
 
 TEST(Shares, TheyChangeLive) {
   Lab lab;
-  lab.create("{name: a, entrypoint: train, searcher: {name: random, metric: l, max_trials: 6, max_concurrent_trials: 6}, hyperparameters: {}}");
-  lab.create("{name: b, entrypoint: train, searcher: {name: random, metric: l, max_trials: 2, max_concurrent_trials: 2}, hyperparameters: {}}");
+  lab.create(
+      "{name: a, entrypoint: train, searcher: {name: random, metric: l, max_trials: 6, "
+      "max_concurrent_trials: 6}, hyperparameters: {}}");
+  lab.create(
+      "{name: b, entrypoint: train, searcher: {name: random, metric: l, max_trials: 2, "
+      "max_concurrent_trials: 2}, hyperparameters: {}}");
   lab.exit(1);
   EXPECT_TRUE(lab.runs(5)) << "who came first goes first";
   UpdateExperiment update;
@@ -772,7 +865,8 @@ TEST(Shares, TheyChangeLive) {
 
 TEST(TrialFailures, ARunThatLosesEachOfItsSupervisorsIsNotTriedForEver) {
   Lab lab;
-  lab.create("{name: e, entrypoint: train, max_restarts: 1, searcher: {name: single, metric: loss}}");
+  lab.create(
+      "{name: e, entrypoint: train, max_restarts: 1, searcher: {name: single, metric: loss}}");
   int runs = 0;
   for (; runs < 20 && lab.experiment().state == ExperimentState::kActive; ++runs) {
     ASSERT_TRUE(lab.runs(1)) << runs;
@@ -785,7 +879,8 @@ TEST(TrialFailures, ARunThatLosesEachOfItsSupervisorsIsNotTriedForEver) {
     lab.settle();
   }
   EXPECT_EQ(lab.experiment().state, ExperimentState::kError);
-  EXPECT_EQ(runs, 6) << "four are the nodes' fault, two its own: one more than it may be tried again";
+  EXPECT_EQ(runs, 6)
+      << "four are the nodes' fault, two its own: one more than it may be tried again";
 }
 
 }  // namespace

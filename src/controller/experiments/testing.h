@@ -23,17 +23,25 @@ class Lab {
   Reply ask(const std::string& yaml, bool is_paused = false);
   /// Lets the search decide and the planner plan until nothing moves.
   void settle();
-  const Experiment& experiment(ExperimentId id = ExperimentId(1)) const { return *rig.core.state().experiments().find(id); }
-  const Trial& trial(std::uint32_t id) const { return *rig.core.state().experiments().find(TrialId(id)); }
+  const Experiment& experiment(ExperimentId id = ExperimentId(1)) const {
+    return *rig.core.state().experiments().find(id);
+  }
+  const Trial& trial(std::uint32_t id) const {
+    return *rig.core.state().experiments().find(TrialId(id));
+  }
   const Job& job(std::uint32_t trial_id) const { return rig.job(trial(trial_id).job); }
-  bool runs(std::uint32_t trial_id) const { return job(trial_id).run != nullptr && !is_finished(job(trial_id).state); }
+  bool runs(std::uint32_t trial_id) const {
+    return job(trial_id).run != nullptr && !is_finished(job(trial_id).state);
+  }
   std::size_t trial_count() const { return rig.core.state().experiments().trials().size(); }
 
   Reply report(std::uint32_t id, double metric, double epochs, std::uint32_t run = 0,
                Identity who = kAlice);
   void exit(std::uint32_t id, ExitStatus status = {});
   void control(ExperimentVerb verb, Identity who = kAlice);
-  std::size_t stops_sent() const { return rig.count_sent<StopStep>(0) + rig.count_sent<StopStep>(1); }
+  std::size_t stops_sent() const {
+    return rig.count_sent<StopStep>(0) + rig.count_sent<StopStep>(1);
+  }
 
   Rig rig;
   SearchRole role;

@@ -1,5 +1,5 @@
-// Owns what clients see: decodes and prepares their requests, hands them to the core in order, answers their reads.
-// Lives on the gateway's thread; everything else is reached through the port.
+// Owns what clients see: decodes and prepares their requests, hands them to the core in order,
+// answers their reads. Lives on the gateway's thread; everything else is reached through the port.
 #pragma once
 
 #include <kj/async.h>
@@ -48,7 +48,8 @@ class GatewayPort {
   virtual kj::Promise<Result<std::string>> blob(BlobId id) = 0;
   /// May take long: runs elsewhere.
   virtual kj::Promise<CallerNames> names(UserId user, GroupId group) = 0;
-  /// A token of a user's for HTTP that lasts until then, or as long as one may. Errors: kFailedPrecondition: HTTP is not served.
+  /// A token of a user's for HTTP that lasts until then, or as long as one may. Errors:
+  /// kFailedPrecondition: HTTP is not served.
   virtual kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint until) = 0;
   /// In the order of the calls. Fulfilled once the report is on stable storage.
   virtual kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) = 0;
@@ -58,7 +59,8 @@ class GatewayPort {
   /// What is known of these trials is of no use any more.
   virtual void forget_trials(std::vector<TrialId> trials) = 0;
   virtual void begin_metrics(TrialId trial, std::uint32_t run, std::int64_t resumed_from_steps) = 0;
-  /// As LogStore::read. A page without lines, forward, is kept back until there are some, wake_log_readers, or `wait` is over.
+  /// As LogStore::read. A page without lines, forward, is kept back until there are some,
+  /// wake_log_readers, or `wait` is over.
   virtual kj::Promise<Result<LogPage>> read_logs(LogQuery query, Duration wait) = 0;
   virtual void wake_log_readers(LogOwner owner) = 0;
 };
@@ -70,20 +72,27 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica);
 
   // From clients.
-  kj::Promise<std::vector<Reply>> submit(const Identity& identity, std::vector<Request> requests, RequestId id) override;
-  kj::Promise<std::optional<Error>> query(const Identity& identity, Query query, SendPage send) override;
+  kj::Promise<std::vector<Reply>> submit(const Identity& identity, std::vector<Request> requests,
+                                         RequestId id) override;
+  kj::Promise<std::optional<Error>> query(const Identity& identity, Query query,
+                                          SendPage send) override;
   kj::Promise<WaitAnswer> wait(const Identity& identity, WaitFor wanted) override;
-  kj::Promise<Result<LogAnswer>> read_logs(const Identity& identity, LogQuery query, Duration wait) override;
+  kj::Promise<Result<LogAnswer>> read_logs(const Identity& identity, LogQuery query,
+                                           Duration wait) override;
 
   // From clients by HTTP.
-  /// What a trial's present run has measured; its search hears of it when it is a validation that it follows. Fulfilled when all of
-  /// it is on stable storage. Errors: as report_trial of the frontend; kFailedPrecondition also when another value was reported there.
+  /// What a trial's present run has measured; its search hears of it when it is a validation that
+  /// it follows. Fulfilled when all of it is on stable storage. Errors: as report_trial of the
+  /// frontend; kFailedPrecondition also when another value was reported there.
   kj::Promise<std::optional<Error>> report(const Identity& identity, MetricReport report);
-  /// Does what lines of logs set off: reports as above, matches through the core. Fulfilled when all of it is durable, or refused for
-  /// good; the error is one that passes (kUnavailable, kResourceExhausted), if there is one.
+  /// Does what lines of logs set off: reports as above, matches through the core. Fulfilled when
+  /// all of it is durable, or refused for good; the error is one that passes (kUnavailable,
+  /// kResourceExhausted), if there is one.
   kj::Promise<std::optional<Error>> act_upon(std::vector<LogFinding> findings);
-  /// True as soon as the run is asked to stop; false when it has not been for so long. Errors: kNotFound: it is not the present run.
-  kj::Promise<Result<bool>> wait_stop(const Identity& identity, TrialRun run, kj::Duration patience);
+  /// True as soon as the run is asked to stop; false when it has not been for so long. Errors:
+  /// kNotFound: it is not the present run.
+  kj::Promise<Result<bool>> wait_stop(const Identity& identity, TrialRun run,
+                                      kj::Duration patience);
   /// Errors: kPermissionDenied: the job, or its run, that the token was given to has ended.
   Status check_token(const TokenClaims& claims) const;
   const ClusterState& state() const { return replica_.state(); }
@@ -105,8 +114,10 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
     WaitFor wanted;
     kj::Own<kj::PromiseFulfiller<WaitAnswer>> fulfiller;
   };
-  kj::Promise<std::vector<Reply>> submit_checked(const Identity& identity, std::vector<Request> requests, RequestId id);
-  kj::Promise<std::vector<Reply>> submit_named(const Identity& identity, std::vector<Request> requests, RequestId id,
+  kj::Promise<std::vector<Reply>> submit_checked(const Identity& identity,
+                                                 std::vector<Request> requests, RequestId id);
+  kj::Promise<std::vector<Reply>> submit_named(const Identity& identity,
+                                               std::vector<Request> requests, RequestId id,
                                                const CallerNames& names);
   kj::Promise<std::vector<Reply>> submit_configured(const Identity& identity, Request request,
                                                     RequestId id, const CallerNames& names);
@@ -117,10 +128,13 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::vector<Reply>> send_or_ask(Command command);
   kj::Promise<Command> with_past(Command command, std::vector<JobId> jobs);
   // Lists of jobs, slice by slice (list_calls.cc).
-  kj::Promise<std::optional<Error>> query_jobs(const Identity& identity, Query query, SendPage send);
+  kj::Promise<std::optional<Error>> query_jobs(const Identity& identity, Query query,
+                                               SendPage send);
   kj::Promise<std::optional<Error>> query_why(const Identity& identity, Query query, SendPage send);
-  kj::Promise<std::optional<Error>> query_history(const Identity& identity, Query query, SendPage send);
-  kj::Promise<std::optional<Error>> query_script(const Identity& identity, const Query& query, SendPage send);
+  kj::Promise<std::optional<Error>> query_history(const Identity& identity, Query query,
+                                                  SendPage send);
+  kj::Promise<std::optional<Error>> query_script(const Identity& identity, const Query& query,
+                                                 SendPage send);
   std::optional<WaitAnswer> answer_now(const WaitFor& wanted) const;
   kj::Promise<std::vector<Reply>> ask(Command question);
   kj::Promise<std::vector<Reply>> send(Command command);
@@ -136,8 +150,10 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   /// A validation of an experiment that the searcher metric has not been reported of.
   bool is_first_validation(const MetricReport& report) const;
   std::optional<Error> wrong_for_search(const MetricReport& report) const;
-  kj::Promise<std::optional<Error>> tell_search(const Identity& identity, const MetricReport& report);
-  kj::Promise<std::optional<Error>> send_token(const Identity& identity, const Query& query, SendPage send);
+  kj::Promise<std::optional<Error>> tell_search(const Identity& identity,
+                                                const MetricReport& report);
+  kj::Promise<std::optional<Error>> send_token(const Identity& identity, const Query& query,
+                                               SendPage send);
   void taskFailed(kj::Exception&&) override {}
 
   GatewayPort& port_;
@@ -161,7 +177,8 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
     kj::Own<kj::PromiseFulfiller<Result<bool>>> fulfiller;
   };
   using StopWaiters = std::unordered_map<JobId, std::map<std::uint64_t, StopWaiter>>;
-  std::shared_ptr<StopWaiters> stop_waiters_ = std::make_shared<StopWaiters>();  ///< shared as those
+  std::shared_ptr<StopWaiters> stop_waiters_ =
+      std::make_shared<StopWaiters>();  ///< shared as those
   std::optional<Error> refusal_;
   ListTurns turns_;
   ListGate histories_;
