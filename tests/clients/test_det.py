@@ -429,7 +429,7 @@ def test_checkpoints_are_deleted_unless_the_registry_names_them(det, served, exp
 
 
 def test_an_experiment_that_ended_goes_on(det, experiments):
-    experiment = experiments.create("continued", f"{SCRIPT} 8 0.4")
+    experiment = experiments.create("continued", f"{SCRIPT} 60 0.5")
     (trial,) = until(lambda: experiments.trials(experiment), "a trial")
     until(lambda: experiments.workloads(trial, "checkpoint"), "a checkpoint")
     det("experiment", "cancel", experiment)
@@ -439,7 +439,7 @@ def test_an_experiment_that_ended_goes_on(det, experiments):
     assert found["config"]["max_restarts"] == 1
     began = re.findall(r"began at (\d+)", experiments.printed(experiment, trial))
     assert began[0] == "0" and int(began[1]) >= 4, "the second run goes on from the checkpoint"
-    assert sorted(each["totalBatches"] for each in experiments.workloads(trial, "validation"))[-1] == 8
+    assert sorted(each["totalBatches"] for each in experiments.workloads(trial, "validation"))[-1] == 60
     refused = det("experiment", "continue", experiment, "--config", "hyperparameters.x={type: double, minval: 0, maxval: 1}", code=1)
     assert "hyperparameters" in refused.err
 
