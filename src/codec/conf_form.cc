@@ -90,6 +90,16 @@ std::string YesNo::show(bool value) { return value ? "YES" : "NO"; }
 Result<std::string> Text::read(std::string_view text) { return std::string(text); }
 std::string Text::show(const std::string& value) { return value.empty() ? "(null)" : value; }
 
+Result<std::string> Listen::read(std::string_view text) {
+  if (text.empty()) return std::string();
+  const std::size_t colon = text.rfind(':');
+  const auto port =
+      colon == std::string_view::npos ? std::nullopt : parse_whole(text.substr(colon + 1), 65535);
+  if (!port) return must_be("HOST:PORT, the port from 0 (one that is free) to 65535");
+  return fmt::format("{}:{}", text.substr(0, colon), *port);
+}
+std::string Listen::show(const std::string& value) { return Text::show(value); }
+
 Result<std::vector<std::string>> Names::read(std::string_view text) { return split_list(text); }
 std::string Names::show(const std::vector<std::string>& value) {
   return Text::show(join(value, ","));

@@ -56,6 +56,12 @@ struct Text {
   static Result<std::string> read(std::string_view text);
   static std::string show(const std::string& value);  ///< "(null)" when empty
 };
+/// "HOST:PORT" to listen on, the host perhaps empty, port 0 for one that is free; or nothing. Read
+/// with the port's digits as they are usually written.
+struct Listen {
+  static Result<std::string> read(std::string_view text);
+  static std::string show(const std::string& value);  ///< "(null)" when empty
+};
 /// Names parted by commas.
 struct Names {
   static Result<std::vector<std::string>> read(std::string_view text);

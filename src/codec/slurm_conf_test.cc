@@ -1,5 +1,6 @@
 #include "codec/slurm_conf.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -353,6 +354,16 @@ TEST(SlurmConf, SaysHowHttpIsServed) {
   EXPECT_EQ(http.user_requests_max, 4U);
   EXPECT_EQ(http.token_days, 3U);
   EXPECT_NE(error_of("MusterHttpTokenDays=0\n").find("MusterHttpTokenDays=0"), std::string::npos);
+  for (const std::string key : {"MusterHttp", "MusterHttpServices"}) {
+    for (const std::string address :
+         {"h:65536", "h:4294967297", "h:18446744073709551617", "h:", "h", "h:http", "h:-1", "8080"})
+      EXPECT_NE(error_of(key + "=" + address + "\n").find("the port from 0"), std::string::npos)
+          << address;
+  }
+  for (const auto& [written, read] :
+       {std::pair("127.0.0.1:08080", "127.0.0.1:8080"), std::pair("[::1]:00", "[::1]:0"),
+        std::pair(":65535", ":65535")})
+    EXPECT_EQ(parse(fmt::format("MusterHttp={}\n", written)).value().daemons.http.listen, read);
   const auto old = parse("MusterHttpOpenUser=determined\n");
   ASSERT_EQ(old->findings.size(), 1U) << "a file of an earlier version still starts the cluster";
   EXPECT_NE(old->findings[0].remedy.find("nobody logs in without a password"), std::string::npos);

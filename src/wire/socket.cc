@@ -158,14 +158,6 @@ Result<std::pair<std::string, std::string>> host_and_port(const std::string& add
   return std::pair(host, address.substr(colon + 1));
 }
 
-/// Of a TCP socket; all zero where it has none.
-TcpEndpoint endpoint_at(int fd) {
-  sockaddr_storage bound{};
-  socklen_t size = sizeof bound;
-  auto* address = reinterpret_cast<sockaddr*>(&bound);
-  return ::getsockname(fd, address, &size) == 0 ? endpoint_of(address) : TcpEndpoint{};
-}
-
 /// A socket, and how it was bound.
 struct BoundSocket {
   int fd = -1;
@@ -228,6 +220,19 @@ bool has_peer_left(kj::AsyncIoStream& connection) {
   return false;
 }
 
+TcpEndpoint endpoint_at(int fd) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  auto* address = reinterpret_cast<sockaddr*>(&bound);
+  const bool is_tcp = ::getsockname(fd, address, &size) == 0 &&
+                      (bound.ss_family == AF_INET || bound.ss_family == AF_INET6);
+  return is_tcp ? endpoint_of(address) : TcpEndpoint{};
+}
+
+std::string with_port(const std::string& address, std::uint16_t port) {
+  return fmt::format("{}:{}", address.substr(0, address.rfind(':')), port);
+}
+
 Result<TcpListener> listen_tcp(const std::string& address) {
   const int fd = TRY(bind_tcp(address));
   if (::listen(fd, SOMAXCONN) != 0) {
@@ -235,8 +240,7 @@ Result<TcpListener> listen_tcp(const std::string& address) {
     ::close(fd);
     return fail(error);
   }
-  return TcpListener{
-      fd, fmt::format("{}:{}", address.substr(0, address.rfind(':')), endpoint_at(fd).port)};
+  return TcpListener{fd, with_port(address, endpoint_at(fd).port)};
 }
 
 Result<TcpEndpoint> resolve_tcp(const std::string& address) {

@@ -25,6 +25,10 @@ struct TcpListener {
 /// A listening TCP socket on "HOST:PORT", IPv6 in brackets; port 0: one that is free. Errors:
 /// kInvalidArgument, kUnavailable.
 Result<TcpListener> listen_tcp(const std::string& address);
+/// "HOST:PORT" with another port.
+std::string with_port(const std::string& address, std::uint16_t port);
+/// Where a TCP socket is bound; all zero where it is not, or is none.
+TcpEndpoint endpoint_at(int fd);
 /// What "HOST:PORT" means to listen_tcp. Errors: kInvalidArgument: there is no such host or port.
 Result<TcpEndpoint> resolve_tcp(const std::string& address);
 /// Whether listen_tcp could listen on `address`, were those of `own` closed: listening sockets of

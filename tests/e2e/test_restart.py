@@ -251,7 +251,8 @@ def test_reconfigure_refuses_what_the_next_run_could_not_begin_with(own_cluster)
                 (dict(MusterHttp=f"127.0.0.1:{port}", MusterHttpServices=f"0.0.0.0:{port}"),
                  f"MusterHttpServices: cannot listen on 0.0.0.0:{port}"),
                 (dict(MusterHttp=f"127.0.0.1:{port}", MusterHttpServices=f"127.0.0.1:0{port}"),
-                 f"MusterHttpServices: cannot listen on 127.0.0.1:0{port}"),
+                 f"MusterHttpServices: cannot listen on 127.0.0.1:{port}"),
+                (dict(MusterHttp="127.0.0.1:65536"), "MusterHttp=127.0.0.1:65536"),
                 (dict(StateSaveLocation=f"{cluster.dir}/elsewhere"), "StateSaveLocation cannot change"),
                 (dict(MusterController=f"unix:{cluster.dir}/elsewhere/controller.sock"), "MusterController cannot change")):
             answer = reconfigure(**refused)
@@ -296,6 +297,107 @@ def test_reconfigure_refuses_what_the_next_run_could_not_begin_with(own_cluster)
         assert answer.code == 0, (taken_over, answer.err)
         assert (cluster.dir / "state" / "http.address").read_text().strip() == taken_over["MusterHttp"]
     assert cluster.wait_ended(job)["State"] == "COMPLETED"
+
+
+def test_a_port_is_nobodys_while_the_controller_starts_itself_again(own_cluster):
+    """Who had it for a moment would be sent the tokens of what runs."""
+    cluster = own_cluster(nodes=1)
+    address = (cluster.dir / "state" / "http.address").read_text().strip()
+    services = (cluster.dir / "state" / "http-services.address").read_text().strip()
+    ports = [int(place.rpartition(":")[2]) for place in (address, services)]
+    thief = subprocess.Popen(["python3", "-c", f"""
+import socket
+for _ in range(10 ** 9):
+    for port in {ports}:
+        with socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                taken.bind(("127.0.0.1", port))
+                taken.listen()
+            except OSError:
+                continue
+            print("stole", port, flush=True)
+"""], stdout=subprocess.PIPE, text=True)
+    refused = []
+    try:
+        for _ in range(3):
+            asked = cluster.popen("scontrol", "reconfigure")
+            while asked.poll() is None:
+                try:
+                    socket.create_connection(("127.0.0.1", ports[0]), timeout=20).close()
+                except OSError as error:
+                    refused.append(error)
+            assert asked.communicate() == ("", "") and asked.returncode == 0
+            assert (cluster.run("scontrol", "ping").err, thief.poll()) == ("", None)
+    finally:
+        thief.kill()
+    assert (thief.communicate()[0], refused) == ("", []), "who asks meanwhile waits"
+    assert (cluster.dir / "state" / "http.address").read_text().strip() == address
+    assert cluster.wait_ended(cluster.sbatch("true"))["State"] == "COMPLETED"
+
+
+def test_a_port_that_somebody_has_taken_is_told(own_cluster):
+    """After kill -9 any port will do, but what runs knows the last one alone."""
+    cluster = own_cluster(nodes=1)
+    address = (cluster.dir / "state" / "http.address").read_text().strip()
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    time.sleep(0.3)
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        host, _, port = address.rpartition(":")
+        taken.bind((host, int(port)))
+        taken.listen()
+        cluster.up()
+        now = (cluster.dir / "state" / "http.address").read_text().strip()
+        assert now != address
+        assert f"MusterHttp: {address} is taken: it is {now} now" in cluster.run("scontrol", "ping").err
+
+
+def test_a_start_of_its_own_keeps_the_configuration_that_it_ran_with(own_cluster):
+    """Someone edits the file, or reconfigure has refused it; then the controller has a reason to start again."""
+    cluster = own_cluster(nodes=1)
+    conf, state, log = cluster.dir / "slurm.conf", cluster.dir / "state", cluster.dir / "log" / "controller.log"
+    defaults = cluster.dir / "defaults.yaml"
+    defaults.write_text("defaults: {environment: {environment_variables: [A=1]}}\n")
+    conf.write_text(conf.read_text() + f"MusterDefaults={defaults}\n")
+    cluster.run("scontrol", "reconfigure")
+    job = cluster.sbatch("for i in $(seq 25); do sleep 1; done; echo whole", "-o", "run.out")
+    cluster.wait_state(job, "RUNNING")
+    time.sleep(1)
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    time.sleep(0.3)
+    shutil.copytree(state, cluster.dir / "backup")
+    for _ in range(2):  # the node meets epochs that the older copy does not know
+        cluster.up()
+        os.kill(cluster.pid("controller"), signal.SIGKILL)
+        time.sleep(0.3)
+    shutil.rmtree(state)
+    (cluster.dir / "backup").rename(state)
+    agent = cluster.pid("agent-node1")
+    os.kill(agent, signal.SIGSTOP)
+    with open(log, "w") as told:
+        controller = subprocess.Popen([str(BIN / "musterd"), "-f", str(conf)], env=cluster.env(), stdout=told, stderr=told)
+    try:
+        clients = {"SLURM_CONF": str(cluster.dir / "clients.conf")}
+        shutil.copy(conf, clients["SLURM_CONF"])
+        until(lambda: cluster.run("squeue", check=False).code == 0, "the controller")
+        conf.write_text(conf.read_text().replace(f"StateSaveLocation={state}", f"StateSaveLocation={cluster.dir}/elsewhere") + "NoSuchKey=1\n")
+        asked = cluster.run("scontrol", "reconfigure", check=False, env=clients)
+        assert asked.code != 0 and "NoSuchKey" in asked.err
+        defaults.unlink()
+        state.chmod(0o755)
+        os.kill(agent, signal.SIGCONT)
+        until(lambda: log.read_text().count(": recovered ") == 2, "its start")
+        assert "taking the lead anew: starting again" in log.read_text()
+        until(lambda: cluster.run("squeue", "-h", "-o", "%i %T", check=False, env=clients).out == f"{job} RUNNING\n", "the job runs on")
+        assert (state.stat().st_mode & 0o777, (cluster.dir / "elsewhere").exists()) == (0o700, False)
+        shutil.copy(clients["SLURM_CONF"], conf)
+        assert cluster.wait_ended(job)["State"] == "COMPLETED"
+        assert (cluster.work / "run.out").read_text() == "whole\n"
+    finally:
+        os.kill(agent, signal.SIGCONT)
+        controller.kill()
+        controller.wait()
 
 
 def test_clusters_of_one_name_keep_apart(own_cluster):

@@ -5,15 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "apps/musterd/handover.h"
+#include "apps/musterd/log_line.h"
 #include "apps/musterd/messages.h"
 #include "controller/logs/log_book.h"
 #include "env/posix/crash_note.h"
 #include "wire/controller_calls.h"
 
 namespace muster::daemon {
-
-void log_line(const std::string& text);
-[[noreturn]] void restart_beyond(Epoch epoch);
 
 /// Lives on the core's thread. `senders` has one place per node, null while its agent is not connected.
 class ChannelCorePort final : public CorePort, public JournalPort {

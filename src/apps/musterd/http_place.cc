@@ -10,10 +10,12 @@
 #include <cstring>
 #include <fstream>
 
+#include "apps/musterd/handover.h"
 #include "apps/musterd/threads.h"
 #include "codec/digest.h"
 #include "env/posix/write_whole.h"
 #include "env/write_error.h"
+#include "wire/handed_sockets.h"
 #include "wire/listeners.h"
 #include "wire/socket.h"
 
@@ -72,13 +74,18 @@ std::array<WantedAddress, 2> wanted_addresses(const DaemonOptions& options) {
                         options.state_folder + "/http-services.address"}};
 }
 
+/// The address of the last time, where any port will do of the same host; else empty.
+std::string port_of_last_time(const WantedAddress& wanted) {
+  const std::string last = first_line(wanted.memory);
+  const std::string any_port = wanted.address.substr(0, wanted.address.size() - 1);
+  return wanted.address.ends_with(":0") && last.starts_with(any_port) ? last : "";
+}
+
 /// With port 0 the port of the last time, so that what runs finds us again after a restart; another
 /// one where somebody else has taken that.
 template <class Open>
 auto open_one(const WantedAddress& wanted, Open&& open) {
-  const std::string last = first_line(wanted.memory);
-  const std::string any_port = wanted.address.substr(0, wanted.address.size() - 1);
-  if (wanted.address.ends_with(":0") && last.starts_with(any_port)) {
+  if (const std::string last = port_of_last_time(wanted); !last.empty()) {
     if (auto again = open(last); again.has_value()) return again;
   }
   auto opened = open(wanted.address);
@@ -105,15 +112,34 @@ Result<HttpListeners> listen_on_both(const std::array<WantedAddress, 2>& wanted,
   return both;
 }
 
-/// As configured. `may_stay`: else where the last run did, else nowhere, with a warning.
-Result<HttpListeners> find_listeners(const std::array<WantedAddress, 2>& wanted, bool may_stay,
-                                     std::string& warning) {
-  auto found =
-      listen_on_both(wanted, [](const WantedAddress& one) { return open_one(one, listen_tcp); });
-  if (found.has_value() || !may_stay) return found;
+/// Says that HTTP is not where a start by hand would have found it the last time.
+std::string moved_text(const std::array<WantedAddress, 2>& wanted, const HttpListeners& found) {
+  std::string text;
+  for (const auto& [one, now] :
+       {std::pair(&wanted[0], &found.api), std::pair(&wanted[1], &found.services)}) {
+    const std::string last = port_of_last_time(*one);
+    if (last.empty() || last == now->address) continue;
+    text += fmt::format("{}{}: {} is taken: it is {} now, which what runs does not know",
+                        text.empty() ? "" : "; ", one->key, last, now->address);
+  }
+  return text;
+}
+
+/// As configured. A run that goes on: else where the last run did, else nowhere, with a warning.
+Result<HttpListeners> find_listeners(const std::array<WantedAddress, 2>& wanted,
+                                     const Handover& before, std::string& warning) {
+  HandedSockets sockets(before.sockets);
+  const auto open = [&](const WantedAddress& one, const std::string& address) {
+    return sockets.listen(address, static_cast<std::size_t>(&one - wanted.data()));
+  };
+  auto found = listen_on_both(wanted, [&](const WantedAddress& one) {
+    return open_one(one, [&](const std::string& address) { return open(one, address); });
+  });
+  if (found.has_value()) warning = moved_text(wanted, *found);
+  if (found.has_value() || !before.goes_on) return found;
   warning = found.error().text();
   auto last = listen_on_both(
-      wanted, [](const WantedAddress& one) { return listen_tcp(first_line(one.memory)); });
+      wanted, [&](const WantedAddress& one) { return open(one, first_line(one.memory)); });
   if (!last.has_value()) {
     warning += ": HTTP is not served until scontrol reconfigure finds it free";
     return HttpListeners{};
@@ -139,14 +165,16 @@ Result<bool> exclude_each_other(const std::string& one, const std::string& other
 
 }  // namespace
 
-Result<HttpPlace> open_http(const DaemonOptions& options, bool may_stay) {
+Result<HttpPlace> open_http(const DaemonOptions& options, const Handover& before) {
   HttpPlace place;
-  const HttpSettings& http = options.http;
-  if (http.listen.empty()) return place;
+  if (options.http.listen.empty()) {
+    const HandedSockets closed(before.sockets);
+    return place;
+  }
   place.token_key = TRY(read_or_make_key(options.state_folder + "/http.key"));
   place.cluster_id = cluster_uuid(place.token_key);
   const auto wanted = wanted_addresses(options);
-  HttpListeners both = TRY(find_listeners(wanted, may_stay, place.warning));
+  HttpListeners both = TRY(find_listeners(wanted, before, place.warning));
   if (both.api.fd < 0) return place;
   remember(wanted[0], both.api.address);
   remember(wanted[1], both.services.address);

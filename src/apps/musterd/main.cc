@@ -16,12 +16,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <thread>
 
+#include "apps/musterd/handover.h"
 #include "apps/musterd/threads.h"
 #include "base/version.h"
 #include "codec/conf_companions.h"
@@ -38,7 +37,6 @@
 #include "env/posix/crash_note.h"
 #include "env/posix/open_files.h"
 #include "env/posix/own_folder.h"
-#include "env/posix/process_runner.h"
 #include "env/posix/standard_streams.h"
 #include "env/write_error.h"
 #include "wire/controller_client.h"
@@ -47,20 +45,6 @@
 namespace muster::daemon {
 namespace {
 
-char** g_arguments = nullptr;
-/// What a process tells its successor, which it becomes by executing itself.
-constexpr const char* kClockBelieved = "MUSTERD_CLOCK_BELIEVED";
-constexpr const char* kLeadBeyond = "MUSTERD_LEAD_BEYOND";
-constexpr const char* kGoesOn = "MUSTERD_GOES_ON";
-
-/// The variable's value, once.
-std::string take_variable(const char* name) {
-  const char* value = std::getenv(name);
-  std::string taken = value == nullptr ? "" : value;
-  ::unsetenv(name);
-  return taken;
-}
-
 std::string draw_cluster_id() {
   std::uint64_t bits[2] = {};
   if (::getrandom(bits, sizeof bits, 0) != sizeof bits)
@@ -68,7 +52,6 @@ std::string draw_cluster_id() {
   return fmt::format("{:016x}{:016x}", bits[0], bits[1]);
 }
 
-[[noreturn]] void die(const std::string& text);
 /// A controller that died so often of one job comes up with that job held.
 constexpr std::uint32_t kDeathsMax = 2;
 /// How long the answer to `scontrol reconfigure` has before the start.
@@ -88,27 +71,15 @@ constexpr const char* kHelp =
     "State is kept in StateSaveLocation. Clients and agents reach it by the sockets\n"
     "controller.sock and agents.sock beside the configuration, or MusterController=.\n";
 
-[[noreturn]] void die(const std::string& text) {
-  log_line(text);
-  std::exit(1);
-}
-
 std::string folder_of(const std::string& path) {
   const auto slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(ErrorCode::kNotFound, "cannot read " + path, std::strerror(errno));
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  return bytes.str();
-}
-
 struct Setup {
   SlurmConf conf;
   DaemonOptions options;
+  ConfTexts texts;  ///< that it was read from
 };
 
 /// What it says is run with this daemon's rights (MailProg), so that nobody else may write it.
@@ -130,11 +101,16 @@ Status check_conf_file(const std::string& path) {
 }
 
 /// It holds every script and environment: a folder that was there before must be this daemon's
-/// alone.
-Status make_state_folder(const std::string& path) {
+/// alone. `goes_on`: it was so when this cluster began, and what runs does not end because somebody
+/// has opened it since.
+Status make_state_folder(const std::string& path, bool goes_on) {
   TRY(make_own_folder(path, 0700, "StateSaveLocation"));
   struct stat known{};
   if (::stat(path.c_str(), &known) == 0 && (known.st_mode & 077) == 0) return {};
+  if (goes_on && ::chmod(path.c_str(), 0700) == 0) {
+    log_line(fmt::format("StateSaveLocation {} was open to others: it is closed again", path));
+    return {};
+  }
   return fail(ErrorCode::kFailedPrecondition,
               fmt::format("StateSaveLocation {} is open to others", path), "chmod 700 " + path);
 }
@@ -160,8 +136,9 @@ void log_companions(const std::string& folder) {
   }
 }
 
-/// Uids of SlurmUser and MusterOperators beside whom this daemon runs as.
-Result<std::vector<std::uint32_t>> find_operators(const DaemonSettings& daemons) {
+/// Uids of SlurmUser and MusterOperators beside whom this daemon runs as. `goes_on`: a user who is
+/// gone since is no reason to end.
+Result<std::vector<std::uint32_t>> find_operators(const DaemonSettings& daemons, bool goes_on) {
   std::vector<std::uint32_t> operators = {::geteuid()};
   if (const auto uid = find_uid(daemons.user)) {
     operators.push_back(*uid);
@@ -171,32 +148,33 @@ Result<std::vector<std::uint32_t>> find_operators(const DaemonSettings& daemons)
   }
   for (const std::string& name : daemons.operators) {
     const auto uid = find_uid(name);
-    if (!uid)
+    if (!uid && !goes_on)
       return fail(ErrorCode::kNotFound, "MusterOperators: there is no user " + name,
                   "take the name out, or make the user");
-    operators.push_back(*uid);
+    if (!uid) log_line("MusterOperators: there is no user " + name + " any more");
+    if (uid) operators.push_back(*uid);
   }
   return operators;
 }
 
 /// Experiments are given what it says, programs that are found by PATH among it, so that it is
 /// trusted as slurm.conf is.
-Result<SiteDefaults> read_site_defaults(const std::string& path, const ClusterConfig& cluster) {
+Result<SiteDefaults> read_site_defaults(const std::string& path, const ClusterConfig& cluster,
+                                        ConfFiles& files) {
   if (path.empty()) return SiteDefaults();
-  const auto text = read_file(path);
+  const auto text = files.read(path);
   if (!text.has_value())
     return fail(text.error().code, "MusterDefaults: " + text.error().message, text.error().detail);
-  TRY(check_conf_file(path));
   std::set<std::string> partitions;
   for (const PartitionConfig& partition : cluster.partitions) partitions.insert(partition.name);
   return parse_site_defaults(path, *text, partitions);
 }
 
-Result<Setup> set_up(const std::string& path,
-                     std::function<Status(const std::string&)> check_included = nullptr) {
+Result<Setup> set_up(const std::string& path, ConfFiles files, bool goes_on = false) {
   Setup setup;
-  const std::string text = TRY(read_file(path));
-  auto conf = parse_slurm_conf(path, text, include_reader(path, std::move(check_included)));
+  const std::string text = TRY(files.read(path));
+  const auto read = [&files](const std::string& included) { return files.read(included); };
+  auto conf = parse_slurm_conf(path, text, include_reader(path, read));
   if (!conf.has_value()) {
     return fail(conf.error().code, conf.error().message,
                 fmt::format("{} (muster config check {} says all that there is)",
@@ -215,13 +193,14 @@ Result<Setup> set_up(const std::string& path,
   setup.options.host = setup.conf.cluster.settings.controller_host;
   setup.options.version = kVersion;
   setup.options.operator_uid = ::geteuid();
-  setup.options.operators = TRY(find_operators(setup.conf.daemons));
+  setup.options.operators = TRY(find_operators(setup.conf.daemons, goes_on));
   setup.options.http = setup.conf.daemons.http;
   setup.options.site_defaults =
-      TRY(read_site_defaults(setup.options.http.defaults_file, setup.conf.cluster));
+      TRY(read_site_defaults(setup.options.http.defaults_file, setup.conf.cluster, files));
   for (const ControllerHost& host : setup.conf.daemons.controllers)
     setup.options.own_hosts.insert(setup.options.own_hosts.end(), {host.name, host.address});
   setup.options.cluster_name = setup.conf.cluster.settings.cluster_name;
+  setup.texts = files.texts();
   return setup;
 }
 
@@ -251,12 +230,10 @@ Status check_unmoved(const DaemonOptions& wanted, const DaemonOptions& running) 
   return {};
 }
 
-/// What a controller that is to run insists on. `running`: the one that it takes over from, if any.
-Result<Setup> set_up_to_run(const std::string& path, const DaemonOptions* running = nullptr) {
-  TRY(check_conf_file(path));
-  Setup setup = TRY(set_up(path, check_conf_file));
-  if (running != nullptr) TRY(check_unmoved(setup.options, *running));
-  TRY(make_state_folder(setup.options.state_folder));
+/// What a controller that is to run insists on.
+Result<Setup> set_up_to_run(const std::string& path, const Handover& before = {}) {
+  Setup setup = TRY(set_up(path, ConfFiles(check_conf_file, before.conf), before.goes_on));
+  TRY(make_state_folder(setup.options.state_folder, before.goes_on));
   return setup;
 }
 
@@ -293,7 +270,7 @@ Opened named(const std::string& file, Opened opened) {
 }
 
 /// Takes the lead and reads what is stored.
-Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
+Result<Recovered> recover_parts(const Setup& setup, ClusterState& state, Epoch beyond) {
   Recovered recovered;
   SqliteJournal::Options journal_options;
   journal_options.path = setup.options.state_folder + "/journal.db";
@@ -309,7 +286,6 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state) {
   recovered.logs = TRY(named(
       log_options.path, with_patience(setup.options, [&] { return LogStore::open(log_options); })));
   const HistoryMark mark = TRY(recovered.history->mark());
-  const Epoch beyond(std::strtoull(take_variable(kLeadBeyond).c_str(), nullptr, 10));
   recovered.epoch = TRY(with_patience(
       setup.options, [&] { return recovered.journal->take_lead(std::max(beyond, mark.epoch)); }));
   recovered.clock = TRY(recovered.journal->clock());
@@ -350,8 +326,7 @@ std::map<std::string, NodeStatus> first_status(const SlurmConf& conf) {
 
 /// Where the cluster's time stands: it went on while no controller was there.
 CoreBeginning begin_core(const Recovered& recovered, const SlurmConf& conf,
-                         const ClusterState& state, JobId suspect) {
-  const bool is_believed = !take_variable(kClockBelieved).empty();
+                         const ClusterState& state, JobId suspect, bool is_believed) {
   const ClockReading reading = read_clocks();
   const bool is_same_boot = recovered.clock && recovered.clock->boot == boot_number() &&
                             recovered.clock->steady <= reading.steady;
@@ -371,12 +346,15 @@ CoreBeginning begin_core(const Recovered& recovered, const SlurmConf& conf,
 
 /// A start reads the configuration, so reading it again is a start: clients repeat what they have
 /// in flight, nodes come back, and jobs run on. A file that the next run could not begin with
-/// changes nothing: this one would be gone, and nobody would start it again.
+/// changes nothing: this one would be gone, and nobody would start it again. The next run has what
+/// was found good here, whatever becomes of the files until it begins.
 Status read_again(const std::string& conf_path, const DaemonOptions& running,
                   const HttpPlace& http) {
-  const auto setup = set_up_to_run(conf_path, &running);
-  if (!setup.has_value()) return fail(setup.error());
-  TRY(check_http_addresses(setup->options, http));
+  Setup setup = TRY(set_up(conf_path, ConfFiles(check_conf_file)));
+  TRY(check_unmoved(setup.options, running));
+  TRY(make_state_folder(setup.options.state_folder, false));
+  TRY(check_http_addresses(setup.options, http));
+  hand_over_conf(std::move(setup.texts));
   std::thread([] {
     std::this_thread::sleep_for(kReplyTravels);
     restart_process("scontrol reconfigure");
@@ -384,9 +362,10 @@ Status read_again(const std::string& conf_path, const DaemonOptions& running,
   return {};
 }
 
-int run(const std::string& conf_path) {
-  auto setup = set_up_to_run(conf_path);
+int run(const std::string& conf_path, const Handover& before) {
+  auto setup = set_up_to_run(conf_path, before);
   if (!setup.has_value()) die(setup.error().text());
+  hand_over_conf(setup->texts);
   const DaemonOptions& options = setup->options;
   lock_state(options.state_folder);
 
@@ -407,7 +386,7 @@ int run(const std::string& conf_path) {
   Core::Options core_options;
   core_options.version = options.version;
   Core core(core_options, port, port);
-  auto recovered = recover_parts(*setup, core.state());
+  auto recovered = recover_parts(*setup, core.state(), before.lead_beyond);
   if (!recovered.has_value()) die("recovery: " + recovered.error().text());
   store_unprojected(*recovered, mark_of(core.state()), options);
   core.on_history(recovered->history->watermark());
@@ -416,11 +395,11 @@ int run(const std::string& conf_path) {
       options, [&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
   if (!metrics.has_value()) die(options.state_folder + "/metrics.db: " + metrics.error().text());
   // What holds an address without listening shows only now, and a cluster at work outlives it.
-  const bool may_stay = !take_variable(kGoesOn).empty();
-  const auto http = with_patience(options, [&] { return open_http(options, may_stay); });
+  const auto http = with_patience(options, [&] { return open_http(options, before); });
   if (!http.has_value()) die(http.error().text());
   if (!http->warning.empty()) log_line(http->warning);
   served = *http;
+  hand_over_sockets({http->listen_fd, http->services_fd});
   core.serve_http(HttpFacts{http->address.empty() ? "" : "http://" + http->address, http->token_key,
                             http->cluster_id});
   auto tokens = with_patience(options, [&] {
@@ -458,7 +437,7 @@ int run(const std::string& conf_path) {
   }).detach();
   std::thread([&] {
     run_core(*channels, core, port, options, *agent_fd,
-             begin_core(*recovered, setup->conf, core.state(), suspect));
+             begin_core(*recovered, setup->conf, core.state(), suspect, before.is_clock_believed));
   }).detach();
   std::thread([&] { run_metrics(*channels, **metrics); }).detach();
   if (http->listen_fd >= 0) {
@@ -475,29 +454,15 @@ int run(const std::string& conf_path) {
 
 void log_line(const std::string& text) { fmt::print(stderr, "musterd: {}\n", text); }
 
-void stop_process(const std::string& why) { die(why + ": this controller ends"); }
-
-void restart_for_clock(Duration jump) {
-  ::setenv(kClockBelieved, "1", 1);
-  restart_process(fmt::format("the wall clock has stood {} s off: following it", jump.seconds()));
-}
-
-void restart_beyond(Epoch epoch) {
-  ::setenv(kLeadBeyond, std::to_string(epoch.value()).c_str(), 1);
-  restart_process("taking the lead anew");
-}
-
-void restart_process(const std::string& why) {
-  log_line(why + ": starting again from what is stored");
-  ::setenv(kGoesOn, "1", 1);
-  ::usleep(200'000);
-  die(restart_self(g_arguments).text());
+void die(const std::string& text) {
+  log_line(text);
+  std::exit(1);
 }
 
 /// The state that the journal makes, at the number that the running controller says it stands at
 /// (else at its end).
 int check(const std::string& conf_path) {
-  const auto setup = set_up(conf_path);
+  const auto setup = set_up(conf_path, ConfFiles());
   if (!setup.has_value()) die(setup.error().text());
   std::optional<PingView> live;
   auto io = kj::setupAsyncIo();
@@ -585,7 +550,6 @@ int drop(const std::string& conf_path, const std::string& number) {
 
 int main_of(int argc, char** argv) {
   open_standard_streams();
-  g_arguments = argv;
   std::string conf =
       std::getenv("SLURM_CONF") != nullptr ? std::getenv("SLURM_CONF") : "/etc/muster/slurm.conf";
   static const option kOptions[] = {
@@ -609,7 +573,7 @@ int main_of(int argc, char** argv) {
   ::umask(077);
   ::signal(SIGPIPE, SIG_IGN);
   if (!dropped.empty()) return drop(conf, dropped);
-  return is_check ? check(conf) : run(conf);
+  return is_check ? check(conf) : run(conf, take_handover(argv));
 }
 
 }  // namespace muster::daemon

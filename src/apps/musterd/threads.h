@@ -7,6 +7,8 @@
 
 #include "apps/musterd/cluster_time.h"
 #include "apps/musterd/core_port.h"
+#include "apps/musterd/handover.h"
+#include "apps/musterd/log_line.h"
 #include "apps/musterd/messages.h"
 #include "codec/site_defaults.h"
 #include "codec/slurm_conf.h"
@@ -48,9 +50,9 @@ struct HttpPlace {
   std::string warning;      ///< it is served elsewhere than configured; empty: it is not
 };
 /// Opens the port that is configured, the one of the last time when any will do, and reads the key
-/// or makes it. `may_stay`: where that cannot be listened on, the addresses of the last time do,
-/// else it is not served; `warning` says so.
-Result<HttpPlace> open_http(const DaemonOptions& options, bool may_stay);
+/// or makes it. A run that goes on takes the sockets of the one before, and where it cannot listen
+/// as configured it does so as that one did, else not at all; `warning` says so.
+Result<HttpPlace> open_http(const DaemonOptions& options, const Handover& before);
 /// Whether the next run could listen where `options` say, while this one listens where it does.
 /// Errors: the key, its address and why not.
 Status check_http_addresses(const DaemonOptions& options, const HttpPlace& running);
@@ -95,18 +97,6 @@ void run_mail(Channels& channels);
 
 /// Waits until the channel has something, at most `timeout_ms`.
 void wait_for(int fd, int timeout_ms);
-
-/// Starts the process anew from what is stored: after the disk refused a batch, nothing in memory
-/// may be trusted.
-[[noreturn]] void restart_process(const std::string& why);
-/// Another controller leads, or nothing may be done any more: this one ends, and is not to be
-/// started again by itself.
-[[noreturn]] void stop_process(const std::string& why);
-/// The same, to follow a jump of the wall clock that is believed.
-[[noreturn]] void restart_for_clock(Duration jump);
-/// The same, under an epoch beyond one that a node has met.
-[[noreturn]] void restart_beyond(Epoch epoch);
-void log_line(const std::string& text);
 
 /// Lets a thread give way to the core and the gateway.
 void lower_priority();

@@ -1,30 +1,44 @@
-// Files that a configuration includes: read where its own file lies, unless their paths are absolute.
+// The files of a configuration: its own, and what that includes.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <functional>
-#include <iterator>
+#include <map>
 #include <string>
+#include <string_view>
 
+#include "base/result.h"
 #include "codec/conf_lines.h"
 
 namespace muster {
 
-/// `check`, where given, is asked about each file first. Errors: its own; kNotFound with the path and the system's reason.
-inline IncludeReader include_reader(const std::string& conf_path, std::function<Status(const std::string&)> check = nullptr) {
-  const std::size_t slash = conf_path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : conf_path.substr(0, slash);
-  return [folder, check = std::move(check)](std::string_view path) -> Result<std::string> {
-    const std::string whole = path.starts_with('/') ? std::string(path) : fmt::format("{}/{}", folder, path);
-    if (check != nullptr) TRY(check(whole));
-    std::ifstream file(whole);
-    if (!file) return fail(ErrorCode::kNotFound, fmt::format("cannot read {}", whole), std::strerror(errno));
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-}
+/// The whole file. Errors: kNotFound with the path and the system's reason.
+Result<std::string> read_conf_file(const std::string& path);
+
+/// Reads what a configuration includes: where its own file lies, unless the path is absolute.
+IncludeReader include_reader(
+    const std::string& conf_path,
+    std::function<Result<std::string>(const std::string& path)> read = read_conf_file);
+
+/// Texts of files, by path.
+using ConfTexts = std::map<std::string, std::string>;
+std::string conf_texts_bytes(const ConfTexts& texts);
+/// Of conf_texts_bytes; empty where they are no such.
+ConfTexts parse_conf_texts(std::string_view bytes);
+
+/// Reads files and keeps their texts; for a file whose text is there already, that stands, whatever
+/// became of the file.
+class ConfFiles {
+ public:
+  using Check = std::function<Status(const std::string& path)>;
+  /// `check`, where given, is asked about each file before it is read.
+  explicit ConfFiles(Check check = nullptr, ConfTexts texts = {});
+  /// Errors: the check's own; as read_conf_file.
+  Result<std::string> read(const std::string& path);
+  const ConfTexts& texts() const { return texts_; }
+
+ private:
+  Check check_;
+  ConfTexts texts_;
+};
 
 }  // namespace muster

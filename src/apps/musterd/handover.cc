@@ -1,0 +1,125 @@
+#include "apps/musterd/handover.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <kj/io.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "apps/musterd/log_line.h"
+#include "codec/words.h"
+#include "env/posix/process_runner.h"
+#include "env/posix/write_whole.h"
+#include "wire/handed_sockets.h"
+
+namespace muster::daemon {
+namespace {
+
+constexpr const char* kGoesOn = "MUSTERD_GOES_ON";
+constexpr const char* kClockBelieved = "MUSTERD_CLOCK_BELIEVED";
+constexpr const char* kLeadBeyond = "MUSTERD_LEAD_BEYOND";
+constexpr const char* kConf = "MUSTERD_CONF";        ///< the descriptor of a file without a name
+constexpr const char* kSockets = "MUSTERD_SOCKETS";  ///< descriptors, parted by commas
+constexpr useconds_t kReplyTravels = 200'000;
+
+/// Of this process, for the next one.
+struct Next {
+  std::mutex mutex;
+  char** arguments = nullptr;
+  ConfTexts conf;
+  std::vector<int> sockets;
+};
+Next& next() {
+  static Next shared;
+  return shared;
+}
+
+/// The variable's value, once.
+std::string take_variable(const char* name) {
+  const char* value = std::getenv(name);
+  std::string taken = value == nullptr ? "" : value;
+  ::unsetenv(name);
+  return taken;
+}
+
+std::string read_whole(int fd) {
+  std::string bytes;
+  char buffer[65536];
+  for (ssize_t got;
+       (got = ::pread(fd, buffer, sizeof buffer, static_cast<off_t>(bytes.size()))) > 0;)
+    bytes.append(buffer, static_cast<std::size_t>(got));
+  return bytes;
+}
+
+/// -1: there is no room for it, and the next run reads the files.
+int write_conf(const ConfTexts& texts) {
+  const int fd = ::memfd_create("musterd configuration", 0);
+  if (fd < 0) return -1;
+  if (write_whole(fd, conf_texts_bytes(texts)) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+}  // namespace
+
+Handover take_handover(char** arguments) {
+  next().arguments = arguments;
+  Handover given;
+  given.goes_on = !take_variable(kGoesOn).empty();
+  given.is_clock_believed = !take_variable(kClockBelieved).empty();
+  given.lead_beyond = Epoch(std::strtoull(take_variable(kLeadBeyond).c_str(), nullptr, 10));
+  if (const auto fd = parse_whole32(take_variable(kConf)); given.goes_on && fd) {
+    const kj::AutoCloseFd file(static_cast<int>(*fd));
+    given.conf = parse_conf_texts(read_whole(file));
+    if (given.conf.empty()) log_line("the run before left no configuration: it is read again");
+  }
+  for (const std::string& word : split_list(take_variable(kSockets))) {
+    const auto fd = parse_whole32(word);
+    if (given.goes_on) given.sockets.push_back(fd ? static_cast<int>(*fd) : -1);
+  }
+  return given;
+}
+
+void hand_over_conf(ConfTexts texts) {
+  const std::lock_guard lock(next().mutex);
+  next().conf = std::move(texts);
+}
+
+void hand_over_sockets(std::vector<int> sockets) {
+  const std::lock_guard lock(next().mutex);
+  next().sockets = std::move(sockets);
+}
+
+void stop_process(const std::string& why) { die(why + ": this controller ends"); }
+
+void restart_for_clock(Duration jump) {
+  ::setenv(kClockBelieved, "1", 1);
+  restart_process(fmt::format("the wall clock has stood {} s off: following it", jump.seconds()));
+}
+
+void restart_beyond(Epoch epoch) {
+  ::setenv(kLeadBeyond, std::to_string(epoch.value()).c_str(), 1);
+  restart_process("taking the lead anew");
+}
+
+void restart_process(const std::string& why) {
+  log_line(why + ": starting again from what is stored");
+  ::usleep(kReplyTravels);  // for answers that are on their way
+  const std::lock_guard lock(next().mutex);
+  ::setenv(kGoesOn, "1", 1);
+  if (const int fd = next().conf.empty() ? -1 : write_conf(next().conf); fd >= 0)
+    ::setenv(kConf, std::to_string(fd).c_str(), 1);
+  for (const int socket : next().sockets) keep_when_executing(socket, true);
+  if (!next().sockets.empty())
+    ::setenv(kSockets, fmt::format("{}", fmt::join(next().sockets, ",")).c_str(), 1);
+  die(restart_self(next().arguments).text());
+}
+
+}  // namespace muster::daemon

@@ -1,0 +1,74 @@
+#include "env/posix/conf_files.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace muster {
+namespace {
+
+/// Takes "LENGTH:" and so many bytes from the front.
+std::optional<std::string> take_text(std::string_view& bytes) {
+  std::size_t length = 0;
+  const auto [end, error] = std::from_chars(bytes.data(), bytes.data() + bytes.size(), length);
+  const auto digits = static_cast<std::size_t>(end - bytes.data());
+  if (error != std::errc() || digits == bytes.size() || *end != ':') return std::nullopt;
+  bytes.remove_prefix(digits + 1);
+  if (length > bytes.size()) return std::nullopt;
+  std::string text(bytes.substr(0, length));
+  bytes.remove_prefix(length);
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> read_conf_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return fail(ErrorCode::kNotFound, fmt::format("cannot read {}", path), std::strerror(errno));
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+IncludeReader include_reader(const std::string& conf_path,
+                             std::function<Result<std::string>(const std::string&)> read) {
+  const std::size_t slash = conf_path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : conf_path.substr(0, slash);
+  return [folder, read = std::move(read)](std::string_view path) {
+    return read(path.starts_with('/') ? std::string(path) : fmt::format("{}/{}", folder, path));
+  };
+}
+
+std::string conf_texts_bytes(const ConfTexts& texts) {
+  std::string bytes;
+  for (const auto& [path, text] : texts)
+    bytes += fmt::format("{}:{}{}:{}", path.size(), path, text.size(), text);
+  return bytes;
+}
+
+ConfTexts parse_conf_texts(std::string_view bytes) {
+  ConfTexts texts;
+  while (!bytes.empty()) {
+    const auto path = take_text(bytes);
+    const auto text = path ? take_text(bytes) : std::nullopt;
+    if (!text) return {};
+    texts[*path] = *text;
+  }
+  return texts;
+}
+
+ConfFiles::ConfFiles(Check check, ConfTexts texts)
+    : check_(std::move(check)), texts_(std::move(texts)) {}
+
+Result<std::string> ConfFiles::read(const std::string& path) {
+  if (const auto known = texts_.find(path); known != texts_.end()) return known->second;
+  if (check_ != nullptr) TRY(check_(path));
+  return texts_[path] = TRY(read_conf_file(path));
+}
+
+}  // namespace muster

@@ -1,0 +1,53 @@
+#include "wire/handed_sockets.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "wire/listeners.h"
+
+namespace muster {
+namespace {
+
+bool is_listening(int fd) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value != 0 &&
+         endpoint_at(fd).port != 0;
+}
+
+}  // namespace
+
+HandedSockets::HandedSockets(const std::vector<int>& descriptors) {
+  for (const int fd : descriptors) {
+    kj::AutoCloseFd& socket = sockets_.emplace_back(fd);
+    if (fd >= 0) keep_when_executing(fd, false);
+    if (!is_listening(fd)) socket = nullptr;
+  }
+}
+
+Result<TcpListener> HandedSockets::listen(const std::string& address, std::size_t position) {
+  const TcpEndpoint wanted = TRY(resolve_tcp(address));
+  for (std::size_t i = 0; i < sockets_.size(); ++i) {
+    if (sockets_[i].get() < 0) continue;
+    const TcpEndpoint there = endpoint_at(sockets_[i]);
+    const bool is_it = wanted.port == there.port || (wanted.port == 0 && i == position);
+    if (!is_it || wanted.host != there.host) continue;
+    const int fd = ::fcntl(sockets_[i], F_DUPFD_CLOEXEC, 0);
+    if (fd >= 0) return TcpListener{fd, with_port(address, there.port)};
+    return fail(ErrorCode::kUnavailable, "cannot listen on " + address, std::strerror(errno));
+  }
+  for (kj::AutoCloseFd& socket : sockets_) {
+    if (socket.get() >= 0 && overlap(endpoint_at(socket), wanted)) socket = nullptr;
+  }
+  return listen_tcp(address);
+}
+
+void keep_when_executing(int fd, bool is_kept) {
+  const int flags = ::fcntl(fd, F_GETFD);
+  if (flags >= 0) ::fcntl(fd, F_SETFD, is_kept ? flags & ~FD_CLOEXEC : flags | FD_CLOEXEC);
+}
+
+}  // namespace muster

@@ -1,0 +1,36 @@
+// Listening sockets that a process keeps when it executes itself, so that nobody takes its
+// addresses meanwhile and who connects waits instead of being refused.
+#pragma once
+
+#include <kj/io.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/socket.h"
+
+namespace muster {
+
+/// Those of the process before. They are closed with this object, except through what `listen`
+/// gave.
+class HandedSockets {
+ public:
+  HandedSockets() = default;
+  /// Takes the descriptors over, -1 for none; what does not listen on TCP is closed.
+  explicit HandedSockets(const std::vector<int>& descriptors);
+  /// Listens on "HOST:PORT": through the socket that does so already, else as listen_tcp, for which
+  /// those that stand in its way are closed. Port 0 means the port of the socket at `position`
+  /// where that has the host. The descriptor given is the caller's, and another one than that of
+  /// this object. Errors: as listen_tcp.
+  Result<TcpListener> listen(const std::string& address, std::size_t position);
+
+ private:
+  std::vector<kj::AutoCloseFd> sockets_;
+};
+
+/// Lets the descriptor live through execve, or ends with it.
+void keep_when_executing(int fd, bool is_kept);
+
+}  // namespace muster
