@@ -108,6 +108,17 @@ def test_a_trial_that_came_by_http_finds_the_programs_by_name(web):
     assert web.wait_state(experiment, "STATE_COMPLETED", "STATE_ERROR") == "STATE_COMPLETED"
 
 
+def test_a_trial_on_two_nodes_that_came_by_http_needs_no_path(web):
+    """Each of its nodes runs the command; srun, which brings it there, is nobody's to name."""
+    storage = web.cluster.base / "storage"
+    config = CONFIG.format(entrypoint=json.dumps("command -v srun && touch $MUSTER_RUN_DIR/on-$SLURMD_NODENAME"), storage=storage)
+    experiment = web.post("experiments", {"config": config + "resources: {slots_per_trial: 4}\n", "activate": True})["experiment"]["id"]
+    assert web.wait_state(experiment, "STATE_COMPLETED", "STATE_ERROR") == "STATE_COMPLETED"
+    (trial,) = web.get(f"experiments/{experiment}/trials")["trials"]
+    folder = experiment_folder(storage, experiment) / f"trial-{trial['id']}"
+    assert sorted(file.name for file in folder.glob("on-*")) == ["on-node1", "on-node2"]
+
+
 def test_only_who_has_a_token_is_answered(cluster, web):
     assert web.ask("GET", "/info")["version"] == "0.38.1"
     for token in ("", "x", web.token[:-3] + "abc"):

@@ -248,6 +248,34 @@ def test_clocks_of_all_daemons_that_jump_and_come_back_end_nothing(impatient, sh
 
 
 @pytest.mark.long
+def test_a_state_that_is_stamped_in_the_future_heals(own_cluster, shim):
+    """It was begun under a clock that stood twenty minutes ahead, and is started again when that has been put right."""
+    cluster = own_cluster(nodes=1)
+    cluster.down()
+    shutil.rmtree(cluster.dir / "state")
+    shutil.rmtree(cluster.dir / "spool")
+    file = cluster.dir / "clock"
+    file.write_text("1200")
+    cluster.run("muster", "up", *cluster.args, "--detach", env={"LD_PRELOAD": str(shim), "CLOCK_SHIM": str(file)})
+    job = cluster.sbatch(TICKS.format(n=100000), "-t", "60", "-o", "out.txt")
+    cluster.wait_state(job, "RUNNING")
+    assert 1100 < seconds_off(cluster, job, "Start") < 1300
+    stop_hard(cluster, "controller")
+    file.write_text("0")
+    cluster.run("muster", "up", *cluster.args, "--detach")
+    log = cluster.dir / "log" / "controller.log"
+    until(lambda: "following it: starting again" in log.read_text(), "the clock has been right for long enough", timeout=60)
+    until(lambda: cluster.run("scontrol", "ping", check=False).err == "", "it is followed")
+    later = cluster.sbatch("true", "-o", "/dev/null")
+    assert cluster.wait_ended(later)["State"] == "COMPLETED"
+    off = {field: seconds_off(cluster, later, field) for field in ("Submit", "Eligible", "Start", "End")}
+    assert all(seconds < 120 for seconds in off.values()), off
+    assert seconds_off(cluster, job, "Start") < 180, "what runs has moved along"
+    assert (cluster.job(job)["State"], restarts_of(cluster, job)) == ("RUNNING", 0)
+    assert "hash" in cluster.run("muster", "check", "--dir", cluster.dir).out
+
+
+@pytest.mark.long
 def test_a_dead_node_is_found_while_the_clock_is_an_hour_back(impatient, shim):
     cluster = impatient
     shimmed = ShimmedCluster(cluster, shim)
