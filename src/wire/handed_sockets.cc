@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -30,17 +31,23 @@ HandedSockets::HandedSockets(const std::vector<int>& descriptors) {
 
 Result<TcpListener> HandedSockets::listen(const std::string& address, std::size_t position) {
   const TcpEndpoint wanted = TRY(resolve_tcp(address));
+  const auto is_given = [&](const TcpEndpoint& endpoint) {
+    return std::ranges::find(given_, endpoint) != given_.end();
+  };
   for (std::size_t i = 0; i < sockets_.size(); ++i) {
     if (sockets_[i].get() < 0) continue;
     const TcpEndpoint there = endpoint_at(sockets_[i]);
     const bool is_it = wanted.port == there.port || (wanted.port == 0 && i == position);
-    if (!is_it || wanted.host != there.host) continue;
+    if (!is_it || wanted.host != there.host || is_given(there)) continue;
     const int fd = ::fcntl(sockets_[i], F_DUPFD_CLOEXEC, 0);
-    if (fd >= 0) return TcpListener{fd, with_port(address, there.port)};
-    return fail(ErrorCode::kUnavailable, "cannot listen on " + address, std::strerror(errno));
+    if (fd < 0)
+      return fail(ErrorCode::kUnavailable, "cannot listen on " + address, std::strerror(errno));
+    given_.push_back(there);
+    return TcpListener{fd, with_port(address, there.port)};
   }
   for (kj::AutoCloseFd& socket : sockets_) {
-    if (socket.get() >= 0 && overlap(endpoint_at(socket), wanted)) socket = nullptr;
+    if (socket.get() < 0 || is_given(endpoint_at(socket))) continue;
+    if (overlap(endpoint_at(socket), wanted)) socket = nullptr;
   }
   return listen_tcp(address);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "wire/listeners.h"
 #include "wire/socket.h"
 
 namespace muster {
@@ -23,11 +24,14 @@ class HandedSockets {
   /// Listens on "HOST:PORT": through the socket that does so already, else as listen_tcp, for which
   /// those that stand in its way are closed. Port 0 means the port of the socket at `position`
   /// where that has the host. The descriptor given is the caller's, and another one than that of
-  /// this object. Errors: as listen_tcp.
+  /// this object. An address is given once. Errors: as listen_tcp.
   Result<TcpListener> listen(const std::string& address, std::size_t position);
+  /// What was given may be given again. Requires: the caller has closed it.
+  void start_over() { given_.clear(); }
 
  private:
   std::vector<kj::AutoCloseFd> sockets_;
+  std::vector<TcpEndpoint> given_;
 };
 
 /// Lets the descriptor live through execve, or ends with it.

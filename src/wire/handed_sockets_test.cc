@@ -55,6 +55,31 @@ TEST(HandedSockets, AnyPortIsTheOneOfItsPosition) {
   EXPECT_TRUE(takes_connections(*elsewhere));
 }
 
+TEST(HandedSockets, OneIsGivenOnceUntilItStartsOver) {
+  Before before;
+  for (int round = 0; round < 2; ++round) {
+    const auto first = before.handed.listen(before.sockets[1].address, 0);
+    ASSERT_TRUE(first.has_value());
+    const kj::AutoCloseFd held(first->fd);
+    EXPECT_EQ(first->address, before.sockets[1].address);
+    EXPECT_FALSE(before.handed.listen(before.sockets[1].address, 1).has_value());
+    const auto other = before.handed.listen("127.0.0.1:0", 1);
+    ASSERT_TRUE(other.has_value()) << other.error().text();
+    const kj::AutoCloseFd held_too(other->fd);
+    EXPECT_NE(other->address, first->address) << "any port is another one";
+    before.handed.start_over();
+  }
+  // Two sockets of one address: what an earlier fault has left.
+  HandedSockets doubled({::dup(before.sockets[0].fd), ::dup(before.sockets[0].fd)});
+  const auto first = doubled.listen("127.0.0.1:0", 0);
+  const auto other = doubled.listen("127.0.0.1:0", 1);
+  ASSERT_TRUE(first.has_value() && other.has_value());
+  const kj::AutoCloseFd held(first->fd);
+  const kj::AutoCloseFd held_too(other->fd);
+  EXPECT_EQ(first->address, before.sockets[0].address);
+  EXPECT_NE(other->address, first->address);
+}
+
 TEST(HandedSockets, WhatStandsInTheWayIsClosedAndCanBeOpenedAgain) {
   Before before;
   const std::string last = before.sockets[0].address;

@@ -16,6 +16,7 @@ struct TcpEndpoint {
   std::array<std::uint8_t, 16> host{};
   std::uint16_t port = 0;
   bool is_v6 = false;
+  friend bool operator==(const TcpEndpoint&, const TcpEndpoint&) = default;
 };
 /// Requires: `address` is of AF_INET or AF_INET6.
 TcpEndpoint endpoint_of(const sockaddr* address);

@@ -5,6 +5,8 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -334,6 +336,23 @@ for _ in range(10 ** 9):
     assert (thief.communicate()[0], refused) == ("", []), "who asks meanwhile waits"
     assert (cluster.dir / "state" / "http.address").read_text().strip() == address
     assert cluster.wait_ended(cluster.sbatch("true"))["State"] == "COMPLETED"
+
+
+def test_the_api_can_take_the_port_of_the_services(own_cluster):
+    """What jobs serve is then shown at another one, and never where the API is."""
+    cluster = own_cluster(nodes=1)
+    conf, files = cluster.dir / "slurm.conf", [cluster.dir / "state" / f"{name}.address" for name in ("http", "http-services")]
+    api, services = (file.read_text().strip() for file in files)
+    good = conf.read_text()
+    for wanted, there in ((services, services), (api, api), ("127.0.0.1:0", None)):
+        conf.write_text("".join(line for line in good.splitlines(True) if not line.startswith("MusterHttp=")) + f"MusterHttp={wanted}\n")
+        cluster.run("scontrol", "reconfigure")
+        now = [file.read_text().strip() for file in files]
+        assert now[0] != now[1] and (there is None or now[0] == there), (wanted, now)
+        for place, answer in zip(now, (401, 404)):
+            with pytest.raises(urllib.error.HTTPError) as asked:
+                urllib.request.urlopen(f"http://{place}/api/v1/experiments", timeout=20)
+            assert asked.value.code == answer, place
 
 
 def test_a_port_that_somebody_has_taken_is_told(own_cluster):

@@ -27,7 +27,7 @@ constexpr const char* kClockBelieved = "MUSTERD_CLOCK_BELIEVED";
 constexpr const char* kLeadBeyond = "MUSTERD_LEAD_BEYOND";
 constexpr const char* kConf = "MUSTERD_CONF";        ///< the descriptor of a file without a name
 constexpr const char* kSockets = "MUSTERD_SOCKETS";  ///< descriptors, parted by commas
-constexpr useconds_t kReplyTravels = 200'000;
+constexpr useconds_t kReplyTravels = 200'000;        ///< for answers that are on their way
 
 /// Of this process, for the next one.
 struct Next {
@@ -67,6 +67,22 @@ int write_conf(const ConfTexts& texts) {
   return -1;
 }
 
+/// `name`, where given: a variable that the next run reads.
+[[noreturn]] void start_again(const std::string& why, const char* name, const std::string& value) {
+  log_line(why + ": starting again from what is stored");
+  ::usleep(kReplyTravels);
+  // Held for good: the environment is nobody else's until it is handed over.
+  const std::lock_guard lock(next().mutex);
+  if (name != nullptr) ::setenv(name, value.c_str(), 1);
+  ::setenv(kGoesOn, "1", 1);
+  if (const int fd = next().conf.empty() ? -1 : write_conf(next().conf); fd >= 0)
+    ::setenv(kConf, std::to_string(fd).c_str(), 1);
+  for (const int socket : next().sockets) keep_when_executing(socket, true);
+  if (!next().sockets.empty())
+    ::setenv(kSockets, fmt::format("{}", fmt::join(next().sockets, ",")).c_str(), 1);
+  die(restart_self(next().arguments).text());
+}
+
 }  // namespace
 
 Handover take_handover(char** arguments) {
@@ -99,27 +115,15 @@ void hand_over_sockets(std::vector<int> sockets) {
 
 void stop_process(const std::string& why) { die(why + ": this controller ends"); }
 
+void restart_process(const std::string& why) { start_again(why, nullptr, ""); }
+
 void restart_for_clock(Duration jump) {
-  ::setenv(kClockBelieved, "1", 1);
-  restart_process(fmt::format("the wall clock has stood {} s off: following it", jump.seconds()));
+  start_again(fmt::format("the wall clock has stood {} s off: following it", jump.seconds()),
+              kClockBelieved, "1");
 }
 
 void restart_beyond(Epoch epoch) {
-  ::setenv(kLeadBeyond, std::to_string(epoch.value()).c_str(), 1);
-  restart_process("taking the lead anew");
-}
-
-void restart_process(const std::string& why) {
-  log_line(why + ": starting again from what is stored");
-  ::usleep(kReplyTravels);  // for answers that are on their way
-  const std::lock_guard lock(next().mutex);
-  ::setenv(kGoesOn, "1", 1);
-  if (const int fd = next().conf.empty() ? -1 : write_conf(next().conf); fd >= 0)
-    ::setenv(kConf, std::to_string(fd).c_str(), 1);
-  for (const int socket : next().sockets) keep_when_executing(socket, true);
-  if (!next().sockets.empty())
-    ::setenv(kSockets, fmt::format("{}", fmt::join(next().sockets, ",")).c_str(), 1);
-  die(restart_self(next().arguments).text());
+  start_again("taking the lead anew", kLeadBeyond, std::to_string(epoch.value()));
 }
 
 }  // namespace muster::daemon

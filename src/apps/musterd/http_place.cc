@@ -138,6 +138,7 @@ Result<HttpListeners> find_listeners(const std::array<WantedAddress, 2>& wanted,
   if (found.has_value()) warning = moved_text(wanted, *found);
   if (found.has_value() || !before.goes_on) return found;
   warning = found.error().text();
+  sockets.start_over();
   auto last = listen_on_both(
       wanted, [&](const WantedAddress& one) { return open(one, first_line(one.memory)); });
   if (!last.has_value()) {
