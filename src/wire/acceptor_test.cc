@@ -74,16 +74,23 @@ struct AcceptorTest : ::testing::Test, kj::TaskSet::ErrorHandler {
 };
 
 TEST_F(AcceptorTest, LetsInWhoCameDuringAShortageWithoutAFurtherSign) {
+  // UBSan opens a pipe when it first sees an object's type, and takes the lack of one for a fault.
+  until([] { return true; });
+  pass(0);
   std::vector<kj::AutoCloseFd> clients;
   for (int i = 0; i < 3; ++i) clients.emplace_back(connect_to("unix:" + folder + "/s").value());
+  bool was_short = false;
+  std::size_t let_in = 0;
   {
     const OpenFilesMax limit(lowest_free_descriptor() + 1);  // for one of the three
     until([&] { return !shortages.empty(); });
     pass(300);
-    EXPECT_EQ(adopted.size(), 1U);
-    EXPECT_EQ(shortages, std::vector{EMFILE}) << "told once";
-    EXPECT_TRUE(acceptor->is_short());
+    let_in = adopted.size();
+    was_short = acceptor->is_short();
   }
+  EXPECT_EQ(let_in, 1U);
+  EXPECT_TRUE(was_short);
+  EXPECT_EQ(shortages, std::vector{EMFILE}) << "told once";
   until([&] { return adopted.size() == 3; });
   EXPECT_FALSE(acceptor->is_short());
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,8 +24,10 @@ bool is_listening(int fd) {
 
 HandedSockets::HandedSockets(const std::vector<int>& descriptors) {
   for (const int fd : descriptors) {
-    kj::AutoCloseFd& socket = sockets_.emplace_back(fd);
-    if (fd >= 0) keep_when_executing(fd, false);
+    kj::AutoCloseFd& socket = sockets_.emplace_back();
+    if (fd <= STDERR_FILENO) continue;
+    socket = kj::AutoCloseFd(fd);
+    keep_when_executing(fd, false);
     if (!is_listening(fd)) socket = nullptr;
   }
 }

@@ -19,7 +19,8 @@ namespace muster {
 class HandedSockets {
  public:
   HandedSockets() = default;
-  /// Takes the descriptors over, -1 for none; what does not listen on TCP is closed.
+  /// Takes the descriptors over, -1 for none; what does not listen on TCP is closed. The standard
+  /// streams are none of them.
   explicit HandedSockets(const std::vector<int>& descriptors);
   /// Listens on "HOST:PORT": through the socket that does so already, else as listen_tcp, for which
   /// those that stand in its way are closed. Port 0 means the port of the socket at `position`

@@ -107,7 +107,8 @@ TEST(HandedSockets, TakesNothingThatDoesNotListen) {
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
   const kj::AutoCloseFd other(pair[1]);
   const int plain = ::socket(AF_INET, SOCK_STREAM, 0);
-  HandedSockets handed({pair[0], plain, -1});
+  HandedSockets handed({pair[0], plain, -1, STDERR_FILENO});
+  EXPECT_GE(::fcntl(STDERR_FILENO, F_GETFD), 0);
   EXPECT_LT(::fcntl(plain, F_GETFD), 0) << "it is closed";
   EXPECT_LT(::fcntl(pair[0], F_GETFD), 0);
   const auto listener = handed.listen("127.0.0.1:0", 0);

@@ -338,21 +338,54 @@ for _ in range(10 ** 9):
     assert cluster.wait_ended(cluster.sbatch("true"))["State"] == "COMPLETED"
 
 
-def test_the_api_can_take_the_port_of_the_services(own_cluster):
-    """What jobs serve is then shown at another one, and never where the API is."""
+def test_each_door_can_take_the_others_port(own_cluster):
+    """The other one, for which any port will do, is then at another: never both at one."""
     cluster = own_cluster(nodes=1)
     conf, files = cluster.dir / "slurm.conf", [cluster.dir / "state" / f"{name}.address" for name in ("http", "http-services")]
     api, services = (file.read_text().strip() for file in files)
-    good = conf.read_text()
-    for wanted, there in ((services, services), (api, api), ("127.0.0.1:0", None)):
-        conf.write_text("".join(line for line in good.splitlines(True) if not line.startswith("MusterHttp=")) + f"MusterHttp={wanted}\n")
+    good = "".join(line for line in conf.read_text().splitlines(True) if not line.startswith("MusterHttp="))
+    for wanted in ((services, None), (api, None), ("127.0.0.1:0", None), ("localhost:0", api), ("127.0.0.1:0", services), (api, services)):
+        text = good + f"MusterHttp={wanted[0]}\n" + (f"MusterHttpServices={wanted[1]}\n" if wanted[1] else "")
+        conf.write_text(text)
         cluster.run("scontrol", "reconfigure")
         now = [file.read_text().strip() for file in files]
-        assert now[0] != now[1] and (there is None or now[0] == there), (wanted, now)
+        assert now[0].rpartition(":")[2] != now[1].rpartition(":")[2], (wanted, now)
+        assert all(there == place for there, place in zip(wanted, now) if there and not there.endswith(":0")), (wanted, now)
+        assert "cannot listen" not in cluster.run("scontrol", "ping").err, wanted
         for place, answer in zip(now, (401, 404)):
             with pytest.raises(urllib.error.HTTPError) as asked:
                 urllib.request.urlopen(f"http://{place}/api/v1/experiments", timeout=20)
             assert asked.value.code == answer, place
+    api = files[0].read_text().strip()
+    conf.write_text(good + f"MusterHttp=127.0.0.1:0\nMusterHttpServices={api}\n")
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    time.sleep(0.3)
+    cluster.up()
+    assert files[1].read_text().strip() == api != files[0].read_text().strip(), "a start by hand, too"
+
+
+def test_what_is_no_file_is_no_configuration(own_cluster):
+    """Nor is anything that somebody has exported a handover of the run before."""
+    cluster = own_cluster(nodes=1)
+    conf = cluster.dir / "slurm.conf"
+    good = conf.read_text()
+    folder, pipe = cluster.dir / "conf.d", cluster.dir / "pipe"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    clients = cluster.dir / "clients.conf"
+    clients.write_text(good)
+    for bad in (f"MusterDefaults={folder}", f"MusterDefaults={pipe}", f"Include {folder}", f"Include {pipe}"):
+        conf.write_text(good + bad + "\n")
+        refused = cluster.run("scontrol", "reconfigure", check=False, env={"SLURM_CONF": str(clients)})
+        assert refused.code == 1 and "it is no regular file" in refused.err, (bad, refused.err)
+        assert cluster.run("scontrol", "ping", check=False).code in (0, 1), "a client says so, too, or needs it not"
+    conf.write_text(good)
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    time.sleep(0.3)
+    cluster.run("muster", "up", *cluster.args, "--detach", env={
+        "MUSTERD_GOES_ON": "1", "MUSTERD_SOCKETS": "0,1,2", "MUSTERD_CONF": "0", "MUSTERD_LEAD_BEYOND": "1000", "MUSTERD_CLOCK_BELIEVED": "1"})
+    cluster.run("scontrol", "reconfigure")
+    assert cluster.wait_ended(cluster.sbatch("true"))["State"] == "COMPLETED"
 
 
 def test_a_port_that_somebody_has_taken_is_told(own_cluster):

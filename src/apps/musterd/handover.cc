@@ -22,6 +22,8 @@
 namespace muster::daemon {
 namespace {
 
+/// This process's id, which stays when it executes itself: what somebody has exported is no
+/// handover.
 constexpr const char* kGoesOn = "MUSTERD_GOES_ON";
 constexpr const char* kClockBelieved = "MUSTERD_CLOCK_BELIEVED";
 constexpr const char* kLeadBeyond = "MUSTERD_LEAD_BEYOND";
@@ -74,7 +76,7 @@ int write_conf(const ConfTexts& texts) {
   // Held for good: the environment is nobody else's until it is handed over.
   const std::lock_guard lock(next().mutex);
   if (name != nullptr) ::setenv(name, value.c_str(), 1);
-  ::setenv(kGoesOn, "1", 1);
+  ::setenv(kGoesOn, std::to_string(::getpid()).c_str(), 1);
   if (const int fd = next().conf.empty() ? -1 : write_conf(next().conf); fd >= 0)
     ::setenv(kConf, std::to_string(fd).c_str(), 1);
   for (const int socket : next().sockets) keep_when_executing(socket, true);
@@ -88,17 +90,22 @@ int write_conf(const ConfTexts& texts) {
 Handover take_handover(char** arguments) {
   next().arguments = arguments;
   Handover given;
-  given.goes_on = !take_variable(kGoesOn).empty();
-  given.is_clock_believed = !take_variable(kClockBelieved).empty();
-  given.lead_beyond = Epoch(std::strtoull(take_variable(kLeadBeyond).c_str(), nullptr, 10));
-  if (const auto fd = parse_whole32(take_variable(kConf)); given.goes_on && fd) {
-    const kj::AutoCloseFd file(static_cast<int>(*fd));
+  given.goes_on = take_variable(kGoesOn) == std::to_string(::getpid());
+  const std::string believed = take_variable(kClockBelieved);
+  const std::string beyond = take_variable(kLeadBeyond);
+  const auto conf = parse_whole32(take_variable(kConf));
+  const std::string sockets = take_variable(kSockets);
+  if (!given.goes_on) return given;
+  given.is_clock_believed = !believed.empty();
+  given.lead_beyond = Epoch(std::strtoull(beyond.c_str(), nullptr, 10));
+  if (conf) {
+    const kj::AutoCloseFd file(static_cast<int>(*conf));
     given.conf = parse_conf_texts(read_whole(file));
-    if (given.conf.empty()) log_line("the run before left no configuration: it is read again");
   }
-  for (const std::string& word : split_list(take_variable(kSockets))) {
+  if (given.conf.empty()) log_line("the run before left no configuration: it is read again");
+  for (const std::string& word : split_list(sockets)) {
     const auto fd = parse_whole32(word);
-    if (given.goes_on) given.sockets.push_back(fd ? static_cast<int>(*fd) : -1);
+    given.sockets.push_back(fd ? static_cast<int>(*fd) : -1);
   }
   return given;
 }

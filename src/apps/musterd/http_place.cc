@@ -96,31 +96,35 @@ auto open_one(const WantedAddress& wanted, Open&& open) {
 
 /// Both listeners of a place, closed unless they are taken.
 struct HttpListeners {
-  TcpListener api;
-  TcpListener services;
-  kj::AutoCloseFd held[2] = {};
+  std::array<TcpListener, 2> at;  ///< by the places of wanted_addresses
+  std::array<kj::AutoCloseFd, 2> held;
 };
+
+/// The places of both, that with a port of its own first: any port is one that the other has not.
+std::array<std::size_t, 2> in_order(const std::array<WantedAddress, 2>& wanted) {
+  if (wanted[0].address.ends_with(":0")) return {1, 0};
+  return {0, 1};
+}
 
 /// Listens on both addresses, or on none: one of them alone might take what the other was to have.
 template <class Open>
 Result<HttpListeners> listen_on_both(const std::array<WantedAddress, 2>& wanted, Open&& open) {
   HttpListeners both;
-  both.api = TRY(open(wanted[0]));
-  both.held[0] = kj::AutoCloseFd(both.api.fd);
-  both.services = TRY(open(wanted[1]));
-  both.held[1] = kj::AutoCloseFd(both.services.fd);
+  for (const std::size_t i : in_order(wanted)) {
+    both.at[i] = TRY(open(wanted[i]));
+    both.held[i] = kj::AutoCloseFd(both.at[i].fd);
+  }
   return both;
 }
 
 /// Says that HTTP is not where a start by hand would have found it the last time.
 std::string moved_text(const std::array<WantedAddress, 2>& wanted, const HttpListeners& found) {
   std::string text;
-  for (const auto& [one, now] :
-       {std::pair(&wanted[0], &found.api), std::pair(&wanted[1], &found.services)}) {
-    const std::string last = port_of_last_time(*one);
-    if (last.empty() || last == now->address) continue;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const std::string last = port_of_last_time(wanted[i]);
+    if (last.empty() || last == found.at[i].address) continue;
     text += fmt::format("{}{}: {} is taken: it is {} now, which what runs does not know",
-                        text.empty() ? "" : "; ", one->key, last, now->address);
+                        text.empty() ? "" : "; ", wanted[i].key, last, found.at[i].address);
   }
   return text;
 }
@@ -145,8 +149,8 @@ Result<HttpListeners> find_listeners(const std::array<WantedAddress, 2>& wanted,
     warning += ": HTTP is not served until scontrol reconfigure finds it free";
     return HttpListeners{};
   }
-  warning +=
-      fmt::format(": HTTP stays at {} until scontrol reconfigure finds it free", last->api.address);
+  warning += fmt::format(": HTTP stays at {} until scontrol reconfigure finds it free",
+                         last->at[0].address);
   return last;
 }
 
@@ -176,14 +180,14 @@ Result<HttpPlace> open_http(const DaemonOptions& options, const Handover& before
   place.cluster_id = cluster_uuid(place.token_key);
   const auto wanted = wanted_addresses(options);
   HttpListeners both = TRY(find_listeners(wanted, before, place.warning));
-  if (both.api.fd < 0) return place;
-  remember(wanted[0], both.api.address);
-  remember(wanted[1], both.services.address);
+  if (both.at[0].fd < 0) return place;
+  for (std::size_t i = 0; i < wanted.size(); ++i) remember(wanted[i], both.at[i].address);
   place.listen_fd = both.held[0].release();
-  place.address = both.api.address;
+  place.address = both.at[0].address;
   place.services_fd = both.held[1].release();
-  place.services_port = static_cast<std::uint16_t>(
-      std::stoul(both.services.address.substr(both.services.address.rfind(':') + 1)));
+  const std::string& services = both.at[1].address;
+  place.services_port =
+      static_cast<std::uint16_t>(std::stoul(services.substr(services.rfind(':') + 1)));
   return place;
 }
 
@@ -198,13 +202,14 @@ Status check_http_addresses(const DaemonOptions& options, const HttpPlace& runni
     for (const std::string& other : taken) {
       if (TRY(exclude_each_other(other, address)))
         return fail(ErrorCode::kInvalidArgument, "cannot listen on " + address,
-                    "MusterHttp listens there");
+                    "the other of MusterHttp and MusterHttpServices listens there");
     }
     TRY(check_listen(address, own));
     taken.push_back(address);
     return 0;
   };
-  for (const WantedAddress& wanted : wanted_addresses(options)) TRY(open_one(wanted, could_listen));
+  const auto wanted = wanted_addresses(options);
+  for (const std::size_t i : in_order(wanted)) TRY(open_one(wanted[i], could_listen));
   return {};
 }
 

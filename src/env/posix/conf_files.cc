@@ -1,12 +1,13 @@
 #include "env/posix/conf_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -26,13 +27,32 @@ std::optional<std::string> take_text(std::string_view& bytes) {
   return text;
 }
 
+/// False with errno.
+bool append_whole(int fd, std::string& text) {
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
+    if (got == 0 || (got < 0 && errno != EINTR)) return got == 0;
+  }
+}
+
 }  // namespace
 
 Result<std::string> read_conf_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return fail(ErrorCode::kNotFound, fmt::format("cannot read {}", path), std::strerror(errno));
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  std::string text;
+  struct stat known {};
+  const bool is_known = fd >= 0 && ::fstat(fd, &known) == 0;
+  const bool is_file = is_known && S_ISREG(known.st_mode);
+  const bool is_read = is_file && append_whole(fd, text);
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (is_read) return text;
+  if (is_known && !is_file)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("cannot read {}", path),
+                "it is no regular file");
+  return fail(ErrorCode::kNotFound, fmt::format("cannot read {}", path), std::strerror(error));
 }
 
 IncludeReader include_reader(const std::string& conf_path,

@@ -11,7 +11,8 @@
 
 namespace muster {
 
-/// The whole file. Errors: kNotFound with the path and the system's reason.
+/// The whole file. Errors: with the path, kNotFound and the system's reason; kInvalidArgument: it
+/// is a folder, a pipe or the like.
 Result<std::string> read_conf_file(const std::string& path);
 
 /// Reads what a configuration includes: where its own file lies, unless the path is absolute.

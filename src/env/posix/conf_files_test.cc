@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -58,6 +59,20 @@ TEST_F(ConfFilesTest, NamesTheFileThatIsNotThere) {
   ConfFiles files;
   EXPECT_EQ(files.read(folder_ / "none").error().text(),
             "cannot read " + (folder_ / "none").string() + ": No such file or directory");
+}
+
+TEST_F(ConfFilesTest, ReadsNothingButFiles) {
+  ConfFiles files;
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {folder_.string(), pipe.string(), std::string("/dev/null")}) {
+    const auto text = files.read(path);
+    ASSERT_FALSE(text.has_value()) << path;
+    EXPECT_EQ(text.error().text(), "cannot read " + path + ": it is no regular file");
+  }
+  EXPECT_EQ(files.texts(), ConfTexts());
+  const std::string large(200'000, 'x');
+  EXPECT_EQ(files.read(write("large", large)).value(), large);
 }
 
 TEST(ConfTexts, BytesThatAreNoTextsAreNone) {

@@ -135,20 +135,29 @@ bool Fitter::fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shar
   return gres_fits(free, tasks, shares);
 }
 
+namespace {
+
+/// count * each > left, also where a signed product would overflow. Requires: 0 <= count < 2^32.
+bool is_more(std::int64_t count, std::uint32_t each, std::int64_t left) {
+  return left < 0 || static_cast<std::uint64_t>(count) * each > static_cast<std::uint64_t>(left);
+}
+
+}  // namespace
+
 std::uint32_t Fitter::task_bound(NodeFree free, const Shares& shares) const {
   // Divisions are what this costs: they are done only where they change the bound.
   std::int64_t bound = std::max({request_.task_count, request_.min_nodes, 1U});
   if (request_.tasks_per_node > 0) bound = std::min(bound, std::int64_t{request_.tasks_per_node});
   const std::int64_t usable = usable_cpus(free);
   if (usable <= 0) return 0;
-  if (!request_.is_overcommit && bound * request_.cpus_per_task > usable) {
+  if (!request_.is_overcommit && is_more(bound, request_.cpus_per_task, usable)) {
     bound = static_cast<std::uint32_t>(usable) / request_.cpus_per_task;
     if (bound == 0) return 0;
   }
   for (const GresCheck& check : demand_.checks) {
     if (check.per_task == 0) continue;
     const std::int64_t left = free_over(check.kinds, free) - fixed_part(check, shares);
-    if (bound * check.per_task > left) bound = left / check.per_task;
+    if (is_more(bound, check.per_task, left)) bound = left / check.per_task;
   }
   if (request_.tasks_per_gpu > 0) {
     const std::uint32_t gpus = gpu_count(0, shares);
