@@ -11,6 +11,9 @@ namespace {
 /// Who waits behind a shortage gives no further sign: it is looked at again by the clock.
 constexpr kj::Duration kShortagePause = 100 * kj::MILLISECONDS;
 
+/// Others have their turn between so many, however fast somebody dials.
+constexpr int kAcceptsATurn = 64;
+
 bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
 }
@@ -26,7 +29,10 @@ Acceptor::Acceptor(kj::AsyncIoContext& io, int listen_fd, std::function<void(int
       observer_(io.unixEventPort, listen_fd, kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
 
 kj::Promise<void> Acceptor::run() {
-  auto ready = is_short_ ? timer_.afterDelay(kShortagePause) : observer_.whenBecomesReadable();
+  // The clock's next look comes with one at all descriptors.
+  auto ready = is_short_        ? timer_.afterDelay(kShortagePause)
+               : may_have_more_ ? timer_.afterDelay(kj::Duration())
+                                : observer_.whenBecomesReadable();
   return ready.then([this] {
     accept_waiting();
     return run();
@@ -35,7 +41,8 @@ kj::Promise<void> Acceptor::run() {
 
 /// An error of one connection, which may have ended meanwhile, is not one of those behind it.
 void Acceptor::accept_waiting() {
-  for (;;) {
+  may_have_more_ = false;
+  for (int i = 0; i < kAcceptsATurn; ++i) {
     const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
       adopt_(fd);
@@ -47,6 +54,7 @@ void Acceptor::accept_waiting() {
       return;  // it listens no more
     }
   }
+  may_have_more_ = true;
 }
 
 }  // namespace muster

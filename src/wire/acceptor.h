@@ -30,6 +30,7 @@ class Acceptor {
   std::function<void(int fd)> adopt_;
   std::function<void(int error)> told_shortage_;
   bool is_short_ = false;
+  bool may_have_more_ = false;
   kj::UnixEventPort::FdObserver observer_;
 };
 

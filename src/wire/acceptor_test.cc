@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
@@ -72,6 +73,19 @@ struct AcceptorTest : ::testing::Test, kj::TaskSet::ErrorHandler {
   std::optional<Acceptor> acceptor;
   std::optional<kj::TaskSet> tasks;
 };
+
+TEST_F(AcceptorTest, LeavesOthersTheirTurnsHoweverManyCome) {
+  std::vector<kj::AutoCloseFd> clients;
+  for (int i = 0; i < 300; ++i) clients.emplace_back(connect_to("unix:" + folder + "/s").value());
+  std::size_t most = 0;
+  for (int turn = 0; turn < 1000 && adopted.size() < clients.size(); ++turn) {
+    const std::size_t before = adopted.size();
+    pass(0);
+    most = std::max(most, adopted.size() - before);
+  }
+  EXPECT_EQ(adopted.size(), clients.size());
+  EXPECT_LE(most, 128U);
+}
 
 TEST_F(AcceptorTest, LetsInWhoCameDuringAShortageWithoutAFurtherSign) {
   // UBSan opens a pipe when it first sees an object's type, and takes the lack of one for a fault.

@@ -25,6 +25,9 @@ constexpr kj::Duration kSweepPause = 1 * kj::SECONDS;
 /// How long a peer that is refused may take to read why, and how many such there are at once; others are just closed.
 constexpr kj::Duration kRefusalTravels = 2 * kj::SECONDS;
 constexpr std::uint32_t kRefusalsMax = 256;
+/// To say why costs ten times what it costs to close: a program that dials in a loop is told so
+/// often a second.
+constexpr std::uint32_t kReasonsASecond = 128;
 
 using records::read;
 using records::write;
@@ -312,11 +315,17 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
 
   /// The reason is read before the end is noticed only if the end comes second.
   void refuse(int fd, const std::string& reason) {
-    if (refusals >= kRefusalsMax) {
+    const kj::TimePoint now = io.provider->getTimer().now();
+    if (now - reasons_since >= 1 * kj::SECONDS) {
+      reasons_since = now;
+      reasons = 0;
+    }
+    if (refusals >= kRefusalsMax || reasons >= kReasonsASecond) {
       ::close(fd);
       return;
     }
     ++refusals;
+    ++reasons;
     auto stream = wrap(fd);
     auto bytes = abort_message(reason);
     auto sent = stream->write(bytes.asBytes().begin(), bytes.asBytes().size());
@@ -373,6 +382,8 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
   ConnectionQuota quota;
   std::set<Connection*> connections;
   std::uint32_t refusals = 0;  ///< under way
+  std::uint32_t reasons = 0;   ///< told since `reasons_since`
+  kj::TimePoint reasons_since = kj::origin<kj::TimePoint>();
   Acceptor acceptor;
   kj::TaskSet tasks;
 };

@@ -4,6 +4,8 @@
 
 #include <capnp/rpc-twoparty.h>
 #include <gtest/gtest.h>
+#include <kj/io.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -370,6 +372,25 @@ TEST_F(AgentDoorTest, AnAgentThatHasLostItsPlaceHearsOfIt) {
   agent.send(Heartbeat{});
   for (int i = 0; i < 50 && !is_over; ++i) pass(20 * kj::MILLISECONDS);
   EXPECT_TRUE(is_over);
+}
+
+TEST_F(DoorTest, WhoDialsInALoopIsNotToldWhyEachTime) {
+  ServerOptions options;
+  options.quota.connections_max = 0;
+  options.quota.connections_reserved = 0;
+  open(options);
+  int told = 0;
+  int closed = 0;
+  for (int i = 0; i < 600; ++i) {
+    const kj::AutoCloseFd dialled(connect_to("unix:" + path()).value());
+    pollfd readable{dialled.get(), POLLIN, 0};
+    for (int round = 0; round < 1000 && ::poll(&readable, 1, 0) == 0; ++round) pass(kj::Duration());
+    char reason[512];
+    const ssize_t size = ::read(dialled.get(), reason, sizeof reason);
+    ++(size > 0 ? told : closed);
+  }
+  EXPECT_GE(told, 100) << "people are";
+  EXPECT_GE(closed, 100);
 }
 
 TEST_F(DoorTest, WhoIsRefusedAConnectionReadsWhy) {
