@@ -47,11 +47,13 @@ constexpr Key refused(std::string_view name, std::string_view neutral, std::stri
   return {name, ConfHandling::kRefused, reason, neutral, nullptr, nullptr};
 }
 /// A spelling that has been replaced, and how it is taken.
-constexpr Key old(std::string_view name, std::string_view replacement, Status (*set)(SlurmConf&, std::string_view)) {
+constexpr Key old(std::string_view name, std::string_view replacement,
+                  Status (*set)(SlurmConf&, std::string_view)) {
   return {name, ConfHandling::kHonoured, {}, {}, set, nullptr, replacement};
 }
 /// A finding about a value that was taken; whoever reads the file adds the place.
-void add_finding(SlurmConf& conf, ConfFindingKind kind, std::string_view key, std::string text, std::string remedy) {
+void add_finding(SlurmConf& conf, ConfFindingKind kind, std::string_view key, std::string text,
+                 std::string remedy) {
   conf.findings.push_back({kind, "", std::string(key), std::move(text), std::move(remedy)});
 }
 
@@ -67,18 +69,22 @@ Status add_controller(SlurmConf& conf, std::string_view value) {
   if (conf.daemons.controllers.empty()) {
     conf.cluster.settings.controller_host = name;
   } else {
-    add_finding(conf, ConfFindingKind::kNoEffect, "SlurmctldHost", fmt::format("controller {} is no backup of {}", name, conf.daemons.controllers.front().name),
+    add_finding(conf, ConfFindingKind::kNoEffect, "SlurmctldHost",
+                fmt::format("controller {} is no backup of {}", name,
+                            conf.daemons.controllers.front().name),
                 "there is one controller, the first one named");
   }
   conf.daemons.controllers.push_back({name, address});
   return {};
 }
 
-/// config_overrides: nodes are taken to have what their NodeName lines say, whatever their hosts have.
+/// config_overrides: nodes are taken to have what their NodeName lines say, whatever their hosts
+/// have.
 Status set_slurmd_parameters(SlurmConf& conf, std::string_view value) {
   for (const std::string_view word : split_words(value, ',')) {
     if (!equal_ignoring_case(word, "config_overrides")) {
-      return fail(ErrorCode::kUnimplemented, "not supported", "of SlurmdParameters only config_overrides is");
+      return fail(ErrorCode::kUnimplemented, "not supported",
+                  "of SlurmdParameters only config_overrides is");
     }
     conf.daemons.is_config_override = true;
   }
@@ -93,8 +99,12 @@ Status set_enforce_part_limits(SlurmConf& conf, std::string_view value) {
   const bool is_all = equal_ignoring_case(value, "ALL");
   conf.cluster.settings.is_enforce_part_limits = is_all || TRY(Flag::read(value));
   if (conf.cluster.settings.is_enforce_part_limits && !is_all) {
-    add_finding(conf, ConfFindingKind::kOld, "EnforcePartLimits", fmt::format("EnforcePartLimits={} is taken as ALL: every partition of a request must allow it", value),
-                "write ALL");
+    add_finding(
+        conf, ConfFindingKind::kOld, "EnforcePartLimits",
+        fmt::format(
+            "EnforcePartLimits={} is taken as ALL: every partition of a request must allow it",
+            value),
+        "write ALL");
   }
   return {};
 }
@@ -108,11 +118,14 @@ Status set_select_type(SlurmConf&, std::string_view value) {
       "write select/cons_tres; for whole nodes set OverSubscribe=EXCLUSIVE on the partition");
 }
 
-/// Bounds on how much of the queue Slurm's scheduler looks at, and how often: the planner looks at all of it.
+/// Bounds on how much of the queue Slurm's scheduler looks at, and how often: the planner looks at
+/// all of it.
 bool is_scheduler_bound(std::string_view name) {
   static constexpr std::array<std::string_view, 10> kBounds = {
-      "default_queue_depth", "partition_job_depth", "sched_interval",  "sched_min_interval", "sched_max_job_start",
-      "batch_sched_delay",   "max_sched_time",      "max_rpc_cnt",     "defer",              "build_queue_timeout"};
+      "default_queue_depth", "partition_job_depth", "sched_interval",
+      "sched_min_interval",  "sched_max_job_start", "batch_sched_delay",
+      "max_sched_time",      "max_rpc_cnt",         "defer",
+      "build_queue_timeout"};
   return name.starts_with("bf_") || std::ranges::find(kBounds, name) != kBounds.end();
 }
 
@@ -121,11 +134,13 @@ Status set_scheduler_parameters(SlurmConf& conf, std::string_view value) {
   for (const std::string_view word : split_words(value, ',')) {
     const std::string name = lower(word.substr(0, word.find('=')));
     if (name == "max_script_size") {
-      const auto size = parse_whole(word.substr(std::min(word.size(), name.size() + 1)), kCodeBytesMax);
+      const auto size =
+          parse_whole(word.substr(std::min(word.size(), name.size() + 1)), kCodeBytesMax);
       if (!size || *size == 0) return must_be("max_script_size=BYTES, at most 56 MiB");
       conf.cluster.settings.max_script_size = *size;
     } else if (is_scheduler_bound(name)) {
-      add_finding(conf, ConfFindingKind::kNoEffect, "SchedulerParameters", fmt::format("SchedulerParameters={} has no effect", word),
+      add_finding(conf, ConfFindingKind::kNoEffect, "SchedulerParameters",
+                  fmt::format("SchedulerParameters={} has no effect", word),
                   "the planner looks at every job, whenever something changes");
     } else {
       unknown.push_back(name);
@@ -133,7 +148,9 @@ Status set_scheduler_parameters(SlurmConf& conf, std::string_view value) {
   }
   if (unknown.empty()) return {};
   return fail(ErrorCode::kUnimplemented, "not supported",
-              fmt::format("of SchedulerParameters Muster knows max_script_size and the bounds on scheduling, not {}", join(unknown, ", ")));
+              fmt::format("of SchedulerParameters Muster knows max_script_size and the bounds on "
+                          "scheduling, not {}",
+                          join(unknown, ", ")));
 }
 
 struct SelectWord {
@@ -155,8 +172,11 @@ Status set_select_parameters(SlurmConf& conf, std::string_view value) {
     const auto is_it = [&](const SelectWord& word) { return equal_ignoring_case(part, word.name); };
     const auto found = std::ranges::find_if(kSelectWords, is_it);
     if (found == kSelectWords.end() || chosen != nullptr) {
-      return fail(ErrorCode::kUnimplemented, fmt::format("{} is not supported", part),
-                  fmt::format("write one of CR_CPU, CR_CPU_Memory, CR_Core and CR_Core_Memory, alone or with {}", kBlockOfCores));
+      return fail(
+          ErrorCode::kUnimplemented, fmt::format("{} is not supported", part),
+          fmt::format(
+              "write one of CR_CPU, CR_CPU_Memory, CR_Core and CR_Core_Memory, alone or with {}",
+              kBlockOfCores));
     }
     chosen = &*found;
   }
@@ -191,13 +211,15 @@ Status set_controller_port(SlurmConf& conf, std::string_view value) {
   conf.daemons.controller_port = static_cast<std::uint16_t>(first);
   if (dash == std::string_view::npos) return {};
   TRY(read_number(value.substr(dash + 1), first, 65535));
-  add_finding(conf, ConfFindingKind::kNoEffect, "SlurmctldPort", fmt::format("SlurmctldPort={} is one port too many", value),
+  add_finding(conf, ConfFindingKind::kNoEffect, "SlurmctldPort",
+              fmt::format("SlurmctldPort={} is one port too many", value),
               fmt::format("one is enough, {} is used", first));
   return {};
 }
 
 void add_old(SlurmConf& conf, std::string_view key, std::string_view value, std::string remedy) {
-  add_finding(conf, ConfFindingKind::kOld, key, fmt::format("{}={} is an old spelling", key, value), std::move(remedy));
+  add_finding(conf, ConfFindingKind::kOld, key, fmt::format("{}={} is an old spelling", key, value),
+              std::move(remedy));
 }
 /// The spelling of before Slurm 18.08. ControlAddr may have come first.
 Status set_control_machine(SlurmConf& conf, std::string_view value) {
@@ -213,13 +235,15 @@ Status set_control_address(SlurmConf& conf, std::string_view value) {
   if (controllers.empty()) controllers.emplace_back();
   controllers.front().address = std::string(value);
   const std::string& name = controllers.front().name;
-  add_old(conf, "ControlAddr", value, fmt::format("write SlurmctldHost={}({})", name.empty() ? "NAME" : name, value));
+  add_old(conf, "ControlAddr", value,
+          fmt::format("write SlurmctldHost={}({})", name.empty() ? "NAME" : name, value));
   return {};
 }
 Status set_backup_controller(SlurmConf& conf, std::string_view value) {
   add_old(conf, "BackupController", value, fmt::format("write a second SlurmctldHost={}", value));
   if (conf.daemons.controllers.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "it stands before ControlMachine", "put SlurmctldHost or ControlMachine before it");
+    return fail(ErrorCode::kInvalidArgument, "it stands before ControlMachine",
+                "put SlurmctldHost or ControlMachine before it");
   }
   return add_controller(conf, value);
 }
@@ -229,34 +253,42 @@ Status set_fast_schedule(SlurmConf& conf, std::string_view value) {
     conf.daemons.is_config_override = true;
     add_old(conf, "FastSchedule", value, "write SlurmdParameters=config_overrides");
   } else {
-    add_old(conf, "FastSchedule", value, "take the key out: nodes are always held to their NodeName lines");
+    add_old(conf, "FastSchedule", value,
+            "take the key out: nodes are always held to their NodeName lines");
   }
   return {};
 }
 Status set_store_comment(SlurmConf& conf, std::string_view value) {
   TRY(Flag::read(value));
-  add_old(conf, "AccountingStoreJobComment", value, "take the key out: comments of jobs are always kept");
+  add_old(conf, "AccountingStoreJobComment", value,
+          "take the key out: comments of jobs are always kept");
   return {};
 }
 Status set_crypto_type(SlurmConf& conf, std::string_view value) {
-  add_old(conf, "CryptoType", value, "take the key out: callers are known by the kernel's word on one host and by TLS between hosts");
+  add_old(conf, "CryptoType", value,
+          "take the key out: callers are known by the kernel's word on one host and by TLS between "
+          "hosts");
   return {};
 }
 Status set_infiniband_type(SlurmConf& conf, std::string_view value) {
   if (!equal_ignoring_case(value, "acct_gather_infiniband/none")) {
-    return fail(ErrorCode::kUnimplemented, "not supported", "the use of networks is not measured: take the key out");
+    return fail(ErrorCode::kUnimplemented, "not supported",
+                "the use of networks is not measured: take the key out");
   }
-  add_old(conf, "AcctGatherInfinibandType", value, "take the key out: AcctGatherInterconnectType has replaced it");
+  add_old(conf, "AcctGatherInfinibandType", value,
+          "take the key out: AcctGatherInterconnectType has replaced it");
   return {};
 }
 
 /// Checked like Slurm does, and that is all.
 Status check_process_tracking(SlurmConf&, std::string_view value) {
-  static constexpr std::array<std::string_view, 3> kKnown = {"proctrack/cgroup", "proctrack/linuxproc", "proctrack/pgid"};
+  static constexpr std::array<std::string_view, 3> kKnown = {
+      "proctrack/cgroup", "proctrack/linuxproc", "proctrack/pgid"};
   return check_word(value, kKnown);
 }
 Status check_task_plugins(SlurmConf&, std::string_view value) {
-  static constexpr std::array<std::string_view, 3> kKnown = {"task/none", "task/affinity", "task/cgroup"};
+  static constexpr std::array<std::string_view, 3> kKnown = {"task/none", "task/affinity",
+                                                             "task/cgroup"};
   for (const std::string_view word : split_words(value, ',')) {
     const bool is_whole = word.find('/') != std::string_view::npos;
     TRY(check_word(is_whole ? std::string(word) : fmt::format("task/{}", word), kKnown));
@@ -264,11 +296,16 @@ Status check_task_plugins(SlurmConf&, std::string_view value) {
   return {};
 }
 std::string_view why_no_tracking(std::string_view value) {
-  return equal_ignoring_case(value, "proctrack/cgroup") ? "" : "a step's processes are held by a cgroup where the node has them, else by their parents";
+  return equal_ignoring_case(value, "proctrack/cgroup")
+             ? ""
+             : "a step's processes are held by a cgroup where the node has them, else by their "
+               "parents";
 }
 std::string_view why_no_task_plugin(std::string_view value) {
   const std::string words = lower(value);
-  if (words.find("cgroup") != std::string::npos) return "tasks are bound as their options say, and are not yet kept to their cores, memory and devices by cgroups";
+  if (words.find("cgroup") != std::string::npos)
+    return "tasks are bound as their options say, and are not yet kept to their cores, memory and "
+           "devices by cgroups";
   return words.find("none") != std::string::npos ? "tasks are bound as their options say" : "";
 }
 

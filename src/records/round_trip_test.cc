@@ -1,5 +1,6 @@
-// Everything that is journalled or sent comes back as it was. The values are drawn member by member (testing.h), so a
-// member of a model struct that its list of fields forgets comes back as its default and fails here.
+// Everything that is journalled or sent comes back as it was. The values are drawn member by member
+// (testing.h), so a member of a model struct that its list of fields forgets comes back as its
+// default and fails here.
 #include <gtest/gtest.h>
 
 #include <capnp/any.h>
@@ -35,8 +36,9 @@ T there_and_back(const T& value) {
   capnp::MallocMessageBuilder message;
   records::write(message.initRoot<Schema>(), value);
   T back;
-  const Status read_it = records::with_message<Schema>(records::message_bytes(message),
-                                                       [&](typename Schema::Reader root) { records::read(root, back); });
+  const Status read_it = records::with_message<Schema>(
+      records::message_bytes(message),
+      [&](typename Schema::Reader root) { records::read(root, back); });
   EXPECT_TRUE(read_it.has_value()) << read_it.error().text();
   return back;
 }
@@ -65,7 +67,8 @@ void expect_every_kind_round_trips() {
       Rng rng(seed);
       Variant value = kind;
       draw(value, rng);
-      ASSERT_EQ(difference(value, there_and_back<Schema>(value)), "") << "alternative " << kind.index() << ", seed " << seed;
+      ASSERT_EQ(difference(value, there_and_back<Schema>(value)), "")
+          << "alternative " << kind.index() << ", seed " << seed;
     }
   });
 }
@@ -101,7 +104,8 @@ TEST(RoundTrip, EveryKindOfEvent) {
       Rng rng(seed);
       Event event{TimePoint::from_seconds(1), kind};
       draw(event, rng);
-      ASSERT_EQ(difference(event, there_and_back<schema::Event>(event)), "") << "kind " << kind.index() << ", seed " << seed;
+      ASSERT_EQ(difference(event, there_and_back<schema::Event>(event)), "")
+          << "kind " << kind.index() << ", seed " << seed;
     }
   });
 }
@@ -128,12 +132,14 @@ TEST(RoundTrip, AnEventOfAKindThatThisVersionDoesNotKnowIsNamed) {
   // The two differ in their kind alone.
   std::string bytes = bytes_of(JobSuspended{JobId(1)});
   const std::string other = bytes_of(JobResumed{JobId(1)});
-  const auto kind = static_cast<std::size_t>(std::ranges::mismatch(bytes, other).in1 - bytes.begin());
+  const auto kind =
+      static_cast<std::size_t>(std::ranges::mismatch(bytes, other).in1 - bytes.begin());
   bytes[kind] = static_cast<char>(200);
   const auto back = records::decode_batch(bytes);
   ASSERT_FALSE(back.has_value());
   EXPECT_EQ(back.error().code, ErrorCode::kCorruption);
-  EXPECT_NE(back.error().text().find("event of an unknown kind: written by a newer version"), std::string::npos);
+  EXPECT_NE(back.error().text().find("event of an unknown kind: written by a newer version"),
+            std::string::npos);
   EXPECT_NE(back.error().text().find("200"), std::string::npos) << back.error().text();
 }
 
@@ -145,8 +151,10 @@ Job job_of(Rng& rng) {
   if (job.run != nullptr) job.run->steps_hash = 0;
   if (job.detail != nullptr && job.detail->empty()) job.detail = nullptr;
   if (!job.array_index || job.array != nullptr) job.array_facts = nullptr;
-  if (job.array_index && job.array != nullptr) job.array_facts = std::make_unique<ArrayFacts>(job.array->facts);
-  if (job.array_index && job.array_facts == nullptr) job.array_facts = std::make_unique<ArrayFacts>();
+  if (job.array_index && job.array != nullptr)
+    job.array_facts = std::make_unique<ArrayFacts>(job.array->facts);
+  if (job.array_index && job.array_facts == nullptr)
+    job.array_facts = std::make_unique<ArrayFacts>();
   return job;
 }
 
@@ -154,7 +162,8 @@ Experiment experiment_of(Rng& rng) {
   Experiment experiment;
   draw(experiment, rng);
   experiment.spec_hash = 0;  // follow from the rest
-  experiment.inputs = {SearchBegun{}, ReportInput{}, ExitInput{}, LimitInput{}, AgainInput{}, OperationsInput{}};
+  experiment.inputs = {SearchBegun{}, ReportInput{}, ExitInput{},
+                       LimitInput{},  AgainInput{},  OperationsInput{}};
   for (SearchInput& input : experiment.inputs) draw(input, rng);
   return experiment;
 }
@@ -176,7 +185,8 @@ TEST(RoundTrip, CheckpointSlices) {
     slice.blobs = expected.blobs;
     slice.answers = expected.answers;
     for (const Job& job : expected.jobs) slice.jobs.push_back(&job);
-    for (const Experiment& experiment : expected.experiments) slice.experiments.push_back(&experiment);
+    for (const Experiment& experiment : expected.experiments)
+      slice.experiments.push_back(&experiment);
     for (const Trial& trial : expected.trials) slice.trials.push_back(&trial);
     const auto back = records::decode_slice(records::encode_slice(slice));
     ASSERT_TRUE(back.has_value()) << back.error().text();
@@ -195,7 +205,8 @@ JobSpecRef sayable(const JobSpecRef& spec) {
   said->script = said->environment = BlobId();
   said->trial = TrialId();
   said->runs_before = 0;
-  for (const JobText key : {JobText::kUserName, JobText::kGroupName, JobText::kAdminComment}) said->text.set(key, "");
+  for (const JobText key : {JobText::kUserName, JobText::kGroupName, JobText::kAdminComment})
+    said->text.set(key, "");
   return said;
 }
 StepSpecRef sayable(const StepSpecRef& spec) {
@@ -223,7 +234,12 @@ void keep_sayable(Request& request) {
 TEST(RoundTrip, EveryKindOfRequestComesBackWithWhatAClientMaySay) {
   std::size_t sent = 0;
   for_each_alternative<Request>([&](const Request& kind) {
-    if (std::visit([](const auto& body) { return records::kIsAskedOverHttpAlone<std::decay_t<decltype(body)>>; }, kind)) return;
+    if (std::visit(
+            [](const auto& body) {
+              return records::kIsAskedOverHttpAlone<std::decay_t<decltype(body)>>;
+            },
+            kind))
+      return;
     ++sent;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
       Rng rng(seed);
@@ -255,8 +271,9 @@ std::map<std::string, std::set<std::string>> structs_of() {
   return structs;
 }
 
-/// What requests and the journal share are plain values that mean the same from anybody's mouth, and every field of them was
-/// looked at: a new one, which a client could then send, fails here until it has been.
+/// What requests and the journal share are plain values that mean the same from anybody's mouth,
+/// and every field of them was looked at: a new one, which a client could then send, fails here
+/// until it has been.
 TEST(WireTypes, NoRecordOfTheJournalIsAClientsToSend) {
   const std::map<std::string, std::set<std::string>> shared = {
       {"TextPack", {"mask", "ends", "buffer"}},
@@ -267,19 +284,23 @@ TEST(WireTypes, NoRecordOfTheJournalIsAClientsToSend) {
   };
   const auto requests = structs_of<schema::Request>();
   const auto journalled = structs_of<schema::EventBatch>();
-  EXPECT_TRUE(requests.contains("JobRequest") && journalled.contains("JobSpec"));  // the walk goes all the way down
+  EXPECT_TRUE(requests.contains("JobRequest") &&
+              journalled.contains("JobSpec"));  // the walk goes all the way down
   for (const auto& [name, fields] : requests) {
     const auto allowed = shared.find(name);
     if (allowed != shared.end()) {
       EXPECT_EQ(fields, allowed->second) << name << ": may a client say this?";
     } else {
-      EXPECT_FALSE(journalled.contains(name)) << name << " is the journal's: give requests a struct of their own";
+      EXPECT_FALSE(journalled.contains(name))
+          << name << " is the journal's: give requests a struct of their own";
     }
   }
-  const std::set<std::string> controllers = {"user",  "group", "uid",        "gid",        "userName", "script",    "environment",
-                                             "trial", "run",   "runsBefore", "reportTime", "state",    "createTime"};
+  const std::set<std::string> controllers = {
+      "user",  "group", "uid",        "gid",        "userName", "script",    "environment",
+      "trial", "run",   "runsBefore", "reportTime", "state",    "createTime"};
   for (const char* name : {"JobRequest", "StepRequest", "DocumentRequest"}) {
-    for (const std::string& field : requests.at(name)) EXPECT_FALSE(controllers.contains(field)) << name << "." << field;
+    for (const std::string& field : requests.at(name))
+      EXPECT_FALSE(controllers.contains(field)) << name << "." << field;
   }
 }
 
@@ -290,14 +311,20 @@ TEST(WireTypes, NamesOfUsersInAJobsTextsAreRefused) {
   text.initEnds(1).set(0, 4);
   text.setBuffer(kj::StringPtr("root").asBytes());
   Request request;
-  const Status read = records::with_message<schema::Request>(records::message_bytes(message),
-                                                             [&](schema::Request::Reader root) { records::read(root, request); });
+  const Status read = records::with_message<schema::Request>(
+      records::message_bytes(message),
+      [&](schema::Request::Reader root) { records::read(root, request); });
   ASSERT_FALSE(read.has_value());
-  EXPECT_NE(read.error().text().find("the controller's to set"), std::string::npos) << read.error().text();
+  EXPECT_NE(read.error().text().find("the controller's to set"), std::string::npos)
+      << read.error().text();
 }
 
-TEST(RoundTrip, EveryMessageToAgents) { expect_every_kind_round_trips<schema::AgentMessage, ToAgent>(); }
-TEST(RoundTrip, EveryMessageFromAgents) { expect_every_kind_round_trips<schema::AgentMessage, FromAgent>(); }
+TEST(RoundTrip, EveryMessageToAgents) {
+  expect_every_kind_round_trips<schema::AgentMessage, ToAgent>();
+}
+TEST(RoundTrip, EveryMessageFromAgents) {
+  expect_every_kind_round_trips<schema::AgentMessage, FromAgent>();
+}
 
 TEST(RoundTrip, RepliesAndQueries) {
   expect_round_trips<schema::Reply, Reply>("Reply");
@@ -329,8 +356,12 @@ TEST(RoundTrip, Pages) {
 }
 
 TEST(RoundTrip, AMessageForTheOtherDirectionIsRefused) {
-  EXPECT_EQ(records::decode_from_agent(records::encode_message(ToAgent(ForgetJob{JobId(1), 0}))).error().code, ErrorCode::kCorruption);
-  EXPECT_EQ(records::decode_to_agent(records::encode_message(FromAgent(Heartbeat{}))).error().code, ErrorCode::kCorruption);
+  EXPECT_EQ(records::decode_from_agent(records::encode_message(ToAgent(ForgetJob{JobId(1), 0})))
+                .error()
+                .code,
+            ErrorCode::kCorruption);
+  EXPECT_EQ(records::decode_to_agent(records::encode_message(FromAgent(Heartbeat{}))).error().code,
+            ErrorCode::kCorruption);
 }
 
 // ---- hostile bytes ----
@@ -346,8 +377,10 @@ std::string damaged(std::string bytes, Rng& rng) {
 
 /// A page of 32 bytes that says it has half a milliard jobs of no size each.
 TEST(HostileBytes, AShortMessageIsNoLongList) {
-  const std::uint64_t words[] = {0x0000000300000000, 0x0001000000000000, 0x0000000700000001, 0x000000007ffffffc};
-  const auto page = records::decode_page(std::string_view(reinterpret_cast<const char*>(words), sizeof words));
+  const std::uint64_t words[] = {0x0000000300000000, 0x0001000000000000, 0x0000000700000001,
+                                 0x000000007ffffffc};
+  const auto page =
+      records::decode_page(std::string_view(reinterpret_cast<const char*>(words), sizeof words));
   ASSERT_FALSE(page.has_value());
   EXPECT_EQ(page.error().code, ErrorCode::kCorruption);
 }
@@ -355,11 +388,15 @@ TEST(HostileBytes, AShortMessageIsNoLongList) {
 /// A request of a few words that names a million jobs.
 TEST(HostileBytes, AListOfElementsWithoutASizeIsRefused) {
   capnp::MallocMessageBuilder message;
-  capnp::AnyStruct::Builder(message.initRoot<schema::Request>().initControlJobs()).getPointerSection()[0].initAsListOfAnyStruct(0, 0, 1'000'000);
+  capnp::AnyStruct::Builder(message.initRoot<schema::Request>().initControlJobs())
+      .getPointerSection()[0]
+      .initAsListOfAnyStruct(0, 0, 1'000'000);
   Request request;
-  kj::Maybe<kj::Exception> failure = kj::runCatchingExceptions([&] { records::read(message.getRoot<schema::Request>().asReader(), request); });
+  kj::Maybe<kj::Exception> failure = kj::runCatchingExceptions(
+      [&] { records::read(message.getRoot<schema::Request>().asReader(), request); });
   KJ_IF_MAYBE (exception, failure) {
-    EXPECT_NE(std::string(exception->getDescription().cStr()).find("without a size"), std::string::npos);
+    EXPECT_NE(std::string(exception->getDescription().cStr()).find("without a size"),
+              std::string::npos);
     return;
   }
   FAIL() << std::get<ControlJobs>(request).jobs.size() << " jobs were read";

@@ -22,7 +22,8 @@ namespace muster {
 namespace {
 
 constexpr kj::Duration kSweepPause = 1 * kj::SECONDS;
-/// How long a peer that is refused may take to read why, and how many such there are at once; others are just closed.
+/// How long a peer that is refused may take to read why, and how many such there are at once;
+/// others are just closed.
 constexpr kj::Duration kRefusalTravels = 2 * kj::SECONDS;
 constexpr std::uint32_t kRefusalsMax = 256;
 /// To say why costs ten times what it costs to close: a program that dials in a loop is told so
@@ -95,7 +96,8 @@ struct Activity {
 /// A call of a user counts for as long as this lives.
 class CallCount {
  public:
-  CallCount(ConnectionQuota& quota, UserId user, std::shared_ptr<Activity> activity, kj::Timer& timer)
+  CallCount(ConnectionQuota& quota, UserId user, std::shared_ptr<Activity> activity,
+            kj::Timer& timer)
       : quota_(quota), user_(user), activity_(std::move(activity)), timer_(timer) {
     ++activity_->calls;
   }
@@ -136,10 +138,12 @@ class ControllerImpl final : public schema::Controller::Server {
     for (const auto wire : asked) read(wire, requests.emplace_back());
     const RequestId id{params.getRequestHigh(), params.getRequestLow()};
     context.releaseParams();
-    return clients_->submit(identity_, std::move(requests), id).then([context](std::vector<Reply>&& replies) mutable {
-      auto list = context.getResults().initReplies(static_cast<unsigned>(replies.size()));
-      for (unsigned i = 0; i < replies.size(); ++i) write(list[i], replies[i]);
-    }).attach(kj::mv(call));
+    return clients_->submit(identity_, std::move(requests), id)
+        .then([context](std::vector<Reply>&& replies) mutable {
+          auto list = context.getResults().initReplies(static_cast<unsigned>(replies.size()));
+          for (unsigned i = 0; i < replies.size(); ++i) write(list[i], replies[i]);
+        })
+        .attach(kj::mv(call));
   }
 
   kj::Promise<void> query(QueryContext context) override {
@@ -148,9 +152,12 @@ class ControllerImpl final : public schema::Controller::Server {
     read(context.getParams().getQuery(), query);
     auto sink = context.getParams().getSink();
     context.releaseParams();
-    context.allowCancellation();  // who does not want the rest, or has left, needs no more of it made
+    context
+        .allowCancellation();  // who does not want the rest, or has left, needs no more of it made
     auto shared_sink = std::make_shared<schema::PageSink::Client>(kj::mv(sink));
-    SendPage send = [shared_sink, &quota = quota_, who = identity_](const std::string& bytes) { return send_page(*shared_sink, quota, who, bytes); };
+    SendPage send = [shared_sink, &quota = quota_, who = identity_](const std::string& bytes) {
+      return send_page(*shared_sink, quota, who, bytes);
+    };
     return clients_->query(identity_, std::move(query), std::move(send))
         .then([context](std::optional<Error>&& error) mutable {
           if (error) write(context.getResults().initError(), *error);
@@ -180,15 +187,17 @@ class ControllerImpl final : public schema::Controller::Server {
     read(context.getParams().getQuery(), query);
     const Duration wait = Duration::microseconds(context.getParams().getWait());
     context.releaseParams();
-    return clients_->read_logs(identity_, std::move(query), wait).then([context](Result<LogAnswer>&& answer) mutable {
-      auto results = context.getResults();
-      if (!answer.has_value()) {
-        write(results.initError(), answer.error());
-        return;
-      }
-      write(results.initPage(), answer->page);
-      results.setIsOver(answer->is_over);
-    }).attach(kj::mv(call));
+    return clients_->read_logs(identity_, std::move(query), wait)
+        .then([context](Result<LogAnswer>&& answer) mutable {
+          auto results = context.getResults();
+          if (!answer.has_value()) {
+            write(results.initError(), answer.error());
+            return;
+          }
+          write(results.initPage(), answer->page);
+          results.setIsOver(answer->is_over);
+        })
+        .attach(kj::mv(call));
   }
 
   kj::Promise<void> registerNode(RegisterNodeContext context) override {
@@ -221,14 +230,17 @@ class ControllerImpl final : public schema::Controller::Server {
  private:
   kj::Own<CallCount> begin_call() {
     KJ_REQUIRE(clients_ != nullptr, "this socket serves agents");
-    if (const auto refusal = quota_.add_call(identity_.user, identity_.is_operator)) kj::throwFatalException(overloaded(*refusal));
+    if (const auto refusal = quota_.add_call(identity_.user, identity_.is_operator))
+      kj::throwFatalException(overloaded(*refusal));
     return kj::heap<CallCount>(quota_, identity_.user, activity_, timer_);
   }
 
   /// A page counts among its reader's bytes until there is room for the next.
-  static kj::Promise<void> send_page(schema::PageSink::Client& sink, ConnectionQuota& quota, const Identity& reader, const std::string& bytes) {
+  static kj::Promise<void> send_page(schema::PageSink::Client& sink, ConnectionQuota& quota,
+                                     const Identity& reader, const std::string& bytes) {
     const std::size_t size = bytes.size();
-    if (const auto refusal = quota.add_bytes(reader.user, reader.is_operator, size)) return overloaded(*refusal);
+    if (const auto refusal = quota.add_bytes(reader.user, reader.is_operator, size))
+      return overloaded(*refusal);
     auto release = kj::defer([&quota, user = reader.user, size] { quota.drop_bytes(user, size); });
     auto request = sink.pageRequest(capnp::MessageSize{size / sizeof(capnp::word) + 16, 0});
     request.setBytes(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes.data()), size));
@@ -244,7 +256,8 @@ class ControllerImpl final : public schema::Controller::Server {
   kj::Timer& timer_;
 };
 
-/// What the server holds of one connection. The order of the members is that in which they need each other.
+/// What the server holds of one connection. The order of the members is that in which they need
+/// each other.
 struct Connection {
   explicit Connection(AgentCalls* agents) : link(std::make_shared<AgentLink>(agents)) {}
   KJ_DISALLOW_COPY(Connection);
@@ -282,7 +295,8 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     tasks.add(acceptor.run());
     if (options.idle_limit != Duration()) tasks.add(sweep_loop());
   }
-  void taskFailed(kj::Exception&&) override {}  // a peer that went away or spoke nonsense: its connection is gone
+  void taskFailed(kj::Exception&&) override {
+  }  // a peer that went away or spoke nonsense: its connection is gone
 
   /// Closes connections that nobody uses.
   kj::Promise<void> sweep_loop() {
@@ -291,14 +305,16 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
       const kj::Duration limit = options.idle_limit.microseconds() * kj::MICROSECONDS;
       for (Connection* connection : connections) {
         const Activity& activity = *connection->activity;
-        if (activity.calls == 0 && timer.now() - activity.last > limit) connection->close->fulfill();
+        if (activity.calls == 0 && timer.now() - activity.last > limit)
+          connection->close->fulfill();
       }
       return sweep_loop();
     });
   }
 
   kj::Own<kj::AsyncIoStream> wrap(int fd) {
-    return io.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+    return io.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                     kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
                                                      kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
   }
 
@@ -337,13 +353,16 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
       return until_gone(peer, rest);
     });
     auto late = io.provider->getTimer().afterDelay(kRefusalTravels);
-    tasks.add(gone.exclusiveJoin(kj::mv(late)).attach(kj::mv(bytes), kj::mv(sink), kj::mv(stream), kj::defer([this] { --refusals; })));
+    tasks.add(gone.exclusiveJoin(kj::mv(late))
+                  .attach(kj::mv(bytes), kj::mv(sink), kj::mv(stream),
+                          kj::defer([this] { --refusals; })));
   }
   static kj::Promise<void> until_gone(kj::AsyncIoStream& peer, kj::ArrayPtr<kj::byte> sink) {
-    return peer.tryRead(sink.begin(), 1, sink.size()).then([&peer, sink](std::size_t size) -> kj::Promise<void> {
-      if (size == 0) return kj::READY_NOW;
-      return until_gone(peer, sink);
-    });
+    return peer.tryRead(sink.begin(), 1, sink.size())
+        .then([&peer, sink](std::size_t size) -> kj::Promise<void> {
+          if (size == 0) return kj::READY_NOW;
+          return until_gone(peer, sink);
+        });
   }
 
   void serve(kj::Own<kj::AsyncIoStream> stream, const Identity& identity) {
@@ -355,7 +374,9 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     const UserId user = identity.user;
     const bool is_operator = identity.is_operator;
     StreamHooks hooks;
-    hooks.hold = [this, user, is_operator](std::size_t bytes) { return quota.add_bytes(user, is_operator, bytes); };
+    hooks.hold = [this, user, is_operator](std::size_t bytes) {
+      return quota.add_bytes(user, is_operator, bytes);
+    };
     hooks.release = [this, user](std::size_t bytes) { quota.drop_bytes(user, bytes); };
     hooks.arrived = [activity = it.activity, &timer] { activity->last = timer.now(); };
     it.messages.emplace(*it.stream, options.message_words_max, std::move(hooks));
@@ -388,7 +409,8 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
   kj::TaskSet tasks;
 };
 
-RpcServer::RpcServer(kj::AsyncIoContext& io, int listen_fd, ClientCalls* clients, AgentCalls* agents, ServerOptions options)
+RpcServer::RpcServer(kj::AsyncIoContext& io, int listen_fd, ClientCalls* clients,
+                     AgentCalls* agents, ServerOptions options)
     : state_(std::make_unique<State>(io, listen_fd, clients, agents, std::move(options))) {}
 RpcServer::~RpcServer() = default;
 

@@ -1,15 +1,12 @@
 #include "apps/musterd/handover.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <kj/io.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <utility>
 
