@@ -30,6 +30,9 @@ class Size:
     submissions: int = 20_000
     pollers: tuple = (0, 200, 2000)
     seconds: int = 15
+    beside: tuple = (("cancel", (100_000,), "100,000 jobs cancelled at once"),
+                     ("test-only", (10_000, 10_000), "`sbatch --test-only` in a loop at 10,000 nodes"),
+                     ("connections", (10_000, 8000), "8,000 connections of one user"))
     plan: tuple = ()
     search: tuple = ()
     metrics: tuple = ()
@@ -40,6 +43,7 @@ class Size:
     @classmethod
     def quick(cls):
         return cls(quiet=Quiet(0), calls=10, sruns=5, array=50, queue=100, rounds=1, submissions=200, pollers=(0, 10), seconds=1,
+                   beside=(("cancel", (500,), "500 jobs cancelled at once"),),
                    plan=("--nodes", 200, "--jobs", 2000, "--running", 600, "--rounds", 3), search=("--trials", 60, "--rounds", 1),
                    metrics=("--trials", 50, "--reports", 5000, "--points", 20_000), logs=("--mb", 6), simulated=2000)
 

@@ -3,10 +3,12 @@ simulator. Each asserts its result before its time.
 """
 import re
 import subprocess
+from pathlib import Path
 
 from compare.report import Budget, Row
 from compare.timing import Series
 
+BESIDE = Path(__file__).resolve().parents[1] / "beside.sh"
 SUBMISSION = re.compile(r"(\d+) submissions, \d+ in flight, 0 refused: (\d+)/s")
 PLAN = re.compile(r"^(.+?) +median +([\d.]+) ms +worst +([\d.]+) ms", re.MULTILINE)
 SIMULATION = re.compile(r": (\d+) jobs ended.* (\d+) jobs a minute")
@@ -56,6 +58,18 @@ def latency(cluster, report, size, build):
     cluster.cancel_all()
 
 
+def beside(_cluster, report, size, build):
+    report.section("latency of a durable submission beside what is hard on the controller (beside.sh)")
+    for what, words, name in size.beside:
+        size.quiet.wait()
+        done = subprocess.run([BESIDE, build, what, *(str(w) for w in words)], capture_output=True, text=True, timeout=600, check=False)
+        assert done.returncode == 0, f"beside.sh {what}: exit {done.returncode}: {done.stdout[-300:]}{done.stderr[-500:]}"
+        told = dict(pair.split("=", 1) for pair in done.stdout.split() if "=" in pair)
+        assert int(told["submissions"]) > 0
+        report.add(Row(f"submission, p99, beside {name}", f"a script that went wrong; worst {float(told['worst_ms']):.1f} ms",
+                       Series("ms", [float(told["p99_ms"])]), budget=Budget(20, "≤ 20 ms")))
+
+
 # ---- the planner ---------------------------------------------------------------------------------------------------------
 def planning(_cluster, report, size, build):
     report.section("planning: 10,000 nodes, 30,000 running jobs, 100,000 pending jobs of 200 shapes, 20 partitions")
@@ -65,6 +79,11 @@ def planning(_cluster, report, size, build):
     for name, median, worst in PLAN.findall(out):
         budget = next((b for prefix, b in budgets.items() if name.startswith(prefix)), None)
         report.add(Row(name, f"a mixed site; worst {float(worst):.1f} ms", Series("ms", [float(median)]), budget=budget))
+    size.quiet.wait()
+    for name, median, worst in PLAN.findall(program(build, "plan_bench", *size.plan, "--shapes", 1050, timeout=600)):
+        if name.startswith("plan after"):
+            report.add(Row(f"{name}, 1,000 shapes", f"the report counted in; worst {float(worst):.1f} ms",
+                           Series("ms", [float(median)]), budget=budgets["plan after"]))
 
 
 # ---- simulated time --------------------------------------------------------------------------------------------------------
@@ -108,6 +127,6 @@ def stores(_cluster, report, size, build):
             report.add(Row(what, f"worst {float(worst):.1f} ms", Series("ms", [float(median)]), budget=budget))
 
 
-PARTS = {"submissions": submissions, "latency": latency, "planning": planning, "simulation": simulation, "searches": searches,
+PARTS = {"submissions": submissions, "latency": latency, "beside": beside, "planning": planning, "simulation": simulation, "searches": searches,
          "stores": stores}
 NEED_CLUSTER = {"submissions", "latency"}
