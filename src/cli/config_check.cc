@@ -10,7 +10,6 @@
 
 #include "cli/commands.h"
 #include "cli/session.h"
-#include "cli/text_file.h"
 #include "codec/conf_companions.h"
 #include "codec/slurm_conf.h"
 #include "codec/words.h"
@@ -72,7 +71,7 @@ constexpr CommandRow kVerbs[] = {{"check", run_check_verb, "say all that is refu
 }  // namespace
 
 Result<std::vector<ConfFinding>> check_conf_file(const std::string& path) {
-  const std::string text = TRY(read_file(path));
+  const std::string text = TRY(read_conf_file(path));
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   const std::string name = path.substr(folder.size());
@@ -84,7 +83,7 @@ Result<std::vector<ConfFinding>> check_conf_file(const std::string& path) {
   }
   std::vector<ConfFinding> findings = read_slurm_conf(path, text, reader).findings;
   for (const std::string_view companion : companion_files()) {
-    const auto beside = read_file(folder + std::string(companion));
+    const auto beside = read_conf_file(folder + std::string(companion));
     if (beside.has_value()) append(findings, check_companion(companion, folder + std::string(companion), *beside, reader));
   }
   sort_by_place(findings, path);

@@ -267,7 +267,7 @@ std::optional<std::uint32_t> find_uid(std::string_view name) {
 
 /// Whether the controller goes by what the file says now. Source: scontrol(1), HASH_VAL.
 std::string_view compare_with_file(const std::string& path, ShownConfig theirs) {
-  const auto text = read_file(path);
+  const auto text = read_conf_file(path);
   if (!text.has_value()) return "(null)";
   ShownConfig ours = read_slurm_conf(path, *text, include_reader(path)).cluster.settings.shown;
   show_users(ours, "", find_uid);

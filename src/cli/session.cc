@@ -8,7 +8,6 @@
 
 #include "cli/allocation.h"
 #include "cli/local_zone.h"
-#include "cli/text_file.h"
 #include "codec/words.h"
 #include "env/posix/conf_files.h"
 
@@ -61,7 +60,7 @@ ClusterAddress find_cluster() {
   Words paths = {"/etc/muster/slurm.conf", "/etc/slurm/slurm.conf"};
   if (!named.empty()) paths = {named};
   for (const std::string& path : paths) {
-    if (const auto text = read_file(path); text.has_value())
+    if (const auto text = read_conf_file(path); text.has_value())
       return scan_conf(path, *text, include_reader(path));
   }
   ClusterAddress none = scan_conf(paths.front(), "");

@@ -1,5 +1,6 @@
 #include "wire/acceptor.h"
 
+#include <kj/exception.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -45,7 +46,8 @@ void Acceptor::accept_waiting() {
   for (int i = 0; i < kAcceptsATurn; ++i) {
     const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-      adopt_(fd);
+      // Its peer may be gone already, which the first call on it would throw.
+      kj::runCatchingExceptions([&] { adopt_(fd); });
     } else if (errno == EAGAIN || is_shortage(errno)) {
       const bool was_short = std::exchange(is_short_, errno != EAGAIN);
       if (is_short_ && !was_short && told_shortage_) told_shortage_(errno);

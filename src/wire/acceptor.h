@@ -12,8 +12,9 @@ namespace muster {
 /// to spare: these wait until it has. Lives no longer than the descriptor.
 class Acceptor {
  public:
-  /// Called on the event loop. `adopt` has the connection's descriptor for itself. `told_shortage`,
-  /// if any, has the errno of a shortage (EMFILE, ENFILE, ENOMEM or ENOBUFS), once per shortage.
+  /// Called on the event loop. `adopt` has the connection's descriptor for itself; what it throws
+  /// is the end of that connection alone. `told_shortage`, if any, has the errno of a shortage
+  /// (EMFILE, ENFILE, ENOMEM or ENOBUFS), once per shortage.
   Acceptor(kj::AsyncIoContext& io, int listen_fd, std::function<void(int fd)> adopt,
            std::function<void(int error)> told_shortage = {});
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <kj/debug.h>
 #include <kj/io.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wire/socket.h"
@@ -46,7 +48,12 @@ struct AcceptorTest : ::testing::Test, kj::TaskSet::ErrorHandler {
     EXPECT_NE(::mkdtemp(folder.data()), nullptr);
     listen_fd = kj::AutoCloseFd(listen_unix(folder + "/s", 0600).value());
     acceptor.emplace(
-        io, listen_fd.get(), [this](int fd) { adopted.emplace_back(fd); },
+        io, listen_fd.get(),
+        [this](int fd) {
+          adopted.emplace_back(fd);
+          if (std::exchange(is_first_gone, false))
+            kj::throwFatalException(KJ_EXCEPTION(DISCONNECTED, "read: reset"));
+        },
         [this](int error) { shortages.push_back(error); });
     tasks.emplace(*this);
     tasks->add(acceptor->run());
@@ -70,6 +77,7 @@ struct AcceptorTest : ::testing::Test, kj::TaskSet::ErrorHandler {
   kj::AutoCloseFd listen_fd;
   std::vector<kj::AutoCloseFd> adopted;
   std::vector<int> shortages;
+  bool is_first_gone = false;  ///< before it is adopted
   std::optional<Acceptor> acceptor;
   std::optional<kj::TaskSet> tasks;
 };
@@ -85,6 +93,15 @@ TEST_F(AcceptorTest, LeavesOthersTheirTurnsHoweverManyCome) {
   }
   EXPECT_EQ(adopted.size(), clients.size());
   EXPECT_LE(most, 128U);
+}
+
+TEST_F(AcceptorTest, OneThatIsGoneAtOnceIsTheEndOfNoOther) {
+  is_first_gone = true;
+  std::vector<kj::AutoCloseFd> clients;
+  for (int i = 0; i < 3; ++i) clients.emplace_back(connect_to("unix:" + folder + "/s").value());
+  until([&] { return adopted.size() == 3; });
+  clients.emplace_back(connect_to("unix:" + folder + "/s").value());
+  until([&] { return adopted.size() == 4; });
 }
 
 TEST_F(AcceptorTest, LetsInWhoCameDuringAShortageWithoutAFurtherSign) {

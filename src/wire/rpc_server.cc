@@ -344,8 +344,10 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     ++reasons;
     auto stream = wrap(fd);
     auto bytes = abort_message(reason);
-    auto sent = stream->write(bytes.asBytes().begin(), bytes.asBytes().size());
     auto& peer = *stream;
+    // To one that is gone already it throws at once.
+    auto sent =
+        kj::evalNow([&] { return peer.write(bytes.asBytes().begin(), bytes.asBytes().size()); });
     auto sink = kj::heapArray<kj::byte>(4096);
     auto rest = sink.asPtr();
     auto gone = sent.then([&peer, rest]() mutable {

@@ -393,6 +393,27 @@ TEST_F(DoorTest, WhoDialsInALoopIsNotToldWhyEachTime) {
   EXPECT_GE(closed, 100);
 }
 
+TEST_F(DoorTest, WhoIsGoneBeforeTheRefusalKeepsNobodyOut) {
+  ServerOptions options;
+  options.quota.connections_max = 1;
+  options.quota.connections_reserved = 0;
+  open(options);
+  auto first = client();
+  ASSERT_TRUE(submit(*first, 1).has_value());
+  for (int i = 0; i < 300; ++i) {
+    kj::AutoCloseFd(connect_to("unix:" + path()).value()) = nullptr;
+    pass(kj::Duration());
+  }
+  pass(1100 * kj::MILLISECONDS);  // the next is told why again
+  auto second = client();
+  const auto refused = submit(*second, 1);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  first.reset();
+  pass(20 * kj::MILLISECONDS);
+  EXPECT_TRUE(submit(*client(), 1).has_value());
+}
+
 TEST_F(DoorTest, WhoIsRefusedAConnectionReadsWhy) {
   ServerOptions options;
   options.quota.connections_max = 2;

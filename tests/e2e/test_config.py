@@ -1,4 +1,5 @@
 """slurm.conf as operators write it and as programs read it back."""
+import os
 import re
 import subprocess
 
@@ -39,6 +40,19 @@ def test_the_controller_refuses_what_the_check_calls_wrong(own_cluster):
     assert cluster.run("muster", "config", "check", check=False).code == 1
     done = subprocess.run([BIN / "musterd", "--check", "-f", conf], capture_output=True, text=True, timeout=30)
     assert done.returncode == 1 and "muster config check" in done.stdout + done.stderr, done
+
+
+@pytest.mark.parametrize("words", [["muster", "config", "check", "{}"], ["muster-agent", "-N", "node1", "-f", "{}"], ["musterd", "-f", "{}"], ["squeue"]],
+                         ids=lambda words: words[0])
+def test_what_is_no_file_keeps_nobody_waiting(tmp_path, words):
+    os.mkfifo(tmp_path / "pipe.conf")
+    (tmp_path / "zeros.conf").symlink_to("/dev/zero")
+    for name in ("pipe.conf", "zeros.conf"):
+        path = str(tmp_path / name)
+        done = subprocess.run([BIN / words[0], *(word.format(path) for word in words[1:])], capture_output=True, text=True, timeout=20,
+                              env={**os.environ, "SLURM_CONF": path})
+        assert done.returncode == 1, done
+        assert words == ["squeue"] or "it is no regular file" in done.stdout + done.stderr, done
 
 
 def test_clients_and_daemons_follow_includes(own_cluster):

@@ -81,6 +81,23 @@ def test_one_user_cannot_take_all_connections(cluster):
     until(lambda: cluster.run(*AS_STRANGER, "squeue", check=False).code == 0, "the user is served again", 20)
 
 
+@pytest.mark.root_only
+def test_who_dials_and_is_gone_keeps_nobody_out(cluster):
+    """A program at its bound may close what is being refused."""
+    gone = subprocess.run(AS_STRANGER + ["/usr/bin/python3", "-c", (
+        "import resource, socket, sys, time\n"
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))\n"
+        "def dial():\n"
+        "    s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); return s\n"
+        "held = [dial() for _ in range(min(2048, hard - 100))]\n"
+        "time.sleep(1.1)  # so that the next ones are told why\n"
+        "for _ in range(50): dial().close(); time.sleep(0.02)\n"), str(cluster.dir / "controller.sock")], capture_output=True, text=True, timeout=60)
+    assert gone.returncode == 0, gone.stderr
+    assert cluster.run("sinfo", "-h", timeout=10).code == 0
+    until(lambda: cluster.run(*AS_STRANGER, "squeue", check=False, timeout=10).code == 0, "the user is served again", 20)
+
+
 def test_half_a_message_is_no_place_to_sleep(cluster):
     """What is not a whole message holds a connection for two minutes at most; here only that it disturbs nobody meanwhile."""
     sleepers = []

@@ -9,6 +9,8 @@ import json
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import tarfile
 import threading
@@ -261,6 +263,22 @@ def test_a_user_who_is_gone_is_refused(own_cluster):
     finally:
         subprocess.run(["userdel", name], check=True)
     assert "is no user any more" in Web(web.cluster, token).get("me", check=401)["error"]["error"]
+
+
+def test_connections_that_are_reset_at_once_end_nobodys_service(own_cluster):
+    """As a scan of the ports makes them."""
+    web = Web(own_cluster(nodes=1))
+    services = (web.cluster.dir / "state/http-services.address").read_text().strip()
+    for address in (web.address, services):
+        host, port = address.rsplit(":", 1)
+        for _ in range(500):
+            with socket.create_connection((host, int(port)), timeout=5) as one:
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert web.ask("GET", "/readyz") == {"status": "ok"}
+    assert web.cluster.run("sinfo", "-h", timeout=10).code == 0
+    connection = http.client.HTTPConnection(services, timeout=10)
+    connection.request("GET", "/")
+    assert connection.getresponse().status in (401, 403, 404)
 
 
 def test_half_sent_requests_lock_nobody_out(own_cluster):

@@ -17,7 +17,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "agent/agent.h"
 #include "agent/inventory.h"
@@ -456,11 +455,9 @@ std::string own_folder() {
 }
 
 int run(const std::string& conf_path, const std::string& name) {
-  std::ifstream file(conf_path);
-  if (!file) die(fmt::format("cannot read {}: {}", conf_path, std::strerror(errno)));
-  std::ostringstream text;
-  text << file.rdbuf();
-  const auto conf = parse_slurm_conf(conf_path, text.str(), include_reader(conf_path));
+  const auto text = read_conf_file(conf_path);
+  if (!text.has_value()) die(text.error().text());
+  const auto conf = parse_slurm_conf(conf_path, *text, include_reader(conf_path));
   if (!conf.has_value()) die(conf.error().text());
   AgentOptions options;
   options.conf_path = conf_path;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pwd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,6 +17,7 @@
 #include "api/http_service.h"
 #include "apps/musterd/threads.h"
 #include "records/page_codec.h"
+#include "wire/acceptor.h"
 #include "wire/socket.h"
 #include "wire/tcp_peer.h"
 
@@ -26,8 +29,6 @@ constexpr kj::Duration kIdle = 150 * kj::SECONDS;
 /// Until all of a request's headers are there; and of the last connections that there are.
 constexpr kj::Duration kHeaderPatience = 10 * kj::SECONDS;
 constexpr kj::Duration kProvingPatience = 2 * kj::SECONDS;
-/// After the system refused a connection, for want of descriptors say.
-constexpr kj::Duration kRefusedPause = 100 * kj::MILLISECONDS;
 
 class HttpThread final : public api::ApiPort {
  public:
@@ -266,30 +267,26 @@ class QuietErrors final : public kj::HttpServerErrorHandler {
 /// Takes connections while there is room for them: one too many is told so and closed.
 class Listener final : private kj::TaskSet::ErrorHandler {
  public:
-  /// `proving`: for connections that must show a good token at once.
-  Listener(kj::HttpServer& server, kj::HttpServer& proving, kj::ConnectionReceiver& receiver,
-           kj::Timer& timer, api::ConnectionBook& book, UserId operator_user)
-      : server_(server),
+  /// `proving`: for connections that must show a good token at once. Owns the listening socket.
+  Listener(kj::AsyncIoContext& io, int fd, kj::HttpServer& server, kj::HttpServer& proving,
+           api::ConnectionBook& book, UserId operator_user)
+      : io_(io),
+        fd_(fd),
+        server_(server),
         proving_(proving),
-        receiver_(receiver),
-        timer_(timer),
         book_(book),
-        operator_(operator_user) {}
-  kj::Promise<void> accept() {
-    // What the system refuses is thrown at once.
-    return kj::evalNow([this] { return receiver_.accept(); })
-        .then(
-            [this](kj::Own<kj::AsyncIoStream> connection) {
-              adopt(kj::mv(connection));
-              return accept();
-            },
-            [this](kj::Exception&&) {
-              return timer_.afterDelay(kRefusedPause).then([this] { return accept(); });
-            });
-  }
+        operator_(operator_user),
+        acceptor_(io, fd, [this](int connection) { adopt(connection); }) {}
+  kj::Promise<void> accept() { return acceptor_.run(); }
 
  private:
-  void adopt(kj::Own<kj::AsyncIoStream> connection) {
+  void adopt(int fd) {
+    auto connection =
+        io_.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                                                   kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                                                   kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+    const int one = 1;  // an answer is not kept back until the one before it was acknowledged
+    connection->setsockopt(IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     const TcpPeer peer = tcp_peer(*connection);
     const auto entry =
         book_.take(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
@@ -309,12 +306,13 @@ class Listener final : private kj::TaskSet::ErrorHandler {
   }
   void taskFailed(kj::Exception&&) override {}
 
+  kj::AsyncIoContext& io_;
+  kj::AutoCloseFd fd_;  ///< outlives the acceptor
   kj::HttpServer& server_;
   kj::HttpServer& proving_;
-  kj::ConnectionReceiver& receiver_;
-  kj::Timer& timer_;
   api::ConnectionBook& book_;
   UserId operator_;
+  Acceptor acceptor_;
   kj::TaskSet tasks_{*this};
 };
 
@@ -407,21 +405,16 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
   struct Port {
     kj::Own<kj::HttpServer> server;
     kj::Own<kj::HttpServer> proving;
-    kj::Own<kj::ConnectionReceiver> receiver;
     Listener listener;
-    Port(kj::Own<kj::HttpServer> all, kj::Own<kj::HttpServer> last,
-         kj::Own<kj::ConnectionReceiver> from, kj::Timer& clock, api::ConnectionBook& book,
-         UserId user)
+    Port(kj::AsyncIoContext& io, int fd, kj::Own<kj::HttpServer> all, kj::Own<kj::HttpServer> last,
+         api::ConnectionBook& book, UserId user)
         : server(kj::mv(all)),
           proving(kj::mv(last)),
-          receiver(kj::mv(from)),
-          listener(*server, *proving, *receiver, clock, book, user) {}
+          listener(io, fd, *server, *proving, book, user) {}
   };
   const auto open_port = [&](api::Door door, int fd) {
-    auto receiver =
-        io.lowLevelProvider->wrapListenSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
-    return kj::heap<Port>(serve(door, false), serve(door, true), kj::mv(receiver), timer,
-                          connections, UserId(options.operator_uid));
+    return kj::heap<Port>(io, fd, serve(door, false), serve(door, true), connections,
+                          UserId(options.operator_uid));
   };
   auto api_port = open_port(api::Door::kApi, place.listen_fd);
   auto services_port = open_port(api::Door::kServices, place.services_fd);

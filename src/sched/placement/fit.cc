@@ -137,9 +137,10 @@ bool Fitter::fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shar
 
 namespace {
 
-/// count * each > left, also where a signed product would overflow. Requires: 0 <= count < 2^32.
+/// count * each > left, also where a signed product would overflow. Requires: 0 <= count < 2^32,
+/// left >= 0.
 bool is_more(std::int64_t count, std::uint32_t each, std::int64_t left) {
-  return left < 0 || static_cast<std::uint64_t>(count) * each > static_cast<std::uint64_t>(left);
+  return static_cast<std::uint64_t>(count) * each > static_cast<std::uint64_t>(left);
 }
 
 }  // namespace
@@ -157,6 +158,7 @@ std::uint32_t Fitter::task_bound(NodeFree free, const Shares& shares) const {
   for (const GresCheck& check : demand_.checks) {
     if (check.per_task == 0) continue;
     const std::int64_t left = free_over(check.kinds, free) - fixed_part(check, shares);
+    if (left < 0) return 0;
     if (is_more(bound, check.per_task, left)) bound = left / check.per_task;
   }
   if (request_.tasks_per_gpu > 0) {
