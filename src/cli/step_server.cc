@@ -84,7 +84,8 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
         io.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
                                                   kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
                                                   kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
-    tasks.add(read_loop(peer).catch_([](kj::Exception&&) {}).then([this, peer] { on_end(*peer); }));
+    auto read = kj::evalNow([&] { return read_loop(peer); });
+    tasks.add(read.catch_([](kj::Exception&&) {}).then([this, peer] { on_end(*peer); }));
   }
 
   kj::Promise<void> read_loop(std::shared_ptr<Peer> peer) {

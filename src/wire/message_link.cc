@@ -48,8 +48,8 @@ kj::Promise<bool> MessageLink::flushed() {
 
 kj::Promise<void> MessageLink::run(std::function<void(std::string)> receive) {
   receive_ = std::move(receive);
-  // A peer that dies with something unread breaks the connection rather than ending it.
-  return read_one().catch_([](kj::Exception&&) {});
+  // A peer that dies with something unread breaks the connection rather than ending it; one that has died so already throws at once.
+  return kj::evalNow([this] { return read_one(); }).catch_([](kj::Exception&&) {});
 }
 
 kj::Promise<void> MessageLink::read_one() {

@@ -52,6 +52,13 @@ TEST_F(LinkTest, APeerThatDiesWithWordsUnreadIsAnEndLikeAnyOther) {
   EXPECT_TRUE(is_fulfilled(kj::mv(running)));
 }
 
+TEST_F(LinkTest, OneThatHasDiedSoBeforeItIsReadIsNoOther) {
+  link_->send("which nobody reads");
+  ASSERT_EQ(answer_of(link_->flushed()), true);
+  close_peer();
+  EXPECT_NO_THROW(EXPECT_TRUE(is_fulfilled(link_->run([](std::string) {}))));
+}
+
 TEST_F(LinkTest, WaitingForWhatCannotBeWrittenEnds) {
   link_->send(std::string(4U << 20, 'x'));  // more than the socket takes
   auto flushed = link_->flushed();

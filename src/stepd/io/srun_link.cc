@@ -54,8 +54,8 @@ kj::Promise<void> SrunLink::flushed() {
 
 kj::Promise<void> SrunLink::run(std::function<void(Frame)> receive) {
   receive_ = std::move(receive);
-  // An srun that dies with output unread breaks the connection rather than ending it.
-  return read_loop().catch_([](kj::Exception&&) {});
+  // An srun that dies with output unread breaks the connection rather than ending it; one that has died so already throws at once.
+  return kj::evalNow([this] { return read_loop(); }).catch_([](kj::Exception&&) {});
 }
 
 kj::Promise<void> SrunLink::read_loop() {

@@ -32,5 +32,16 @@ TEST(SrunLink, AnSrunThatDiesWithOutputUnreadIsAnEndLikeAnyOther) {
   EXPECT_TRUE(running.wait(io.waitScope));
 }
 
+TEST(SrunLink, OneThatHasDiedSoBeforeItIsReadIsNoOther) {
+  auto io = kj::setupAsyncIo();
+  int fds[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+  SrunLink link(io.lowLevelProvider->wrapSocketFd(fds[0], kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP));
+  link.send(FrameKind::kNotice, 0, "which nobody reads");
+  link.flushed().wait(io.waitScope);
+  ::close(fds[1]);
+  EXPECT_NO_THROW(link.run([](Frame) {}).wait(io.waitScope));
+}
+
 }  // namespace
 }  // namespace muster
