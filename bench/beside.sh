@@ -42,7 +42,8 @@ EOF
   musterd -f "$folder/slurm.conf" > "$folder/controller.log" 2>&1 &
   started+=($!)
   for _ in $(seq 100); do [ -S "$folder/agents.sock" ] && break; sleep 0.1; done
-  "$build/bin/pretended_agents" "$folder/agents.sock" n "$1" 8 > "$folder/agents.log" &
+  # In life they are on other machines, and take no CPU from the controller.
+  nice -n 10 "$build/bin/pretended_agents" "$folder/agents.sock" n "$1" 8 > "$folder/agents.log" &
   started+=($!)
   for _ in $(seq 600); do grep -q "all registered" "$folder/agents.log" && break; sleep 0.1; done
   grep "all registered" "$folder/agents.log" >&2
@@ -80,7 +81,7 @@ case $what in
     ;;
   squeue) beside=$(ask_on "squeue -h" "$jobs") ;;
   cancel) beside="sleep 2; scancel --state=PENDING --user=$(id -un)" ;;
-  test-only) beside='for i in $(seq 1000000); do sbatch --test-only -c 2 --wrap true > /dev/null 2>&1; done' ;;
+  test-only) beside='for i in $(seq 1000000); do nice -n 10 sbatch --test-only -c 2 --wrap true > /dev/null 2>&1; done' ;;
   launches)
     queue=1
     { echo '#!/bin/sh'; head -c "${5:-4000000}" /dev/zero | tr '\0' '#' | fold -w 1000; } > "$folder/large.sh"

@@ -256,6 +256,7 @@ void measure(const Size& size) {
   std::vector<double> after_end;
   std::vector<double> after_submit;
   std::vector<double> fast;
+  FastMemo memo;
   std::vector<double> reports;
   PlanReporter reporter;
   const double first_report = milliseconds([&] { (void)reporter.report(snapshot, made, Seq(1)); });
@@ -269,7 +270,7 @@ void measure(const Size& size) {
         *snapshot.find_pending(made.successors[rng.below(made.successors.size())].rank.rank.job);
     job.id = JobId(size.jobs + 1 + i);
     snapshot.add_pending(job);
-    fast.push_back(milliseconds([&] { (void)try_start_now(snapshot, made, job.id, at(0)); }));
+    fast.push_back(milliseconds([&] { (void)try_start_now(snapshot, made, job.id, at(0), &memo); }));
     after_submit.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), {}); }));
     reports.push_back(milliseconds([&] { (void)reporter.report(snapshot, made, Seq(2 * i + 3)); }));
     after_submit.back() += reports.back();

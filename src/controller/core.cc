@@ -537,6 +537,7 @@ void Core::send_due_orders(TimePoint now) {
 void Core::end_turn(TimePoint now) {
   if (!is_started_) return;
   now_ = now;
+  tries_left_ = tries_per_turn(links_.size());
   settle(now);
   askers_.clear();
   allowance_ = kJobsPerTurn;
@@ -559,7 +560,8 @@ void Core::settle(TimePoint now) {
     start_candidates(now);
     start_successors(now);
     for (const JobId id : std::exchange(room_for_steps_, {})) retry_waiting_steps(id, now);
-    is_quiet = events_.size() == before && endings_.empty() && candidates_.empty();
+    is_quiet =
+        events_.size() == before && endings_.empty() && (candidates_.empty() || tries_left_ == 0);
   }
 }
 

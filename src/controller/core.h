@@ -33,6 +33,7 @@
 #include "journal/journal_port.h"
 #include "model/agent_message.h"
 #include "model/view.h"
+#include "sched/fast_path.h"
 
 namespace muster {
 
@@ -211,6 +212,14 @@ class Core {
   // core_start.cc: from plan to running
   void start_candidates(TimePoint now);
   void start_successors(TimePoint now);
+  std::optional<JobId> first_of(const sched::Successor& successor,
+                                std::span<const NodeIndex> freed) const;
+  /// Starts that a turn tries, what is left waits for the next: a try looks at every node, and
+  /// takes up to some 50 ns for each.
+  static std::size_t tries_per_turn(std::size_t nodes);
+  /// False: it waits for the next plan.
+  bool try_start(JobId job, TimePoint now);
+  bool has_starts_left() const;
   bool commit(const sched::Start& start, TimePoint now);
   bool commit_start(const sched::Start& start, TimePoint now);
   void create_first_step(const Job& job, TimePoint now);
@@ -450,6 +459,9 @@ class Core {
   std::map<JobId, std::uint32_t>
       wished_slots_;  ///< of elastic trials that are asked to stop for it
   std::map<JobId, std::vector<Command>> waiting_steps_;
+  sched::FastMemo fast_memo_;
+  std::size_t tries_left_ = 0;      ///< of starts, in this turn
+  std::size_t next_successor_ = 0;  ///< of the plan's; those from it on are still to be tried
 };
 
 }  // namespace muster

@@ -20,15 +20,13 @@
 #include "state/views.h"
 
 namespace muster {
-namespace {
-
-/// Starts tried per turn before the next plan is awaited: bounds the time that a turn can take.
-constexpr std::size_t kStartsPerTurn = 512;
-
-}  // namespace
 
 Status Core::check_satisfiable(const JobSpec& spec, const std::vector<PartitionIndex>& partitions) const {
   return muster::check_satisfiable(state_, snapshot_, spec, partitions);
+}
+
+std::size_t Core::tries_per_turn(std::size_t nodes) {
+  return std::clamp<std::size_t>(200'000 / std::max<std::size_t>(nodes, 1), 16, 512);
 }
 
 /// Jobs that are new or newly unblocked start in this turn if they take nothing from anybody.
@@ -36,31 +34,47 @@ void Core::start_candidates(TimePoint now) {
   std::vector<JobId> jobs = std::exchange(candidates_, {});
   if (plan_ == nullptr || jobs.empty()) return;
   snapshot_.advance_time(std::max(now, state_.time()));
-  for (const JobId id : jobs) {
-    for (std::size_t started = 0; started < kStartsPerTurn; ++started) {
-      if (snapshot_.find_pending(id) == nullptr) break;
-      const auto result = sched::try_start_now(snapshot_, *plan_, id, std::max(now, state_.time()));
-      const auto* start = std::get_if<sched::Start>(&result);
-      if (start == nullptr || !commit(*start, now)) break;
-    }
+  auto job = jobs.begin();
+  while (job != jobs.end() && tries_left_ > 0) {
+    // An array goes on with its next element.
+    if (snapshot_.find_pending(*job) == nullptr || !try_start(*job, now)) ++job;
   }
+  candidates_.insert(candidates_.begin(), job, jobs.end());
 }
 
 /// Room has appeared: the plan's successors take it in their order.
 void Core::start_successors(TimePoint now) {
-  if (!std::exchange(has_freed_, false) || plan_ == nullptr) return;
+  if (std::exchange(has_freed_, false)) next_successor_ = 0;
+  if (plan_ == nullptr || next_successor_ >= plan_->successors.size()) return;
   snapshot_.advance_time(std::max(now, state_.time()));
-  std::size_t tries = 0;
-  for (const sched::Successor& successor : plan_->successors) {
-    while (tries++ < kStartsPerTurn) {
-      if (successor.shape.value() >= snapshot_.shapes().size()) break;
-      const sched::Shape& shape = snapshot_.shape(successor.shape);
-      if (shape.serial != successor.serial || shape.ready.empty()) break;
-      const auto result = sched::try_start_now(snapshot_, *plan_, shape.ready.begin()->job, std::max(now, state_.time()));
-      const auto* start = std::get_if<sched::Start>(&result);
-      if (start == nullptr || !commit(*start, now)) break;
-    }
+  const auto freed = sched::freed_since(snapshot_, *plan_).value_or(std::vector<NodeIndex>());
+  while (next_successor_ < plan_->successors.size() && tries_left_ > 0) {
+    const auto job = first_of(plan_->successors[next_successor_], freed);
+    if (!job || !try_start(*job, now)) ++next_successor_;
   }
+}
+
+/// The best ranked job of the successor's shape; nullopt: it is gone, or the room is none for it.
+std::optional<JobId> Core::first_of(const sched::Successor& successor,
+                                    std::span<const NodeIndex> freed) const {
+  if (successor.shape.value() >= snapshot_.shapes().size()) return std::nullopt;
+  const sched::Shape& shape = snapshot_.shape(successor.shape);
+  if (shape.serial != successor.serial || shape.ready.empty()) return std::nullopt;
+  if (!sched::may_start_on(snapshot_, shape, freed)) return std::nullopt;
+  return shape.ready.begin()->job;
+}
+
+bool Core::try_start(JobId job, TimePoint now) {
+  --tries_left_;
+  const auto result =
+      sched::try_start_now(snapshot_, *plan_, job, std::max(now, state_.time()), &fast_memo_);
+  const auto* start = std::get_if<sched::Start>(&result);
+  return start != nullptr && commit(*start, now);
+}
+
+bool Core::has_starts_left() const {
+  return plan_ != nullptr &&
+         (!candidates_.empty() || has_freed_ || next_successor_ < plan_->successors.size());
 }
 
 void Core::on_plan(PlanResult result, TimePoint now) {
@@ -73,7 +87,9 @@ void Core::on_plan(PlanResult result, TimePoint now) {
     plan->revision = revision;
   }
   while (!revisions_.empty() && revisions_.front().first < result.seq) revisions_.pop_front();
+  has_freed_ = has_freed_ || (plan_ != nullptr && next_successor_ < plan_->successors.size());
   plan_ = std::move(plan);
+  next_successor_ = plan_->successors.size();
   if (result.resize) resize(*result.resize, now);
   end_turn(now);
   port_.plan_consumed(state_.seq());

@@ -78,7 +78,8 @@ bool Core::advance(Sweeping& sweeping, TimePoint now) {
 
 bool Core::has_work() const {
   const bool is_any = !sweeps_.empty() || !downed_.empty() || !carried_on_.empty() ||
-                      dependencies_.has_affected() || is_node_watch_cut_ || has_turns_left_;
+                      dependencies_.has_affected() || is_node_watch_cut_ || has_turns_left_ ||
+                      has_starts_left();
   return is_started_ && is_any && undurable_.size() < kUndurableMax;
 }
 

@@ -430,5 +430,33 @@ TEST(CoreSweep, JobsThatLeaveMemoryTogetherLeaveItPartByPart) {
   EXPECT_LE(most, kPerEviction);
 }
 
+/// A try looks at every node: a turn makes so many, and what is left has the next ones.
+TEST(CoreStarts, ManyAtOnceTakeSeveralTurnsAndOthersHaveTheirs) {
+  const auto config = testing::config_of(2);
+  for (NodeConfig& node : config->nodes) node.cpus = node.cores_per_socket = 1000;
+  Rig rig(config);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    RegisterNode hello = Rig::hello_of(i);
+    hello.cpus = 1000;
+    ASSERT_TRUE(rig.greet(hello).has_value());
+  }
+  rig.plan();
+  PreparedSubmit submit = submit_of(spec_of());
+  submit.array.emplace();
+  submit.array->indices = Bitmap::range(0, 1500);
+  rig.ask({submit});
+  rig.flush();
+  const auto running = [&] {
+    std::size_t count = 0;
+    rig.core.state().jobs().for_each([&](const Job& job) { count += job.run != nullptr ? 1 : 0; });
+    return count;
+  };
+  EXPECT_EQ(running(), 512U);
+  EXPECT_TRUE(rig.core.has_work());
+  EXPECT_GE(rig.work(), 2U);
+  EXPECT_EQ(running(), 1500U);
+  EXPECT_FALSE(rig.core.has_work());
+}
+
 }  // namespace
 }  // namespace muster

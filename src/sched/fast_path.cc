@@ -42,23 +42,47 @@ Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan
   return timeline;
 }
 
+/// `free`: what is free now, of which the snapshot's own counts what is overdue as taken.
+void refresh(FastMemo& memo, const ClusterSnapshot& snapshot, const FreeTable& free,
+             bool is_overdue_free) {
+  const bool is_same = memo.revision > 0 && memo.revision <= snapshot.revision() &&
+                       memo.config_revision == snapshot.config_revision() && !is_overdue_free;
+  const auto changes = is_same ? snapshot.changed_since(memo.revision) : std::nullopt;
+  const auto look_at = [&](NodeIndex node) { memo.with_cpus.put(node, free.at(node).cpus > 0); };
+  if (changes) {
+    NodeSet changed(snapshot.node_count());
+    for (const auto& [revision, node] : *changes) changed.set(node);
+    memo.order.update(snapshot.facts(), free, changed.first(snapshot.node_count()));
+    changed.for_each(look_at);
+  } else {
+    memo.order = BestFitOrder(snapshot.facts(), free);
+    memo.with_cpus = NodeSet(snapshot.node_count());
+    for (std::uint32_t i = 0; i < snapshot.node_count(); ++i) look_at(NodeIndex(i));
+  }
+  memo.config_revision = snapshot.config_revision();
+  memo.revision = is_overdue_free ? 0 : snapshot.revision();
+}
+
 class FastPath {
  public:
-  FastPath(const ClusterSnapshot& snapshot, const Plan& plan, JobId job, TimePoint now)
+  FastPath(const ClusterSnapshot& snapshot, const Plan& plan, JobId job, TimePoint now,
+           FastMemo& memo)
       : snapshot_(snapshot),
         plan_(plan),
         job_(*snapshot.find_pending(job)),
         shape_(snapshot.shape(snapshot.shape_of(job))),
         now_(now),
-        freed_(freed_since_plan()) {}
+        freed_(freed_since_plan()),
+        memo_(memo) {}
 
   FastStart run() {
     if (!shape_.ready.contains(job_.rank())) return Hesitation::kNotReady;
     const auto newer = snapshot_.ready_since(plan_.revision);
-    if (!newer || snapshot_.config_revision() > plan_.revision) return Hesitation::kPlanTooOld;
+    const bool is_known = newer && snapshot_.changed_since(plan_.revision);
+    if (!is_known || snapshot_.config_revision() > plan_.revision) return Hesitation::kPlanTooOld;
     Timeline timeline = timeline_with_windows(snapshot_, plan_, job_.id, now_);
-    const BestFitOrder best_fit(snapshot_.facts(), timeline.free());
-    const std::vector<NodeIndex>& order = best_fit.nodes();
+    refresh(memo_, snapshot_, timeline.free(), plan_.options.is_overdue_free);
+    const std::vector<NodeIndex>& order = memo_.order.nodes();
     Hesitation hesitation = Hesitation::kNotReady;
     for (const PartitionIndex partition : shape_.partitions) {
       if (!takes_work(snapshot_, shape_, partition)) continue;
@@ -102,11 +126,11 @@ class FastPath {
     return wanted;
   }
 
+  /// Empty also where it is too long ago to tell: the job waits for the next plan then.
   NodeSet freed_since_plan() const {
     NodeSet freed(snapshot_.node_count());
-    for (std::uint32_t i = 0; i < snapshot_.node_count(); ++i) {
-      freed.put(NodeIndex(i), snapshot_.freed_revision(NodeIndex(i)) > plan_.revision);
-    }
+    for (const NodeIndex node : freed_since(snapshot_, plan_).value_or(std::vector<NodeIndex>()))
+      freed.set(node);
     return freed;
   }
 
@@ -147,7 +171,7 @@ class FastPath {
                         node_rule(snapshot_.facts(), request, partition));
     const NodeLimits limits = node_limits(request, snapshot_.partition(partition)).limits;
     Seeking how{Effort::kQuick};  // what takes longer to place waits for the plan
-    return place_widest(fitter, interval, limits, order, allowed, &how);
+    return place_widest(fitter, interval, limits, order, allowed & memo_.with_cpus, &how);
   }
 
   const ClusterSnapshot& snapshot_;
@@ -156,15 +180,42 @@ class FastPath {
   const Shape& shape_;
   TimePoint now_;
   NodeSet freed_;
+  FastMemo& memo_;
 };
 
 }  // namespace
 
-FastStart try_start_now(const ClusterSnapshot& snapshot, const Plan& plan, JobId job,
-                        TimePoint now) {
+FastStart try_start_now(const ClusterSnapshot& snapshot, const Plan& plan, JobId job, TimePoint now,
+                        FastMemo* memo) {
   CHECK(snapshot.find_pending(job) != nullptr, "job {} is not pending", job.value());
   CHECK(snapshot.revision() >= plan.revision, "the plan is of a later state");
-  return FastPath(snapshot, plan, job, now).run();
+  FastMemo own;
+  return FastPath(snapshot, plan, job, now, memo != nullptr ? *memo : own).run();
+}
+
+std::optional<std::vector<NodeIndex>> freed_since(const ClusterSnapshot& snapshot,
+                                                  const Plan& plan) {
+  const auto changes = snapshot.changed_since(plan.revision);
+  if (!changes) return std::nullopt;
+  NodeSet freed(snapshot.node_count());
+  for (const auto& [revision, node] : *changes) {
+    if (snapshot.freed_revision(node) > plan.revision) freed.set(node);
+  }
+  return freed.first(snapshot.node_count());
+}
+
+bool may_start_on(const ClusterSnapshot& snapshot, const Shape& shape,
+                  std::span<const NodeIndex> freed) {
+  return std::ranges::any_of(shape.partitions, [&](PartitionIndex partition) {
+    const Demand& demand = shape.demand_in(partition);
+    const Fitter fitter(snapshot.facts(), demand,
+                        node_rule(snapshot.facts(), *demand.request, partition));
+    return std::ranges::any_of(freed, [&](NodeIndex node) {
+      return snapshot.usable().test(node) && snapshot.partition_nodes(partition).test(node) &&
+             demand.feasible.test(node) &&
+             candidate_at(fitter, node, snapshot.free().at(node)).has_value();
+    });
+  });
 }
 
 }  // namespace muster::sched

@@ -2,8 +2,12 @@
 // appeared.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <variant>
+#include <vector>
 
+#include "sched/placement/partition_fit.h"
 #include "sched/plan.h"
 #include "sched/snapshot.h"
 
@@ -21,13 +25,32 @@ enum class Hesitation : std::uint8_t {
 /// The start, or why not.
 using FastStart = std::variant<Start, Hesitation>;
 
+/// What is kept from one question about a snapshot to the next: only nodes that changed in between
+/// are looked at again.
+struct FastMemo {
+  std::uint64_t config_revision = 0;
+  std::uint64_t revision = 0;  ///< the snapshot's when the rest was right; 0: never
+  BestFitOrder order;
+  NodeSet with_cpus;  ///< nodes on which not every CPU is taken: no other takes a task
+};
+
 /// Starts `job` (or one element of it) now if that delays no window of `plan` and takes nothing
 /// from a job of equal or higher rank: room that `plan` saw and left is free for anyone; room that
 /// appeared since is for the best ranked job that could use it. `snapshot` is at or after
 /// plan.revision, with the plan's starts applied or dropped. Pure: nothing is changed. Requires:
-/// snapshot.advance_time(now) was called. Cost: O(nodes + shapes * nodes / 64), well below a plan.
-/// Determinism: as a plan.
-FastStart try_start_now(const ClusterSnapshot& snapshot, const Plan& plan, JobId job,
-                        TimePoint now);
+/// snapshot.advance_time(now) was called; `memo`, where given, was of no other snapshot. Cost:
+/// O(nodes + shapes * nodes / 64), well below a plan; without a memo O(nodes log nodes).
+/// Determinism: as a plan, with a memo or without.
+FastStart try_start_now(const ClusterSnapshot& snapshot, const Plan& plan, JobId job, TimePoint now,
+                        FastMemo* memo = nullptr);
+
+/// Nodes that gained room since `plan` was made, rising. Nullopt: too long ago to tell.
+std::optional<std::vector<NodeIndex>> freed_since(const ClusterSnapshot& snapshot,
+                                                  const Plan& plan);
+
+/// False: none of `freed`, all that gained room since a plan in which no job of the shape could
+/// start, could take a task of it. Cost: O(freed).
+bool may_start_on(const ClusterSnapshot& snapshot, const Shape& shape,
+                  std::span<const NodeIndex> freed);
 
 }  // namespace muster::sched

@@ -379,5 +379,56 @@ TEST(Properties, TheFastPathDelaysNoWindow) {
   }
 }
 
+/// What the fast path remembers changes no answer, and a job that starts in room that appeared
+/// since the plan is never passed over.
+TEST(Properties, TheFastPathAnswersAlikeWithAMemoAndPassesNobodyOver) {
+  std::uint32_t starts = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng(seed);
+    ClusterSnapshot snapshot = make_snapshot(random_cluster(rng));
+    snapshot.advance_time(at(0));
+    Events events(rng, snapshot);
+    events.submit(12);
+    apply(snapshot, plan(snapshot, at(0)));
+    Plan base = plan(snapshot, at(0));
+    FastMemo memo;
+    for (int step = 0; step < 12; ++step) {
+      const bool has_end = rng.chance(0.7) && !snapshot.ends().empty();
+      const NodeIndex node(pick(rng, 0, static_cast<std::uint32_t>(snapshot.node_count() - 1)));
+      if (has_end) {
+        snapshot.end_job(snapshot.ends()[rng.below(snapshot.ends().size())].job);
+      } else {
+        snapshot.set_node_conditions(node,
+                                     rng.chance(0.5) ? node_condition::kDrain : std::uint16_t{0});
+      }
+      const auto freed = freed_since(snapshot, base);
+      ASSERT_TRUE(freed.has_value());
+      std::optional<Start> taken;
+      for (const Shape& shape : snapshot.shapes()) {
+        if (shape.serial == 0 || shape.ready.empty()) continue;
+        const JobId job = shape.ready.begin()->job;
+        const FastStart answer = try_start_now(snapshot, base, job, at(0));
+        ASSERT_EQ(try_start_now(snapshot, base, job, at(0), &memo), answer);
+        const auto* start = std::get_if<Start>(&answer);
+        if (start == nullptr) continue;
+        EXPECT_TRUE(may_start_on(snapshot, shape, *freed)) << "job " << job.value();
+        taken = *start;
+      }
+      if (taken) {
+        ++starts;
+        snapshot.remove_pending(taken->job);
+        snapshot.start_job({taken->job, taken->partition, taken->nodes, taken->end});
+      }
+      if (rng.chance(0.2)) {
+        apply(snapshot, plan(snapshot, at(0)));
+        base = plan(snapshot, at(0));
+      }
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(starts, 100U);
+}
+
 }  // namespace
 }  // namespace muster::sched

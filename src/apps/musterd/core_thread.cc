@@ -13,6 +13,8 @@ namespace {
 
 constexpr kj::Duration kTick = 100 * kj::MILLISECONDS;
 constexpr int kTicksPerFacts = 10;
+/// So many messages of agents are read before the other threads are heard again.
+constexpr int kHeardBetween = 64;
 
 /// The core with its ports: the journal and the followers by channel, the agents by RPC.
 class CoreThread final : public AgentCalls {
@@ -30,11 +32,7 @@ class CoreThread final : public AgentCalls {
 
   kj::Promise<void> pump() {
     return observer_.whenBecomesReadable().then([this] {
-      for (ToCore& message : channels_.core.take()) {
-        std::visit([this](auto& body) { receive(body); }, message);
-      }
-      take_commands();
-      end_turn();
+      take_messages();
       return pump();
     });
   }
@@ -69,6 +67,8 @@ class CoreThread final : public AgentCalls {
       channels_.logs.push(OutputPush{node, output->fragment});
     }
     schedule_end();
+    // Who waits for an answer does not wait until each of ten thousand nodes has been heard.
+    if (++heard_ >= kHeardBetween && channels_.core.size() > 0) take_messages();
     return true;
   }
   void agent_lost(NodeIndex node, AgentSender& sender,
@@ -101,6 +101,14 @@ class CoreThread final : public AgentCalls {
   }
 
  private:
+  void take_messages() {
+    heard_ = 0;
+    for (ToCore& message : channels_.core.take()) {
+      std::visit([this](auto& body) { receive(body); }, message);
+    }
+    take_commands();
+    end_turn();
+  }
   void receive(Command& command) { commands_.push_back(std::move(command)); }
   void receive(PlanResult& plan) { core_.on_plan(std::move(plan), cluster_now()); }
   void receive(DurableNote& note) { core_.on_durable(note.seq, cluster_now()); }
@@ -191,6 +199,7 @@ class CoreThread final : public AgentCalls {
   kj::Promise<void> work_ = kj::READY_NOW;
   bool is_working_ = false;
   int ticks_ = 0;
+  int heard_ = 0;  ///< messages of agents since the other threads were last heard
 };
 
 }  // namespace
