@@ -464,6 +464,14 @@ Status SqliteJournal::checkpoint_log() {
   return sql_guard([&] { sql_->session << "PRAGMA wal_checkpoint(PASSIVE)"; });
 }
 
+Status move_journal_log(const std::string& path) {
+  return sql_guard([&] {
+    soci::session session(soci::sqlite3, "dbname=\"" + path + "\" timeout=10");
+    session << "PRAGMA wal_autocheckpoint=0";
+    session << "PRAGMA wal_checkpoint(PASSIVE)";
+  });
+}
+
 Status SqliteJournal::probe() {
   return sql_guard([&] { sql_->session << "UPDATE meta SET value = value + 1 WHERE name = 'probe'"; });
 }

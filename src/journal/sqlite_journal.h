@@ -94,4 +94,9 @@ class SqliteJournal {
   std::int64_t slices_ = 0;
 };
 
+/// Moves what the write-ahead log of the journal at `path` holds into its file, over a connection
+/// of its own: whoever appends meanwhile is not held up, and what it appends stays in the log.
+/// Cost: I/O.
+Status move_journal_log(const std::string& path);
+
 }  // namespace muster

@@ -252,7 +252,26 @@ TEST(SqliteJournal, ItsLogShrinksAgain) {
     ASSERT_TRUE((*journal)->checkpoint_log().has_value());
     append(6, 10);
     EXPECT_LE(log_size(), std::size_t{16} << 20);
+    // Most of it can be moved beside an open one; what was appended meanwhile is left for it.
+    for (std::uint64_t seq = 7; seq <= 11; ++seq) append(seq, std::size_t{8} << 20);
+    const auto file_size = std::filesystem::file_size(path);
+    ASSERT_TRUE(move_journal_log(path).has_value());
+    EXPECT_GT(std::filesystem::file_size(path), file_size + (std::size_t{30} << 20));
+    append(12, 10);
+    ASSERT_TRUE((*journal)->checkpoint_log().has_value());
+    append(13, 10);
+    EXPECT_LE(log_size(), std::size_t{16} << 20);
+    std::size_t count = 0;
+    ASSERT_TRUE((*journal)
+                    ->replay(Seq(),
+                             [&](const EventBatch&) {
+                               ++count;
+                               return Status();
+                             })
+                    .has_value());
+    EXPECT_EQ(count, 13U);
   }
+  EXPECT_FALSE(move_journal_log(std::string(folder) + "/none/journal.db").has_value());
   std::filesystem::remove_all(folder);
 }
 

@@ -56,9 +56,12 @@ bool has_shape(const Shape& shape, const PendingJob& job) {
 /// Takes away the nodes that could not carry one task, with a share of each per-job need, even when empty.
 void restrict_to_capable(Demand& demand, const ClusterFacts& facts) {
   const Fitter fitter(facts, demand, {demand.request->is_exclusive, std::nullopt});
+  std::vector<bool> is_capable;
+  for (const NodeIndex like : facts.classes)
+    is_capable.push_back(candidate_at(fitter, like, facts.total.at(like)).has_value());
   NodeSet capable = demand.feasible;
   demand.feasible.for_each([&](NodeIndex node) {
-    if (!candidate_at(fitter, node, facts.total.at(node))) capable.reset(node);
+    if (!is_capable[facts.class_of[node.value()]]) capable.reset(node);
   });
   demand.feasible = std::move(capable);
 }

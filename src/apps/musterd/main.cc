@@ -427,6 +427,7 @@ int run(const std::string& conf_path, const Handover& before) {
   if (!agent_fd.has_value()) die(agent_fd.error().text());
 
   std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
+  std::thread([&] { run_labour(channels->log_moves); }).detach();
   std::thread([&] { run_forecasts(*channels); }).detach();
   std::thread([&] { run_history(*channels, *recovered->history); }).detach();
   std::thread([&] { run_logs(*channels, *recovered->logs, book); }).detach();

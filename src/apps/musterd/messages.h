@@ -39,7 +39,9 @@ struct CheckpointSliceRow { std::string record; };
 struct CheckpointEnd { CheckpointSeal seal; };
 struct CheckpointBegin {};
 struct TruncateNote { Seq history; };
-using ToJournal = std::variant<EventBatchRef, FetchBlob, CheckpointBegin, CheckpointSliceRow, CheckpointEnd, TruncateNote>;
+struct LogMoved {};  ///< into the journal's file, but for what was appended meanwhile
+using ToJournal = std::variant<EventBatchRef, FetchBlob, CheckpointBegin, CheckpointSliceRow,
+                               CheckpointEnd, TruncateNote, LogMoved>;
 
 // ---- to the planner ----
 struct PlanConsumed { Seq until; };
@@ -122,6 +124,7 @@ struct Channels {
   Channel<ToMetrics> metrics;
   Channel<HttpTask> http;
   std::array<Channel<Labour>, 2> labour;  ///< one for each worker
+  Channel<Labour> log_moves;              ///< the journal's log into its file
 };
 
 }  // namespace muster::daemon

@@ -67,8 +67,11 @@ bool keep_reserve(const std::string& path) {
 
 class JournalThread {
  public:
-  JournalThread(Channels& channels, SqliteJournal& journal, std::string reserve)
-      : channels_(channels), journal_(journal), reserve_(std::move(reserve)) {}
+  JournalThread(Channels& channels, SqliteJournal& journal, const std::string& folder)
+      : channels_(channels),
+        journal_(journal),
+        path_(folder + "/journal.db"),
+        reserve_(folder + "/journal.reserve") {}
 
   void run() {
     watch_disk();
@@ -112,12 +115,25 @@ class JournalThread {
     if (stored.has_value()) {
       batches_since_log_ += batches.size();
       channels_.core.push(DurableNote{batches.back()->seq});
-      if (bytes_since_log_ > kLogBytes || batches_since_log_ > kLogBatches) checkpoint_log();
+      if (bytes_since_log_ > kLogBytes || batches_since_log_ > kLogBatches) move_log();
       return;
     }
     is_failed_ = true;
     ::unlink(reserve_.c_str());
     channels_.core.push(JournalFailure{stored.error()});
+  }
+  /// Most of it is moved beside us: replies wait only while the rest is.
+  void move_log() {
+    if (std::exchange(is_log_moving_, true)) return;
+    channels_.log_moves.push(Labour{[this] {
+      [[maybe_unused]] const Status ignored =
+          move_journal_log(path_);  // only the log's size depends on it
+      channels_.journal.push(LogMoved{});
+    }});
+  }
+  void receive(LogMoved&) {
+    is_log_moving_ = false;
+    checkpoint_log();
   }
   void checkpoint_log() {
     bytes_since_log_ = batches_since_log_ = 0;
@@ -174,7 +190,9 @@ class JournalThread {
 
   Channels& channels_;
   SqliteJournal& journal_;
+  std::string path_;
   std::string reserve_;
+  bool is_log_moving_ = false;
   std::deque<ToJournal> slow_;  ///< all but batches and blobs, in their order
   bool is_failed_ = false;
   bool is_reserve_kept_ = true;
@@ -258,7 +276,7 @@ void lower_priority() {
 }
 
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options) {
-  JournalThread(channels, journal, options.state_folder + "/journal.reserve").run();
+  JournalThread(channels, journal, options.state_folder).run();
 }
 
 namespace {
