@@ -41,7 +41,9 @@ def search(cluster, searcher):
 @pytest.mark.parametrize("searcher, due", [
     ({"name": "sync_halving", "num_rungs": 3, "max_trials": 9, "divisor": 3, "max_time": 9}, {1: 6, 3: 2, 9: 1}),
     ({"name": "pbt", "population_size": 4, "num_rounds": 3, "length_per_round": 2,
-      "replace_function": {"truncate_fraction": 0.25}, "time_metric": "epochs"}, None)], ids=["sync_halving", "pbt"])
+      "replace_function": {"truncate_fraction": 0.25}, "time_metric": "epochs"}, None),
+    # Brackets of 9, 5 and 3 trials that begin with 1, 3 and 9 epochs (Li et al., JMLR 2018, algorithm 1).
+    ({"name": "hyperband", "divisor": 3, "max_time": 9, "max_concurrent_trials": 17}, {1: 6, 3: 6, 9: 5})], ids=["sync_halving", "pbt", "hyperband"])
 def test_each_trial_is_trained_as_far_as_the_search_says(cluster, searcher, due):
     experiment = search(cluster, searcher)
     until(lambda: len(trials(cluster, experiment)) >= 2)
@@ -57,6 +59,22 @@ def test_each_trial_is_trained_as_far_as_the_search_says(cluster, searcher, due)
         assert len(rows) == 6 and sum(epochs * count for epochs, count in trained.items()) == 4 * 3 * 2, rows
     checked = cluster.run("muster", "check", "--dir", cluster.dir)
     assert "found:" not in checked.out
+
+
+@pytest.mark.parametrize("searcher", [{"name": "async_halving", "num_rungs": 3, "divisor": 3, "stop_once": False},
+                                      {"name": "adaptive_asha", "max_rungs": 3, "divisor": 3, "bracket_rungs": [3], "stop_once": False}], ids=lambda one: one["name"])
+def test_asynchronous_promotions_are_trained_out(cluster, searcher):
+    """How many are promoted depends on who comes first; what a promotion is for, and that the best are, does not."""
+    experiment = search(cluster, {**searcher, "max_trials": 9, "max_time": 9})
+    until(lambda: len(trials(cluster, experiment)) >= 3)
+    os.kill(cluster.pid("controller"), signal.SIGKILL)
+    cluster.up()
+    wait(cluster, experiment, timeout=240)
+    rows = trials(cluster, experiment)
+    assert len(rows) == 9 and all(row["STATE"] == "COMPLETED" and row["WHY"] for row in rows), rows
+    trained = Counter(epochs_of(cluster, experiment, row["TRIAL"]) for row in rows)
+    assert set(trained) <= {1, 3, 9}, rows
+    assert trained[9] >= 1 and trained[3] + trained[9] >= 3, rows
 
 
 # A model of one weight under Muster's own Trainer, which ends at the target of its run. Each batch is a line of a file.
