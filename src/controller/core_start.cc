@@ -20,6 +20,12 @@
 #include "state/views.h"
 
 namespace muster {
+namespace {
+
+/// Jobs that a turn leaves to the next one to try.
+constexpr std::ptrdiff_t kCandidatesKept = 256;
+
+}  // namespace
 
 Status Core::check_satisfiable(const JobSpec& spec, const std::vector<PartitionIndex>& partitions) const {
   return muster::check_satisfiable(state_, snapshot_, spec, partitions);
@@ -39,7 +45,9 @@ void Core::start_candidates(TimePoint now) {
     // An array goes on with its next element.
     if (snapshot_.find_pending(*job) == nullptr || !try_start(*job, now)) ++job;
   }
-  candidates_.insert(candidates_.begin(), job, jobs.end());
+  // In a rush the rest is the next plan's: it would be tried for longer than that takes.
+  const auto left = std::min<std::ptrdiff_t>(jobs.end() - job, kCandidatesKept);
+  candidates_.insert(candidates_.begin(), job, job + left);
 }
 
 /// Room has appeared: the plan's successors take it in their order.
