@@ -56,7 +56,14 @@ void Core::start_successors(TimePoint now) {
   if (plan_ == nullptr || next_successor_ >= plan_->successors.size()) return;
   snapshot_.advance_time(std::max(now, state_.time()));
   const auto freed = sched::freed_since(snapshot_, *plan_).value_or(std::vector<NodeIndex>());
+  // To look whether the room is any for a shape costs a try once it has come to as many nodes.
+  std::size_t looked = 0;
   while (next_successor_ < plan_->successors.size() && tries_left_ > 0) {
+    looked += freed.size();
+    if (looked >= links_.size()) {
+      looked = 0;
+      if (--tries_left_ == 0) break;
+    }
     const auto job = first_of(plan_->successors[next_successor_], freed);
     if (!job || !try_start(*job, now)) ++next_successor_;
   }

@@ -458,5 +458,30 @@ TEST(CoreStarts, ManyAtOnceTakeSeveralTurnsAndOthersHaveTheirs) {
   EXPECT_FALSE(rig.core.has_work());
 }
 
+/// Room for nobody is looked at for every shape that waits, a part of them a turn.
+TEST(CoreStarts, RoomThatAppearedIsOfferedInTurns) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  auto wide = spec_of();
+  wide->min_nodes = wide->task_count = 2;
+  rig.done(submit_of(wide));
+  for (std::uint64_t i = 0; i < 1200; ++i) {
+    auto spec = spec_of();
+    spec->cpus_per_task = 4;
+    spec->time_limit = Duration::minutes(static_cast<std::int64_t>(10 + i));
+    rig.done(submit_of(spec));
+  }
+  rig.plan();
+  for (const char* state : {"drain", "resume"}) {
+    rig.ask({UpdateObject{UpdateKind::kNode, "n[0-1]", {{"State", state}, {"Reason", "test"}}}},
+            kRoot);
+    rig.flush();
+  }
+  EXPECT_TRUE(rig.core.has_work());
+  EXPECT_GE(rig.work(), 1U);
+  EXPECT_FALSE(rig.core.has_work());
+}
+
 }  // namespace
 }  // namespace muster

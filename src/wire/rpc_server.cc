@@ -325,7 +325,11 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     } else if (const auto refusal = quota.add_connection(identity->user, identity->is_operator)) {
       refuse(fd, *refusal);
     } else {
-      serve(wrap(fd), *identity);
+      const UserId user = identity->user;
+      KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&] { serve(wrap(fd), *identity); })) {
+        quota.drop_connection(user);
+        kj::throwFatalException(kj::mv(*exception));
+      }
     }
   }
 
@@ -340,9 +344,9 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
       ::close(fd);
       return;
     }
+    auto stream = wrap(fd);
     ++refusals;
     ++reasons;
-    auto stream = wrap(fd);
     auto bytes = abort_message(reason);
     auto& peer = *stream;
     // To one that is gone already it throws at once.

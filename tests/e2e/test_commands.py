@@ -408,7 +408,8 @@ def test_daemons_without_standard_streams(own_cluster):
     daemons = [away.popen("sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', *words)
                for words in (["musterd", "-f", conf], ["muster-agent", "-f", conf, "-N", "node1"])]
     try:
-        until(lambda: away.run("sinfo", "-h", "-o", "%t", check=False).out == "idle\n", "the node is there")
+        until(lambda: away.run("sinfo", "-h", "-o", "%t", check=False).out == "idle\n",
+              lambda: f"the node is there: {away.run('sinfo', '-R', check=False)}, daemons ended with {[one.poll() for one in daemons]}")
         assert away.run("srun", "echo", "ran").out == "ran\n"
         streams = [streams_of(daemon.pid) for daemon in daemons]
     finally:

@@ -122,6 +122,10 @@ class JournalThread {
     ::unlink(reserve_.c_str());
     channels_.core.push(JournalFailure{stored.error()});
   }
+  void note_written(std::size_t bytes) {
+    bytes_since_log_ += bytes;
+    if (bytes_since_log_ > kLogBytes) move_log();
+  }
   /// Most of it is moved beside us: replies wait only while the rest is.
   void move_log() {
     if (std::exchange(is_log_moving_, true)) return;
@@ -155,6 +159,7 @@ class JournalThread {
     is_reserve_kept_ = is_kept;
   }
   void truncate() {
+    note_written(kRowsPerTruncation * kBytesPerEvent);
     const auto done = journal_.truncate(history_, kRowsPerTruncation);
     has_truncation_ = done.has_value() && !*done;
     truncate_time_ = steady_now();
@@ -176,6 +181,7 @@ class JournalThread {
   }
   void receive(CheckpointBegin&) { is_checkpoint_whole_ = journal_.begin_checkpoint().has_value(); }
   void receive(CheckpointSliceRow& slice) {
+    note_written(slice.record.size());
     is_checkpoint_whole_ = is_checkpoint_whole_ && journal_.add_slice(slice.record).has_value();
     channels_.checkpoint_slices.give();
   }
