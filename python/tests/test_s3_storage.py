@@ -9,6 +9,7 @@ import os
 import random
 import re
 import tempfile
+import time
 from uuid import UUID, uuid4
 
 import pytest
@@ -307,6 +308,24 @@ def test_what_a_killed_upload_left_is_swept_by_the_next_run(s3, tmp_path, script
         assert context.info.latest_checkpoint == first
         assert not any(second in key for key in s3.objects()) and s3.unfinished_uploads() == []
         assert events(tmp_path, second) == ["announced", "discarded"]
+
+
+def test_parts_are_swept_also_where_no_object_is_there_yet(s3, tmp_path, scripts):
+    script = scripts(KILLED, **variables(s3, tmp_path))
+    _, second = script.line(), script.line()
+    s3.fail("PUT .*/small", "hold")
+    s3.fail("PUT .*/large.*partNumber=2", "hold")
+    script.process.stdin.write("\n")
+    script.process.stdin.flush()
+    deadline = time.monotonic() + 30
+    while not s3.unfinished_uploads():
+        assert time.monotonic() < deadline, s3.requests
+        time.sleep(0.05)
+    script.kill()
+    s3.release.set()
+    assert not any(second in key for key in s3.objects())
+    with core.init():
+        assert s3.unfinished_uploads() == [] and events(tmp_path, second) == ["announced", "discarded"]
 
 
 def test_one_that_was_whole_when_its_writer_was_killed_is_completed(s3, tmp_path, monkeypatch):

@@ -304,7 +304,8 @@ TEST(Settle, ContradictionsAreRefused) {
 TEST(Settle, HintsAndBoundsOnTasks) {
   EXPECT_TRUE(settled(Submitter::kBatch, {"-N2", "--no-kill=no"}).job.is_kill_on_node_fail);
   EXPECT_FALSE(settled(Submitter::kBatch, {"--wait-all-nodes=0"}).job.wait_all_nodes);
-  EXPECT_EQ(settled(Submitter::kBatch, {"--hint=nomultithread"}).job.threads_per_core, 1U);
+  for (const char* hint : {"--hint=nomultithread", "--hint=compute_bound"})
+    EXPECT_EQ(settled(Submitter::kBatch, {hint}).job.threads_per_core, 1U) << hint;
   EXPECT_EQ(settled(Submitter::kBatch, {"--hint=multithread"}).job.threads_per_core, 0U);
   EXPECT_EQ(settled(Submitter::kBatch, {"-n4", "--ntasks-per-core=1"}).job.threads_per_core, 1U);
   EXPECT_EQ(settled(Submitter::kBatch, {"-N4", "-n8", "--ntasks-per-socket=2"}).job.tasks_per_node,

@@ -242,11 +242,13 @@ class LocalCheckpoints:
             self._append("completed", uuid)
             self._completed.append(uuid)
         elif event == "announced":
+            # Said once it is so: a store may hold parts of files, and not one file yet by which they would be found again.
+            self._of(uuid).storage.discard(uuid)
             self._append("discarded", uuid)
         elif presence is Presence.PARTIAL and event in ("completed", "partially_deleted"):
             self._append("deleted", uuid)
             self._completed.remove(uuid)
-        if presence is Presence.PARTIAL:
+        if presence is Presence.PARTIAL and event != "announced":
             self._of(uuid).storage.discard(uuid)
 
     def _storage_named(self, name: str) -> Optional[Storage]:
