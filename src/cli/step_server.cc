@@ -17,6 +17,7 @@
 #include "codec/words.h"
 #include "wire/acceptor.h"
 #include "wire/socket.h"
+#include "wire/socket_stream.h"
 
 namespace muster::cli {
 namespace {
@@ -80,10 +81,7 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
   void taskFailed(kj::Exception&&) override {}  // each peer's end is handled where it is read
 
   void adopt(int fd) {
-    auto peer = std::make_shared<Peer>(
-        io.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                                                  kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                                                  kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
+    auto peer = std::make_shared<Peer>(socket_stream(io, fd));
     auto read = kj::evalNow([&] { return read_loop(peer); });
     tasks.add(read.catch_([](kj::Exception&&) {}).then([this, peer] { on_end(*peer); }));
   }

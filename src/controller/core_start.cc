@@ -27,7 +27,8 @@ constexpr std::ptrdiff_t kCandidatesKept = 256;
 
 }  // namespace
 
-Status Core::check_satisfiable(const JobSpec& spec, const std::vector<PartitionIndex>& partitions) const {
+Status Core::check_satisfiable(const JobSpec& spec,
+                               const std::vector<PartitionIndex>& partitions) const {
   return muster::check_satisfiable(state_, snapshot_, spec, partitions);
 }
 
@@ -112,7 +113,8 @@ void Core::on_plan(PlanResult result, TimePoint now) {
 
 /// False: it no longer fits. The next plan will see why.
 bool Core::commit(const sched::Start& start, TimePoint now) {
-  // An element that this start splits off is its array's doing: it has no number yet that anybody knows.
+  // An element that this start splits off is its array's doing: it has no number yet that anybody
+  // knows.
   starting_ = start.job;
   port_.works_on(start.job);
   const bool is_started = commit_start(start, now);
@@ -122,14 +124,17 @@ bool Core::commit(const sched::Start& start, TimePoint now) {
 
 bool Core::commit_start(const sched::Start& start, TimePoint now) {
   const Job* job = state_.jobs().find(start.job);
-  if (job == nullptr || !job->is_pending() || standing_hold(*job) != PendingReason::kNone || refusal_) return false;
+  if (job == nullptr || !job->is_pending() || standing_hold(*job) != PendingReason::kNone ||
+      refusal_)
+    return false;
   const bool is_record = job->array != nullptr && !job->array_index;
   if (is_record && job->array->remaining.indices.empty()) return false;
   if (is_record && job->array->remaining.throttle != 0 &&
       job->array->active_elements >= job->array->remaining.throttle) {
     return false;
   }
-  if (const Job* array = is_record || job->array_job.value() == 0 ? nullptr : state_.jobs().find(job->array_job);
+  if (const Job* array =
+          is_record || job->array_job.value() == 0 ? nullptr : state_.jobs().find(job->array_job);
       array != nullptr && array->array != nullptr && array->array->remaining.throttle != 0 &&
       array->array->active_elements >= array->array->remaining.throttle) {
     return false;
@@ -138,7 +143,8 @@ bool Core::commit_start(const sched::Start& start, TimePoint now) {
   if (!allocation) return false;
   JobId id = start.job;
   if (is_record && job->array->remaining.indices.count() > 1) {
-    const auto index = static_cast<std::uint32_t>(job->array->remaining.indices.lowest(1).indices().front());
+    const auto index =
+        static_cast<std::uint32_t>(job->array->remaining.indices.lowest(1).indices().front());
     id = state_.next_job();
     emit(ArraySplit{start.job, index, id}, now);
   }

@@ -1,4 +1,5 @@
-// Requests about many jobs, and what one event means for many: a bounded part of it a turn, so that nobody else waits.
+// Requests about many jobs, and what one event means for many: a bounded part of it a turn, so that
+// nobody else waits.
 #include <algorithm>
 
 #include "controller/core.h"
@@ -7,19 +8,25 @@
 namespace muster {
 namespace {
 
-/// Batches on their way to the journal beyond which no further part is taken up: the disk sets the pace.
+/// Batches on their way to the journal beyond which no further part is taken up: the disk sets the
+/// pace.
 constexpr std::size_t kUndurableMax = 2;
 
 /// Null: the request concerns a bounded number of things by itself.
-std::optional<frontend::Sweep> sweep_of(const PreparedRequest& request, const Identity& identity, const ClusterState& state) {
-  if (const auto* cancel = std::get_if<CancelJobs>(&request)) return frontend::Sweep(*cancel, identity, state);
-  if (const auto* control = std::get_if<ControlJobs>(&request)) return frontend::Sweep(*control, identity, state);
+std::optional<frontend::Sweep> sweep_of(const PreparedRequest& request, const Identity& identity,
+                                        const ClusterState& state) {
+  if (const auto* cancel = std::get_if<CancelJobs>(&request))
+    return frontend::Sweep(*cancel, identity, state);
+  if (const auto* control = std::get_if<ControlJobs>(&request))
+    return frontend::Sweep(*control, identity, state);
   const auto* update = std::get_if<PreparedUpdate>(&request);
-  if (update != nullptr && update->kind == UpdateKind::kJob) return frontend::Sweep(*update, identity, state);
+  if (update != nullptr && update->kind == UpdateKind::kJob)
+    return frontend::Sweep(*update, identity, state);
   return std::nullopt;
 }
 
-/// What a repeat is told. Of very many outcomes the failures are kept, up to a bound: every replica has the answer for ten minutes.
+/// What a repeat is told. Of very many outcomes the failures are kept, up to a bound: every replica
+/// has the answer for ten minutes.
 Reply kept_of(const Reply& reply) {
   constexpr std::size_t kOutcomesKept = 1000;
   Reply kept = reply;
@@ -35,7 +42,8 @@ Reply kept_of(const Reply& reply) {
 bool Core::joins_sweep(const Command& command) {
   if (!command.request.is_set()) return false;
   for (Sweeping& sweeping : sweeps_) {
-    if (sweeping.request != command.request || sweeping.identity.user != command.identity.user) continue;
+    if (sweeping.request != command.request || sweeping.identity.user != command.identity.user)
+      continue;
     sweeping.tokens.push_back(command.token);
     return true;
   }
@@ -53,7 +61,8 @@ bool Core::begin_sweep(const Command& command, TimePoint now) {
   return true;
 }
 
-/// True: it is done and answered. Each part is a draft of its own: a part that is refused is not applied, those before it stay.
+/// True: it is done and answered. Each part is a draft of its own: a part that is refused is not
+/// applied, those before it stay.
 bool Core::advance(Sweeping& sweeping, TimePoint now) {
   if (sweeping.asker.value() != 0) askers_.insert(sweeping.asker);
   Draft draft(state_, now);
@@ -62,7 +71,8 @@ bool Core::advance(Sweeping& sweeping, TimePoint now) {
   allowance_ -= std::min(allowance_, done);
   Reply& reply = sweeping.sweep.reply();
   if (!reply.error) check_changes(draft, 0, reply);
-  if (const Status sound = reply.error ? Status() : check_before_apply(draft); !sound.has_value()) reply.error = sound.error();
+  if (const Status sound = reply.error ? Status() : check_before_apply(draft); !sound.has_value())
+    reply.error = sound.error();
   if (!reply.error) {
     send_signals(orders, now);
     sweeping.has_changed = sweeping.has_changed || !draft.events.empty();
@@ -72,7 +82,8 @@ bool Core::advance(Sweeping& sweeping, TimePoint now) {
   if (sweeping.request.is_set() && sweeping.has_changed) {
     emit(RequestAnswered{sweeping.request, sweeping.identity.user, {kept_of(reply)}}, now);
   }
-  for (const std::uint64_t token : sweeping.tokens) replies_.emplace_back(token, std::vector<Reply>{reply});
+  for (const std::uint64_t token : sweeping.tokens)
+    replies_.emplace_back(token, std::vector<Reply>{reply});
   return true;
 }
 

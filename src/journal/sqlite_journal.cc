@@ -15,20 +15,23 @@
 namespace muster {
 namespace {
 
-/// 2: rows carry digests, checkpoints the hash of their state, `meta` where the steady clock stood. 3: scripts and environments carry digests,
-/// too.
+/// 2: rows carry digests, checkpoints the hash of their state, `meta` where the steady clock stood.
+/// 3: scripts and environments carry digests, too.
 constexpr int kFormat = 3;
 /// What the write-ahead log may keep of the disk while it is not needed.
 constexpr long long kLogBytesKept = 16 << 20;
 
 constexpr const char* kSchema[] = {
     "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS batches (seq INTEGER PRIMARY KEY, record BLOB NOT NULL, digest INTEGER)",
-    "CREATE TABLE IF NOT EXISTS blobs (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL, digest INTEGER)",
-    "CREATE TABLE IF NOT EXISTS slices (generation INTEGER, position INTEGER, record BLOB NOT NULL, digest INTEGER, "
-    "PRIMARY KEY (generation, position))",
+    "CREATE TABLE IF NOT EXISTS batches (seq INTEGER PRIMARY KEY, record BLOB NOT NULL, "
+    "digest INTEGER)",
+    "CREATE TABLE IF NOT EXISTS blobs (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL, "
+    "digest INTEGER)",
+    "CREATE TABLE IF NOT EXISTS slices (generation INTEGER, position INTEGER, "
+    "record BLOB NOT NULL, digest INTEGER, PRIMARY KEY (generation, position))",
     "CREATE TABLE IF NOT EXISTS checkpoints (generation INTEGER PRIMARY KEY, seq INTEGER NOT NULL, "
-    "slices INTEGER NOT NULL, hash_format INTEGER NOT NULL DEFAULT 0, state_hash INTEGER NOT NULL DEFAULT 0)",
+    "slices INTEGER NOT NULL, hash_format INTEGER NOT NULL DEFAULT 0, "
+    "state_hash INTEGER NOT NULL DEFAULT 0)",
     "INSERT OR IGNORE INTO meta VALUES ('format', 3)",
     "INSERT OR IGNORE INTO meta VALUES ('epoch', 0)",
     "INSERT OR IGNORE INTO meta VALUES ('probe', 0)",
@@ -52,14 +55,19 @@ long long stored(std::uint64_t bits) { return static_cast<long long>(bits); }
 std::uint64_t bits_of(long long value) { return static_cast<std::uint64_t>(value); }
 
 /// Of a row: its place counts, so that a row which moved is found, too.
-std::uint64_t digest_of(std::uint64_t place, std::string_view record) { return Hasher().add(place).add(record).digest(); }
-
-Status check_digest(std::uint64_t place, const std::string& record, const std::optional<std::uint64_t>& digest, const char* what) {
-  if (!digest || *digest == digest_of(place, record)) return {};
-  return fail(ErrorCode::kCorruption, fmt::format("{} {} is damaged", what, place), "its bytes are not those that were written");
+std::uint64_t digest_of(std::uint64_t place, std::string_view record) {
+  return Hasher().add(place).add(record).digest();
 }
 
-/// Begins with the write lock: a reader beside it makes a writer wait, and never turns it away in the middle.
+Status check_digest(std::uint64_t place, const std::string& record,
+                    const std::optional<std::uint64_t>& digest, const char* what) {
+  if (!digest || *digest == digest_of(place, record)) return {};
+  return fail(ErrorCode::kCorruption, fmt::format("{} {} is damaged", what, place),
+              "its bytes are not those that were written");
+}
+
+/// Begins with the write lock: a reader beside it makes a writer wait, and never turns it away in
+/// the middle.
 class WriteTransaction {
  public:
   explicit WriteTransaction(soci::session& sql) : sql_(sql) { sql_ << "BEGIN IMMEDIATE"; }
@@ -86,14 +94,16 @@ class WriteTransaction {
 
 /// The connection and its prepared statements with the variables that they are bound to.
 struct SqliteJournal::Statements {
-  explicit Statements(const std::string& connect) : session(soci::sqlite3, connect), bytes(session) {}
+  explicit Statements(const std::string& connect)
+      : session(soci::sqlite3, connect), bytes(session) {}
 
   void prepare() {
-    insert_batch.emplace((session.prepare << "INSERT INTO batches VALUES (:seq, :record, :digest)", soci::use(number),
-                          soci::use(bytes), soci::use(digest)));
-    set_meta.emplace((session.prepare << "INSERT OR REPLACE INTO meta VALUES (:name, :value)", soci::use(name), soci::use(number)));
-    insert_blob.emplace((session.prepare << "INSERT INTO blobs VALUES (:id, :bytes, :digest)", soci::use(number),
-                         soci::use(bytes), soci::use(digest)));
+    insert_batch.emplace((session.prepare << "INSERT INTO batches VALUES (:seq, :record, :digest)",
+                          soci::use(number), soci::use(bytes), soci::use(digest)));
+    set_meta.emplace((session.prepare << "INSERT OR REPLACE INTO meta VALUES (:name, :value)",
+                      soci::use(name), soci::use(number)));
+    insert_blob.emplace((session.prepare << "INSERT INTO blobs VALUES (:id, :bytes, :digest)",
+                         soci::use(number), soci::use(bytes), soci::use(digest)));
     delete_blob.emplace((session.prepare << "DELETE FROM blobs WHERE id = :id", soci::use(number)));
   }
   void run(std::optional<soci::statement>& statement, std::uint64_t key) {
@@ -117,7 +127,8 @@ struct SqliteJournal::Statements {
   std::optional<soci::statement> delete_blob;
 };
 
-SqliteJournal::SqliteJournal(std::unique_ptr<Statements> statements) : sql_(std::move(statements)) {}
+SqliteJournal::SqliteJournal(std::unique_ptr<Statements> statements)
+    : sql_(std::move(statements)) {}
 SqliteJournal::~SqliteJournal() = default;
 
 namespace {
@@ -157,16 +168,19 @@ Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const Options& option
   if (!options.is_read_only) TRY(rewrite_log(options.path));
   TRY(sql_guard([&] {
     const char* const mode = options.is_read_only ? " readonly=true" : "";
-    auto statements = std::make_unique<Statements>("dbname=\"" + options.path + "\" timeout=10" + mode);
+    auto statements =
+        std::make_unique<Statements>("dbname=\"" + options.path + "\" timeout=10" + mode);
     soci::session& sql = statements->session;
-    if (options.is_read_only) sql << "BEGIN";  // until the file is closed: all that is read is of one moment
+    if (options.is_read_only)
+      sql << "BEGIN";  // until the file is closed: all that is read is of one moment
     format = format_of(sql);
     const bool is_readable = options.is_read_only ? format == kFormat : format <= kFormat;
     if (!is_readable) return;  // a newer version's file is left as it is
     if (!options.is_read_only) make_writable(sql, format);
     long long last = 0;
     long long generation = 0;
-    sql << "SELECT COALESCE(MAX(seq), 0) FROM (SELECT seq FROM batches UNION ALL SELECT seq FROM checkpoints)",
+    sql << "SELECT COALESCE(MAX(seq), 0) FROM (SELECT seq FROM batches UNION ALL SELECT seq FROM "
+           "checkpoints)",
         soci::into(last);
     sql << "SELECT COALESCE(MAX(generation), 0) FROM slices", soci::into(generation);
     if (!options.is_read_only) statements->prepare();
@@ -176,11 +190,13 @@ Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const Options& option
   }));
   if (format > kFormat) {
     return fail(ErrorCode::kFailedPrecondition, "journal has format " + std::to_string(format),
-                "this version reads up to " + std::to_string(kFormat) + "; start the version that wrote it");
+                "this version reads up to " + std::to_string(kFormat) +
+                    "; start the version that wrote it");
   }
   if (journal == nullptr) {
     return fail(ErrorCode::kFailedPrecondition, "journal has format " + std::to_string(format),
-                "this version only looks at format " + std::to_string(kFormat) + "; start its controller once");
+                "this version only looks at format " + std::to_string(kFormat) +
+                    "; start its controller once");
   }
   return journal;
 }
@@ -190,7 +206,8 @@ Result<Epoch> SqliteJournal::take_lead(Epoch beyond) {
   TRY(sql_guard([&] {
     const long long least = stored(beyond.value());
     WriteTransaction transaction(sql_->session);
-    sql_->session << "UPDATE meta SET value = MAX(value, :least) + 1 WHERE name = 'epoch'", soci::use(least);
+    sql_->session << "UPDATE meta SET value = MAX(value, :least) + 1 WHERE name = 'epoch'",
+        soci::use(least);
     sql_->session << "SELECT value FROM meta WHERE name = 'epoch'", soci::into(epoch);
     transaction.commit();
   }));
@@ -206,7 +223,8 @@ Status SqliteJournal::append(const std::vector<EventBatchRef>& batches, const Jo
     sql_->session << "SELECT value FROM meta WHERE name = 'epoch'", soci::into(epoch);
     if (static_cast<std::uint64_t>(epoch) != epoch_.value()) return;
     for (const EventBatchRef& batch : batches) {
-      CHECK(batch->seq.value() == last.value() + 1, "batch {} after {}", batch->seq.value(), last.value());
+      CHECK(batch->seq.value() == last.value() + 1, "batch {} after {}", batch->seq.value(),
+            last.value());
       last = batch->seq;
       const std::string record = records::encode_batch(*batch);
       put_bytes(sql_->bytes, record);
@@ -227,7 +245,8 @@ Status SqliteJournal::append(const std::vector<EventBatchRef>& batches, const Jo
     transaction.commit();
   }));
   if (static_cast<std::uint64_t>(epoch) != epoch_.value()) {
-    return fail(ErrorCode::kConflict, "another controller leads", "epoch " + std::to_string(epoch) + " is newer than ours");
+    return fail(ErrorCode::kConflict, "another controller leads",
+                "epoch " + std::to_string(epoch) + " is newer than ours");
   }
   last_ = last;
   return {};
@@ -239,16 +258,20 @@ Result<std::optional<JournalClock>> SqliteJournal::clock() {
   long long event = 0;
   int count = 0;
   TRY(sql_guard([&] {
-    sql_->session << "SELECT COUNT(*), COALESCE(SUM(CASE name WHEN 'clock_boot' THEN value END), 0), "
-                     "COALESCE(SUM(CASE name WHEN 'clock_steady' THEN value END), 0), "
-                     "COALESCE(SUM(CASE name WHEN 'clock_event' THEN value END), 0) FROM meta WHERE name LIKE 'clock_%'",
+    sql_->session
+        << "SELECT COUNT(*), COALESCE(SUM(CASE name WHEN 'clock_boot' THEN value END), 0), "
+           "COALESCE(SUM(CASE name WHEN 'clock_steady' THEN value END), 0), "
+           "COALESCE(SUM(CASE name WHEN 'clock_event' THEN value END), 0) FROM meta WHERE name "
+           "LIKE 'clock_%'",
         soci::into(count), soci::into(boot), soci::into(steady), soci::into(event);
   }));
   if (count != 3) return std::optional<JournalClock>();
-  return std::optional(JournalClock{bits_of(boot), Duration::microseconds(steady), TimePoint::from_microseconds(event)});
+  return std::optional(JournalClock{bits_of(boot), Duration::microseconds(steady),
+                                    TimePoint::from_microseconds(event)});
 }
 
-Result<CheckpointSeal> SqliteJournal::read_checkpoint(const std::function<Status(records::Slice)>& visit, Seq newest) {
+Result<CheckpointSeal> SqliteJournal::read_checkpoint(
+    const std::function<Status(records::Slice)>& visit, Seq newest) {
   long long generation = 0;
   long long seq = 0;
   long long slices = 0;
@@ -265,9 +288,11 @@ Result<CheckpointSeal> SqliteJournal::read_checkpoint(const std::function<Status
     long long first_batch = 0;
     sql_->session << "SELECT COALESCE(MIN(seq), 0) FROM batches", soci::into(first_batch);
     const auto find = [&](const char* which) {
-      sql_->session << fmt::format("SELECT generation, seq, slices, hash_format, state_hash FROM checkpoints {} LIMIT 1", which),
-          soci::use(bound), soci::into(generation), soci::into(seq), soci::into(slices), soci::into(hash_format),
-          soci::into(state_hash);
+      sql_->session << fmt::format(
+          "SELECT generation, seq, slices, hash_format, state_hash FROM checkpoints {} LIMIT 1",
+          which),
+          soci::use(bound), soci::into(generation), soci::into(seq), soci::into(slices),
+          soci::into(hash_format), soci::into(state_hash);
       is_found = sql_->session.got_data();
     };
     find("WHERE seq <= :bound ORDER BY generation DESC");
@@ -277,11 +302,13 @@ Result<CheckpointSeal> SqliteJournal::read_checkpoint(const std::function<Status
     long long digest = 0;
     soci::indicator has_digest = soci::i_null;
     soci::statement select =
-        (sql_->session.prepare << "SELECT record, digest FROM slices WHERE generation = :g ORDER BY position",
+        (sql_->session.prepare
+             << "SELECT record, digest FROM slices WHERE generation = :g ORDER BY position",
          soci::use(generation), soci::into(record), soci::into(digest, has_digest));
     select.execute();
     while (select.fetch()) {
-      rows.push_back({take_bytes(record), has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt});
+      rows.push_back({take_bytes(record),
+                      has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt});
     }
   }));
   if (!is_found) return CheckpointSeal();
@@ -294,7 +321,8 @@ Result<CheckpointSeal> SqliteJournal::read_checkpoint(const std::function<Status
     records::Slice slice = TRY(records::decode_slice(rows[i].record));
     TRY(visit(std::move(slice)));
   }
-  return CheckpointSeal{Seq(bits_of(seq)), static_cast<std::uint32_t>(hash_format), bits_of(state_hash)};
+  return CheckpointSeal{Seq(bits_of(seq)), static_cast<std::uint32_t>(hash_format),
+                        bits_of(state_hash)};
 }
 
 Status SqliteJournal::replay(Seq after, const std::function<Status(const EventBatch&)>& visit) {
@@ -306,19 +334,24 @@ Status SqliteJournal::replay(Seq after, const std::function<Status(const EventBa
     long long place = 0;
     long long digest = 0;
     soci::indicator has_digest = soci::i_null;
-    soci::statement select = (sql_->session.prepare << "SELECT seq, record, digest FROM batches WHERE seq > :seq ORDER BY seq",
-                              soci::use(first), soci::into(place), soci::into(record), soci::into(digest, has_digest));
+    soci::statement select =
+        (sql_->session.prepare
+             << "SELECT seq, record, digest FROM batches WHERE seq > :seq ORDER BY seq",
+         soci::use(first), soci::into(place), soci::into(record), soci::into(digest, has_digest));
     select.execute();
     while (outcome.has_value() && select.fetch()) {
       const std::string bytes = take_bytes(record);
-      outcome = check_digest(bits_of(place), bytes, has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt, "batch");
+      outcome = check_digest(
+          bits_of(place), bytes,
+          has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt, "batch");
       if (!outcome.has_value()) break;
       const auto batch = records::decode_batch(bytes);
       if (!batch.has_value()) {
         outcome = fail(batch.error());
       } else if (batch->seq.value() != last.value() + 1) {
         outcome = fail(ErrorCode::kCorruption, "journal has a gap",
-                       "batch " + std::to_string(batch->seq.value()) + " follows " + std::to_string(last.value()));
+                       "batch " + std::to_string(batch->seq.value()) + " follows " +
+                           std::to_string(last.value()));
       } else {
         last = batch->seq;
         outcome = visit(*batch);
@@ -334,9 +367,11 @@ Result<std::optional<BatchMark>> SqliteJournal::mark(Seq seq) {
   TRY(sql_guard([&] {
     const long long number = stored(seq.value());
     soci::blob record(sql_->session);
-    sql_->session << "SELECT record FROM batches WHERE seq = :s", soci::use(number), soci::into(record);
+    sql_->session << "SELECT record FROM batches WHERE seq = :s", soci::use(number),
+        soci::into(record);
     if (sql_->session.got_data()) batch = take_bytes(record);
-    sql_->session << "SELECT record FROM slices WHERE position = 0 AND generation IN (SELECT generation FROM checkpoints WHERE seq = :s) LIMIT 1",
+    sql_->session << "SELECT record FROM slices WHERE position = 0 AND generation IN (SELECT "
+                     "generation FROM checkpoints WHERE seq = :s) LIMIT 1",
         soci::use(number), soci::into(record);
     if (sql_->session.got_data()) slice = take_bytes(record);
   }));
@@ -355,12 +390,15 @@ Result<std::string> SqliteJournal::read_blob(BlobId id) {
   TRY(sql_guard([&] {
     soci::blob record(sql_->session);
     const long long key = static_cast<long long>(id.value());
-    sql_->session << "SELECT bytes, digest FROM blobs WHERE id = :id", soci::use(key), soci::into(record), soci::into(digest, has_digest);
+    sql_->session << "SELECT bytes, digest FROM blobs WHERE id = :id", soci::use(key),
+        soci::into(record), soci::into(digest, has_digest);
     is_found = sql_->session.got_data();
     if (is_found) bytes = take_bytes(record);
   }));
   if (!is_found) return fail(ErrorCode::kNotFound, "no blob " + std::to_string(id.value()));
-  TRY(check_digest(id.value(), bytes, has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt, "blob"));
+  TRY(check_digest(id.value(), bytes,
+                   has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt,
+                   "blob"));
   return bytes;
 }
 
@@ -368,7 +406,8 @@ Result<std::vector<BlobId>> SqliteJournal::damaged_blobs() {
   std::vector<long long> ids;
   TRY(sql_guard([&] {
     long long id = 0;
-    soci::statement select = (sql_->session.prepare << "SELECT id FROM blobs ORDER BY id", soci::into(id));
+    soci::statement select =
+        (sql_->session.prepare << "SELECT id FROM blobs ORDER BY id", soci::into(id));
     select.execute();
     while (select.fetch()) ids.push_back(id);
   }));
@@ -416,8 +455,8 @@ Status SqliteJournal::add_slice(const std::string& record) {
   TRY(sql_guard([&] {
     const long long digest = stored(digest_of(bits_of(slices_), record));
     put_bytes(sql_->bytes, record);
-    sql_->session << "INSERT INTO slices VALUES (:g, :p, :r, :d)", soci::use(generation_), soci::use(slices_),
-        soci::use(sql_->bytes), soci::use(digest);
+    sql_->session << "INSERT INTO slices VALUES (:g, :p, :r, :d)", soci::use(generation_),
+        soci::use(slices_), soci::use(sql_->bytes), soci::use(digest);
   }));
   ++slices_;
   return {};
@@ -428,8 +467,8 @@ Status SqliteJournal::finish_checkpoint(const CheckpointSeal& seal) {
     const long long seq = stored(seal.seq.value());
     const long long format = seal.hash_format;
     const long long hash = stored(seal.state_hash);
-    sql_->session << "INSERT INTO checkpoints VALUES (:g, :s, :n, :f, :h)", soci::use(generation_), soci::use(seq),
-        soci::use(slices_), soci::use(format), soci::use(hash);
+    sql_->session << "INSERT INTO checkpoints VALUES (:g, :s, :n, :f, :h)", soci::use(generation_),
+        soci::use(seq), soci::use(slices_), soci::use(format), soci::use(hash);
   });
 }
 
@@ -440,20 +479,24 @@ Result<bool> SqliteJournal::truncate(Seq history, std::uint32_t rows_max) {
     const long long limit = rows_max;
     long long kept = 0;
     long long newest = 0;
-    sql_->session << "SELECT COALESCE(MAX(seq), 0) FROM checkpoints WHERE seq <= :h", soci::use(passed), soci::into(kept);
+    sql_->session << "SELECT COALESCE(MAX(seq), 0) FROM checkpoints WHERE seq <= :h",
+        soci::use(passed), soci::into(kept);
     sql_->session << "SELECT COALESCE(MAX(generation), 0) FROM checkpoints", soci::into(newest);
     sql_->session << "DELETE FROM checkpoints WHERE seq < :k", soci::use(kept);
     // Of several checkpoints at one batch the newest counts.
-    sql_->session << "DELETE FROM checkpoints WHERE generation NOT IN (SELECT MAX(generation) FROM checkpoints GROUP BY seq)";
+    sql_->session << "DELETE FROM checkpoints WHERE generation NOT IN (SELECT MAX(generation) FROM "
+                     "checkpoints GROUP BY seq)";
     soci::statement batches = (sql_->session.prepare << "DELETE FROM batches WHERE seq IN "
                                "(SELECT seq FROM batches WHERE seq <= :k ORDER BY seq LIMIT :n)",
                                soci::use(kept), soci::use(limit));
     batches.execute(true);
     // Slices above the newest manifest may belong to a checkpoint that is being written.
-    soci::statement slices = (sql_->session.prepare << "DELETE FROM slices WHERE rowid IN "
-                              "(SELECT rowid FROM slices WHERE generation < :g AND generation NOT IN "
-                              "(SELECT generation FROM checkpoints) LIMIT :n)",
-                              soci::use(newest), soci::use(limit));
+    soci::statement slices =
+        (sql_->session.prepare
+             << "DELETE FROM slices WHERE rowid IN "
+                "(SELECT rowid FROM slices WHERE generation < :g AND generation NOT IN "
+                "(SELECT generation FROM checkpoints) LIMIT :n)",
+         soci::use(newest), soci::use(limit));
     slices.execute(true);
     is_done = batches.get_affected_rows() == 0 && slices.get_affected_rows() == 0;
   }));
@@ -473,7 +516,8 @@ Status move_journal_log(const std::string& path) {
 }
 
 Status SqliteJournal::probe() {
-  return sql_guard([&] { sql_->session << "UPDATE meta SET value = value + 1 WHERE name = 'probe'"; });
+  return sql_guard(
+      [&] { sql_->session << "UPDATE meta SET value = value + 1 WHERE name = 'probe'"; });
 }
 
 }  // namespace muster

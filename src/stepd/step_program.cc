@@ -35,6 +35,7 @@
 #include "stepd/task_view.h"
 #include "wire/message_link.h"
 #include "wire/socket.h"
+#include "wire/socket_stream.h"
 
 namespace muster {
 namespace {
@@ -172,7 +173,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     if (!fd.has_value()) {
       return io_.provider->getTimer().afterDelay(kRedial).then([this] { return agent_loop(); });
     }
-    agent_ = std::make_unique<MessageLink>(wrap(*fd));
+    agent_ = std::make_unique<MessageLink>(socket_stream(io_, *fd));
     agent_->send(last_report_.empty() ? records::encode_message(FromAgent(hello())) : last_report_);
     return agent_
         ->run([this](std::string bytes) {
@@ -211,7 +212,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
           steady_now());
       return;
     }
-    srun_ = std::make_unique<SrunLink>(wrap(*fd));
+    srun_ = std::make_unique<SrunLink>(socket_stream(io_, *fd));
     srun_->send(FrameKind::kHello, 0,
                 fmt::format("{} {}", launch_.step->get(StepText::kIoKey), launch_.node_rank));
     tasks_.add(srun_->run([this](Frame frame) { on_frame(std::move(frame)); }).then([this] {
@@ -525,12 +526,6 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     }));
   }
 
-  kj::Own<kj::AsyncIoStream> wrap(int fd) {
-    return io_.lowLevelProvider->wrapSocketFd(fd,
-                                              kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                                                  kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                                                  kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
-  }
   void taskFailed(kj::Exception&& exception) override {
     if (exception.getType() != kj::Exception::Type::DISCONNECTED) {
       fmt::print(stderr, "muster-stepd: {}\n", exception.getDescription().cStr());

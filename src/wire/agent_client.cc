@@ -6,6 +6,7 @@
 
 #include "records/fields.h"
 #include "records/wire_records.h"
+#include "wire/socket_stream.h"
 
 namespace muster {
 
@@ -34,10 +35,7 @@ class AgentImpl final : public schema::Agent::Server {
 struct AgentClient::State final : kj::TaskSet::ErrorHandler {
   State(kj::AsyncIoContext& io, int fd, std::function<void(const ToAgent&)> r)
       : receive(std::move(r)),
-        stream(io.lowLevelProvider->wrapSocketFd(
-            fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                    kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK)),
+        stream(socket_stream(io, fd)),
         client(*stream),
         controller(client.bootstrap().castAs<schema::Controller>()),
         over(kj::newPromiseAndFulfiller<void>()),

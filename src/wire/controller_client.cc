@@ -10,6 +10,7 @@
 #include "records/wire_records.h"
 #include "wire/connection_quota.h"
 #include "wire/socket.h"
+#include "wire/socket_stream.h"
 
 namespace muster {
 
@@ -19,10 +20,7 @@ using records::write;
 struct ControllerClient::State {
   State(kj::AsyncIoContext& context, int fd)
       : io(context),
-        stream(context.lowLevelProvider->wrapSocketFd(
-            fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                    kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK)),
+        stream(socket_stream(context, fd)),
         client(*stream),
         controller(client.bootstrap().castAs<schema::Controller>()) {}
 

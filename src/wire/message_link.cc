@@ -4,7 +4,8 @@
 
 namespace muster {
 
-MessageLink::MessageLink(kj::Own<kj::AsyncIoStream> stream) : stream_(kj::mv(stream)), tasks_(*this) {}
+MessageLink::MessageLink(kj::Own<kj::AsyncIoStream> stream)
+    : stream_(kj::mv(stream)), tasks_(*this) {}
 
 MessageLink::~MessageLink() noexcept { wake(false); }
 
@@ -36,7 +37,8 @@ kj::Promise<void> MessageLink::write_loop() {
   }
   writing_ = std::exchange(waiting_, {});
   // A write to a connection that has ended throws at once rather than in its promise.
-  return kj::evalNow([this] { return stream_->write(writing_.data(), writing_.size()); }).then([this] { return write_loop(); });
+  return kj::evalNow([this] { return stream_->write(writing_.data(), writing_.size()); })
+      .then([this] { return write_loop(); });
 }
 
 kj::Promise<bool> MessageLink::flushed() {
@@ -48,7 +50,8 @@ kj::Promise<bool> MessageLink::flushed() {
 
 kj::Promise<void> MessageLink::run(std::function<void(std::string)> receive) {
   receive_ = std::move(receive);
-  // A peer that dies with something unread breaks the connection rather than ending it; one that has died so already throws at once.
+  // A peer that dies with something unread breaks the connection rather than ending it; one that
+  // has died so already throws at once.
   return kj::evalNow([this] { return read_one(); }).catch_([](kj::Exception&&) {});
 }
 
@@ -58,11 +61,12 @@ kj::Promise<void> MessageLink::read_one() {
     for (unsigned i = 0; i < 4; ++i) size |= static_cast<std::uint32_t>(header_[i]) << (8 * i);
     if (n < 4 || size > kMessageMax) return kj::READY_NOW;
     body_.resize(size);
-    return stream_->tryRead(body_.data(), size, size).then([this, size](std::size_t got) -> kj::Promise<void> {
-      if (got < size) return kj::READY_NOW;
-      receive_(std::exchange(body_, {}));
-      return read_one();
-    });
+    return stream_->tryRead(body_.data(), size, size)
+        .then([this, size](std::size_t got) -> kj::Promise<void> {
+          if (got < size) return kj::READY_NOW;
+          receive_(std::exchange(body_, {}));
+          return read_one();
+        });
   });
 }
 

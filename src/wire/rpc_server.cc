@@ -17,6 +17,7 @@
 #include "wire/agent_sender.h"
 #include "wire/bounded_stream.h"
 #include "wire/socket.h"
+#include "wire/socket_stream.h"
 
 namespace muster {
 namespace {
@@ -312,12 +313,6 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     });
   }
 
-  kj::Own<kj::AsyncIoStream> wrap(int fd) {
-    return io.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                                                     kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                                                     kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
-  }
-
   void adopt(int fd) {
     const auto identity = peer_identity(fd, options.operators);
     if (!identity.has_value()) {
@@ -326,7 +321,8 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
       refuse(fd, *refusal);
     } else {
       const UserId user = identity->user;
-      KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&] { serve(wrap(fd), *identity); })) {
+      KJ_IF_MAYBE (exception,
+                   kj::runCatchingExceptions([&] { serve(socket_stream(io, fd), *identity); })) {
         quota.drop_connection(user);
         kj::throwFatalException(kj::mv(*exception));
       }
@@ -344,7 +340,7 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
       ::close(fd);
       return;
     }
-    auto stream = wrap(fd);
+    auto stream = socket_stream(io, fd);
     ++refusals;
     ++reasons;
     auto bytes = abort_message(reason);

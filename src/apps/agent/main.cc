@@ -42,6 +42,7 @@
 #include "wire/agent_client.h"
 #include "wire/message_link.h"
 #include "wire/socket.h"
+#include "wire/socket_stream.h"
 
 namespace muster {
 namespace {
@@ -309,10 +310,7 @@ class AgentProgram final : public AgentWorld,
     tasks_.add(acceptor_->run());
   }
   void adopt_link(int fd) {
-    auto link = kj::heap<MessageLink>(
-        io_.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                                                   kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                                                   kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
+    auto link = kj::heap<MessageLink>(socket_stream(io_, fd));
     auto id = kj::heap<std::optional<StepId>>();
     auto* raw_id = id.get();
     auto* raw_link = link.get();

@@ -13,7 +13,8 @@ namespace {
 
 constexpr kj::Duration kTick = 100 * kj::MILLISECONDS;
 constexpr int kTicksPerFacts = 10;
-/// So many messages of agents are read before the other threads are heard again.
+/// So many messages of agents are read before it is looked whether other threads have said
+/// something.
 constexpr int kHeardBetween = 64;
 
 /// The core with its ports: the journal and the followers by channel, the agents by RPC.
@@ -68,7 +69,10 @@ class CoreThread final : public AgentCalls {
     }
     schedule_end();
     // Who waits for an answer does not wait until each of ten thousand nodes has been heard.
-    if (++heard_ >= kHeardBetween && channels_.core.size() > 0) take_messages();
+    if (++heard_ >= kHeardBetween) {
+      heard_ = 0;
+      if (channels_.core.size() > 0) take_messages();
+    }
     return true;
   }
   void agent_lost(NodeIndex node, AgentSender& sender,
@@ -199,7 +203,7 @@ class CoreThread final : public AgentCalls {
   kj::Promise<void> work_ = kj::READY_NOW;
   bool is_working_ = false;
   int ticks_ = 0;
-  int heard_ = 0;  ///< messages of agents since the other threads were last heard
+  int heard_ = 0;  ///< messages of agents since that was last looked at
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "records/page_codec.h"
 #include "wire/acceptor.h"
 #include "wire/socket.h"
+#include "wire/socket_stream.h"
 #include "wire/tcp_peer.h"
 
 namespace muster::daemon {
@@ -281,10 +282,7 @@ class Listener final : private kj::TaskSet::ErrorHandler {
 
  private:
   void adopt(int fd) {
-    auto connection =
-        io_.lowLevelProvider->wrapSocketFd(fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                                                   kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                                                   kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+    auto connection = socket_stream(io_, fd);
     const int one = 1;  // an answer is not kept back until the one before it was acknowledged
     connection->setsockopt(IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     const TcpPeer peer = tcp_peer(*connection);

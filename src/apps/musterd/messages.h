@@ -1,4 +1,5 @@
-// What the threads of the controller tell each other. Values go through channels; nothing else is shared.
+// What the threads of the controller tell each other. Values go through channels; nothing else is
+// shared.
 #pragma once
 
 #include <array>
@@ -31,10 +32,14 @@ struct DiskNote {
   std::optional<Error> refusal;
 };  ///< also to the gateway
 struct OutputNote { NodeIndex node; OutputReceived answer; };
-using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes, HistoryNote, DiskNote, OutputNote>;
+using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes,
+                            HistoryNote, DiskNote, OutputNote>;
 
 // ---- to the journal ----
-struct FetchBlob { BlobId id; std::uint64_t token = 0; };  ///< token 0: for the core, else for the gateway
+struct FetchBlob {
+  BlobId id;
+  std::uint64_t token = 0;
+};  ///< token 0: for the core, else for the gateway
 struct CheckpointSliceRow { std::string record; };
 struct CheckpointEnd { CheckpointSeal seal; };
 struct CheckpointBegin {};
@@ -48,7 +53,8 @@ struct PlanConsumed { Seq until; };
 struct ForecastAsked { Command question; };
 struct ForecastDone {};
 struct ExplainAsked { std::vector<JobId> jobs; std::uint64_t token = 0; };
-using ToPlanner = std::variant<EventBatchRef, PlanConsumed, ForecastAsked, ForecastDone, ExplainAsked>;
+using ToPlanner =
+    std::variant<EventBatchRef, PlanConsumed, ForecastAsked, ForecastDone, ExplainAsked>;
 
 // ---- to the forecasts' worker ----
 struct ForecastOrder { std::uint64_t token = 0; ForecastTask task; };
@@ -67,7 +73,8 @@ struct LogRead { LogQuery query; Duration wait; std::uint64_t token = 0; };
 struct LogWake { LogOwner owner; };  ///< who waits for lines of it is answered without
 struct FindingsDone { std::uint64_t token = 0; std::optional<Error> error; };
 struct ExpiredLogs { std::vector<LogOwner> owners; };  ///< all that have been kept for long enough
-using ToLogs = std::variant<EventBatchRef, OutputPush, LogRead, LogWake, FindingsDone, ExpiredLogs>;  ///< batches: those that concern logs
+using ToLogs = std::variant<EventBatchRef, OutputPush, LogRead, LogWake, FindingsDone,
+                            ExpiredLogs>;  ///< batches: those that concern logs
 
 // ---- to the gateway ----
 struct ClockNote {

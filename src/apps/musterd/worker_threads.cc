@@ -30,7 +30,8 @@ std::uint64_t open_files_max() {
 
 namespace {
 
-/// Kept beside the journal and given up when the disk is full, so that the ends of jobs still find room.
+/// Kept beside the journal and given up when the disk is full, so that the ends of jobs still find
+/// room.
 constexpr off_t kReserveBytes = 16 << 20;
 constexpr std::uint32_t kRowsPerTruncation = 500;
 /// Between two pieces of a truncation while batches come in.
@@ -42,11 +43,13 @@ constexpr std::size_t kLogBatches = 2000;
 constexpr Duration kHistorySync = Duration::seconds(1);
 
 Error disk_full() {
-  return Error{ErrorCode::kResourceExhausted, "Unable to write to the controller's disk",
-               "the disk under StateSaveLocation is full: no new work is taken until there is room again"};
+  return Error{
+      ErrorCode::kResourceExhausted, "Unable to write to the controller's disk",
+      "the disk under StateSaveLocation is full: no new work is taken until there is room again"};
 }
 
-/// Room that must be left beside the reserve before it is laid down again: else the next batch would be refused at once.
+/// Room that must be left beside the reserve before it is laid down again: else the next batch
+/// would be refused at once.
 constexpr std::uint64_t kRoomBesideReserve = 2 << 20;
 
 /// True when the reserve file stands in full.
@@ -56,7 +59,8 @@ bool keep_reserve(const std::string& path) {
   struct statvfs disk{};
   const std::string folder = path.substr(0, path.rfind('/'));
   if (::statvfs(folder.c_str(), &disk) != 0) return false;
-  if (std::uint64_t{disk.f_bavail} * disk.f_frsize < kReserveBytes + kRoomBesideReserve) return false;
+  if (std::uint64_t{disk.f_bavail} * disk.f_frsize < kReserveBytes + kRoomBesideReserve)
+    return false;
   const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   if (fd < 0) return false;
   const bool is_kept = ::posix_fallocate(fd, 0, kReserveBytes) == 0;
@@ -80,7 +84,8 @@ class JournalThread {
       std::vector<ToJournal> messages = channels_.journal.take();
       std::vector<EventBatchRef> batches;
       for (ToJournal& message : messages) {
-        if (auto* batch = std::get_if<EventBatchRef>(&message)) batches.push_back(std::move(*batch));
+        if (auto* batch = std::get_if<EventBatchRef>(&message))
+          batches.push_back(std::move(*batch));
       }
       if (!batches.empty()) append(batches);
       for (ToJournal& message : messages) {
@@ -91,14 +96,16 @@ class JournalThread {
         }
       }
       if (!slow_.empty()) {
-        // One at a time: each may be a sync of its own, and replies wait for the batches that come meanwhile.
+        // One at a time: each may be a sync of its own, and replies wait for the batches that come
+        // meanwhile.
         ToJournal message = std::move(slow_.front());
         slow_.pop_front();
         std::visit([this](auto& body) { receive(body); }, message);
       } else if (messages.empty()) {
         idle();
       }
-      if (!messages.empty() && has_truncation_ && steady_now() - truncate_time_ > kTruncationPause) truncate();
+      if (!messages.empty() && has_truncation_ && steady_now() - truncate_time_ > kTruncationPause)
+        truncate();
     }
   }
 
@@ -141,7 +148,8 @@ class JournalThread {
   }
   void checkpoint_log() {
     bytes_since_log_ = batches_since_log_ = 0;
-    [[maybe_unused]] const Status ignored = journal_.checkpoint_log();  // only its size depends on it
+    [[maybe_unused]] const Status ignored =
+        journal_.checkpoint_log();  // only its size depends on it
   }
   void idle() {
     if (batches_since_log_ > 0) checkpoint_log();
@@ -174,7 +182,8 @@ class JournalThread {
     if (fetch.token != 0) {
       channels_.gateway.push(BlobAnswer{fetch.token, std::move(bytes)});
     } else if (bytes.has_value()) {
-      channels_.core.push(BlobBytes{fetch.id, std::make_shared<const std::string>(std::move(bytes).value())});
+      channels_.core.push(
+          BlobBytes{fetch.id, std::make_shared<const std::string>(std::move(bytes).value())});
     } else {
       channels_.core.push(BlobBytes{fetch.id, fail(bytes.error())});
     }
@@ -227,7 +236,8 @@ void write_checkpoint_of(Channels& channels, const ClusterState& state) {
 void answer_history(Channels& channels, HistoryStore& store, HistoryQuery query) {
   auto pages = next_pages(query.listing, &store);
   if (pages.has_value()) {
-    channels.gateway.push(HistoryAnswer{query.token, HistorySlice{std::move(query.listing), std::move(pages).value()}});
+    channels.gateway.push(HistoryAnswer{
+        query.token, HistorySlice{std::move(query.listing), std::move(pages).value()}});
   } else {
     channels.gateway.push(HistoryAnswer{query.token, fail(pages.error())});
   }
@@ -238,7 +248,8 @@ std::optional<std::string> group_name(gid_t id) {
   std::vector<char> buffer(1 << 16);
   ::group entry{};
   ::group* found = nullptr;
-  if (::getgrgid_r(id, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return std::nullopt;
+  if (::getgrgid_r(id, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
+    return std::nullopt;
   return std::string(found->gr_name);
 }
 
@@ -262,7 +273,8 @@ CallerNames look_up(UserId user, GroupId group) {
   std::vector<char> buffer(1 << 16);
   passwd entry{};
   passwd* found = nullptr;
-  if (::getpwuid_r(user.value(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
+  if (::getpwuid_r(user.value(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
+      found != nullptr) {
     names.user = found->pw_name;
     names.groups = groups_of(found->pw_name, group.value());
   }
@@ -290,10 +302,12 @@ namespace {
 /// Hands the next question to the worker, or answers it at once when there is nothing to plan.
 void take_up_forecast(Channels& channels, const PlannerRole& planner, ForecastQueue& questions) {
   while (auto question = questions.next()) {
-    auto task = forecast_task(planner.state(), planner.snapshot(), std::get<PreparedSubmit>(question->requests.front()),
+    auto task = forecast_task(planner.state(), planner.snapshot(),
+                              std::get<PreparedSubmit>(question->requests.front()),
                               question->identity, cluster_now());
     if (task.has_value()) {
-      return channels.forecasts.push(std::make_unique<ForecastOrder>(ForecastOrder{question->token, std::move(task).value()}));
+      return channels.forecasts.push(
+          std::make_unique<ForecastOrder>(ForecastOrder{question->token, std::move(task).value()}));
     }
     Reply refusal;
     refusal.error = task.error();
@@ -324,7 +338,8 @@ void run_forecasts(Channels& channels) {
   }
 }
 
-void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered, CrashNote* crash_note) {
+void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered,
+                 CrashNote* crash_note) {
   lower_priority();
   if (crash_note != nullptr) {
     crash_note->watch_this_thread();
@@ -402,7 +417,8 @@ void run_history(Channels& channels, HistoryStore& store) {
         queries.add(query.user, std::move(query));
       }
     }
-    if (until.seq > store.watermark() && (!objects.empty() || until.seq.value() > store.watermark().value() + 1000)) {
+    if (until.seq > store.watermark() &&
+        (!objects.empty() || until.seq.value() > store.watermark().value() + 1000)) {
       const Status stored = store.append(objects, until);
       if (!stored.has_value()) restart_process(history_refusal(stored.error()));
     }
@@ -435,7 +451,8 @@ void run_metrics(Channels& channels, MetricStore& store) {
     wait_for(channels.metrics.fd(), 1000);
     std::vector<MetricReport> reports;
     std::vector<std::uint64_t> tokens;
-    // What waits together is stored by one sync; what begins or reads in between sees what came before it.
+    // What waits together is stored by one sync; what begins or reads in between sees what came
+    // before it.
     const auto store_all = [&] {
       if (reports.empty()) return;
       const auto outcomes = store.append(reports);
@@ -460,8 +477,10 @@ void run_metrics(Channels& channels, MetricStore& store) {
       }
       store_all();
       if (const auto* begin = std::get_if<BeginMetrics>(&message)) {
-        // Without it a report of the run begins it all the same, and only what is beyond the checkpoint stays visible longer.
-        [[maybe_unused]] const auto ignored = store.begin_run(begin->trial, begin->run, begin->resumed_from_steps);
+        // Without it a report of the run begins it all the same, and only what is beyond the
+        // checkpoint stays visible longer.
+        [[maybe_unused]] const auto ignored =
+            store.begin_run(begin->trial, begin->run, begin->resumed_from_steps);
       } else {
         std::get<MetricTask>(message).run(store);
       }

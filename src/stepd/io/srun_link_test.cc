@@ -12,7 +12,8 @@ TEST(SrunLink, AnSrunThatIsGoneIsFoundOutWithoutAThrow) {
   auto io = kj::setupAsyncIo();
   int fds[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
-  SrunLink link(io.lowLevelProvider->wrapSocketFd(fds[0], kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP));
+  SrunLink link(
+      io.lowLevelProvider->wrapSocketFd(fds[0], kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP));
   ::close(fds[1]);
   EXPECT_NO_THROW(link.send(FrameKind::kNotice, 0, "a line"));
   link.flushed().wait(io.waitScope);
@@ -24,8 +25,10 @@ TEST(SrunLink, AnSrunThatDiesWithOutputUnreadIsAnEndLikeAnyOther) {
   auto io = kj::setupAsyncIo();
   int fds[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
-  SrunLink link(io.lowLevelProvider->wrapSocketFd(fds[0], kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP));
-  auto running = link.run([](Frame) {}).then([] { return true; }, [](kj::Exception&&) { return false; });
+  SrunLink link(
+      io.lowLevelProvider->wrapSocketFd(fds[0], kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP));
+  auto running =
+      link.run([](Frame) {}).then([] { return true; }, [](kj::Exception&&) { return false; });
   link.send(FrameKind::kNotice, 0, "which nobody reads");
   link.flushed().wait(io.waitScope);
   ::close(fds[1]);
@@ -36,7 +39,8 @@ TEST(SrunLink, OneThatHasDiedSoBeforeItIsReadIsNoOther) {
   auto io = kj::setupAsyncIo();
   int fds[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
-  SrunLink link(io.lowLevelProvider->wrapSocketFd(fds[0], kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP));
+  SrunLink link(
+      io.lowLevelProvider->wrapSocketFd(fds[0], kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP));
   link.send(FrameKind::kNotice, 0, "which nobody reads");
   link.flushed().wait(io.waitScope);
   ::close(fds[1]);
