@@ -387,9 +387,13 @@ struct Checker::Follow {
       worst = worse(worst, run->second.worst);
       ended += run->second.ended;
     }
-    // A part that never came up is told as killed, whatever became of the others.
-    const bool was_never_there =
-        parts < checker.layouts_.at(e.step)->nodes.size() && e.exit.signal() == 9;
+    // A part that was ended before it came up is told as killed, whatever became of the others: for
+    // a reason, which is the end of its job, somebody's order or a task that failed.
+    const Known& job = checker.known(e.step.job);
+    const bool has_reason = is_finished(job.state) || job.attempt != e.step.attempt ||
+                            checker.asked_to_kill_.contains(e.step) || worst != ExitStatus();
+    const bool was_never_there = has_reason && e.exit.signal() == 9 &&
+                                 parts < checker.layouts_.at(e.step)->nodes.size();
     CHECK(e.exit == worst || was_never_there, "step {} ended with {} and is told as {}",
           text_of(e.step), worst.raw, e.exit.raw);
     CHECK(ended > 0 || was_never_there, "step {} ended and never ran", text_of(e.step));

@@ -118,6 +118,8 @@ class Checker : private Knowledge {
   void cancelled(JobId job) {
     if (!has_rewound_) cancelled_.insert(job);
   }
+  /// Somebody has asked for the step's end by signal 9: it may never come up, in part or whole.
+  void asked_to_kill(const StepId& step) { asked_to_kill_.insert(step); }
   bool has_ended(JobId job) const;
   std::uint64_t jobs_ended() const { return jobs_ended_; }
   std::uint64_t tasks_run() const { return tasks_run_; }
@@ -148,6 +150,7 @@ class Checker : private Knowledge {
   std::map<std::pair<NodeIndex, StepId>, Run> runs_;
   std::map<std::tuple<std::uint32_t, std::string, std::size_t>, Holders> places_;
   std::set<StepId> excused_;
+  std::set<StepId> asked_to_kill_;
   std::map<NodeIndex, TimePoint> silent_until_;
   std::set<StepId> refused_;
   std::set<JobId> out_of_sight_;

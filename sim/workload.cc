@@ -264,6 +264,7 @@ void Workload::create_step(JobId job) {
 void Workload::cancel_step_later(const StepId& step) {
   const std::uint16_t signal = world_.rng.chance(0.7) ? SIGKILL : SIGUSR1;
   world_.timeline.after(Duration::seconds(world_.rng.between(0, 20)), [this, step, signal] {
+    if (signal == SIGKILL) world_.checker.asked_to_kill(step);
     call(CancelStep{step, signal}, false, [](const Reply&) {});
   });
 }
