@@ -25,6 +25,7 @@
 #include "wire/agent_client.h"
 #include "wire/controller_client.h"
 #include "wire/socket.h"
+#include "wire/socket_stream.h"
 
 namespace muster {
 namespace {
@@ -36,6 +37,7 @@ class FakeClients final : public ClientCalls {
   kj::Promise<std::vector<Reply>> submit(const Identity&, std::vector<Request> requests,
                                          RequestId) override {
     ++batches;
+    if (is_broken) KJ_FAIL_REQUIRE("what nobody had thought of");
     return std::vector<Reply>(requests.size());
   }
   /// Pages without an end, as long as there is somebody to read them.
@@ -61,7 +63,8 @@ class FakeClients final : public ClientCalls {
   }
 
   std::string page = std::string(100'000, 'x');
-  bool is_over = false;  ///< no further page
+  bool is_over = false;    ///< no further page
+  bool is_broken = false;  ///< fails in every batch
   WaitFor wanted;        ///< last
   int batches = 0;
   int queries = 0;  ///< under way
@@ -477,6 +480,35 @@ TEST_F(DoorTest, ABatchHasAThousandRequestsAtMost) {
       << refused.error().text();
   EXPECT_TRUE(submit(*one, 1).has_value());  // the connection is of use as before
   EXPECT_EQ(clients_.batches, 2);
+}
+
+TEST_F(DoorTest, WhatFailsTellsNothingOfOurMemory) {
+  open({});
+  clients_.is_broken = true;
+  const auto fd = connect_to("unix:" + path());
+  ASSERT_TRUE(fd.has_value());
+  auto stream = socket_stream(io_, *fd);
+  capnp::TwoPartyClient raw(*stream);
+  auto door = raw.bootstrap().castAs<schema::Controller>();
+  std::vector<std::string> told;
+  const auto note = [&](kj::Exception failed) {
+    EXPECT_EQ(failed.getRemoteTrace().size(), 0U);
+    told.emplace_back(kj::str(failed.getDescription()).cStr());
+  };
+  door.submitRequest().send().ignoreResult().then([] {}, note).wait(io_.waitScope);
+  door.castAs<schema::Agent>()
+      .deliverRequest()
+      .send()
+      .ignoreResult()
+      .then([] {}, note)
+      .wait(io_.waitScope);
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_NE(told[0].find("what nobody had thought of"), std::string::npos) << told[0];
+  for (const std::string& text : told) {
+    EXPECT_EQ(text.find("stack"), std::string::npos) << text;
+    EXPECT_EQ(text.find("0x"), std::string::npos) << text;
+    EXPECT_EQ(text.find(".cc"), std::string::npos) << text;
+  }
 }
 
 TEST_F(DoorTest, AConnectionThatIsSilentIsClosedAndOneThatWaitsIsNot) {
