@@ -384,23 +384,61 @@ TEST_P(StepdTest, ASecondSupervisorOfAStepLeavesTheFirstAlone) {
   EXPECT_EQ(node->ends_of(1).size(), 1U);
 }
 
-TEST_P(StepdTest, AnAddressIsDialledWithTheRightsOfItsUser) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root to make another user's socket";
-  const std::string path = (node->folder() / "closed.sock").string();
-  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+int unix_socket() { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+
+sockaddr_un unix_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::copy(path.begin(), path.end(), address.sun_path);
-  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
-  ASSERT_EQ(::listen(listener, 1), 0);
-  LaunchStep launch = node->script(1, "true\n");
+  return address;
+}
+
+/// -1: it failed.
+int listening(const std::string& path, mode_t mode) {
+  const int listener = unix_socket();
+  const sockaddr_un address = unix_address(path);
+  const bool is_open =
+      ::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      ::chmod(path.c_str(), mode) == 0 && ::listen(listener, 1) == 0;
+  return is_open ? listener : -1;
+}
+
+/// A step whose output goes to `path`.
+LaunchStep dialling(Node& node, const std::string& path) {
+  LaunchStep launch = node.script(1, "true\n");
   auto step = std::make_shared<StepSpec>();
   step->text.set(StepText::kCommand, "true");
   step->text.set(StepText::kIoAddress, "unix:" + path);
   launch.step = step;
   launch.id.step = 0;
-  const StepDone done = node->run(launch);
+  return launch;
+}
+
+TEST_P(StepdTest, AnAddressWhereNobodyAnswersIsNotWaitedFor) {
+  const std::string path = (node->folder() / "full.sock").string();
+  const int listener = listening(path, 0666);
+  ASSERT_GE(listener, 0);
+  const sockaddr_un address = unix_address(path);
+  std::vector<int> dialled;
+  bool is_full = false;
+  while (!is_full && dialled.size() < 100) {
+    dialled.push_back(unix_socket());
+    is_full =
+        ::connect(dialled.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0;
+  }
+  ASSERT_TRUE(is_full && errno == EAGAIN) << "who dialled now without SOCK_NONBLOCK would wait";
+  const StepDone done = node->run(dialling(*node, path));
+  EXPECT_NE(done.error.find("cannot reach srun"), std::string::npos) << done.error;
+  dialled.push_back(listener);
+  for (const int fd : dialled) ::close(fd);
+}
+
+TEST_P(StepdTest, AnAddressIsDialledWithTheRightsOfItsUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to make another user's socket";
+  const std::string path = (node->folder() / "closed.sock").string();
+  const int listener = listening(path, 0600);
+  ASSERT_GE(listener, 0);
+  const StepDone done = node->run(dialling(*node, path));
   EXPECT_NE(done.error.find("cannot reach srun"), std::string::npos) << done.error;
   EXPECT_NE(done.error.find("Permission denied"), std::string::npos) << done.error;
   EXPECT_LT(::accept(listener, nullptr, nullptr), 0);  // nobody came, as root or otherwise
