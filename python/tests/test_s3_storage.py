@@ -310,7 +310,9 @@ def test_what_a_killed_upload_left_is_swept_by_the_next_run(s3, tmp_path, script
         assert events(tmp_path, second) == ["announced", "discarded"]
 
 
-def test_parts_are_swept_also_where_no_object_is_there_yet(s3, tmp_path, scripts):
+@pytest.mark.parametrize("refusal", [None, (404, "NoSuchUpload"), (403, "AccessDenied")])
+def test_parts_are_swept_also_where_no_object_is_there_yet(s3, tmp_path, scripts, caplog, refusal):
+    """Parts that are gone already, or that our keys may not remove, keep no run from beginning."""
     script = scripts(KILLED, **variables(s3, tmp_path))
     _, second = script.line(), script.line()
     s3.fail("PUT .*/small", "hold")
@@ -324,8 +326,12 @@ def test_parts_are_swept_also_where_no_object_is_there_yet(s3, tmp_path, scripts
     script.kill()
     s3.release.set()
     assert not any(second in key for key in s3.objects())
+    if refusal:
+        s3.fail("DELETE .*uploadId", refusal[0], times=100, code=refusal[1])
     with core.init():
-        assert s3.unfinished_uploads() == [] and events(tmp_path, second) == ["announced", "discarded"]
+        assert events(tmp_path, second) == ["announced", "discarded"]
+        assert (s3.unfinished_uploads() == []) == (refusal is None)
+    assert ("may not be removed" in caplog.text) == (refusal == (403, "AccessDenied")), caplog.text
 
 
 def test_one_that_was_whole_when_its_writer_was_killed_is_completed(s3, tmp_path, monkeypatch):

@@ -42,9 +42,11 @@ void Core::start_candidates(TimePoint now) {
   if (plan_ == nullptr || jobs.empty()) return;
   snapshot_.advance_time(std::max(now, state_.time()));
   auto job = jobs.begin();
-  while (job != jobs.end() && tries_left_ > 0) {
+  while (job != jobs.end()) {
+    const bool is_pending = snapshot_.find_pending(*job) != nullptr;
+    if (is_pending && tries_left_ == 0) break;
     // An array goes on with its next element.
-    if (snapshot_.find_pending(*job) == nullptr || !try_start(*job, now)) ++job;
+    if (!is_pending || !try_start(*job, now)) ++job;
   }
   // In a rush the rest is the next plan's: it would be tried for longer than that takes.
   const auto left = std::min<std::ptrdiff_t>(jobs.end() - job, kCandidatesKept);

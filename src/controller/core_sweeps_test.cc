@@ -431,31 +431,54 @@ TEST(CoreSweep, JobsThatLeaveMemoryTogetherLeaveItPartByPart) {
 }
 
 /// A try looks at every node: a turn makes so many, and what is left has the next ones.
-TEST(CoreStarts, ManyAtOnceTakeSeveralTurnsAndOthersHaveTheirs) {
-  const auto config = testing::config_of(2);
-  for (NodeConfig& node : config->nodes) node.cpus = node.cores_per_socket = 1000;
-  Rig rig(config);
-  for (std::uint32_t i = 0; i < 2; ++i) {
-    RegisterNode hello = Rig::hello_of(i);
-    hello.cpus = 1000;
-    ASSERT_TRUE(rig.greet(hello).has_value());
+/// Two nodes of a thousand processors each.
+struct LargeNodes : Rig {
+  LargeNodes() : Rig(config()) {
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      RegisterNode hello = hello_of(i);
+      hello.cpus = 1000;
+      CHECK(greet(hello).has_value());
+    }
+    plan();
   }
-  rig.plan();
+  static std::shared_ptr<ClusterConfig> config() {
+    const auto config = testing::config_of(2);
+    for (NodeConfig& node : config->nodes) node.cpus = node.cores_per_socket = 1000;
+    return config;
+  }
+  std::size_t running() const {
+    std::size_t count = 0;
+    core.state().jobs().for_each([&](const Job& job) { count += job.run != nullptr ? 1 : 0; });
+    return count;
+  }
+};
+
+TEST(CoreStarts, ManyAtOnceTakeSeveralTurnsAndOthersHaveTheirs) {
+  LargeNodes rig;
   PreparedSubmit submit = submit_of(spec_of());
   submit.array.emplace();
   submit.array->indices = Bitmap::range(0, 1500);
   rig.ask({submit});
   rig.flush();
-  const auto running = [&] {
-    std::size_t count = 0;
-    rig.core.state().jobs().for_each([&](const Job& job) { count += job.run != nullptr ? 1 : 0; });
-    return count;
-  };
-  EXPECT_EQ(running(), 512U);
+  EXPECT_EQ(rig.running(), 512U);
   EXPECT_TRUE(rig.core.has_work());
   EXPECT_GE(rig.work(), 2U);
-  EXPECT_EQ(running(), 1500U);
+  EXPECT_EQ(rig.running(), 1500U);
   EXPECT_FALSE(rig.core.has_work());
+}
+
+/// A turn tries 512 jobs and keeps 256 for the next one. All others are in the next plan.
+TEST(CoreStarts, InARushTheRestWaitsForThePlan) {
+  LargeNodes rig;
+  rig.ask(std::vector<PreparedRequest>(1000, submit_of(spec_of())));
+  rig.flush();
+  EXPECT_EQ(rig.running(), 512U);
+  EXPECT_TRUE(rig.core.has_work());
+  rig.work();
+  EXPECT_EQ(rig.running(), 768U);
+  EXPECT_FALSE(rig.core.has_work());
+  rig.plan();
+  EXPECT_EQ(rig.running(), 1000U);
 }
 
 /// Room for nobody is looked at for every shape that waits, a part of them a turn.

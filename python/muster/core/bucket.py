@@ -112,15 +112,24 @@ class Bucket:
             at_once(lambda key: self._client.delete_object(Bucket=self._name, Key=key), list(keys))
 
     def abort_uploads(self, prefix: str) -> None:
-        """Frees what parts a killed process left behind. A store that does not let them be listed keeps them."""
-        with self._attempt("abort uploads"):
+        """Frees what parts a killed process left behind. A store that does not let us list or remove them keeps them."""
+        with self._attempt("abort uploads of"):
             try:
                 found = self._client.list_multipart_uploads(Bucket=self._name, Prefix=prefix).get("Uploads", ())
             except self._errors.ClientError as error:
                 _log.info("unfinished uploads to %s cannot be listed: %s", self.location, error)
                 return
-            at_once(lambda each: self._client.abort_multipart_upload(
-                Bucket=self._name, Key=each["Key"], UploadId=each["UploadId"]), found)
+            at_once(lambda each: self._abort_upload(each["Key"], each["UploadId"]), found)
+
+    def _abort_upload(self, key: str, upload: str) -> None:
+        try:
+            self._client.abort_multipart_upload(Bucket=self._name, Key=key, UploadId=upload)
+        except self._errors.ClientError as error:
+            if _code(error) == "AccessDenied":
+                _log.warning("parts of an unfinished upload of %s in %s may not be removed: %s; the right "
+                             "s3:AbortMultipartUpload, or a rule of the bucket's, does it", key, self.location, error)
+            elif _code(error) != "NoSuchUpload":  # somebody else, or a rule of the bucket's, was first
+                raise
 
     @contextmanager
     def _attempt(self, what: str) -> Iterator[None]:
