@@ -5,6 +5,7 @@
 import hashlib
 import importlib.util
 import json
+import logging
 import os
 import random
 import re
@@ -310,9 +311,13 @@ def test_what_a_killed_upload_left_is_swept_by_the_next_run(s3, tmp_path, script
         assert events(tmp_path, second) == ["announced", "discarded"]
 
 
-@pytest.mark.parametrize("refusal", [None, (404, "NoSuchUpload"), (403, "AccessDenied")])
-def test_parts_are_swept_also_where_no_object_is_there_yet(s3, tmp_path, scripts, caplog, refusal):
-    """Parts that are gone already, or that our keys may not remove, keep no run from beginning."""
+REFUSALS = {"nothing": None, "gone": ("DELETE .*uploadId", 404, "NoSuchUpload"), "no right": ("DELETE .*uploadId", 403, "AccessDenied"),
+            "no such verb": ("DELETE .*uploadId", 405, "MethodNotAllowed"), "no list": ("GET .*uploads", 501, "NotImplemented")}
+
+
+@pytest.mark.parametrize("refused", list(REFUSALS))
+def test_parts_are_swept_also_where_no_object_is_there_yet(s3, tmp_path, scripts, caplog, refused):
+    """Parts that are gone already, or that may not be removed, keep no run from beginning."""
     script = scripts(KILLED, **variables(s3, tmp_path))
     _, second = script.line(), script.line()
     s3.fail("PUT .*/small", "hold")
@@ -326,12 +331,28 @@ def test_parts_are_swept_also_where_no_object_is_there_yet(s3, tmp_path, scripts
     script.kill()
     s3.release.set()
     assert not any(second in key for key in s3.objects())
-    if refusal:
-        s3.fail("DELETE .*uploadId", refusal[0], times=100, code=refusal[1])
+    if refused != "nothing":
+        pattern, status, code = REFUSALS[refused]
+        s3.fail(pattern, status, times=100, code=code)
+    caplog.set_level(logging.INFO, "muster")
     with core.init():
         assert events(tmp_path, second) == ["announced", "discarded"]
-        assert (s3.unfinished_uploads() == []) == (refusal is None)
-    assert ("may not be removed" in caplog.text) == (refusal == (403, "AccessDenied")), caplog.text
+    s3.faults.clear()
+    assert (s3.unfinished_uploads() == []) == (refused == "nothing")
+    assert ("its parts stay until" in caplog.text) == (refused not in ("nothing", "gone")), caplog.text
+
+
+def test_a_store_that_is_out_of_order_is_not_taken_for_one_that_refuses(s3):
+    s3.client.create_multipart_upload(Bucket=BUCKET, Key="runs/x/part")
+    with core.init() as context:
+        opened = context.checkpoint._storage._bucket  # pylint: disable=protected-access
+        for request in ("GET .*uploads", "DELETE .*uploadId"):
+            s3.fail(request, 503, times=100, code="SlowDown")
+            with pytest.raises(core.StorageError, match="cannot abort uploads of objects in .*SlowDown"):
+                opened.abort_uploads("")
+            s3.faults.clear()
+        opened.abort_uploads("")
+    assert s3.unfinished_uploads() == []
 
 
 def test_one_that_was_whole_when_its_writer_was_killed_is_completed(s3, tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ namespace muster {
 namespace {
 
 /// Jobs that a turn leaves to the next one to try.
-constexpr std::ptrdiff_t kCandidatesKept = 256;
+constexpr std::size_t kCandidatesKept = 256;
 
 }  // namespace
 
@@ -41,16 +41,22 @@ void Core::start_candidates(TimePoint now) {
   std::vector<JobId> jobs = std::exchange(candidates_, {});
   if (plan_ == nullptr || jobs.empty()) return;
   snapshot_.advance_time(std::max(now, state_.time()));
+  const auto may_start = [&](JobId id) {
+    const sched::PendingJob* pending = snapshot_.find_pending(id);
+    return pending != nullptr && pending->hold == PendingReason::kNone;
+  };
   auto job = jobs.begin();
   while (job != jobs.end()) {
-    const bool is_pending = snapshot_.find_pending(*job) != nullptr;
-    if (is_pending && tries_left_ == 0) break;
+    const bool is_tried = may_start(*job);
+    if (is_tried && tries_left_ == 0) break;
     // An array goes on with its next element.
-    if (!is_pending || !try_start(*job, now)) ++job;
+    if (!is_tried || !try_start(*job, now)) ++job;
   }
   // In a rush the rest is the next plan's: it would be tried for longer than that takes.
-  const auto left = std::min<std::ptrdiff_t>(jobs.end() - job, kCandidatesKept);
-  candidates_.insert(candidates_.begin(), job, job + left);
+  jobs.erase(jobs.begin(), job);
+  std::erase_if(jobs, [&](JobId left) { return !may_start(left); });
+  if (jobs.size() > kCandidatesKept) jobs.resize(kCandidatesKept);
+  candidates_.insert(candidates_.begin(), jobs.begin(), jobs.end());
 }
 
 /// Room has appeared: the plan's successors take it in their order.

@@ -430,7 +430,6 @@ TEST(CoreSweep, JobsThatLeaveMemoryTogetherLeaveItPartByPart) {
   EXPECT_LE(most, kPerEviction);
 }
 
-/// A try looks at every node: a turn makes so many, and what is left has the next ones.
 /// Two nodes of a thousand processors each.
 struct LargeNodes : Rig {
   LargeNodes() : Rig(config()) {
@@ -453,6 +452,7 @@ struct LargeNodes : Rig {
   }
 };
 
+/// A try looks at every node: a turn makes so many, and what is left has the next ones.
 TEST(CoreStarts, ManyAtOnceTakeSeveralTurnsAndOthersHaveTheirs) {
   LargeNodes rig;
   PreparedSubmit submit = submit_of(spec_of());
@@ -470,7 +470,12 @@ TEST(CoreStarts, ManyAtOnceTakeSeveralTurnsAndOthersHaveTheirs) {
 /// A turn tries 512 jobs and keeps 256 for the next one. All others are in the next plan.
 TEST(CoreStarts, InARushTheRestWaitsForThePlan) {
   LargeNodes rig;
-  rig.ask(std::vector<PreparedRequest>(1000, submit_of(spec_of())));
+  std::vector<PreparedRequest> rush(600, submit_of(spec_of()));
+  const auto held = spec_of();
+  held->is_held = true;
+  rush.insert(rush.end(), 300, submit_of(held));  // nobody's places
+  rush.insert(rush.end(), 400, submit_of(spec_of()));
+  rig.ask(rush);
   rig.flush();
   EXPECT_EQ(rig.running(), 512U);
   EXPECT_TRUE(rig.core.has_work());

@@ -34,6 +34,9 @@ _ADVICE = {
     "EndpointConnectionError": "nobody answers there; check endpoint_url", "ConnectTimeoutError": "check endpoint_url",
 }
 
+_PARTS_STAY = ("its parts stay until a lifecycle rule of the bucket (AbortIncompleteMultipartUpload) removes them; keys with the rights "
+               "s3:ListBucketMultipartUploads and s3:AbortMultipartUpload let the next such upload be aborted")
+
 _log = logging.getLogger("muster")
 T, R = TypeVar("T"), TypeVar("R")
 
@@ -112,12 +115,14 @@ class Bucket:
             at_once(lambda key: self._client.delete_object(Bucket=self._name, Key=key), list(keys))
 
     def abort_uploads(self, prefix: str) -> None:
-        """Frees what parts a killed process left behind. A store that does not let us list or remove them keeps them."""
+        """Frees what parts a killed process left behind. Those that our keys, or the store, do not let us free stay, and the log says so."""
         with self._attempt("abort uploads of"):
             try:
                 found = self._client.list_multipart_uploads(Bucket=self._name, Prefix=prefix).get("Uploads", ())
             except self._errors.ClientError as error:
-                _log.info("unfinished uploads to %s cannot be listed: %s", self.location, error)
+                if _may_pass(error):
+                    raise
+                _log.info("unfinished uploads to %s cannot be listed: %s; %s", self.location, error, _PARTS_STAY)
                 return
             at_once(lambda each: self._abort_upload(each["Key"], each["UploadId"]), found)
 
@@ -125,11 +130,10 @@ class Bucket:
         try:
             self._client.abort_multipart_upload(Bucket=self._name, Key=key, UploadId=upload)
         except self._errors.ClientError as error:
-            if _code(error) == "AccessDenied":
-                _log.warning("parts of an unfinished upload of %s in %s may not be removed: %s; the right "
-                             "s3:AbortMultipartUpload, or a rule of the bucket's, does it", key, self.location, error)
-            elif _code(error) != "NoSuchUpload":  # somebody else, or a rule of the bucket's, was first
+            if _may_pass(error):
                 raise
+            if _status(error) != 404:  # else a rule of the bucket, or somebody else, was first
+                _log.warning("an unfinished upload of %s in %s cannot be aborted: %s; %s", key, self.location, error, _PARTS_STAY)
 
     @contextmanager
     def _attempt(self, what: str) -> Iterator[None]:
@@ -165,6 +169,18 @@ def _code(error: BaseException) -> str:
     """The store's word for what is wrong; "" when it said none."""
     response = getattr(error, "response", None) or {}
     return str(response.get("Error", {}).get("Code", ""))
+
+
+def _status(error: BaseException) -> int:
+    """Of the store's answer, by HTTP; 0: there was none."""
+    response = getattr(error, "response", None) or {}
+    return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _may_pass(error: BaseException) -> bool:
+    """The store may answer otherwise later: it is overloaded or out of order, and refuses nothing."""
+    status = _status(error)
+    return status in (0, 429) or (status >= 500 and status != 501)
 
 
 def _opened(settings: S3Settings) -> "tuple[Any, Any, Any]":
