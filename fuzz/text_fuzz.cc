@@ -121,7 +121,7 @@ const std::vector<Reader>& readers() {
   static const std::vector<Reader> kReaders = {
       {host_list, {"n[0-3,7],m", "rack[1-2]-node[01-10]", "a", "n-[0-17].svc"}},
       {array, {"1-10:2%3", "0,5,7-9", "0-99"}},
-      {gres, {"gpu:h100:2,nic:1", "gpu", "gpu:4(S:0-1)"}},
+      {gres, {"gpu:h100:2,nic:1", "gpu", "gpu:4(S:0-1)", "gres=4"}},
       {duration, {"1-02:03:04", "90", "10:30", "infinite"}},
       {time, {"now+1hour", "2026-08-03T10:00:00", "tomorrow", "10:30pm", "08/03/26-10:00"}},
       {dependency, {"afterok:1:2?after:3+5", "singleton", "aftercorr:9,afterany:10"}},

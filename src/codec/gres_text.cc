@@ -48,7 +48,10 @@ bool is_type(std::string_view text) {
            return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '+';
          });
 }
-bool is_name(std::string_view text) { return is_type(text) && is_letter(text.front()); }
+/// "gres" is what may stand before a name, as in "gres:gpu:2".
+bool is_name(std::string_view text) {
+  return is_type(text) && is_letter(text.front()) && text != "gres";
+}
 
 // "gpu:h100:2" as {"gpu", "h100", "2"}; "=" counts as the last colon.
 std::vector<std::string_view> fields_of(std::string_view item) {

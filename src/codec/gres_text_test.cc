@@ -48,9 +48,9 @@ TEST(GresText, ReadsGpus) {
 }
 
 TEST(GresText, RefusesOtherTexts) {
-  for (const char* bad :
-       {"", "gpu,", ":2", "2", "gpu:", "gpu:a:b:2", "gpu:2x", "gpu:99999999999", "gpu:4g", "gpu:-1",
-        "gpu 2", "gpu:2,gpu:3", "gpu:h100:x y", "gpu:1g.10gb", "gpu=a:b", "g#u:1", "gpu==2"}) {
+  for (const char* bad : {"", "gpu,", ":2", "2", "gpu:", "gpu:a:b:2", "gpu:2x", "gpu:99999999999",
+                          "gpu:4g", "gpu:-1", "gpu 2", "gpu:2,gpu:3", "gres=4", "gres:gres:4",
+                          "gpu:h100:x y", "gpu:1g.10gb", "gpu=a:b", "g#u:1", "gpu==2"}) {
     const auto amounts = parse_gres(bad);
     ASSERT_FALSE(amounts.has_value()) << bad;
     EXPECT_EQ(amounts.error().message, "Invalid generic resource (gres) specification");
