@@ -58,6 +58,11 @@ def until(condition, what="it", timeout=60):
     return value
 
 
+def written(path, what):
+    """The whole lines of a file, once there are any: a shell makes it before it writes there."""
+    return until(lambda: path.exists() and path.read_text().rpartition("\n")[0], what)
+
+
 class Result:
     def __init__(self, completed):
         self.code = completed.returncode

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import BIN, supervisors, until
+from conftest import BIN, supervisors, until, written
 
 
 def test_controller_restart_does_not_touch_a_running_job(own_cluster):
@@ -90,9 +90,8 @@ def test_what_a_killed_supervisor_leaves_ends_before_the_job_begins_anew(own_clu
     cluster = own_cluster(nodes=1, conf={"KillWait": "2"})
     job = cluster.sbatch(LEAVES_NO_TRACE, "--requeue", "-o", "/dev/null")
     begins = cluster.work / "begins"
-    until(begins.exists, "the script's begin")
+    script = int(written(begins, "the script's begin").split()[1])
     until(lambda: len((cluster.work / "pids").read_text().split()) == 4, "all of its processes")
-    script = int(begins.read_text().split()[1])
     os.kill(supervisor_above(script), signal.SIGKILL)
     until(lambda: len(begins.read_text().splitlines()) == 2, "the second run")
     assert begins.read_text().split()[2] == "1"
@@ -151,9 +150,8 @@ def test_a_step_of_which_nothing_is_known_and_no_supervisor_lives_is_lost_and_cl
     cluster = own_cluster(nodes=1)
     job = cluster.sbatch(LEAVES_NO_TRACE, "--requeue", "-o", "/dev/null")
     begins = cluster.work / "begins"
-    until(begins.exists, "the script's begin")
+    script = int(written(begins, "the script's begin").split()[1])
     until(lambda: len((cluster.work / "pids").read_text().split()) == 4, "all of its processes")
-    script = int(begins.read_text().split()[1])
     os.kill(cluster.pid("agent-node1"), signal.SIGKILL)
     os.kill(supervisor_above(script), signal.SIGKILL)
     lose_records(cluster.dir / "spool" / "node1", "no logs")
@@ -168,8 +166,7 @@ def test_a_step_of_which_nothing_is_known_and_no_supervisor_lives_is_lost_and_cl
 def test_a_supervisor_that_stands_still_while_its_agent_starts_again_keeps_its_step(own_cluster):
     cluster = own_cluster(nodes=1)
     job = cluster.sbatch("echo $$ > pid; while [ ! -e go ]; do sleep 0.1; done; echo over", "-o", "out.txt")
-    until((cluster.work / "pid").exists, "the script's begin")
-    script = int((cluster.work / "pid").read_text())
+    script = int(written(cluster.work / "pid", "the script's begin"))
     supervisor = supervisor_above(script)
     os.kill(supervisor, signal.SIGSTOP)
     os.kill(cluster.pid("agent-node1"), signal.SIGKILL)
