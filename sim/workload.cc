@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::uint32_t kUser = 1000;
 
-std::shared_ptr<const std::string> bytes(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+std::shared_ptr<const std::string> bytes(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
 
 bool is_refused(const Reply& reply) {
   if (reply.error) return true;
@@ -93,8 +95,10 @@ void Workload::send(const std::shared_ptr<Call>& call) {
     world_.timeline.after(world_.latency(), [this, token, call] {
       if (world_.controller == nullptr) return;
       const auto* more = std::get_if<ContinueExperiment>(&call->request);
-      auto prepared = more != nullptr ? prepare_continuation(*more, world_.controller->replica().state())
-                                      : prepare(call->request, call->identity, CallerNames{"u", "g"}, world_.config->settings, environments_);
+      auto prepared = more != nullptr
+                          ? prepare_continuation(*more, world_.controller->replica().state())
+                          : prepare(call->request, call->identity, CallerNames{"u", "g"},
+                                    world_.config->settings, environments_);
       if (!prepared.has_value() && more != nullptr) {  // it may be gone by now
         Reply refused;
         refused.error = prepared.error();
@@ -106,7 +110,8 @@ void Workload::send(const std::shared_ptr<Call>& call) {
       world_.controller->command(std::move(command));
     });
   }
-  const Duration patience = Duration::milliseconds(call->is_patient ? 20'000 : world_.rng.between(500, 10'000));
+  const Duration patience =
+      Duration::milliseconds(call->is_patient ? 20'000 : world_.rng.between(500, 10'000));
   const std::weak_ptr<Call> weak = call;
   world_.timeline.after(patience, [this, weak] {
     if (const auto open = weak.lock(); open != nullptr && calls_.contains(open->id.low)) send(open);
@@ -122,19 +127,21 @@ void Workload::on_reply(std::uint64_t token, std::vector<Reply> replies) {
   for (const Reply& reply : replies) {
     if (reply.error || reply.job.value() == 0 || world_.controller == nullptr) continue;
     const auto* job = world_.controller->replica().state().jobs().find(reply.job);
-    CHECK(job != nullptr || world_.checker.has_ended(reply.job), "job {} is told to its client before it can be read",
-          reply.job.value());
+    CHECK(job != nullptr || world_.checker.has_ended(reply.job),
+          "job {} is told to its client before it can be read", reply.job.value());
   }
   const bool is_accepted = !replies.front().error;
   if (call->first && !call->first->front().error && is_accepted) {
-    CHECK(call->first->front().job == replies.front().job && call->first->front().step == replies.front().step,
-          "a repeat is answered with job {} where the first answer was job {}", replies.front().job.value(),
-          call->first->front().job.value());
+    CHECK(call->first->front().job == replies.front().job &&
+              call->first->front().step == replies.front().step,
+          "a repeat is answered with job {} where the first answer was job {}",
+          replies.front().job.value(), call->first->front().job.value());
   }
   const bool is_repeat = call->first.has_value();
   if (!is_repeat) call->first_time = world_.timeline.now();
   call->first = std::move(replies);
-  if (world_.rng.chance(world_.options.client_loss)) return;  // the answer is lost: the client asks again
+  if (world_.rng.chance(world_.options.client_loss))
+    return;  // the answer is lost: the client asks again
   if (!calls_.contains(call->id.low) && !is_repeat) return;
   take_answer(call);
 }
@@ -162,7 +169,8 @@ JobSpec Workload::draw_spec(JobFacts& facts) {
     spec.task_count = std::max(spec.task_count, spec.min_nodes);
     spec.cpus_per_task = 1;
   }
-  if (spec.task_count * spec.cpus_per_task > options.cpus) spec.task_count = spec.cpus_per_task = 1, spec.min_nodes = 1;
+  if (spec.task_count * spec.cpus_per_task > options.cpus)
+    spec.task_count = spec.cpus_per_task = 1, spec.min_nodes = 1;
   if (options.gpus > 0 && rng.chance(0.3)) {
     spec.text.set(JobText::kGresPerNode, "gpu:" + std::to_string(rng.between(1, options.gpus)));
   }
@@ -173,12 +181,18 @@ JobSpec Workload::draw_spec(JobFacts& facts) {
   spec.is_requeue = rng.chance(0.8);
   spec.is_held = rng.chance(0.05);
   if (rng.chance(0.1)) spec.nice = static_cast<std::int32_t>(rng.below(100));
-  if (rng.chance(0.1)) spec.begin_time = world_.timeline.now() + Duration::seconds(rng.between(1, 30));
-  if (rng.chance(0.02)) spec.deadline = world_.timeline.now() + Duration::seconds(rng.between(30, 300));
+  if (rng.chance(0.1))
+    spec.begin_time = world_.timeline.now() + Duration::seconds(rng.between(1, 30));
+  if (rng.chance(0.02))
+    spec.deadline = world_.timeline.now() + Duration::seconds(rng.between(30, 300));
   if (rng.chance(0.1)) spec.sharing = Sharing::kExclusive;
-  if (rng.chance(0.05)) spec.signal_number = SIGUSR1, spec.signal_seconds = static_cast<std::uint32_t>(rng.between(1, 30));
+  if (rng.chance(0.05))
+    spec.signal_number = SIGUSR1,
+    spec.signal_seconds = static_cast<std::uint32_t>(rng.between(1, 30));
   const std::uint64_t kind = rng.below(10);
-  facts.kind = spec.kind = kind < 7 ? JobKind::kBatch : kind < 8 ? JobKind::kInteractive : JobKind::kRun;
+  facts.kind = spec.kind = kind < 7   ? JobKind::kBatch
+                           : kind < 8 ? JobKind::kInteractive
+                                      : JobKind::kRun;
   if (facts.kind == JobKind::kBatch && rng.chance(0.2)) {
     facts.array_size = static_cast<std::uint32_t>(rng.between(1, 12));
     std::string text = "0-" + std::to_string(facts.array_size - 1);
@@ -186,11 +200,13 @@ JobSpec Workload::draw_spec(JobFacts& facts) {
     spec.text.set(JobText::kArray, text);
   }
   if (!jobs_.empty() && rng.chance(0.2)) {
-    constexpr const char* kKinds[] = {"afterany", "afterok", "afternotok", "after", "singleton", "aftercorr"};
+    constexpr const char* kKinds[] = {"afterany", "afterok",   "afternotok",
+                                      "after",    "singleton", "aftercorr"};
     const std::string word = kKinds[rng.below(6)];
     std::string text = word;
     if (word != "singleton") text += ":" + std::to_string(any_job().value());
-    if (rng.chance(0.2)) text += (rng.chance(0.5) ? ",afterany:" : "?afterany:") + std::to_string(any_job().value());
+    if (rng.chance(0.2))
+      text += (rng.chance(0.5) ? ",afterany:" : "?afterany:") + std::to_string(any_job().value());
     spec.text.set(JobText::kDependency, text);
     spec.kill_on_invalid_dependency = rng.chance(0.5);
   }
@@ -220,7 +236,8 @@ void Workload::submit() {
     step->is_overlap = false;
     request.first_step = std::move(step);
   }
-  if (facts.kind == JobKind::kBatch) request.script = bytes("#!/bin/sh\n# " + std::to_string(world_.rng.below(20)));
+  if (facts.kind == JobKind::kBatch)
+    request.script = bytes("#!/bin/sh\n# " + std::to_string(world_.rng.below(20)));
   request.environment = bytes("A=" + std::to_string(world_.rng.below(5)));
   request.spec = std::move(spec);
   call(std::move(request), false, [this, facts](const Reply& reply) {
@@ -240,9 +257,11 @@ void Workload::submitted(JobId job, const JobFacts& facts) {
   }
   CHECK(jobs_.emplace(job, facts).second, "job id {} is given to two clients", job.value());
   if (facts.kind == JobKind::kInteractive) {
-    world_.timeline.after(Duration::seconds(world_.rng.between(1, 20)), [this, job] { run_allocation(job); });
+    world_.timeline.after(Duration::seconds(world_.rng.between(1, 20)),
+                          [this, job] { run_allocation(job); });
   } else if (facts.kind == JobKind::kBatch && facts.array_size == 0 && world_.rng.chance(0.2)) {
-    world_.timeline.after(Duration::seconds(world_.rng.between(0, 20)), [this, job] { create_step(job); });
+    world_.timeline.after(Duration::seconds(world_.rng.between(0, 20)),
+                          [this, job] { create_step(job); });
   }
 }
 
@@ -272,7 +291,8 @@ void Workload::cancel_step_later(const StepId& step) {
 /// salloc: some steps, leases now and then, and the allocation is given back, or its client dies.
 void Workload::run_allocation(JobId job) {
   const auto found = jobs_.find(job);
-  if (found == jobs_.end() || found->second.is_cancelled || world_.rng.chance(0.05)) return;  // nobody renews the lease any more
+  if (found == jobs_.end() || found->second.is_cancelled || world_.rng.chance(0.05))
+    return;  // nobody renews the lease any more
   if (world_.rng.chance(0.6)) create_step(job);
   if (world_.rng.chance(0.4)) {
     ReleaseAllocation release;
@@ -281,15 +301,18 @@ void Workload::run_allocation(JobId job) {
     return;
   }
   call(RenewLease{job}, false, [](const Reply&) {});
-  world_.timeline.after(Duration::seconds(world_.rng.between(5, 30)), [this, job] { run_allocation(job); });
+  world_.timeline.after(Duration::seconds(world_.rng.between(5, 30)),
+                        [this, job] { run_allocation(job); });
 }
 
 JobId Workload::any_job() {
-  auto place = jobs_.lower_bound(JobId(static_cast<std::uint32_t>(world_.rng.below(jobs_.rbegin()->first.value() + 1))));
+  auto place = jobs_.lower_bound(
+      JobId(static_cast<std::uint32_t>(world_.rng.below(jobs_.rbegin()->first.value() + 1))));
   // Recent ones are more interesting.
   if (world_.rng.chance(0.6)) {
     const std::uint32_t last = jobs_.rbegin()->first.value();
-    place = jobs_.lower_bound(JobId(last - static_cast<std::uint32_t>(world_.rng.below(std::min(last, 20U)))));
+    place = jobs_.lower_bound(
+        JobId(last - static_cast<std::uint32_t>(world_.rng.below(std::min(last, 20U)))));
   }
   return place == jobs_.end() ? jobs_.rbegin()->first : place->first;
 }
@@ -339,16 +362,21 @@ void Workload::touch_job() {
     update.kind = UpdateKind::kJob;
     update.name = std::to_string(job.value());
     const std::uint64_t which = world_.rng.below(5);
-    if (which == 0) update.values.emplace_back("TimeLimit", std::to_string(world_.rng.between(1, 120)));
-    if (which == 1) update.values.emplace_back("Priority", std::to_string(world_.rng.between(1, 1000)));
-    if (which == 2) update.values.emplace_back("ArrayTaskThrottle", std::to_string(world_.rng.below(5)));
+    if (which == 0)
+      update.values.emplace_back("TimeLimit", std::to_string(world_.rng.between(1, 120)));
+    if (which == 1)
+      update.values.emplace_back("Priority", std::to_string(world_.rng.between(1, 1000)));
+    if (which == 2)
+      update.values.emplace_back("ArrayTaskThrottle", std::to_string(world_.rng.below(5)));
     if (which == 3) update.values.emplace_back("Comment", "changed");
-    if (which == 4) update.values.emplace_back("Dependency", "afterany:" + std::to_string(any_job().value()));
+    if (which == 4)
+      update.values.emplace_back("Dependency", "afterany:" + std::to_string(any_job().value()));
     call(std::move(update), true, done);
   } else {
-    constexpr JobVerb kVerbs[] = {JobVerb::kHold, JobVerb::kUserHold, JobVerb::kRelease, JobVerb::kRelease,
-                                  JobVerb::kRequeue, JobVerb::kRequeue, JobVerb::kRequeueHold, JobVerb::kRequeueSpecialExit,
-                                  JobVerb::kSuspend, JobVerb::kSuspend, JobVerb::kResume, JobVerb::kResume};
+    constexpr JobVerb kVerbs[] = {
+        JobVerb::kHold,    JobVerb::kUserHold, JobVerb::kRelease,     JobVerb::kRelease,
+        JobVerb::kRequeue, JobVerb::kRequeue,  JobVerb::kRequeueHold, JobVerb::kRequeueSpecialExit,
+        JobVerb::kSuspend, JobVerb::kSuspend,  JobVerb::kResume,      JobVerb::kResume};
     ControlJobs control;
     control.verb = kVerbs[world_.rng.below(12)];
     control.jobs = selectors;
@@ -370,36 +398,54 @@ void Workload::touch_node() {
 
 void Workload::create_experiment() {
   Rng& rng = world_.rng;
-  constexpr const char* kMethods[] = {"name: random, max_trials: {}", "name: grid", "name: tpe, max_trials: {}, startup_trials: 3",
-                                      "name: async_halving, num_rungs: 3, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8",
-                                      "name: adaptive_asha, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8",
-                                      "name: adaptive_asha, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8, stop_once: false",
-                                      "name: sync_halving, num_rungs: 3, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8",
-                                      "name: hyperband, divisor: 2, time_metric: epochs, max_time: 8",
-                                      "name: pbt, population_size: 4, num_rounds: 3, length_per_round: 3, time_metric: epochs, replace_function: "
-                                      "{truncate_fraction: 0.5}, explore_function: {resample_probability: 0.2, perturb_factor: 0.2}",
-                                      "name: custom, time_metric: epochs"};
+  constexpr const char* kMethods[] = {
+      "name: random, max_trials: {}",
+      "name: grid",
+      "name: tpe, max_trials: {}, startup_trials: 3",
+      "name: async_halving, num_rungs: 3, max_trials: {}, divisor: 2, time_metric: epochs, "
+      "max_time: 8",
+      "name: adaptive_asha, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8",
+      "name: adaptive_asha, max_trials: {}, divisor: 2, time_metric: epochs, max_time: 8, "
+      "stop_once: false",
+      "name: sync_halving, num_rungs: 3, max_trials: {}, divisor: 2, time_metric: epochs, "
+      "max_time: 8",
+      "name: hyperband, divisor: 2, time_metric: epochs, max_time: 8",
+      "name: pbt, population_size: 4, num_rounds: 3, length_per_round: 3, time_metric: epochs, "
+      "replace_function: "
+      "{truncate_fraction: 0.5}, explore_function: {resample_probability: 0.2, perturb_factor: "
+      "0.2}",
+      "name: custom, time_metric: epochs"};
   std::string method = kMethods[rng.below(std::size(kMethods))];
-  if (const auto place = method.find("{}"); place != method.npos) method.replace(place, 2, std::to_string(rng.between(4, 20)));
-  const std::string slots = rng.chance(0.3) ? fmt::format("{{min: 1, max: {}}}", rng.between(2, 4)) : std::to_string(rng.below(2));
+  if (const auto place = method.find("{}"); place != method.npos)
+    method.replace(place, 2, std::to_string(rng.between(4, 20)));
+  const std::string slots = rng.chance(0.3) ? fmt::format("{{min: 1, max: {}}}", rng.between(2, 4))
+                                            : std::to_string(rng.below(2));
   CreateExperiment create;
-  create.config = fmt::format("{{name: s, entrypoint: train, max_restarts: {}, preemption_timeout: {}, resources: {{slots_per_trial: {}}}, "
-                              "hyperparameters: {{lr: {{type: double, minval: 0, maxval: 1, count: 5}}}}, searcher: {{metric: loss, "
-                              "max_concurrent_trials: {}, {}}}}}",
-                              rng.below(4), rng.between(1, 30), slots, rng.between(1, 6), method);
+  create.config = fmt::format(
+      "{{name: s, entrypoint: train, max_restarts: {}, preemption_timeout: {}, resources: "
+      "{{slots_per_trial: {}}}, "
+      "hyperparameters: {{lr: {{type: double, minval: 0, maxval: 1, count: 5}}}}, searcher: "
+      "{{metric: loss, "
+      "max_concurrent_trials: {}, {}}}}}",
+      rng.below(4), rng.between(1, 30), slots, rng.between(1, 6), method);
   auto job = std::make_shared<JobSpec>();
   job->text.set(JobText::kWorkDir, "/tmp");
   create.job = std::move(job);
   create.environment = bytes("A=1");
   create.is_paused = rng.chance(0.2);
-  call(std::move(create), false, [this](const Reply& reply) { reply.error ? ++refused_ : ++submitted_; });
+  call(std::move(create), false,
+       [this](const Reply& reply) { reply.error ? ++refused_ : ++submitted_; });
 }
 
-/// Clients of custom searches answer what they are told. They remember what they have answered, as those of the Python package do.
+/// Clients of custom searches answer what they are told. They remember what they have answered, as
+/// those of the Python package do.
 void Workload::operate_searches() {
   if (world_.controller == nullptr) return;
-  for (const auto& [id, experiment] : world_.controller->replica().state().experiments().experiments()) {
-    if (experiment.spec->searcher != "custom" || !is_searching(experiment.state) || experiment.outcome) continue;
+  for (const auto& [id, experiment] :
+       world_.controller->replica().state().experiments().experiments()) {
+    if (experiment.spec->searcher != "custom" || !is_searching(experiment.state) ||
+        experiment.outcome)
+      continue;
     SearchClient& client = clients_[id];
     if (!client.is_busy) operate_search(experiment, client);
   }
@@ -408,34 +454,43 @@ void Workload::operate_searches() {
 void Workload::operate_search(const Experiment& experiment, SearchClient& client) {
   const search::Searcher searcher = searcher_now(experiment).value();
   const auto& events = dynamic_cast<const search::CustomMethod&>(searcher.method()).events();
-  const auto next = std::ranges::find_if(events, [&](const search::CustomEvent& event) { return event.id > client.answered; });
+  const auto next = std::ranges::find_if(
+      events, [&](const search::CustomEvent& event) { return event.id > client.answered; });
   if (next == events.end()) return;
   OperateSearch operate{experiment.id, {next->id, client.decide(*next, world_.rng)}};
   client.answered = next->id;
   client.is_busy = true;
-  call(std::move(operate), false, [this, id = experiment.id](const Reply&) { clients_[id].is_busy = false; });
+  call(std::move(operate), false,
+       [this, id = experiment.id](const Reply&) { clients_[id].is_busy = false; });
 }
 
-std::vector<SearchOperation> Workload::SearchClient::decide(const search::CustomEvent& event, Rng& rng) {
+std::vector<SearchOperation> Workload::SearchClient::decide(const search::CustomEvent& event,
+                                                            Rng& rng) {
   std::vector<SearchOperation> operations;
   const auto train = [&](const std::string& trial, std::uint64_t length) {
-    operations.push_back({SearchVerb::kValidateAfter, trial, "", "", length, SearchOutcome::kCompleted, 0});
+    operations.push_back(
+        {SearchVerb::kValidateAfter, trial, "", "", length, SearchOutcome::kCompleted, 0});
   };
-  const auto close = [&](const std::string& trial) { operations.push_back({SearchVerb::kClose, trial, "", "", 0, SearchOutcome::kCompleted, 0}); };
+  const auto close = [&](const std::string& trial) {
+    operations.push_back({SearchVerb::kClose, trial, "", "", 0, SearchOutcome::kCompleted, 0});
+  };
   switch (event.kind) {
     case search::CustomEventKind::kInitialOperations:
       created = static_cast<std::uint32_t>(rng.between(1, 6));
       for (std::uint32_t i = 0; i < created; ++i) {
         const std::string trial = fmt::format("t{}", i);
-        operations.push_back({SearchVerb::kCreate, trial, R"({"lr": 0.5})", "", 0, SearchOutcome::kCompleted, 0});
+        operations.push_back(
+            {SearchVerb::kCreate, trial, R"({"lr": 0.5})", "", 0, SearchOutcome::kCompleted, 0});
         train(trial, static_cast<std::uint64_t>(rng.between(1, 4)));
       }
       break;
     case search::CustomEventKind::kValidationCompleted:
-      event.length < 8 && rng.chance(0.6) ? train(event.request, event.length + 2) : close(event.request);
+      event.length < 8 && rng.chance(0.6) ? train(event.request, event.length + 2)
+                                          : close(event.request);
       break;
     case search::CustomEventKind::kTrialClosed:
-      if (++closed == created) operations.push_back({SearchVerb::kShutDown, "", "", "", 0, SearchOutcome::kCompleted, 0});
+      if (++closed == created)
+        operations.push_back({SearchVerb::kShutDown, "", "", "", 0, SearchOutcome::kCompleted, 0});
       break;
     default: break;
   }
@@ -458,7 +513,8 @@ void Workload::touch_experiment() {
     cancel.filter.jobs.push_back(all_of(trial->second.job));
     call(std::move(cancel), false, ignore);
   } else if (what < 40) {
-    constexpr JobVerb kVerbs[] = {JobVerb::kRequeue, JobVerb::kHold, JobVerb::kRelease, JobVerb::kSuspend, JobVerb::kResume};
+    constexpr JobVerb kVerbs[] = {JobVerb::kRequeue, JobVerb::kHold, JobVerb::kRelease,
+                                  JobVerb::kSuspend, JobVerb::kResume};
     call(ControlJobs{kVerbs[rng.below(5)], {all_of(trial->second.job)}}, true, ignore);
   } else if (what < 55) {
     UpdateExperiment update;
@@ -469,12 +525,14 @@ void Workload::touch_experiment() {
     if (rng.chance(0.2)) update.retention = CheckpointRetention{0, 1, 2};
     call(std::move(update), false, ignore);
   } else if (what < 60) {
-    call(ContinueExperiment{trial->second.experiment, rng.chance(0.5) ? "max_restarts: 3" : ""}, false, ignore);
+    call(ContinueExperiment{trial->second.experiment, rng.chance(0.5) ? "max_restarts: 3" : ""},
+         false, ignore);
   } else if (what < 65) {
     delete_some(trial->second);
   } else {
-    constexpr ExperimentVerb kVerbs[] = {ExperimentVerb::kPause, ExperimentVerb::kPause, ExperimentVerb::kActivate, ExperimentVerb::kActivate,
-                                         ExperimentVerb::kCancel, ExperimentVerb::kKill};
+    constexpr ExperimentVerb kVerbs[] = {ExperimentVerb::kPause,    ExperimentVerb::kPause,
+                                         ExperimentVerb::kActivate, ExperimentVerb::kActivate,
+                                         ExperimentVerb::kCancel,   ExperimentVerb::kKill};
     call(ControlExperiments{kVerbs[rng.below(6)], {trial->second.experiment}}, false, ignore);
   }
 }
@@ -483,7 +541,8 @@ void Workload::touch_experiment() {
 void Workload::delete_some(const Trial& trial) {
   Rng& rng = world_.rng;
   const auto ignore = [](const Reply&) {};
-  if (rng.chance(0.4)) return call(ControlExperiments{ExperimentVerb::kDelete, {trial.experiment}}, false, ignore);
+  if (rng.chance(0.4))
+    return call(ControlExperiments{ExperimentVerb::kDelete, {trial.experiment}}, false, ignore);
   DeleteCheckpoints doomed;
   for (const CheckpointRef& one : world_.controller->replica().state().checkpoints().of(trial.id)) {
     if (rng.chance(0.5)) doomed.uuids.push_back(one->uuid);
@@ -494,14 +553,18 @@ void Workload::delete_some(const Trial& trial) {
 /// How good a trial is follows from its number, so that every run of it says the same.
 void Workload::report(TrialId trial, std::uint32_t run, std::uint32_t epochs) {
   Rng rng(world_.options.seed ^ trial.value());
-  const double metric = rng.chance(0.05) ? std::numeric_limits<double>::quiet_NaN() : rng.unit() + 1.0 / epochs;
-  call(ReportTrial{trial, run, epochs, {{"loss", metric}, {"epochs", static_cast<double>(epochs)}}}, false, [](const Reply&) {});
+  const double metric =
+      rng.chance(0.05) ? std::numeric_limits<double>::quiet_NaN() : rng.unit() + 1.0 / epochs;
+  call(ReportTrial{trial, run, epochs, {{"loss", metric}, {"epochs", static_cast<double>(epochs)}}},
+       false, [](const Reply&) {});
   if (!has_session(trial)) return;
   call(NoteRun{trial, run, RunNote::kSession}, false, [](const Reply&) {});
   if (epochs % 2 == 0) save(trial, run, epochs);
 }
 
-bool Workload::has_session(TrialId trial) const { return Rng(world_.options.seed ^ (trial.value() * 0x9e3779b9ULL)).chance(0.5); }
+bool Workload::has_session(TrialId trial) const {
+  return Rng(world_.options.seed ^ (trial.value() * 0x9e3779b9ULL)).chance(0.5);
+}
 
 /// Announced, written, reported: each word may come late, twice or not at all.
 void Workload::save(TrialId trial, std::uint32_t run, std::uint32_t epochs) {
@@ -511,15 +574,17 @@ void Workload::save(TrialId trial, std::uint32_t run, std::uint32_t epochs) {
   checkpoint.run = run;
   checkpoint.steps_completed = epochs;
   checkpoint.metadata = checkpoint.resources = "{}";
-  call(NoteCheckpoint{checkpoint, false}, false, [this, checkpoint](const Reply& announced) mutable {
-    if (announced.error) return;
-    checkpoint.state = CheckpointState::kCompleted;
-    const std::string uuid = checkpoint.uuid;
-    const auto steps = static_cast<std::uint32_t>(checkpoint.steps_completed);
-    call(NoteCheckpoint{std::move(checkpoint), false}, false, [this, uuid, steps](const Reply& reported) {
-      if (!reported.error) checkpoints_[uuid] = steps;
-    });
-  });
+  call(NoteCheckpoint{checkpoint, false}, false,
+       [this, checkpoint](const Reply& announced) mutable {
+         if (announced.error) return;
+         checkpoint.state = CheckpointState::kCompleted;
+         const std::string uuid = checkpoint.uuid;
+         const auto steps = static_cast<std::uint32_t>(checkpoint.steps_completed);
+         call(NoteCheckpoint{std::move(checkpoint), false}, false,
+              [this, uuid, steps](const Reply& reported) {
+                if (!reported.error) checkpoints_[uuid] = steps;
+              });
+       });
 }
 
 bool Workload::stops_as_asked(TrialId trial, std::uint32_t run) {
@@ -528,20 +593,25 @@ bool Workload::stops_as_asked(TrialId trial, std::uint32_t run) {
   const ClusterState& state = world_.controller->replica().state();
   const Trial* known = state.experiments().find(trial);
   const Job* job = known == nullptr ? nullptr : state.jobs().find(known->job);
-  if (job == nullptr || job->run == nullptr || run_number(*job) != run || !job->run->stop) return false;
-  call(NoteRun{trial, run, RunNote::kStopAcknowledged}, false, [this, trial, run](const Reply& reply) {
-    if (!reply.error) acknowledged_.insert({trial, run});
-  });
+  if (job == nullptr || job->run == nullptr || run_number(*job) != run || !job->run->stop)
+    return false;
+  call(NoteRun{trial, run, RunNote::kStopAcknowledged}, false,
+       [this, trial, run](const Reply& reply) {
+         if (!reply.error) acknowledged_.insert({trial, run});
+       });
   return false;
 }
 
 /// Some of what has ended goes on once more, some is deleted.
 void Workload::give_second_lives(const ClusterState& state) {
   for (const auto& [id, experiment] : state.experiments().experiments()) {
-    if (!is_final(experiment.state) || experiment.state >= ExperimentState::kDeleting || !lived_.insert(id).second) continue;
+    if (!is_final(experiment.state) || experiment.state >= ExperimentState::kDeleting ||
+        !lived_.insert(id).second)
+      continue;
     const std::uint64_t what = world_.rng.below(3);
     if (what == 0) call(ContinueExperiment{id, ""}, false, [](const Reply&) {});
-    if (what == 1) call(ControlExperiments{ExperimentVerb::kDelete, {id}}, false, [](const Reply&) {});
+    if (what == 1)
+      call(ControlExperiments{ExperimentVerb::kDelete, {id}}, false, [](const Reply&) {});
   }
 }
 
@@ -557,7 +627,9 @@ void Workload::wind_down() {
   }
   for (const muster::Node& node : state.nodes().all()) {
     const auto mask = node_condition::kDown | node_condition::kDrain | node_condition::kFail;
-    if ((node.status.conditions & mask) == 0 || (node.status.conditions & node_condition::kNotResponding) != 0) continue;
+    if ((node.status.conditions & mask) == 0 ||
+        (node.status.conditions & node_condition::kNotResponding) != 0)
+      continue;
     UpdateObject update;
     update.kind = UpdateKind::kNode;
     update.name = node.config.name;
@@ -566,7 +638,8 @@ void Workload::wind_down() {
   }
   std::vector<JobId> ids;
   state.jobs().for_each([&](const Job& job) {
-    const bool is_never = job.is_pending() && job.reason == PendingReason::kDependencyNeverSatisfied;
+    const bool is_never =
+        job.is_pending() && job.reason == PendingReason::kDependencyNeverSatisfied;
     if (is_never) {
       CancelJobs cancel;
       cancel.filter.jobs.push_back(all_of(job.id));
@@ -583,7 +656,8 @@ std::string Workload::unanswered() const {
   std::string text;
   for (const auto& [id, call] : calls_) {
     const auto* step = std::get_if<CreateStep>(&call->request);
-    text += fmt::format("\n  request of kind {} about job {}", call->request.index(), step == nullptr ? 0 : step->job.value());
+    text += fmt::format("\n  request of kind {} about job {}", call->request.index(),
+                        step == nullptr ? 0 : step->job.value());
   }
   return text;
 }
@@ -597,20 +671,22 @@ std::string Workload::unfinished() const {
     if (job.is_over() || ++count > 10) return;
     const Reasons reasons = world_.controller->replica().job_view(job, QueryDetail::kBrief).reasons;
     text += fmt::format("\n  job {} {} {} attempt {} reason {} ({})", job.id.value(),
-                        shown_state_name(job.state, job.flags), job.flags, job.attempt, pending_reason_word(job.reason),
-                        pending_reason_word(reasons.word));
+                        shown_state_name(job.state, job.flags), job.flags, job.attempt,
+                        pending_reason_word(job.reason), pending_reason_word(reasons.word));
     if (job.dependencies != nullptr) text += " waits for " + dependency_text(*job.dependencies);
     if (job.run == nullptr) return;
     for (const StepState& step : job.run->steps) {
       if (!step.is_running()) continue;
       text += fmt::format(" step {:x} on", step.id.step);
-      for (const NodeGrant& grant : step.layout->nodes) text += fmt::format(" {}", grant.node.value());
+      for (const NodeGrant& grant : step.layout->nodes)
+        text += fmt::format(" {}", grant.node.value());
     }
   });
   for (const auto& [id, experiment] : state.experiments().experiments()) {
     if (is_final(experiment.state)) continue;
-    text += fmt::format("\n  experiment {} {} with {} open trials and {} inputs", id.value(), experiment_state_name(experiment.state),
-                        experiment.open_trials, experiment.inputs.size());
+    text += fmt::format("\n  experiment {} {} with {} open trials and {} inputs", id.value(),
+                        experiment_state_name(experiment.state), experiment.open_trials,
+                        experiment.inputs.size());
   }
   for (const auto& [id, facts] : jobs_) {
     const bool is_known = state.jobs().find(id) != nullptr || world_.checker.has_ended(id);
